@@ -25,6 +25,8 @@ type Env struct {
 	NodesFor func(root plan.Node) int
 	// Local tells whether this node has all that a tree of few rows reads.
 	Local func(root plan.Node) bool
+	// Replicas tells what of the tables lies where; nil: nothing is known.
+	Replicas stage.Replicas
 	// Scarce tells whether memory is short; nil: it is not.
 	Scarce func() bool
 	// Stats are statistics, where they are not the state's.
@@ -99,7 +101,7 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	if nodes > 1 && e.NodesFor != nil {
 		nodes = e.NodesFor(root)
 	}
-	s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: stats, Poll: e.Poll})
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: stats, Replicas: e.Replicas, Poll: e.Poll})
 	if err != nil {
 		return nil, err
 	}

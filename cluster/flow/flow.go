@@ -142,7 +142,7 @@ func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, 
 	w := &writer{}
 	for d := range f.tasks(to) {
 		if d != f.self {
-			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open})
+			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open, sent: &w.sent})
 			continue
 		}
 		box := f.inbox(int(stage.ID), f.self)

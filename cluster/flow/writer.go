@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -22,7 +23,18 @@ type dest interface {
 }
 
 // writer implements op.ExchangeWriter.
-type writer struct{ to []dest }
+type writer struct {
+	to   []dest
+	sent sent
+}
+
+// sent counts what went over the network.
+type sent struct{ bytes, messages atomic.Int64 }
+
+// Sent implements op.ExchangeWriter.
+func (w *writer) Sent() (bytes, messages int64) {
+	return w.sent.bytes.Load(), w.sent.messages.Load()
+}
 
 func (w *writer) Dests() int { return len(w.to) }
 
@@ -62,6 +74,7 @@ type stream struct {
 	node uint64
 	head []byte
 	open func(node uint64, head []byte) (*rpc.Put, error)
+	sent *sent
 
 	mu   sync.Mutex
 	put  *rpc.Put
@@ -118,6 +131,8 @@ func (s *stream) pieces(ctx context.Context, b *batch.Batch) error {
 	}
 	s.buf = s.enc.Append(s.buf[:0], b)
 	err := s.put.Send(s.buf)
+	s.sent.bytes.Add(int64(len(s.buf)))
+	s.sent.messages.Add(1)
 	if cap(s.buf) > 2*pieceBytes {
 		s.buf = nil
 	}

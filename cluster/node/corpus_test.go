@@ -29,6 +29,7 @@ var record = flag.String("record", "", "address of a PostgreSQL 15 whose answers
 //   - narrow has batches of seven rows and so little memory that sorts, joins and
 //     aggregates over large tables spill;
 //   - three spreads each plan over three nodes, whatever it reads;
+//   - three-apart sends all rows there, also those that every node has;
 //   - three-narrow does that with little memory, of which what is on its way between
 //     nodes has a part.
 func TestCorpus(t *testing.T) {
@@ -52,7 +53,8 @@ func TestCorpus(t *testing.T) {
 		{"rows", 1, []string{"batch_size = 1"}, false},
 		{"narrow", 1, []string{"batch_size = 7", corpusMemory}, true},
 		{"three", 3, []string{spread}, false},
-		{"three-narrow", 3, []string{spread, "batch_size = 64", "work_mem = '6MB'"}, true},
+		{"three-apart", 3, []string{spread, apart}, false},
+		{"three-narrow", 3, []string{spread, apart, "batch_size = 64", "work_mem = '6MB'"}, true},
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			nodes := start(t, form.nodes)

@@ -13,7 +13,7 @@ import (
 func TestEarlyConditions(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			c := connect(t, start(t, n)[n-1], "tributary.distribute_rows = 1")
+			c := connect(t, start(t, n)[n-1], spread)
 			c.must("create table days (day int, name text, week int)")
 			c.must("insert into days select g, case g % 7 when 0 then 'sun' when 1 then 'mon' else 'other' end, g / 7 from generate_series(1, 400) g")
 			c.must("create table sales (day int, store int, price numeric(7,2))")

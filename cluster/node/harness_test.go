@@ -103,6 +103,9 @@ func connect(t testing.TB, n *Node, settings ...string) *client {
 // spread makes plans run on all nodes, however few their rows.
 const spread = "tributary.distribute_rows = 0"
 
+// apart makes them send rows that every node has.
+const apart = "tributary.colocate = off"
+
 // query opens the last statement of a script, after the others have run.
 func (c *client) query(sql string) (*session.Portal, error) {
 	ctx := context.Background()

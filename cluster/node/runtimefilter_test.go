@@ -9,7 +9,7 @@ import (
 // TestRuntimeFilter: the left side of a join between nodes gets the keys of the right
 // one, and sends no row without one of them.
 func TestRuntimeFilter(t *testing.T) {
-	c, one := connect(t, start(t, 3)[2], spread), connect(t, start(t, 1)[0])
+	c, one := connect(t, start(t, 3)[2], spread, apart), connect(t, start(t, 1)[0])
 	for _, c := range []*client{c, one} {
 		c.must("create table orders as select i as id, i % 7 as kind, case when i % 11 > 0 then i end as maybe from generate_series(1, 20000) i")
 		c.must("create table lines as select (i * 7919) % 80000 as id, i % 5 as n, 'line ' || i % 100 as note from generate_series(1, 60000) i")

@@ -25,7 +25,7 @@ func TestSharedDirectories(t *testing.T) {
 		}
 	}
 	nodes := start(t, 3)
-	c := connect(t, nodes[1], "tributary.distribute_rows = 100")
+	c := connect(t, nodes[1], "tributary.distribute_rows = 100", "tributary.distribute_cost = 0")
 	sql := fmt.Sprintf(`with part as (select part, count(*) as n, sum(x) as s from read_csv('%s/*.csv') group by part)
 		select a.part, a.n, b.s - a.s from part a join part b on b.part = a.part + 1 order by 1`, dir)
 	want := c.must(sql)

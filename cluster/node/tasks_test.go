@@ -21,6 +21,7 @@ func TestThreshold(t *testing.T) {
 		t.Error(got)
 	}
 	c.must("create table t as select g as id from generate_series(1, 5000) g; insert into t select id + 5000 from t")
+	c.must("set tributary.distribute_cost = 0")
 	for _, x := range []struct {
 		rows, where string
 		spread      bool
@@ -35,6 +36,13 @@ func TestThreshold(t *testing.T) {
 			t.Errorf("from %s rows on, where %s:\n%s", x.rows, x.where, plan)
 		}
 	}
+	c.must("set tributary.distribute_rows = 1")
+	for cost, spread := range map[string]bool{"10000": true, "1000000": false} {
+		c.must("set tributary.distribute_cost = " + cost)
+		if plan := strings.Join(c.must("explain (costs off) select count(*) from t"), "\n"); strings.Contains(plan, "on 3 nodes") != spread {
+			t.Errorf("from a cost of %s on:\n%s", cost, plan)
+		}
+	}
 	if _, err := c.do("set tributary.distribute_rows = -1"); err == nil {
 		t.Error("a negative number of rows is taken")
 	}
@@ -46,7 +54,7 @@ func TestExplainAnalyze(t *testing.T) {
 	c := connect(t, nodes[2], spread)
 	c.must("create table t as select g as id, g % 7 as a from generate_series(1, 20000) g; insert into t select * from t")
 	plan := strings.Join(c.must("explain analyze select a, count(*) from t group by a"), "\n")
-	for _, want := range []string{`Seq Scan on t .*rows=40000 loops=3 `, `Gather from stage 1 on 3 nodes`, `Stages: 2`, `  Stage 0: 1 task, rows=7 `, `  Stage 1: 3 tasks, rows=\d+ .* memory=[1-9]\d*kB spilled=0kB`, `Memory: `} {
+	for _, want := range []string{`Seq Scan on t .*rows=40000 loops=3 `, `Gather from stage 1 on 3 nodes`, `Stages: 2`, `  Stage 0: 1 task, rows=7 `, `  Stage 1: 3 tasks, rows=\d+ .* memory=[1-9]\d*kB spilled=0kB network=[1-9]\d*kB`, `Network: [1-9]\d*kB in 2 messages`, `Memory: `} {
 		if !regexp.MustCompile(want).MatchString(plan) {
 			t.Errorf("no %q in\n%s", want, plan)
 		}

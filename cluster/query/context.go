@@ -31,6 +31,8 @@ type Context struct {
 	BatchSize      int
 	Saturation     float64
 	DistributeRows int64    // plans that read fewer rows stay on one node; 0: none does
+	DistributeCost int64    // and so do those that are thought to cost less, in rows read
+	Colocate       bool     // rows are read where they are wanted, if they are there
 	WorkMem        int64    // bytes
 	KeepDatasets   bool     // of trainings
 	Shared         []string // directories that lie at the same paths on all nodes
@@ -61,7 +63,7 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	v := *values
 	v.Now = at
 	c := &Context{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
-		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"),
+		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), DistributeCost: set.Int("tributary.distribute_cost"), Colocate: set.Bool("tributary.colocate"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"),
 		Shared: settings.Directories(set.Value("tributary.shared_directories"))}
 	var err error
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {

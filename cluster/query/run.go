@@ -52,7 +52,7 @@ func (r *Run) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Ma
 		},
 		NodesFor: func(root plan.Node) int { return r.nodesFor(root, manifests) },
 		Local:    func(root plan.Node) bool { return r.here(root, manifests) },
-		Scarce:   x.Pool.Paused, Poll: Poll(ctx)}
+		Replicas: r.replicas(manifests), Scarce: x.Pool.Paused, Poll: Poll(ctx)}
 }
 
 // Optimize makes a bound statement one whose tree can be staged.
@@ -189,7 +189,23 @@ func (r *Run) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifes
 	if least > 0 && r.Reads(root, manifests, least, false) < least {
 		return 1
 	}
+	if c := r.x.Context.DistributeCost; least > 0 && c > 0 && !isCollect(root) && props.Work(root, props.FromState(r.state)) < float64(c) {
+		return 1
+	}
 	return r.nodes
+}
+
+func isCollect(n plan.Node) bool {
+	_, ok := n.(*plan.Collect)
+	return ok
+}
+
+// replicas tells what of the tables lies where, unless that is not to count.
+func (r *Run) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
+	if r.nodes <= 1 || !r.x.Context.Colocate {
+		return nil
+	}
+	return r.Replicas(manifests)
 }
 
 // here tells whether a tree of few rows may run on this node alone: all that its

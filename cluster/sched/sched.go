@@ -29,8 +29,8 @@ type Leaf struct {
 	Gateway bool
 	// Single says that its tasks have one thread.
 	Single bool
-	// Stays says that what is read is kept where it was: no node takes over another's
-	// splits, so that each has its share whoever reads fastest.
+	// Stays says that no node takes over another's splits, for what is read is kept where it
+	// was, or because each must read its own. So a node gets all of them at once.
 	Stays  bool
 	Splits []Split
 }
@@ -148,7 +148,9 @@ func (s *Scheduler) begin() {
 		l.owner, l.done = make([]uint64, len(l.Splits)), make([]bool, len(l.Splits))
 		l.wait = len(l.Splits)
 		for i, node := range s.nodes {
-			l.slots[i] = slotsOf(node.Threads, l.Single, s.sat)
+			if l.slots[i] = slotsOf(node.Threads, l.Single, s.sat); l.Stays {
+				l.slots[i] = math.MaxInt32
+			}
 		}
 		l.home = homes(l.Leaf, s.nodes)
 	}

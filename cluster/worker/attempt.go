@@ -25,12 +25,13 @@ const stopTime = 3 * time.Second
 // attempt is a plan on given nodes: the part that runs here and the calls that
 // run the others. Its methods may be called from any goroutine.
 type attempt struct {
-	q     *query
-	run   string
-	nodes []uint64
-	boxes map[uint64]*box // of the other nodes
-	admit admitMode
-	down  chan struct{} // closed by fail
+	q      *query
+	run    string
+	nodes  []uint64
+	leaves []leafWork
+	boxes  map[uint64]*box // of the other nodes
+	admit  admitMode
+	down   chan struct{} // closed by fail
 
 	conf  *partConfig
 	part  *part
@@ -45,8 +46,8 @@ type attempt struct {
 	once   sync.Once
 }
 
-func newAttempt(q *query, run string, nodes []uint64) *attempt {
-	a := &attempt{q: q, run: run, nodes: nodes, boxes: map[uint64]*box{}, down: make(chan struct{})}
+func newAttempt(q *query, run string, nodes []uint64, leaves []leafWork) *attempt {
+	a := &attempt{q: q, run: run, nodes: nodes, leaves: leaves, boxes: map[uint64]*box{}, down: make(chan struct{})}
 	if q.admit != admitFree {
 		a.admit = q.s.o.Admission.mode(q.admit)
 	}
@@ -252,8 +253,8 @@ func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
 
 // read tells that a node has read a split.
 func (a *attempt) read(node uint64, id leafID, split int) {
-	for i := range a.q.leaves {
-		if a.q.leaves[i].id == id {
+	for i := range a.leaves {
+		if a.leaves[i].id == id {
 			a.q.event(a, sched.Done{Node: node, Leaf: i, Split: split})
 			return
 		}
@@ -382,7 +383,7 @@ func (b *box) add(f func(o *orders)) {
 
 // split adds a split to o; under the lock.
 func (b *box) split(o *orders, id leafID, num int, sp *op.Split) {
-	m := splitMsg{Leaf: id, Num: num, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of}
+	m := splitMsg{Leaf: id, Num: num, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range}
 	if sp.Segment != nil {
 		n, known := b.segments[sp.Segment]
 		if !known {

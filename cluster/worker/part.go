@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
 )
 
 // part is what runs of a plan on one node: a task for each stage that has its
@@ -124,7 +125,14 @@ func (p *part) stats() []nodeStats {
 	defer p.mu.Unlock()
 	var out []nodeStats
 	for i, t := range p.tasks {
-		out = append(out, statsOf(p.stages[len(p.stages)-1-i].ID, t.Stats())...)
+		id := p.stages[len(p.stages)-1-i].ID
+		out = append(out, statsOf(id, t.Stats())...)
+		bytes, messages := t.Sent()
+		for i, from := range []plan.StageID{id, id.RuntimeFilter()} {
+			if messages[i] > 0 {
+				out = append(out, nodeStats{stage.Key{Stage: from}, stage.NodeStats{Sent: bytes[i], Messages: messages[i]}})
+			}
+		}
 	}
 	return out
 }

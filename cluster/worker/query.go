@@ -30,17 +30,18 @@ const maxMends = 3
 // query is a plan being run, over as many attempts as it takes: the reader of
 // its rows.
 type query struct {
-	s       *Statement
-	name    string
-	plan    *plan.Staged
-	leaves  []leafWork
-	buffers map[int]*op.Buffer // those that were there when it began
-	writes  bool
-	admit   admitMode    // how the next attempt takes its tickets
-	again   func() error // starts the next attempt
+	s         *Statement
+	name      string
+	plan      *plan.Staged
+	buffers   map[int]*op.Buffer // those that were there when it began
+	manifests map[*plan.Scan]*catalog.Manifest
+	writes    bool
+	admit     admitMode    // how the next attempt takes its tickets
+	again     func() error // starts the next attempt
 
 	mu       sync.Mutex
-	mends    int // attempts that met damage
+	mends    int          // attempts that met damage
+	members  []sched.Node // of the next attempt
 	sched    *sched.Scheduler
 	names    map[uint64]string
 	cur      *attempt
@@ -56,35 +57,52 @@ type leafWork struct {
 }
 
 func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
-	q := &query{s: s, name: name, plan: p, buffers: s.filled(), names: map[uint64]string{}}
-	c := sched.Config{Saturation: s.o.Saturation}
+	q := &query{s: s, name: name, plan: p, manifests: manifests, buffers: s.filled(), names: map[uint64]string{}}
 	bound, writes, spread := look(p, s.common())
 	q.writes = writes
-	threads := 0
 	for i, m := range s.g.nodes() {
-		if i > 0 && (bound || !spread) {
-			break
+		if i > 0 && (bound || !spread || !s.reads(p, m.ID, manifests)) {
+			continue
 		}
-		c.Nodes = append(c.Nodes, sched.Node{ID: m.ID, Threads: m.Threads})
+		q.members = append(q.members, sched.Node{ID: m.ID, Threads: m.Threads})
 		q.names[m.ID] = m.Name
+	}
+	return q
+}
+
+// distribute lists the leaves' work for an attempt on the query's members, and makes the
+// scheduler that hands it out.
+func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, error) {
+	s, c := q.s, sched.Config{Saturation: q.s.o.Saturation, Nodes: q.members}
+	threads := 0
+	for _, m := range q.members {
 		threads += max(m.Threads, 1)
 	}
-	if len(c.Nodes) == 1 {
+	if len(q.members) == 1 {
 		threads = 0
 	}
-	for i := range p.Stages {
-		st := &p.Stages[i]
+	ranges, err := s.ranges(ctx, q.plan, q.manifests, len(q.members))
+	if err != nil {
+		return nil, nil, err
+	}
+	var leaves []leafWork
+	for i := range q.plan.Stages {
+		st := &q.plan.Stages[i]
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
-			w.splits = s.splits(n, leaf, manifests, threads)
-			l.Splits = s.places(n, w.splits, manifests)
-			q.leaves = append(q.leaves, w)
+			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && (sc.Whole || sc.Range > 0) {
+				l.Stays = true
+				w.splits, l.Splits = s.apart(sc, leaf, q.manifests, q.members, ranges)
+			} else {
+				w.splits = s.splits(n, leaf, q.manifests, threads)
+				l.Splits = s.places(n, w.splits, q.manifests)
+			}
+			leaves = append(leaves, w)
 			c.Leaves = append(c.Leaves, l)
 		}
 	}
-	q.sched = sched.New(c)
-	return q
+	return leaves, sched.New(c), nil
 }
 
 // manifest is what a scan reads of its table.
@@ -180,11 +198,21 @@ func (q *query) begin(ctx context.Context) error {
 // attempt starts the plan on the nodes of the scheduler.
 func (q *query) attempt(ctx context.Context) (*attempt, error) {
 	q.mu.Lock()
+	leaves, sc, err := q.distribute(ctx)
+	if err == nil {
+		q.sched = sc
+	}
+	nodes := make([]uint64, len(q.members))
+	for i, m := range q.members {
+		nodes[i] = m.ID
+	}
 	q.attempts++
-	a := newAttempt(q, fmt.Sprintf("%s.%d", q.name, q.attempts), q.sched.Nodes())
+	a := newAttempt(q, fmt.Sprintf("%s.%d", q.name, q.attempts), nodes, leaves)
 	q.cur = a
 	q.mu.Unlock()
-	err := a.open(ctx)
+	if err == nil {
+		err = a.open(ctx)
+	}
 	if err == nil {
 		q.mu.Lock()
 		if q.writes && !q.left {
@@ -228,10 +256,11 @@ func (q *query) act(a *attempt, actions []sched.Action) {
 	for _, x := range actions {
 		switch x := x.(type) {
 		case sched.Assign:
-			a.assign(x.Node, &q.leaves[x.Leaf], x.Splits)
+			a.assign(x.Node, &a.leaves[x.Leaf], x.Splits)
 		case sched.End:
-			a.end(x.Node, q.leaves[x.Leaf].id)
+			a.end(x.Node, a.leaves[x.Leaf].id)
 		case sched.Restart:
+			q.members = slices.DeleteFunc(slices.Clone(q.members), func(m sched.Node) bool { return !slices.Contains(x.Nodes, m.ID) })
 			a.fail(errAgain)
 		case sched.Fail:
 			a.fail(q.lost(x.Node))

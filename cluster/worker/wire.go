@@ -105,6 +105,7 @@ type splitMsg struct {
 	Ordinal  uint32
 	From, To int64
 	Part, Of int
+	Range    *op.Range
 }
 
 // event is what a run on a node tells its gateway.
@@ -154,6 +155,8 @@ func addStats(to stage.Actuals, list []nodeStats) {
 		t.Memory += s.Stats.Memory
 		t.Spilled += s.Stats.Spilled
 		t.Tasks += s.Stats.Tasks
+		t.Sent += s.Stats.Sent
+		t.Messages += s.Stats.Messages
 		to[s.Key] = t
 	}
 }

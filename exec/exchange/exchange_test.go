@@ -34,7 +34,8 @@ type sent struct {
 	most int // rows of a batch
 }
 
-func (s *sent) Dests() int { return len(s.rows) }
+func (s *sent) Dests() int           { return len(s.rows) }
+func (s *sent) Sent() (int64, int64) { return 0, 0 }
 
 func (s *sent) Send(_ context.Context, dest int, b *batch.Batch) error {
 	s.mu.Lock()

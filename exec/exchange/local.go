@@ -141,6 +141,9 @@ type localWriter struct{ to []*Queue }
 
 func (w *localWriter) Dests() int { return len(w.to) }
 
+// Sent implements op.ExchangeWriter: there are no other nodes.
+func (w *localWriter) Sent() (bytes, messages int64) { return 0, 0 }
+
 func (w *localWriter) Send(ctx context.Context, dest int, b *batch.Batch) error {
 	return w.to[dest].Push(ctx, b)
 }

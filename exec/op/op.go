@@ -50,6 +50,15 @@ type Split struct {
 	Ordinal  uint32
 	From, To int64
 	Part, Of int
+	Range    *Range // of the rows, those that are read; nil: all
+}
+
+// Range is the values from From to To of a column: attribute Num of the table, an
+// integer or a date. Nulls says that NULL is among them.
+type Range struct {
+	Num      int16
+	From, To int64
+	Nulls    bool
 }
 
 // Splits hands out the splits of a task's leaves: io.EOF when a leaf has no
@@ -90,6 +99,8 @@ type Exchange interface {
 // stream once: with nil all is sent, with an error readers get that error.
 type ExchangeWriter interface {
 	Dests() int // how many tasks read the stage
+	// Sent is what has been sent to other nodes.
+	Sent() (bytes, messages int64)
 	Send(ctx context.Context, dest int, b *batch.Batch) error
 	CloseSend(err error) error
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -112,7 +113,7 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 	if k := kindOf(fc.Type); k != kindInt && k != kindDate || int64(len(keys))*pickShare > fc.Zone.Distinct {
 		return false
 	}
-	x := r.pin.store.index(r.seg, &Key{nums: []int16{fc.Num}, types: []types.Type{fc.Type}}, r.at == 0)
+	x := r.pin.store.index(r.seg, &Key{nums: []int16{fc.Num}, types: []types.Type{fc.Type}}, r.pin.looks(r.scan, r.ref.ID, fc.Num))
 	if x == nil {
 		return false
 	}
@@ -122,6 +123,29 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 	r.picks = slices.DeleteFunc(r.picks, func(row uint32) bool { return int64(row) < r.at || int64(row) >= r.to })
 	slices.Sort(r.picks)
 	r.picks, r.picked = slices.Compact(r.picks), true
+	return true
+}
+
+// look is a scan's look into a segment for values of a column.
+type look struct {
+	scan    *plan.Scan
+	segment catalog.SegmentID
+	num     int16
+}
+
+// looks tells whether a scan looks into a segment for the first time here: its splits,
+// any of which may be another node's, are one look.
+func (p *Pin) looks(s *plan.Scan, id catalog.SegmentID, num int16) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := look{s, id, num}
+	if p.looked[at] {
+		return false
+	}
+	if p.looked == nil {
+		p.looked = map[look]bool{}
+	}
+	p.looked[at] = true
 	return true
 }
 

@@ -35,10 +35,11 @@ type Pin struct {
 	store *Store
 	batch int
 
-	mu    sync.Mutex
-	held  map[catalog.SegmentID]*segment
-	stale []*segment
-	scans map[*plan.Scan]*scanPlan
+	mu     sync.Mutex
+	held   map[catalog.SegmentID]*segment
+	stale  []*segment
+	scans  map[*plan.Scan]*scanPlan
+	looked map[look]bool
 }
 
 // Pin begins a statement. rows is the batch size, 0 the usual one.
@@ -154,6 +155,11 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 	}
 	sp := p.plan(s, env)
 	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+	if split.Range != nil {
+		if r.within, err = newRangeFilter(s, split.Range); err != nil {
+			return nil, err
+		}
+	}
 	if sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
@@ -186,6 +192,7 @@ type reader struct {
 	keys    keyReader
 	picks   []uint32 // the only rows still to read, where picked: an index named them
 	picked  bool
+	within  *rangeFilter // nil: all rows
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -305,6 +312,15 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 	}
 	if none {
 		return nil, nil
+	}
+	if r.within != nil {
+		arr, err := r.column(r.within.col, n)
+		if err != nil {
+			return nil, err
+		}
+		if sel, err = r.within.rows(arr, sel, n); err != nil || len(sel) == 0 {
+			return nil, err
+		}
 	}
 	schema := len(r.scan.Cols)
 	if r.scan.RowID != 0 {

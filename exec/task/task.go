@@ -212,3 +212,11 @@ func (t *Task) Done() <-chan struct{} { return t.done }
 
 // Stats are the counters of the stage's nodes, depth first.
 func (t *Task) Stats() []*op.Stats { return t.tree.Stats }
+
+// Sent is what has gone to other nodes: of the stage's rows, then of its runtime filter.
+func (t *Task) Sent() (bytes, messages [2]int64) {
+	for i, w := range t.writers {
+		bytes[i], messages[i] = w.Sent()
+	}
+	return bytes, messages
+}

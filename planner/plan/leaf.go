@@ -25,6 +25,12 @@ type Scan struct {
 	// segment, for UPDATE and DELETE. See exec/store.RowID.
 	RowID expr.ColID
 	Rows  float64 // estimate of the rows before Filter
+	// Whole says that each node reads all rows. Range, where not 0, says that each reads
+	// those whose value of column By lies in its range: equal values of all scans of the
+	// same number are read by one node. Else a row is read by one node, whichever has it.
+	Whole bool
+	Range int
+	By    expr.ColID
 }
 
 func (n *Scan) Children() []Node         { return nil }

@@ -14,7 +14,10 @@ import (
 // each set. Aggregates that must see all rows of a group at once (DISTINCT, an
 // order) have them brought together first.
 func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
+	asked := p.asked
+	p.asked = p.keysBelow(n)
 	in, d, err := p.place(n.Input)
+	p.asked = nil
 	if err != nil {
 		return nil, d, err
 	}
@@ -34,6 +37,11 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	}
 	if len(n.Sets) == 0 && d.within(plain) {
 		return with1(n, in), d.renamed(n.Groups), nil
+	}
+	if len(n.Sets) == 0 && (!mergeable(n) || p.rows(n) > gatherGroups) {
+		if t, ok := p.together(d, groups); ok {
+			return with1(n, in), t.renamed(n.Groups), nil
+		}
 	}
 	if !mergeable(n) || n.Phase == plan.AggFinal {
 		if len(n.Groups) == 0 || len(n.Sets) > 0 {
@@ -64,11 +72,17 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 		final.Aggs[i] = a
 	}
 	final.Groups = make([]plan.Item, len(n.Groups))
-	keys := make([]expr.Expr, len(n.Groups))
+	var keys, some []expr.Expr
 	for i, g := range n.Groups {
 		c := &expr.Col{ID: g.Col.ID, Typ: g.Col.Type, Name: g.Col.Name}
 		final.Groups[i] = plan.Item{Col: g.Col, Expr: c}
-		keys[i] = c
+		keys = append(keys, c)
+		if asked[g.Col.ID] { // their parent's, which need not be sent again
+			some = append(some, c)
+		}
+	}
+	if len(some) > 0 {
+		keys = some
 	}
 	// The calls keep their arguments, which tell the aggregate its types; what a
 	// final phase reads is the states.
@@ -79,6 +93,50 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	m, hd := p.hashBy(&partial, keys)
 	final.Input = m
 	return &final, hd, nil
+}
+
+// sharedGroups is how many groups spread well over the nodes by their keys.
+const sharedGroups = 1000
+
+// keysBelow are the columns that n groups by of an aggregation right below, whose rows are
+// best sent by these alone: DISTINCT below its groups would be sent twice.
+func (p *placer) keysBelow(n *plan.Aggregate) colSet {
+	if len(n.Sets) > 0 || len(n.Groups) == 0 || p.rows(n) < sharedGroups {
+		return nil
+	}
+	cols, in := columnsOf(groupKeys(n)), n.Input
+	if len(cols) < len(n.Groups) {
+		return nil
+	}
+	for {
+		switch x := in.(type) {
+		case *plan.Project:
+			below := colSet{}
+			for _, it := range x.Items {
+				if c, ok := it.Expr.(*expr.Col); ok && cols[it.Col.ID] {
+					below[c.ID] = true
+				}
+			}
+			if len(below) < len(cols) {
+				return nil
+			}
+			cols, in = below, x.Input
+		case *plan.Filter:
+			in = x.Input
+		case *plan.Aggregate:
+			return cols
+		default:
+			return nil
+		}
+	}
+}
+
+func groupKeys(n *plan.Aggregate) []expr.Expr {
+	out := make([]expr.Expr, len(n.Groups))
+	for i, g := range n.Groups {
+		out[i] = g.Expr
+	}
+	return out
 }
 
 // mergeable tells whether partial states of all aggregates can be merged.

@@ -25,6 +25,9 @@ type NodeStats struct {
 	Time            time.Duration // inputs included, summed over threads
 	Memory, Spilled int64         // bytes
 	Tasks           int
+	// Sent are the bytes that went to other nodes of what a stage's root gave, which is the
+	// node 0, or its runtime filter.
+	Sent, Messages int64
 }
 
 // Actuals are the counts of a run.
@@ -67,6 +70,7 @@ type entry struct {
 	width int
 	cost  float64
 	stat  *NodeStats
+	sent  *NodeStats // of an exchange: what came from other nodes
 	stage plan.StageID
 	kids  []*entry
 }
@@ -209,6 +213,9 @@ func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 		return kids
 	}
 	if r, ok := n.(*plan.Receive); ok {
+		if s, ok := d.act[Key{Stage: r.From}]; ok {
+			e.sent = &s
+		}
 		for i := range d.s.Stages {
 			switch s := &d.s.Stages[i]; s.ID {
 			case r.From:
@@ -274,6 +281,16 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		e.rel, e.alias = n.Name, n.Alias
 		e.title = "Seq Scan on " + relation(n.Name, n.Alias)
 		e.add("Filter", d.condText(n.Filter)...)
+		switch {
+		case n.Whole:
+			e.add("Read", "all rows by each node")
+		case n.Range > 0:
+			for _, c := range n.Cols {
+				if c.ID == n.By {
+					e.add("Read", fmt.Sprintf("by each node its range %d of %s", n.Range, d.str(&expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name})))
+				}
+			}
+		}
 	case *plan.Values:
 		named("Values Scan")
 		if len(n.Cols) == 0 && len(n.Rows) == 1 {

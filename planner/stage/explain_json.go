@@ -138,6 +138,10 @@ func (w *jsonWriter) entry(e *entry, o *Options) {
 		w.field("Peak Memory", s.Memory)
 		w.field("Spilled", s.Spilled)
 	}
+	if s := e.sent; s != nil {
+		w.field("Network Bytes", s.Sent)
+		w.field("Network Messages", s.Messages)
+	}
 	for _, p := range e.props {
 		if strings.HasSuffix(p.name, "Key") || p.name == "Output" || p.name == "Aggregates" {
 			w.field(p.name, p.list)

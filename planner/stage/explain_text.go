@@ -52,6 +52,9 @@ func (t *textPrinter) node(e *entry, depth int) {
 		}
 		t.lines = append(t.lines, line)
 	}
+	if s := e.sent; s != nil && s.Messages > 0 {
+		t.lines = append(t.lines, fmt.Sprintf("%sNetwork: %s in %s", under, size(s.Sent), messages(s.Messages)))
+	}
 	for _, k := range e.kids {
 		t.node(k, depth+1)
 	}
@@ -64,10 +67,13 @@ func (t *textPrinter) stages(s *plan.Staged) {
 	}
 	for i := range s.Stages {
 		id := s.Stages[i].ID
-		var memory, spilled int64
+		var memory, spilled, sent int64
 		for k, st := range t.o.Actuals {
 			if k.Stage == id {
 				memory, spilled = memory+st.Memory, spilled+st.Spilled
+			}
+			if k.Stage == id || k.Stage == id.RuntimeFilter() {
+				sent += st.Sent
 			}
 		}
 		root := t.o.Actuals[Key{Stage: id}]
@@ -75,8 +81,20 @@ func (t *textPrinter) stages(s *plan.Staged) {
 		if root.Tasks == 1 {
 			tasks = "task"
 		}
-		t.lines = append(t.lines, fmt.Sprintf("  Stage %d: %d %s, rows=%d time=%.3f memory=%s spilled=%s", id, root.Tasks, tasks, root.Rows, ms(root.Time), size(memory), size(spilled)))
+		t.lines = append(t.lines, fmt.Sprintf("  Stage %d: %d %s, rows=%d time=%.3f memory=%s spilled=%s network=%s", id, root.Tasks, tasks, root.Rows, ms(root.Time), size(memory), size(spilled), size(sent)))
 	}
+	var bytes, n int64
+	for _, st := range t.o.Actuals {
+		bytes, n = bytes+st.Sent, n+st.Messages
+	}
+	t.lines = append(t.lines, fmt.Sprintf("Network: %s in %s", size(bytes), messages(n)))
+}
+
+func messages(n int64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 // numbers are the estimates and counts after a node's name.

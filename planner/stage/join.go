@@ -30,7 +30,21 @@ func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 		j.L, j.R = l, p.gather(r, rd)
 		return &j, dist{}, nil
 	}
-	if whole(n) || p.broadcast(n, ld, rd) {
+	if !givesRight(n.Kind) && !ld.atGateway() && p.readWhole(r, rd, littleRows*float64(p.nodes-1)) {
+		j.L, j.R, j.Broadcast = l, r, true
+		return &j, ld.matched(n), nil
+	}
+	if at, group := p.align(n, ld, rd); at >= 0 {
+		j.L, j.R = l, r
+		d := joinDist(&j, []int{at})
+		if d.kind == hashed {
+			d.group = group
+		}
+		return &j, d, nil
+	}
+	// Rows cannot be sent to where ranges are read.
+	where, there := ld.sendable(), rd.sendable()
+	if whole(n) || p.broadcast(n, where, there) {
 		if givesRight(n.Kind) {
 			j.L, j.R = p.gather(l, ld), p.gather(r, rd)
 			return &j, dist{}, nil
@@ -38,11 +52,21 @@ func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 		if ld.atGateway() {
 			l, ld = &plan.Exchange{Input: l, Kind: plan.Spread}, dist{kind: spread}
 		}
-		j.L, j.R = l, &plan.Exchange{Input: r, Kind: plan.Broadcast}
+		if j.L, j.R = l, r; !p.readWhole(r, rd, max(wholeRows, sendCost*p.rows(n.R)*float64(p.nodes))) {
+			j.R = &plan.Exchange{Input: r, Kind: plan.Broadcast}
+		}
 		j.Broadcast = true
-		return &j, ld, nil
+		return &j, ld.matched(n), nil
 	}
-	return p.byHash(&j, l, ld, r, rd)
+	return p.byHash(&j, l, where, r, there)
+}
+
+// sendable is the distribution as far as others' rows may be sent there.
+func (d dist) sendable() dist {
+	if d.group > 0 {
+		return dist{kind: spread}
+	}
+	return d
 }
 
 // worthMoving tells whether a left side at the gateway should rather go to the

@@ -16,6 +16,8 @@ type Env struct {
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
+	// Replicas tells what may be read where it is wanted; nil: nothing.
+	Replicas Replicas
 	// Always begins every aggregation that can be below joins there, however many
 	// groups that makes, and runtime filters for every join by hash: for tests.
 	Always bool
@@ -45,8 +47,10 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = props.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always}
+	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always,
+		replicas: env.Replicas, seen: map[*plan.Scan]int{}, ranged: map[int][]*plan.Scan{}}
 	n := p.preaggregate(p.sortDistinctOn(root))
+	p.count(n)
 	if p.nodes > 1 {
 		m, d, err := p.place(n)
 		if err != nil {
@@ -62,13 +66,18 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 
 // placer places the nodes of one plan.
 type placer struct {
-	nodes  int
-	poll   plan.Poll
-	stats  props.Statistics
-	rows   func(plan.Node) float64
-	next   expr.ColID
-	always bool // see Env
-	links  int  // the greatest number of a link
+	nodes    int
+	poll     plan.Poll
+	stats    props.Statistics
+	rows     func(plan.Node) float64
+	next     expr.ColID
+	always   bool // see Env
+	links    int  // the greatest number of a link
+	replicas Replicas
+	seen     map[*plan.Scan]int   // how often a scan stands in the plan
+	ranged   map[int][]*plan.Scan // by Scan.Range
+	groups   int                  // the greatest of those
+	asked    colSet               // by what the aggregation above, if it is the parent, has its rows sent
 	// inStep marks the step of a recursive union, which runs at the gateway
 	// only.
 	inStep bool
@@ -86,6 +95,10 @@ type dist struct {
 	// keys are, for hashed, the columns whose hash decides; each with those
 	// that are equal to it.
 	keys []colSet
+	// group, where not 0, says that it is not their hash but the range that the key is in
+	// which decides: Scan.Range.
+	group int
+	free  free // of rows that are spread
 }
 
 type where uint8
@@ -146,6 +159,9 @@ func (d dist) within(cols colSet) bool {
 
 // renamed follows a distribution through a projection.
 func (d dist) renamed(items []plan.Item) dist {
+	if d.kind == spread {
+		return dist{kind: spread, free: d.free.renamed(items)}
+	}
 	if d.kind != hashed {
 		return d
 	}
@@ -155,7 +171,7 @@ func (d dist) renamed(items []plan.Item) dist {
 			to[c.ID] = append(to[c.ID], it.Col.ID)
 		}
 	}
-	out := dist{kind: hashed}
+	out := dist{kind: hashed, group: d.group}
 	for _, k := range d.keys {
 		m := colSet{}
 		for c := range k {
@@ -189,6 +205,9 @@ func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 	case *plan.Scan, *plan.Source:
 		if p.inStep {
 			return nil, dist{}, pgerr.Unsupported("a table in the recursive term of WITH RECURSIVE must not be correlated with it on several nodes")
+		}
+		if s, ok := n.(*plan.Scan); ok {
+			return n, p.scan(s), nil
 		}
 		return n, dist{kind: spread}, nil
 	case *plan.Values, *plan.Virtual, *plan.FuncScan, *plan.Buffer, *plan.Receive:
@@ -310,8 +329,11 @@ func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
 	case d.atGateway():
 	case len(n.PartitionBy) == 0:
 		in, d = p.gather(in, d), dist{}
-	case !d.within(columnsOf(n.PartitionBy)):
-		in, d = p.hashBy(in, n.PartitionBy)
+	default:
+		var ok bool
+		if d, ok = p.together(d, n.PartitionBy); !ok {
+			in, d = p.hashBy(in, n.PartitionBy)
+		}
 	}
 	return with1(n, in), d, nil
 }

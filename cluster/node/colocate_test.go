@@ -1,0 +1,54 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestColocate: where every node has all rows, joins and groups read them where they are
+// wanted; what comes out is the same.
+func TestColocate(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[1], spread)
+	c.must("create table orders as select g as id, g % 700 as customer, g % 90 as day from generate_series(1, 40000) g; " +
+		"create table lines as select g / 4 as id, g % 9 as n, g % 101 as price from generate_series(4, 160000) g; " +
+		"insert into lines values (null, 1, 5), (null, 2, 6), (-7, 1, 1); insert into orders values (null, 1, 1), (-7, null, 2); " +
+		"create table customers as select g as id, 'c' || g as name from generate_series(0, 699) g; delete from lines where n = 8")
+	for _, x := range []struct {
+		sql       string
+		exchanges int // to other nodes than the gateway
+	}{
+		{"select count(*), sum(l.price), sum(o.day) from lines l join orders o on l.id = o.id", 0},
+		{"select count(*), sum(l.price), count(o.id) from lines l left join orders o on l.id = o.id", 0},
+		{"select count(*), sum(l.price), count(o.day) from lines l full join orders o on l.id = o.id", 0},
+		{"select count(*) from orders where id not in (select id from lines where id is not null)", 1},
+		{"select count(*) from orders o where not exists (select from lines l where l.id = o.id and l.n = 3)", 0},
+		{"select count(*), sum(price) from (select id, sum(price) price from lines group by id) x", 0},
+		{"select count(*), sum(s) from (select o.id, o.day, sum(price) s from lines l join orders o on l.id = o.id group by o.id, o.day) x", 0},
+		{"select c.name, count(*) from orders o join customers c on c.id = o.customer group by c.name", 1},
+		{"select count(*), sum(r) from (select row_number() over (partition by id order by n, price) r from lines) x", 0},
+		{"select count(*), max(x.k) from (select c.id, random() as k from customers c) x join orders o on o.customer = x.id where x.k > 2", 1},
+		{"select count(*), sum(a.price) from lines a join lines b on a.id = b.id join orders o on o.id = a.id", 0},
+		{"select count(*) from (select distinct id, n from lines) x", 0},
+		{"select count(*) from lines l join orders o on l.n = o.day", 1},
+	} {
+		c.must("set tributary.colocate = on")
+		plan := strings.Join(c.must("explain (costs off) "+x.sql), "\n")
+		if n := strings.Count(plan, "Repartition") + strings.Count(plan, "Broadcast"); n > 0 && x.exchanges == 0 || !strings.Contains(plan, "on 3 nodes") {
+			t.Errorf("%s\n%s", x.sql, plan)
+		}
+		got := c.must(x.sql)
+		c.must("set tributary.colocate = off")
+		plan = strings.Join(c.must("explain (costs off) "+x.sql), "\n")
+		if strings.Contains(plan, "Read:") {
+			t.Errorf("%s\n%s", x.sql, plan)
+		}
+		want := c.must(x.sql)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\ngives %q, not %q", x.sql, got, want)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package stage
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+)
+
+// Replicas tells what of a table may be read where.
+type Replicas interface {
+	// Everywhere tells whether each node that takes part has all rows of a scan.
+	Everywhere(*plan.Scan) bool
+	// Clustered tells whether the nodes can divide a scan's rows by ranges of a column's
+	// values so that few are read by two.
+	Clustered(*plan.Scan, plan.Column) bool
+}
+
+// Where each node has all of a table, rows need not be sent to meet others: who wants
+// them reads them. Two ways to read serve that:
+//
+//	whole   each node reads all rows, as the small right side of a join
+//	ranges  each node reads the rows with a column's values in its range, the same of
+//	        all tables that are joined or grouped by it
+//
+//	⋈ l_orderkey = o_orderkey              on node 1       on node 2
+//	├─ scan lineitem  ranges of 1    ─▶    … 2,000,000     2,000,001 …
+//	└─ scan orders    ranges of 1          … 2,000,000     2,000,001 …
+//
+// Nobody has to have distributed the tables: rows that were loaded in the order of the
+// column lie in few row groups a range, which zone maps name. Sources: the partition-wise
+// join of Oracle and PostgreSQL; the zone maps of Moerkotte's "Small Materialized
+// Aggregates", VLDB 1998.
+//
+// A scan gets its ranges where a join or a grouping first has use for them; until then
+// dist.free carries the columns that may be. That is from the bottom up, and the first
+// one takes all: what is joined lowest has the most rows.
+
+// wholeRows is how many rows all nodes together may read again rather than have one send
+// them: what a stage costs by itself.
+const wholeRows = 200_000
+
+// littleRows is how few each node reads whole without a further thought.
+const littleRows = 16384
+
+// sendCost is what sending a row costs in rows read, filterCost what a condition does.
+const (
+	sendCost   = 8
+	filterCost = 3
+)
+
+// origin is the column of a scan that a column of rows above it is.
+type origin struct {
+	scan *plan.Scan
+	col  plan.Column
+}
+
+// free are the columns by whose ranges a node's rows would be distributed, were the scan
+// read so.
+type free map[expr.ColID]origin
+
+// scan is where the rows of a scan are.
+func (p *placer) scan(n *plan.Scan) dist {
+	n.Whole, n.Range, n.By = false, 0, 0
+	d := dist{kind: spread}
+	if !p.everywhere(n) {
+		return d
+	}
+	d.free = free{}
+	for _, c := range n.Cols {
+		if c.Type.IsIntegral() {
+			d.free[c.ID] = origin{n, c}
+		}
+	}
+	return d
+}
+
+// everywhere tells whether a scan may be read whole or by ranges. One that stands in the
+// plan twice is read one way.
+func (p *placer) everywhere(n *plan.Scan) bool {
+	return p.replicas != nil && p.seen[n] == 1 && p.replicas.Everywhere(n)
+}
+
+// count counts how often each scan stands in the plan.
+func (p *placer) count(n plan.Node) {
+	if s, ok := n.(*plan.Scan); ok {
+		p.seen[s]++
+	}
+	for _, k := range n.Children() {
+		p.count(k)
+	}
+}
+
+// renamed follows the columns through a projection.
+func (f free) renamed(items []plan.Item) free {
+	out := free{}
+	for _, it := range items {
+		if c, ok := it.Expr.(*expr.Col); ok && f[c.ID].scan != nil {
+			out[it.Col.ID] = f[c.ID]
+		}
+	}
+	return out
+}
+
+// of is the scan that may be read by ranges of e.
+func (p *placer) of(f free, e expr.Expr) (origin, bool) {
+	c, ok := e.(*expr.Col)
+	if !ok || f[c.ID].scan == nil {
+		return origin{}, false
+	}
+	return f[c.ID], p.replicas.Clustered(f[c.ID].scan, f[c.ID].col)
+}
+
+// divide has a scan read by ranges.
+func (p *placer) divide(o origin, group int) {
+	o.scan.Range, o.scan.By = group, o.col.ID
+	p.ranged[group] = append(p.ranged[group], o.scan)
+}
+
+func (p *placer) newGroup() int {
+	p.groups++
+	return p.groups
+}
+
+// align has the sides of a join read so that rows that match are on one node. It gives
+// the index of the key by whose ranges that is, and their number; -1 where it cannot.
+func (p *placer) align(j *plan.Join, ld, rd dist) (at, group int) {
+	if p.replicas == nil || whole(j) {
+		return -1, 0
+	}
+	l, r := -1, -1
+	if k := placed(ld, j.LKeys); ld.group > 0 && k != nil {
+		l = k[0]
+	}
+	if k := placed(rd, j.RKeys); rd.group > 0 && k != nil {
+		r = k[0]
+	}
+	switch {
+	case l >= 0 && l == r:
+		for _, s := range p.ranged[rd.group] {
+			s.Range = ld.group
+		}
+		if ld.group != rd.group {
+			p.ranged[ld.group] = append(p.ranged[ld.group], p.ranged[rd.group]...)
+			delete(p.ranged, rd.group)
+		}
+		return l, ld.group
+	case l >= 0:
+		if o, ok := p.of(rd.free, j.RKeys[l]); ok {
+			p.divide(o, ld.group)
+			return l, ld.group
+		}
+	case r >= 0:
+		if o, ok := p.of(ld.free, j.LKeys[r]); ok {
+			p.divide(o, rd.group)
+			return r, rd.group
+		}
+	}
+	for i := range j.LKeys {
+		lo, ok := p.of(ld.free, j.LKeys[i])
+		ro, ok2 := p.of(rd.free, j.RKeys[i])
+		if ok && ok2 {
+			g := p.newGroup()
+			p.divide(lo, g)
+			p.divide(ro, g)
+			return i, g
+		}
+	}
+	return -1, 0
+}
+
+// together has rows that agree in cols on one node, where reading does that.
+func (p *placer) together(d dist, cols []expr.Expr) (dist, bool) {
+	if d.within(columnsOf(cols)) {
+		return d, true
+	}
+	for _, e := range cols {
+		if o, ok := p.of(d.free, e); ok {
+			g := p.newGroup()
+			p.divide(o, g)
+			return dist{kind: hashed, keys: []colSet{{e.(*expr.Col).ID: true}}, group: g}, true
+		}
+	}
+	return d, false
+}
+
+// matched is the distribution of the rows of an inner join that are where its left rows
+// were: by the right side's keys too, which are equal.
+func (d dist) matched(j *plan.Join) dist {
+	if j.Kind != plan.Inner {
+		return d
+	}
+	out := dist{kind: d.kind, group: d.group, free: free{}}
+	for c, o := range d.free {
+		out.free[c] = o
+	}
+	for _, k := range d.keys {
+		m := colSet{}
+		for c := range k {
+			m[c] = true
+		}
+		out.keys = append(out.keys, m)
+	}
+	for i := range j.LKeys {
+		l, ok := j.LKeys[i].(*expr.Col)
+		r, ok2 := j.RKeys[i].(*expr.Col)
+		if !ok || !ok2 || l.Typ.OID != r.Typ.OID {
+			continue
+		}
+		if o, ok := d.free[l.ID]; ok {
+			out.free[r.ID] = o
+		}
+		for n, k := range d.keys {
+			if k[l.ID] && (d.group > 0 || sameTypes(j, []int{i})) {
+				out.keys[n][r.ID] = true
+			}
+		}
+	}
+	return out
+}
+
+// readable is what it costs, in rows read, that a node makes the rows of n alone of what
+// it has; ok is false where it cannot, or they would not be the same on each.
+func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return n.Rows * float64(1+filterCost*len(n.Filter)), n.Range == 0 && p.everywhere(n)
+	case *plan.Filter, *plan.Project, *plan.Join:
+		cost = p.rows(n)
+	default:
+		return 0, false
+	}
+	for _, e := range plan.Exprs(n) {
+		if rewrite.IsVolatile(e) {
+			return 0, false
+		}
+	}
+	for _, k := range n.Children() {
+		c, ok := p.readable(k)
+		if !ok {
+			return 0, false
+		}
+		cost += c
+	}
+	return cost, true
+}
+
+// readWhole gives n where each node reads all of it, if that costs less than sending it.
+func (p *placer) readWhole(n plan.Node, d dist, limit float64) bool {
+	if p.replicas == nil || d.kind != spread {
+		return false
+	}
+	cost, ok := p.readable(n)
+	if !ok || cost*float64(p.nodes-1) > limit {
+		return false
+	}
+	readWhole(n)
+	return true
+}
+
+func readWhole(n plan.Node) {
+	if s, ok := n.(*plan.Scan); ok {
+		s.Whole = true
+	}
+	for _, k := range n.Children() {
+		readWhole(k)
+	}
+}
