@@ -383,3 +383,16 @@ func BenchmarkPassesOverMemory(b *testing.B) {
 		}
 	}
 }
+
+// TestAccumulatorsStayOnTheStack: who works on many short vectors makes no garbage.
+func TestAccumulatorsStayOnTheStack(t *testing.T) {
+	v := randoms(rand.New(rand.NewPCG(5, 5)), 8*Lanes)
+	got := testing.AllocsPerRun(10, func() {
+		var low, high [Lanes]float64
+		ColumnBounds(low[:], high[:], v, 1)
+		v[0] = math.Copysign(Dot(v, v)+low[1]+high[1], -1)
+	})
+	if got != 0 {
+		t.Errorf("a dot product and bounds take %v allocations", got)
+	}
+}
