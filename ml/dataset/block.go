@@ -168,9 +168,21 @@ func (b *Block) First(rows int, copied bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
 	c := *b
 	c.Rows = rows
-	c.Code, c.Y, c.W = first(b.Code, n*b.Codes, copied), first(b.Y, n, copied), first(b.W, n, copied)
-	c.X32, c.X64, c.Hashes = first(b.X32, n*b.Dense, copied), first(b.X64, n*b.Dense, copied), first(b.Hashes, rows, copied)
+	c.Code, c.Hashes = first(b.Code, n*b.Codes, copied), first(b.Hashes, rows, copied)
+	c.X32, c.X64 = firstSpared(b.X32, n*b.Dense, copied), firstSpared(b.X64, n*b.Dense, copied)
+	c.Y, c.W = firstSpared(b.Y, n, copied), firstSpared(b.W, n, copied)
 	return &c
+}
+
+// firstSpared is first of a long array, whose memory the next copy may have.
+func firstSpared[T float32 | float64](v []T, n int, copied bool) []T {
+	if v == nil || !copied {
+		return first(v, n, false)
+	}
+	c := spared[T](n)
+	copy(c, v[:n])
+	reuse(v)
+	return c
 }
 
 func first[T any](v []T, n int, copied bool) []T {

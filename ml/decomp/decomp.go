@@ -1,6 +1,7 @@
 package decomp
 
 import (
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -47,13 +48,17 @@ func (f decomp) Info() family.Info {
 // Options implements family.Family.
 func (decomp) Options() []*family.Option { return options }
 
+// grain is the rows that a thread works at once: those of a leaf of 500 columns take 20
+// ms, and whoever had the last one would let the others wait as long.
+const grain = 4 * f64.FixedRows
+
 // Plan implements family.Family.
 func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 	vector, _ := types.ArrayOf(types.Float8)
-	p := &family.Plan{Task: family.Decomposition, Target: family.NoTarget, Scope: family.ByNode,
+	p := &family.Plan{Task: family.Decomposition, Target: family.NoTarget, Scope: family.ByNode, Grain: grain,
 		Outputs: []family.Output{{Name: "components", Type: vector}}}
 	if r.Options.Text("solver", auto) == tsqr {
-		p.Scope = family.ByLeaf // its sums are rounded
+		p.Scope, p.Grain = family.ByLeaf, 0 // its sums are rounded
 	}
 	return p, nil
 }

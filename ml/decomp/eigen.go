@@ -40,42 +40,58 @@ type reduced struct {
 	beta []float64 // I - beta·v·vᵀ
 }
 
-// tridiagonal reduces a by n-2 reflections, each of which makes a column fit.
+// tridiagonal reduces a by n-2 reflections, each of which makes a column fit. What a
+// reflection makes of a row is multiplied by the next one's vector at once: the matrix,
+// which is larger than the nearest caches, is gone through once for each.
 func tridiagonal(a []float64, n int) *reduced {
 	t := &reduced{n: n, h: a, d: make([]float64, n), e: make([]float64, n), beta: make([]float64, n)}
-	p := make([]float64, n)
+	p, last := make([]float64, n), make([]float64, n) // A·v, of this reflection and that before
+	var was []float64                                 // the vector of the reflection before
 	for i := range n {
-		t.d[i] = a[i*n+i]
 		v := a[i*n+i+1 : (i+1)*n]
+		if was != nil { // A - v·pᵀ - p·vᵀ
+			f64.Axpy2(a[i*n+i:(i+1)*n], -was[0], last, -last[0], was)
+		}
+		t.d[i] = a[i*n+i]
 		m := len(v)
-		if m < 2 {
-			if m == 1 {
-				t.e[i] = v[0]
-			}
-			continue
-		}
-		norm := math.Sqrt(f64.Dot(v, v))
-		if norm == 0 {
-			continue
-		}
-		if v[0] > 0 {
-			norm = -norm
-		}
-		t.e[i] = norm
-		v[0] -= norm
-		beta := 2 / f64.Dot(v, v)
-		t.beta[i] = beta
-		p := p[:m]
+		t.reflect(i, v)
 		for r := range m {
-			p[r] = float64(beta * f64.Dot(a[(i+1+r)*n+i+1:(i+2+r)*n], v))
-		}
-		f64.Axpy(p, -float64(0.5*float64(beta*f64.Dot(p, v))), v)
-		for r := range m { // A - v·pᵀ - p·vᵀ
 			row := a[(i+1+r)*n+i+1 : (i+2+r)*n]
-			f64.Axpy2(row, -v[r], p, -p[r], v)
+			if was != nil {
+				f64.Axpy2(row, -was[1+r], last[1:], -last[1+r], was[1:])
+			}
+			if t.beta[i] != 0 {
+				p[r] = float64(t.beta[i] * f64.Dot(row, v))
+			}
+		}
+		if was = nil; t.beta[i] != 0 {
+			f64.Axpy(p[:m], -float64(0.5*float64(t.beta[i]*f64.Dot(p[:m], v))), v)
+			was, p, last = v, last, p[:m]
+			p = p[:cap(p)]
 		}
 	}
 	return t
+}
+
+// reflect makes v, what is beside the diagonal in row i, the vector of a reflection that
+// leaves nothing but the first of it.
+func (t *reduced) reflect(i int, v []float64) {
+	if len(v) < 2 {
+		if len(v) == 1 {
+			t.e[i] = v[0]
+		}
+		return
+	}
+	norm := math.Sqrt(f64.Dot(v, v))
+	if norm == 0 {
+		return
+	}
+	if v[0] > 0 {
+		norm = -norm
+	}
+	t.e[i] = norm
+	v[0] -= norm
+	t.beta[i] = 2 / f64.Dot(v, v)
 }
 
 // back takes a vector of T to one of A.

@@ -11,21 +11,25 @@ import (
 func (p *pass) products(b *dataset.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
 	body.Pack(p.a, b, from, n)
-	plain := true
-	for i, w := range b.W[from : from+n] {
-		p.share[i] = w * body.Unit
-		plain = plain && (w == 0 || p.share[i] == 1)
-	}
+	plain, whole := body.Shares(p.share, b.W[from:from+n])
 	right := p.b
 	switch {
 	case p.op == opApply:
 		p.project(b, from, n)
-		gram.Weigh(p.b, p.b, p.share[:n], len(body.QScale)+2)
+		if !whole {
+			gram.Weigh(p.b, p.b, p.share[:n], len(body.QScale)+2)
+		}
+	case whole:
+		right = p.a
 	case plain:
 		gram.Weigh(p.a, p.a, p.share[:n], d+1)
 		right = p.a
 	default:
-		gram.Weigh(p.b, p.a, p.share[:n], d+1)
+		if p.b == nil {
+			p.b = gram.NewPack(d + 1)
+		}
+		right = p.b
+		gram.Weigh(right, p.a, p.share[:n], d+1)
 	}
 	p.product.Add(p.a, right, n, b.Ahead(from+n, n))
 }

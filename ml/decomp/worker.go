@@ -76,7 +76,9 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 		if s.Op == opApply {
 			cols = len(p.body.QScale) + 2
 		}
-		p.a, p.b = gram.NewPack(n), gram.NewPack(cols)
+		if p.a = gram.NewPack(n); s.Op == opApply {
+			p.b = gram.NewPack(cols) // of the Gram matrix where weights differ alone
+		}
 		p.product = gram.NewProduct(n, cols, s.Op == opGram)
 	}
 	p.reset()

@@ -36,6 +36,15 @@ func Scratch(p Predictor) int64 {
 	return 0
 }
 
+// Valuer is a Predictor of numbers that need no memory of their own: a chunk of them at
+// a time is measured in the nearest cache, where those of all rows would be as much fresh
+// memory as rows, which takes longer to get than to fill.
+type Valuer interface {
+	// Values writes the Value of rows [from, from+len(dst)) of a block of rows, both
+	// multiples of f64.Lanes; ok is false where the model predicts something else.
+	Values(dst []float64, b *dataset.Block, from int) (ok bool)
+}
+
 // Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which
 // parts are set depends on the task.
 type Scores struct {

@@ -108,9 +108,7 @@ func (f *Fitted) newTiler(s *columns) *tiler {
 func (t *tiler) fill(b *dataset.Block, from, to int) bool {
 	d, all := b.Dense, (to-from)%f64.Lanes == 0
 	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]
-	for at := from; all && at < to; at += f64.Lanes {
-		all = f64.Tile32(x[(at-from)*d:], t.cols, at)
-	}
+	all = all && f64.Tile32(x, t.cols, from, (to-from)/f64.Lanes)
 	switch {
 	case !all:
 		clear(x)
@@ -145,8 +143,10 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 			return 0
 		}
 	case *array.Float32:
-		for i, v := range a.Float32Values()[from : from+len(dst)] {
-			dst[i] = float64(v)
+		src, whole := a.Float32Values()[from:from+len(dst)], len(dst)&^(f64.Lanes-1)
+		f64.Widen(dst, src[:whole])
+		for i, v := range src[whole:] {
+			dst[whole+i] = float64(v)
 		}
 	case *array.Int64:
 		t := s.typ[c]

@@ -14,25 +14,35 @@ import (
 // Features are the values as they are, NaN for NULL; a category, and the label of a
 // class, is a number of its own, -1 for NULL. It is for one goroutine.
 type Intake struct {
-	s     *Spec
-	later bool
-	feats []int // numbers
-	cats  []int
-	label int // its column, -1 for none
-	split int
-	src   columns
-	tiles [][]float32 // the features of the batch, where tiles can be made of them
-	class func(i int) int32
-	ids   classIDs
-	codes []func(i int) int32 // of the batch, by category column
-	names []*interned         // likewise
-	w     writer
-	rows  int // of the block so far
-	taken Taken
-	stats *blockStats // of all blocks; nil: rows will be held out, statistics wait for that
-	done  int         // rows of the block that it has
-	last  *Taken
+	s      *Spec
+	later  bool
+	feats  []int // numbers
+	cats   []int
+	label  int // its column, -1 for none
+	split  int
+	src    columns
+	tiles  [][]float32 // the features of the batch, where tiles can be made of them
+	class  func(i int) int32
+	truth  [][]float32 // the label's column of the batch, likewise
+	ids    classIDs
+	narrow [dataset.ViewRows]float32 // scratch: labels
+	codes  []func(i int) int32       // of the batch, by category column
+	names  []*interned               // likewise
+	w      writer
+	rows   int // of the block so far
+	taken  Taken
+	stats  *blockStats // of all blocks; nil: rows will be held out, statistics wait for that
+	done   int         // rows of the block that it has
+	last   *Taken
 }
+
+// ones are the weights of as many rows as are taken at once.
+var ones = func() (w [dataset.ViewRows]float64) {
+	for i := range w {
+		w[i] = 1
+	}
+	return w
+}()
 
 // Taken is what is known of a block of rows as they came.
 type Taken struct {
@@ -78,7 +88,7 @@ func (k *Intake) Start(rows int) *dataset.Block {
 
 // Open makes b the batch that Add takes rows from. All of its rows count.
 func (k *Intake) Open(b *batch.Batch) error {
-	k.src.cols, k.tiles, k.class = b.Cols, k.tiles[:0], nil
+	k.src.cols, k.tiles, k.truth, k.class = b.Cols, k.tiles[:0], k.truth[:0], nil
 	for i, c := range k.s.Cols {
 		if c.Role != Ignored && !carries(b.Cols[i], c.Type) {
 			return pgerr.Internal("training column %q came as %s", c.Name, b.Cols[i].DataType())
@@ -87,6 +97,11 @@ func (k *Intake) Open(b *batch.Batch) error {
 	for _, c := range k.feats {
 		if a, ok := b.Cols[c].(*array.Float32); ok && k.s.Narrow && a.NullN() == 0 {
 			k.tiles = append(k.tiles, a.Float32Values())
+		}
+	}
+	if k.label >= 0 && !k.s.Classes {
+		if a, ok := b.Cols[k.label].(*array.Float32); ok && a.NullN() == 0 {
+			k.truth = append(k.truth, a.Float32Values())
 		}
 	}
 	if k.label >= 0 && k.s.Classes {
@@ -140,10 +155,11 @@ func (k *Intake) features(from, n int) error {
 				at, from = at+1, from+1
 				continue
 			}
-			if !f64.Tile32(b.X32[at*d:], k.tiles, from) {
-				return k.notFinite(from)
+			n := (end - at) &^ (f64.Lanes - 1)
+			if !f64.Tile32(b.X32[at*d:], k.tiles, from, n/f64.Lanes) {
+				return k.notFinite(from, n)
 			}
-			at, from = at+f64.Lanes, from+f64.Lanes
+			at, from = at+n, from+n
 		}
 		return nil
 	}
@@ -164,12 +180,15 @@ func (k *Intake) features(from, n int) error {
 	return nil
 }
 
-// notFinite names the column of a tile in which a value is not.
-func (k *Intake) notFinite(from int) error {
-	for j, col := range k.tiles {
-		for _, v := range col[from : from+f64.Lanes] {
-			if v-v != 0 {
-				return errNotFinite("feature", k.s.Cols[k.feats[j]].Name)
+// notFinite names the column of a value in n rows that is not, the first in the first
+// of their tiles that have one.
+func (k *Intake) notFinite(from, n int) error {
+	for at := from; at < from+n; at += f64.Lanes {
+		for j, col := range k.tiles {
+			for _, v := range col[at : at+f64.Lanes] {
+				if v-v != 0 {
+					return errNotFinite("feature", k.s.Cols[k.feats[j]].Name)
+				}
 			}
 		}
 	}
@@ -192,10 +211,7 @@ func (k *Intake) categories(from, n int) error {
 // others does so with labels, and marks what a column holds out.
 func (k *Intake) others(from, n int) error {
 	b := k.w.b
-	w := b.W[k.rows : k.rows+n]
-	for i := range w {
-		w[i] = 1
-	}
+	copy(b.W[k.rows:k.rows+n], ones[:])
 	if k.split >= 0 {
 		for i := range n {
 			if v := k.src.Bytes(k.split, from+i); v == nil || v[0] != 0 {
@@ -223,6 +239,19 @@ func (k *Intake) others(from, n int) error {
 				return errManyClasses(name)
 			}
 			y[i] = float64(id)
+		}
+		return nil
+	}
+	if len(k.truth) > 0 {
+		whole := n &^ (f64.Lanes - 1)
+		finite := f64.Tile32(k.narrow[:], k.truth, from, whole/f64.Lanes)
+		f64.Widen(y, k.narrow[:whole])
+		for i, v := range k.truth[0][from+whole : from+n] {
+			finite = finite && v-v == 0
+			y[whole+i] = float64(v + 0)
+		}
+		if !finite {
+			return errNotFinite("label", name)
 		}
 		return nil
 	}

@@ -254,6 +254,12 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 
 // MergeStats merges the statistics of rows, in any order; neither is changed.
 func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
+	switch { // of no rows, as of most leaves of rows as they came
+	case a.Rows == 0 && a.Held == 0:
+		return b, nil
+	case b.Rows == 0 && b.Held == 0:
+		return a, nil
+	}
 	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Counted: a.Counted + b.Counted, Weight: a.Weight.with(b.Weight), Cols: make([]ColStats, len(a.Cols))}
 	for i := range o.Cols {
 		x, y, z := &a.Cols[i], &b.Cols[i], &o.Cols[i]

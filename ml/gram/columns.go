@@ -2,6 +2,7 @@ package gram
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -88,6 +89,27 @@ func (c *Columns) Pack(dst []float64, b *dataset.Block, from, n int) {
 // slot is the factor of a slot's 0 or 1.
 func (c *Columns) slot(j int, v float64) float64 {
 	return f64.Fix(float64((v - c.Shift[j]) * c.Scale[j]))
+}
+
+// Shares makes weights the shares that Weigh wants. Where all of them are 1, which is
+// found many at a time, there is nothing to weigh, and nothing is written.
+func (c *Columns) Shares(dst, w []float64) (plain, whole bool) {
+	if len(w)%f64.Lanes == 0 {
+		var low, high [f64.Lanes]float64
+		for l := range low {
+			low[l], high[l] = w[0], w[0]
+		}
+		f64.ColumnBounds(low[:], high[:], w, 1)
+		if one := w[0]; one*c.Unit == 1 && slices.Min(low[:]) == one && slices.Max(high[:]) == one {
+			return true, true
+		}
+	}
+	plain = true
+	for i, v := range w {
+		dst[i] = v * c.Unit
+		plain = plain && (v == 0 || dst[i] == 1)
+	}
+	return plain, false
 }
 
 // Weigh makes weighted factors of cols columns; shares are weights of at most 1.

@@ -156,3 +156,32 @@ func TestFitRefusesWhatIsTooLarge(t *testing.T) {
 		t.Error("rows without weight are taken")
 	}
 }
+
+// TestShares: those of weights that are all the greatest are 1 and need no weighing,
+// which a single other among them, or a row of none, forbids.
+func TestShares(t *testing.T) {
+	c := Columns{Unit: 0.5}
+	for _, n := range []int{f64.Lanes, 3, 40} {
+		for odd := range n + 1 {
+			for _, other := range []float64{0, 1, 0.7} {
+				w, got := make([]float64, n), make([]float64, n)
+				for i := range w {
+					w[i] = 2
+				}
+				if odd < n {
+					w[odd] = other
+				}
+				same := odd == n && n%f64.Lanes == 0
+				plain, whole := c.Shares(got, w)
+				if wantPlain := odd == n || other == 0; plain != wantPlain || whole != same {
+					t.Fatalf("%v: plain %v, want %v; whole %v, want %v", w, plain, wantPlain, whole, same)
+				}
+				for i, v := range got {
+					if !whole && v != w[i]/2 {
+						t.Fatalf("share %d of %v is %v", i, w, v)
+					}
+				}
+			}
+		}
+	}
+}

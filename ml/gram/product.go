@@ -36,7 +36,11 @@ func (p *Product) Add(a, b []float64, n int, next []byte) {
 
 // Take gives the sums row by row, of upper from the diagonal on, and begins anew.
 func (p *Product) Take() Sums {
-	out := Sums{most: p.sums.most}
+	n := p.rows * p.cols
+	if p.upper {
+		n -= p.rows * (p.rows - 1) / 2
+	}
+	out := Sums{Low: make([]int64, 0, n), most: p.sums.most}
 	for i := range p.rows {
 		first := 0
 		if p.upper {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -397,6 +398,28 @@ func TestMisuse(t *testing.T) {
 		}
 		if _, err := familytest.Train(t, c.g, d, familytest.Spread{}, c.options...); !pgerr.Is(err, c.code) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s %v: %v", c.g.info.Name, c.options, err)
+		}
+	}
+}
+
+// TestValuesAreTheScores: chunks of values have the bits of all scores, and classes have
+// none.
+func TestValuesAreTheScores(t *testing.T) {
+	for _, g := range []*glm{linearRegression, poissonRegression, logisticRegression} {
+		d := some(31, 600, g, map[bool]int{true: 2}[g == logisticRegression])
+		f := d.Fitted(true)
+		p := g.predictor(f, []float64{0.5, -2, 0.25, 1, 0, -1, 3})
+		b := d.All(true)
+		got := make([]float64, b.Padded())
+		ok := true
+		for at := 0; at < len(got) && ok; at += dataset.ChunkRows {
+			ok = p.Values(got[at:min(at+dataset.ChunkRows, len(got))], b, at)
+		}
+		if ok != (g != logisticRegression) {
+			t.Fatalf("%s has values: %v", g.info.Name, ok)
+		}
+		if want := p.Score(b).Value; ok && !slices.Equal(got[:b.Rows], want) {
+			t.Errorf("%s: values are not the scores", g.info.Name)
 		}
 	}
 }

@@ -139,16 +139,13 @@ func (a *pass) bounds(b *dataset.Block, at, n int) {
 func (a *pass) gram(b *dataset.Block, at, n int) {
 	a.r.Columns.Pack(a.a, b, at, n)
 	f64.FixedPack(a.a[a.p.per*f64.FixedStride:], b.Y[at:at+n], []float64{a.r.Shift}, []float64{a.r.Factor})
-	plain := true
-	for i, w := range b.W[at : at+n] {
-		a.share[i] = w * a.r.Columns.Unit
-		plain = plain && (w == 0 || a.share[i] == 1)
-	}
 	right := a.a
-	if !plain {
-		right = a.b
+	if plain, whole := a.r.Columns.Shares(a.share, b.W[at:at+n]); !whole {
+		if !plain {
+			right = a.b
+		}
+		gram.Weigh(right, a.a, a.share[:n], a.p.per+1)
 	}
-	gram.Weigh(right, a.a, a.share[:n], a.p.per+1)
 	a.product.Add(a.a, right, n, b.Ahead(at+n, n))
 }
 

@@ -77,6 +77,17 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 	return out
 }
 
+// Values implements family.Valuer.
+func (p *predictor) Values(dst []float64, b *dataset.Block, from int) (ok bool) {
+	per := p.f.Params() + 1
+	if p.class || p.slopes() != 1 {
+		return false
+	}
+	b.Margins(dst, from, p.theta[:per-1], p.theta[per-1])
+	p.obj.Link(dst, len(dst))
+	return true
+}
+
 // margins gives the margins of all rows of a block, those that fill up the last
 // tile included, output by output.
 func (p *predictor) margins(b *dataset.Block, theta []float64) []float64 {

@@ -5,8 +5,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
@@ -222,13 +225,19 @@ func (n *intake) flush() error {
 
 // finish ends all blocks: no more rows come.
 func (n *intake) finish() error {
-	if err := n.flush(); err != nil {
-		return err
+	var g errgroup.Group
+	for _, t := range n.all { // of which nobody has one now
+		g.Go(func() error {
+			return op.Guard("training", func() error {
+				if err := n.end(t); err != nil {
+					return err
+				}
+				return t.Close()
+			})
+		})
 	}
-	for _, t := range n.all {
-		if err := t.Close(); err != nil {
-			return err
-		}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	if len(n.leaves) == 0 { // none came: a node has a leaf at least
 		n.leaves = append(n.leaves, &feature.Taken{})
@@ -360,7 +369,11 @@ func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *
 		if b == nil {
 			continue
 		}
-		if i == 0 {
+		switch {
+		case i > 0:
+		case p.classWeights == nil: // each row weighs 1
+			s.weight.AddTimes(1, b.Rows)
+		default:
 			s.weigh(b)
 		}
 		id := blockOf(family.Rows{Leaf: leaf, Held: i == 1})

@@ -45,9 +45,17 @@ func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
 	}, nil
 }
 
-// scores gives the scores of a block, those that the family or the task before
-// kept where they did.
+// scores gives the scores of a block, those that were kept where they were.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
+	if s := w.keptScores(b, rows); s != nil {
+		return s
+	}
+	return p.Score(b)
+}
+
+// keptScores gives the scores of a block that the family or the task before kept, or
+// nil.
+func (w *Worker) keptScores(b *dataset.Block, rows family.Rows) *family.Scores {
 	w.mu.Lock()
 	s := w.scored[blockOf(rows)]
 	if s != nil {
@@ -59,11 +67,9 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 		return s
 	}
 	if k, ok := w.family.(family.Keeper); ok {
-		if s := k.Kept(rows); s != nil {
-			return s
-		}
+		return k.Kept(rows)
 	}
-	return p.Score(b)
+	return nil
 }
 
 // keepScores keeps scores of two classes for the task that measures, where there
@@ -90,8 +96,14 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	if b == nil || b.Rows == 0 {
 		return m
 	}
-	r := w.scores(b, rows, p.predictor)
 	truth, weights := b.Targets()
+	r := w.keptScores(b, rows)
+	if r == nil {
+		if v, ok := p.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
+			return m
+		}
+		r = p.predictor.Score(b)
+	}
 	if !m.classes && unit(weights) {
 		m.reg.AddAll(truth, r.Value[:len(truth)])
 		return m
@@ -144,6 +156,21 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 func weightUnit(total float64) float64 {
 	_, exp := math.Frexp(total)
 	return math.Ldexp(1, exp-46)
+}
+
+// values measures the values of a block's rows, all of which weigh 1, a chunk of rows
+// after the other. ok is false where they are none.
+func (m *measures) values(v family.Valuer, b *dataset.Block) (ok bool) {
+	chunk := make([]float64, dataset.ChunkRows)
+	for from := 0; from < b.Rows; from += len(chunk) {
+		chunk = chunk[:min(len(chunk), b.Padded()-from)]
+		if !v.Values(chunk, b, from) {
+			return false
+		}
+		n := min(len(chunk), b.Rows-from)
+		m.reg.AddAll(b.Y[from:from+n], chunk[:n])
+	}
+	return true
 }
 
 // unit tells whether all weights are 1.

@@ -30,7 +30,6 @@ var (
 	grad64    = choose(gradGo[float64], grad64AVX2, grad64AVX512)
 	logistic  = choose(logisticGo, logisticAVX2, logisticAVX512)
 	expAll    = choose(expGo, expAVX2, expAVX512)
-	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
 
 	standardize32  = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
 	standardize64  = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
@@ -45,8 +44,6 @@ var (
 	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX512))
 	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody512)
 	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
-	columnBounds32 = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
-	columnBounds64 = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
 	columnLeast32  = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
 	columnLeast64  = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
 	columnSplits32 = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX512))
@@ -75,8 +72,8 @@ func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
 	scatter32AVX2(&dst[0], 4*stride, &cols[0], row, len(cols))
 }
 
-func tile32Body(dst []float32, cols [][]float32, row int) bool {
-	return tile32AVX2(&dst[0], &cols[0], row, len(cols)) == 0
+func tile32Body(dst []float32, cols [][]float32, row, tiles int) bool {
+	return tile32AVX2(&dst[0], &cols[0], row, len(cols), tiles) == 0
 }
 
 func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
@@ -124,6 +121,39 @@ func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
 	}
 	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
+
+// dotLanes and columnBounds name their bodies, for the compiler to see that these keep
+// nothing of the accumulators: those of a variable's would be allocated at each call,
+// which takes longer than a short vector.
+func dotLanes(acc *[Lanes]float64, a, b []float64) {
+	switch level {
+	case 2:
+		dotAVX512(acc, a, b)
+	case 1:
+		dotAVX2(acc, a, b)
+	default:
+		dotGo(acc, a, b)
+	}
+}
+
+func columnBounds32(low, high, x []float32, d, tiles int) {
+	if level == 0 {
+		columnBoundsGo(low, high, x, d, tiles)
+		return
+	}
+	columnBounds32AVX2(&low[0], &high[0], &x[0], d, tiles)
+}
+
+func columnBounds64(low, high, x []float64, d, tiles int) {
+	if level == 0 {
+		columnBoundsGo(low, high, x, d, tiles)
+		return
+	}
+	columnBounds64AVX2(&low[0], &high[0], &x[0], d, tiles)
+}
+
+// level is Level as a number: 0 for plain Go.
+var level = choose(0, 1, 2)
 
 func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, high, x []T, d, tiles int) {
 	return func(low, high, x []T, d, tiles int) { k(&low[0], &high[0], &x[0], d, tiles) }

@@ -63,17 +63,18 @@ func Scatter32(dst []float32, stride int, cols [][]float32, row int) {
 	scatter32(dst, stride, cols, row)
 }
 
-// Tile32 makes a tile out of rows [row, row+8) of columns: dst[8j+l] =
-// cols[j][row+l], but 0 for -0. It tells whether all values are finite.
-func Tile32(dst []float32, cols [][]float32, row int) (finite bool) {
-	if len(cols) == 0 {
+// Tile32 makes tiles out of rows [row, row+8·tiles) of columns: of tile t,
+// dst[8(t·len(cols)+j)+l] = cols[j][row+8t+l], but 0 for -0. It tells whether all values
+// are finite.
+func Tile32(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
+	if len(cols) == 0 || tiles == 0 {
 		return true
 	}
-	_ = dst[len(cols)*Lanes-1]
+	_ = dst[tiles*len(cols)*Lanes-1]
 	for _, c := range cols {
-		_ = c[row+Lanes-1]
+		_ = c[row+tiles*Lanes-1]
 	}
-	return tile32(dst, cols, row)
+	return tile32(dst, cols, row, tiles)
 }
 
 // Canonical32 is v, but 0 for -0, and one NaN for all.
@@ -125,11 +126,11 @@ func scatter32Go(dst []float32, stride int, cols [][]float32, row int) {
 	}
 }
 
-func tile32Go(dst []float32, cols [][]float32, row int) (finite bool) {
+func tile32Go(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
 	finite = true
 	for j, c := range cols {
-		for l, v := range c[row : row+Lanes] {
-			dst[j*Lanes+l] = v + 0
+		for i, v := range c[row : row+tiles*Lanes] {
+			dst[(i/Lanes*len(cols)+j)*Lanes+i%Lanes] = v + 0
 			finite = finite && v-v == 0
 		}
 	}

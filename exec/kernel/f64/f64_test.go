@@ -61,9 +61,10 @@ func TestGatherUndoesScatter(t *testing.T) {
 	for n := range 200 {
 		d := 1 + n%40
 		const row = 3
+		tiles := 1 + n%5
 		cols := make([][]float32, d)
 		for j := range cols {
-			cols[j] = narrowed(randoms(r, row+Lanes))
+			cols[j] = narrowed(randoms(r, row+tiles*Lanes))
 			for i := range cols[j] {
 				if r.IntN(3) == 0 && n%3 > 0 || r.IntN(600) == 0 {
 					cols[j][i] = odd[r.IntN(len(odd))]
@@ -86,13 +87,13 @@ func TestGatherUndoesScatter(t *testing.T) {
 				}
 			}
 		}
-		same, finite := make([]float32, Lanes*d), true
-		got := Tile32(same, cols, row)
+		same, finite := make([]float32, tiles*Lanes*d), true
+		got := Tile32(same, cols, row, tiles)
 		for j := range d {
-			for l, v := range cols[j][row:] {
+			for i, v := range cols[j][row:] {
 				finite = finite && v-v == 0
-				if math.Float32bits(same[j*Lanes+l]) != math.Float32bits(v+0) && v == v {
-					t.Fatalf("%d columns: row %d column %d of a tile is %v, want %v", d, l, j, same[j*Lanes+l], v)
+				if is := same[(i/Lanes*d+j)*Lanes+i%Lanes]; math.Float32bits(is) != math.Float32bits(v+0) && v == v {
+					t.Fatalf("%d columns: row %d column %d of %d tiles is %v, want %v", d, i, j, tiles, is, v)
 				}
 			}
 		}
@@ -380,5 +381,18 @@ func BenchmarkPassesOverMemory(b *testing.B) {
 			Margins(z, t, w)
 			AddGrad(acc, t, z)
 		}
+	}
+}
+
+// TestAccumulatorsStayOnTheStack: who works on many short vectors makes no garbage.
+func TestAccumulatorsStayOnTheStack(t *testing.T) {
+	v := randoms(rand.New(rand.NewPCG(5, 5)), 8*Lanes)
+	got := testing.AllocsPerRun(10, func() {
+		var low, high [Lanes]float64
+		ColumnBounds(low[:], high[:], v, 1)
+		v[0] = math.Copysign(Dot(v, v)+low[1]+high[1], -1)
+	})
+	if got != 0 {
+		t.Errorf("a dot product and bounds take %v allocations", got)
 	}
 }

@@ -78,6 +78,10 @@ func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper boo
 				fetch(next[:n])
 				next = next[n:]
 			}
+			if upper && groups == 2 && i >= k+4 { // the first four are below the diagonal
+				addFixed(m[i*stride+k+4:], stride, a[i*FixedStride:], b[(k+4)*FixedStride:], rows, 1)
+				continue
+			}
 			addFixed(m[i*stride+k:], stride, a[i*FixedStride:], b[k*FixedStride:], rows, groups)
 		}
 	}

@@ -2496,30 +2496,51 @@ DATA k7fc000007fc00000<>+48(SB)/8, $0x7fc000007fc00000
 DATA k7fc000007fc00000<>+56(SB)/8, $0x7fc000007fc00000
 GLOBL k7fc000007fc00000<>(SB), RODATA|NOPTR, $64
 
-// func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
+// func tile32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)
 // Requires: AVX, MMX+
-TEXT ·tile32AVX2(SB), NOSPLIT, $0-40
+TEXT ·tile32AVX2(SB), NOSPLIT, $0-48
 	MOVQ   dst+0(FP), AX
 	MOVQ   cols+8(FP), CX
 	MOVQ   row+16(FP), DX
 	MOVQ   n+24(FP), BX
+	MOVQ   tiles+32(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	MOVQ   BX, DI
+	SHLQ   $0x05, DI
 
 cols:
-	MOVQ       (CX), SI
-	PREFETCHT0 128(SI)(DX*4)
-	VADDPS     (SI)(DX*4), Y0, Y2
-	VMOVUPS    Y2, (AX)
+	MOVQ (CX), R8
+	LEAQ (R8)(DX*4), R8
+	MOVQ R8, R9
+	CMPQ BX, $0x01
+	JEQ  last
+	MOVQ 24(CX), R9
+	LEAQ (R9)(DX*4), R9
+
+last:
+	MOVQ AX, R10
+	MOVQ SI, R11
+
+tiles:
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R10)
+	VADDPS     (R8), Y0, Y2
+	VMOVUPS    Y2, (R10)
 	VSUBPS     Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
+	ADDQ       $0x20, R8
+	ADDQ       $0x20, R9
+	ADDQ       DI, R10
+	DECQ       R11
+	JNZ        tiles
 	ADDQ       $0x18, CX
 	ADDQ       $0x20, AX
 	DECQ       BX
 	JNZ        cols
 	VCMPPS     $0x03, Y1, Y1, Y1
 	VMOVMSKPS  Y1, AX
-	MOVQ       AX, odd+32(FP)
+	MOVQ       AX, odd+40(FP)
 	VZEROUPPER
 	RET
 

@@ -19,7 +19,9 @@ func standardize32(x []float32, c, inv []float64, tiles int)      { standardizeG
 func standardize64(x []float64, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
 func gather32(dst []float32, rows *[Lanes]*float32, n int)        { gather32Go(dst, rows, n) }
 func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(dst, stride, c, row) }
-func tile32(dst []float32, cols [][]float32, row int) bool        { return tile32Go(dst, cols, row) }
+func tile32(dst []float32, cols [][]float32, row, tiles int) bool {
+	return tile32Go(dst, cols, row, tiles)
+}
 func nearest(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestGo(best, second, at, x, c, z, zstep)
 }

@@ -95,7 +95,7 @@ func gather32AVX2(dst *float32, rows *[8]*float32, n int)
 func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
 
 //go:noescape
-func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
+func tile32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)
 
 //go:noescape
 func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)

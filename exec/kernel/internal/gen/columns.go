@@ -186,28 +186,49 @@ func scatter() {
 	avx2.done()
 }
 
-// tile: a tile out of eight rows of columns, with -0 as 0; odd is not 0 if a
-// value is not finite. Columns are more streams than processors fetch ahead of
-// by themselves.
+// tile: tiles out of rows of columns, with -0 as 0; odd is not 0 if a value is not
+// finite. A column's rows are read one after the other, and meanwhile those of the
+// next column, which lie elsewhere, and the lines of the tiles that it goes to are
+// asked for.
 func tile() {
-	const ahead = 128 // bytes of a column
-	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int) (odd int)")
+	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)")
 	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
-	row, n := Load(Param("row"), GP64()), Load(Param("n"), GP64())
+	row, n, tiles := Load(Param("row"), GP64()), Load(Param("n"), GP64()), Load(Param("tiles"), GP64())
 	zero, odd := YMM(), YMM()
 	VXORPS(zero, zero, zero)
 	VXORPS(odd, odd, odd)
+	stride, left := GP64(), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(5), stride)
+	MOVQ(n, left)
 	Label("cols")
-	p, v, d := GP64(), YMM(), YMM()
+	p, next, to, t := GP64(), GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: cols}, p)
-	PREFETCHT0(Mem{Base: p, Index: row, Scale: 4, Disp: ahead})
-	VADDPS(Mem{Base: p, Index: row, Scale: 4}, zero, v)
-	VMOVUPS(v, Mem{Base: dst})
+	LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
+	MOVQ(p, next)
+	CMPQ(left, Imm(1))
+	JEQ(LabelRef("last"))
+	MOVQ(Mem{Base: cols, Disp: 24}, next)
+	LEAQ(Mem{Base: next, Index: row, Scale: 4}, next)
+	Label("last")
+	MOVQ(dst, to)
+	MOVQ(tiles, t)
+	Label("tiles")
+	v, d := YMM(), YMM()
+	PREFETCHT0(Mem{Base: next})
+	PREFETCHT0(Mem{Base: to, Disp: 64})
+	VADDPS(Mem{Base: p}, zero, v)
+	VMOVUPS(v, Mem{Base: to})
 	VSUBPS(v, v, d)
 	VORPS(d, odd, odd) // NaN where it is not 0
+	ADDQ(Imm(32), p)
+	ADDQ(Imm(32), next)
+	ADDQ(stride, to)
+	DECQ(t)
+	JNZ(LabelRef("tiles"))
 	ADDQ(Imm(24), cols)
 	ADDQ(Imm(32), dst)
-	DECQ(n)
+	DECQ(left)
 	JNZ(LabelRef("cols"))
 	VCMPPS(Imm(3), odd, odd, odd)
 	mask := GP32()
