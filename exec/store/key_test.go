@@ -11,6 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -293,6 +294,44 @@ func TestKeyLooksAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestKeysOfOneTag: two keys look the same to an index, and only one of them is there; a
+// row of which the index names the other is not given.
+func TestKeysOfOneTag(t *testing.T) {
+	seen := map[[2]uint64]int64{}
+	a, b := int64(-1), int64(-1)
+	for i := int64(0); a < 0 && i < 1<<20; i++ {
+		h := kernel.HashInt(i)
+		at := [2]uint64{h >> 63, h & 0xffffffff} // of a segment of few rows: the bucket, and the tag
+		if j, ok := seen[at]; ok {
+			a, b = j, i
+		}
+		seen[at] = i
+	}
+	if a < 0 {
+		t.Fatal("no two numbers have one tag")
+	}
+	for _, inline := range []bool{true, false} {
+		k := newKeyTable(t, nil)
+		in := rows{{a, "x", nil}, {nil, "y", nil}}
+		for i := range int64(10) {
+			in = append(in, []types.Datum{b + 1 + i, "z", nil})
+		}
+		m := manifest(k.segment(t, in, inline))
+		m.Table = k.rel.OID
+		for range 20 { // until there is an index
+			for key, want := range map[int64]int{a: 1, b: 0} {
+				got, _, _ := k.find(t, m, equalTo(t, k.scan.Cols[0], key, types.Int4))
+				if len(got) != want {
+					t.Fatalf("key %d: %v", key, got)
+				}
+			}
+		}
+		if _, _, read := k.find(t, m, equalTo(t, k.scan.Cols[0], b, types.Int4)); read != 1 {
+			t.Errorf("the index names %d rows", read)
+		}
+	}
 }
 
 // TestNoKey: a filter that does not give a whole key its value is no look by key.

@@ -115,6 +115,25 @@ type scanPlan struct {
 	compile    func() (op.Filter, error)
 }
 
+// wholeKey is the plan of a split that has a key.
+var wholeKey = scanPlan{prune: &Pruner{}}
+
+// hasInt tells whether a column of one row has an integer.
+func hasInt(arr arrow.Array, want int64) bool {
+	if arr.IsNull(0) {
+		return false
+	}
+	switch a := arr.(type) {
+	case *array.Int64:
+		return a.Value(0) == want
+	case *array.Int32:
+		return int64(a.Value(0)) == want
+	case *array.Int16:
+		return int64(a.Value(0)) == want
+	}
+	return false
+}
+
 func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,9 +171,15 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 	if err != nil {
 		return nil, err
 	}
-	sp := p.plan(s, env)
-	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
-	if sp.compile != nil {
+	r := &reader{pin: p, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+	if split.Key != nil {
+		// One row of which one number decides: to make and run a filter is most of the work.
+		r.plan, r.key = &wholeKey, split.Key
+		r.keyCol = slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == split.KeyNum })
+	} else {
+		r.plan = p.plan(s, env)
+	}
+	if sp := r.plan; sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
 		} else if r.filter, err = sp.compile(); err != nil {
@@ -178,6 +203,8 @@ type reader struct {
 	scan    *plan.Scan
 	plan    *scanPlan
 	filter  op.Filter
+	key     *int64 // in place of the filter: what the integer column keyCol must have
+	keyCol  int
 	ref     *catalog.Segment
 	ordinal uint32
 	deleted *roaring.Bitmap
@@ -311,6 +338,13 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		schema++
 	}
 	cols := make([]arrow.Array, schema)
+	if r.key != nil {
+		arr, err := r.column(r.keyCol, n)
+		if err != nil || !hasInt(arr, *r.key) {
+			return nil, err
+		}
+		cols[r.keyCol] = arr
+	}
 	if r.filter != nil {
 		fb := &batch.Batch{Cols: make([]arrow.Array, len(r.plan.filterCols)), N: n, Sel: sel, Seq: -1}
 		for i, c := range r.plan.filterCols {
