@@ -36,6 +36,7 @@ type Pin struct {
 	batch int
 
 	mu    sync.Mutex
+	shut  bool
 	held  map[catalog.SegmentID]*segment
 	stale []*segment
 	scans map[*plan.Scan]*scanPlan
@@ -46,7 +47,7 @@ func (s *Store) Pin(rows int) *Pin {
 	if rows <= 0 {
 		rows = batch.DefaultSize
 	}
-	return &Pin{store: s, batch: rows, held: map[catalog.SegmentID]*segment{}, scans: map[*plan.Scan]*scanPlan{}}
+	return &Pin{store: s, batch: rows}
 }
 
 // Close ends the statement. No batch it gave may be read any more. It may be
@@ -60,13 +61,13 @@ func (p *Pin) Close() error {
 	for _, g := range p.stale {
 		p.store.release(g)
 	}
-	p.held, p.stale = nil, nil
+	p.held, p.stale, p.shut = nil, nil, true
 	return nil
 }
 
 func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, error) {
 	p.mu.Lock()
-	g, shut := p.held[ref.ID], p.held == nil
+	g, shut := p.held[ref.ID], p.shut
 	if g != nil && g.dead.Load() {
 		// Batches of the old file stay readable, others are read from the new one.
 		delete(p.held, ref.ID)
@@ -87,12 +88,15 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.held == nil:
+	case p.shut:
 		p.store.release(g)
 		return nil, pgerr.Internal("store: a closed pin is used")
 	case p.held[ref.ID] != nil:
 		p.store.release(g)
 		return p.held[ref.ID], nil
+	}
+	if p.held == nil {
+		p.held = map[catalog.SegmentID]*segment{}
 	}
 	p.held[ref.ID] = g
 	return g, nil
@@ -155,6 +159,9 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 			}
 		}
 		sp.compile = func() (op.Filter, error) { return compileFilter(s.Filter, in, env) }
+	}
+	if p.scans == nil {
+		p.scans = map[*plan.Scan]*scanPlan{}
 	}
 	p.scans[s] = sp
 	return sp

@@ -110,14 +110,13 @@ func (c *conn) serve() {
 	}
 	for {
 		msg, err := c.receive()
-		var r *refused
-		if errors.As(err, &r) {
+		if err == nil {
+			err = c.handle(msg)
+		} else if r := refusal(err); r != nil {
 			err = c.refuse(r)
-		} else if err != nil {
+		} else {
 			c.lost(err)
 			return
-		} else {
-			err = c.handle(msg)
 		}
 		if err != nil {
 			if !errors.Is(err, errGone) {
@@ -126,6 +125,15 @@ func (c *conn) serve() {
 			return
 		}
 	}
+}
+
+// refusal is the message that an error is about; nil if it is about another thing.
+func refusal(err error) *refused {
+	var r *refused
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
 }
 
 // receive reads the next message of the loop; while it waits the connection is
