@@ -206,19 +206,20 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 		}
 		ordinal := uint32(0)
 		for part, segs := range m.Partitions {
-			marks, at := p.store.marks.marks(p.store, k, part, segs)
+			list := p.store.marks.marks(p.store, k, part, segs)
+			marks := list.marks
 			for i := 0; i < len(segs); i++ {
 				var rows []uint32
 				known := false
 				var x *keyPlace
 				if marks != nil {
-					for i < len(marks) && marks[i] != noMark && marks[i] != k.hash {
+					for i < len(marks) && (marks[i] != noMark && marks[i] != k.hash || list.filters[i].lacks(k.hash)) {
 						i++
 					}
 					if i == len(marks) {
 						break
 					}
-					x = at[i]
+					x = list.at[i]
 					if index := x.Load().look(); index != nil {
 						if rows, known = index.find(k.hash, nil), true; len(rows) == 0 {
 							continue
@@ -230,7 +231,10 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 					continue
 				}
 				if !known {
-					if rows, known = p.find(ctx, s, k, x); known && len(rows) == 0 {
+					if rows, known = p.find(ctx, s, k, x); known && x != nil {
+						list.learned.Store(true)
+					}
+					if known && len(rows) == 0 {
 						continue
 					}
 				}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
+	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -446,5 +448,62 @@ func TestTableWriter(t *testing.T) {
 		if !same(got, want) || n != int64(len(want)) || len(segs) > 1 {
 			t.Fatalf("%v in %d segments, not %v", got, len(segs), want)
 		}
+	}
+}
+
+// BenchmarkLacks looks for keys that are not there, in a table as INSERTs one by one leave
+// it: eight partitions of segments of one row and of what compaction has merged them to.
+func BenchmarkLacks(b *testing.B) {
+	s, err := store.Open(store.Options{Dir: b.TempDir(), Node: 7})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	rel := &catalog.Relation{OID: 20000, Columns: []catalog.Column{{Num: 1, Type: types.Int8}}, Constraints: []catalog.Constraint{{OID: 1, Kind: 'p', Columns: []int16{1}}}}
+	cols := []store.WriterColumn{{Num: 1, Type: types.Int8}}
+	r := rand.New(rand.NewPCG(1, 1))
+	m := &catalog.Manifest{Table: rel.OID}
+	for range 8 {
+		var segs []*catalog.Segment
+		add := func(n, rows int) {
+			for range n {
+				w := s.NewWriter(store.WriterOptions{Columns: cols})
+				vals := make([]int64, rows)
+				for i := range vals {
+					vals[i] = r.Int64()
+				}
+				if err := w.Write(ctx, batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, rows)); err != nil {
+					b.Fatal(err)
+				}
+				g, err := w.Finish(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				segs = append(segs, g...)
+			}
+		}
+		add(2, 40000)
+		add(4, 5000)
+		add(4, 624)
+		add(4, 78)
+		add(40, 1)
+		m.Partitions = append(m.Partitions, segs)
+	}
+	keys := make([]*store.Key, 1024)
+	for i := range keys {
+		keys[i] = store.KeyFor(rel, &rel.Constraints[0], []types.Datum{r.Int64()})
+	}
+	look := func(i int) {
+		pin := s.Pin(0)
+		if !pin.Lacks(ctx, m, keys[i%len(keys)]) && i > 1000 {
+			b.Fatal("the key is there")
+		}
+		pin.Close()
+	}
+	for i := range 2000 { // until there are indexes
+		look(i)
+	}
+	for i := 0; b.Loop(); i++ {
+		look(i)
 	}
 }
