@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +16,6 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -102,7 +102,7 @@ func (l *boltLog) guard(f func() error) (err error) {
 	if bad != nil {
 		return bad
 	}
-	defer batch.PanicOnFault()()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = damaged(l.path, fmt.Sprint(p))

@@ -22,7 +22,8 @@ const maxListedKeys = 64 << 10
 // table, for every unique constraint, and gives the claims to commit with.
 //
 // The new rows are in segments already, so both looks are ordinary plans over
-// ordinary scans: a grouping of the new ones, and a semi-join that builds on
+// ordinary scans: a grouping of the new ones (or what costs less where their keys are
+// numbers close to each other, as sequences give them), and a semi-join that builds on
 // the new and probes the old.
 //
 // An UPDATE that leaves a key's columns alone moves the key from a row to another:
@@ -63,7 +64,11 @@ func (r *Run) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*cata
 			}
 		}
 		if rows > 1 {
-			if err := r.duplicatesWithin(k, fresh); err != nil {
+			distinct, err := r.distinctWithin(k, fresh, rows)
+			if err == nil && !distinct {
+				err = r.duplicatesWithin(k, fresh)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -269,33 +274,8 @@ func disjoint(c *catalog.Constraint, fresh, old *catalog.Manifest) bool {
 	if len(c.Columns) != 1 || c.NullsNotDistinct || c.Kind == 'e' {
 		return false
 	}
-	num := c.Columns[0]
-	bounds := func(m *catalog.Manifest) (lo, hi int64, ok bool) {
-		first := true
-		for _, p := range m.Partitions {
-			for _, g := range p {
-				i := slices.IndexFunc(g.Zones, func(z catalog.Zone) bool { return z.Column == num })
-				if i < 0 {
-					return 0, 0, false
-				}
-				a, ok1 := g.Zones[i].Min.(int64)
-				b, ok2 := g.Zones[i].Max.(int64)
-				if !ok1 || !ok2 {
-					return 0, 0, false
-				}
-				if first || a < lo {
-					lo = a
-				}
-				if first || b > hi {
-					hi = b
-				}
-				first = false
-			}
-		}
-		return lo, hi, !first
-	}
-	a, b, ok1 := bounds(fresh)
-	x, y, ok2 := bounds(old)
+	a, b, ok1 := bounds(fresh, c.Columns[0])
+	x, y, ok2 := bounds(old, c.Columns[0])
 	return ok1 && ok2 && (b < x || y < a)
 }
 

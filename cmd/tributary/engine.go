@@ -40,11 +40,11 @@ func (s sess) Prepare(ctx context.Context, text *parse.Statement, oids []types.O
 	if err != nil {
 		return nil, err
 	}
-	return stmt{st}, nil
+	return &stmt{Prepared: st}, nil
 }
 
 func (s sess) Keep(name string, st wire.Statement) error {
-	own, ok := st.(stmt)
+	own, ok := st.(*stmt)
 	if !ok {
 		return pgerr.Internal("a statement of another session")
 	}
@@ -56,7 +56,7 @@ func (s sess) Kept(name string) (wire.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stmt{p}, nil
+	return &stmt{Prepared: p}, nil
 }
 
 func (s sess) Cursor(name string) ([]wire.Column, bool) {
@@ -64,30 +64,49 @@ func (s sess) Cursor(name string) ([]wire.Column, bool) {
 	return columns(cols), ok
 }
 
-type stmt struct{ *session.Prepared }
+type stmt struct {
+	*session.Prepared
+	columns told
+}
 
-func (s stmt) Columns() []wire.Column { return columns(s.Prepared.Columns()) }
+func (s *stmt) Columns() []wire.Column { return s.columns.as(s.Prepared.Columns()) }
 
-func (s stmt) Bind(ctx context.Context, params []types.Datum) (wire.Portal, error) {
+func (s *stmt) Bind(ctx context.Context, params []types.Datum) (wire.Portal, error) {
 	p, err := s.Prepared.Bind(ctx, params)
 	if err != nil {
 		return nil, err
 	}
-	return portal{p}, nil
+	return &portal{Portal: p}, nil
 }
 
-type portal struct{ *session.Portal }
+type portal struct {
+	*session.Portal
+	columns told
+}
 
-func (p portal) Columns() []wire.Column { return columns(p.Portal.Columns()) }
+func (p *portal) Columns() []wire.Column { return p.columns.as(p.Portal.Columns()) }
 
-func (p portal) Copy() wire.Copy {
+func (p *portal) Copy() wire.Copy {
 	if c := p.Portal.Copy(); c != nil {
 		return c
 	}
 	return nil
 }
 
-func (p portal) Next(ctx context.Context) (*batch.Batch, error) { return p.Portal.Next(ctx) }
+func (p *portal) Next(ctx context.Context) (*batch.Batch, error) { return p.Portal.Next(ctx) }
+
+// told keeps columns as the wire has them: it asks for them at each message.
+type told struct {
+	of   []plan.Column
+	cols []wire.Column
+}
+
+func (t *told) as(of []plan.Column) []wire.Column {
+	if t.cols == nil || len(of) == 0 || len(of) != len(t.of) || &of[0] != &t.of[0] {
+		t.of, t.cols = of, columns(of)
+	}
+	return t.cols
+}
 
 func columns(cols []plan.Column) []wire.Column {
 	if cols == nil {

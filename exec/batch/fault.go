@@ -42,7 +42,7 @@ func Mapped(data []byte, fault func(off int64) error) (forget func()) {
 // Guard runs f, in which a fault under a mapped file is that file's error.
 // Other panics go on.
 func Guard(f func() error) (err error) {
-	defer PanicOnFault()()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			if err = Fault(r); err == nil {
@@ -53,15 +53,8 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// PanicOnFault makes faults in this goroutine panics, for Fault to look at,
-// until the function that it gives is called.
-func PanicOnFault() (restore func()) {
-	was := debug.SetPanicOnFault(true)
-	return func() { debug.SetPanicOnFault(was) }
-}
-
-// Fault gives the error of the mapped file that a panic is a fault under; nil if
-// it is something else.
+// Fault gives the error of the mapped file that a panic is a fault under, where the
+// goroutine has such panics (debug.SetPanicOnFault); nil if it is something else.
 func Fault(panicked any) error {
 	e, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {

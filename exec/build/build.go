@@ -41,12 +41,19 @@ type Tree struct {
 func Leaves(root plan.Node) []plan.Node {
 	var out []plan.Node
 	walk(root, 0, func(n plan.Node, _ int) {
-		switch n.(type) {
-		case *plan.Scan, *plan.Source:
+		if isLeaf(n) {
 			out = append(out, n)
 		}
 	})
 	return out
+}
+
+func isLeaf(n plan.Node) bool {
+	switch n.(type) {
+	case *plan.Scan, *plan.Source:
+		return true
+	}
+	return false
 }
 
 func walk(n plan.Node, depth int, f func(n plan.Node, depth int)) {
@@ -66,12 +73,11 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 		st := &op.Stats{Node: n, ID: len(all), Depth: depth}
 		all = append(all, st)
 		s.stats[n] = st
+		if isLeaf(n) {
+			s.leaf[n] = len(s.leaf)
+		}
 	})
-	for i, n := range Leaves(root) {
-		s.leaf[n] = i
-	}
-	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange, keys: map[*plan.Scan][]op.ScanKeys{},
-		sortings: map[*plan.Window]window.Sorting{}}
+	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange}
 	if c.Stage.Single && b.rt.Threads > 1 {
 		one := *b.rt
 		one.Threads = 1

@@ -62,6 +62,9 @@ func (b *builder) tellScans(n plan.Node, id expr.ColID, far bool, f *op.KeyFilte
 		if f == nil {
 			f = new(op.KeyFilter)
 		}
+		if b.keys == nil {
+			b.keys = map[*plan.Scan][]op.ScanKeys{}
+		}
 		b.keys[n] = append(b.keys[n], op.ScanKeys{Col: at, Rows: far, Filter: f})
 		return f
 	case *plan.Filter:

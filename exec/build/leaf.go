@@ -21,9 +21,8 @@ func (b *builder) scan(n *plan.Scan) (rel, error) {
 	if b.Tables == nil || b.splits == nil {
 		return rel{}, pgerr.Internal("the task cannot read tables")
 	}
-	keys := b.keys // which joins above add to
 	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
-		return b.Tables.Open(ctx, n, sp, b.Env, keys[n])
+		return b.Tables.Open(ctx, n, sp, b.Env, b.keys[n]) // which joins above add to
 	}
 	return rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, nil
 }

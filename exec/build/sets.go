@@ -8,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/aggregate"
 	"github.com/tributarydb/tributary/exec/op/recursive"
-	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -154,8 +153,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	one.Threads = 1
 	kept := &programs{}
 	side := func(ctx context.Context, in plan.Node, rounds *replay, working *op.Buffer) (op.Operator, error) {
-		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange, keys: map[*plan.Scan][]op.ScanKeys{},
-			sortings: map[*plan.Window]window.Sorting{}}
+		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange}
 		if rounds != nil {
 			sub.splits, sub.exchange = rounds, rounds
 			sub.buffers = map[int]*op.Buffer{}

@@ -158,6 +158,9 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 	sorted := false
 	if below, ok := n.Input.(*plan.Window); ok {
 		if s, sorted = s.With(below); sorted {
+			if b.sortings == nil {
+				b.sortings = map[*plan.Window]window.Sorting{}
+			}
 			b.sortings[below] = s
 		}
 	}

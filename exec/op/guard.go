@@ -11,7 +11,7 @@ import (
 // Guard runs f at the top of a goroutine: a panic becomes XX000 and is logged
 // with its stack, a fault under a mapped file becomes the file's error.
 func Guard(where string, f func() error) (err error) {
-	defer batch.PanicOnFault()()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			if err = batch.Fault(r); err != nil {

@@ -119,6 +119,7 @@ func (s *RowIDs) Merge(acct *mem.Account, ordinal uint32, enc []byte) (again boo
 	if err := more.UnmarshalBinary(enc); err != nil {
 		return false, err
 	}
+	had := s.segs[ordinal] != nil
 	g, err := s.segment(acct, ordinal)
 	if err != nil {
 		return false, err
@@ -128,8 +129,12 @@ func (s *RowIDs) Merge(acct *mem.Account, ordinal uint32, enc []byte) (again boo
 			return false, err
 		}
 	}
-	again = g.rows.Intersects(more)
-	g.rows.Or(more)
+	if had {
+		again = g.rows.Intersects(more)
+		g.rows.Or(more)
+	} else {
+		g.rows = more
+	}
 	if !g.rows.IsEmpty() {
 		g.last = int64(g.rows.Maximum())
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -73,6 +75,57 @@ func encodeInline(cols inlineCols, b *batch.Batch) []byte {
 	return e.Append(out, b)
 }
 
+// inlineHead is what an inline segment's columns come to.
+type inlineHead struct {
+	foot  []footerCol
+	arrow []arrow.DataType
+}
+
+// heads keeps what the heads of inline segments came to: a table's rows come one by one,
+// by the thousand, and all have the same.
+type heads struct {
+	mu   sync.Mutex
+	made map[string]*inlineHead
+}
+
+const (
+	maxHeads = 256
+	longHead = 4 << 10
+)
+
+var inlineHeads heads
+
+func (h *heads) of(b []byte) (*inlineHead, error) {
+	h.mu.Lock()
+	x := h.made[string(b)]
+	h.mu.Unlock()
+	if x != nil {
+		return x, nil
+	}
+	cols, err := codec.Unmarshal[inlineCols](b)
+	if err == nil && len(cols.Nums) != len(cols.Types) {
+		err = errColumns
+	}
+	if err != nil {
+		return nil, err
+	}
+	x = &inlineHead{}
+	for i, t := range cols.Types {
+		x.foot, x.arrow = append(x.foot, footerCol{Num: cols.Nums[i], Type: t}), append(x.arrow, t.Arrow())
+	}
+	if len(b) <= longHead {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.made == nil || len(h.made) >= maxHeads {
+			h.made = map[string]*inlineHead{}
+		}
+		h.made[string(b)] = x
+	}
+	return x, nil
+}
+
+var errColumns = errors.New("numbers and types of columns do not match")
+
 // openInline reads an inline segment. Its columns alias the bytes.
 func openInline(s *catalog.Segment) (*segment, error) {
 	b := s.Inline
@@ -84,28 +137,21 @@ func openInline(s *catalog.Segment) (*segment, error) {
 	if n > len(b)-4 {
 		return nil, bad()
 	}
-	cols, err := codec.Unmarshal[inlineCols](b[4 : 4+n])
-	if err != nil || len(cols.Nums) != len(cols.Types) {
+	cols, err := inlineHeads.of(b[4 : 4+n])
+	if err != nil {
 		return nil, bad()
 	}
 	rest := b[min((4+n+7)&^7, len(b)):]
 	if !aligned(rest) {
 		rest = append(make([]byte, 0, len(rest)), rest...)
 	}
-	dts := make([]arrow.DataType, len(cols.Types))
-	for i, t := range cols.Types {
-		dts[i] = t.Arrow()
-	}
-	rows, err := batch.Decode(rest, dts)
+	rows, err := batch.Decode(rest, cols.arrow)
 	if err != nil || int64(rows.N) != s.Rows {
 		return nil, bad()
 	}
-	out := &segment{id: s.ID, foot: &footer{Rows: s.Rows, Groups: []footerGroup{{Rows: s.Rows, Zones: s.Zones}}}}
-	for i := range cols.Nums {
-		out.foot.Cols = append(out.foot.Cols, footerCol{Num: cols.Nums[i], Type: cols.Types[i]})
-	}
-	if len(s.Zones) != len(cols.Nums) {
-		out.foot.Groups[0].Zones = make([]catalog.Zone, len(cols.Nums))
+	out := &segment{id: s.ID, foot: &footer{Rows: s.Rows, Cols: cols.foot, Groups: []footerGroup{{Rows: s.Rows, Zones: s.Zones}}}}
+	if len(s.Zones) != len(cols.foot) {
+		out.foot.Groups[0].Zones = make([]catalog.Zone, len(cols.foot))
 	}
 	out.rows = rows.Cols
 	return out, nil

@@ -27,6 +27,7 @@ type Key struct {
 	id    types.OID // the constraint's
 	hash  uint64
 	only  *int64 // the value, where it is one integer
+	whole bool   // the filter asks nothing else
 }
 
 // KeyOf finds the key that a scan is by; nil if there is none. Keys are those of
@@ -67,10 +68,14 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 		if k.Kind != 'p' && k.Kind != 'u' || slices.ContainsFunc(k.Columns, func(n int16) bool { _, ok := bound[n]; return !ok }) {
 			continue
 		}
-		return newKey(rel, k, func(i int) (types.Type, types.Datum) {
+		key := newKey(rel, k, func(i int) (types.Type, types.Datum) {
 			v := bound[k.Columns[i]]
 			return v.of, v.val
 		})
+		if key != nil {
+			key.whole = key.only != nil && len(s.Filter) == 1
+		}
+		return key
 	}
 	return nil
 }
@@ -156,7 +161,11 @@ func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *K
 			}
 		}
 		for _, r := range c.rows {
-			out = append(out, op.Split{Scan: leaf, Segment: s, Ordinal: c.ordinal, From: int64(r), To: int64(r) + 1})
+			sp := op.Split{Scan: leaf, Segment: s, Ordinal: c.ordinal, From: int64(r), To: int64(r) + 1}
+			if k.whole {
+				sp.Key, sp.KeyNum = k.only, k.nums[0]
+			}
+			out = append(out, sp)
 		}
 	}
 	return out
@@ -197,19 +206,20 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 		}
 		ordinal := uint32(0)
 		for part, segs := range m.Partitions {
-			marks, at := p.store.marks.marks(p.store, k, part, segs)
+			list := p.store.marks.marks(p.store, k, part, segs)
+			marks := list.marks
 			for i := 0; i < len(segs); i++ {
 				var rows []uint32
 				known := false
 				var x *keyPlace
 				if marks != nil {
-					for i < len(marks) && marks[i] != noMark && marks[i] != k.hash {
+					for i < len(marks) && (marks[i] != noMark && marks[i] != k.hash || list.filters[i].lacks(k.hash)) {
 						i++
 					}
 					if i == len(marks) {
 						break
 					}
-					x = at[i]
+					x = list.at[i]
 					if index := x.Load().look(); index != nil {
 						if rows, known = index.find(k.hash, nil), true; len(rows) == 0 {
 							continue
@@ -221,7 +231,10 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 					continue
 				}
 				if !known {
-					if rows, known = p.find(ctx, s, k, x); known && len(rows) == 0 {
+					if rows, known = p.find(ctx, s, k, x); known && x != nil {
+						list.learned.Store(true)
+					}
+					if known && len(rows) == 0 {
 						continue
 					}
 				}

@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
+	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -295,6 +298,44 @@ func TestKeyLooksAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// TestKeysOfOneTag: two keys look the same to an index, and only one of them is there; a
+// row of which the index names the other is not given.
+func TestKeysOfOneTag(t *testing.T) {
+	seen := map[[2]uint64]int64{}
+	a, b := int64(-1), int64(-1)
+	for i := int64(0); a < 0 && i < 1<<20; i++ {
+		h := kernel.HashInt(i)
+		at := [2]uint64{h >> 63, h & 0xffffffff} // of a segment of few rows: the bucket, and the tag
+		if j, ok := seen[at]; ok {
+			a, b = j, i
+		}
+		seen[at] = i
+	}
+	if a < 0 {
+		t.Fatal("no two numbers have one tag")
+	}
+	for _, inline := range []bool{true, false} {
+		k := newKeyTable(t, nil)
+		in := rows{{a, "x", nil}, {nil, "y", nil}}
+		for i := range int64(10) {
+			in = append(in, []types.Datum{b + 1 + i, "z", nil})
+		}
+		m := manifest(k.segment(t, in, inline))
+		m.Table = k.rel.OID
+		for range 20 { // until there is an index
+			for key, want := range map[int64]int{a: 1, b: 0} {
+				got, _, _ := k.find(t, m, equalTo(t, k.scan.Cols[0], key, types.Int4))
+				if len(got) != want {
+					t.Fatalf("key %d: %v", key, got)
+				}
+			}
+		}
+		if _, _, read := k.find(t, m, equalTo(t, k.scan.Cols[0], b, types.Int4)); read != 1 {
+			t.Errorf("the index names %d rows", read)
+		}
+	}
+}
+
 // TestNoKey: a filter that does not give a whole key its value is no look by key.
 func TestNoKey(t *testing.T) {
 	k := newKeyTable(t, nil)
@@ -407,5 +448,62 @@ func TestTableWriter(t *testing.T) {
 		if !same(got, want) || n != int64(len(want)) || len(segs) > 1 {
 			t.Fatalf("%v in %d segments, not %v", got, len(segs), want)
 		}
+	}
+}
+
+// BenchmarkLacks looks for keys that are not there, in a table as INSERTs one by one leave
+// it: eight partitions of segments of one row and of what compaction has merged them to.
+func BenchmarkLacks(b *testing.B) {
+	s, err := store.Open(store.Options{Dir: b.TempDir(), Node: 7})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	rel := &catalog.Relation{OID: 20000, Columns: []catalog.Column{{Num: 1, Type: types.Int8}}, Constraints: []catalog.Constraint{{OID: 1, Kind: 'p', Columns: []int16{1}}}}
+	cols := []store.WriterColumn{{Num: 1, Type: types.Int8}}
+	r := rand.New(rand.NewPCG(1, 1))
+	m := &catalog.Manifest{Table: rel.OID}
+	for range 8 {
+		var segs []*catalog.Segment
+		add := func(n, rows int) {
+			for range n {
+				w := s.NewWriter(store.WriterOptions{Columns: cols})
+				vals := make([]int64, rows)
+				for i := range vals {
+					vals[i] = r.Int64()
+				}
+				if err := w.Write(ctx, batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, rows)); err != nil {
+					b.Fatal(err)
+				}
+				g, err := w.Finish(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				segs = append(segs, g...)
+			}
+		}
+		add(2, 40000)
+		add(4, 5000)
+		add(4, 624)
+		add(4, 78)
+		add(40, 1)
+		m.Partitions = append(m.Partitions, segs)
+	}
+	keys := make([]*store.Key, 1024)
+	for i := range keys {
+		keys[i] = store.KeyFor(rel, &rel.Constraints[0], []types.Datum{r.Int64()})
+	}
+	look := func(i int) {
+		pin := s.Pin(0)
+		if !pin.Lacks(ctx, m, keys[i%len(keys)]) && i > 1000 {
+			b.Fatal("the key is there")
+		}
+		pin.Close()
+	}
+	for i := range 2000 { // until there are indexes
+		look(i)
+	}
+	for i := 0; b.Loop(); i++ {
+		look(i)
 	}
 }

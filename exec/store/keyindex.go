@@ -18,13 +18,36 @@ import (
 //	starts │ 0 │ 3 │ 7 │ …            bucket b is tags[starts[b]:starts[b+1]]
 //	tags   │ 9a… 31… 07… │ …          rows │ 12 90 4 │ …
 //
-// So a look touches two places of memory, and a row costs eight and a half bytes.
+// So a look touches two places of memory, and a row costs eight and a half bytes, or
+// ten with its part of the filter.
 type keyIndex struct {
 	shift  uint
 	starts []uint32
 	tags   []uint32
 	rows   []uint32
+	filter keyFilter
 }
+
+// keyFilter tells most keys that a segment has not got without its index: a bit for each
+// tag, of eight a row or more. Those of a partition lie side by side (partMarks), so that
+// a look at a segment that lacks the key is one place of memory, which depends on no other.
+type keyFilter []uint64
+
+func newKeyFilter(hashes []uint64) keyFilter {
+	f := make(keyFilter, 1<<bits.Len(uint(len(hashes)/filterRows)))
+	for _, h := range hashes {
+		f[h/64%uint64(len(f))] |= 1 << (h % 64)
+	}
+	return f
+}
+
+// lacks tells whether no key has a hash; false also where there is no filter.
+func (f keyFilter) lacks(h uint64) bool {
+	return len(f) > 0 && f[h/64&uint64(len(f)-1)]>>(h%64)&1 == 0
+}
+
+// filterRows is how many rows of a segment share a word of its filter, at the most.
+const filterRows = 8
 
 const (
 	// indexRows is how many rows a segment has at least that is worth an index.
@@ -41,7 +64,7 @@ const (
 
 func newKeyIndex(hashes []uint64) *keyIndex {
 	n := max(bits.Len(uint(len(hashes)/8)), 1)
-	x := &keyIndex{shift: uint(64 - n), starts: make([]uint32, 1<<n+1), tags: make([]uint32, len(hashes)), rows: make([]uint32, len(hashes))}
+	x := &keyIndex{shift: uint(64 - n), starts: make([]uint32, 1<<n+1), tags: make([]uint32, len(hashes)), rows: make([]uint32, len(hashes)), filter: newKeyFilter(hashes)}
 	for _, h := range hashes {
 		x.starts[h>>x.shift+1]++
 	}
@@ -58,7 +81,7 @@ func newKeyIndex(hashes []uint64) *keyIndex {
 }
 
 // indexBytes is what an index of so many rows takes, and making it for a moment.
-func indexBytes(rows int64) int64 { return 9*rows + 64 }
+func indexBytes(rows int64) int64 { return 11*rows + 64 }
 
 // find appends the rows with a hash, and perhaps others, in order.
 func (x *keyIndex) find(h uint64, out []uint32) []uint32 {

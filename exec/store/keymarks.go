@@ -32,10 +32,25 @@ type markKey struct {
 // The next list is that one with some segments more, fewer, or others in their
 // place.
 type partMarks struct {
-	segs  []*catalog.Segment
-	marks []uint64
-	at    []*keyPlace // what is known of the key in each
-	bytes int64       // charged
+	segs []*catalog.Segment
+	markList
+	filterBytes int64 // of the filters
+	bytes       int64 // charged
+	room        int   // for so many marks
+}
+
+// markList is what is beside a list of segments. Readers keep it while it grows; what they
+// may change are places, and learned.
+type markList struct {
+	marks   []uint64
+	at      []*keyPlace  // what is known of the key in each
+	filters []keyFilter  // those of the indexes that were known when they were gathered
+	learned *atomic.Bool // there are places that tell more by now
+}
+
+// cut is the list of the first segments.
+func (l markList) cut(n int) markList {
+	return markList{l.marks[:n], l.at[:n], l.filters[:n], l.learned}
 }
 
 // keyPlace is where a reader notes what is known of the key in a segment.
@@ -43,19 +58,47 @@ type keyPlace = atomic.Pointer[segmentKey]
 
 // add marks segments behind the others.
 func (p *partMarks) add(segs []*catalog.Segment, mark func(*catalog.Segment) uint64) {
-	if n := len(p.marks) + len(segs); n > cap(p.marks) {
-		p.marks = append(make([]uint64, 0, roomFor(n)), p.marks...)
-		p.at = append(make([]*keyPlace, 0, roomFor(n)), p.at...)
+	if n := len(p.marks) + len(segs); n > cap(p.marks) || n > cap(p.filters) {
+		p.grow(p.markList, len(p.marks), n)
 	}
 	for _, g := range segs {
-		p.marks, p.at = append(p.marks, mark(g)), append(p.at, &keyPlace{})
+		p.marks, p.at, p.filters = append(p.marks, mark(g)), append(p.at, &keyPlace{}), append(p.filters, nil)
 	}
+}
+
+// grow makes new lists, of the first of another's, with room for n and some more.
+func (p *partMarks) grow(from markList, first, n int) {
+	p.marks = append(make([]uint64, 0, roomFor(n)), from.marks[:first]...)
+	p.at = append(make([]*keyPlace, 0, roomFor(n)), from.at[:first]...)
+	p.filters = append(make([]keyFilter, 0, roomFor(n)), from.filters[:first]...)
+}
+
+// gather puts the filters of the indexes that are known side by side, if there is memory
+// for them: an index may go before them.
+func (p *partMarks) gather(acct *mem.Account) {
+	filters := make([]keyFilter, len(p.at), roomFor(len(p.at)))
+	p.filterBytes = 0
+	for i, x := range p.at {
+		known := x.Load()
+		if known == nil {
+			continue
+		}
+		if index := known.index.Load(); index != nil {
+			filters[i] = index.filter
+			p.filterBytes += int64(len(index.filter)) * 8
+		}
+	}
+	if !p.hold(acct, p.room) {
+		clear(filters)
+		p.filterBytes = 0
+	}
+	p.filters = filters
 }
 
 // hold charges what so many marks will take, and tells whether there is memory for
 // them.
 func (p *partMarks) hold(acct *mem.Account, marks int) bool {
-	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0])+unsafe.Sizeof(keyPlace{}))
+	n := p.filterBytes + int64(marks)*int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0])+unsafe.Sizeof(p.filters[0])+unsafe.Sizeof(keyPlace{}))
 	switch {
 	case acct == nil:
 	case n < p.bytes:
@@ -63,8 +106,14 @@ func (p *partMarks) hold(acct *mem.Account, marks int) bool {
 	case !acct.Try(n - p.bytes):
 		return false
 	}
-	p.bytes = n
+	p.bytes, p.room = n, marks
 	return true
+}
+
+// drop gives back what is charged.
+func (p *partMarks) drop(acct *mem.Account) {
+	p.filterBytes = 0
+	p.hold(acct, 0)
 }
 
 // roomFor is how many marks a list has room for that has so many.
@@ -81,20 +130,20 @@ const (
 )
 
 // marks gives the marks of a partition's segments, in their order, and what is known of
-// the key in each, which the reader may fill in; nil for few.
-func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([]uint64, []*keyPlace) {
+// the key in each, which the reader may fill in; empty for few.
+func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) markList {
 	if len(segs) < markSegments {
-		return nil, nil
+		return markList{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := markKey{k.table, k.id, part}
 	old := m.of[at]
 	if old == nil {
-		old = &partMarks{}
+		old = &partMarks{markList: markList{learned: &atomic.Bool{}}}
 		if m.of == nil || len(m.of) >= maxMarked {
 			for _, p := range m.of {
-				p.hold(m.acct, 0)
+				p.drop(m.acct)
 			}
 			m.of = map[markKey]*partMarks{}
 		}
@@ -104,18 +153,21 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([
 	n, same := len(old.segs), old.meets(segs)
 	switch {
 	case same == len(segs) && same < n:
-		return old.marks[:same], old.at[:same] // the list of an earlier state
+		return old.cut(same) // the list of an earlier state
 	case (n == 0 || same < n || len(segs) > cap(old.marks)) && !old.hold(m.acct, roomFor(len(segs))):
-		old.hold(m.acct, 0)
+		old.drop(m.acct)
 		delete(m.of, at)
-		return nil, nil
+		return markList{}
 	case same == n:
 		old.add(segs[n:], mark)
 	default:
 		old.follow(segs, same, mark)
 	}
 	old.segs = segs
-	return old.marks, old.at
+	if old.learned.Swap(false) {
+		old.gather(m.acct)
+	}
+	return old.markList
 }
 
 // meets tells how far another list is of the same segments, some of them perhaps with
@@ -137,9 +189,8 @@ func (p *partMarks) meets(now []*catalog.Segment) int {
 // follow makes the marks those of another list of segments, the first of which are the
 // same.
 func (p *partMarks) follow(now []*catalog.Segment, same int, mark func(*catalog.Segment) uint64) {
-	was, marks, at := p.segs, p.marks, p.at
-	p.marks = append(make([]uint64, 0, roomFor(len(now))), marks[:same]...)
-	p.at = append(make([]*keyPlace, 0, roomFor(len(now))), at[:same]...)
+	was, old := p.segs, p.markList
+	p.grow(old, same, len(now))
 	parted := 0
 	for i := same; len(p.marks) < len(now); {
 		rest := now[len(p.marks):]
@@ -148,7 +199,7 @@ func (p *partMarks) follow(now []*catalog.Segment, same int, mark func(*catalog.
 			n++
 		}
 		if n > 0 {
-			p.marks, p.at = append(p.marks, marks[i:i+n]...), append(p.at, at[i:i+n]...)
+			p.marks, p.at, p.filters = append(p.marks, old.marks[i:i+n]...), append(p.at, old.at[i:i+n]...), append(p.filters, old.filters[i:i+n]...)
 			i += n
 			continue
 		}

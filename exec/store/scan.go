@@ -36,6 +36,7 @@ type Pin struct {
 	batch int
 
 	mu     sync.Mutex
+	shut   bool
 	held   map[catalog.SegmentID]*segment
 	stale  []*segment
 	scans  map[*plan.Scan]*scanPlan
@@ -47,7 +48,7 @@ func (s *Store) Pin(rows int) *Pin {
 	if rows <= 0 {
 		rows = batch.DefaultSize
 	}
-	return &Pin{store: s, batch: rows, held: map[catalog.SegmentID]*segment{}, scans: map[*plan.Scan]*scanPlan{}}
+	return &Pin{store: s, batch: rows}
 }
 
 // Close ends the statement. No batch it gave may be read any more. It may be
@@ -61,13 +62,13 @@ func (p *Pin) Close() error {
 	for _, g := range p.stale {
 		p.store.release(g)
 	}
-	p.held, p.stale = nil, nil
+	p.held, p.stale, p.shut = nil, nil, true
 	return nil
 }
 
 func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, error) {
 	p.mu.Lock()
-	g, shut := p.held[ref.ID], p.held == nil
+	g, shut := p.held[ref.ID], p.shut
 	if g != nil && g.dead.Load() {
 		// Batches of the old file stay readable, others are read from the new one.
 		delete(p.held, ref.ID)
@@ -88,12 +89,15 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.held == nil:
+	case p.shut:
 		p.store.release(g)
 		return nil, pgerr.Internal("store: a closed pin is used")
 	case p.held[ref.ID] != nil:
 		p.store.release(g)
 		return p.held[ref.ID], nil
+	}
+	if p.held == nil {
+		p.held = map[catalog.SegmentID]*segment{}
 	}
 	p.held[ref.ID] = g
 	return g, nil
@@ -114,6 +118,25 @@ type scanPlan struct {
 	listed     []listed
 	filters    sync.Pool // of op.Filter: one a reader at a time
 	compile    func() (op.Filter, error)
+}
+
+// wholeKey is the plan of a split that has a key.
+var wholeKey = scanPlan{prune: &Pruner{}}
+
+// hasInt tells whether a column of one row has an integer.
+func hasInt(arr arrow.Array, want int64) bool {
+	if arr.IsNull(0) {
+		return false
+	}
+	switch a := arr.(type) {
+	case *array.Int64:
+		return a.Value(0) == want
+	case *array.Int32:
+		return int64(a.Value(0)) == want
+	case *array.Int16:
+		return int64(a.Value(0)) == want
+	}
+	return false
 }
 
 func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
@@ -138,6 +161,9 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 		}
 		sp.compile = func() (op.Filter, error) { return compileFilter(s.Filter, in, env) }
 	}
+	if p.scans == nil {
+		p.scans = map[*plan.Scan]*scanPlan{}
+	}
 	p.scans[s] = sp
 	return sp
 }
@@ -153,14 +179,20 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 	if err != nil {
 		return nil, err
 	}
-	sp := p.plan(s, env)
-	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+	r := &reader{pin: p, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
 	if split.Range != nil {
 		if r.within, err = newRangeFilter(s, split.Range); err != nil {
 			return nil, err
 		}
 	}
-	if sp.compile != nil {
+	if split.Key != nil {
+		// One row of which one number decides: to make and run a filter is most of the work.
+		r.plan, r.key = &wholeKey, split.Key
+		r.keyCol = slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == split.KeyNum })
+	} else {
+		r.plan = p.plan(s, env)
+	}
+	if sp := r.plan; sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
 		} else if r.filter, err = sp.compile(); err != nil {
@@ -184,6 +216,8 @@ type reader struct {
 	scan    *plan.Scan
 	plan    *scanPlan
 	filter  op.Filter
+	key     *int64 // in place of the filter: what the integer column keyCol must have
+	keyCol  int
 	ref     *catalog.Segment
 	ordinal uint32
 	deleted *roaring.Bitmap
@@ -327,6 +361,13 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		schema++
 	}
 	cols := make([]arrow.Array, schema)
+	if r.key != nil {
+		arr, err := r.column(r.keyCol, n)
+		if err != nil || !hasInt(arr, *r.key) {
+			return nil, err
+		}
+		cols[r.keyCol] = arr
+	}
 	if r.filter != nil {
 		fb := &batch.Batch{Cols: make([]arrow.Array, len(r.plan.filterCols)), N: n, Sel: sel, Seq: -1}
 		for i, c := range r.plan.filterCols {

@@ -164,9 +164,11 @@ func newColumn(a *Arena, n int) *Column {
 // Begin starts a value of about size bytes: in the column, or where another one
 // is open there, or there is no column, charged to m with the row at hand.
 func (c *Column) Begin(m *Meter, size int) *Text {
-	t := &Text{M: m, rows: 1, row: true}
+	var t *Text
 	if c != nil && !c.open {
 		t = &c.Text
+	} else {
+		t = &Text{M: m, rows: 1, row: true}
 	}
 	t.open = true
 	t.Grow(size)

@@ -49,6 +49,8 @@ type conn struct {
 	drained atomic.Bool
 	// woken is set when the session must end.
 	woken atomic.Bool
+	// Of the message that is awaited: it has begun, and there was a limit until then.
+	begun, limited bool
 	// waiting while a message is read, idle while that is between statements.
 	waiting, idle atomic.Bool
 }
@@ -91,6 +93,7 @@ func (c *conn) serve() {
 	params, err := c.startup()
 	if err == nil {
 		c.in = newReader(c.nc, maxAuthMessage, nil)
+		c.in.begun = c.begin
 		c.portals = map[string]*portal{}
 		err = c.open(params)
 	}
@@ -107,14 +110,13 @@ func (c *conn) serve() {
 	}
 	for {
 		msg, err := c.receive()
-		var r *refused
-		if errors.As(err, &r) {
+		if err == nil {
+			err = c.handle(msg)
+		} else if r := refusal(err); r != nil {
 			err = c.refuse(r)
-		} else if err != nil {
+		} else {
 			c.lost(err)
 			return
-		} else {
-			err = c.handle(msg)
 		}
 		if err != nil {
 			if !errors.Is(err, errGone) {
@@ -123,6 +125,15 @@ func (c *conn) serve() {
 			return
 		}
 	}
+}
+
+// refusal is the message that an error is about; nil if it is about another thing.
+func refusal(err error) *refused {
+	var r *refused
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
 }
 
 // receive reads the next message of the loop; while it waits the connection is
@@ -143,27 +154,29 @@ func (c *conn) await(limit time.Duration, why error) (pgproto3.FrontendMessage, 
 	if limit > 0 {
 		_ = c.nc.SetReadDeadline(time.Now().Add(limit))
 	}
-	begun := false
-	c.in.begun = func() {
-		begun = true
-		c.idle.Store(false)
-		if limit > 0 {
-			_ = c.nc.SetReadDeadline(time.Time{})
-		}
-		if c.woken.Load() {
-			_ = c.nc.SetReadDeadline(past)
-		}
-	}
+	c.begun, c.limited = false, limit > 0
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
 	if c.woken.Load() {
 		return nil, errDrained
 	}
 	msg, err := c.in.next()
-	if errors.Is(err, os.ErrDeadlineExceeded) && limit > 0 && !begun && !c.drained.Load() && !c.woken.Load() {
+	if errors.Is(err, os.ErrDeadlineExceeded) && limit > 0 && !c.begun && !c.drained.Load() && !c.woken.Load() {
 		return nil, why
 	}
 	return msg, err
+}
+
+// begin notes that a message has begun.
+func (c *conn) begin() {
+	c.begun = true
+	c.idle.Store(false)
+	if c.limited {
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	if c.woken.Load() {
+		_ = c.nc.SetReadDeadline(past)
+	}
 }
 
 var errDrained = errors.New("server shuts down")
