@@ -25,7 +25,7 @@ func (t trainings) Open(ctx context.Context, name string, job *train.Job, again 
 }
 
 // Over implements training.Trainer.
-func (t trainings) Over(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Sealed, error) {
+func (t trainings) Over(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Encoded, error) {
 	g, s, err := t.n.trainer.Over(ctx, name, job, t.nodes(), src)
 	if g == nil {
 		return nil, nil, err

@@ -36,7 +36,7 @@ type kept struct {
 	source  train.Source
 	origin  string   // the group that made it: parts of one origin belong together
 	members []uint64 // of that
-	root    []byte   // the driver's Sealed, where it was here
+	root    []byte   // the driver's Encoded, where it was here
 	acct    *mem.Account
 	data    *train.Dataset
 	bytes   int64

@@ -75,7 +75,7 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 		t.Errorf("over a kept dataset: %v; used %+v", in.Over != nil, sum)
 	}
 	if src != nil {
-		if err := g.Keep(ctx, src, res.Sealed); err != nil {
+		if err := g.Keep(ctx, src, res.Encoded); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ const askFor = 5 * time.Second
 // Over opens a group over a dataset that an earlier one has left, and tells what that
 // one's driver knew of it; nil where not all members have their part of it, or
 // others would take part now.
-func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Sealed, error) {
+func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {
 	have := t.kept.find(src.Key)
 	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin}
 	if have.Origin == "" || !sameNodes(m.Members, have.Members) {
@@ -45,7 +45,7 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 			root = k.Root
 		}
 	}
-	s, err := job.DecodeSealed(root)
+	s, err := job.DecodeEncoded(root)
 	if err != nil { // of another version of the program
 		t.log.Info("a kept dataset cannot be used", "training", have.Origin, "error", err)
 		return nil, nil, nil
@@ -64,7 +64,7 @@ func sameNodes(a, b []uint64) bool {
 
 // Keep leaves the group's dataset with its members, for a training after this one.
 // Members that cannot keep their part do not.
-func (g *Group) Keep(ctx context.Context, src *train.Source, s *train.Sealed) error {
+func (g *Group) Keep(ctx context.Context, src *train.Source, s *train.Encoded) error {
 	var root canon.E
 	s.Encode(&root)
 	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {

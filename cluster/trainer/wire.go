@@ -39,7 +39,7 @@ type openMsg struct {
 }
 
 // keptMsg is what a node has under a key: Origin is "" for nothing, Root the
-// driver's train.Sealed where that was the node.
+// driver's train.Encoded where that was the node.
 type keptMsg struct {
 	Origin  string
 	Members []uint64

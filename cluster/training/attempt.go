@@ -155,7 +155,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 		}
 	}
 	if src != nil {
-		if err := g.Keep(ctx, src, res.Sealed); err != nil {
+		if err := g.Keep(ctx, src, res.Encoded); err != nil {
 			d.rec.log().Debug("a training's dataset is not kept", "error", err)
 		}
 	}

@@ -18,7 +18,7 @@ type Trainer interface {
 	// Over is Open over the dataset that a training before has left of a source, and
 	// tells what is known of it: there is nothing to distribute. It is nil where not all
 	// nodes have their part.
-	Over(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Sealed, error)
+	Over(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Encoded, error)
 	// Prune lets go of what was left of tables on this node that are not as they
 	// were.
 	Prune(same func(train.Table) bool)
@@ -37,7 +37,7 @@ type Training interface {
 	DistributeAgain(ctx context.Context) error
 	train.Reducer
 	// Keep leaves the dataset with the nodes, once the training is over.
-	Keep(ctx context.Context, src *train.Source, s *train.Sealed) error
+	Keep(ctx context.Context, src *train.Source, s *train.Encoded) error
 	// Members are the nodes of the training's workers, in their order.
 	Members() []uint64
 	Close()

@@ -15,9 +15,9 @@ import (
 // source tells by what the dataset of an optimised query is found again; nil for
 // one that is not kept.
 func (d *drive) source(q *plan.Query) *train.Source {
-	sealing := d.plan.Job.Sealing()
+	encoding := d.plan.Job.Encoding()
 	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
-	if sealing == nil || !ok || !d.x.Context.KeepDatasets {
+	if encoding == nil || !ok || !d.x.Context.KeepDatasets {
 		return nil
 	}
 	var users []catalog.EnumType
@@ -33,14 +33,14 @@ func (d *drive) source(q *plan.Query) *train.Source {
 		src.Tables = append(src.Tables, train.Table{OID: oid, Digest: d.state.Manifest(oid).Digest()})
 	}
 	h := sha256.New()
-	h.Write(codec.Marshal([][]byte{sealing, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Context.Params), codec.Marshal(src.Tables)}))
+	h.Write(codec.Marshal([][]byte{encoding, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Context.Params), codec.Marshal(src.Tables)}))
 	h.Sum(src.Key[:0])
 	return src
 }
 
 // over opens the training over the dataset that one before has left; nil where there
 // is none, and where each fold wants the rows.
-func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Sealed, error) {
+func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}

@@ -39,7 +39,7 @@ var ErrDraw = pgerr.New(pgerr.DataException, "the rows to hold out of a training
 type flow struct {
 	may  bool // rows may be read again
 	on   bool // they will be: no worker keeps any
-	task *sealTask
+	task *encodeTask
 	seen *dataset.Copies // of the first reading
 	// readings after the first one
 	readings int
@@ -57,7 +57,7 @@ type flow struct {
 	charge  func(n int64)                 // for statistics
 	zone    dataset.Zone
 	stats   []*feature.Stats // of this reading, by the zone's parts; nil for no rows
-	made    *sealed          // of one after the first
+	made    *encodedRows     // of one after the first
 	leaves  int              // that have been made
 }
 
@@ -134,8 +134,8 @@ func (f *flow) next() int {
 	return f.leaves - 1
 }
 
-// sealed adds a leaf that was made.
-func (f *flow) sealed(j *Job, s *sealed) error {
+// encodedRows adds a leaf that was made.
+func (f *flow) encodedRows(j *Job, s *encodedRows) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, err := f.task.merge(j, f.made, s)
@@ -174,11 +174,11 @@ func (w *Worker) flowed(v *dataset.View) error {
 	if w.flow.out != nil {
 		return w.distribute(spec, v)
 	}
-	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
+	s, err := w.encodeView(w.flow.next(), spec, w.flow.task, v, nil)
 	if err != nil {
 		return err
 	}
-	return w.flow.sealed(w.job, s)
+	return w.flow.encodedRows(w.job, s)
 }
 
 // distribute encodes rows and distributes them.
@@ -259,11 +259,11 @@ func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 	if w.flow.task.fitted.FinishesTaken(b, taken) { // the block stays, without them
 		w.blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
 	}
-	s, err := n.sealBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
+	s, err := n.encodeBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
 	if err != nil {
 		return err
 	}
-	return w.flow.sealed(w.job, s)
+	return w.flow.encodedRows(w.job, s)
 }
 
 // letFlow keeps no rows from now on.
@@ -356,16 +356,16 @@ func (w *Worker) release() error {
 	return w.drain()
 }
 
-// againTask prepares workers for another reading: rows that come after it are sealed.
+// againTask prepares workers for another reading: rows that come after it are encoded.
 type againTask struct {
-	*sealTask
+	*encodeTask
 	count []dataset.RowHash // copies of these are counted, not distributed
 }
 
 func (t *againTask) kind() uint8 { return kindAgain }
 
 func (t *againTask) Encode(e *canon.E) {
-	t.sealTask.Encode(e)
+	t.encodeTask.Encode(e)
 	(&copiesTask{t.count}).Encode(e)
 }
 
@@ -392,7 +392,7 @@ func (w *Worker) again(t *againTask) error {
 	w.mu.Lock()
 	w.fitted = t.fitted
 	w.mu.Unlock()
-	w.flow.task, w.flow.made, w.flow.leaves = t.sealTask, &sealed{}, 0
+	w.flow.task, w.flow.made, w.flow.leaves = t.encodeTask, &encodedRows{}, 0
 	var common []dataset.RowHash
 	if w.flow.holdout != nil {
 		for _, q := range w.flow.holdout.Common {
@@ -448,11 +448,11 @@ func (w *Worker) collected(t *fitTask) (family.Message, error) {
 	return st, nil
 }
 
-// sealedAgain gives the blocks of the second reading.
-func (w *Worker) sealedAgain() (*sealed, error) {
+// encodedAgain gives the blocks of the second reading.
+func (w *Worker) encodedAgain() (*encodedRows, error) {
 	f := &w.flow
 	if f.task == nil {
-		return nil, pgerr.Internal("rows that were not read again cannot be sealed")
+		return nil, pgerr.Internal("rows that were not read again cannot be encoded")
 	}
 	if w.in != nil {
 		w.in.close()
@@ -461,10 +461,10 @@ func (w *Worker) sealedAgain() (*sealed, error) {
 	return f.made, w.store.Close()
 }
 
-// sealCoded makes the blocks of a leaf of encoded rows ones that are made when they
+// encodeCoded makes the blocks of a leaf of encoded rows ones that are made when they
 // are wanted.
-func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed, error) {
-	s := &sealed{}
+func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*encodedRows, error) {
+	s := &encodedRows{}
 	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 	for i, store := range w.flow.coded {
 		var l *dataset.Leaf
@@ -494,7 +494,7 @@ func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed,
 }
 
 // make makes the block of a leaf of encoded rows, which is paid for.
-func (w *Worker) make(l *dataset.Leaf, t *sealTask) (*dataset.Block, error) {
+func (w *Worker) make(l *dataset.Leaf, t *encodeTask) (*dataset.Block, error) {
 	if w.job.targets == nil {
 		return l.Block(t.classWeights)
 	}
@@ -515,11 +515,11 @@ func (w *Worker) make(l *dataset.Leaf, t *sealTask) (*dataset.Block, error) {
 // readAgain has the query read again where the workers do not hold its rows. It
 // fails where the second reading would have made other encoders of its rows than
 // the first: then it was of other rows.
-func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
+func (r *runner) readAgain(ctx context.Context, t *encodeTask) error {
 	if r.in.Again == nil {
 		return nil
 	}
-	a := &againTask{sealTask: t}
+	a := &againTask{encodeTask: t}
 	if r.job.Spreads(dataset.Leaves(r.in.Rows)) {
 		c, err := r.copies(ctx, &copiesTask{})
 		if err != nil {

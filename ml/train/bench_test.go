@@ -70,7 +70,7 @@ func BenchmarkLogistic(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var distribute, fit, seal, iterate, measure time.Duration
+	var distribute, fit, encodeRows, iterate, measure time.Duration
 	for b.Loop() {
 		t0 := time.Now()
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool("bench", 0), Threads: 2})
@@ -99,7 +99,7 @@ func BenchmarkLogistic(b *testing.B) {
 			now := time.Now()
 			*at += now.Sub(last)
 			last = now
-			at = map[string]*time.Duration{"fit": &fit, "seal": &seal, "iterate": &iterate, "measure": &measure}[e.Phase]
+			at = map[string]*time.Duration{"fit": &fit, "encode": &encodeRows, "iterate": &iterate, "measure": &measure}[e.Phase]
 		}}, l)
 		if err != nil {
 			b.Fatal(err)
@@ -116,7 +116,7 @@ func BenchmarkLogistic(b *testing.B) {
 			b.Fatal("no loss")
 		}
 	}
-	for name, d := range map[string]time.Duration{"distribute": distribute, "fit": fit, "seal": seal, "iterate": iterate, "measure": measure} {
+	for name, d := range map[string]time.Duration{"distribute": distribute, "fit": fit, "encode": encodeRows, "iterate": iterate, "measure": measure} {
 		b.ReportMetric(float64(d.Milliseconds())/float64(b.N), name+"-ms")
 	}
 }

@@ -36,7 +36,7 @@ func TestDraftsLeaveNoTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		res, err := Run(context.Background(), Input{Job: job, Rows: n, Progress: func(e Event) {
-			if e.Phase == "seal" {
+			if e.Phase == "encode" {
 				some[len(w.drafts)] = true
 			}
 		}}, l)

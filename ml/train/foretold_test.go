@@ -83,7 +83,7 @@ func TestForetold(t *testing.T) {
 				if err := run.fit(ctx, holdout); err != nil {
 					return err
 				}
-				if err := run.seal(ctx); err != nil {
+				if err := run.encodeRows(ctx); err != nil {
 					return err
 				}
 				return run.begin()

@@ -319,12 +319,12 @@ func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature
 	return n.w.job.spec.CollectTaken(b, taken)
 }
 
-// seal makes the leaf's blocks out of the rows as they came.
-func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
+// encodeRows makes the leaf's blocks out of the rows as they came.
+func (n *intake) encodeRows(leaf int, p *encodeTask) (*encodedRows, error) {
 	taken, blocks, at := n.leaves[leaf], n.w.blocks, blockOf(family.Rows{Leaf: leaf})
 	b, release, err := blocks.Open(at)
 	if err != nil || b == nil {
-		return &sealed{leaves: []int64{0}}, err
+		return &encodedRows{leaves: []int64{0}}, err
 	}
 	defer release()
 	if p.fitted.FinishesTaken(b, taken) {
@@ -333,9 +333,9 @@ func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
 		}
 		blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
 		n.leaves[leaf] = nil
-		return n.sealBlock(leaf, b, taken, p, nil)
+		return n.encodeBlock(leaf, b, taken, p, nil)
 	}
-	return n.sealBlock(leaf, b, taken, p, func() {
+	return n.encodeBlock(leaf, b, taken, p, func() {
 		blocks.Drop(at)
 		if taken.Held != nil {
 			blocks.Unreserve(taken.HeldBytes())
@@ -344,11 +344,11 @@ func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
 	})
 }
 
-// sealBlock makes a leaf's blocks out of one of rows as they came: where it lies,
+// encodeBlock makes a leaf's blocks out of one of rows as they came: where it lies,
 // or others, after which free gives it back.
-func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *sealTask, free func()) (*sealed, error) {
+func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *encodeTask, free func()) (*encodedRows, error) {
 	rows, held := taken.Parts()
-	s, f := &sealed{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
+	s, f := &encodedRows{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
 	var parts [2]*dataset.Block
 	if f.FinishesTaken(b, taken) {
 		f.FinishTaken(b, taken, p.classWeights)
@@ -390,7 +390,7 @@ func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *
 }
 
 // weigh adds the weights of a block to train on.
-func (s *sealed) weigh(b *dataset.Block) {
+func (s *encodedRows) weigh(b *dataset.Block) {
 	ones := 0
 	for _, x := range b.W[:b.Rows] {
 		if x == 1 {

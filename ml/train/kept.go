@@ -27,10 +27,10 @@ type Table struct {
 	Digest [32]byte // of its manifest
 }
 
-// Sealing gives bytes that are equal for jobs that make the same blocks of the same
+// Encoding gives bytes that are equal for jobs that make the same blocks of the same
 // rows, whatever they learn from them; nil for a job that has another model's encoders.
 // Those of a cross-validation are of its last training, of all rows.
-func (j *Job) Sealing() []byte {
+func (j *Job) Encoding() []byte {
 	if j.WarmStart() {
 		return nil
 	}
@@ -57,31 +57,31 @@ func (j *Job) Sealing() []byte {
 	return e.B
 }
 
-// Sealed is what a driver knows of rows that were made to blocks.
-type Sealed struct {
+// Encoded is what a driver knows of rows that were made to blocks.
+type Encoded struct {
 	query int64 // rows of the query
 	stats *feature.Stats
-	sealed
+	encodedRows
 }
 
 // Rows is the number of the query's rows.
-func (s *Sealed) Rows() int64 { return s.query }
+func (s *Encoded) Rows() int64 { return s.query }
 
-// Encode writes what DecodeSealed reads.
-func (s *Sealed) Encode(e *canon.E) {
+// Encode writes what DecodeEncoded reads.
+func (s *Encoded) Encode(e *canon.E) {
 	e.I64(s.query)
 	s.stats.Encode(e)
-	s.sealed.Encode(e)
+	s.encodedRows.Encode(e)
 }
 
-// DecodeSealed reads what an earlier training knew of the rows of such a job.
-func (j *Job) DecodeSealed(b []byte) (*Sealed, error) {
+// DecodeEncoded reads what an earlier training knew of the rows of such a job.
+func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 	d := canon.Read(b)
-	s := &Sealed{query: d.I64(), stats: feature.DecodeStats(d)}
+	s := &Encoded{query: d.I64(), stats: feature.DecodeStats(d)}
 	if len(s.stats.Cols) != len(j.Columns) {
 		d.Fail()
 	}
-	s.sealed = *decodeSealed(d)
+	s.encodedRows = *decodeEncodedRows(d)
 	return s, d.Done("a kept dataset")
 }
 
@@ -202,6 +202,6 @@ func (d *Dataset) Close() error {
 }
 
 // leave is what the training knows of its rows.
-func (r *runner) leave() *Sealed {
-	return &Sealed{query: r.in.Rows, stats: r.stats, sealed: *r.sealed}
+func (r *runner) leave() *Encoded {
+	return &Encoded{query: r.in.Rows, stats: r.stats, encodedRows: *r.encodedRows}
 }

@@ -9,11 +9,11 @@ import (
 // of windows, are not written once more as blocks: these are made of them each time
 // that they are wanted.
 
-// sealLater makes the blocks of a leaf's rows ones that are made when they are wanted.
-func (w *Worker) sealLater(leaf int, spec *feature.Spec, p *sealTask, v *dataset.View) (*sealed, error) {
+// encodeLater makes the blocks of a leaf's rows ones that are made when they are wanted.
+func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View) (*encodedRows, error) {
 	w.later.Store(true)
 	train, held := spec.Split(v)
-	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
+	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	for i, part := range []*dataset.View{train, held} {
 		if part.Rows == 0 {
 			continue
@@ -34,7 +34,7 @@ func (w *Worker) sealLater(leaf int, spec *feature.Spec, p *sealTask, v *dataset
 }
 
 // look encodes rows for their weights, and to see that no target is missing.
-func (w *Worker) look(spec *feature.Spec, p *sealTask, part *dataset.View, i int, s *sealed) error {
+func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i int, s *encodedRows) error {
 	b, err := w.encode(spec, p, part, nil, i)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (w *Worker) look(spec *feature.Spec, p *sealTask, part *dataset.View, i int
 
 // remake makes a block, which is paid for: of the rows to train on, or of those held
 // out.
-func (w *Worker) remake(leaf int, spec *feature.Spec, p *sealTask, i int) (b *dataset.Block, err error) {
+func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int) (b *dataset.Block, err error) {
 	err = w.withLeaf(w.cfg.Context, leaf, func(l *dataset.Leaf, v *dataset.View) error {
 		if err := l.Draw(w.drawer, v); err != nil {
 			return err

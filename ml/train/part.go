@@ -231,15 +231,15 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		p.ofNode(func() family.Message { return c })
 		return p, err
 	case *againTask:
-		p.ofNode(func() family.Message { return &sealed{} })
+		p.ofNode(func() family.Message { return &encodedRows{} })
 		return p, w.again(b)
-	case *sealTask:
+	case *encodeTask:
 		if w.flow.on && w.job.InPlace() {
-			s, err := w.sealedAgain()
+			s, err := w.encodedAgain()
 			p.ofNode(func() family.Message { return s })
 			return p, err
 		}
-		return p, same(w.seal(b))
+		return p, same(w.encodeRows(b))
 	case *weighTask:
 		return p, same(w.weigh(b), nil)
 	case *measureTask:

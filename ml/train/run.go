@@ -43,7 +43,7 @@ type Iteration struct {
 
 // Event tells an observer what a job is doing.
 type Event struct {
-	Phase     string // "fit", "seal", "iterate", "measure"
+	Phase     string // "fit", "encode", "iterate", "measure"
 	Iteration *Iteration
 }
 
@@ -54,7 +54,7 @@ type Input struct {
 	// Over is what an earlier training knows of the rows, whose blocks the workers
 	// have taken over (Worker.Take) and of which Rows is the number; nil where they
 	// have rows.
-	Over *Sealed
+	Over *Encoded
 	// Again reads the query once more, for workers that do not hold its rows (see
 	// Worker.Short); nil where they do.
 	Again  func(ctx context.Context) error
@@ -86,8 +86,8 @@ type Result struct {
 	Warnings   []Warning
 	Usage      []Usage // by worker
 	Seconds    float64
-	Folds      []Fold  // of a cross-validation
-	Sealed     *Sealed // what is known of the rows, for a training after this one
+	Folds      []Fold   // of a cross-validation
+	Encoded    *Encoded // what is known of the rows, for a training after this one
 }
 
 // Run trains a model.
@@ -126,7 +126,7 @@ type runner struct {
 	holdout *dataset.Holdout
 	cw      []float64
 	by      *targetWeights // of several targets
-	*sealed
+	*encodedRows
 	seen        int64 // rows, those held out too
 	driver      family.Driver
 	hist        []Iteration
@@ -154,7 +154,7 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 	if err := r.fit(ctx, holdout); err != nil {
 		return nil, err
 	}
-	if err := r.seal(ctx); err != nil {
+	if err := r.encodeRows(ctx); err != nil {
 		return nil, err
 	}
 	var err error
@@ -254,13 +254,13 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 	return f.With(r.job.more(), m.Fitted), nil
 }
 
-func (r *runner) seal(ctx context.Context) error {
+func (r *runner) encodeRows(ctx context.Context) error {
 	if r.in.Over != nil {
-		r.sealed = &r.in.Over.sealed
+		r.encodedRows = &r.in.Over.encodedRows
 		return nil
 	}
-	r.phase("seal")
-	t := &sealTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
+	r.phase("encode")
+	t := &encodeTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
 	if err := r.readAgain(ctx, t); err != nil {
 		return err
 	}
@@ -268,11 +268,11 @@ func (r *runner) seal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := as[*sealed](m)
+	s, err := as[*encodedRows](m)
 	if err != nil {
 		return err
 	}
-	r.sealed = s
+	r.encodedRows = s
 	return nil
 }
 
@@ -435,7 +435,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	}
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
-		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Sealed: r.leave()}
+		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
 		if res.Metrics, err = r.measures(ctx, p); err != nil {
 			return nil, err

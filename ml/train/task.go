@@ -20,7 +20,7 @@ type Task struct {
 	body body
 }
 
-// body is what a task is: a *copiesTask, *fitTask, *sealTask, *stepTask,
+// body is what a task is: a *copiesTask, *fitTask, *encodeTask, *stepTask,
 // *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *againTask.
 type body interface {
 	family.Message
@@ -33,7 +33,7 @@ type body interface {
 // Kinds of tasks.
 const (
 	kindFit     = 1
-	kindSeal    = 2
+	kindEncode  = 2
 	kindStep    = 3
 	kindMeasure = 4
 	kindCuts    = 5
@@ -67,12 +67,12 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = decodeWeigh(w.job, d)
 	case kindUsage:
 		t.body = &usageTask{}
-	case kindSeal:
-		t.body = decodeSeal(d)
+	case kindEncode:
+		t.body = decodeEncodeTask(d)
 	case kindRecount:
 		t.body = decodeRecount(d)
 	case kindAgain:
-		t.body = &againTask{decodeSeal(d), decodeCopies(d).rows}
+		t.body = &againTask{decodeEncodeTask(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
@@ -143,45 +143,45 @@ func as[T any](m family.Message) (T, error) {
 	return v, nil
 }
 
-// sealTask makes the rows to blocks. Its partials are sums of rows and weights.
-type sealTask struct {
+// encodeTask makes the rows to blocks. Its partials are sums of rows and weights.
+type encodeTask struct {
 	fitted       *feature.Fitted
 	classWeights []float64
-	again        bool // the rows will be sealed again
+	again        bool // the rows will be encoded again
 }
 
-func (t *sealTask) kind() uint8 { return kindSeal }
+func (t *encodeTask) kind() uint8 { return kindEncode }
 
-func (t *sealTask) Encode(e *canon.E) {
+func (t *encodeTask) Encode(e *canon.E) {
 	t.fitted.Encode(e)
 	e.F64s(t.classWeights)
 	e.Bool(t.again)
 }
 
-func decodeSeal(d *canon.D) *sealTask {
-	t := &sealTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), again: d.Bool()}
+func decodeEncodeTask(d *canon.D) *encodeTask {
+	t := &encodeTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), again: d.Bool()}
 	if t.classWeights != nil && len(t.classWeights) != len(t.fitted.Keys) {
 		d.Fail()
 	}
 	return t
 }
 
-func (t *sealTask) decode(_ *Job, d *canon.D) family.Message { return decodeSealed(d) }
+func (t *encodeTask) decode(_ *Job, d *canon.D) family.Message { return decodeEncodedRows(d) }
 
-func decodeSealed(d *canon.D) *sealed {
-	s := &sealed{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
+func decodeEncodedRows(d *canon.D) *encodedRows {
+	s := &encodedRows{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
 	if b := d.Take(exact.Bytes); b != nil {
 		s.weight.Decode(b)
 	}
 	return s
 }
 
-func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*sealed](left)
+func (t *encodeTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*encodedRows](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*sealed](right)
+	b, err := as[*encodedRows](right)
 	if err != nil {
 		return nil, err
 	}
@@ -191,16 +191,16 @@ func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, er
 	return a, nil
 }
 
-// sealed is how many rows there are to train on and held out, how many of the
+// encoded is how many rows there are to train on and held out, how many of the
 // former each leaf has, and their weight.
-type sealed struct {
+type encodedRows struct {
 	rows, held int64
 	leaves     []int64 // in their order; of a job in place in none
 	weight     exact.Sum
 }
 
 // Encode implements family.Message.
-func (s *sealed) Encode(e *canon.E) {
+func (s *encodedRows) Encode(e *canon.E) {
 	e.I64(s.rows)
 	e.I64(s.held)
 	e.I64s(s.leaves)

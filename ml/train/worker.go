@@ -50,7 +50,7 @@ type Worker struct {
 	leaves []int // own ones, ascending
 
 	mu     sync.Mutex
-	rows   map[int]*dataset.Leaf // settled, until they are sealed
+	rows   map[int]*dataset.Leaf // settled, until they are encoded
 	drafts map[int]*draft        // of leaves that have one, likewise
 	gate   dataset.Gate          // of leaves whose rows are looked at
 	blocks *dataset.Blocks
@@ -459,19 +459,19 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf,
 	return f(l, v)
 }
 
-// seal makes the leaves' blocks.
-func (w *Worker) seal(t *sealTask) (leafFunc, error) {
+// encodeRows makes the leaves' blocks.
+func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 	w.mu.Lock()
 	spec := w.spec
 	w.fitted = t.fitted
 	w.mu.Unlock()
 	if spec == nil && !w.flow.on {
-		return nil, pgerr.Internal("a training task to seal came before one to fit")
+		return nil, pgerr.Internal("a training task to encode came before one to fit")
 	}
 	left := atomic.Int64{}
 	left.Store(int64(len(w.leaves)))
 	return func(ctx context.Context, leaf int) (family.Message, error) {
-		s, err := w.sealLeaf(ctx, leaf, spec, t)
+		s, err := w.encodeLeaf(ctx, leaf, spec, t)
 		if err != nil {
 			return nil, err
 		}
@@ -487,22 +487,22 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 	}, nil
 }
 
-// sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
+// encodeLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
 // held out.
-func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*sealed, error) {
+func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *encodeTask) (*encodedRows, error) {
 	if w.in != nil {
-		return w.in.seal(leaf, p)
+		return w.in.encodeRows(leaf, p)
 	}
 	if w.flow.out != nil {
-		return w.sealCoded(ctx, leaf, p)
+		return w.encodeCoded(ctx, leaf, p)
 	}
-	var s *sealed
+	var s *encodedRows
 	later := false
 	err := w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
 		if later = l.InFile() && !w.job.InPlace(); later {
-			s, err = w.sealLater(leaf, spec, p, v)
+			s, err = w.encodeLater(leaf, spec, p, v)
 		} else {
-			s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+			s, err = w.encodeView(leaf, spec, p, v, w.takeDraft(leaf))
 		}
 		return err
 	})
@@ -518,10 +518,10 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	return s, nil
 }
 
-// sealView makes the blocks of a leaf's rows, out of its draft if it has one.
-func (w *Worker) sealView(leaf int, spec *feature.Spec, p *sealTask, v *dataset.View, d *draft) (*sealed, error) {
+// encodeView makes the blocks of a leaf's rows, out of its draft if it has one.
+func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View, d *draft) (*encodedRows, error) {
 	train, held := spec.Split(v)
-	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
+	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	if d != nil && !p.fitted.Finishes(d.Draft) {
 		w.blocks.Unreserve(d.bytes)
 		d = nil
@@ -569,7 +569,7 @@ func (w *Worker) order(b *dataset.Block) error {
 
 // encode makes the block of the training rows (i = 0) or the rows held out (1)
 // of a leaf, out of its draft if it has one. The block is paid for.
-func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *draft, i int) (b *dataset.Block, err error) {
+func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d *draft, i int) (b *dataset.Block, err error) {
 	f := p.fitted
 	n := 4 * int64(len(part.Windows()))
 	if d == nil {
@@ -598,7 +598,7 @@ func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 	f := w.fitted
 	w.mu.Unlock()
 	if f == nil {
-		return nil, pgerr.Internal("a training task to measure came before one to seal")
+		return nil, pgerr.Internal("a training task to measure came before one to encode")
 	}
 	f, _ = w.job.learns(f)
 	return family.Each(w.job.Family).Decode(f.Aim(target), d)
@@ -697,7 +697,7 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	f, have := w.fitted, w.family
 	w.mu.Unlock()
 	if f == nil {
-		return nil, pgerr.Internal("a training step came before the rows were sealed")
+		return nil, pgerr.Internal("a training step came before the rows were encoded")
 	}
 	if have != nil {
 		return have, nil

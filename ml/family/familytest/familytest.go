@@ -292,7 +292,7 @@ func (d *Data) sequences(set *family.Setup, s Spread) (leaves [][2]stored) {
 	w := set.Plan.Windows
 	var rows [2][]int
 	first := [2][]int32{{}, {}}
-	seal := func() {
+	encodeRows := func() {
 		var leaf [2]stored
 		for k := range rows {
 			b := d.Block(rows[k], s.Narrow)
@@ -325,10 +325,10 @@ func (d *Data) sequences(set *family.Setup, s Spread) (leaves [][2]stored) {
 			rows[k] = append(rows[k], r)
 		}
 		if from = to; len(rows[0])+len(rows[1]) >= s.LeafRows {
-			seal()
+			encodeRows()
 		}
 	}
-	seal()
+	encodeRows()
 	return leaves
 }
 
