@@ -88,7 +88,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("curves of %s times, not of %s", got, want)
 		}
 		for _, sql := range []string{"select * from ml.survival('trees', (select * from flowers))",
-			"select * from ml.evaluate('groups', (select * from flowers))", "select * from ml.evaluate('times', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
+			"select * from ml.evaluate('axes', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
 			if _, err := c.do(sql); !pgerr.Is(err, pgerr.WrongObjectType) {
 				t.Errorf("%s: %v", sql, err)
 			}
