@@ -155,10 +155,6 @@ func columnBounds64(low, high, x []float64, d, tiles int) {
 // level is Level as a number: 0 for plain Go.
 var level = choose(0, 1, 2)
 
-func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, high, x []T, d, tiles int) {
-	return func(low, high, x []T, d, tiles int) { k(&low[0], &high[0], &x[0], d, tiles) }
-}
-
 func columnLeastBody[T Elem](k func(least, x *T, d, tiles int)) func(least, x []T, d, tiles int) {
 	return func(least, x []T, d, tiles int) { k(&least[0], &x[0], d, tiles) }
 }
