@@ -123,7 +123,7 @@ func IntegersByName(lo, hi int64) func(Value) (any, error) {
 		var named any = v.Value
 		if x, ok := named.(string); ok {
 			if inner, ok := strings.CutPrefix(strings.TrimSpace(x), "("); ok {
-				a := types.Array{Elem: types.Text}
+				a := types.Array{Elem: types.Int8}
 				for _, n := range strings.Split(strings.TrimSuffix(inner, ")"), ",") {
 					i, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 					if err != nil {
@@ -139,9 +139,8 @@ func IntegersByName(lo, hi int64) func(Value) (any, error) {
 			}
 		}
 		out, seen := []string{}, map[string]bool{}
-		one := Integers(lo, hi)
 		if v.eachWeight(named, func(name string, value any) bool {
-			if _, err := one(Value{Arg{Value: value}}); err != nil || seen[name] {
+			if _, err := list(Value{Arg{Value: value}}); err != nil || seen[name] {
 				return false
 			}
 			seen[name] = true
