@@ -22,4 +22,8 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("%s has no penalty: %s", f.Info().Name, advice)
 		}
 	}
+	j := &Job{Family: families.All[0], args: []family.Arg{{Name: "Max_Iter"}}}
+	if advice := j.Advice(); !strings.HasPrefix(advice, "Raise max_iter") || strings.HasPrefix(advice, "Raise max_iterations") {
+		t.Errorf("who wrote max_iter is told: %s", advice)
+	}
 }

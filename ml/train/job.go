@@ -19,6 +19,7 @@ type Job struct {
 	Plan    *family.Plan
 	Options *family.Values
 	Columns []dataset.Column // of the training query
+	args    []family.Arg
 	task    family.Task      // that the algorithm's name asks for, or ""
 	targets []string         // where there are several all of them, else nil
 	spec    feature.Spec
@@ -33,7 +34,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Family: f, Columns: cols, task: task}
+	j := &Job{Family: f, Columns: cols, args: args, task: task}
 	if err := j.ofOthers(args); err != nil {
 		return nil, err
 	}
@@ -483,14 +484,20 @@ func (j *Job) Features() []dataset.Column {
 }
 
 // Advice is what may help a training that ran out of iterations, in the names of its
-// family's own options.
+// family's own options, or the one that the statement used (epochs for max_iterations).
 func (j *Job) Advice() string {
 	o := j.options()
 	most := family.Find(o, "max_iterations")
 	if most == nil {
 		return "Train on more rows, or on fewer features."
 	}
-	advice := "Raise " + most.Names[0]
+	name := most.Names[0]
+	for _, a := range j.args {
+		if family.Find([]*family.Option{most}, a.Name) != nil {
+			name = strings.ToLower(a.Name)
+		}
+	}
+	advice := "Raise " + name
 	if family.Find(o, "penalty") != nil || family.Find(o, "l2_reg") != nil && family.Find(o, "tolerance") != nil {
 		return advice + ", standardize the features, or add a penalty."
 	}

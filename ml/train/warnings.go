@@ -36,6 +36,9 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 		}
 	}
+	if r.held > r.rows { // of a text column 'train' is after 'test', and each is all level
+		say("Check data_split_col: a boolean says which rows are held out; of other values the largest are, with all that are level.", "%d rows are held out, more than the %d that are trained on", r.held, r.rows)
+	}
 	if d, ok := p.(family.Describer); ok && r.job.Plan.Task == family.Classification && r.driver.State().TrainLoss < separatedLoss {
 		rows, _ := d.Describe("weights")
 		for _, row := range rows {
