@@ -62,7 +62,8 @@ func Share(aggs []Agg, first []int) {
 // ofLabels is what an aggregate has of labels.
 type ofLabels struct {
 	*labels
-	follows bool // another was updated by the batch before
+	follows bool     // another was updated by the batch before
+	repeats []uint32 // one group, over and over
 }
 
 func labelsOf(t types.Type) ofLabels { return ofLabels{labels: &labels{typ: t}} }
@@ -81,6 +82,30 @@ func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 		o.from = arr
 	}
 	return o.kept
+}
+
+// each gives one group for every row.
+func (o *ofLabels) each(g uint32, n int) []uint32 {
+	if cap(o.repeats) < n {
+		o.repeats = make([]uint32, n)
+	}
+	groups := o.repeats[:n]
+	for i := range groups {
+		groups[i] = g
+	}
+	return groups
+}
+
+// listed gives the rows of a Lister as arrays of their own.
+func listed(rows []int32, args []arrow.Array) []arrow.Array {
+	if rows == nil {
+		return args
+	}
+	out := make([]arrow.Array, len(args))
+	for i, a := range args {
+		out[i] = kernel.Take(a, rows)
+	}
+	return out
 }
 
 // of gives the number of row i of arr.

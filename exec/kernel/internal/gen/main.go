@@ -128,6 +128,7 @@ func kernels64() {
 	columnEnds()
 	axpy2()
 	entropy()
+	lossParts()
 }
 
 func (s isa) done() {
