@@ -48,6 +48,7 @@ func columnSums64(s, x, g []float64, d, tiles int)       { columnSumsGo(s, x, g,
 func axpy2(y, u, v []float64, a, b float64)              { axpy2Go(y, u, v, a, b) }
 func crossEntropy(loss, p, y []float64)                  { crossEntropyGo(loss, p, y) }
 func lossParts(sums *[3 * Lanes]float64, loss []float64) { lossPartsGo(sums, loss) }
+func chances(z, t []float64)                             { chancesGo(z, t) }
 func widen(dst []float64, src []float32)                 { widenGo(dst, src) }
 func narrow(dst []float32, src []float64)                { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {

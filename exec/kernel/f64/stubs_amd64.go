@@ -147,3 +147,6 @@ func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
 
 //go:noescape
 func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
+
+//go:noescape
+func chancesAVX2(z *float64, t *float64, n int)

@@ -129,6 +129,7 @@ func kernels64() {
 	axpy2()
 	entropy()
 	lossParts()
+	chances()
 }
 
 func (s isa) done() {
