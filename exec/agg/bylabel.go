@@ -84,25 +84,25 @@ func (s *byLabel[S, P]) change(to *S, f func(P)) {
 	s.bytes += P(to).held() - was
 }
 
-// of tells whether rows of these labels are all of the sides that a group has: the
-// second is none's where it has one. There are so many labels in all.
-func (x *labelled[S]) of(label []uint32, labels int) (first, second uint32, ok bool) {
+// of tells whether rows of these labels are all of the sides that a group has, and the
+// second one's, none's where it has one. There are so many labels in all.
+func (x *labelled[S]) of(label []uint32, labels int) (second uint32, ok bool) {
 	if x.over || len(x.sides) == 0 {
-		return 0, 0, false
+		return 0, false
 	}
-	first, second = x.sides[0].label, math.MaxUint32
+	first, second := x.sides[0].label, uint32(math.MaxUint32)
 	if len(x.sides) == 2 {
 		second = x.sides[1].label
 	}
 	if labels == len(x.sides) {
-		return first, second, true
+		return second, true
 	}
 	for _, l := range label {
 		if l != first && l != second {
-			return 0, 0, false
+			return 0, false
 		}
 	}
-	return first, second, true
+	return second, true
 }
 
 // sorted gives a group's sides, the lesser label first.

@@ -14,15 +14,16 @@ import (
 // labels numbers the values of a column of labels. Their keys (kernel.AppendKey)
 // order as the values do.
 type labels struct {
-	typ   types.Type
-	ids   map[string]uint32
-	keys  []string
-	buf   []byte
-	small [256]uint32 // of whole numbers below 256, and booleans: the label's number and 1
-	texts textLabels
-	known []uint32 // of a batch's dictionary: likewise
-	all   []uint32 // of the rows of a batch
-	bytes int64
+	typ    types.Type
+	ids    map[string]uint32
+	keys   []string
+	buf    []byte
+	small  [256]uint32 // of whole numbers below 256, and booleans: the label's number and 1
+	firsts []uint8     // the small numbers, if such they are, of labels 0 and 1
+	texts  textLabels
+	known  []uint32 // of a batch's dictionary: likewise
+	all    []uint32 // of the rows of a batch
+	bytes  int64
 
 	kept []uint32    // of the rows of from, which every aggregate of a share looks at
 	from arrow.Array // this batch's, once the first of them was updated
@@ -62,7 +63,8 @@ func Share(aggs []Agg, first []int) {
 // ofLabels is what an aggregate has of labels.
 type ofLabels struct {
 	*labels
-	follows bool // another was updated by the batch before
+	follows bool     // another was updated by the batch before
+	repeats []uint32 // one group, over and over
 }
 
 func labelsOf(t types.Type) ofLabels { return ofLabels{labels: &labels{typ: t}} }
@@ -81,6 +83,30 @@ func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 		o.from = arr
 	}
 	return o.kept
+}
+
+// each gives one group for every row.
+func (o *ofLabels) each(g uint32, n int) []uint32 {
+	if cap(o.repeats) < n {
+		o.repeats = make([]uint32, n)
+	}
+	groups := o.repeats[:n]
+	for i := range groups {
+		groups[i] = g
+	}
+	return groups
+}
+
+// listed gives the rows of a Lister as arrays of their own.
+func listed(rows []int32, args []arrow.Array) []arrow.Array {
+	if rows == nil {
+		return args
+	}
+	out := make([]arrow.Array, len(args))
+	for i, a := range args {
+		out[i] = kernel.Take(a, rows)
+	}
+	return out
 }
 
 // of gives the number of row i of arr.
@@ -184,8 +210,26 @@ func (l *labels) text(arr arrow.Array, i int, text string) uint32 {
 	return id
 }
 
-// smallLabels finds the labels that are small whole numbers in a table.
+// smallLabels finds the labels that are small whole numbers in a table; where all are the
+// two that came first, without it.
 func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr arrow.Array, vals []T) {
+	if len(l.firsts) == 2 {
+		a, b, others := T(l.firsts[0]), T(l.firsts[1]), uint32(0)
+		for i, v := range vals {
+			var isA, isB uint32
+			if v == a {
+				isA = 1
+			}
+			if v == b {
+				isB = 1
+			}
+			out[i] = isB
+			others |= isA ^ isB ^ 1
+		}
+		if others == 0 {
+			return
+		}
+	}
 	for i, v := range vals {
 		at := uint8(int64(v)) // what no int64 holds is some number, and differs
 		small := T(at) == v
@@ -200,6 +244,9 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 		}
 		if out[i] = l.of(arr, i); small {
 			l.small[at] = out[i] + 1
+			if n := len(l.firsts); n < 2 && out[i] == uint32(n) {
+				l.firsts = append(l.firsts, at)
+			}
 		}
 	}
 }

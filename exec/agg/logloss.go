@@ -2,6 +2,7 @@ package agg
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -21,9 +22,9 @@ type logLoss struct {
 // losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides
 // only what is asked for is added up: the former of the greater label, the latter
 // of the other.
-type losses struct{ hit, miss exact.Sum }
+type losses struct{ hit, miss exact.Losses }
 
-func (l *losses) held() int64 { return 2 * exact.Bytes }
+func (l *losses) held() int64 { return int64(unsafe.Sizeof(*l)) }
 
 func (l *losses) merge(o *losses) {
 	l.hit.Merge(&o.hit)
@@ -33,32 +34,26 @@ func (l *losses) merge(o *losses) {
 func (l *losses) append(dst []byte) []byte { return l.miss.Append(l.hit.Append(dst)) }
 
 func (l *losses) decode(b []byte) ([]byte, bool) {
-	if len(b) < 2*exact.Bytes {
+	if len(b) < 2*exact.LossesBytes {
 		return nil, false
 	}
 	if l != nil {
 		var o losses
 		o.hit.Decode(b)
-		o.miss.Decode(b[exact.Bytes:])
+		o.miss.Decode(b[exact.LossesBytes:])
 		l.merge(&o)
 	}
-	return b[2*exact.Bytes:], true
+	return b[2*exact.LossesBytes:], true
 }
 
 func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
+	if len(groups) > 0 && same(groups) && s.one(groups[0], args) {
+		return nil
+	}
 	score := args[1].(*array.Float64)
 	label, p := s.truth(args[0]), score.Float64Values()
 	nulls := args[0].NullN()+args[1].NullN() > 0
-	if n := len(p); cap(s.y) < n {
-		s.y, s.hit, s.miss = make([]float64, n), make([]float64, n), make([]float64, n)
-	}
-	if len(groups) > 0 && !nulls && same(groups) {
-		x := &s.groups[groups[0]]
-		if _, _, ok := x.of(label, len(s.labels.keys)); ok && len(x.sides) == 2 {
-			s.both(x, label, p)
-			return nil
-		}
-	}
+	s.room(len(p))
 	hit, miss := s.entropies(s.hit, p, 1), s.entropies(s.miss, p, 0)
 	for i, g := range groups {
 		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
@@ -81,9 +76,39 @@ func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
+// UpdateList implements Lister.
+func (s *logLoss) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	args = listed(rows, args)
+	if s.one(g, args) {
+		return nil
+	}
+	return s.Update(s.each(g, n), args)
+}
+
+// one adds rows of one group, where they are of the two labels that it has.
+func (s *logLoss) one(g uint32, args []arrow.Array) bool {
+	if args[0].NullN()+args[1].NullN() > 0 {
+		return false
+	}
+	label, x := s.truth(args[0]), &s.groups[g]
+	if _, ok := x.of(label, len(s.labels.keys)); !ok || len(x.sides) < 2 {
+		return false
+	}
+	s.both(x, label, args[1].(*array.Float64).Float64Values())
+	return true
+}
+
+// room makes room for so many rows.
+func (s *logLoss) room(n int) {
+	if cap(s.y) < n {
+		s.y, s.hit, s.miss = make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+}
+
 // both adds rows of a group's two labels. What is asked for is the sum of the two
 // sums: the misses may as well stand with the hits.
 func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
+	s.room(len(p))
 	upper := x.sides[x.upper].label
 	y, loss, one := s.y[:len(p)], s.hit[:len(p)], math.Float64bits(1)
 	for i, l := range label { // as bits: what no branch can guess is picked without one
@@ -94,10 +119,7 @@ func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 		y[i] = math.Float64frombits(is)
 	}
 	f64.CrossEntropy(loss, p, y)
-	sum := &x.sides[x.upper].of.hit
-	for _, v := range loss {
-		sum.Add(v)
-	}
+	x.sides[x.upper].of.hit.AddAll(loss)
 }
 
 // entropies gives what all rows lose if they are hits (1) or misses (0).

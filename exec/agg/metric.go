@@ -143,17 +143,34 @@ func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
 }
 
 func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
+	if len(groups) > 0 && same(groups) {
+		return c.UpdateList(groups[0], nil, len(groups), args)
+	}
 	label, got := c.truth(args[0]), c.rows(args[1])
-	// Of one group and few labels, as mostly, without a map.
-	const few = 16
-	var near [few * few]int64
-	one := same(groups)
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	for i, g := range groups {
+		if !nulls || !args[0].IsNull(i) && !args[1].IsNull(i) {
+			c.add(g, [2]uint32{label[i], got[i]}, 1)
+		}
+	}
+	return nil
+}
+
+// UpdateList implements Lister: of few labels, as mostly, without a map.
+func (c *confusion) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	args = listed(rows, args)
+	label, got := c.truth(args[0]), c.rows(args[1])
+	nulls := args[0].NullN()+args[1].NullN() > 0
+	if !nulls && c.ofTwo(g, label, got) {
+		return nil
+	}
+	const few = 16
+	var near [few * few]int64
+	for i, a := range label {
 		if nulls && (args[0].IsNull(i) || args[1].IsNull(i)) {
 			continue
 		}
-		if a, b := label[i], got[i]; one && a < few && b < few {
+		if b := got[i]; a < few && b < few {
 			near[a*few+b]++
 		} else {
 			c.add(g, [2]uint32{a, b}, 1)
@@ -161,10 +178,33 @@ func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
 	}
 	for at, n := range near {
 		if n > 0 {
-			c.add(groups[0], [2]uint32{uint32(at / few), uint32(at % few)}, n)
+			c.add(g, [2]uint32{uint32(at / few), uint32(at % few)}, n)
 		}
 	}
 	return nil
+}
+
+// ofTwo adds rows of the first two labels; false where there are others. The sums tell
+// the cells, which each row by itself would have to wait for.
+func (c *confusion) ofTwo(g uint32, label, got []uint32) bool {
+	var any, real, pred, both uint32
+	got = got[:len(label)]
+	for i, a := range label {
+		b := got[i]
+		any |= a | b
+		real += a
+		pred += b
+		both += a & b
+	}
+	if any > 1 {
+		return false
+	}
+	for at, n := range [4]int64{int64(len(label)) - int64(real) - int64(pred) + int64(both), int64(pred) - int64(both), int64(real) - int64(both), int64(both)} {
+		if n > 0 {
+			c.add(g, [2]uint32{uint32(at / 2), uint32(at % 2)}, n)
+		}
+	}
+	return true
 }
 
 // A state is a row after the other: both keys with their lengths, the count.

@@ -79,16 +79,12 @@ func (s *scores) decode(b []byte) ([]byte, bool) {
 }
 
 func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
+	if len(groups) > 0 && same(groups) && s.one(groups[0], args) {
+		return nil
+	}
 	score := args[1].(*array.Float64)
 	label, vals := s.truth(args[0]), score.Float64Values()
 	nulls := args[0].NullN()+args[1].NullN() > 0
-	if len(groups) > 0 && !nulls && same(groups) {
-		x := &s.groups[groups[0]]
-		if first, second, ok := x.of(label, len(s.labels.keys)); ok {
-			s.one(x, label, vals, first, second)
-			return nil
-		}
-	}
 	for i, g := range groups {
 		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
 			continue
@@ -100,8 +96,27 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
-// one adds rows of one group, which are all of the labels that it has.
-func (s *ranked) one(x *labelled[scores], label []uint32, vals []float64, first, second uint32) {
+// UpdateList implements Lister.
+func (s *ranked) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	args = listed(rows, args)
+	if s.one(g, args) {
+		return nil
+	}
+	return s.Update(s.each(g, n), args)
+}
+
+// one adds rows of one group, which are all of the labels that it has; false where they
+// are not.
+func (s *ranked) one(g uint32, args []arrow.Array) bool {
+	if args[0].NullN()+args[1].NullN() > 0 {
+		return false
+	}
+	label, vals := s.truth(args[0]), args[1].(*array.Float64).Float64Values()
+	x := &s.groups[g]
+	second, ok := x.of(label, len(s.labels.keys))
+	if !ok {
+		return false
+	}
 	if cap(s.parts[0]) < len(vals) {
 		s.parts = [2][]uint64{make([]uint64, len(vals)), make([]uint64, len(vals))}
 	}
@@ -123,6 +138,7 @@ func (s *ranked) one(x *labelled[scores], label []uint32, vals []float64, first,
 			s.change(&x.sides[k].of, func(p *scores) { p.add(part...) })
 		}
 	}
+	return true
 }
 
 // MergeFrom implements Merger.

@@ -22,12 +22,27 @@ type errorTotals struct {
 func (e *errorTotals) Resize(groups int) { e.s = grown(e.s, groups) }
 
 func (e *errorTotals) Update(groups []uint32, args []arrow.Array) error {
+	if len(groups) > 0 && same(groups) {
+		return e.UpdateList(groups[0], nil, len(groups), args)
+	}
 	y, p := args[0].(*array.Float64), args[1].(*array.Float64)
-	if len(groups) > 0 && y.NullN() == 0 && p.NullN() == 0 && same(groups) {
-		e.s[groups[0]].AddAll(y.Float64Values(), p.Float64Values(), &e.scratch)
+	for i, g := range groups {
+		if !y.IsNull(i) && !p.IsNull(i) {
+			e.s[g].Add(y.Value(i), p.Value(i))
+		}
+	}
+	return nil
+}
+
+// UpdateList implements Lister.
+func (e *errorTotals) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	args = listed(rows, args)
+	y, p := args[0].(*array.Float64), args[1].(*array.Float64)
+	if y.NullN()+p.NullN() == 0 {
+		e.s[g].AddAll(y.Float64Values(), p.Float64Values(), &e.scratch)
 		return nil
 	}
-	for i, g := range groups {
+	for i := range y.Len() {
 		if !y.IsNull(i) && !p.IsNull(i) {
 			e.s[g].Add(y.Value(i), p.Value(i))
 		}

@@ -307,14 +307,28 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 			out[i] = vector.ByteOf(ok)
 		}
 	default:
-		clear(out)
+		few := make([]T, 0, 4) // those that a T can be
 		for _, k := range s.few {
-			c := T(k)
-			if int64(c) != k {
-				continue
+			if int64(T(k)) == k {
+				few = append(few, T(k))
 			}
+		}
+		switch len(few) {
+		case 0:
+			clear(out)
+			return
+		case 2, 4: // two at once: the pass takes longer than the comparison
+		default:
+			few = append(few, few[0])
+		}
+		a, b := few[0], few[1]
+		for i, x := range v {
+			out[i] = vector.ByteOf(x == a) | vector.ByteOf(x == b)
+		}
+		if len(few) > 2 {
+			a, b = few[2], few[3]
 			for i, x := range v {
-				out[i] |= vector.ByteOf(x == c)
+				out[i] |= vector.ByteOf(x == a) | vector.ByteOf(x == b)
 			}
 		}
 	}

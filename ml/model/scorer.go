@@ -116,6 +116,11 @@ func (r *Scores) column(i int) arrow.Array {
 		return arrays(r.Vector, r.Rows)
 	case r.Label != nil:
 		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
+	case len(r.Probs) == 2:
+		if c := r.scorer.classes.ofTwo(r.Probs[0], r.Probs[1]); c != nil {
+			return c
+		}
+		return r.scorer.classes.make(r.Classes())
 	case r.Probs != nil:
 		return r.scorer.classes.make(r.Classes())
 	}
@@ -217,6 +222,35 @@ func (c *classArray) make(idx []int32) arrow.Array {
 		offsets[i+1] = int32(len(data))
 	}
 	return batch.FromOffsets(arrow.BinaryTypes.Binary, offsets, data, nil)
+}
+
+// ofTwo makes the column of numbers that Scores.Classes would choose, without their
+// places; nil where the classes are no numbers.
+func (c *classArray) ofTwo(no, yes []float64) arrow.Array {
+	switch {
+	case c.dict != nil || c.t.OID == types.BoolOID:
+		return nil
+	case c.t.OID == types.Int2OID:
+		return pickTwo[int16](c, no, yes)
+	case c.t.OID == types.Int4OID:
+		return pickTwo[int32](c, no, yes)
+	case c.t.OID == types.Int8OID || c.t.IsFixed():
+		return pickTwo[int64](c, no, yes)
+	}
+	return nil
+}
+
+func pickTwo[T int16 | int32 | int64](c *classArray, no, yes []float64) arrow.Array {
+	of, vals := [2]T{T(c.i64[0]), T(c.i64[1])}, make([]T, len(no))
+	yes = yes[:len(no)]
+	for i, v := range no {
+		k := 0
+		if yes[i] > v {
+			k = 1
+		}
+		vals[i] = of[k&1]
+	}
+	return batch.FromSlice(c.t.Arrow(), vals, nil)
 }
 
 func pick[T int16 | int32 | int64 | float32 | float64](c *classArray, idx []int32) arrow.Array {

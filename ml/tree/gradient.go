@@ -45,9 +45,12 @@ func (g *gradients) run(scores []float64, n, at int, y []float64) (loss []float6
 	for o := range g.outputs {
 		copy(g.z[o*step:][:step], scores[o*n+at:][:rows])
 	}
-	copy(g.y, y[:rows])
+	if len(y) < step { // a block's labels fill its tiles
+		copy(g.y, y)
+		y = g.y
+	}
 	z := g.z[:g.outputs*step]
-	g.obj.Pass(z, g.h[:len(z)], g.loss[:step], g.y[:step], g.ones[:step])
+	g.obj.Pass(z, g.h[:len(z)], g.loss[:step], y[:step], g.ones[:step])
 	return g.loss[:rows], step
 }
 
@@ -174,7 +177,9 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 	for t := range tails {
 		tails[t], k.seen[t] = k.n, 0
 	}
-	ones := (*[f64.Lanes]float64)(p.grad.ones)
+	if plain {
+		plain = k.even(b.W)
+	}
 	for from := 0; from < k.n; from += p.grad.rows {
 		to, step := min(from+p.grad.rows, k.n), 0
 		var losses []float64
@@ -182,7 +187,7 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 			losses, step = p.grad.run(k.scores, k.n, from, b.Y[from:])
 		}
 		for at := from; at < to; at += f64.Lanes {
-			if losses != nil && plain && at+f64.Lanes <= k.n && [f64.Lanes]float64(b.W[at:]) == *ones {
+			if losses != nil && plain && at+f64.Lanes <= k.n {
 				ls.tile((*[f64.Lanes]float64)(losses[at-from:]))
 				if pr.squared() {
 					for _, z := range p.grad.z[at-from:][:f64.Lanes] {

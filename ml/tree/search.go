@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -27,6 +26,14 @@ type searcher struct {
 	votes        bool
 	order        []int // scratch: categories
 	rank         []float64
+	ranked       []ranked
+	right        []int64
+}
+
+// ranked is a category and what it is sorted by.
+type ranked struct {
+	rank float64
+	bin  int
 }
 
 // unpack takes packed sums apart.
@@ -353,13 +360,16 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 		}
 		s.rank[b] = g / (s.weight(bin) + smooth)
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.rank[a], s.rank[b]) })
+	s.arrange()
 	whole := s.scoreOf(n.sum, s.p.l2)
 	half := 1.0
 	if !s.p.forest {
 		half = 0.5
 	}
 	left := make([]int64, k)
+	if len(s.right) < k {
+		s.right = make([]int64, k)
+	}
 	for dir := range 2 {
 		clear(left)
 		since := 0.0
@@ -373,7 +383,10 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			}
 			s.sums(hist, from, each, b, bin)
 			plus(left, bin)
-			right := less(n.sum, left)
+			right := s.right[:k]
+			for q, v := range left {
+				right[q] = n.sum[q] - v
+			}
 			lw, rw := s.weight(left), s.weight(right)
 			if since += s.weight(bin); since < group || rw < group || lw < s.p.minChild || rw < s.p.minChild || lw == 0 || rw == 0 {
 				continue
@@ -383,7 +396,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			if gain <= best.gain || !s.within(n, left, right, l2) {
 				continue
 			}
-			*best = choice{j, -1, set{}, gain, slices.Clone(left), right, more}
+			*best = choice{j, -1, set{}, gain, slices.Clone(left), slices.Clone(right), more}
 			for q := range i + 1 {
 				if dir == 1 {
 					q = len(s.order) - 1 - q
@@ -398,6 +411,26 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 				}
 			}
 		}
+	}
+}
+
+// arrange puts the categories in the order of their ranks, equal ones in their own.
+func (s *searcher) arrange() {
+	s.ranked = s.ranked[:0]
+	for _, b := range s.order {
+		s.ranked = append(s.ranked, ranked{s.rank[b], b})
+	}
+	slices.SortFunc(s.ranked, func(a, b ranked) int {
+		switch { // no rank is a NaN: what is ranked has a weight
+		case a.rank < b.rank:
+			return -1
+		case a.rank > b.rank:
+			return 1
+		}
+		return a.bin - b.bin
+	})
+	for i, r := range s.ranked {
+		s.order[i] = r.bin
 	}
 }
 

@@ -248,14 +248,26 @@ func (s *sample) take(hash uint64, w int64, b *dataset.Block, tile, l int) {
 
 // settle puts equal rows together and keeps the lowest hashes, ascending.
 func (s *sample) settle(dense int) {
-	order := make([]int32, len(s.hash))
-	for i := range order {
-		order[i] = int32(i)
+	type item struct {
+		hash uint64
+		row  int
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(s.hash[a], s.hash[b]) })
+	order := make([]item, len(s.hash))
+	for i, h := range s.hash {
+		order[i] = item{h, i}
+	}
+	slices.SortFunc(order, func(a, b item) int {
+		switch {
+		case a.hash < b.hash:
+			return -1
+		case a.hash > b.hash:
+			return 1
+		}
+		return a.row - b.row
+	})
 	out := sample{size: s.size, cut: s.cut, max: s.max, hash: make([]uint64, 0, 2*s.size), w: make([]int64, 0, 2*s.size), x: make([]float64, 0, 2*s.size*dense)}
-	for _, i := range order {
-		n := len(out.hash)
+	for _, it := range order {
+		i, n := it.row, len(out.hash)
 		switch {
 		case n > 0 && out.hash[n-1] == s.hash[i]:
 			out.w[n-1] += s.w[i]
@@ -265,7 +277,7 @@ func (s *sample) settle(dense int) {
 			out.max = out.hash[n-1]
 		default:
 			out.hash, out.w = append(out.hash, s.hash[i]), append(out.w, s.w[i])
-			out.x = append(out.x, s.x[int(i)*dense:][:dense]...)
+			out.x = append(out.x, s.x[i*dense:][:dense]...)
 			continue
 		}
 		break

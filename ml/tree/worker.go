@@ -41,6 +41,24 @@ type rows struct {
 	order []uint32
 	spans [][]span
 	seen  []int // rows that the tree sees
+
+	weights byte // what is known of them
+}
+
+const (
+	weightsEven   = 1 + iota // 1 each
+	weightsDiffer            // not all are 1
+)
+
+// even tells whether the rows' weights, always the same ones, are all 1.
+func (k *rows) even(w []float64) bool {
+	if k.weights == 0 {
+		k.weights = weightsEven
+		if slices.ContainsFunc(w[:k.n], func(v float64) bool { return v != 1 }) {
+			k.weights = weightsDiffer
+		}
+	}
+	return k.weights == weightsEven
 }
 
 // span is a part of the permutation.

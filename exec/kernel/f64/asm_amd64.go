@@ -52,6 +52,8 @@ var (
 	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX512))
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
 	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
+	lossParts      = choose(lossPartsGo, lossPartsBody, lossPartsBody)
+	chances        = choose(chancesGo, chancesBody, chancesBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -176,6 +178,12 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 }
 
 func crossEntropyBody(loss, p, y []float64) { crossEntropyAVX2(&loss[0], &p[0], &y[0], len(loss)) }
+
+func chancesBody(z, t []float64) { chancesAVX2(&z[0], &t[0], len(z)) }
+
+func lossPartsBody(sums *[3 * Lanes]float64, loss []float64) {
+	lossPartsAVX2(sums, &loss[0], len(loss))
+}
 
 func fixAllBody(v []float64, scale float64) (sum int64, most float64) {
 	var top [4]float64

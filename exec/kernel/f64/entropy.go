@@ -40,3 +40,30 @@ func crossEntropyGo(loss, p, y []float64) {
 		loss[i] = 0 - l
 	}
 }
+
+// LossRows is the most losses that LossParts adds at once.
+const LossRows = 1024
+
+// LossParts gives three numbers whose sum is that of whole lanes of losses, at most
+// LossRows, of 0 or from 2^-53 to 2^10: a multiple of 2^-30, one of 2^-70 and one of 2^-105.
+// None of the sums of such parts is rounded, in whatever order they are added (Splits).
+func LossParts(loss []float64) (high, middle, low float64) {
+	if len(loss) == 0 {
+		return 0, 0, 0
+	}
+	var sums [3 * Lanes]float64
+	lossParts(&sums, loss)
+	return Fold((*[Lanes]float64)(sums[:])), Fold((*[Lanes]float64)(sums[Lanes:])), Fold((*[Lanes]float64)(sums[2*Lanes:]))
+}
+
+func lossPartsGo(sums *[3 * Lanes]float64, loss []float64) {
+	const highGrid, lowGrid = 0x1.8p22, 0x1.8p-18
+	for i, v := range loss {
+		h := (v + highGrid) - highGrid
+		v -= h
+		m := (v + lowGrid) - lowGrid
+		sums[i%Lanes] += h
+		sums[Lanes+i%Lanes] += m
+		sums[2*Lanes+i%Lanes] += v - m
+	}
+}

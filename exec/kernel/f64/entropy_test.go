@@ -42,3 +42,18 @@ func TestCrossEntropy(t *testing.T) {
 		}
 	}
 }
+
+// TestLossParts compares what runs here with its twin.
+func TestLossParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{8, 16, 1000, LossRows} {
+		loss := make([]float64, n)
+		for i := range loss {
+			loss[i] = math.Ldexp(1+r.Float64(), 5-r.IntN(57))
+		}
+		var got, want [3 * Lanes]float64
+		lossParts(&got, loss)
+		lossPartsGo(&want, loss)
+		sameBits(t, "parts of losses", got[:], want[:])
+	}
+}

@@ -44,11 +44,13 @@ func columnSplits64(s, x, g []float64, d, tiles int) { columnSplitsGo(s, x, g, d
 func columnEnds32(low, high []float32, least []uint32, sums []float64, x []float32, d, tiles int) {
 	columnEndsGo(low, high, least, sums, x, d, tiles)
 }
-func columnSums64(s, x, g []float64, d, tiles int) { columnSumsGo(s, x, g, d, tiles) }
-func axpy2(y, u, v []float64, a, b float64)        { axpy2Go(y, u, v, a, b) }
-func crossEntropy(loss, p, y []float64)            { crossEntropyGo(loss, p, y) }
-func widen(dst []float64, src []float32)           { widenGo(dst, src) }
-func narrow(dst []float32, src []float64)          { narrowGo(dst, src) }
+func columnSums64(s, x, g []float64, d, tiles int)       { columnSumsGo(s, x, g, d, tiles) }
+func axpy2(y, u, v []float64, a, b float64)              { axpy2Go(y, u, v, a, b) }
+func crossEntropy(loss, p, y []float64)                  { crossEntropyGo(loss, p, y) }
+func lossParts(sums *[3 * Lanes]float64, loss []float64) { lossPartsGo(sums, loss) }
+func chances(z, t []float64)                             { chancesGo(z, t) }
+func widen(dst []float64, src []float32)                 { widenGo(dst, src) }
+func narrow(dst []float32, src []float64)                { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }

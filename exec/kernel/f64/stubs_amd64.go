@@ -144,3 +144,9 @@ func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 
 //go:noescape
 func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
+
+//go:noescape
+func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
+
+//go:noescape
+func chancesAVX2(z *float64, t *float64, n int)

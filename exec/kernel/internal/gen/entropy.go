@@ -5,6 +5,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // entropy is crossEntropyGo.
@@ -58,4 +59,41 @@ func entropy() {
 	SUBQ(Imm(4), n)
 	JNZ(LabelRef("loop"))
 	s.done()
+}
+
+// lossParts is lossPartsGo: a lane each of three sums.
+func lossParts() {
+	kernel("lossPartsAVX2", "func(sums *[24]float64, loss *float64, n int)")
+	sums, loss, n := Load(Param("sums"), GP64()), Load(Param("loss"), GP64()), Load(Param("n"), GP64())
+	var acc [3][2]reg.VecVirtual
+	for i := range acc {
+		for h := range acc[i] {
+			acc[i][h] = YMM()
+			VXORPD(acc[i][h], acc[i][h], acc[i][h])
+		}
+	}
+	high, low := YMM(), YMM()
+	VMOVUPD(f(0x1.8p22), high)
+	VMOVUPD(f(0x1.8p-18), low)
+	Label("loop")
+	for h := range 2 {
+		v, t := YMM(), YMM()
+		VMOVUPD(Mem{Base: loss, Disp: 32 * h}, v)
+		for i, g := range []reg.VecVirtual{high, low} {
+			VADDPD(g, v, t)
+			VSUBPD(g, t, t)
+			VADDPD(t, acc[i][h], acc[i][h])
+			VSUBPD(t, v, v)
+		}
+		VADDPD(v, acc[2][h], acc[2][h])
+	}
+	ADDQ(Imm(64), loss)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	for i := range acc {
+		for h, a := range acc[i] {
+			VMOVUPD(a, Mem{Base: sums, Disp: 64*i + 32*h})
+		}
+	}
+	avx2.done()
 }

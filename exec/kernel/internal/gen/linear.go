@@ -195,3 +195,27 @@ func dot(s isa) {
 	}
 	s.done()
 }
+
+// chances is chancesGo.
+func chances() {
+	kernel("chancesAVX2", "func(z, t *float64, n int)")
+	z, t, n := Load(Param("z"), GP64()), Load(Param("t"), GP64()), Load(Param("n"), GP64())
+	one := YMM()
+	VMOVUPD(f(1), one)
+	Label("loop")
+	for h := range 2 {
+		v, e, p := YMM(), YMM(), YMM()
+		VMOVUPD(Mem{Base: z, Disp: 32 * h}, v)
+		VMOVUPD(Mem{Base: t, Disp: 32 * h}, e)
+		VADDPD(one, e, p)
+		VDIVPD(p, one, p)
+		VMULPD(p, e, e)
+		VBLENDVPD(v, e, p, p) // by the sign of v
+		VMOVUPD(p, Mem{Base: z, Disp: 32 * h})
+	}
+	ADDQ(Imm(64), z)
+	ADDQ(Imm(64), t)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	avx2.done()
+}

@@ -128,6 +128,8 @@ func kernels64() {
 	columnEnds()
 	axpy2()
 	entropy()
+	lossParts()
+	chances()
 }
 
 func (s isa) done() {

@@ -1,0 +1,93 @@
+package agg
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestMeasuresOfLists: lists of rows of a group, some or all, measure as those rows do one
+// by one, whether there are NULLs and whatever the labels.
+func TestMeasuresOfLists(t *testing.T) {
+	r := rand.New(rand.NewSource(7))
+	for _, name := range []string{"ml_classification", "accuracy", "roc_auc", "log_loss", "ml_regression"} {
+		for _, labels := range []int{1, 2, 3, 40} {
+			for _, gaps := range []bool{false, true} {
+				typ := types.Int8
+				if name == "ml_regression" {
+					typ = types.Float8
+				}
+				make2 := func() Agg {
+					a := metric(name, []types.Type{typ, types.Float8})
+					a.Resize(2)
+					return a
+				}
+				lists, single := make2(), make2()
+				for range 20 {
+					n := 1 + r.Intn(300)
+					label, got, score := make([]int64, n), make([]int64, n), make([]float64, n)
+					var valid []byte
+					if gaps {
+						valid = make([]byte, batch.BitmapBytes(n))
+					}
+					for i := range label {
+						label[i], got[i], score[i] = int64(r.Intn(labels)), int64(r.Intn(labels)), r.Float64()
+						if gaps && r.Intn(5) > 0 {
+							batch.SetBit(valid, i)
+						}
+					}
+					args := []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, label, valid), float64s(score...)}
+					switch name {
+					case "ml_classification", "accuracy":
+						args[1] = int64s(got...)
+					case "ml_regression":
+						args[0] = batch.FromSlice(arrow.PrimitiveTypes.Float64, score, valid)
+					}
+					g, rows := uint32(r.Intn(2)), []int32(nil)
+					count := n
+					if r.Intn(2) == 0 {
+						rows = []int32{}
+						for i := range n {
+							if r.Intn(3) > 0 {
+								rows = append(rows, int32(i))
+							}
+						}
+						count = len(rows)
+					}
+					if err := lists.(Lister).UpdateList(g, rows, count, args); err != nil {
+						t.Fatal(err)
+					}
+					for i := range n {
+						one := []int32{int32(i)}
+						if rows != nil {
+							if i >= len(rows) {
+								break
+							}
+							one[0] = rows[i]
+						}
+						if err := single.Update([]uint32{g}, []arrow.Array{kernel.Take(args[0], one), kernel.Take(args[1], one)}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				want, err := single.Results(0, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				have, err := lists.Results(0, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !array.Equal(have, want) {
+					t.Errorf("%s of %d labels, gaps %v: %v in lists, %v one by one", name, labels, gaps, have, want)
+				}
+			}
+		}
+	}
+}
