@@ -81,8 +81,9 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	}
 	var path []earlyStep
 	var found *earlyPlace
-	kept := 1.0                                  // of the rows below, scans give
-	above := p.rows(n.Input) * rowCost(n.Groups) // what is to be done above the place
+	kept, drops := 1.0, false // of the rows below, scans give; whether a join passed drops others
+	top := p.rows(n.Input) * rowCost(n.Groups)
+	above := top // what is to be done above the place
 	for cur := n.Input; ; {
 		step := earlyStep{n: cur, need: need}
 		switch x := cur.(type) {
@@ -134,6 +135,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 				if found != nil || !droppedInScan(x, side) {
 					return p.begun(n, calls, found, above)
 				}
+				drops = true
 				kept *= min(rows/max(in, 1), 1)
 				in = min(in, rows)
 			}
@@ -146,7 +148,11 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			keys := passed(cur, need)
 			g := p.rows(&plan.Aggregate{Input: cur, Groups: keys})
 			cost := in*rowCost(keys) + g/max(in, 1)*above + 2*g*float64(len(n.Aggs))
-			if g <= in*share(keys) && cost < 0.8*above && (found == nil || cost-above < found.gain) || p.always {
+			few := g <= in*share(keys)
+			if w := in*rowCost(keys) + g/max(in, 1)*(above-top); !few && !drops && w < 0.8*above && p.wholeAt(n, calls, path, &plan.Aggregate{Input: cur, Groups: keys}) {
+				few, cost = true, w // in place of the aggregation above
+			}
+			if few && cost < 0.8*above && (found == nil || cost-above < found.gain) || p.always {
 				found = &earlyPlace{path: slices.Clone(path), keys: keys, by: by, gain: cost - above}
 			}
 			continue
