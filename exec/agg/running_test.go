@@ -105,3 +105,42 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedSum: a sum that is carried as fixed is the one that is not, NULL for no rows.
+func TestFixedSum(t *testing.T) {
+	in := types.FixedNumeric(9, 2, false)
+	var sum *fn.Func
+	for _, f := range fn.Lookup("sum") {
+		if f.Args[0] == types.NumericOID {
+			sum = f
+		}
+	}
+	vals := []types.Datum{number.DecimalFromInt64(-123456789, 2), nil, number.DecimalFromInt64(50, 2), number.DecimalFromInt64(999999999, 2), nil}
+	var got [2]string
+	for i, out := range []types.Type{types.Numeric, types.FixedNumeric(18, 2, false)} {
+		a, err := agg.New(expr.AggCall{Fn: sum, Args: []expr.Expr{&expr.Col{Typ: in}}, Typ: out}, types.DefaultEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Resize(3)
+		if err := a.Update([]uint32{0, 1, 0, 2, 1}, []arrow.Array{optest.Array(t, in, vals)}); err != nil {
+			t.Fatal(err)
+		}
+		arr, err := a.Results(0, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := out.Arrow(); !arrow.TypeEqual(arr.DataType(), want) {
+			t.Errorf("a sum as %s is a column of %s", want, arr.DataType())
+		}
+		for g := range 3 {
+			if d := types.DatumAt(out, arr, g); d != nil {
+				got[i] += string(types.AppendText(nil, out, d, nil))
+			}
+			got[i] += ";"
+		}
+	}
+	if got[0] != got[1] || got[0] != "-1234567.39;;9999999.99;" {
+		t.Errorf("sums are %s, and carried as fixed %s", got[0], got[1])
+	}
+}
