@@ -173,7 +173,7 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 	if s.in.IsFixed() {
 		scale = int32(s.in.Scale)
 	}
-	if s.out.OID == types.Int8OID {
+	if s.out.OID == types.Int8OID || s.out.IsFixed() && !s.mean && s.out.Scale == uint8(scale) {
 		return s.integers(from, to)
 	}
 	value := func(g int) (number.Decimal, error) {

@@ -350,3 +350,26 @@ func BenchmarkHash(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkKeyEncoder: two texts, a number and a date, as windows have them.
+func BenchmarkKeyEncoder(b *testing.B) {
+	const n = 8192
+	r := rand.New(rand.NewSource(6))
+	ts := []types.Type{types.Text, types.Text, types.Int8, types.Date}
+	cols, specs := make([]arrow.Array, len(ts)), make([]kernel.KeySpec, len(ts))
+	for c, t := range ts {
+		vals := make([]types.Datum, n)
+		for i := range vals {
+			if vals[i] = int64(r.Intn(9)); t.OID == types.TextOID {
+				vals[i] = fmt.Sprintf("brand #%d of %d", r.Intn(800), r.Intn(9))
+			}
+		}
+		cols[c], specs[c] = optest.Array(b, t, vals), kernel.KeySpec{Type: t}
+	}
+	e, k := kernel.NewKeyEncoder(specs), &kernel.Keys{}
+	for b.Loop() {
+		k.Reset()
+		e.Append(k, cols, n)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -103,12 +104,21 @@ func (e *KeyEncoder) Append(k *Keys, cols []arrow.Array, n int) {
 	if len(k.Offs) == 0 {
 		k.Offs = append(k.Offs, uint64(len(k.Data)))
 	}
-	for i := 0; i < n; i++ {
-		for c, s := range e.specs {
-			k.Data = s.append(k.Data, cols[c], i)
-		}
-		k.Offs = append(k.Offs, uint64(len(k.Data)))
+	readers := make([]keyReader, len(cols))
+	for c := range e.specs {
+		readers[c] = newKeyReader(&e.specs[c], cols[c])
 	}
+	if need := 8 * n * len(cols); cap(k.Data)-len(k.Data) < need {
+		k.Data = slices.Grow(k.Data, max(need, len(k.Data)))
+	}
+	dst := k.Data
+	for i := 0; i < n; i++ {
+		for c := range readers {
+			dst = readers[c].append(dst, i)
+		}
+		k.Offs = append(k.Offs, uint64(len(dst)))
+	}
+	k.Data = dst
 	k.N += n
 }
 

@@ -84,7 +84,7 @@ func (f *KeyFilter) Any(lo, hi int64) bool {
 }
 
 // Select adds the rows of arr (sel; nil: all) that may have one of the keys to
-// out. It gives false where it does not know.
+// out, which may be sel[:0]. It gives false where it does not know.
 func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 	k := f.keys.Load()
 	if k == nil {
@@ -108,6 +108,9 @@ func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 // selectKeys writes every row, and its end moves where the row has a key. What
 // a NULL's value is does not matter: the join drops it.
 func selectKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) []int32 {
+	if k.Lo > k.Hi {
+		return out
+	}
 	n := len(vals)
 	if sel != nil {
 		n = len(sel)
@@ -116,40 +119,72 @@ func selectKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) []int32
 	if cap(out)-at < n {
 		out = append(make([]int32, 0, at+n), out...)
 	}
-	out = out[:at+n]
-	row := func(i int) int32 { return int32(i) }
-	if sel != nil {
-		row = func(i int) int32 { return sel[i] }
+	to := out[at : at+n]
+	if sel == nil {
+		return out[:at+allOfKeys(k, vals, to)]
 	}
-	span := uint64(k.Hi - k.Lo)
-	if k.Lo > k.Hi {
-		return out[:at]
-	}
+	return out[:at+someOfKeys(k, vals, sel, to)]
+}
+
+// allOfKeys is selectKeys for all rows: the loops differ in how they come by the row
+// alone, and a call for that would take longer than what they do.
+func allOfKeys[T kernel.Integer](k *KeySet, vals []T, out []int32) (at int) {
+	lo, span := k.Lo, uint64(k.Hi-k.Lo)
 	switch {
 	case k.Heads != nil:
-		for i := range n {
-			r := row(i)
-			out[at] = r
-			if v := uint64(int64(vals[r]) - k.Lo); v <= span {
-				at += kernel.NonZero(k.Heads[v])
+		heads := k.Heads[:span+1]
+		for i, x := range vals {
+			out[at] = int32(i)
+			if v := uint64(int64(x) - lo); v < uint64(len(heads)) {
+				at += kernel.NonZero(heads[v])
 			}
 		}
 	case k.Bits != nil:
-		for i := range n {
-			r := row(i)
-			out[at] = r
-			if v := uint64(int64(vals[r]) - k.Lo); v <= span {
-				at += int(k.Bits[v>>6] >> (v & 63) & 1)
+		bits := k.Bits
+		for i, x := range vals {
+			out[at] = int32(i)
+			if v := uint64(int64(x) - lo); v <= span {
+				at += int(bits[v>>6] >> (v & 63) & 1)
 			}
 		}
 	default:
-		for i := range n {
-			r := row(i)
-			out[at] = r
-			if uint64(int64(vals[r])-k.Lo) <= span {
+		for i, x := range vals {
+			out[at] = int32(i)
+			if uint64(int64(x)-lo) <= span {
 				at++
 			}
 		}
 	}
-	return out[:at]
+	return at
+}
+
+// someOfKeys is selectKeys for the rows of sel.
+func someOfKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) (at int) {
+	lo, span := k.Lo, uint64(k.Hi-k.Lo)
+	switch {
+	case k.Heads != nil:
+		heads := k.Heads[:span+1]
+		for _, r := range sel {
+			out[at] = r
+			if v := uint64(int64(vals[r]) - lo); v < uint64(len(heads)) {
+				at += kernel.NonZero(heads[v])
+			}
+		}
+	case k.Bits != nil:
+		bits := k.Bits
+		for _, r := range sel {
+			out[at] = r
+			if v := uint64(int64(vals[r]) - lo); v <= span {
+				at += int(bits[v>>6] >> (v & 63) & 1)
+			}
+		}
+	default:
+		for _, r := range sel {
+			out[at] = r
+			if uint64(int64(vals[r])-lo) <= span {
+				at++
+			}
+		}
+	}
+	return at
 }

@@ -52,6 +52,7 @@ const (
 
 // rows narrows the selection of n rows whose columns column gives.
 func (r keyReader) rows(sel []int32, n int, column func(i, n int) (arrow.Array, error)) (out []int32, none bool, err error) {
+	var own []int32 // sel's room, where a filter before has made it: the next writes over it
 	for i := range r {
 		k := &r[i]
 		if !k.Rows || k.asked >= keySample && float64(k.given) > keyShare*float64(k.asked) {
@@ -61,7 +62,7 @@ func (r keyReader) rows(sel []int32, n int, column func(i, n int) (arrow.Array, 
 		if err != nil {
 			return nil, false, err
 		}
-		some, ok := k.Filter.Select(arr, sel, nil)
+		some, ok := k.Filter.Select(arr, sel, own)
 		if !ok {
 			continue
 		}
@@ -74,7 +75,7 @@ func (r keyReader) rows(sel []int32, n int, column func(i, n int) (arrow.Array, 
 			return nil, true, nil
 		}
 		if len(some) < had {
-			sel = some
+			sel, own = some, some[:0]
 		}
 	}
 	return sel, false, nil

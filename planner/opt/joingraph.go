@@ -340,18 +340,25 @@ func (g *joinGraph) fresh(mask, s2 uint64) bool {
 }
 
 // linked tells whether some condition is about both sets, or s2 is a dependent
-// that may join s1.
+// that may join s1. A dependent of no leaf, the value of a subquery that reads nothing
+// outside, waits for the leaves that its value is compared with: other joins would
+// carry it along, and take it for a key of theirs.
 func (g *joinGraph) linked(s1, s2 uint64) bool {
-	if k := g.dependent(s2); k != plan.Inner {
+	lone := g.dependent(s2) != plan.Inner
+	if lone && (!g.joinable(s1, s2) || g.leaves[bits.TrailingZeros64(s2)].needs != 0) {
 		return g.joinable(s1, s2)
 	}
-	s := s1 | s2
+	free := lone
 	for _, p := range g.preds {
-		if p.mask&^s == 0 && p.mask&s1 != 0 && p.mask&s2 != 0 {
+		if p.mask&s2 == 0 || p.mask == s2 {
+			continue
+		}
+		free = false
+		if p.mask&^(s1|s2) == 0 && p.mask&s1 != 0 {
 			return true
 		}
 	}
-	return false
+	return free
 }
 
 // dependent gives the kind of a lone dependent; Inner for any other set.

@@ -138,7 +138,11 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 		est = p.joined(a, b, kind, pa.est, pb.est)
 		keyed = p.keyed(a, b, kind)
 	}
-	cost := pa.cost + pb.cost + joinCost(kind, pa.est.Rows, pb.est.Rows, est.Rows, keyed)
+	right := pb.est.Rows
+	if kind == plan.Single && !keyed {
+		right = min(right, 1) // two rows are an error
+	}
+	cost := pa.cost + pb.cost + joinCost(kind, pa.est.Rows, right, est.Rows, keyed)
 	if cur == nil || cost < cur.cost {
 		p.best[s] = &joinPlan{left: a, right: b, cost: cost, est: est}
 	}

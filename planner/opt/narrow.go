@@ -1,6 +1,8 @@
 package opt
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -15,7 +17,8 @@ import (
 // zone maps of the snapshot, and binds calls again with them. A numeric(15,2)
 // times a numeric(15,2) may have 30 digits and must be carried as variable; but
 // prices below 10^5 and discounts below 1 make a product of 12 digits, which
-// int64 arithmetic holds without a check.
+// int64 arithmetic holds without a check; and so is a sum of them over the rows that
+// there are.
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
 func ruleNarrow(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
@@ -179,14 +182,28 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 	for i, a := range n.Aggs {
 		call, ok := w.call(a.Call)
 		changed = changed || ok
-		a.Call = call
-		w.column(&a.Col, call.Typ)
+		a.Call = w.sum(call, n.Input)
+		w.column(&a.Col, a.Call.Typ)
 		c.Aggs[i] = a
 	}
 	if !changed {
 		return n
 	}
 	return &c
+}
+
+// sum carries the sum of a fixed numeric over rows of in as fixed where so many rows as
+// there are at most cannot make it too large.
+func (w *narrower) sum(c expr.AggCall, in plan.Node) expr.AggCall {
+	if c.Fn.Name != "sum" || len(c.Args) != 1 || !c.Args[0].Type().IsFixed() || c.Typ.OID != types.NumericOID || c.Typ.IsFixed() {
+		return c
+	}
+	t := c.Args[0].Type()
+	digits := float64(t.Prec) + math.Ceil(math.Log10(max(props.MostRows(in, w.r.Env.Stats), 1)+1))
+	if digits <= types.MaxFixedDigits {
+		c.Typ = types.FixedNumeric(uint8(digits), t.Scale, false)
+	}
+	return c
 }
 
 func (w *narrower) window(n *plan.Window) plan.Node {

@@ -3,7 +3,11 @@ package opt
 import (
 	"testing"
 
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -25,5 +29,24 @@ func TestDigits(t *testing.T) {
 		if !ok || got != c.want {
 			t.Errorf("%s..%s: %d %v, want %d", c.min, c.max, got, ok, c.want)
 		}
+	}
+}
+
+// TestNarrowSum: a sum is carried as fixed where all rows together have no more than
+// eighteen digits.
+func TestNarrowSum(t *testing.T) {
+	w := &narrower{r: rule.NewRun(&rule.Env{Stats: props.FromState(nil)}, 0)}
+	for _, c := range []struct {
+		rows       int
+		prec, want uint8 // 0: variable
+	}{{999, 7, 10}, {1000, 7, 11}, {9, 17, 18}, {10, 17, 0}, {1, 18, 0}} {
+		in := &plan.Values{Rows: make([][]expr.Expr, c.rows)}
+		call := expr.AggCall{Fn: &fn.Func{Name: "sum"}, Args: []expr.Expr{&expr.Col{Typ: types.FixedNumeric(c.prec, 2, false)}}, Typ: types.Numeric}
+		if got := w.sum(call, in).Typ; got.Prec != c.want || got.IsFixed() && got.Scale != 2 {
+			t.Errorf("the sum of %d rows of %d digits is carried in %d of scale %d, not %d", c.rows, c.prec, got.Prec, got.Scale, c.want)
+		}
+	}
+	if got := w.sum(expr.AggCall{Fn: &fn.Func{Name: "sum"}, Args: []expr.Expr{&expr.Col{Typ: types.FixedNumeric(3, 2, false)}}, Typ: types.Numeric}, &plan.Scan{}); got.Typ.IsFixed() {
+		t.Error("the sum of rows of which nothing is known is fixed")
 	}
 }

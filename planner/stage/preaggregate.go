@@ -25,10 +25,11 @@ import (
 // A state meets the partners that each of its rows would meet, so what is
 // merged is the same whatever the partners' number. The joins then carry a row a
 // group, and names and countries are read once for each. Conditions of aggregates
-// over what the joins bring are asked of states (earlycase.go).
+// over what the joins bring are asked of states (earlycase.go). DISTINCT is a grouping
+// without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
 	n = plan.MapChildren(n, p.preaggregate)
-	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && len(a.Aggs) > 0 && summed(a) {
+	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && (len(a.Aggs) > 0 || len(a.Sets) == 0) && summed(a) {
 		if m := p.early(a, plainCalls(a)); m != n {
 			return m
 		}
@@ -81,8 +82,9 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	}
 	var path []earlyStep
 	var found *earlyPlace
-	kept := 1.0                                  // of the rows below, scans give
-	above := p.rows(n.Input) * rowCost(n.Groups) // what is to be done above the place
+	kept, drops := 1.0, false // of the rows below, scans give; whether a join passed drops others
+	top := p.rows(n.Input) * rowCost(n.Groups)
+	above := top // what is to be done above the place
 	for cur := n.Input; ; {
 		step := earlyStep{n: cur, need: need}
 		switch x := cur.(type) {
@@ -112,6 +114,9 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			continue
 		case *plan.Join:
 			side := sideOf(x, args)
+			if side == 0 && len(args) == 0 && x.Kind == plan.Inner && p.rows(x.L) < p.rows(x.R) {
+				side = 1 // either may count its rows: the one that has more
+			}
 			if side < 0 || slices.ContainsFunc(plan.Exprs(x), expr.Volatile) {
 				break
 			}
@@ -134,6 +139,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 				if found != nil || !droppedInScan(x, side) {
 					return p.begun(n, calls, found, above)
 				}
+				drops = true
 				kept *= min(rows/max(in, 1), 1)
 				in = min(in, rows)
 			}
@@ -144,9 +150,13 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 				continue
 			}
 			keys := passed(cur, need)
-			g := p.rows(&plan.Aggregate{Input: cur, Groups: keys})
+			g := p.groupsOf(cur, keys, len(n.Aggs) > 0)
 			cost := in*rowCost(keys) + g/max(in, 1)*above + 2*g*float64(len(n.Aggs))
-			if g <= in*share(keys) && cost < 0.8*above && (found == nil || cost-above < found.gain) || p.always {
+			few := g <= in*share(keys, len(n.Aggs) > 0)
+			if w := in*rowCost(keys) + g/max(in, 1)*(above-top); !few && !drops && w < 0.8*above && p.wholeAt(n, calls, path, &plan.Aggregate{Input: cur, Groups: keys}) {
+				few, cost = true, w // in place of the aggregation above
+			}
+			if few && cost < 0.8*above && (found == nil || cost-above < found.gain) || p.always {
 				found = &earlyPlace{path: slices.Clone(path), keys: keys, by: by, gain: cost - above}
 			}
 			continue
@@ -164,10 +174,26 @@ type earlyPlace struct {
 	gain float64                  // what it costs beside what it spares: less is better
 }
 
+// groupsOf is how many groups of keys there are among the rows of n. The estimate that
+// each row is one of its own, which it is of columns that know nothing of each other, is
+// taken where states would be made twice; a DISTINCT below a join is bet on a third.
+func (p *placer) groupsOf(n plan.Node, keys []plan.Item, states bool) float64 {
+	g := p.rows(&plan.Aggregate{Input: n, Groups: keys})
+	if states || len(keys) == 1 {
+		return g
+	}
+	most := p.rows(n) / 3
+	for i := range keys {
+		most = max(most, p.rows(&plan.Aggregate{Input: n, Groups: keys[i : i+1]}))
+	}
+	return min(g, most)
+}
+
 // share is how many groups there may be at most for a row. How many there are of
-// several keys is a guess.
-func share(keys []plan.Item) float64 {
-	if len(keys) == 1 {
+// several keys is a guess, on which no states are made twice; where there are none,
+// DISTINCT of the texts that a join brings, what the join's rows cost may be at stake.
+func share(keys []plan.Item, states bool) float64 {
+	if len(keys) == 1 || !states {
 		return 0.5
 	}
 	return 0.25

@@ -22,37 +22,44 @@ import (
 // and not if two customers may have one name. It is nil where that is not known. Call
 // i of n has the states from[i] of partial.
 func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlyStep, partial *plan.Aggregate, from []int) plan.Node {
-	if len(n.Sets) > 0 || n.GroupingID != 0 || slices.ContainsFunc(n.Aggs, mayFail) || slices.ContainsFunc(calls, func(c earlyCall) bool { return c.when != nil }) {
-		return nil
-	}
 	whole := *partial
 	whole.Phase, whole.States = plan.AggSingle, nil
-	given := whole.Schema()[len(whole.Groups):]
-	top := carried(path, &whole, given)
-	groups := colSet{}
-	for _, g := range n.Groups {
-		if c, ok := rewrite.AsColumn(g.Expr); ok {
-			groups[c.ID] = true
-		}
-	}
-	if !props.CoversKey(props.UniqueKeys(top, p.stats), groups) {
+	if !p.wholeAt(n, calls, path, &whole) {
 		return nil
 	}
-	out := &plan.Project{Input: top, Items: slices.Clone(n.Groups)}
+	given := whole.Schema()[len(whole.Groups):]
+	out := &plan.Project{Input: carried(path, &whole, given), Items: slices.Clone(n.Groups)}
 	for i, a := range n.Aggs {
 		out.Items = append(out.Items, plan.Item{Col: a.Col, Expr: rewrite.ColOf(given[from[i]])})
 	}
 	return out
 }
 
+// wholeAt tells whether whole at the end of path may stand for n.
+func (p *placer) wholeAt(n *plan.Aggregate, calls []earlyCall, path []earlyStep, whole *plan.Aggregate) bool {
+	if len(n.Sets) > 0 || n.GroupingID != 0 || slices.ContainsFunc(n.Aggs, mayFail) || slices.ContainsFunc(calls, func(c earlyCall) bool { return c.when != nil }) {
+		return false
+	}
+	groups := colSet{}
+	for _, g := range n.Groups {
+		if c, ok := rewrite.AsColumn(g.Expr); ok {
+			groups[c.ID] = true
+		}
+	}
+	return props.CoversKey(props.UniqueKeys(carried(path, whole, nil), p.stats), groups)
+}
+
 // mayFail tells of an aggregate that the end of a group may be an error, which must not
-// be where a join drops the group: a sum of floats may be too large.
+// be where a join drops the group: a sum of floats may be too large, and so may a
+// variance, but not of integers.
 func mayFail(a plan.AggItem) bool {
 	switch a.Call.Fn.Name {
 	case "count", "min", "max", "bool_and", "bool_or", "every":
 		return false
 	case "sum", "avg":
 		return a.Call.Typ.OID == types.Float4OID || a.Call.Typ.OID == types.Float8OID
+	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
+		return !a.Call.Args[0].Type().IsIntegral()
 	}
 	return true
 }

@@ -46,7 +46,7 @@ func (f *call) aggregate(ctx context.Context, p *block, args []arrow.Array) (arr
 	_, keeps := probe.(agg.Heavy)
 	_, merges := probe.(agg.Merger)
 	grows := fr.grow()
-	var states func(frames []frame) (agg.Agg, error)
+	var states func(frames []frame) (agg.Agg, int, error)
 	switch {
 	case keeps || grows && !merges:
 		return f.afresh(ctx, fr, fresh, args)
@@ -57,20 +57,20 @@ func (f *call) aggregate(ctx context.Context, p *block, args []arrow.Array) (arr
 		if err != nil {
 			return nil, err
 		}
-		states = func(frames []frame) (agg.Agg, error) {
+		states = func(frames []frame) (agg.Agg, int, error) {
 			cur, err := fresh()
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			cur.Resize(len(frames))
 			for k, x := range frames {
 				for _, s := range x.spans {
 					if err := tree.add(cur, uint32(k), s); err != nil {
-						return nil, err
+						return nil, 0, err
 					}
 				}
 			}
-			return cur, nil
+			return cur, 0, nil
 		}
 	}
 	return f.byFrames(ctx, fr, states)
@@ -83,8 +83,8 @@ type frame struct {
 }
 
 // byFrames gives the results of the rows' frames, of which states makes so many
-// at once as are different and follow each other.
-func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) (agg.Agg, error)) (arrow.Array, error) {
+// at once as are different and follow each other; it tells the first one's group.
+func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	var pieces []arrow.Array
 	frames := make([]frame, 0, frameGroups)
@@ -93,17 +93,18 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		cur, err := states(frames)
+		cur, from, err := states(frames)
 		if err != nil {
 			return err
 		}
-		results, err := cur.Results(0, len(frames))
+		piece, err := cur.Results(from, from+len(frames))
 		if err != nil {
 			return err
 		}
-		piece, err := f.w.pick(ctx, t, results, of)
-		if err != nil {
-			return err
+		if len(of) > len(frames) { // else each row has a frame of its own
+			if piece, err = f.w.pick(ctx, t, piece, of); err != nil {
+				return err
+			}
 		}
 		pieces = append(pieces, piece)
 		frames, of = frames[:0], of[:0]
@@ -133,20 +134,23 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) 
 // runningFrames makes the states of frames that grow: each is that of the frame
 // before in its partition, and of the rows that are new. They are put together in
 // the rows' order, as in frameTree.
+//
+//	group   0            1        2        3 …
+//	        carried on   frame 0  frame 1  frame 2
 type runningFrames struct {
 	fresh func() (agg.Agg, error)
 	args  []arrow.Array
 	last  agg.Agg // of the frames before
-	at    int     // the last of them
+	at    uint32  // the last of them
 	done  int32   // the rows that it has end here
 }
 
-func (r *runningFrames) states(frames []frame) (agg.Agg, error) {
+func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 	own, err := r.fresh() // of the rows that are new in each
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	own.Resize(len(frames))
+	own.Resize(1 + len(frames))
 	var groups []uint32
 	from := r.done
 	put := func() error {
@@ -157,57 +161,70 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, error) {
 		from, groups = from+int32(len(groups)), groups[:0]
 		return err
 	}
-	carried := false
+	var goOn []uint32 // the frames that have a frame before
 	for k, x := range frames {
 		s := x.spans[0]
 		if x.first {
 			if next := from + int32(len(groups)); next != s.from {
 				if err := put(); err != nil {
-					return nil, err
+					return nil, 0, err
 				}
 				from = s.from
 			}
 		} else {
-			carried = true
+			goOn = append(goOn, uint32(1+k))
 		}
 		for from+int32(len(groups)) < s.to {
-			groups = append(groups, uint32(k))
+			groups = append(groups, uint32(1+k))
 		}
 	}
 	if err := put(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	all := own
-	if carried {
-		if all, err = r.run(own, frames); err != nil {
-			return nil, err
+	if len(goOn) > 0 {
+		if all, err = r.run(own, frames, goOn); err != nil {
+			return nil, 0, err
 		}
 	}
-	r.last, r.at, r.done = all, len(frames)-1, from
-	return all, nil
+	r.last, r.at, r.done = all, uint32(len(frames)), from
+	return all, 1, nil
 }
 
-// run adds to each frame's state those of the frames before it.
-func (r *runningFrames) run(own agg.Agg, frames []frame) (agg.Agg, error) {
+// run adds to the states of frames, those of the rows that are new in each, those of the
+// frames before them.
+func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg, error) {
+	carry := func(to agg.Agg) error {
+		if frames[0].first {
+			return nil
+		}
+		return to.(agg.Merger).MergeFrom([]uint32{0}, r.last, []uint32{r.at})
+	}
+	if s, ok := own.(agg.Runner); ok {
+		if err := carry(own); err != nil {
+			return nil, err
+		}
+		return own, s.Run(goOn)
+	}
 	all, err := r.fresh()
 	if err != nil {
 		return nil, err
 	}
-	all.Resize(len(frames))
+	all.Resize(1 + len(frames))
+	if err := carry(all); err != nil {
+		return nil, err
+	}
 	to := all.(agg.Merger)
 	group, id := []uint32{0}, []uint32{0}
 	for k, x := range frames {
-		group[0] = uint32(k)
+		group[0] = uint32(1 + k)
 		if !x.first {
-			before := all
-			if id[0] = uint32(k - 1); k == 0 {
-				before, id[0] = r.last, uint32(r.at)
-			}
-			if err := to.MergeFrom(group, before, id); err != nil {
+			id[0] = uint32(k)
+			if err := to.MergeFrom(group, all, id); err != nil {
 				return nil, err
 			}
 		}
-		id[0] = uint32(k)
+		id[0] = uint32(1 + k)
 		if err := to.MergeFrom(group, own, id); err != nil {
 			return nil, err
 		}

@@ -29,6 +29,9 @@ type span struct{ from, to int32 }
 // peers, but perhaps for the row itself, so that three runs are left at most.
 func (s *frameSet) spans(i int) (out [3]span) {
 	lo, hi := s.start[i], max(s.start[i], s.end[i])
+	if s.exclude == 0 && s.before == nil {
+		return [3]span{{lo, hi}, {hi, hi}, {hi, hi}}
+	}
 	at := int32(i)
 	cut := span{hi, hi}
 	switch s.exclude {

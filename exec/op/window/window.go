@@ -185,11 +185,12 @@ type window struct {
 	acct                  *mem.Account
 	alone                 bool // a block is one partition
 
-	pend    []*batch.Batch // rows of the block, none with those of two partitions
-	held    []*batch.Batch // rows of the next block that are read already
-	key     []byte         // of the open partition
-	rest    *batch.Batch   // rows not looked at yet
+	pend    []run        // rows of the block
+	held    []run        // rows of the next block's first partition that are read already
+	key     []byte       // of the open partition
+	rest    *batch.Batch // rows not looked at yet
 	restKey *kernel.Keys
+	cost    int64 // blockCost of all of rest
 	at      int
 	ended   bool
 	out     []*batch.Batch
@@ -231,6 +232,38 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
+// run is a run of a batch's rows.
+type run struct {
+	b        *batch.Batch
+	from, to int
+}
+
+// added is runs and one more, which goes on with the last where that ends before it:
+// rows of a partition are few, and those of a batch are copied at once.
+func added(runs []run, r run) []run {
+	if n := len(runs) - 1; n >= 0 && runs[n].b == r.b && runs[n].to == r.from {
+		runs[n].to = r.to
+		return runs
+	}
+	return append(runs, r)
+}
+
+// cut divides runs before row at of all.
+func cut(runs []run, at int) (before, after []run) {
+	for _, r := range runs {
+		n := r.to - r.from
+		k := max(0, min(at, n))
+		if k > 0 {
+			before = append(before, run{r.b, r.from, r.from + k})
+		}
+		if k < n {
+			after = append(after, run{r.b, r.from + k, r.to})
+		}
+		at -= n
+	}
+	return before, after
+}
+
 // block gathers the rows of the next partitions into one batch, and the rows at
 // which they start.
 func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
@@ -239,11 +272,11 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 		return nil, nil, err
 	}
 	var starts []int32
-	rows, lastAt := 0, 0 // lastAt is where in pend the last partition begins
-	for _, b := range o.held {
+	rows := 0
+	for _, r := range o.held {
 		starts = []int32{0}
-		rows += b.N
-		if err := o.acct.Insist(ctx, blockCost(b)); err != nil {
+		rows += r.to - r.from
+		if err := o.acct.Insist(ctx, blockCost(r.b.Slice(r.from, r.to))); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -261,29 +294,28 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 				break
 			}
 			o.key = append(o.key[:0], key...)
-			starts, lastAt = append(starts, int32(rows)), len(o.pend)
+			starts = append(starts, int32(rows))
 		}
 		end := o.at
 		for end < o.rest.N && bytes.Equal(o.restKey.At(end), o.key) {
 			end++
 		}
-		s := o.rest.Slice(o.at, end)
-		if len(starts) > 1 {
-			err = o.acct.Grow(blockCost(s))
+		if cost := o.restCost(o.at, end); len(starts) > 1 {
+			err = o.acct.Grow(cost)
 		} else {
-			err = o.acct.Insist(ctx, blockCost(s))
+			err = o.acct.Insist(ctx, cost)
 		}
 		if err != nil {
 			if len(starts) == 1 || !o.acct.Refused(err) {
 				return nil, nil, err
 			}
 			// The last partition waits for the next block.
-			o.held = append(o.held, o.pend[lastAt:]...)
-			o.pend, starts = o.pend[:lastAt], starts[:len(starts)-1]
+			o.pend, o.held = cut(o.pend, int(starts[len(starts)-1]))
+			starts = starts[:len(starts)-1]
 			break
 		}
-		o.pend = append(o.pend, s)
-		rows += s.N
+		o.pend = added(o.pend, run{o.rest, o.at, end})
+		rows += end - o.at
 		if o.at = end; end == o.rest.N {
 			o.rest = nil
 		}
@@ -291,11 +323,24 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 	if len(o.pend) == 0 {
 		return nil, nil, io.EOF
 	}
-	return rowset.Concat(o.types, o.pend), starts, nil
+	parts := make([]*batch.Batch, len(o.pend))
+	for i, r := range o.pend {
+		parts[i] = r.b.Slice(r.from, r.to)
+	}
+	return rowset.Concat(o.types, parts), starts, nil
 }
 
 // blockCost is what rows of a block take while it is computed.
 func blockCost(b *batch.Batch) int64 { return 2*b.Bytes() + 64*int64(b.N) }
+
+// restCost is blockCost of rows [from, to) of rest; of a batch that is not large about,
+// their share: to look at the columns of a few rows takes longer than to copy them.
+func (o *window) restCost(from, to int) int64 {
+	if n := int64(o.rest.N); o.cost <= op.BatchBytes {
+		return o.cost*int64(to)/n - o.cost*int64(from)/n
+	}
+	return blockCost(o.rest.Slice(from, to))
+}
 
 // look makes sure that there are rows in rest; it gives false at the end.
 func (o *window) look(ctx context.Context) (bool, error) {
@@ -315,7 +360,7 @@ func (o *window) look(ctx context.Context) (bool, error) {
 		if o.restKey, err = o.keys(ctx, o.part, o.partSpecs, b); err != nil {
 			return false, err
 		}
-		o.rest, o.at = b, 0
+		o.rest, o.at, o.cost = b, 0, blockCost(b)
 	}
 	return o.rest != nil, nil
 }

@@ -1,0 +1,60 @@
+package agg
+
+// Runner is implemented by aggregates that turn the states of rows that follow each
+// other into those of all rows up to them. Run adds to each of groups, in their order, the
+// state of the group numbered before it, whose rows come first.
+type Runner interface {
+	Run(groups []uint32) error
+}
+
+// Run implements Runner.
+func (c *count) Run(groups []uint32) error {
+	for _, g := range groups {
+		c.n[g] += c.n[g-1]
+	}
+	return nil
+}
+
+// Run implements Runner: a sum does not know what came first.
+func (s *intSum) Run(groups []uint32) error { return s.MergeFrom(groups, s, before(groups)) }
+
+// Run implements Runner.
+func (s *decimalSum) Run(groups []uint32) error { return s.MergeFrom(groups, s, before(groups)) }
+
+func before(groups []uint32) []uint32 {
+	out := make([]uint32, len(groups))
+	for i, g := range groups {
+		out[i] = g - 1
+	}
+	return out
+}
+
+// Run implements Runner: of equal values the first stays.
+func (e *fixedExtreme[T]) Run(groups []uint32) error {
+	for _, g := range groups {
+		if !e.has[g-1] {
+			continue
+		}
+		x, has := e.v[g], e.has[g]
+		e.v[g], e.has[g] = e.v[g-1], true
+		if has {
+			e.put(g, x)
+		}
+	}
+	return nil
+}
+
+// Run implements Runner.
+func (e *numericExtreme) Run(groups []uint32) error {
+	for _, g := range groups {
+		if !e.has[g-1] {
+			continue
+		}
+		x, has := e.v[g], e.has[g]
+		e.v[g], e.has[g] = e.v[g-1], true
+		if has {
+			e.put(g, x)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package props
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// MostRows is how many rows n gives at most, whatever joins and conditions leave of the
+// rows that the snapshot has; infinity where nothing is known for sure.
+func MostRows(n plan.Node, st Statistics) float64 {
+	if AtMostOneRow(n) {
+		return 1
+	}
+	switch n := n.(type) {
+	case *plan.Values:
+		return float64(len(n.Rows))
+	case *plan.Scan:
+		if t := st.Table(n.Table); t != nil && t.proven != nil {
+			return t.Rows
+		}
+		return math.Inf(1)
+	case *plan.Aggregate:
+		return MostRows(n.Input, st)*float64(max(len(n.Sets), 1)) + float64(len(n.Sets))
+	case *plan.SetOp:
+		all := 0.0
+		for _, in := range n.Inputs {
+			all += MostRows(in, st)
+		}
+		return all
+	case *plan.Join:
+		return mostJoined(n, st)
+	}
+	if n.Traits().Rows.AtMostOnce() {
+		return MostRows(n.Children()[0], st)
+	}
+	return math.Inf(1)
+}
+
+func mostJoined(n *plan.Join, st Statistics) float64 {
+	l, r := MostRows(n.L, st), MostRows(n.R, st)
+	switch n.Kind {
+	case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
+		return l
+	case plan.RightSemi, plan.RightAnti:
+		return r
+	}
+	// Rows that are equal to a key of the other side have one partner each.
+	pairs := max(l, 1) * max(r, 1)
+	if CoversKey(UniqueKeys(n.R, st), boundBy(n, plan.Emits(n.R))) {
+		pairs = min(pairs, l)
+	}
+	if CoversKey(UniqueKeys(n.L, st), boundBy(n, plan.Emits(n.L))) {
+		pairs = min(pairs, r)
+	}
+	switch n.Kind {
+	case plan.Inner:
+		return pairs
+	case plan.Left:
+		return pairs + l
+	case plan.Right:
+		return pairs + r
+	case plan.Full:
+		return pairs + l + r
+	}
+	return math.Inf(1)
+}
