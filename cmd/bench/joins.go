@@ -60,8 +60,11 @@ func (b *run) joinsReady(ctx context.Context) error {
 		return err
 	}
 	size := func(n int64) string { return strconv.FormatInt(max(n, 1), 10) }
+	small, medium := b.o.Rows/1_000_000, b.o.Rows/1000
+	sizes := strings.NewReplacer(":rows", size(b.o.Rows), ":medium", size(medium), ":small", size(small),
+		":shift1", size(small/10), ":shift2", size(medium/10), ":shift3", size(b.o.Rows/10))
 	start := time.Now()
-	for _, sql := range statements(strings.NewReplacer(":rows", size(b.o.Rows), ":medium", size(b.o.Rows/1000), ":small", size(b.o.Rows/1_000_000)).Replace(string(text))) {
+	for _, sql := range statements(sizes.Replace(string(text))) {
 		if err := b.exec(ctx, sql); err != nil {
 			return err
 		}

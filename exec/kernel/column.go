@@ -166,13 +166,7 @@ func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
 
 // Gather gives the rows ids, in their order.
 func (c *Column) Gather(ids []uint32) arrow.Array {
-	none := false
-	for _, id := range ids {
-		if id == NoRow {
-			none = true
-			break
-		}
-	}
+	none := hasNoRow(ids)
 	dt := c.Type.Arrow()
 	if c.lay == layNull || len(c.chunks) == 0 {
 		return batch.Nulls(dt, len(ids))

@@ -10,16 +10,16 @@ FROM (SELECT x1 * x1 % 2147483647 AS a, x2 * x2 % 2147483629 AS b, c, x3 * x3 % 
       FROM (SELECT i * 48271 % 2147483647 AS x1, i * 69621 % 2147483629 AS x2, i * 16807 % :rows AS c, i * 30269 % 2147483543 AS x3
             FROM generate_series(1::bigint, :rows::bigint) AS s (i)) AS x) AS y;
 CREATE TABLE jsmall AS
-SELECT (i + (:small + 9) / 10)::integer AS id1, 'id' || (i + (:small + 9) / 10)::varchar AS id4,
+SELECT (i + :shift1)::integer AS id1, 'id' || (i + :shift1)::varchar AS id4,
        (i * 30323 % 100000000)::double precision / 1000000 AS v2
 FROM generate_series(1::bigint, :small::bigint) AS s (i);
 CREATE TABLE jmedium AS
-SELECT (i % :small + 1)::integer AS id1, (c + :medium / 10 + 1)::integer AS id2,
-       'id' || (i % :small + 1)::varchar AS id4, 'id' || (c + :medium / 10 + 1)::varchar AS id5,
+SELECT (i % :small + 1)::integer AS id1, (c + :shift2 + 1)::integer AS id2,
+       'id' || (i % :small + 1)::varchar AS id4, 'id' || (c + :shift2 + 1)::varchar AS id5,
        (i * 30307 % 100000000)::double precision / 1000000 AS v2
 FROM (SELECT i, i * 40693 % :medium AS c FROM generate_series(1::bigint, :medium::bigint) AS s (i)) AS x;
 CREATE TABLE jbig AS
-SELECT (i % :small + 1)::integer AS id1, (i % :medium + 1)::integer AS id2, (c + :rows / 10 + 1)::integer AS id3,
-       'id' || (i % :small + 1)::varchar AS id4, 'id' || (i % :medium + 1)::varchar AS id5, 'id' || (c + :rows / 10 + 1)::varchar AS id6,
+SELECT (i % :small + 1)::integer AS id1, (i % :medium + 1)::integer AS id2, (c + :shift3 + 1)::integer AS id3,
+       'id' || (i % :small + 1)::varchar AS id4, 'id' || (i % :medium + 1)::varchar AS id5, 'id' || (c + :shift3 + 1)::varchar AS id6,
        (i * 40692 % 100000000)::double precision / 1000000 AS v2
 FROM (SELECT i, i * 39373 % :rows AS c FROM generate_series(1::bigint, :rows::bigint) AS s (i)) AS x;

@@ -134,7 +134,8 @@ def main():
         load_tpcds(db, o.tpcds)
         folder, replace = pathlib.Path(o.tpcds, "queries"), {}
     else:
-        sizes = {":rows": o.rows, ":groups": o.rows // 100, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000}
+        sizes = {":rows": o.rows, ":groups": o.rows // 100, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000,
+                 ":shift1": o.rows // 10_000_000, ":shift2": o.rows // 10_000, ":shift3": o.rows // 10}
         sql = (HERE / o.suite / "create.sql").read_text()
         for parameter, value in sizes.items():
             sql = sql.replace(parameter, str(max(value, 1)))
