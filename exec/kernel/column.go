@@ -166,7 +166,13 @@ func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
 
 // Gather gives the rows ids, in their order.
 func (c *Column) Gather(ids []uint32) arrow.Array {
-	none := hasNoRow(ids)
+	none := false
+	for _, id := range ids {
+		if id == NoRow {
+			none = true
+			break
+		}
+	}
 	dt := c.Type.Arrow()
 	if c.lay == layNull || len(c.chunks) == 0 {
 		return batch.Nulls(dt, len(ids))

@@ -126,7 +126,7 @@ func TestColumnGatherMatch(t *testing.T) {
 				n += int32(1 + r.Intn(2))
 				at[i] = n - 1
 			}
-			got = c.Spread(pick, at, int(n))
+			got = c.Spread(pick, at, int(n), slices.Contains(pick, kernel.NoRow))
 			if got.Len() != int(n) {
 				t.Fatalf("%s round %d: %d rows spread, want %d", ty, round, got.Len(), n)
 			}

@@ -8,7 +8,8 @@ import (
 
 // Spread gives n rows of which row at[i] is row ids[i]; the others may be anything. It
 // is Gather for columns beside others that stay as they are, under a selection of at.
-func (c *Column) Spread(ids []uint32, at []int32, n int) arrow.Array {
+// none says that some ids may be NoRow.
+func (c *Column) Spread(ids []uint32, at []int32, n int, none bool) arrow.Array {
 	dt, fixed := c.Type.Arrow(), c.lay == layFixed || c.lay == layVar && c.dictSame
 	if !fixed || len(c.chunks) == 0 {
 		all := make([]uint32, n)
@@ -20,7 +21,6 @@ func (c *Column) Spread(ids []uint32, at []int32, n int) arrow.Array {
 		}
 		return c.Gather(all)
 	}
-	none := hasNoRow(ids)
 	bits := c.spreadValid(ids, at, n, none)
 	if c.lay == layVar {
 		out := make([]int32, n)
@@ -45,15 +45,6 @@ func (c *Column) Spread(ids []uint32, at []int32, n int) arrow.Array {
 	default:
 		return makeFixed(dt, spread(c.v16, ids, at, n, none), bits)
 	}
-}
-
-func hasNoRow(ids []uint32) bool {
-	for _, id := range ids {
-		if id == NoRow {
-			return true
-		}
-	}
-	return false
 }
 
 func spread[T any](chunks [][]T, ids []uint32, at []int32, n int, none bool) []T {

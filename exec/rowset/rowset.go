@@ -169,11 +169,11 @@ func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
 }
 
 // Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others
-// may be anything.
-func (r *Set) Spread(ids []uint32, at []int32, n int, which []int) []arrow.Array {
+// may be anything. none says that some ids may be kernel.NoRow.
+func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int) []arrow.Array {
 	out := make([]arrow.Array, len(which))
 	for i, w := range which {
-		out[i] = r.cols[w].Spread(ids, at, n)
+		out[i] = r.cols[w].Spread(ids, at, n, none)
 	}
 	return out
 }

@@ -378,7 +378,7 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 		if b.Sel == nil {
 			src = slices.Clone(rows) // the page is used again
 		}
-		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, right)...)
+		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
 	src := b.SourceRows(rows)
