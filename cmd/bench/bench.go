@@ -1,5 +1,5 @@
 // Package bench measures a database through its Postgres connection: TPC-H, TPC-DS,
-// the group-by questions of db-benchmark, and the training of models. It knows
+// the group-by and join questions of db-benchmark, and the training of models. It knows
 // nothing of the engine, so that the same run measures any server that speaks the protocol; the scripts in peer measure other systems
 // on the same rows.
 package bench
@@ -76,6 +76,7 @@ var suites = []struct {
 	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
 	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
+	{"joins", "the 5 join questions of db-benchmark, summed up and then kept", 10, (*run).joins},
 	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},
 	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", 0, (*run).ridge},
 	{"trees", "boosted trees and a forest, with the AUC of rows they have not seen", 0, (*run).trees},
@@ -142,14 +143,14 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
 	fs.IntVar(&o.ServerPID, "server-pid", 0, "process whose CPU time is reported beside the time on the clock (default: our own node's)")
 	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
-	queries := fs.String("queries", "", "tpch, tpcds, loads, groupby: numbers of the queries, such as 1,3,6 (default: all)")
+	queries := fs.String("queries", "", "tpch, tpcds, loads, groupby, joins: numbers of the queries, such as 1,3,6 (default: all)")
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
 	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
 	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
 	fs.StringVar(&o.Export, "export", "", "directory to write the same rows to for peers, tpch as csv and trainings as NumPy files; tpch with --load-only and no --dsn does nothing else")
 	fs.StringVar(&o.Answers, "answers", "", "directory to write the answers to as csv files")
 	fs.StringVar(&o.Check, "check", "", "directory of a peer's answers to compare with")
-	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby: rows of the table")
+	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby, joins: rows of the table")
 	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")

@@ -23,11 +23,13 @@ func (b *builder) keyFilters(n *plan.Join) []*op.KeyFilter {
 	default:
 		return nil // a probe row without a match counts
 	}
+	// To look for one key is little beside hashing all of several for every row.
+	several := len(n.LKeys) > 1
 	var out []*op.KeyFilter
 	for i, k := range n.LKeys {
 		var f *op.KeyFilter
 		if col := integerColumn(k); col != nil && n.RKeys[i].Type().IsIntegral() && (n.NullSafe == nil || !n.NullSafe[i]) {
-			f = b.tellScans(n.L, col.ID, false, nil)
+			f = b.tellScans(n.L, col.ID, several, nil)
 		}
 		out = append(out, f)
 	}

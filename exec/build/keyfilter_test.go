@@ -159,3 +159,30 @@ func (g *treeMaker) node(depth int) plan.Node {
 	}
 	return j
 }
+
+// TestKeyFiltersAskRows: a scan under a join asks for each row where that spares the
+// join more than it costs: it has several keys to hash.
+func TestKeyFiltersAskRows(t *testing.T) {
+	l, r := []plan.Column{col(1, types.Int4), col(2, types.Int8)}, []plan.Column{col(3, types.Int4), col(4, types.Int8)}
+	tb := optest.Table{Types: typesOf(l), Rows: []types.Row{{int64(1), int64(2)}}}
+	for keys := 1; keys <= 2; keys++ {
+		j := &plan.Join{Kind: plan.Inner, L: scan(1, l...), R: scan(2, r...)}
+		for k := range keys {
+			j.LKeys, j.RKeys = append(j.LKeys, ref(l[k])), append(j.RKeys, ref(r[k]))
+		}
+		var asked atomic.Int64
+		if _, err := runTables(t, map[types.OID]optest.Table{1: tb, 2: tb}, j, 1, &function.Env{}, func(tb optest.Table, of []op.ScanKeys) optest.Table {
+			for _, k := range of {
+				if k.Rows {
+					asked.Add(1)
+				}
+			}
+			return tb
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := int64(2 * (keys - 1)); asked.Load() != want {
+			t.Errorf("%d keys: %d are asked for each row, want %d", keys, asked.Load(), want)
+		}
+	}
+}

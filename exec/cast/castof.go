@@ -280,9 +280,26 @@ func stringCast(from, to types.Type) function.Impl {
 	case to.OID == types.NameOID:
 		return function.Strict1(types.TruncateName)
 	case from.OID == types.BpcharOID && (to.OID == types.TextOID || to.OID == types.VarcharOID):
-		return function.Strict1(types.TrimBlanks[string])
+		return trimmed
 	}
 	return nil
+}
+
+var trimRows = function.Strict1(types.TrimBlanks[string])
+
+// trimmed is TrimBlanks of a column, which is the column itself where no value ends in
+// a blank.
+func trimmed(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	v := args[0]
+	if v.Kind != vector.Str {
+		return trimRows(c, args)
+	}
+	for i, end := range v.Off[1 : v.Stored()+1] {
+		if end > v.Off[i] && v.Data[end-1] == ' ' {
+			return trimRows(c, args)
+		}
+	}
+	return asIs(c, args)
 }
 
 // numberCast converts among integers, floats, numeric, bool and oids.

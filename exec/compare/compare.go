@@ -155,6 +155,15 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 		if l.IsFixed() && r.IsFixed() && l.Scale == r.Scale {
 			return compareInts[int64](op)
 		}
+		switch {
+		case l.IsFixed() && !r.IsFixed():
+			return compareFixed(op, l, r)
+		case !l.IsFixed() && r.IsFixed():
+			swapped := compareFixed(op.Swap(), r, l)
+			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+				return swapped(c, []*vector.Vec{args[1], args[0]})
+			}
+		}
 		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			a, b := vector.DecimalReader(args[0], l), vector.DecimalReader(args[1], r)
 			out := vector.Alloc[uint8](c.Arena, c.N)

@@ -3,7 +3,6 @@ package eval
 import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -76,8 +75,9 @@ type inNode struct {
 	not   bool
 	ints  *intSet
 	strs  map[string]struct{}
-	null  bool // the list holds a NULL
-	empty bool // it holds nothing
+	short *intSet // strs as short keys, where they all are
+	null  bool    // the list holds a NULL
+	empty bool    // it holds nothing
 	typ   types.Type
 	memo  []uint8 // of a dictionary: which entries are in the set
 	entry *vector.Vec
@@ -141,7 +141,9 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 		}
 	}
 	if k == vector.Str {
-		n.strs = strs
+		if n.strs = strs; at.OID != types.BpcharOID {
+			n.short = shortSet(strs)
+		}
 	} else {
 		n.ints = newIntSet(ints)
 	}
@@ -189,6 +191,8 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 				hit[i] = 0
 			}
 		}
+	case n.short != nil && v.Kind == vector.Str:
+		inInts(n.short, hit, shortKeys(vector.Alloc[int64](fr.a, rows), v))
 	default:
 		for i := range hit {
 			hit[i] = 0
@@ -254,84 +258,6 @@ func (n *inNode) generic(fr *frame, v *vector.Vec) (*vector.Vec, error) {
 		t, f = f, t
 	}
 	return vector.FromTruth(fr.a, t, f), nil
-}
-
-// intSet answers membership by a scan of few values, a bitmap of a dense range
-// or a hash table.
-type intSet struct {
-	few   []int64
-	lo    int64
-	dense []uint64
-	span  uint64
-	many  map[int64]struct{}
-}
-
-func newIntSet(v []int64) *intSet {
-	s := &intSet{}
-	if len(v) <= 4 {
-		s.few = v
-		return s
-	}
-	lo, hi := v[0], v[0]
-	for _, x := range v {
-		lo, hi = min(lo, x), max(hi, x)
-	}
-	if span := uint64(hi) - uint64(lo); span < 1<<20 {
-		s.lo, s.span, s.dense = lo, span, make([]uint64, span/64+1)
-		for _, x := range v {
-			d := uint64(x) - uint64(lo)
-			s.dense[d/64] |= 1 << (d % 64)
-		}
-		return s
-	}
-	s.many = make(map[int64]struct{}, len(v))
-	for _, x := range v {
-		s.many[x] = struct{}{}
-	}
-	return s
-}
-
-func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
-	switch {
-	case s.dense != nil:
-		for i, x := range v {
-			d := uint64(int64(x)) - uint64(s.lo)
-			out[i] = 0
-			if d <= s.span {
-				out[i] = uint8(s.dense[d/64] >> (d % 64) & 1)
-			}
-		}
-	case s.many != nil:
-		for i, x := range v {
-			_, ok := s.many[int64(x)]
-			out[i] = vector.ByteOf(ok)
-		}
-	default:
-		few := make([]T, 0, 4) // those that a T can be
-		for _, k := range s.few {
-			if int64(T(k)) == k {
-				few = append(few, T(k))
-			}
-		}
-		switch len(few) {
-		case 0:
-			clear(out)
-			return
-		case 2, 4: // two at once: the pass takes longer than the comparison
-		default:
-			few = append(few, few[0])
-		}
-		a, b := few[0], few[1]
-		for i, x := range v {
-			out[i] = vector.ByteOf(x == a) | vector.ByteOf(x == b)
-		}
-		if len(few) > 2 {
-			a, b = few[2], few[3]
-			for i, x := range v {
-				out[i] |= vector.ByteOf(x == a) | vector.ByteOf(x == b)
-			}
-		}
-	}
 }
 
 // anyAllNode is arg op ANY|ALL (array): the elements of all rows make one

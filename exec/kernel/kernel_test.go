@@ -120,6 +120,21 @@ func TestColumnGatherMatch(t *testing.T) {
 					t.Fatalf("%s round %d: row %d is %v, want %v", ty, round, i, d, w)
 				}
 			}
+			// Spread gives the same rows, further apart.
+			at, n := make([]int32, len(pick)), int32(0)
+			for i := range at {
+				n += int32(1 + r.Intn(2))
+				at[i] = n - 1
+			}
+			got = c.Spread(pick, at, int(n), slices.Contains(pick, kernel.NoRow))
+			if got.Len() != int(n) {
+				t.Fatalf("%s round %d: %d rows spread, want %d", ty, round, got.Len(), n)
+			}
+			for i, w := range want {
+				if d := types.DatumAt(ty, got, int(at[i])); show(ty, d) != show(ty, w) {
+					t.Fatalf("%s round %d: spread row %d is %v, want %v", ty, round, i, d, w)
+				}
+			}
 			pv, probe := column(t, r, ty, 200)
 			for f, form := range forms(probe) {
 				for _, safe := range []bool{false, true} {

@@ -168,6 +168,16 @@ func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
 	return out
 }
 
+// Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others
+// may be anything. none says that some ids may be kernel.NoRow.
+func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int) []arrow.Array {
+	out := make([]arrow.Array, len(which))
+	for i, w := range which {
+		out[i] = r.cols[w].Spread(ids, at, n, none)
+	}
+	return out
+}
+
 // IDs gives the ids of all rows in order.
 func (r *Set) IDs() []uint32 {
 	out := make([]uint32, 0, r.n)

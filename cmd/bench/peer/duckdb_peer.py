@@ -1,8 +1,9 @@
-"""Runs the TPC-H, TPC-DS and group-by questions of `tributary bench` in DuckDB.
+"""Runs the TPC-H, TPC-DS, group-by and join questions of `tributary bench` in DuckDB.
 
     python duckdb_peer.py tpch    --csv DIR [--sf 1] [--answers DIR]
     python duckdb_peer.py tpcds   --tpcds DIR [--answers DIR]
     python duckdb_peer.py groupby [--rows 10000000] [--answers DIR]
+    python duckdb_peer.py joins   [--rows 10000000] [--answers DIR]
 
 The queries are the files that the benchmark embeds or, for TPC-DS, those of
 its directory, which a DuckDB with the tpcds extension makes:
@@ -102,7 +103,7 @@ def column_type(name):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby"])
+    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby", "joins"])
     args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
     args.add_argument("--tpcds", help="directory of TPC-DS's tables and queries")
     args.add_argument("--sf", type=float, default=1)
@@ -133,8 +134,13 @@ def main():
         load_tpcds(db, o.tpcds)
         folder, replace = pathlib.Path(o.tpcds, "queries"), {}
     else:
-        db.execute((HERE / "groupby" / "create.sql").read_text().replace(":rows", str(o.rows)).replace(":groups", str(max(o.rows // 100, 1))))
-        folder, replace = "groupby", {}
+        sizes = {":rows": o.rows, ":groups": o.rows // 100, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000,
+                 ":shift1": o.rows // 10_000_000, ":shift2": o.rows // 10_000, ":shift3": o.rows // 10}
+        sql = (HERE / o.suite / "create.sql").read_text()
+        for parameter, value in sizes.items():
+            sql = sql.replace(parameter, str(max(value, 1)))
+        db.execute(sql)
+        folder, replace = o.suite, {}
     print(f"DuckDB {duckdb.__version__}, {o.threads} threads, loaded in {time.perf_counter() - start:.2f} s")
     if o.answers:
         pathlib.Path(o.answers).mkdir(parents=True, exist_ok=True)
@@ -163,7 +169,7 @@ def main():
             description, rows = answer.description, answer.fetchall()
             times.append(time.perf_counter() - t)
             cpu.append(time.process_time() - c)
-            if run == 0 and o.answers:
+            if run == 0 and o.answers and not before:
                 write_answer(pathlib.Path(o.answers, f"{o.suite}-{name}.csv"), description, rows)
         if not times:
             continue

@@ -18,7 +18,9 @@ CGO_ENABLED=0 go build -o "$dir/tributary" ./cmd/tributary
 "$dir/tributary" bench tpch --sf "$sf" --load-only --export "$dir/csv" >"$dir/export.log"
 "$dir/tributary" bench logistic ridge --samples "$samples" --load-only --export "$dir/csv" --threads "$threads" >>"$dir/export.log"
 "$python" "$here/duckdb_peer.py" tpch --csv "$dir/csv" --sf "$sf" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-tpch.json" >"$dir/peer.log"
-"$python" "$here/duckdb_peer.py" groupby --rows "$rows" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-groupby.json" >>"$dir/peer.log"
+for suite in groupby joins; do
+  "$python" "$here/duckdb_peer.py" "$suite" --rows "$rows" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-$suite.json" >>"$dir/peer.log"
+done
 for suite in logistic ridge; do
   "$python" "$here/sklearn_linear.py" "$suite" "$dir/csv" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-$suite.json" >>"$dir/peer.log"
 done

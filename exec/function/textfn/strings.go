@@ -48,10 +48,8 @@ func addStrings(t function.Table) {
 		}
 		return s[function.ByteAt(s, -n):]
 	})))
-	t.Puts(function.Always(function.Try3(func(c *function.Call, s string, from, n int64) (string, error) { return substring(s, from, n, true) })),
-		"substr(text,int4,int4)", "substring(text,int4,int4)")
-	t.Puts(function.Always(function.Strict2(func(s string, from int64) string { r, _ := substring(s, from, 0, false); return r })),
-		"substr(text,int4)", "substring(text,int4)")
+	t.Puts(function.Always(substrings(true)), "substr(text,int4,int4)", "substring(text,int4,int4)")
+	t.Puts(function.Always(substrings(false)), "substr(text,int4)", "substring(text,int4)")
 	t.Puts(function.Always(function.Strict2(func(s, sub string) int64 { return strpos(s, sub) })), "strpos(text,text)", "position(text,text)")
 	t.Put("starts_with(text,text)", function.Always(function.Strict2(strings.HasPrefix)))
 	t.Put("replace(text,text,text)", function.Always(function.Try3(func(c *function.Call, s, from, to string) (string, error) {
@@ -226,29 +224,6 @@ func concatWS(c *function.Call, a []types.Datum) (types.Datum, error) {
 		return nil, nil
 	}
 	return c.Joined(a[0].(string), a[1:], c.Types[1:]), nil
-}
-
-// substring counts characters from 1; a start before the string eats from the
-// length.
-func substring(s string, from, n int64, limited bool) (string, error) {
-	end := int64(math.MaxInt64)
-	if limited {
-		if n < 0 {
-			return "", pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
-		}
-		end = from + n
-	}
-	if from < 1 {
-		from = 1
-	}
-	if end <= from {
-		return "", nil
-	}
-	i := function.ByteAt(s, from-1)
-	if !limited {
-		return s[i:], nil
-	}
-	return s[i : i+function.ByteAt(s[i:], end-from)], nil
 }
 
 func strpos(s, sub string) int64 {

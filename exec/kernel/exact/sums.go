@@ -21,6 +21,7 @@ type Sums struct {
 	s    []shortSum
 	base int32 // 0: not chosen, there are no values but zeros
 	long map[uint32]*Long
+	list *listScratch // nil: AddList had no long list yet
 }
 
 type shortSum struct {
@@ -56,7 +57,13 @@ func (t *Sums) Resize(groups int) {
 }
 
 // Held is the memory of the sums.
-func (t *Sums) Held() int64 { return shortBytes*int64(cap(t.s)) + longBytes*int64(len(t.long)) }
+func (t *Sums) Held() int64 {
+	n := shortBytes*int64(cap(t.s)) + longBytes*int64(len(t.long))
+	if t.list != nil {
+		n += listBytes
+	}
+	return n
+}
 
 // N is how many values group g has.
 func (t *Sums) N(g int) int64 { return t.s[g].n }
@@ -103,70 +110,6 @@ func AddFloats[T float32 | float64](t *Sums, groups []uint32, vals []T) {
 			t.flush(g)
 		}
 	}
-}
-
-// listBlock is of how many mantissas, of 53 bits, four words of 64 hold the sum.
-const listBlock = 512
-
-// mantissas are sums of mantissas by sign and exponent above the base. Values go to
-// one and the other by turns, so that those alike do not wait for each other.
-type mantissas [2][128]int64
-
-// AddList adds the values of some rows, all if rows is nil, to one group. It adds
-// mantissas by exponent, unshifted, and puts their sums in their places then (Neal 2015,
-// section 4).
-func AddList[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
-	if t.base == 0 {
-		choose(t, vals)
-	}
-	if t.base == 0 {
-		t.base = usualBase // for zeros, and what is next to nothing
-	}
-	base := int(t.base)
-	for from, n := 0, listLen(rows, vals); from < n; from += listBlock {
-		var by mantissas
-		to, odd := min(from+listBlock, n), t.s[g].n
-		if rows == nil {
-			for i, v := range vals[from:to] {
-				b := math.Float64bits(float64(v))
-				if e := uint(int(b>>52)&0x7ff - base); e <= 63 {
-					by[i&1][(b>>63<<6|uint64(e))&127] += int64(b&mantissa | 1<<52)
-				} else {
-					t.odd(g, b)
-				}
-			}
-		} else {
-			for i, r := range rows[from:to] {
-				b := math.Float64bits(float64(vals[r]))
-				if e := uint(int(b>>52)&0x7ff - base); e <= 63 {
-					by[i&1][(b>>63<<6|uint64(e))&127] += int64(b&mantissa | 1<<52)
-				} else {
-					t.odd(g, b)
-				}
-			}
-		}
-		p := &t.s[g]
-		p.n += int64(to-from) - (p.n - odd)
-		for e := range 64 {
-			v := by[0][e] + by[1][e] - by[0][64+e] - by[1][64+e]
-			if v == 0 {
-				continue
-			}
-			lo, c := bits.Add64(p.lo, uint64(v)<<e, 0)
-			p.lo = lo
-			p.hi += v>>1>>(63-e) + int64(c)
-			if p.hi^p.hi<<1 < 0 {
-				t.flush(g)
-			}
-		}
-	}
-}
-
-func listLen[T float32 | float64](rows []int32, vals []T) int {
-	if rows == nil {
-		return len(vals)
-	}
-	return len(rows)
 }
 
 // odd adds a value that is not of the exponents which the base is for.

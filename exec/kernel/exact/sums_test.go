@@ -34,10 +34,10 @@ func TestSums(t *testing.T) {
 			if r.IntN(10) == 0 {
 				n *= 20
 			}
-			xs, of := make([]float64, n), make([]uint32, n)
+			xs, of, mixed := make([]float64, n), make([]uint32, n), r.IntN(2) == 0
 			for i := range xs {
 				xs[i], of[i] = f(r), uint32(r.IntN(groups))
-				if name != "greatest" && r.IntN(50) == 0 {
+				if mixed && name != "greatest" && r.IntN(50) == 0 {
 					xs[i] = sumKinds["wide"](r)
 				}
 			}
@@ -166,6 +166,22 @@ func BenchmarkSums(b *testing.B) {
 		for b.Loop() {
 			for from := 0; from < len(xs); from += 1 << 13 {
 				AddList(&s, 0, nil, xs[from:from+1<<13])
+			}
+		}
+	})
+	b.Run("rows", func(b *testing.B) {
+		var s Sums
+		s.Resize(1)
+		rows := make([]int32, 0, 1<<13)
+		for i := range 1 << 13 {
+			if i%10 > 0 {
+				rows = append(rows, int32(i))
+			}
+		}
+		b.SetBytes(8 * 1 << 20 * 9 / 10)
+		for b.Loop() {
+			for from := 0; from < len(xs); from += 1 << 13 {
+				AddList(&s, 0, rows, xs[from:from+1<<13])
 			}
 		}
 	})

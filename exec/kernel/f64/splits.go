@@ -31,6 +31,11 @@ const SplitRows = 256
 // power of two.
 const splitRange = 18
 
+// plainRange is that where squares are not wanted. Of values below 2^e the parts are
+// multiples of 2^(e-44), so that the rest of each is at most 2^(e-45) and of all 2^(e-37),
+// 53 bits above the last place of a value of 2^(e-38).
+const plainRange = 38
+
 // ColumnSplits gives, for each of d columns of whole tiles x, at most SplitRows
 // rows, the least and greatest value, and whether parts tell the sums: if ok[j],
 // sum and square of column j are the sums of sums[6j], sums[6j+1] and of the four
@@ -110,6 +115,10 @@ func splits[T Elem](s *Splits, x []T, d, tiles int) {
 		columnBounds64(s.low, s.up, x, d, tiles)
 		columnLeast64(s.least, x, d, tiles)
 	}
+	most := splitRange
+	if s.Plain {
+		most = plainRange
+	}
 	for j := range d {
 		lo, hi, least := inf, -inf, inf
 		for l := j * Lanes; l < (j+1)*Lanes; l++ {
@@ -120,7 +129,7 @@ func splits[T Elem](s *Splits, x []T, d, tiles int) {
 		e, el := exponent(top), exponent(least)
 		// Values and squares are below 2^e and 2^2e, and above what the range
 		// leaves; e is in the middle of what a square can be.
-		if s.ok[j] = top-top == 0 && (top == 0 || e-el < splitRange && e < 500 && el > -450); !s.ok[j] || top == 0 {
+		if s.ok[j] = top-top == 0 && (top == 0 || e-el < most && e < 500 && el > -450); !s.ok[j] || top == 0 {
 			e = 0
 		}
 		if s.exps[j] != e {

@@ -17,7 +17,7 @@ type found struct {
 }
 
 func (f *found) room(n int) {
-	if cap(f.rows) < n {
+	if min(cap(f.rows), cap(f.heads)) < n {
 		f.rows, f.heads = make([]int32, n), make([]uint32, n)
 	}
 	f.rows, f.heads = f.rows[:n], f.heads[:n]

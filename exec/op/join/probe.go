@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -360,40 +361,42 @@ func (p *prober) note() error {
 	return nil
 }
 
-// emit gives the page's pairs as rows. ids may hold kernel.NoRow.
+// emit gives the page's pairs as rows. ids may hold kernel.NoRow. Where a probe row has
+// one pair at most, its columns are given as they are, under a selection, if most rows
+// have one: whoever reads them next leaves the others out, and of many columns nobody
+// reads all.
 func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
-	cols := make([]arrow.Array, 0, len(p.cfg.lOutAt)+len(p.cfg.rOutAt))
-	if p.b.Sel == nil && len(rows) == p.n && rows[0] == 0 && int(rows[len(rows)-1]) == p.n-1 && ascending(rows) {
-		// every probe row once: its columns are there already
-		for _, at := range p.cfg.lOutAt {
-			cols = append(cols, p.b.Cols[at])
+	left, right, b := p.cfg.lOutAt, p.cfg.rOutAt, p.b
+	cols := make([]arrow.Array, 0, len(left)+len(right))
+	once := p.t.next == nil && p.t.all == nil
+	switch {
+	case once && b.Sel == nil && len(rows) == p.n: // every row
+		cols = append(pickCols(b.Cols, left), p.t.rows.Gather(ids, right)...)
+		return batch.New(cols, len(rows))
+	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
+		src := b.SourceRows(rows)
+		if b.Sel == nil {
+			src = slices.Clone(rows) // the page is used again
 		}
-	} else {
-		src := p.b.SourceRows(rows)
-		for _, at := range p.cfg.lOutAt {
-			cols = append(cols, kernel.Take(p.b.Cols[at], src))
-		}
+		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right)...)
+		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
-	cols = append(cols, p.t.rows.Gather(ids, p.cfg.rOutAt)...)
+	src := b.SourceRows(rows)
+	for _, at := range left {
+		cols = append(cols, kernel.Take(b.Cols[at], src))
+	}
+	cols = append(cols, p.t.rows.Gather(ids, right)...)
 	return batch.New(cols, len(rows))
-}
-
-func ascending(rows []int32) bool {
-	for i, r := range rows {
-		if int(r) != i {
-			return false
-		}
-	}
-	return true
 }
 
 // single finds a whole batch's results at once where a probe row has at most
 // one candidate and only the keys decide.
 func (p *prober) single() {
 	p.done = true
-	p.rows, p.ids = append(p.rows[:0], p.found.rows...), p.ids[:0]
-	for _, c := range p.found.heads {
-		p.ids = append(p.ids, c-1)
+	p.rows, p.found.rows = p.found.rows, p.rows
+	p.ids, p.found.heads = p.found.heads, p.ids
+	for i := range p.ids {
+		p.ids[i]--
 	}
 	p.matchKeys()
 	if p.t.matched != nil {

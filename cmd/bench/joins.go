@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed joins/*.sql
+var joinQueries embed.FS
+
+// joins asks the five questions of db-benchmark's join task, with answers that are
+// summed up on the server, then with answers that are kept in a table.
+func (b *run) joins(ctx context.Context) error {
+	if err := b.joinsReady(ctx); err != nil || b.o.LoadOnly {
+		return err
+	}
+	for n := 1; n <= 10; n++ {
+		if !b.wants(n) {
+			continue
+		}
+		name := fmt.Sprintf("q%02d", n)
+		text, err := joinQueries.ReadFile("joins/" + name + ".sql")
+		if err != nil {
+			return err
+		}
+		if before, timed, kept := strings.Cut(string(text), "-- timed\n"); kept {
+			r, _, err := b.measure(ctx, "joins", name, statements(before), statements(timed))
+			b.add(r)
+			if err != nil {
+				return err
+			}
+		} else if err := b.one(ctx, "joins", name, string(text)); err != nil {
+			return err
+		}
+	}
+	return b.exec(ctx, "DROP TABLE IF EXISTS jans")
+}
+
+func (b *run) joinsReady(ctx context.Context) error {
+	there, err := b.there(ctx, "jbig")
+	if err != nil {
+		return err
+	}
+	if there && !b.o.Reload {
+		n, err := b.count(ctx, "jbig")
+		if err == nil && n != b.o.Rows {
+			err = fmt.Errorf("there is a table jbig of %d rows, not %d; give --reload to replace it", n, b.o.Rows)
+		}
+		return err
+	}
+	if err := b.exec(ctx, "DROP TABLE IF EXISTS jx, jsmall, jmedium, jbig"); err != nil {
+		return err
+	}
+	text, err := joinQueries.ReadFile("joins/create.sql")
+	if err != nil {
+		return err
+	}
+	size := func(n int64) string { return strconv.FormatInt(max(n, 1), 10) }
+	small, medium := b.o.Rows/1_000_000, b.o.Rows/1000
+	sizes := strings.NewReplacer(":rows", size(b.o.Rows), ":medium", size(medium), ":small", size(small),
+		":shift1", size(small/10), ":shift2", size(medium/10), ":shift3", size(b.o.Rows/10))
+	start := time.Now()
+	for _, sql := range statements(sizes.Replace(string(text))) {
+		if err := b.exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	b.say("made jx and jbig of %d rows in %.2f s", b.o.Rows, time.Since(start).Seconds())
+	return b.analyze(ctx)
+}

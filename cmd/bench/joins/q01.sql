@@ -1,0 +1,2 @@
+-- small inner on int
+SELECT count(*), sum(v1), sum(v2) FROM jx JOIN jsmall USING (id1)

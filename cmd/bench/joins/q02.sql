@@ -1,0 +1,2 @@
+-- medium inner on int
+SELECT count(*), sum(v1), sum(v2) FROM jx JOIN jmedium USING (id2)

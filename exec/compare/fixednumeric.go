@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// compareFixed compares a fixed numeric with one that is carried as bytes. Where the
+// latter comes again row after row, as an average that all rows are held against, it is
+// brought to the scale of the former once.
+func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		ints, a, b := vector.IntReader(args[0]), vector.DecimalReader(args[0], fixed), vector.DecimalReader(args[1], plain)
+		out := vector.Alloc[uint8](c.Arena, c.N)
+		var last []byte
+		var bound scaled
+		tried := false
+		for i := range out {
+			if c.Skip(i) {
+				continue
+			}
+			at := args[1].Bytes(i)
+			if !bytes.Equal(at, last) {
+				last, tried, bound.ok = at, false, false
+			} else if !tried {
+				tried, bound = true, scaledOf(b(i), int32(fixed.Scale))
+			}
+			if bound.ok {
+				out[i] = vector.ByteOf(op.holds(bound.against(ints(i))))
+			} else {
+				out[i] = vector.ByteOf(op.holds(a(i).Cmp(b(i))))
+			}
+		}
+		return vector.NewBool(out, c.Valid), nil
+	}
+}
+
+// scaled is a number in units of a scale: whole ones, and whether there is more.
+type scaled struct {
+	floor    int64
+	more, ok bool
+}
+
+// scaledOf gives one that is not ok for what is no int64 then.
+func scaledOf(d number.Decimal, scale int32) scaled {
+	whole := d.Trunc(scale)
+	v, ok := whole.Coefficient(scale)
+	more := ok && whole.Cmp(d) != 0
+	if more && d.Sign() < 0 {
+		if v--; v > 0 {
+			return scaled{}
+		}
+	}
+	return scaled{v, more, ok}
+}
+
+// against is the three-way comparison of v units with s.
+func (s *scaled) against(v int64) int {
+	if v == s.floor && s.more {
+		return -1
+	}
+	return cmp.Compare(v, s.floor)
+}
