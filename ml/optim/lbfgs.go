@@ -16,10 +16,13 @@ type LBFGS struct {
 	loGrad []float64
 }
 
-// NewLBFGS starts at x0, which it copies.
-func NewLBFGS(x0 []float64, stop Stop) *LBFGS {
-	return &LBFGS{core: newCore(x0, stop), loGrad: make([]float64, len(x0))}
+// NewLBFGS starts at x0, which it copies, with what is known of the Hessian, or nil.
+func NewLBFGS(x0 []float64, stop Stop, first *Preconditioner) *LBFGS {
+	return &LBFGS{core: newCore(x0, stop), past: curvature{first: first}, loGrad: make([]float64, len(x0))}
 }
+
+// First is what was known of the Hessian, nil for nothing.
+func (o *LBFGS) First() *Preconditioner { return o.past.first }
 
 // Next implements Optimizer.
 func (o *LBFGS) Next() Request { return Request{Theta: o.trial, Need: Loss | Grad} }
