@@ -52,10 +52,7 @@ func (p *pass) project(b *dataset.Block, from, n int) {
 	clear(r)
 	for j := range d {
 		inv := 1 / body.Scale[j] // a power of two
-		for i, v := range p.a[j*f64.FixedStride:][:n] {
-			v = float64(v * inv)
-			r[i] = f64.FMA(v, v, r[i])
-		}
+		f64.AddSquares(r, p.a[j*f64.FixedStride:][:n], inv)
 	}
 	for i, v := range r {
 		ones[i], long[i] = 0.5, f64.Fix(float64(v*body.Square))

@@ -40,6 +40,8 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 		return 0, gram.BoundsBytes(n)
 	case opQR:
 		return 8*int64(n*n) + gram.PackBytes(n), 8 * int64(n*n)
+	case opCoarse:
+		return gram.CoarseBytes(n - 1)
 	case opApply:
 		l := len(s.Body.(*body).QScale) + 2
 		product := gram.ProductBytes(n, l) / 2
@@ -56,6 +58,7 @@ type pass struct {
 	body    *body
 	out     *partial
 	product *gram.Product
+	coarse  *gram.Coarse
 	a, b    []float64 // packs
 	chunk   []float64 // scratch: numbers of a chunk's rows
 	len2    []float64 // scratch: their squared lengths
@@ -69,6 +72,8 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	switch s.Op {
 	case opQR:
 		p.a = gram.NewPack(n)
+	case opCoarse:
+		p.coarse = gram.NewCoarse(&s.Body.(*body).Columns)
 	case opGram, opApply:
 		p.body = s.Body.(*body)
 		p.share, p.chunk, p.len2 = make([]float64, f64.FixedRows), make([]float64, f64.FixedRows), make([]float64, f64.FixedRows)
@@ -98,6 +103,8 @@ func (p *pass) Partial() family.Message {
 	switch p.op {
 	case opBounds:
 		o.Bounds.Fold()
+	case opCoarse:
+		o.Sums = p.coarse.Take()
 	case opGram, opApply:
 		o.Sums = p.product.Take()
 	}
@@ -118,6 +125,8 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			p.out.Bounds.Add(b, i, n)
 		case opQR:
 			p.qr(b, i, n)
+		case opCoarse:
+			p.coarse.Add(b, i, n)
 		default:
 			p.products(b, i, n)
 		}

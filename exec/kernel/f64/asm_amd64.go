@@ -43,6 +43,10 @@ var (
 	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX512))
 	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX512))
 	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody512)
+	packCoarse32   = choose(packCoarseGo[float32], packCoarseBody(packCoarse32AVX2), packCoarseBody(packCoarse32AVX2))
+	packCoarse64   = choose(packCoarseGo[float64], packCoarseBody(packCoarse64AVX2), packCoarseBody(packCoarse64AVX2))
+	addCoarse      = choose(addCoarseGo, addCoarseBody, addCoarse512)
+	addSquares     = choose(addSquaresGo, addSquaresBody, addSquaresBody)
 	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
 	columnLeast32  = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
 	columnLeast64  = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
@@ -104,6 +108,29 @@ func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, 
 		k(&dst[0], &x[0], &shift[0], &scale[0], len(shift), tiles, FixedStride)
 	}
 }
+
+func packCoarseBody[T Elem](k func(dst *byte, x *T, shift, scale *float64, d, cols, tiles int)) func([]byte, []T, []float64, []float64, int, int) {
+	return func(dst []byte, x []T, shift, scale []float64, d, tiles int) {
+		k(&dst[0], &x[0], &shift[0], &scale[0], d, len(shift), tiles)
+	}
+}
+
+func addCoarseBody(m []int32, stride int, a, b []byte, quads int) {
+	for i := 0; i < coarseTile; i += 4 {
+		for k := 0; k < CoarseCols; k += 16 {
+			addCoarseAVX2(&m[i*stride+k], stride, &a[4*i], &b[4*k], quads)
+		}
+	}
+}
+
+var addCoarse512 = func() func(m []int32, stride int, a, b []byte, quads int) {
+	if !cpu.X86.HasAVX512VNNI {
+		return addCoarseBody
+	}
+	return func(m []int32, stride int, a, b []byte, quads int) { addCoarseVNNI(&m[0], stride, &a[0], &b[0], quads) }
+}()
+
+func addSquaresBody(r, v []float64, by float64) { addSquaresAVX2(&r[0], &v[0], by, len(r)) }
 
 // fetch asks whole lines of memory.
 func fetch(b []byte) { fetchLines(&b[0], len(b)/fetched) }

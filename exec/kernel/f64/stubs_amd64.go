@@ -119,6 +119,21 @@ func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, row
 func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
 
 //go:noescape
+func packCoarse32AVX2(dst *byte, x *float32, shift *float64, scale *float64, d int, cols int, tiles int)
+
+//go:noescape
+func packCoarse64AVX2(dst *byte, x *float64, shift *float64, scale *float64, d int, cols int, tiles int)
+
+//go:noescape
+func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
+
+//go:noescape
+func addCoarseVNNI(m *int32, stride int, a *byte, b *byte, quads int)
+
+//go:noescape
+func addSquaresAVX2(r *float64, v *float64, by float64, n int)
+
+//go:noescape
 func fetchLines(p *byte, lines int)
 
 //go:noescape
