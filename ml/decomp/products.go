@@ -38,12 +38,10 @@ func (p *pass) products(b *dataset.Block, from, n int) {
 // squared lengths.
 func (p *pass) project(b *dataset.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
+	b.MarginsOf(p.b, f64.FixedStride, from, n, body.Q, p.start)
 	for k, scale := range body.QScale {
-		q := body.Q[k*d : (k+1)*d]
-		z := p.chunk[:n]
-		b.Margins(z, from, q, -f64.Dot(body.Shift, q))
-		to := p.b[k*f64.FixedStride:]
-		for i, v := range z {
+		to := p.b[k*f64.FixedStride:][:n]
+		for i, v := range to {
 			to[i] = f64.Fix(float64(v * scale))
 		}
 	}

@@ -60,8 +60,8 @@ type pass struct {
 	product *gram.Product
 	coarse  *gram.Coarse
 	a, b    []float64 // packs
-	chunk   []float64 // scratch: numbers of a chunk's rows
-	len2    []float64 // scratch: their squared lengths
+	start   []float64 // what projections begin with: that of the shift
+	len2    []float64 // scratch: squared lengths of a chunk's rows
 	share   []float64 // scratch: their weights times Unit
 }
 
@@ -76,10 +76,13 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 		p.coarse = gram.NewCoarse(&s.Body.(*body).Columns)
 	case opGram, opApply:
 		p.body = s.Body.(*body)
-		p.share, p.chunk, p.len2 = make([]float64, f64.FixedRows), make([]float64, f64.FixedRows), make([]float64, f64.FixedRows)
+		p.share, p.len2 = make([]float64, f64.FixedRows), make([]float64, f64.FixedRows)
 		cols := n
 		if s.Op == opApply {
 			cols = len(p.body.QScale) + 2
+			for k := range p.body.QScale {
+				p.start = append(p.start, -f64.Dot(p.body.Shift, p.body.Q[k*(n-1):(k+1)*(n-1)]))
+			}
 		}
 		if p.a = gram.NewPack(n); s.Op == opApply {
 			p.b = gram.NewPack(cols) // of the Gram matrix where weights differ alone

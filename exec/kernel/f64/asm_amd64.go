@@ -24,12 +24,14 @@ var Level = func() string {
 
 // The kernels in use, chosen once at start.
 var (
-	margins32 = choose(marginsGo[float32], margins32AVX2, margins32AVX512)
-	margins64 = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
-	grad32    = choose(gradGo[float32], grad32AVX2, grad32AVX512)
-	grad64    = choose(gradGo[float64], grad64AVX2, grad64AVX512)
-	logistic  = choose(logisticGo, logisticAVX2, logisticAVX512)
-	expAll    = choose(expGo, expAVX2, expAVX512)
+	margins32   = choose(marginsGo[float32], margins32AVX2, margins32AVX512)
+	margins64   = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
+	margins4x32 = choose(margins4Go[float32], margins4Body(margins4x32AVX2), margins4Body(margins4x32AVX512))
+	margins4x64 = choose(margins4Go[float64], margins4Body(margins4x64AVX2), margins4Body(margins4x64AVX512))
+	grad32      = choose(gradGo[float32], grad32AVX2, grad32AVX512)
+	grad64      = choose(gradGo[float64], grad64AVX2, grad64AVX512)
+	logistic    = choose(logisticGo, logisticAVX2, logisticAVX512)
+	expAll      = choose(expGo, expAVX2, expAVX512)
 
 	standardize32  = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
 	standardize64  = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
@@ -106,6 +108,12 @@ func staysBody512(doubt []uint8, x []float32, was []int32, c *Centers32) {
 func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, tiles, stride int)) func([]float64, []T, []float64, []float64, int) {
 	return func(dst []float64, x []T, shift, scale []float64, tiles int) {
 		k(&dst[0], &x[0], &shift[0], &scale[0], len(shift), tiles, FixedStride)
+	}
+}
+
+func margins4Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, tiles int)) func([]float64, int, []T, []float64, int) {
+	return func(z []float64, zstride int, x []T, w []float64, tiles int) {
+		k(&z[0], zstride, &x[0], &w[0], len(w)/4, tiles)
 	}
 }
 

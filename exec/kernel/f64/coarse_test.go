@@ -109,6 +109,29 @@ func TestAddSquares(t *testing.T) {
 	}
 }
 
+// TestMarginsOf has the bits of a vector at a time.
+func TestMarginsOf(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 1))
+	for _, d := range []int{1, 2, 9, 40} {
+		for _, n := range []int{8, 24, 32, 40, 72} {
+			for of := range 11 {
+				const stride = 80
+				x, w, z := randoms(r, n*d), randoms(r, of*d), randoms(r, max(1, of)*stride)
+				x32 := narrowed(x)
+				got, want, got32, want32 := slices.Clone(z), slices.Clone(z), slices.Clone(z), slices.Clone(z)
+				MarginsOf(got, stride, n, x, w, d)
+				MarginsOf(got32, stride, n, x32, w, d)
+				for k := range of {
+					marginsGo(want[k*stride:][:n], x, w[k*d:(k+1)*d])
+					marginsGo(want32[k*stride:][:n], x32, w[k*d:(k+1)*d])
+				}
+				sameBits(t, "margins", got, want)
+				sameBits(t, "margins of float32", got32, want32)
+			}
+		}
+	}
+}
+
 func BenchmarkAddCoarse(b *testing.B) {
 	const d = 512
 	p, m := make([]byte, d/CoarseCols*CoarsePanel), make([]int32, d*d)

@@ -110,6 +110,73 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
+// func margins4x32AVX2(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·margins4x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x05, R9
+
+tiles:
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (AX)(CX*1), Y2
+	VMOVUPD 32(AX)(CX*1), Y3
+	VMOVUPD (AX)(CX*2), Y4
+	VMOVUPD 32(AX)(CX*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	LEAQ    (BX)(R8*2), R13
+	ADDQ    R8, R13
+	MOVQ    SI, R14
+
+cols_1:
+	VCVTPS2PD    (R11), Y8
+	VCVTPS2PD    16(R11), Y9
+	VBROADCASTSD (R12), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R12)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R12)(R8*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R13), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x08, R12
+	ADDQ         $0x08, R13
+	DECQ         R14
+	JNZ          cols_1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, (AX)(CX*1)
+	VMOVUPD      Y3, 32(AX)(CX*1)
+	VMOVUPD      Y4, (AX)(CX*2)
+	VMOVUPD      Y5, 32(AX)(CX*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	DECQ         DI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
 // func grad32AVX2(acc []float64, x []float32, r []float64)
 // Requires: AVX, FMA3, MMX+
 TEXT ·grad32AVX2(SB), NOSPLIT, $0-72
@@ -529,6 +596,73 @@ cols_1:
 	JMP          tiles_1
 
 tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func margins4x64AVX2(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·margins4x64AVX2(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x06, R9
+
+tiles:
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (AX)(CX*1), Y2
+	VMOVUPD 32(AX)(CX*1), Y3
+	VMOVUPD (AX)(CX*2), Y4
+	VMOVUPD 32(AX)(CX*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	LEAQ    (BX)(R8*2), R13
+	ADDQ    R8, R13
+	MOVQ    SI, R14
+
+cols_1:
+	VMOVUPD      (R11), Y8
+	VMOVUPD      32(R11), Y9
+	VBROADCASTSD (R12), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R12)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R12)(R8*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R13), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x08, R12
+	ADDQ         $0x08, R13
+	DECQ         R14
+	JNZ          cols_1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, (AX)(CX*1)
+	VMOVUPD      Y3, 32(AX)(CX*1)
+	VMOVUPD      Y4, (AX)(CX*2)
+	VMOVUPD      Y5, 32(AX)(CX*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	DECQ         DI
+	JNZ          tiles
 	VZEROUPPER
 	RET
 
@@ -1580,6 +1714,146 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
+// func margins4x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins4x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x05, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	VMOVUPD (AX)(CX*2), Z8
+	VMOVUPD 64(AX)(CX*2), Z9
+	VMOVUPD 128(AX)(CX*2), Z10
+	VMOVUPD 192(AX)(CX*2), Z11
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	VMOVUPD 128(R10), Z14
+	VMOVUPD 192(R10), Z15
+	MOVQ    DX, R11
+	LEAQ    (DX)(R9*2), R12
+	ADDQ    R9, R12
+	MOVQ    BX, R13
+	LEAQ    (BX)(R8*2), R14
+	ADDQ    R8, R14
+	MOVQ    SI, R15
+
+cols_4:
+	VCVTPS2PD    (R11), Z16
+	VCVTPS2PD    (R11)(R9*1), Z17
+	VCVTPS2PD    (R11)(R9*2), Z18
+	VCVTPS2PD    (R12), Z19
+	VBROADCASTSD (R13), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (R13)(R8*1), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (R13)(R8*2), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (R14), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x08, R13
+	ADDQ         $0x08, R14
+	DECQ         R15
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	VMOVUPD      Z8, (AX)(CX*2)
+	VMOVUPD      Z9, 64(AX)(CX*2)
+	VMOVUPD      Z10, 128(AX)(CX*2)
+	VMOVUPD      Z11, 192(AX)(CX*2)
+	VMOVUPD      Z12, (R10)
+	VMOVUPD      Z13, 64(R10)
+	VMOVUPD      Z14, 128(R10)
+	VMOVUPD      Z15, 192(R10)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	VMOVUPD (AX)(CX*2), Z2
+	VMOVUPD (R10), Z3
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	LEAQ    (BX)(R8*2), R13
+	ADDQ    R8, R13
+	MOVQ    SI, R14
+
+cols_1:
+	VCVTPS2PD    (R11), Z4
+	VBROADCASTSD (R12), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (R12)(R8*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (R12)(R8*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (R13), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x08, R12
+	ADDQ         $0x08, R13
+	DECQ         R14
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	VMOVUPD      Z2, (AX)(CX*2)
+	VMOVUPD      Z3, (R10)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
 // func grad32AVX512(acc []float64, x []float32, r []float64)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·grad32AVX512(SB), NOSPLIT, $0-72
@@ -1887,6 +2161,146 @@ cols_1:
 	ADDQ         $0x00000040, AX
 	ADDQ         DI, DX
 	SUBQ         $0x01, CX
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func margins4x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins4x64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x06, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	VMOVUPD (AX)(CX*2), Z8
+	VMOVUPD 64(AX)(CX*2), Z9
+	VMOVUPD 128(AX)(CX*2), Z10
+	VMOVUPD 192(AX)(CX*2), Z11
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	VMOVUPD 128(R10), Z14
+	VMOVUPD 192(R10), Z15
+	MOVQ    DX, R11
+	LEAQ    (DX)(R9*2), R12
+	ADDQ    R9, R12
+	MOVQ    BX, R13
+	LEAQ    (BX)(R8*2), R14
+	ADDQ    R8, R14
+	MOVQ    SI, R15
+
+cols_4:
+	VMOVUPD      (R11), Z16
+	VMOVUPD      (R11)(R9*1), Z17
+	VMOVUPD      (R11)(R9*2), Z18
+	VMOVUPD      (R12), Z19
+	VBROADCASTSD (R13), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (R13)(R8*1), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (R13)(R8*2), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (R14), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R12
+	ADDQ         $0x08, R13
+	ADDQ         $0x08, R14
+	DECQ         R15
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	VMOVUPD      Z8, (AX)(CX*2)
+	VMOVUPD      Z9, 64(AX)(CX*2)
+	VMOVUPD      Z10, 128(AX)(CX*2)
+	VMOVUPD      Z11, 192(AX)(CX*2)
+	VMOVUPD      Z12, (R10)
+	VMOVUPD      Z13, 64(R10)
+	VMOVUPD      Z14, 128(R10)
+	VMOVUPD      Z15, 192(R10)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	LEAQ    (AX)(CX*2), R10
+	ADDQ    CX, R10
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	VMOVUPD (AX)(CX*2), Z2
+	VMOVUPD (R10), Z3
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	LEAQ    (BX)(R8*2), R13
+	ADDQ    R8, R13
+	MOVQ    SI, R14
+
+cols_1:
+	VMOVUPD      (R11), Z4
+	VBROADCASTSD (R12), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (R12)(R8*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (R12)(R8*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (R13), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x08, R12
+	ADDQ         $0x08, R13
+	DECQ         R14
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	VMOVUPD      Z2, (AX)(CX*2)
+	VMOVUPD      Z3, (R10)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
 	JMP          tiles_1
 
 tiles_1_end:

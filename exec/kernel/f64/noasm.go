@@ -32,6 +32,12 @@ func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x
 func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
+func margins4x32(z []float64, zstride int, x []float32, w []float64, tiles int) {
+	margins4Go(z, zstride, x, w, tiles)
+}
+func margins4x64(z []float64, zstride int, x, w []float64, tiles int) {
+	margins4Go(z, zstride, x, w, tiles)
+}
 func packCoarse32(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
 	packCoarseGo(dst, x, shift, scale, d, tiles)
 }
