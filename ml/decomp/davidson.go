@@ -21,12 +21,12 @@ import (
 // the directions of the next pass, and the last ones need none.
 
 const (
-	// davidsonLeast is the columns from which auto takes it: of fewer, products take no
-	// longer than the passes. davidsonShare is the share of them that may be followed, and
-	// davidsonRows how many times as many rows there must be: the error of sums of rounded
-	// values is as that of a mean.
+	// davidsonLeast is the columns from which auto takes it, and davidsonShare the share of
+	// them that may be followed: else the products of all take no longer than some passes.
+	// davidsonRows is how many times as many rows there must be: the error of sums of
+	// rounded values is as that of a mean.
 	davidsonLeast = 256
-	davidsonShare = 16
+	davidsonShare = 24
 	davidsonRows  = 32
 	// davidsonPasses is the most passes; settled is what may be left of a component's
 	// error, a share of its eigenvalue.

@@ -145,14 +145,14 @@ func TestDavidsonNoticesAPoorMatrix(t *testing.T) {
 // TestDavidsonUnasked: auto takes it for few components of many numbers.
 func TestDavidsonUnasked(t *testing.T) {
 	d := strong(15, davidsonRows*davidsonLeast, davidsonLeast)
-	a, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Threads: 2}, "n_components", 5)
-	b, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Nodes: 3}, "n_components", 5, "solver", davidson)
+	a, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Threads: 2}, "n_components", 1)
+	b, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Nodes: 3}, "n_components", 1, "solver", davidson)
 	if !bytes.Equal(a.Bytes, b.Bytes) || a.State.Iteration < 4 {
 		t.Errorf("another model, or %d steps", a.State.Iteration)
 	}
-	c, _ := trained(t, PCA, d, familytest.Spread{Narrow: true}, "n_components", 40)
+	c, _ := trained(t, PCA, d, familytest.Spread{Narrow: true}, "n_components", 20)
 	if c.State.Iteration != 2 {
-		t.Errorf("40 components took %d steps", c.State.Iteration)
+		t.Errorf("20 components took %d steps", c.State.Iteration)
 	}
 }
 
