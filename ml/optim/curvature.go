@@ -75,16 +75,13 @@ func (c *curvature) shape(q []float64) bool {
 	return true
 }
 
+// encode writes the steps.
 func (c *curvature) encode(e *canon.E) {
 	e.U32(uint32(len(c.s)))
 	for i := range c.s {
 		e.F64s(c.s[i])
 		e.F64s(c.y[i])
 		e.F64(c.rho[i])
-	}
-	e.Bool(c.first != nil)
-	if c.first != nil {
-		c.first.encode(e)
 	}
 }
 
@@ -95,8 +92,5 @@ func (c *curvature) decode(d *canon.D, n int) {
 			d.Fail()
 			return
 		}
-	}
-	if d.Bool() {
-		c.first = decodePreconditioner(d, n)
 	}
 }

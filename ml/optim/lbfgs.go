@@ -109,6 +109,9 @@ func (o *LBFGS) Encode(e *canon.E) {
 	o.search.encode(e)
 	o.past.encode(e)
 	e.F64s(o.loGrad)
+	if o.past.first != nil { // last, for states from before there was any to be read
+		o.past.first.encode(e)
+	}
 }
 
 // UnmarshalBinary implements Optimizer.
@@ -121,7 +124,9 @@ func (o *LBFGS) UnmarshalBinary(b []byte) error {
 	n.core.decode(d)
 	n.search.decode(d)
 	n.past.decode(d, len(n.x))
-	n.loGrad = d.F64s()
+	if n.loGrad = d.F64s(); d.Left() > 0 {
+		n.past.first = decodePreconditioner(d, len(n.x))
+	}
 	if err := d.Done("optimizer state"); err != nil {
 		return err
 	}
