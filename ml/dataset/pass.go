@@ -29,6 +29,32 @@ func (b *Block) Margins(z []float64, from int, w []float64, intercept float64) {
 	b.AddDense(z, from, w)
 }
 
+// MarginsOf sets z[k*stride:] to n margins by the weights w[k*columns:] on top of start[k],
+// for each k, as Margins does; columns are the dense ones and the slots.
+func (b *Block) MarginsOf(z []float64, stride, from, n int, w, start []float64) {
+	if len(start) == 0 {
+		return
+	}
+	d := len(w) / len(start)
+	for k, v := range start {
+		to := z[k*stride:][:n]
+		if b.Codes > 0 || d > b.Dense {
+			b.Margins(to, from, w[k*d:(k+1)*d], v)
+			continue
+		}
+		for i := range to {
+			to[i] = v
+		}
+	}
+	switch {
+	case b.Codes > 0 || d > b.Dense:
+	case b.X32 != nil:
+		f64.MarginsOf(z, stride, n, b.X32[from*b.Dense:(from+n)*b.Dense], w, d)
+	default:
+		f64.MarginsOf(z, stride, n, b.X64[from*b.Dense:(from+n)*b.Dense], w, d)
+	}
+}
+
 // AddDense adds to z what Margins adds of the dense columns, after the slots.
 func (b *Block) AddDense(z []float64, from int, w []float64) {
 	if b.X32 != nil {

@@ -4,10 +4,11 @@
 // they are (truncated SVD). One-hot slots are columns of 0 and 1.
 //
 //	full        bounds ─▶ gram ─▶ eigenvectors                 XᵀX, exact sums
+//	davidson    bounds ─▶ coarse ─▶ eigenvectors ─▶ apply ─▶ Ritz, correct ─▶ apply …
 //	randomized  bounds ─▶ apply ─▶ orth ─▶ apply … ─▶ Ritz     XᵀX·Q, exact sums
 //	tsqr        qr, merged by leaves ─▶ one-sided Jacobi       R of [1 X]
 //
-// full and randomized take rows in any order: their sums of products are
+// All but tsqr take rows in any order: their sums of products are
 // integers (package f64, AddFixed), of columns around the middle of their range,
 // which keeps the digits of data far from the origin. With a column of ones
 // beside the others, sums, means and the number of rows are products like any
@@ -25,6 +26,10 @@
 // Householder's reflections, and two triangles on top of each other make one. The
 // column of ones comes first, so that what is right of it and below is the
 // triangle of the centred rows.
+//
+// davidson has the components of full, for as many digits as matter, without its products:
+// the matrix of columns rounded to bytes is all but the exact one, and what it is wrong by
+// is corrected by the exact one's products with some directions (davidson.go).
 //
 // randomized is Halko, Martinsson and Tropp, "Finding structure with
 // randomness", 2011: subspace iterations of XᵀX, begun with random normal

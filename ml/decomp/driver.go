@@ -30,6 +30,7 @@ type driver struct {
 	kept   family.Charge
 
 	s    progress
+	near *spectrum // of s.rough; nil until it is wanted
 	next *family.Step
 }
 
@@ -41,6 +42,12 @@ type progress struct {
 	scale body // with the directions of randomized
 	steps int
 	model predictor
+
+	// Of davidson.
+	rough []float64 // the coarse matrix, a square; nil before and after
+	basis []float64 // the directions so far, and what the matrix makes of them
+	image []float64
+	left  float64 // what was left of the error before
 }
 
 // NewDriver implements family.Family.
@@ -56,11 +63,20 @@ func (f decomp) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error
 			WithDetail("There are at most as many components as encoded features, %d, and as rows, %d.", d.d, s.Rows)
 	}
 	if d.solver == auto {
-		if d.solver = full; d.d > fullMost && d.k < d.d/few {
+		switch d.solver = full; {
+		case d.d > fullMost && d.k < d.d/few:
 			d.solver = randomized
+		case d.d >= davidsonLeast && d.d <= fullMost && d.guarded() <= d.d/davidsonShare && s.Rows >= davidsonRows*int64(d.d):
+			d.solver = davidson
 		}
 	}
+	if d.solver == davidson && !d.mayDavidson() {
+		d.solver = full
+	}
 	d.follow, d.passes = min(most, d.k+o.Int("n_oversamples", 10)), 1+o.Int("power_iterations", 5)
+	if d.solver == davidson {
+		d.follow = d.guarded()
+	}
 	d.s.op = opBounds
 	if d.solver == tsqr {
 		d.s.op = opQR
@@ -77,6 +93,8 @@ func (d *driver) bytes() int64 {
 	switch d.solver {
 	case full:
 		held += n * n
+	case davidson: // two squares, and one of full after them; directions before and after all passes
+		held += 3*n*n + 2*n*(int64(d.follow)+davidsonPasses*k) + 4*k*n
 	case tsqr: // its rows become the components
 		held += 2 * n * n
 	case randomized:
@@ -90,11 +108,11 @@ func (d *driver) bytes() int64 {
 func (d *driver) Next() *family.Step {
 	if d.next == nil {
 		d.next = &family.Step{Op: d.s.op, Set: family.Train}
-		if d.s.op == opGram || d.s.op == opApply {
+		if d.s.op == opGram || d.s.op == opApply || d.s.op == opCoarse {
 			b := d.s.scale
 			d.next.Body = &b
 			if d.next.Elements = d.d * (d.d + 1) / 2; d.s.op == opApply {
-				d.next.Elements = d.d * d.follow
+				d.next.Elements = d.d * len(b.QScale)
 			}
 		}
 	}
@@ -111,11 +129,16 @@ func (d *driver) Tell(m family.Message) error {
 		if err := d.bounded(p); err != nil {
 			return err
 		}
-		if d.s.op = opGram; d.solver == randomized {
+		switch d.s.op = opGram; {
+		case d.solver == randomized:
 			d.s.op = opApply
 			d.aim(normal(d.set.Seed, d.follow, d.d))
+		case d.solver == davidson && p.Bounds.MaxWeight == 1:
+			d.s.op = opCoarse
 		}
 		return nil
+	case opCoarse:
+		d.coarse(p)
 	case opGram:
 		d.gram(p)
 	case opQR:
@@ -123,7 +146,11 @@ func (d *driver) Tell(m family.Message) error {
 			return err
 		}
 	case opApply:
-		d.applied(p)
+		if d.solver == davidson {
+			d.refine(p)
+		} else {
+			d.applied(p)
+		}
 	}
 	if d.s.done && !finite(d.s.model.comp, d.s.model.variance, d.s.model.mean) {
 		return errRange()
@@ -256,9 +283,17 @@ func (d *driver) aim(q [][]float64) {
 	}
 }
 
-// applied ends a pass of randomized.
-func (d *driver) applied(p *partial) {
-	s, n, l := &d.s.scale, d.d, d.follow
+// made is what a pass made of directions: the matrix times each, the number of rows,
+// the sums of the shifted columns, and the sum of all eigenvalues.
+type made struct {
+	z             [][]float64
+	weight, total float64
+	sum           []float64
+}
+
+// times reads what a pass made.
+func (d *driver) times(p *partial) made {
+	s, n, l := &d.s.scale, d.d, len(d.s.scale.QScale)
 	at := func(i, k int) float64 {
 		scale := 0.5
 		if i < n {
@@ -294,6 +329,14 @@ func (d *driver) applied(p *partial) {
 	if d.center {
 		total -= f64.Dot(sum, sum) / weight
 	}
+	return made{z, weight, total / div, sum}
+}
+
+// applied ends a pass of randomized.
+func (d *driver) applied(p *partial) {
+	s, n, l := &d.s.scale, d.d, d.follow
+	m := d.times(p)
+	z := m.z
 	if d.s.pass++; d.s.pass < d.passes {
 		d.aim(orthonormal(z, n))
 		return
@@ -314,13 +357,15 @@ func (d *driver) applied(p *partial) {
 			f64.Axpy(vectors[i], c, s.Q[k*n:(k+1)*n])
 		}
 	}
-	d.finish(weight, total/div, sum, values, orthonormal(vectors, n))
+	d.finish(m.weight, m.total, m.sum, values, orthonormal(vectors, n))
 }
 
 // orthonormal makes vectors of n numbers so, by Gram and Schmidt twice over; one
 // that adds nothing to those before becomes any that does.
-func orthonormal(v [][]float64, n int) [][]float64 {
-	var out [][]float64
+func orthonormal(v [][]float64, n int) [][]float64 { return extend(nil, v, n) }
+
+// extend appends vectors to orthonormal ones, all of n numbers, as orthonormal does.
+func extend(out, v [][]float64, n int) [][]float64 {
 	for _, x := range v {
 		for unit := 0; ; unit++ {
 			size := math.Sqrt(f64.Dot(x, x))
@@ -408,6 +453,7 @@ func (d *driver) finish(weight, total float64, sum, values []float64, vectors []
 	m.loss = math.Max(left, 0)
 	m.prepare()
 	d.s.done = true
+	d.forget()
 }
 
 // positive turns a vector so that its first number of greatest size is positive.
@@ -464,6 +510,12 @@ func (d *driver) Encode(e *canon.E) error {
 		d.s.model.Encode(e)
 		e.F64(d.s.model.loss)
 	}
+	if d.s.rough != nil {
+		e.F64s(d.s.rough)
+		e.F64s(d.s.basis)
+		e.F64s(d.s.image)
+		e.F64(d.s.left)
+	}
 	return nil
 }
 
@@ -482,13 +534,20 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 		s.model = *m
 		s.model.loss = r.F64()
 	}
-	if n := len(s.scale.Shift); s.op == 0 || s.op >= numOps || n != 0 && n != d.d || s.op == opApply && len(s.scale.QScale) != d.follow ||
-		(s.op == opGram || s.op == opApply) && n == 0 || (s.op == opQR) != (d.solver == tsqr) || s.pass < 0 || s.steps < 0 {
+	if d.solver == davidson && r.Left() > 0 {
+		s.rough, s.basis, s.image, s.left = r.F64s(), r.F64s(), r.F64s(), r.F64()
+		if len(s.rough) != d.d*d.d || len(s.basis) != len(s.image) || len(s.basis)%d.d != 0 || s.pass > 0 && len(s.basis) < d.follow*d.d {
+			r.Fail()
+		}
+	}
+	if n := len(s.scale.Shift); s.op == 0 || s.op >= numOps || n != 0 && n != d.d || s.op == opApply && d.solver != davidson && len(s.scale.QScale) != d.follow ||
+		(s.op == opCoarse || s.rough != nil) && d.solver != davidson || s.op == opApply && d.solver == davidson && s.rough == nil ||
+		(s.op == opGram || s.op == opApply || s.op == opCoarse) && n == 0 || (s.op == opQR) != (d.solver == tsqr) || s.pass < 0 || s.steps < 0 {
 		r.Fail()
 	}
 	if err := r.Done("a training's state"); err != nil {
 		return err
 	}
-	d.s, d.next = s, nil
+	d.s, d.next, d.near = s, nil, nil
 	return nil
 }

@@ -9,6 +9,17 @@ import (
 // eigen gives the k greatest eigenvalues of the symmetric n×n matrix a and their
 // orthonormal eigenvectors. It destroys a.
 func eigen(a []float64, n, k int) (values []float64, vectors [][]float64) {
+	return reduce(a, n).top(k)
+}
+
+// spectrum is a symmetric matrix in tridiagonal form, divided by 2^exp.
+type spectrum struct {
+	*reduced
+	exp int
+}
+
+// reduce brings the symmetric n×n matrix a into tridiagonal form, and destroys it.
+func reduce(a []float64, n int) spectrum {
 	size := 0.0
 	for _, v := range a {
 		size = math.Max(size, math.Abs(v))
@@ -18,12 +29,16 @@ func eigen(a []float64, n, k int) (values []float64, vectors [][]float64) {
 	}
 	_, e := math.Frexp(size)
 	f64.Scale(a, math.Ldexp(1, -e))
-	t := tridiagonal(a, n)
+	return spectrum{tridiagonal(a, n), e}
+}
+
+// top gives the k greatest eigenvalues and their orthonormal eigenvectors.
+func (t spectrum) top(k int) (values []float64, vectors [][]float64) {
 	for i := range k {
-		v := t.value(n - 1 - i)
+		v := t.value(t.n - 1 - i)
 		x := t.vector(v, vectors, uint64(i))
 		vectors = append(vectors, x)
-		values = append(values, math.Ldexp(v, e))
+		values = append(values, math.Ldexp(v, t.exp))
 	}
 	for _, x := range vectors {
 		t.back(x)
@@ -100,6 +115,22 @@ func (t *reduced) back(x []float64) {
 		v := t.h[i*t.n+i+1 : (i+1)*t.n]
 		f64.Axpy(x[i+1:], -float64(t.beta[i]*f64.Dot(v, x[i+1:])), v)
 	}
+}
+
+// forth takes a vector of A to one of T.
+func (t *reduced) forth(x []float64) {
+	for i := 0; i < t.n-2; i++ {
+		v := t.h[i*t.n+i+1 : (i+1)*t.n]
+		f64.Axpy(x[i+1:], -float64(t.beta[i]*f64.Dot(v, x[i+1:])), v)
+	}
+}
+
+// solve replaces x by the solution y of (A - value·I)·y = x.
+func (t spectrum) solve(value float64, x []float64) {
+	t.forth(x)
+	t.factor(math.Ldexp(value, -t.exp)).solve(x)
+	t.back(x)
+	f64.Scale(x, math.Ldexp(1, -t.exp))
 }
 
 // below counts the eigenvalues below x, by the signs of Sturm's sequence.

@@ -12,6 +12,7 @@ const (
 	opGram                    // XᵀX
 	opQR                      // R
 	opApply                   // XᵀX·Q
+	opCoarse                  // XᵀX of columns rounded to bytes
 	numOps
 )
 
@@ -34,7 +35,7 @@ func (b *body) Encode(e *canon.E) {
 // DecodeStep implements family.Family.
 func (decomp) DecodeStep(op uint8, d *canon.D) family.Message {
 	b := &body{Columns: gram.DecodeColumns(d), Q: d.F64s(), QScale: d.F64s(), Square: d.F64()}
-	if op != opGram && op != opApply || len(b.Q) != len(b.QScale)*len(b.Shift) {
+	if op != opGram && op != opApply && op != opCoarse || len(b.Q) != len(b.QScale)*len(b.Shift) {
 		d.Fail()
 	}
 	return b
@@ -43,7 +44,7 @@ func (decomp) DecodeStep(op uint8, d *canon.D) family.Message {
 // partial is what a step sends up.
 type partial struct {
 	*gram.Bounds           // opBounds
-	Sums         gram.Sums // opGram, opApply: products
+	Sums         gram.Sums // opGram, opApply, opCoarse: products
 	R            []float64 // opQR: a square, upper triangle
 }
 

@@ -38,12 +38,10 @@ func (p *pass) products(b *dataset.Block, from, n int) {
 // squared lengths.
 func (p *pass) project(b *dataset.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
+	b.MarginsOf(p.b, f64.FixedStride, from, n, body.Q, p.start)
 	for k, scale := range body.QScale {
-		q := body.Q[k*d : (k+1)*d]
-		z := p.chunk[:n]
-		b.Margins(z, from, q, -f64.Dot(body.Shift, q))
-		to := p.b[k*f64.FixedStride:]
-		for i, v := range z {
+		to := p.b[k*f64.FixedStride:][:n]
+		for i, v := range to {
 			to[i] = f64.Fix(float64(v * scale))
 		}
 	}
@@ -52,10 +50,7 @@ func (p *pass) project(b *dataset.Block, from, n int) {
 	clear(r)
 	for j := range d {
 		inv := 1 / body.Scale[j] // a power of two
-		for i, v := range p.a[j*f64.FixedStride:][:n] {
-			v = float64(v * inv)
-			r[i] = f64.FMA(v, v, r[i])
-		}
+		f64.AddSquares(r, p.a[j*f64.FixedStride:][:n], inv)
 	}
 	for i, v := range r {
 		ones[i], long[i] = 0.5, f64.Fix(float64(v*body.Square))

@@ -40,6 +40,8 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 		return 0, gram.BoundsBytes(n)
 	case opQR:
 		return 8*int64(n*n) + gram.PackBytes(n), 8 * int64(n*n)
+	case opCoarse:
+		return gram.CoarseBytes(n - 1)
 	case opApply:
 		l := len(s.Body.(*body).QScale) + 2
 		product := gram.ProductBytes(n, l) / 2
@@ -56,9 +58,10 @@ type pass struct {
 	body    *body
 	out     *partial
 	product *gram.Product
+	coarse  *gram.Coarse
 	a, b    []float64 // packs
-	chunk   []float64 // scratch: numbers of a chunk's rows
-	len2    []float64 // scratch: their squared lengths
+	start   []float64 // what projections begin with: that of the shift
+	len2    []float64 // scratch: squared lengths of a chunk's rows
 	share   []float64 // scratch: their weights times Unit
 }
 
@@ -69,12 +72,17 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	switch s.Op {
 	case opQR:
 		p.a = gram.NewPack(n)
+	case opCoarse:
+		p.coarse = gram.NewCoarse(&s.Body.(*body).Columns)
 	case opGram, opApply:
 		p.body = s.Body.(*body)
-		p.share, p.chunk, p.len2 = make([]float64, f64.FixedRows), make([]float64, f64.FixedRows), make([]float64, f64.FixedRows)
+		p.share, p.len2 = make([]float64, f64.FixedRows), make([]float64, f64.FixedRows)
 		cols := n
 		if s.Op == opApply {
 			cols = len(p.body.QScale) + 2
+			for k := range p.body.QScale {
+				p.start = append(p.start, -f64.Dot(p.body.Shift, p.body.Q[k*(n-1):(k+1)*(n-1)]))
+			}
 		}
 		if p.a = gram.NewPack(n); s.Op == opApply {
 			p.b = gram.NewPack(cols) // of the Gram matrix where weights differ alone
@@ -98,6 +106,8 @@ func (p *pass) Partial() family.Message {
 	switch p.op {
 	case opBounds:
 		o.Bounds.Fold()
+	case opCoarse:
+		o.Sums = p.coarse.Take()
 	case opGram, opApply:
 		o.Sums = p.product.Take()
 	}
@@ -118,6 +128,8 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			p.out.Bounds.Add(b, i, n)
 		case opQR:
 			p.qr(b, i, n)
+		case opCoarse:
+			p.coarse.Add(b, i, n)
 		default:
 			p.products(b, i, n)
 		}

@@ -38,6 +38,10 @@ func TestDriversChargeWhatTheyHold(t *testing.T) {
 		d.Y = nil
 		return d
 	}
+	numbers := func(d *familytest.Data) *familytest.Data {
+		d.Cats, d.Code = nil, nil
+		return d
+	}
 	for _, c := range []struct {
 		family  string
 		d       *familytest.Data
@@ -59,6 +63,7 @@ func TestDriversChargeWhatTheyHold(t *testing.T) {
 		{"random_forest", wide(200, 2), []any{"n_estimators", 5}},
 		{"kmeans", none(wide(500, 2)), []any{"n_clusters", 100, "max_iterations", 3}},
 		{"pca", none(wide(500, 2)), []any{"solver", "full"}},
+		{"pca", numbers(none(wide(500, 2))), []any{"solver", "davidson", "n_components", 3}},
 		{"svd", none(wide(500, 2)), []any{"solver", "randomized", "n_components", 50}},
 		{"pca", none(wide(200, 2)), []any{"solver", "tsqr"}},
 		{"mlp", wide(3, 30000), []any{"hidden_units", 8, "epochs", 2}},

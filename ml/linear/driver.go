@@ -24,8 +24,9 @@ type driver struct {
 	from   []float64 // where a training that goes on from a model starts; nil for others
 
 	progress
-	opt  optim.Optimizer // in phases train and held, but where a Gram matrix is all
-	next *family.Step
+	first *optim.Preconditioner // what L-BFGS begins with; nil for nothing
+	opt   optim.Optimizer       // in phases train and held, but where a Gram matrix is all
+	next  *family.Step
 }
 
 // phase is what the next step is for.
@@ -33,7 +34,7 @@ type phase uint8
 
 const (
 	toBound  phase = iota // the columns
-	toGram                // all there is to know of least squares
+	toGram                // all there is to know of least squares, and what L-BFGS begins with
 	toMean                // where Tweedie's family starts
 	toTrain               // the optimiser's question
 	toHeld                // the loss of the rows held out
@@ -158,7 +159,11 @@ func (d *driver) Tell(m family.Message) error {
 	case toBound:
 		return d.bounded(p.bounds)
 	case toGram:
-		return d.solve(p)
+		if d.how == byGram {
+			return d.solve(p)
+		}
+		d.first = d.precondition(p)
+		return d.start(0)
 	}
 	r := step.Body.(*request)
 	if d.again(r, p) {

@@ -320,6 +320,42 @@ func TestNewtonWithoutAHessian(t *testing.T) {
 	}
 }
 
+// TestCorrelatedColumns takes few evaluations, however columns are scaled and correlated:
+// L-BFGS is told their products. What it is told must not decide where it ends.
+func TestCorrelatedColumns(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		d := &familytest.Data{Classes: classes}
+		r := rand.New(rand.NewPCG(8, 8))
+		for range 3000 {
+			x, z, u := r.NormFloat64(), r.NormFloat64(), r.NormFloat64()
+			y := 0.0
+			if v := x - z + 2*r.NormFloat64(); v > 1 {
+				y = float64(classes - 1)
+			} else if v > 0 {
+				y = 1
+			}
+			d.X, d.Y = append(d.X, []float64{1000 * x, x + z/50, 7 + u/100, u + x/100, 0, x + z/50}), append(d.Y, y)
+		}
+		for _, g := range []*glm{logisticRegression, linearSVM} {
+			o := []any{"c", 10.0, "tolerance", 1e-7, "max_iterations", 5000}
+			got := familytest.Same(t, g, d, o...)
+			if !got.State.Converged || got.State.Evals > 40 {
+				t.Errorf("%s of %d classes: %+v", g.info.Name, classes, got.State)
+			}
+			if classes > 2 {
+				continue
+			}
+			want, err := familytest.Train(t, g, d, familytest.Spread{Threads: 1}, append(o, "optimizer", "newton")...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.State.TrainLoss-want.State.TrainLoss) > 1e-9 {
+				t.Errorf("%s: loss %v, by Newton's method %v", g.info.Name, got.State.TrainLoss, want.State.TrainLoss)
+			}
+		}
+	}
+}
+
 // TestAPerfectFit is refined until nothing is left.
 func TestAPerfectFit(t *testing.T) {
 	d := &familytest.Data{}

@@ -17,6 +17,9 @@ func (d *driver) bytes() int64 {
 		vectors += 5
 	case lbfgs:
 		vectors = optim.HistoryVectors + 3
+		if d.preconditions() { // products, the Hessian and its factor
+			squares = 3
+		}
 	}
 	if d.errors {
 		squares = max(squares, 1)

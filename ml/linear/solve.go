@@ -18,11 +18,16 @@ type equations struct {
 	meanY float64   // of the shifted target
 }
 
+// products are the sums of products of the columns, of ones and of the target.
+func (d *driver) products(p *partial) []float64 {
+	return matrix(&p.Hess, append(append([]float64{}, d.columns.Scale...), 0.5, d.factor), d.columns.Unit)
+}
+
 // equations makes them of sums of products; with an intercept they are of what is
 // left of columns and target when their means are taken off.
 func (d *driver) equations(p *partial) *equations {
 	n := d.root.per - 1
-	m := matrix(&p.Hess, append(append([]float64{}, d.columns.Scale...), 0.5, d.factor), d.columns.Unit)
+	m := d.products(p)
 	w := n + 2
 	weight := m[n*w+n]
 	q := &equations{n: n, c: make([]float64, n*n), r: make([]float64, n), mean: make([]float64, n)}

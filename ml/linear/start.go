@@ -40,7 +40,7 @@ func (d *driver) bounded(b *bounds) error {
 	d.factor = gram.Half(math.Max(math.Abs(b.YLow-d.shift), math.Abs(b.YHigh-d.shift)))
 	w := most2(b.MaxWeight)
 	d.train, d.held = most{w, w, w, w}, w
-	if d.how == byGram {
+	if d.how == byGram || d.preconditions() {
 		d.phase = toGram
 		return nil
 	}
@@ -152,7 +152,7 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 		if d.root.l1 > 0 {
 			return optim.NewOWLQN(theta, d.root.l1s(), stop), nil
 		}
-		return optim.NewLBFGS(theta, stop), nil
+		return optim.NewLBFGS(theta, stop, d.first), nil
 	case newton:
 		return optim.NewNewton(theta, stop), nil
 	case newtonCG:

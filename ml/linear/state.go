@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/optim"
 )
 
 // Encode implements family.Driver.
@@ -70,5 +71,11 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	if d.opt, err = d.optimizer(make([]float64, n)); err != nil {
 		return err
 	}
-	return d.opt.UnmarshalBinary(opt)
+	if err := d.opt.UnmarshalBinary(opt); err != nil {
+		return err
+	}
+	if o, ok := d.opt.(*optim.LBFGS); ok {
+		d.first = o.First()
+	}
+	return nil
 }

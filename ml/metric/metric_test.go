@@ -139,6 +139,35 @@ func TestRegressionMeasures(t *testing.T) {
 	}
 }
 
+// TestLogLossOfManyRows: rows added at once are those added one by one, to the bit, at and
+// beyond the ends too.
+func TestLogLossOfManyRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 4))
+	ends := []float64{0, 1, 0x1p-53, 0x1p-52, 0x1p-60, 1 - 0x1p-52, 1 - 0x1p-53, 0.5, -1, 2}
+	for n := range 200 {
+		var one, all LogLoss
+		p := make([]float64, n)
+		for i := range p {
+			if p[i] = r.Float64(); r.IntN(3) == 0 {
+				p[i] = ends[r.IntN(len(ends))]
+			}
+			one.Add(p[i], 1)
+		}
+		all.AddAll(p[:n/3])
+		all.AddAll(p[n/3:])
+		var a, b canon.E
+		one.Encode(&a)
+		all.Encode(&b)
+		if !bytes.Equal(a.B, b.B) || n > 0 && one.Mean() != all.Mean() {
+			t.Fatalf("%d rows: %v, one by one %v", n, all.Mean(), one.Mean())
+		}
+	}
+	var l LogLoss
+	if l.AddAll([]float64{0.5, math.NaN()}); l.Mean() == l.Mean() {
+		t.Errorf("the loss of a probability that is none is %v", l.Mean())
+	}
+}
+
 // TestMetricsInAnyOrder adds the same rows in other orders and parts.
 func TestMetricsInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))

@@ -21,6 +21,30 @@ func (l *LogLoss) Add(p, weight float64) {
 	l.weight.Add(weight)
 }
 
+// AddAll counts rows of weight 1, to the bit as Add does.
+func (l *LogLoss) AddAll(p []float64) {
+	var loss [64]float64
+	for from := 0; from < len(p); from += len(loss) {
+		part := p[from:min(from+len(loss), len(p))]
+		f64.CrossEntropy(loss[:len(part)], part, hits[:len(part)])
+		for i, v := range part {
+			if !(v <= 1-probEps) { // which CrossEntropy keeps off 1
+				loss[i] = -f64.Log1(math.Min(math.Max(v, probEps), 1))
+			}
+			l.sum.Add(loss[i])
+		}
+	}
+	l.weight.AddTimes(1, len(p))
+}
+
+// hits are the truths of rows whose probability is that of their class.
+var hits = func() (y [64]float64) {
+	for i := range y {
+		y[i] = 1
+	}
+	return y
+}()
+
 // Merge adds another state.
 func (l *LogLoss) Merge(o *LogLoss) { l.sum.Merge(&o.sum); l.weight.Merge(&o.weight) }
 

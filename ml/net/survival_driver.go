@@ -99,7 +99,7 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 	o := d.set.Options
 	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-5), MaxIter: d.set.Plan.MaxIterations}
 	if !d.mini {
-		d.opt = optim.NewLBFGS(params, stop)
+		d.opt = optim.NewLBFGS(params, stop, nil)
 		return
 	}
 	stop.Tolerance = o.Float("tolerance", 0)

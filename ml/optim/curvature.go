@@ -11,14 +11,20 @@ const lbfgsHistory = 10
 // curvature is what limited-memory BFGS knows of the Hessian: the last steps and
 // how the gradient changed along them.
 type curvature struct {
-	s, y [][]float64 // newest last
-	rho  []float64
+	first *Preconditioner // what was known before the first step; nil for nothing
+	s, y  [][]float64     // newest last
+	rho   []float64
 }
 
-// forget forgets it, and tells whether there was nothing.
+// forget forgets the steps, or if there are none what was known before, and tells
+// whether there was nothing.
 func (c *curvature) forget() (empty bool) {
-	empty = len(c.s) == 0
-	*c = curvature{}
+	if len(c.s) > 0 {
+		*c = curvature{first: c.first}
+		return false
+	}
+	empty = c.first == nil
+	c.first = nil
 	return empty
 }
 
@@ -45,14 +51,23 @@ func (c *curvature) learn(x, next, g, h []float64) {
 func (c *curvature) shape(q []float64) bool {
 	k := len(c.s)
 	if k == 0 {
-		return false
+		if c.first != nil {
+			c.first.solve(q)
+		}
+		return c.first != nil
 	}
 	alpha := make([]float64, k)
 	for i := k - 1; i >= 0; i-- {
 		alpha[i] = float64(c.rho[i] * f64.Dot(c.s[i], q))
 		f64.Axpy(q, -alpha[i], c.y[i])
 	}
-	f64.Scale(q, 1/float64(c.rho[k-1]*f64.Dot(c.y[k-1], c.y[k-1])))
+	y := c.y[k-1]
+	if c.first != nil {
+		c.first.solve(q)
+		y = append([]float64{}, y...)
+		c.first.solve(y)
+	}
+	f64.Scale(q, 1/float64(c.rho[k-1]*f64.Dot(c.y[k-1], y)))
 	for i := range k {
 		beta := float64(c.rho[i] * f64.Dot(c.y[i], q))
 		f64.Axpy(q, alpha[i]-beta, c.s[i])
@@ -60,6 +75,7 @@ func (c *curvature) shape(q []float64) bool {
 	return true
 }
 
+// encode writes the steps.
 func (c *curvature) encode(e *canon.E) {
 	e.U32(uint32(len(c.s)))
 	for i := range c.s {
@@ -74,7 +90,7 @@ func (c *curvature) decode(d *canon.D, n int) {
 		c.s, c.y, c.rho = append(c.s, d.F64s()), append(c.y, d.F64s()), append(c.rho, d.F64())
 		if k := len(c.s) - 1; len(c.s[k]) != n || len(c.y[k]) != n {
 			d.Fail()
-			break
+			return
 		}
 	}
 }

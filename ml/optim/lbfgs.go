@@ -16,10 +16,13 @@ type LBFGS struct {
 	loGrad []float64
 }
 
-// NewLBFGS starts at x0, which it copies.
-func NewLBFGS(x0 []float64, stop Stop) *LBFGS {
-	return &LBFGS{core: newCore(x0, stop), loGrad: make([]float64, len(x0))}
+// NewLBFGS starts at x0, which it copies, with what is known of the Hessian, or nil.
+func NewLBFGS(x0 []float64, stop Stop, first *Preconditioner) *LBFGS {
+	return &LBFGS{core: newCore(x0, stop), past: curvature{first: first}, loGrad: make([]float64, len(x0))}
 }
+
+// First is what was known of the Hessian, nil for nothing.
+func (o *LBFGS) First() *Preconditioner { return o.past.first }
 
 // Next implements Optimizer.
 func (o *LBFGS) Next() Request { return Request{Theta: o.trial, Need: Loss | Grad} }
@@ -106,6 +109,9 @@ func (o *LBFGS) Encode(e *canon.E) {
 	o.search.encode(e)
 	o.past.encode(e)
 	e.F64s(o.loGrad)
+	if o.past.first != nil { // last, for states from before there was any to be read
+		o.past.first.encode(e)
+	}
 }
 
 // UnmarshalBinary implements Optimizer.
@@ -118,7 +124,9 @@ func (o *LBFGS) UnmarshalBinary(b []byte) error {
 	n.core.decode(d)
 	n.search.decode(d)
 	n.past.decode(d, len(n.x))
-	n.loGrad = d.F64s()
+	if n.loGrad = d.F64s(); d.Left() > 0 {
+		n.past.first = decodePreconditioner(d, len(n.x))
+	}
 	if err := d.Done("optimizer state"); err != nil {
 		return err
 	}

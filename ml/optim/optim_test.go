@@ -90,7 +90,7 @@ func TestFindsTheMinimum(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 60} {
 		eval, best := quadratic(n, 1000)
 		x0 := make([]float64, n)
-		for _, o := range []Optimizer{NewLBFGS(x0, stop), NewNewton(x0, stop), NewNewtonCG(x0, stop), NewGD(x0, stop, 0)} {
+		for _, o := range []Optimizer{NewLBFGS(x0, stop, nil), NewNewton(x0, stop), NewNewtonCG(x0, stop), NewGD(x0, stop, 0)} {
 			s := run(t, o, eval, 20000)
 			for i := range best {
 				if math.Abs(s.Theta[i]-best[i]) > 1e-5 {
@@ -103,7 +103,7 @@ func TestFindsTheMinimum(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop)} {
+	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop, nil), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop)} {
 		s := run(t, o, rosenbrock, 200)
 		if math.Abs(s.Theta[0]-1) > 1e-6 || math.Abs(s.Theta[1]-1) > 1e-6 {
 			t.Errorf("%T on Rosenbrock's function: %+v", o, s)
@@ -172,8 +172,8 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 		fresh, empty func() Optimizer
 		eval         func(Request) *Eval
 	}{
-		{func() Optimizer { return NewLBFGS(x0, stop) }, func() Optimizer { return new(LBFGS) }, quad},
-		{func() Optimizer { return NewLBFGS([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(LBFGS) }, rosenbrock},
+		{func() Optimizer { return NewLBFGS(x0, stop, nil) }, func() Optimizer { return new(LBFGS) }, quad},
+		{func() Optimizer { return NewLBFGS([]float64{-1.2, 1}, stop, nil) }, func() Optimizer { return new(LBFGS) }, rosenbrock},
 		{func() Optimizer { return NewOWLQN(x0, half(12), stop) }, func() Optimizer { return new(OWLQN) }, quad},
 		{func() Optimizer { return NewNewton([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(Newton) }, rosenbrock},
 		{func() Optimizer { return NewNewtonCG(x0, stop) }, func() Optimizer { return new(NewtonCG) }, quad},
@@ -217,7 +217,7 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 // TestLossNeverRises is what a line search promises.
 func TestLossNeverRises(t *testing.T) {
 	stop := Stop{Tolerance: 1e-12, MaxIter: 300}
-	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop), NewGD([]float64{-1.2, 1}, stop, 0)} {
+	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop, nil), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop), NewGD([]float64{-1.2, 1}, stop, 0)} {
 		last := math.Inf(1)
 		for {
 			done, err := o.Tell(rosenbrock(o.Next()))

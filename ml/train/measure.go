@@ -25,6 +25,10 @@ func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
 	if err := w.room(family.Scratch(t.predictor), 0, len(w.leaves), true); err != nil {
 		return nil, err
 	}
+	var grid *rankGrid
+	if t.coarse {
+		grid = newRankGrid(t.cuts)
+	}
 	return func(ctx context.Context, leaf int) (family.Message, error) {
 		rows := family.Rows{Leaf: leaf, Held: t.held}
 		b, release, err := w.blocks.Open(blockOf(rows))
@@ -41,7 +45,7 @@ func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
 		if every > 0 {
 			return w.cutsOf(b, rows, t.predictor, every), nil
 		}
-		return w.measureBlock(b, rows, t), nil
+		return w.measureBlock(b, rows, t, grid), nil
 	}, nil
 }
 
@@ -90,7 +94,7 @@ func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
 
 // measureBlock measures a model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
-func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask) *measures {
+func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask, grid *rankGrid) *measures {
 	m := &measures{classes: w.job.planOf(p.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 		rank: &metric.Ranking{}, reg: &metric.Regression{}}
 	if b == nil || b.Rows == 0 {
@@ -116,13 +120,13 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	}
 	k := len(r.Probs)
 	if k == 2 && p.classWeights == nil && unit(weights) {
-		m.unitBinary(r, truth, newRankBins(p))
+		m.unitBinary(r, truth, newRankBins(p, grid))
 		return m
 	}
 	cells := make([]float64, k*k)
 	var bins *rankBins
 	if k == 2 {
-		bins = newRankBins(p)
+		bins = newRankBins(p, grid)
 	}
 	for i, w := range weights {
 		y := int(truth[i])
@@ -187,6 +191,7 @@ func unit(w []float64) bool {
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 	var cells [4]float64
 	neg, pos := r.Probs[0], r.Probs[1]
+	var given [dataset.ChunkRows]float64 // the probabilities of what was true
 	for i, p := range pos {
 		cell, truth := 0, neg[i]
 		if p > neg[i] {
@@ -206,7 +211,10 @@ func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 		default:
 			bins.at(p).Neg++
 		}
-		m.loss.Add(truth, 1)
+		at := i % len(given)
+		if given[at] = truth; at == len(given)-1 || i == len(pos)-1 {
+			m.loss.AddAll(given[:at+1])
+		}
 	}
 	m.count(cells[:], 2)
 	if bins != nil {

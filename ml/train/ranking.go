@@ -73,24 +73,33 @@ func mergeCuts(a, b cuts) cuts {
 type rankBins struct {
 	cuts  []float64
 	slots []metric.Rank
-	// grid holds, for each of equal parts of [0, 1], the first cut that is not
-	// below it: scores that are spread are found with few comparisons.
-	grid [gridParts + 1]int32
+	grid  *rankGrid
 }
+
+// rankGrid holds, for each of equal parts of [0, 1], the first cut that is not
+// below it: scores that are spread are found with few comparisons.
+type rankGrid [gridParts + 1]int32
 
 const gridParts = 1 << 12
 
+// newRankGrid makes that of a measurement's cuts.
+func newRankGrid(c cuts) *rankGrid {
+	g, at := &rankGrid{}, 0
+	for i := range g {
+		for at < len(c) && c[at] < float64(i)/gridParts {
+			at++
+		}
+		g[i] = int32(at)
+	}
+	return g
+}
+
 // newRankBins makes what a measurement asks for; nil where each score counts.
-func newRankBins(p *measureTask) *rankBins {
+func newRankBins(p *measureTask, g *rankGrid) *rankBins {
 	if !p.coarse {
 		return nil
 	}
-	b := &rankBins{cuts: p.cuts, slots: make([]metric.Rank, 2*len(p.cuts)+1)}
-	for i := range b.grid {
-		at, _ := slices.BinarySearch(b.cuts, float64(i)/gridParts)
-		b.grid[i] = int32(at)
-	}
-	return b
+	return &rankBins{p.cuts, make([]metric.Rank, 2*len(p.cuts)+1), g}
 }
 
 // at gives the slot of a probability.

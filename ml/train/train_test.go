@@ -303,7 +303,7 @@ func TestGoldenModel(t *testing.T) {
 	}
 }
 
-const goldenModel = "7a3b0df1984a7830"
+const goldenModel = "a56c3f3da0a36056"
 
 type saver struct{ states [][]byte }
 

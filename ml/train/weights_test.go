@@ -114,7 +114,7 @@ func TestCoarseRankingOfRareEvents(t *testing.T) {
 		}
 		var coarse metric.Ranking
 		for l := range leaves {
-			b := newRankBins(&measureTask{coarse: true, cuts: merged})
+			b := newRankBins(&measureTask{coarse: true, cuts: merged}, newRankGrid(merged))
 			for i := l; i < rows; i += leaves {
 				if pos[i] {
 					b.at(p[i]).Pos++

@@ -24,12 +24,14 @@ var Level = func() string {
 
 // The kernels in use, chosen once at start.
 var (
-	margins32 = choose(marginsGo[float32], margins32AVX2, margins32AVX512)
-	margins64 = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
-	grad32    = choose(gradGo[float32], grad32AVX2, grad32AVX512)
-	grad64    = choose(gradGo[float64], grad64AVX2, grad64AVX512)
-	logistic  = choose(logisticGo, logisticAVX2, logisticAVX512)
-	expAll    = choose(expGo, expAVX2, expAVX512)
+	margins32   = choose(marginsGo[float32], margins32AVX2, margins32AVX512)
+	margins64   = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
+	margins4x32 = choose(margins4Go[float32], margins4Body(margins4x32AVX2), margins4Body(margins4x32AVX512))
+	margins4x64 = choose(margins4Go[float64], margins4Body(margins4x64AVX2), margins4Body(margins4x64AVX512))
+	grad32      = choose(gradGo[float32], grad32AVX2, grad32AVX512)
+	grad64      = choose(gradGo[float64], grad64AVX2, grad64AVX512)
+	logistic    = choose(logisticGo, logisticAVX2, logisticAVX512)
+	expAll      = choose(expGo, expAVX2, expAVX512)
 
 	standardize32  = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
 	standardize64  = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
@@ -43,6 +45,10 @@ var (
 	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX512))
 	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX512))
 	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody512)
+	packCoarse32   = choose(packCoarseGo[float32], packCoarseBody(packCoarse32AVX2), packCoarseBody(packCoarse32AVX2))
+	packCoarse64   = choose(packCoarseGo[float64], packCoarseBody(packCoarse64AVX2), packCoarseBody(packCoarse64AVX2))
+	addCoarse      = choose(addCoarseGo, addCoarseBody, addCoarse512)
+	addSquares     = choose(addSquaresGo, addSquaresBody, addSquaresBody)
 	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
 	columnLeast32  = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
 	columnLeast64  = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
@@ -106,6 +112,35 @@ func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, 
 		k(&dst[0], &x[0], &shift[0], &scale[0], len(shift), tiles, FixedStride)
 	}
 }
+
+func margins4Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, tiles int)) func([]float64, int, []T, []float64, int) {
+	return func(z []float64, zstride int, x []T, w []float64, tiles int) {
+		k(&z[0], zstride, &x[0], &w[0], len(w)/4, tiles)
+	}
+}
+
+func packCoarseBody[T Elem](k func(dst *byte, x *T, shift, scale *float64, d, cols, tiles int)) func([]byte, []T, []float64, []float64, int, int) {
+	return func(dst []byte, x []T, shift, scale []float64, d, tiles int) {
+		k(&dst[0], &x[0], &shift[0], &scale[0], d, len(shift), tiles)
+	}
+}
+
+func addCoarseBody(m []int32, stride int, a, b []byte, quads int) {
+	for i := 0; i < coarseTile; i += 4 {
+		for k := 0; k < CoarseCols; k += 16 {
+			addCoarseAVX2(&m[i*stride+k], stride, &a[4*i], &b[4*k], quads)
+		}
+	}
+}
+
+var addCoarse512 = func() func(m []int32, stride int, a, b []byte, quads int) {
+	if !cpu.X86.HasAVX512VNNI {
+		return addCoarseBody
+	}
+	return func(m []int32, stride int, a, b []byte, quads int) { addCoarseVNNI(&m[0], stride, &a[0], &b[0], quads) }
+}()
+
+func addSquaresBody(r, v []float64, by float64) { addSquaresAVX2(&r[0], &v[0], by, len(r)) }
 
 // fetch asks whole lines of memory.
 func fetch(b []byte) { fetchLines(&b[0], len(b)/fetched) }

@@ -21,6 +21,8 @@
 // (the build tag noasm keeps the twin). Results with NaN are NaN everywhere,
 // but the payload of a NaN is not defined.
 //
+// Coarse products (coarse.go) are of columns as bytes, and their sums integers.
+//
 // Stays alone is not defined to the bit: it tells in float32 what is certain, and
 // nothing that is computed depends on how much that is.
 //

@@ -19,3 +19,10 @@ func levels() []bodies {
 	}
 	return nil
 }
+
+func coarseLevels() []func(m []int32, stride int, a, b []byte, quads int) {
+	if Level == "go" {
+		return nil
+	}
+	return []func(m []int32, stride int, a, b []byte, quads int){addCoarseBody, addCoarse}
+}

@@ -32,11 +32,25 @@ func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x
 func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
-func fixAll(v []float64, scale float64) (int64, float64)  { return fixAllGo(v, scale) }
-func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
-func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
-func columnLeast32(least, x []float32, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
-func columnLeast64(least, x []float64, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
+func margins4x32(z []float64, zstride int, x []float32, w []float64, tiles int) {
+	margins4Go(z, zstride, x, w, tiles)
+}
+func margins4x64(z []float64, zstride int, x, w []float64, tiles int) {
+	margins4Go(z, zstride, x, w, tiles)
+}
+func packCoarse32(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
+	packCoarseGo(dst, x, shift, scale, d, tiles)
+}
+func packCoarse64(dst []byte, x, shift, scale []float64, d, tiles int) {
+	packCoarseGo(dst, x, shift, scale, d, tiles)
+}
+func addCoarse(m []int32, stride int, a, b []byte, quads int) { addCoarseGo(m, stride, a, b, quads) }
+func addSquares(r, v []float64, by float64)                   { addSquaresGo(r, v, by) }
+func fixAll(v []float64, scale float64) (int64, float64)      { return fixAllGo(v, scale) }
+func columnBounds32(low, high, x []float32, d, tiles int)     { columnBoundsGo(low, high, x, d, tiles) }
+func columnBounds64(low, high, x []float64, d, tiles int)     { columnBoundsGo(low, high, x, d, tiles) }
+func columnLeast32(least, x []float32, d, tiles int)          { columnLeastGo(least, x, d, tiles) }
+func columnLeast64(least, x []float64, d, tiles int)          { columnLeastGo(least, x, d, tiles) }
 func columnSplits32(s []float64, x []float32, g []float64, d, tiles int) {
 	columnSplitsGo(s, x, g, d, tiles)
 }

@@ -8,6 +8,9 @@ package f64
 func margins32AVX2(z []float64, x []float32, w []float64)
 
 //go:noescape
+func margins4x32AVX2(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+
+//go:noescape
 func grad32AVX2(acc []float64, x []float32, r []float64)
 
 //go:noescape
@@ -21,6 +24,9 @@ func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles 
 
 //go:noescape
 func margins64AVX2(z []float64, x []float64, w []float64)
+
+//go:noescape
+func margins4x64AVX2(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
 
 //go:noescape
 func grad64AVX2(acc []float64, x []float64, r []float64)
@@ -50,6 +56,9 @@ func dotAVX2(acc *[8]float64, a []float64, b []float64)
 func margins32AVX512(z []float64, x []float32, w []float64)
 
 //go:noescape
+func margins4x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+
+//go:noescape
 func grad32AVX512(acc []float64, x []float32, r []float64)
 
 //go:noescape
@@ -63,6 +72,9 @@ func columnSplits32AVX512(sums *float64, x *float32, grids *float64, d int, tile
 
 //go:noescape
 func margins64AVX512(z []float64, x []float64, w []float64)
+
+//go:noescape
+func margins4x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
 
 //go:noescape
 func grad64AVX512(acc []float64, x []float64, r []float64)
@@ -117,6 +129,21 @@ func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, row
 
 //go:noescape
 func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
+func packCoarse32AVX2(dst *byte, x *float32, shift *float64, scale *float64, d int, cols int, tiles int)
+
+//go:noescape
+func packCoarse64AVX2(dst *byte, x *float64, shift *float64, scale *float64, d int, cols int, tiles int)
+
+//go:noescape
+func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
+
+//go:noescape
+func addCoarseVNNI(m *int32, stride int, a *byte, b *byte, quads int)
+
+//go:noescape
+func addSquaresAVX2(r *float64, v *float64, by float64, n int)
 
 //go:noescape
 func fetchLines(p *byte, lines int)

@@ -30,6 +30,28 @@ func Margins[T Elem](z []float64, x []T, w []float64) {
 	}
 }
 
+// MarginsOf adds to z[k*stride:], n rows each, X times the weights w[k*d:], as Margins does
+// for each k. n is a multiple of Lanes, at most stride.
+func MarginsOf[T Elem](z []float64, stride, n int, x []T, w []float64, d int) {
+	if n == 0 || len(w) == 0 {
+		return
+	}
+	of := len(w) / d
+	_, _ = x[n*d-1], z[:(of-1)*stride+n]
+	k := 0
+	for ; k+4 <= of; k += 4 {
+		switch x := any(x).(type) {
+		case []float32:
+			margins4x32(z[k*stride:], stride, x, w[k*d:(k+4)*d], n/Lanes)
+		case []float64:
+			margins4x64(z[k*stride:], stride, x, w[k*d:(k+4)*d], n/Lanes)
+		}
+	}
+	for ; k < of; k++ {
+		Margins(z[k*stride:][:n], x[:n*d], w[k*d:(k+1)*d])
+	}
+}
+
 // AddGrad adds Xᵀ·r to the lane sums acc, which hold Lanes values for each of
 // the d columns: acc[j][l] = fma(r[8t+l], x[8t+l][j], acc[j][l]) over
 // ascending t. len(acc) = d*Lanes, len(x) = len(r)*d.

@@ -23,6 +23,13 @@ func marginsGo[T Elem](z []float64, x []T, w []float64) {
 	}
 }
 
+func margins4Go[T Elem](z []float64, zstride int, x []T, w []float64, tiles int) {
+	d := len(w) / 4
+	for k := range 4 {
+		marginsGo(z[k*zstride:][:tiles*Lanes], x[:tiles*Lanes*d], w[k*d:(k+1)*d])
+	}
+}
+
 func gradGo[T Elem](acc []float64, x []T, r []float64) {
 	d := len(acc) / Lanes
 	for t := 0; t*Lanes < len(r); t++ {

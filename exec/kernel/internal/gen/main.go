@@ -97,6 +97,7 @@ func kernels64() {
 	for _, s := range []isa{avx2, avx512} {
 		for _, elem := range []int{4, 8} {
 			margins(s, elem)
+			margins4(s, elem)
 			grad(s, elem)
 			standardize(s, elem)
 			packFixed(s, elem)
@@ -119,6 +120,11 @@ func kernels64() {
 	stays512()
 	addFixed()
 	addFixed512()
+	packCoarse(4)
+	packCoarse(8)
+	addCoarse()
+	addCoarseVNNI()
+	addSquares()
 	fetch()
 	fixAll()
 	columnBounds(4)
