@@ -16,13 +16,15 @@ import (
 )
 
 // FSM implements raft.BatchingFSM. Apply, Snapshot and Restore are called by
-// raft; the other methods from any goroutine.
+// raft; the other methods from any goroutine. ApplyBatch may be called with commands
+// before raft does, in the log's order: each is applied once.
 type FSM struct {
 	log     *slog.Logger
 	current atomic.Pointer[catalog.State]
 	applied atomic.Uint64 // index of the last command
 
-	sessions sessions // of raft's goroutine alone
+	applying sync.Mutex // over all that applies, and over its order
+	sessions sessions
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed with the next change of applied, or of failed
@@ -138,8 +140,15 @@ func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 // ApplyBatch implements raft.BatchingFSM.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
-	var last uint64
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
+		if l.Index <= had {
+			// What it came to was said then; who asks again does so with the commit's id.
+			out[i] = Response{Index: l.Index, Stopped: true}
+			continue
+		}
 		r, ok := f.step(l)
 		if l.Type == raft.LogCommand {
 			out[i] = r
@@ -147,6 +156,9 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 		if ok {
 			last = l.Index
 		}
+	}
+	if last == 0 && len(logs) > 0 && logs[len(logs)-1].Index <= had {
+		return out
 	}
 	if last > 0 {
 		f.notify(last)
@@ -210,6 +222,8 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	im := image{Applied: f.applied.Load(), Sessions: f.sessions.image()}
 	return &snapshot{im: im, state: f.current.Load()}, nil
 }
@@ -265,6 +279,8 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	if err != nil {
 		return err
 	}
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	f.sessions = sessionsOf(im.Sessions)
 	f.current.Store(state)
 	f.notify(im.Applied)

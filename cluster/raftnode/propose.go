@@ -174,7 +174,12 @@ func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan m
 	if err := n.await(ctx, f); err != nil {
 		return meta.Answer{}, err
 	}
-	return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
+	select {
+	case a := <-answer: // it came before raft's, which says nothing where early was there
+		return a, nil
+	default:
+		return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
+	}
 }
 
 // await waits for a future of raft's, or until ctx or the node ends: raft never
