@@ -16,14 +16,13 @@ import (
 )
 
 // FSM implements raft.BatchingFSM. Apply, Snapshot and Restore are called by
-// raft; the other methods from any goroutine. ApplyBatch may be called with commands
-// before raft does, in the log's order: each is applied once.
+// raft; the other methods from any goroutine.
 type FSM struct {
 	log     *slog.Logger
 	current atomic.Pointer[catalog.State]
 	applied atomic.Uint64 // index of the last command
 
-	applying sync.Mutex // over all that applies, and over its order
+	applying sync.Mutex // held by who applies
 	sessions sessions
 
 	mu        sync.Mutex
@@ -137,11 +136,27 @@ func (f *FSM) notify(index uint64) {
 // Apply implements raft.FSM. Its result is a Response.
 func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM.
+// ApplyBatch implements raft.BatchingFSM. It passes over what ApplyAfter has applied.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
-	out := make([]any, len(logs))
 	f.applying.Lock()
 	defer f.applying.Unlock()
+	return f.applyBatch(logs)
+}
+
+// ApplyAfter applies entries that are committed before raft says so, if all commands up to
+// index before have been applied; raft comes with them in any case. It may be called from any
+// goroutine.
+func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	if f.applied.Load() >= before {
+		f.applyBatch(logs)
+	}
+}
+
+// applyBatch is ApplyBatch; applying is held.
+func (f *FSM) applyBatch(logs []*raft.Log) []any {
+	out := make([]any, len(logs))
 	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
 		if l.Index <= had {

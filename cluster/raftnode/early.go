@@ -12,8 +12,9 @@ import (
 // early applies an only voter's commands as soon as they are on its disk. They are committed
 // then, by raft's own rule: stored by a majority of the voters of the log's last configuration, in
 // the term of the leader who stores them. raft tells its machine of that by way of two more
-// goroutines, which each statement waited for; the machine knows what it has, and passes over it
-// when raft comes.
+// goroutines, which each statement waited for; and its loop chooses by chance between telling it
+// and writing what has come meanwhile, so that an answer waited for further syncs. The machine
+// knows what it has, and passes over it when raft comes.
 type early struct {
 	fsm *meta.FSM
 
@@ -42,10 +43,19 @@ func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configu
 
 // stored is told of entries that are on the disk, in their order, by raft's own goroutine.
 func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
+	if before, ok := e.note(self, entries); ok {
+		e.fsm.ApplyAfter(before, entries)
+		// Who waits for the answer comes before what raft has yet to note.
+		runtime.Gosched()
+	}
+}
+
+// note takes notice of entries: it gives the last command before them, and whether they have
+// commands and are committed.
+func (e *early) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	apply := true
-	before := e.last
+	before, ok = e.last, true
 	for _, l := range entries {
 		if l.Term != e.term {
 			e.term, e.stated = l.Term, false
@@ -53,17 +63,13 @@ func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
 		switch l.Type {
 		case raft.LogConfiguration:
 			e.stated, e.alone = true, onlyVoter(raft.DecodeConfiguration(l.Data), self)
-			apply = false
+			ok = false
 		case raft.LogCommand:
 			e.last = l.Index
 		}
-		apply = apply && l.Term == e.led
+		ok = ok && l.Term == e.led
 	}
-	if apply && e.alone && e.last != before && e.fsm.Applied() >= before {
-		e.fsm.ApplyBatch(entries)
-		// Who waits for the answer comes before what raft has yet to note.
-		runtime.Gosched()
-	}
+	return before, ok && e.alone && e.last != before
 }
 
 func onlyVoter(c raft.Configuration, self raft.ServerID) bool {

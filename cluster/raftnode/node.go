@@ -31,7 +31,6 @@ type Node struct {
 	live  *liveness
 
 	proposer *proposer
-	turns    turns
 	early    early
 	commits  *commits
 	asks     shared[reply] // of the leader, by a follower
@@ -71,7 +70,6 @@ func Start(o Options) (*Node, error) {
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
 	n.early.fsm = n.fsm
-	n.turns.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 5*time.Second) }
 	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
 	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining

@@ -111,12 +111,7 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	term := n.raft.CurrentTerm()
 	answer, forget := n.fsm.Expect(cmd)
 	defer forget()
-	f, leave, err := n.append(ctx, cmd)
-	if err != nil {
-		return reply{NotLeader: true} // it is in no log
-	}
-	defer leave()
-	a, err := n.answered(ctx, f, answer)
+	a, err := n.answered(ctx, n.raft.Apply(cmd, enqueueTime), answer)
 	switch {
 	case err == nil:
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -145,16 +140,8 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	return out
 }
 
-// append has raft append a command. An error says that the log has not got it, and will
-// not; otherwise leave must be called when it is answered.
-func (n *Node) append(ctx context.Context, cmd []byte) (f raft.ApplyFuture, leave func(), err error) {
-	// Where others vote, the next batch is written here while they write the last.
-	if _, alone := n.alone(); !alone {
-		return n.turns.apply(cmd), func() {}, nil
-	}
-	f, err = n.turns.enter(ctx, cmd)
-	return f, n.turns.leave, err
-}
+// enqueueTime is how long raft may take to take a command.
+const enqueueTime = 5 * time.Second
 
 // answerTime is how long the machine's answer is waited for before raft's is too, which
 // comes where the log does not take the command.
