@@ -41,6 +41,13 @@ func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configu
 	e.led = term
 }
 
+// leads tells whether this node leads a term as the only voter.
+func (e *early) leads(term uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.led == term && e.term == term && e.alone
+}
+
 // stored is told of entries that are on the disk, in their order, by raft's own goroutine.
 func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
 	if before, ok := e.note(self, entries); ok {

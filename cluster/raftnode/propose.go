@@ -257,19 +257,9 @@ func (n *Node) alone() (reply, bool) {
 	if !n.leads.Load() || n.fsm.Err() != nil {
 		return reply{}, false
 	}
-	voters := 0
-	f := n.raft.GetConfiguration()
-	if f.Error() != nil {
-		return reply{}, false
-	}
-	for _, s := range f.Configuration().Servers {
-		if s.Suffrage == raft.Voter {
-			voters++
-		}
-	}
 	term := n.term.Load()
 	r := n.committed(term)
-	return r, voters == 1 && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
+	return r, n.early.leads(term) && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
 }
 
 // committed is up to where the log is committed, if this node leads in a term.
