@@ -22,7 +22,8 @@ type FSM struct {
 	current atomic.Pointer[catalog.State]
 	applied atomic.Uint64 // index of the last command
 
-	sessions sessions // of raft's goroutine alone
+	applying sync.Mutex // held by who applies
+	sessions sessions
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed with the next change of applied, or of failed
@@ -135,11 +136,34 @@ func (f *FSM) notify(index uint64) {
 // Apply implements raft.FSM. Its result is a Response.
 func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM.
+// ApplyBatch implements raft.BatchingFSM. It passes over what ApplyAfter has applied.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	return f.applyBatch(logs)
+}
+
+// ApplyAfter applies entries that are committed before raft says so, if all commands up to
+// index before have been applied; raft comes with them in any case. It may be called from any
+// goroutine.
+func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	if f.applied.Load() >= before {
+		f.applyBatch(logs)
+	}
+}
+
+// applyBatch is ApplyBatch; applying is held.
+func (f *FSM) applyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
-	var last uint64
+	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
+		if l.Index <= had {
+			// What it came to was said then; who asks again does so with the commit's id.
+			out[i] = Response{Index: l.Index, Stopped: true}
+			continue
+		}
 		r, ok := f.step(l)
 		if l.Type == raft.LogCommand {
 			out[i] = r
@@ -147,6 +171,9 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 		if ok {
 			last = l.Index
 		}
+	}
+	if last == 0 && len(logs) > 0 && logs[len(logs)-1].Index <= had {
+		return out
 	}
 	if last > 0 {
 		f.notify(last)
@@ -210,6 +237,8 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	im := image{Applied: f.applied.Load(), Sessions: f.sessions.image()}
 	return &snapshot{im: im, state: f.current.Load()}, nil
 }
@@ -265,6 +294,8 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	if err != nil {
 		return err
 	}
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	f.sessions = sessionsOf(im.Sessions)
 	f.current.Store(state)
 	f.notify(im.Applied)

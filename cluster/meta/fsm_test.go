@@ -287,3 +287,25 @@ func TestExpect(t *testing.T) {
 		t.Error("it was not refused")
 	}
 }
+
+// TestApplyAfter: what is committed before raft says so is applied once, in the log's order.
+func TestApplyAfter(t *testing.T) {
+	f := meta.New(quiet)
+	entry := func(index uint64) *raft.Log {
+		id := meta.CommitID{Gateway: 7, Epoch: 1, Seq: index, Mark: 1}
+		return &raft.Log{Index: index, Type: raft.LogCommand, Data: meta.EncodeCommit(id, []catalog.Change{&catalog.AllocOIDs{N: 1}})}
+	}
+	f.ApplyAfter(1, []*raft.Log{entry(2)})
+	if f.Applied() != 0 {
+		t.Fatal("a command is applied before the one that it follows")
+	}
+	one, two, three := entry(1), entry(2), entry(3)
+	answer, forget := f.Expect(two.Data)
+	defer forget()
+	f.ApplyAfter(0, []*raft.Log{one, two})
+	a := <-answer
+	next := f.ApplyBatch([]*raft.Log{one, two, three})[2].(meta.Response)
+	if a.At != 2 || f.Applied() != 3 || next.Outcome.OIDs[0] != a.Outcome.OIDs[0]+1 {
+		t.Fatal(a, f.Applied(), next)
+	}
+}

@@ -83,15 +83,17 @@ type Node struct {
 	o      Options
 	self   catalog.Node
 	limits atomic.Pointer[coord.Limits]
-	asked  coord.Limits // by the catalog, when it was looked at last
-	pool   *mem.Pool
-	dir    *raftnode.Dir
-	server *rpc.Server
-	store  *store.Store
-	repl   *repl.Repl
-	raft   *raftnode.Node
-	worker *worker.Worker
-	models *models
+	// ballast makes the collector come less often; see limit.
+	ballast []byte
+	asked   coord.Limits // by the catalog, when it was looked at last
+	pool    *mem.Pool
+	dir     *raftnode.Dir
+	server  *rpc.Server
+	store   *store.Store
+	repl    *repl.Repl
+	raft    *raftnode.Node
+	worker  *worker.Worker
+	models  *models
 
 	unwatch func() // ends the watch over the heap
 	unguard func() // ends the watch over the disk

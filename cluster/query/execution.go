@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -32,7 +32,9 @@ type Execution struct {
 // for none): its memory pool and its environment. fail is told when the statement
 // must end for want of memory. The execution must be ended.
 func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Execution {
-	id := fmt.Sprintf("%d-%d-%d", p.Self, pid, p.Next())
+	b := append(strconv.AppendUint(nil, p.Self, 10), '-')
+	b = append(strconv.AppendUint(b, uint64(pid), 10), '-')
+	id := string(strconv.AppendUint(b, p.Next(), 10))
 	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
 }
 

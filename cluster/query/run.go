@@ -62,6 +62,10 @@ func (r *Run) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned,
 
 // Plan makes a bound statement one that can run.
 func (r *Run) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	p, err := planner.Known(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.here(root, nil) })
+	if p != nil || err != nil {
+		return p, err
+	}
 	return planner.Plan(b, r.planning(ctx, nil))
 }
 

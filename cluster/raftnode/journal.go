@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"unsafe"
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
@@ -21,6 +22,10 @@ import (
 // are all there, and one sync. When the file is full, and when the node stops, its
 // entries go to bbolt together, and it begins again from the start. So bbolt has the
 // log but for the newest entries, and all else (votes, what is removed) is its own.
+//
+// It is written past the kernel's cache where the file system lets us: a sync then has
+// no pages to look for, and a commit costs a third less. Writes are whole blocks for that, the
+// last of which has the records before it again: the same bytes, as the cache would write them.
 //
 //	record   magic │ CRC-32C │ generation │ number │ length │ entries …   padded to 64
 //
@@ -38,6 +43,7 @@ type journal struct {
 	gen     uint64
 	records uint32
 	at      int64
+	block   []byte      // begins where a block of memory does; its first at%journalBlock bytes are the file's last block
 	newest  []*raft.Log // in the file and not in bbolt, one behind the other
 	broken  error       // the file took a write and it is not known what it holds
 }
@@ -45,6 +51,9 @@ type journal struct {
 const (
 	journalFile  = "raft/journal"
 	journalBytes = 4 << 20
+	// A write is of blocks of this size: no disk has larger sectors.
+	journalBlock = 4096
+	keptBlocks   = 64
 	recordMagic  = 0x4a425254
 	recordHead   = 32
 	recordAlign  = 64
@@ -76,16 +85,38 @@ func openJournal(path string, l *boltLog) (_ *journal, err error) {
 		return nil, damaged(path, err.Error())
 	}
 	j.newest, j.gen = entries, max(gen, done)
-	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return nil, disk.Error(err, fmt.Sprintf("could not open file %q", path))
+	if err := j.allocate(int64(len(b))); err != nil {
+		return nil, err
 	}
-	if err = j.allocate(int64(len(b))); err == nil {
-		err = j.flush()
+	if err := j.flush(); err != nil {
+		return nil, err
+	}
+	return j, j.open()
+}
+
+// open opens a file whose records are all in bbolt.
+func (j *journal) open() (err error) {
+	j.block = aligned(journalBlock)
+	if j.file, err = os.OpenFile(j.path, os.O_RDWR|direct, 0); err == nil {
+		if _, err = j.file.WriteAt(j.block, 0); err != nil { // some file systems say only here that they cannot
+			err = errors.Join(err, j.file.Close())
+		}
+	}
+	if err != nil && direct != 0 {
+		j.file, err = os.OpenFile(j.path, os.O_RDWR, 0)
 	}
 	if err != nil {
-		return nil, errors.Join(err, j.file.Close())
+		return disk.Error(err, fmt.Sprintf("could not open file %q", j.path))
 	}
-	return j, nil
+	return nil
+}
+
+// aligned makes room that begins where a block of memory does, as a write past the
+// cache must.
+func aligned(n int) []byte {
+	b := make([]byte, n+journalBlock)
+	from := -int(uintptr(unsafe.Pointer(&b[0]))) & (journalBlock - 1)
+	return b[from : from+n : from+n]
 }
 
 // flushed is the generation whose entries are in the log; had is whether there was
@@ -119,9 +150,13 @@ func (j *journal) allocate(have int64) error {
 	if have >= journalBytes {
 		return nil
 	}
-	_, err := j.file.WriteAt(make([]byte, journalBytes-have), have)
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
-		err = j.file.Sync()
+		_, err = f.WriteAt(make([]byte, journalBytes-have), have)
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
 	}
 	if err == nil {
 		err = disk.OS.SyncDir(filepath.Dir(j.path))
@@ -251,11 +286,7 @@ func (j *journal) StoreLogs(entries []*raft.Log) error {
 	if size > journalBytes {
 		return j.boltLog.StoreLogs(entries)
 	}
-	rec := appendRecord(make([]byte, 0, size), j.gen, j.records, entries)
-	_, err := j.file.WriteAt(rec, j.at)
-	if err == nil {
-		err = datasync(j.file)
-	}
+	at, err := j.write(size, entries)
 	if err != nil {
 		// Some of it may be there, and a sync that failed is not made good by another.
 		j.broken = disk.Error(err, fmt.Sprintf("could not write file %q", j.path))
@@ -266,9 +297,32 @@ func (j *journal) StoreLogs(entries []*raft.Log) error {
 		c.Extensions = nil
 		j.newest = append(j.newest, &c)
 	}
-	j.at += int64(len(rec))
+	j.at = at
 	j.records++
 	return nil
+}
+
+// write puts a record of at most size bytes behind the last and syncs it; it gives the
+// record's end.
+func (j *journal) write(size int64, entries []*raft.Log) (end int64, err error) {
+	before := int(j.at % journalBlock)
+	room := (before + int(size) + journalBlock - 1) &^ (journalBlock - 1)
+	b := j.block
+	if len(b) < room {
+		b = aligned(room)
+		copy(b, j.block[:before])
+		if room <= keptBlocks*journalBlock {
+			j.block = b
+		}
+	}
+	n := len(appendRecord(b[:before], j.gen, j.records, entries))
+	whole := (n + journalBlock - 1) &^ (journalBlock - 1)
+	clear(b[n:whole])
+	if _, err = j.file.WriteAt(b[:whole], j.at-int64(before)); err == nil {
+		err = datasync(j.file)
+	}
+	copy(j.block, b[n&^(journalBlock-1):n])
+	return j.at - int64(before) + int64(n), err
 }
 
 // StoreLog implements raft.LogStore.

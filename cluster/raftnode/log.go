@@ -243,6 +243,8 @@ func (l *boltLog) Close() error {
 type cached struct {
 	*raft.LogCache
 	err error // of the last write; raft writes from one goroutine
+	// stored, if not nil, is told of what was written.
+	stored func(entries []*raft.Log)
 }
 
 func newCached(f *journal) (c *cached, err error) {
@@ -255,6 +257,9 @@ func newCached(f *journal) (c *cached, err error) {
 func (c *cached) StoreLogs(entries []*raft.Log) error {
 	if c.LogCache.StoreLogs(entries) != nil {
 		return c.err
+	}
+	if c.stored != nil {
+		c.stored(entries)
 	}
 	return nil
 }

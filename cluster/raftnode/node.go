@@ -31,7 +31,7 @@ type Node struct {
 	live  *liveness
 
 	proposer *proposer
-	turns    turns
+	early    early
 	commits  *commits
 	asks     shared[reply] // of the leader, by a follower
 	verified shared[reply] // that this node leads
@@ -69,7 +69,7 @@ func Start(o Options) (*Node, error) {
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
-	n.turns.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 5*time.Second) }
+	n.early.fsm = n.fsm
 	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
 	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining
@@ -105,7 +105,8 @@ func (n *Node) config() *raft.Config {
 	// How long a follower that does not ask (commits.go) may be behind what is
 	// committed.
 	c.CommitTimeout = n.o.Tell
-	c.MaxAppendEntries = 512
+	// raft makes room for so many entries with each commit, of which most have one.
+	c.MaxAppendEntries = 128
 	c.BatchApplyCh = true
 	c.SnapshotThreshold, c.TrailingLogs = n.o.Snapshot, n.o.Snapshot
 	// A small threshold means soon.
@@ -124,6 +125,7 @@ func (n *Node) startRaft() (err error) {
 	}
 	n.bolt = st.bolt
 	dir, logs, snaps := st.dir, st.logs, st.snaps
+	logs.stored = func(entries []*raft.Log) { n.early.stored(conf.LocalID, entries) }
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
@@ -334,6 +336,7 @@ func (n *Node) lead() (end func()) {
 			n.settled.Store(f.Index())
 		}
 		n.term.Store(term)
+		n.early.lead(term, serverID(n.o.Self.ID), func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })
 		n.leads.Store(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
 		for _, f := range append([]func(context.Context){n.seat, n.found}, n.o.OnLead...) {

@@ -111,12 +111,7 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	term := n.raft.CurrentTerm()
 	answer, forget := n.fsm.Expect(cmd)
 	defer forget()
-	f, leave, err := n.append(ctx, cmd)
-	if err != nil {
-		return reply{NotLeader: true} // it is in no log
-	}
-	defer leave()
-	a, err := n.answered(ctx, f, answer)
+	a, err := n.answered(ctx, n.raft.Apply(cmd, enqueueTime), answer)
 	switch {
 	case err == nil:
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -145,16 +140,8 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	return out
 }
 
-// append has raft append a command. An error says that the log has not got it, and will
-// not; otherwise leave must be called when it is answered.
-func (n *Node) append(ctx context.Context, cmd []byte) (f raft.ApplyFuture, leave func(), err error) {
-	// Where others vote, the next batch is written here while they write the last.
-	if _, alone := n.alone(); !alone {
-		return n.turns.apply(cmd), func() {}, nil
-	}
-	f, err = n.turns.enter(ctx, cmd)
-	return f, n.turns.leave, err
-}
+// enqueueTime is how long raft may take to take a command.
+const enqueueTime = 5 * time.Second
 
 // answerTime is how long the machine's answer is waited for before raft's is too, which
 // comes where the log does not take the command.
@@ -174,7 +161,12 @@ func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan m
 	if err := n.await(ctx, f); err != nil {
 		return meta.Answer{}, err
 	}
-	return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
+	select {
+	case a := <-answer: // it came before raft's, which says nothing where early was there
+		return a, nil
+	default:
+		return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
+	}
 }
 
 // await waits for a future of raft's, or until ctx or the node ends: raft never
@@ -265,19 +257,9 @@ func (n *Node) alone() (reply, bool) {
 	if !n.leads.Load() || n.fsm.Err() != nil {
 		return reply{}, false
 	}
-	voters := 0
-	f := n.raft.GetConfiguration()
-	if f.Error() != nil {
-		return reply{}, false
-	}
-	for _, s := range f.Configuration().Servers {
-		if s.Suffrage == raft.Voter {
-			voters++
-		}
-	}
 	term := n.term.Load()
 	r := n.committed(term)
-	return r, voters == 1 && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
+	return r, n.early.leads(term) && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
 }
 
 // committed is up to where the log is committed, if this node leads in a term.

@@ -15,8 +15,8 @@ import (
 // stores are raft's part of a directory.
 type stores struct {
 	dir   string
-	bolt  *journal      // log and votes
-	logs  raft.LogStore // bolt behind a cache
+	bolt  *journal // log and votes
+	logs  *cached  // bolt behind a cache
 	snaps raft.SnapshotStore
 }
 

@@ -98,6 +98,16 @@ func Values(ctx context.Context, n *plan.Values, from, to int, env *function.Env
 	rows := n.Rows[from:to]
 	cols := make([]arrow.Array, len(n.Cols))
 	for c, col := range n.Cols {
+		if len(rows) == 1 {
+			d, err := eval.ConstantContext(ctx, rows[0][c], env)
+			if err == nil {
+				cols[c], err = types.ArrayOf1(col.Type, d, 1)
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		bld := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
 		bld.Reserve(len(rows))
 		for _, row := range rows {

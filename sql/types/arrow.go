@@ -1,6 +1,8 @@
 package types
 
 import (
+	"encoding/binary"
+	"math"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -247,6 +249,33 @@ func Settled(arr arrow.Array) arrow.Array {
 	return arr
 }
 
+// arrayOf1 is a column of one row, of the types that small statements have most; nil for
+// others, which a builder makes.
+func arrayOf1(dt arrow.DataType, d Datum) arrow.Array {
+	column := func(bufs ...[]byte) *array.Data {
+		list := make([]*memory.Buffer, 1+len(bufs)) // the first says which rows are null
+		for i, b := range bufs {
+			list[i+1] = memory.NewBufferBytes(b)
+		}
+		return array.NewData(dt, 1, list, nil, 0, 0)
+	}
+	switch v := d.(type) {
+	case int64:
+		if dt.ID() == arrow.INT64 {
+			return array.NewInt64Data(column(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(v))))
+		}
+	case float64:
+		if dt.ID() == arrow.FLOAT64 {
+			return array.NewFloat64Data(column(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), math.Float64bits(v))))
+		}
+	case string:
+		if dt.ID() == arrow.STRING && len(v) <= math.MaxInt32 {
+			return array.NewStringData(column(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(len(v))<<32), []byte(v)))
+		}
+	}
+	return nil
+}
+
 // ArrayOf1 is a column of n rows that all hold d. Strings come as a dictionary
 // of one value.
 func ArrayOf1(t Type, d Datum, n int) (arrow.Array, error) {
@@ -259,6 +288,11 @@ func ArrayOf1(t Type, d Datum, n int) (arrow.Array, error) {
 		ib := array.NewInt32Builder(memory.DefaultAllocator)
 		ib.AppendValues(make([]int32, n), nil)
 		return Settled(array.NewDictionaryArray(DictArrow, ib.NewArray(), vb.NewArray())), nil
+	}
+	if n == 1 {
+		if a := arrayOf1(t.Arrow(), d); a != nil {
+			return a, nil
+		}
 	}
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	b.Reserve(n)

@@ -1,0 +1,94 @@
+package raftnode
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+)
+
+// early applies an only voter's commands as soon as they are on its disk. They are committed
+// then, by raft's own rule: stored by a majority of the voters of the log's last configuration, in
+// the term of the leader who stores them. raft tells its machine of that by way of two more
+// goroutines, which each statement waited for; and its loop chooses by chance between telling it
+// and writing what has come meanwhile, so that an answer waited for further syncs. The machine
+// knows what it has, and passes over it when raft comes.
+type early struct {
+	fsm *meta.FSM
+
+	mu     sync.Mutex
+	term   uint64 // of the last entry that was stored
+	led    uint64 // the term that this node leads; 0 until all from before it is applied
+	alone  bool   // this node is the only voter of the log's last configuration; of the term that is led
+	stated bool   // the term has a configuration
+	last   uint64 // the last command that was stored
+}
+
+// lead says that the node leads a term and that all commands from before it are applied; latest
+// gives the log's last configuration, as raft knows it.
+func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configuration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term != term {
+		return // another's entries have come since
+	}
+	// raft changes what it knows when an entry has been stored, and takes it back with the entry.
+	if !e.stated {
+		e.alone = onlyVoter(latest(), self)
+	}
+	e.led = term
+}
+
+// leads tells whether this node leads a term as the only voter.
+func (e *early) leads(term uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.led == term && e.term == term && e.alone
+}
+
+// stored is told of entries that are on the disk, in their order, by raft's own goroutine.
+func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
+	if before, ok := e.note(self, entries); ok {
+		e.fsm.ApplyAfter(before, entries)
+		// Who waits for the answer comes before what raft has yet to note.
+		runtime.Gosched()
+	}
+}
+
+// note takes notice of entries: it gives the last command before them, and whether they have
+// commands and are committed.
+func (e *early) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before, ok = e.last, true
+	for _, l := range entries {
+		if l.Term != e.term {
+			e.term, e.stated = l.Term, false
+		}
+		switch l.Type {
+		case raft.LogConfiguration:
+			e.stated, e.alone = true, onlyVoter(raft.DecodeConfiguration(l.Data), self)
+			ok = false
+		case raft.LogCommand:
+			e.last = l.Index
+		}
+		ok = ok && l.Term == e.led
+	}
+	return before, ok && e.alone && e.last != before
+}
+
+func onlyVoter(c raft.Configuration, self raft.ServerID) bool {
+	only := false
+	for _, s := range c.Servers {
+		if s.Suffrage != raft.Voter {
+			continue
+		}
+		if only || s.ID != self {
+			return false
+		}
+		only = true
+	}
+	return only
+}
