@@ -22,6 +22,10 @@ import (
 // pickCost is what it costs, in rows read, to see of a row whether it is this node's.
 const pickCost = 2
 
+// copyCost is what it costs to copy a text for a condition of some of the rows that lie
+// together, where one of all would have read it where it lies.
+const copyCost = 10
+
 // sentCost is what it costs, in rows read, to send a row of n.
 func sentCost(n plan.Node) float64 {
 	cost := 4.0
@@ -63,6 +67,15 @@ func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 		return false
 	}
 	looks := scan.Rows * float64(p.nodes-1) * pickCost * float64(len(by))
+	read := colSet{}
+	for _, c := range scan.Filter {
+		plan.ExprColumns(c, read)
+	}
+	for _, c := range scan.Cols {
+		if read[c.ID] && c.Type.IsString() {
+			looks += scan.Rows * copyCost
+		}
+	}
 	if looks > wholeRows && looks > p.rows(n)*sentCost(n)*float64(p.nodes-1)/float64(p.nodes) {
 		return false
 	}
