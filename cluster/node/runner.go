@@ -37,6 +37,11 @@ func (n *Node) takers() []worker.Member {
 
 // stateAt gives the catalog at a version or later.
 func (n *Node) stateAt(ctx context.Context, version uint64) (*catalog.State, error) {
+	if n.raft.Current().Version() < version {
+		// Whoever asks hears of it sooner than who waits to be told; without a leader that
+		// is all there is to do.
+		_ = n.raft.ReadIndex(ctx)
+	}
 	if err := n.raft.WaitFor(ctx, version); err != nil {
 		return nil, err
 	}

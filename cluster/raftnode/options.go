@@ -33,7 +33,8 @@ type Options struct {
 	ReplaceAfter time.Duration
 
 	// Tell is how long a follower may be behind what is committed that neither
-	// asks nor is sent anything; 0: 25 ms.
+	// asks nor is sent anything; 0: 250 ms. Telling costs each node a message and its
+	// answer: at 25 ms an idle cluster of three took 5 % of a processor.
 	Tell time.Duration
 	// Patience is how long the outcome of a commit is waited for that may be in a
 	// log, when its statement was cancelled or its leader went away; 0: 10 s.
@@ -73,7 +74,7 @@ func (o *Options) Validate() error {
 	def(&o.Heartbeat, 1500*time.Millisecond)
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
-	def(&o.Tell, 25*time.Millisecond)
+	def(&o.Tell, 250*time.Millisecond)
 	def(&o.Patience, 10*time.Second)
 	if o.Snapshot == 0 {
 		o.Snapshot = 8192

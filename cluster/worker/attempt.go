@@ -383,7 +383,7 @@ func (b *box) add(f func(o *orders)) {
 
 // split adds a split to o; under the lock.
 func (b *box) split(o *orders, id leafID, num int, sp *op.Split) {
-	m := splitMsg{Leaf: id, Num: num, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range}
+	m := splitMsg{Leaf: id, Num: num, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range, HashBy: sp.HashBy}
 	if sp.Segment != nil {
 		n, known := b.segments[sp.Segment]
 		if !known {

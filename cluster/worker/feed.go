@@ -104,12 +104,15 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	}
 }
 
-// finished tells that a split has been read.
+// finished tells that a split has been read, while another may come in its place.
 func (f *feed) finished(leaf, num int) {
 	f.mu.Lock()
 	f.read++
+	ended := f.leaves[leaf].ended
 	f.mu.Unlock()
-	f.done(leafID{f.stage, leaf}, num)
+	if !ended {
+		f.done(leafID{f.stage, leaf}, num)
+	}
 }
 
 // progress counts the splits read and those given.

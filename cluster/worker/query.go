@@ -91,7 +91,7 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
-			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && (sc.Whole || sc.Range > 0) {
+			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.Apart() {
 				l.Stays = true
 				w.splits, l.Splits = s.apart(sc, leaf, q.manifests, q.members, ranges)
 			} else {
@@ -124,15 +124,20 @@ func keeps(n plan.Node) bool {
 // leastSplit is the fewest rows that are worth a split.
 const leastSplit = 1024
 
+// mostSplit is how many rows a split has at most that is handed to another node, which
+// costs a message each way.
+const mostSplit = 4 * store.SplitRows
+
 // splitRows is how many rows the splits of a table have that so many threads of several
-// nodes read: few enough for each to have two, so that who holds a replica of a segment
-// has a part in it. 0 is the usual number.
+// nodes read: few enough for each to have some, so that who holds a replica of a segment
+// has a part in it and who is faster takes over what others have not begun, and no
+// fewer. 0 is the usual number.
 func splitRows(m *catalog.Manifest, threads int) int64 {
 	if m == nil || threads == 0 {
 		return 0
 	}
-	n := int64(2 * threads)
-	return min(max((m.Rows()+n-1)/n, leastSplit), store.SplitRows)
+	of := func(n int64) int64 { return (m.Rows() + n - 1) / n }
+	return min(max(min(of(int64(2*threads)), max(of(int64(4*threads)), store.SplitRows)), leastSplit), mostSplit)
 }
 
 // splits lists a leaf's work for its tasks, which have so many threads on several nodes,

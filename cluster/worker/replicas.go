@@ -65,11 +65,11 @@ func (r *Replicas) Clustered(n *plan.Scan, c plan.Column) bool {
 	return store.Repeated(spans, store.Ranges(spans, c.Num, len(r.nodes))) <= max(rows/4, 2*int64(len(r.nodes)-1)*store.GroupRows)
 }
 
-// reads tells whether a node has what a plan reads whole or by ranges.
+// reads tells whether a node has the tables of which a plan has each node read its own rows.
 func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	for i := range p.Stages {
 		for _, n := range build.Leaves(p.Stages[i].Root) {
-			if sc, ok := n.(*plan.Scan); ok && (sc.Whole || sc.Range > 0) && !holdsAll(s.manifest(sc, manifests), node) {
+			if sc, ok := n.(*plan.Scan); ok && sc.Apart() && !holdsAll(s.manifest(sc, manifests), node) {
 				return false
 			}
 		}
@@ -125,6 +125,12 @@ func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*cata
 		} else {
 			own = s.splits(n, leaf, manifests, threads)
 		}
+		if len(n.ByHash) > 0 {
+			nums := hashBy(n)
+			for j := range own {
+				own[j].HashBy, own[j].Part, own[j].Of = nums, i, len(nodes)
+			}
+		}
 		for _, sp := range own {
 			part, _ := store.At(m, sp.Ordinal)
 			list = append(list, sp)
@@ -132,4 +138,16 @@ func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*cata
 		}
 	}
 	return list, places
+}
+
+// hashBy are the attributes by whose hash a scan is read.
+func hashBy(n *plan.Scan) (nums []int16) {
+	for _, id := range n.ByHash {
+		for _, c := range n.Cols {
+			if c.ID == id {
+				nums = append(nums, c.Num)
+			}
+		}
+	}
+	return nums
 }

@@ -256,7 +256,7 @@ func (r *run) order(o orders) error {
 		if f == nil {
 			return pgerr.Internal("stage %d has no task here", s.Leaf.Stage)
 		}
-		sp := &op.Split{Scan: s.Leaf.Leaf, Ordinal: s.Ordinal, From: s.From, To: s.To, Part: s.Part, Of: s.Of, Range: s.Range}
+		sp := &op.Split{Scan: s.Leaf.Leaf, Ordinal: s.Ordinal, From: s.From, To: s.To, Part: s.Part, Of: s.Of, Range: s.Range, HashBy: s.HashBy}
 		if s.Segment > 0 {
 			if sp.Segment = r.segments[s.Segment]; sp.Segment == nil {
 				return pgerr.Internal("segment %d of run %s is not known", s.Segment, r.m.Run)

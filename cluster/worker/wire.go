@@ -106,6 +106,7 @@ type splitMsg struct {
 	From, To int64
 	Part, Of int
 	Range    *op.Range
+	HashBy   []int16
 }
 
 // event is what a run on a node tells its gateway.

@@ -43,14 +43,16 @@ type Filter interface {
 
 // Split is a part of a leaf's input. For a table it is rows [From, To) of a
 // segment, Ordinal being the segment's number in the statement's snapshot; for
-// a source it is part Part of Of. Of a row that an index named, Key is the integer that
-// its column KeyNum has, where the scan's filter asks nothing else.
+// a source it is part Part of Of, and so are, of a table's rows, those that the hash of
+// the attributes HashBy makes it, if there are any. Of a row that an index named, Key is
+// the integer that its column KeyNum has, where the scan's filter asks nothing else.
 type Split struct {
 	Scan     int // which leaf of the stage, depth first (build.Leaves)
 	Segment  *catalog.Segment
 	Ordinal  uint32
 	From, To int64
 	Part, Of int
+	HashBy   []int16
 	Key      *int64
 	KeyNum   int16
 	Range    *Range // of the rows, those that are read; nil: all

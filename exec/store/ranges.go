@@ -176,22 +176,38 @@ func RangeSplits(spans []Span, leaf int, rows int64, r op.Range) (out []op.Split
 	return out
 }
 
+// within passes the rows of a split that its node is to read.
+type within interface {
+	// rows narrows the selection of n rows, whose columns column gives; an empty one
+	// passes none.
+	rows(column func(i, n int) (arrow.Array, error), sel []int32, n int) ([]int32, error)
+}
+
 // rangeFilter passes the rows of a split's range.
 type rangeFilter struct {
 	*op.Range
 	col int // of the scan
 }
 
-func newRangeFilter(s *plan.Scan, r *op.Range) (*rangeFilter, error) {
-	at := slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == r.Num })
-	if at < 0 {
-		return nil, pgerr.Internal("store: a range of attribute %d, which scan of %s does not read", r.Num, s.Name)
-	}
-	return &rangeFilter{r, at}, nil
+func newRangeFilter(s *plan.Scan, r *op.Range) (within, error) {
+	at, err := columnOf(s, r.Num)
+	return &rangeFilter{r, at}, err
 }
 
-// rows narrows the selection of n rows; an empty one passes none.
-func (f *rangeFilter) rows(arr arrow.Array, sel []int32, n int) ([]int32, error) {
+// columnOf is the place of an attribute among a scan's columns.
+func columnOf(s *plan.Scan, num int16) (int, error) {
+	at := slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })
+	if at < 0 {
+		return 0, pgerr.Internal("store: a part by attribute %d, which scan of %s does not read", num, s.Name)
+	}
+	return at, nil
+}
+
+func (f *rangeFilter) rows(column func(i, n int) (arrow.Array, error), sel []int32, n int) ([]int32, error) {
+	arr, err := column(f.col, n)
+	if err != nil {
+		return nil, err
+	}
 	switch a := arr.(type) {
 	case *array.Int16:
 		return rangeRows(f.Range, a.Int16Values(), a, sel, n), nil

@@ -180,10 +180,14 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 		return nil, err
 	}
 	r := &reader{pin: p, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
-	if split.Range != nil {
-		if r.within, err = newRangeFilter(s, split.Range); err != nil {
-			return nil, err
-		}
+	switch {
+	case split.Range != nil:
+		r.within, err = newRangeFilter(s, split.Range)
+	case len(split.HashBy) > 0:
+		r.within, err = newHashFilter(s, split)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if split.Key != nil {
 		// One row of which one number decides: to make and run a filter is most of the work.
@@ -226,7 +230,7 @@ type reader struct {
 	keys    keyReader
 	picks   []uint32 // the only rows still to read, where picked: an index named them
 	picked  bool
-	within  *rangeFilter // nil: all rows
+	within  within // nil: all rows
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -348,11 +352,8 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		return nil, nil
 	}
 	if r.within != nil {
-		arr, err := r.column(r.within.col, n)
-		if err != nil {
-			return nil, err
-		}
-		if sel, err = r.within.rows(arr, sel, n); err != nil || len(sel) == 0 {
+		var err error
+		if sel, err = r.within.rows(r.column, sel, n); err != nil || len(sel) == 0 {
 			return nil, err
 		}
 	}

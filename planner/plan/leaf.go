@@ -27,10 +27,13 @@ type Scan struct {
 	Rows  float64 // estimate of the rows before Filter
 	// Whole says that each node reads all rows. Range, where not 0, says that each reads
 	// those whose value of column By lies in its range: equal values of all scans of the
-	// same number are read by one node. Else a row is read by one node, whichever has it.
-	Whole bool
-	Range int
-	By    expr.ColID
+	// same number are read by one node. ByHash, where set, are the columns whose hash says
+	// which node reads a row, as an exchange by these would send it. Else a row is read by
+	// one node, whichever has it.
+	Whole  bool
+	Range  int
+	By     expr.ColID
+	ByHash []expr.ColID
 }
 
 func (n *Scan) Children() []Node         { return nil }
@@ -43,6 +46,10 @@ func (n *Scan) Schema() []Column {
 	}
 	return append(n.Cols[:len(n.Cols):len(n.Cols)], Column{ID: n.RowID, Name: "rowid", Type: types.Int8})
 }
+
+// Apart tells whether each node reads rows of its own choice, which no other node can take
+// over: it must have all of the table.
+func (n *Scan) Apart() bool { return n.Whole || n.Range > 0 || len(n.ByHash) > 0 }
 
 func (*Scan) Traits() Traits { return Traits{Outside: true} }
 

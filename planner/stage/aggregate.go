@@ -42,19 +42,22 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 		if t, ok := p.together(d, groups); ok {
 			return with1(n, in), t.renamed(n.Groups), nil
 		}
+		if keys := p.dividing(n); p.pickedBy(in, d, keys) {
+			return with1(n, in), hashDist(keys).renamed(n.Groups), nil
+		}
 	}
 	if !mergeable(n) || n.Phase == plan.AggFinal {
 		if len(n.Groups) == 0 || len(n.Sets) > 0 {
 			return with1(n, p.gather(in, d)), dist{}, nil
 		}
-		m, hd := p.hashBy(in, groups)
+		m, hd := p.hashBy(in, p.dividing(n))
 		return with1(n, m), hd.renamed(n.Groups), nil
 	}
 	rows, inRows := p.rows(n), p.rows(n.Input)
 	if len(n.Sets) == 0 && len(n.Groups) > 0 && rows > gatherGroups && rows > 0.5*inRows {
 		// Hardly two rows of a group on a node: a partial phase would only
 		// carry the rows along.
-		m, hd := p.hashBy(in, groups)
+		m, hd := p.hashBy(in, p.dividing(n))
 		return with1(n, m), hd.renamed(n.Groups), nil
 	}
 	partial := *n

@@ -60,7 +60,7 @@ type free map[expr.ColID]origin
 
 // scan is where the rows of a scan are.
 func (p *placer) scan(n *plan.Scan) dist {
-	n.Whole, n.Range, n.By = false, 0, 0
+	n.Whole, n.Range, n.By, n.ByHash = false, 0, 0, nil
 	d := dist{kind: spread}
 	if !p.everywhere(n) {
 		return d
@@ -185,7 +185,14 @@ func (p *placer) together(d dist, cols []expr.Expr) (dist, bool) {
 
 // matched is the distribution of the rows of an inner join that are where its left rows
 // were: by the right side's keys too, which are equal.
-func (d dist) matched(j *plan.Join) dist {
+func (d dist) matched(j *plan.Join) dist { return d.equalled(j, j.LKeys, j.RKeys) }
+
+// matchedBy is the same of the rows of a join that are where its right rows were.
+func (d dist) matchedBy(j *plan.Join) dist { return d.equalled(j, j.RKeys, j.LKeys) }
+
+// equalled adds to the columns of a distribution, which are among own, those of an inner
+// join's other side.
+func (d dist) equalled(j *plan.Join, own, other []expr.Expr) dist {
 	if j.Kind != plan.Inner {
 		return d
 	}
@@ -201,8 +208,8 @@ func (d dist) matched(j *plan.Join) dist {
 		out.keys = append(out.keys, m)
 	}
 	for i := range j.LKeys {
-		l, ok := j.LKeys[i].(*expr.Col)
-		r, ok2 := j.RKeys[i].(*expr.Col)
+		l, ok := own[i].(*expr.Col)
+		r, ok2 := other[i].(*expr.Col)
 		if !ok || !ok2 || l.Typ.OID != r.Typ.OID {
 			continue
 		}
@@ -223,7 +230,7 @@ func (d dist) matched(j *plan.Join) dist {
 func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return n.Rows * float64(1+filterCost*len(n.Filter)), n.Range == 0 && p.everywhere(n)
+		return n.Rows * float64(1+filterCost*len(n.Filter)), (n.Whole || !n.Apart()) && p.everywhere(n)
 	case *plan.Filter, *plan.Project, *plan.Join:
 		cost = p.rows(n)
 	default:
@@ -242,6 +249,35 @@ func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 		cost += c
 	}
 	return cost, true
+}
+
+// keptCost is what it costs, in rows read, to keep a row of a join's right side.
+const keptCost = 8
+
+// probeWhole has each node read all of a join's left side, for the right rows that are
+// there, if that costs less than it does to send the right rows to all and to keep them on
+// each:
+//
+//	⋈ c_custkey = o_custkey          orders that each node has read, with
+//	├─ scan customer  whole    ─▶    what it finds of them among all customers
+//	└─ scan orders
+//
+// It is for joins whose left rows alone are not a result. The right side's keys spare the
+// left scan most of its rows.
+func (p *placer) probeWhole(n *plan.Join, l plan.Node, ld, rd dist) bool {
+	switch n.Kind {
+	case plan.Inner, plan.Right, plan.RightSemi, plan.RightAnti:
+	default:
+		return false
+	}
+	if rd.atGateway() || whole(n) {
+		return false
+	}
+	right := p.rows(n.R)
+	all := right * (sentCost(n.R)*float64(p.nodes) + keptCost*float64(p.nodes-1))
+	share := (p.rows(n.L)*sentCost(n.L) + right*sentCost(n.R)) * float64(p.nodes-1) / float64(p.nodes)
+	probed := p.rows(n.L) * pickCost * float64(p.nodes-1)
+	return p.readWhole(l, ld, max(wholeRows, min(all, share)-probed))
 }
 
 // readWhole gives n where each node reads all of it, if that costs less than sending it.

@@ -290,6 +290,16 @@ func (d *describer) fill(e *entry, n plan.Node) {
 					e.add("Read", fmt.Sprintf("by each node its range %d of %s", n.Range, d.str(&expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name})))
 				}
 			}
+		case len(n.ByHash) > 0:
+			var cols []string
+			for _, by := range n.ByHash {
+				for _, c := range n.Cols {
+					if c.ID == by {
+						cols = append(cols, d.str(&expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}))
+					}
+				}
+			}
+			e.add("Read", "by each node its part by the hash of "+strings.Join(cols, ", "))
 		}
 	case *plan.Values:
 		named("Values Scan")

@@ -42,6 +42,10 @@ func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 		}
 		return &j, d, nil
 	}
+	if p.probeWhole(n, l, ld, rd) {
+		j.L, j.R = l, r
+		return &j, rd.matchedBy(n), nil
+	}
 	// Rows cannot be sent to where ranges are read.
 	where, there := ld.sendable(), rd.sendable()
 	if whole(n) || p.broadcast(n, where, there) {
@@ -149,18 +153,25 @@ func (p *placer) byHash(j *plan.Join, l plan.Node, ld dist, r plan.Node, rd dist
 	case at != nil && sameInts(at, rat) && sameTypes(j, at):
 		// both are in place
 	case at != nil && sameTypes(j, at):
-		r, _ = p.hashBy(r, pick(j.RKeys, at))
+		r, _, _ = p.sendBy(r, rd, pick(j.RKeys, at))
 	case rat != nil && sameTypes(j, rat):
 		at = rat
-		l, _ = p.hashBy(l, pick(j.LKeys, at))
+		l, _, _ = p.sendBy(l, ld, pick(j.LKeys, at))
 	default:
 		at = make([]int, len(j.LKeys))
 		for i := range at {
 			at[i] = i
 		}
+		if p.pickedBy(l, ld, j.LKeys) { // the table's keys reach the scan
+			r, _, _ = p.sendBy(r, rd, j.RKeys)
+			break
+		}
 		moved := &plan.Exchange{Input: r, Kind: plan.HashBy, Keys: j.RKeys}
-		l, _ = p.hashBy(p.runtimeFilter(j, l, moved), j.LKeys)
-		r = moved
+		some := p.runtimeFilter(j, l, moved)
+		if some != l || !p.pickedBy(r, rd, j.RKeys) {
+			r = moved
+		}
+		l, _ = p.hashBy(some, j.LKeys)
 	}
 	j.L, j.R = l, r
 	return j, joinDist(j, at), nil

@@ -332,7 +332,7 @@ func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
 	default:
 		var ok bool
 		if d, ok = p.together(d, n.PartitionBy); !ok {
-			in, d = p.hashBy(in, n.PartitionBy)
+			in, d, _ = p.sendBy(in, d, n.PartitionBy)
 		}
 	}
 	return with1(n, in), d, nil

@@ -1,0 +1,34 @@
+package props_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/plantest"
+	"github.com/tributarydb/tributary/planner/props"
+)
+
+// TestWork: what takes longer is thought to, and plans that take tens of milliseconds are told
+// from those that take hundreds.
+func TestWork(t *testing.T) {
+	last := 0.0
+	for _, q := range []struct {
+		name     string
+		from, to float64 // milliseconds of a thread, as measured at scale factor 1, give or take a half
+	}{{"q02", 3, 15}, {"q14", 11, 40}, {"q03", 30, 90}, {"q13", 80, 280}, {"q18", 190, 700}} {
+		text, err := os.ReadFile("../../cmd/bench/queries/" + q.name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := plantest.TPCH(t)
+		p, err := w.Optimize(t, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := props.Work(p.Root, w) / 1e6
+		if work < q.from || work > q.to || work < last {
+			t.Errorf("%s: %.1f ms, the one before %.1f", q.name, work, last)
+		}
+		last = work
+	}
+}
