@@ -9,7 +9,7 @@ import (
 
 const (
 	// Where a strip of B is used for so few rows it is read where it lies.
-	inPlaceRows = 2 * tileRows
+	inPlaceRows = maxRows
 	// Where C has so few columns and more rows it is made lying on its side.
 	fewColumns = 4
 	// A block of A that is used for more columns may be worth copying.
@@ -19,7 +19,7 @@ const (
 // scratch are the strips of a block of B, a block of A, and tiles that reach
 // beyond C's edge.
 type scratch struct {
-	strips [blockK * blockN]float32
+	strips [blockK*blockN + minWidth]float32 // pack writes so many beyond the narrowest
 	rows   [blockM * (blockK + rowGap)]float32
 	edge   [blockM * maxWidth]float32
 }
@@ -67,13 +67,14 @@ func (c result) from(row, col int) result {
 	return c
 }
 
-// block multiplies by a block of B.
+// block multiplies by a block of B, tile by tile of columns.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	w, strips := tiles.width, s.strips[:]
 	inPlace := b.of == 1 && m <= inPlaceRows
 	if !inPlace {
-		for j := 0; j < n; j += w {
-			pack(strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
+		for j := 0; j < n; {
+			w := tileFor(n - j).width
+			pack(s.strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
+			j += w
 		}
 	}
 	for i := 0; i < m; i += blockM {
@@ -81,20 +82,30 @@ func (s *scratch) block(a, b operand, c result, m, n, k int) {
 		if n > copyColumns && at.scattered() {
 			at = s.copyRows(at, rows, k)
 		}
-		for j := 0; j < n; j += w {
-			if !inPlace {
-				s.column(at, strips[j*k:], w, c.from(i, j), rows, min(w, n-j), k)
-				continue
-			}
-			strip, step := s.strips[:], w
-			if n-j >= w {
+		for j := 0; j < n; {
+			t := tileFor(n - j)
+			w, strip, step := t.width, s.strips[:], t.width
+			switch {
+			case !inPlace:
+				strip = strip[j*k:]
+			case n-j >= w:
 				strip, step = b.x[j:], b.k
-			} else {
+			default:
 				pack(strip, w, b.from(j, 0), n-j, k)
 			}
-			s.column(at, strip, step, c.from(i, j), rows, min(w, n-j), k)
+			s.column(t, at, strip, step, c.from(i, j), rows, min(w, n-j), k)
+			j += w
 		}
 	}
+}
+
+// tileFor gives the widest kind of tiles of which so many columns do not leave a register.
+func tileFor(columns int) *tileKind {
+	i := 0
+	for tiles[i].width >= columns+minWidth && i < len(tiles)-1 {
+		i++
+	}
+	return &tiles[i]
 }
 
 // scattered tells whether a block of A is worth copying: its chains do not run
@@ -121,10 +132,10 @@ func (s *scratch) copyRows(a operand, m, k int) operand {
 }
 
 // column makes rows of C as wide as a strip of B whose rows are step apart.
-func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k int) {
-	w := tiles.width
+func (s *scratch) column(t *tileKind, a operand, strip []float32, step int, c result, m, n, k int) {
+	w := t.width
 	if n == w && c.col == 1 {
-		runTiles(a, strip, step, c.x, c.row, m, k, c.add)
+		t.run(a, strip, step, c.x, c.row, m, k, c.add)
 		return
 	}
 	if c.add {
@@ -139,7 +150,7 @@ func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k
 			}
 		}
 	}
-	runTiles(a, strip, step, s.edge[:], w, m, k, c.add)
+	t.run(a, strip, step, s.edge[:], w, m, k, c.add)
 	for i := range m {
 		row := s.edge[i*w:][:n]
 		if c.col == 1 {
@@ -152,16 +163,19 @@ func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k
 	}
 }
 
-func runTiles(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
-	if groups := m / tileRows; groups > 0 {
-		tiles.body[tileRows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
-		m -= groups * tileRows
-		if m == 0 {
-			return
+// run makes tiles below each other.
+func (t *tileKind) run(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
+	for rows := t.rows; ; {
+		if groups := m / rows; groups > 0 {
+			t.body[rows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
+			done := groups * rows
+			if m -= done; m == 0 {
+				return
+			}
+			c, a.x = c[done*ldc:], a.x[done*a.of:]
 		}
-		c, a.x = c[groups*tileRows*ldc:], a.x[groups*tileRows*a.of:]
+		rows = min(m, 6) // of which there is every number
 	}
-	tiles.body[m](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, 1, add)
 }
 
 // masks let the first n of 16 lanes through, from masks[16-n].

@@ -3,16 +3,17 @@ package f32
 // How products are cut. A strip of B, as wide as a tile, stays in the first cache
 // while the rows of a block of A, which stays in the second, pass by it.
 const (
-	tileRows = 6
-	maxWidth = 32 // of tiles
-	blockM   = 16 * tileRows
+	maxRows  = 12 // of tiles
+	minWidth = 8
+	maxWidth = 32
+	blockM   = 8 * maxRows
 	blockN   = 256
 	blockK   = 256
 	rowGap   = 16 // between the rows of a block of A
 )
 
 // ScratchBytes is what a product takes from a pool meanwhile, whatever its size.
-const ScratchBytes = 4 * (blockK*blockN + blockM*(blockK+rowGap) + blockM*maxWidth)
+const ScratchBytes = 4 * (blockK*blockN + minWidth + blockM*(blockK+rowGap) + blockM*maxWidth)
 
 // Gemm sets C, m×n, to op(A)·op(B), or with add adds that to it. op(X) is X or,
 // where it says so, its transpose. Matrices are row-major; lda, ldb and ldc are

@@ -76,10 +76,8 @@ func main() {
 }
 
 func kernels32() {
+	gemms()
 	for _, s := range []isa{avx2, avx512} {
-		for rows := 1; rows <= gemmRows; rows++ {
-			gemm(s, rows)
-		}
 		cellForward(s)
 		cellBackward(s)
 	}
