@@ -10,6 +10,7 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 var (
 	tiles      = tilesOf(f64.Level)
 	gemm       = choose(gemmGo, gemmBlocks)
+	gemmSteps  = choose(gemmStepsGo, gemmStepBlocks)
 	packed     = choose(packedNot, packedRows)
 	expAll     = choose(expGo, eights(expAVX2))
 	tanhAll    = choose(tanhGo, eights(tanhAVX2))

@@ -45,6 +45,38 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 	scratches.Put(s)
 }
 
+// gemmStepBlocks is gemmStepsGo: as many steps as a block of k holds are one block.
+func gemmStepBlocks(m, n, k, steps int, a, b, c []float32) {
+	per := blockK / k
+	if per < 2 || steps < 2 {
+		gemmStepsGo(m, n, k, steps, a, b, c)
+		return
+	}
+	s := scratches.Get().(*scratch)
+	for to := steps; to > 0; to -= per {
+		from := max(to-per, 0)
+		kn := (to - from) * k
+		for j0 := 0; j0 < n; j0 += blockN {
+			jn := min(blockN, n-j0)
+			for j := 0; j < jn; {
+				w := tileFor(jn - j).width
+				for t := to - 1; t >= from; t-- {
+					pack(s.strips[j*kn+(to-1-t)*k*w:], w, operand{b[(t*n+j0+j)*k:], k, 1}, min(w, jn-j), k)
+				}
+				j += w
+			}
+			for i := 0; i < m; i += blockM {
+				rows, ld := min(blockM, m-i), kn+rowGap
+				for t := to - 1; t >= from; t-- {
+					pack(s.rows[(to-1-t)*k:], ld, operand{a[(t*m+i)*k:], 1, k}, k, rows)
+				}
+				s.columns(operand{s.rows[:], ld, 1}, result{c[i*n+j0:], n, 1, true}, rows, jn, kn)
+			}
+		}
+	}
+	scratches.Put(s)
+}
+
 // packedRows brings A's rows to lie along k.
 func packedRows(memory []float32, a operand, m, k int) operand {
 	if a.k == 1 {
@@ -67,35 +99,46 @@ func (c result) from(row, col int) result {
 	return c
 }
 
-// block multiplies by a block of B, tile by tile of columns.
+// block multiplies by a block of B.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	inPlace := b.of == 1 && m <= inPlaceRows
-	if !inPlace {
-		for j := 0; j < n; {
-			w := tileFor(n - j).width
-			pack(s.strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
-			j += w
-		}
+	if b.of == 1 && m <= inPlaceRows {
+		s.inPlace(a, b, c, m, n, k)
+		return
+	}
+	for j := 0; j < n; {
+		w := tileFor(n - j).width
+		pack(s.strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
+		j += w
 	}
 	for i := 0; i < m; i += blockM {
 		rows, at := min(blockM, m-i), a.from(i, 0)
 		if n > copyColumns && at.scattered() {
 			at = s.copyRows(at, rows, k)
 		}
-		for j := 0; j < n; {
-			t := tileFor(n - j)
-			w, strip, step := t.width, s.strips[:], t.width
-			switch {
-			case !inPlace:
-				strip = strip[j*k:]
-			case n-j >= w:
-				strip, step = b.x[j:], b.k
-			default:
-				pack(strip, w, b.from(j, 0), n-j, k)
-			}
-			s.column(t, at, strip, step, c.from(i, j), rows, min(w, n-j), k)
-			j += w
+		s.columns(at, c.from(i, 0), rows, n, k)
+	}
+}
+
+// columns makes rows of C by the strips.
+func (s *scratch) columns(a operand, c result, m, n, k int) {
+	for j := 0; j < n; {
+		t := tileFor(n - j)
+		s.column(t, a, s.strips[j*k:], t.width, c.from(0, j), m, min(t.width, n-j), k)
+		j += t.width
+	}
+}
+
+// inPlace is block where B is read where it lies, but for what is left beside the tiles.
+func (s *scratch) inPlace(a, b operand, c result, m, n, k int) {
+	for j := 0; j < n; {
+		t := tileFor(n - j)
+		w, strip, step := t.width, b.x[j:], b.k
+		if n-j < w {
+			strip, step = s.strips[:], w
+			pack(strip, w, b.from(j, 0), n-j, k)
 		}
+		s.column(t, a, strip, step, c.from(0, j), m, min(w, n-j), k)
+		j += w
 	}
 }
 
@@ -113,7 +156,7 @@ func tileFor(columns int) *tileKind {
 // keep each other out of the caches.
 func (o operand) scattered() bool {
 	const few = 32 // numbers
-	return o.k != 1 || (o.of+few)%256 <= 2*few
+	return o.k != 1 || o.of > few && (o.of+few)%256 <= 2*few
 }
 
 // copyRows brings a block of A together.
@@ -125,9 +168,7 @@ func (s *scratch) copyRows(a operand, m, k int) operand {
 		return operand{x: s.rows[:], of: 1, k: blockM}
 	}
 	ld := k + rowGap
-	for i := range m {
-		copy(s.rows[i*ld:][:k], a.x[i*a.of:])
-	}
+	pack(s.rows[:], ld, operand{a.x, 1, a.of}, k, m)
 	return operand{x: s.rows[:], of: ld, k: 1}
 }
 

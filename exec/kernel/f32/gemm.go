@@ -40,6 +40,24 @@ func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, l
 	gemm(x, y, result{c, ldc, 1, add}, m, n, k)
 }
 
+// GemmSteps adds to C, m×n without gaps, the sum of A·Bᵀ over so many steps, whose A, m×k, lie one
+// after the other in a, and B, n×k, in b. Each element is one chain of FMAs from what is in C, over
+// the steps from the last to the first and in each over k: as Gemm would for one step
+// after the other, but C is passed once for many short ones.
+func GemmSteps(m, n, k, steps int, a, b, c []float32) {
+	if m <= 0 || n <= 0 || k <= 0 || steps <= 0 {
+		return
+	}
+	gemmSteps(m, n, k, steps, a[:steps*m*k], b[:steps*n*k], c[:m*n])
+}
+
+// gemmStepsGo is the definition.
+func gemmStepsGo(m, n, k, steps int, a, b, c []float32) {
+	for s := steps - 1; s >= 0; s-- {
+		Gemm(false, true, m, n, k, a[s*m*k:], k, b[s*n*k:], k, c, n, true)
+	}
+}
+
 // Packed is op(A), m×k, in the order in which products read it, for an A that is
 // used again and does not lie so.
 type Packed struct {
