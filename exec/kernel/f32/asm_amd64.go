@@ -17,6 +17,7 @@ var (
 	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
 	reluAll    = choose(reluGo, eights(reluAVX2))
 	reluBack   = choose(reluBackGo, eights(reluBackAVX2))
+	addAll     = choose(addGo, eights(addAVX2))
 	adam       = choose(adamGo, adamFours)
 
 	cellForward, cellBackward = cellsOf(f64.Level)

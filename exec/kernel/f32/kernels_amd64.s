@@ -2972,6 +2972,39 @@ done:
 	VZEROUPPER
 	RET
 
+// func addAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+// Requires: AVX
+TEXT ·addAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   tail
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (AX), Y1
+	VADDPS  Y0, Y1, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, DX
+	JGE     loop
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	MOVQ       tail+24(FP), DX
+	VMOVUPS    (DX), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (AX), Y0, Y2
+	VADDPS     Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func adamAVX2(x *float32, grad *float32, m *float32, v *float32, n int, c *[8]float64)
 // Requires: AVX
 TEXT ·adamAVX2(SB), NOSPLIT, $0-48

@@ -11,6 +11,7 @@ func sigmoidAll(dst, src []float32)                        { sigmoidGo(dst, src)
 
 func reluAll(dst, src []float32)  { reluGo(dst, src) }
 func reluBack(dst, src []float32) { reluBackGo(dst, src) }
+func addAll(dst, src []float32)   { addGo(dst, src) }
 
 func adam(x, g, m, v []float32, s *AdamStep) { adamGo(x, g, m, v, s) }
 

@@ -95,4 +95,7 @@ func reluAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 func reluBackAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
+func addAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+
+//go:noescape
 func adamAVX2(x *float32, grad *float32, m *float32, v *float32, n int, c *[8]float64)

@@ -88,6 +88,7 @@ func kernels32() {
 	pointwise32("sigmoid", sigmoid32)
 	relu32()
 	reluBack32()
+	addAll32()
 	adam()
 }
 
