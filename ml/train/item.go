@@ -39,8 +39,11 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			owners[i] = w.owners[s.Leaf]
 			leaf(s.Leaf, i, &s)
 		}
-		// The largest first, so that the last ones are small and goroutines end together.
-		slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
+		// The largest first, so that the last ones are small and goroutines end together;
+		// but leaf by leaf where a block may have to be made anew to be opened again.
+		if !w.flow.on {
+			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
+		}
 		plan = reduce.NewPlan(owners)
 		some := slices.Compact(slices.Sorted(slices.Values(owners)))
 		nodes, p.place = reduce.NewPlan(some), slices.Index(some, w.self)
