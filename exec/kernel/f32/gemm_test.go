@@ -142,7 +142,7 @@ func TestGemmAllocatesNothing(t *testing.T) {
 
 // BenchmarkGemm reports the best of all runs, which a busy machine disturbs least.
 func BenchmarkGemm(b *testing.B) {
-	for _, s := range [][3]int{{512, 512, 512}, {128, 400, 100}, {64, 100, 400}, {6400, 110, 400}, {6400, 400, 110}, {128, 16, 32}, {128, 1, 32}, {1, 64, 64}, {8, 50, 10}} {
+	for _, s := range [][3]int{{512, 512, 512}, {128, 400, 100}, {64, 100, 400}, {400, 16, 110}, {400, 12, 110}, {6400, 110, 400}, {6400, 400, 110}, {128, 16, 32}, {128, 1, 32}, {1, 64, 64}, {8, 50, 10}} {
 		for _, trans := range [][2]bool{{false, false}, {true, false}, {false, true}} {
 			m, n, k := s[0], s[1], s[2]
 			b.Run(fmt.Sprintf("%dx%dx%d/%v", m, n, k, trans), func(b *testing.B) {
