@@ -49,7 +49,8 @@ func (w *Windows) Check(l *Layout) error {
 // buckets of all nodes together have these numbers: as few as hold the rows, but
 // up to 16 where they are few, for a window is more work than a row. Of few
 // partitions it is several for each, to have them apart: no order is known that
-// distributes them evenly. A single one is one leaf.
+// distributes them evenly. A single one is one leaf. So are a few mini-batches of
+// windows: what each leaf has of one is worked apart, and products want many samples.
 func (w *Windows) Leaves(buckets []int64) int {
 	var rows, full int64
 	for _, n := range buckets {
@@ -59,15 +60,16 @@ func (w *Windows) Leaves(buckets []int64) int {
 		}
 	}
 	n := 1
-	for full > 1 && int64(n) < 4*full && (n < Leaves(rows) || n < spreadLeaves && rows > int64(n)*spreadRows) {
+	for full > 1 && int64(n) < 4*full && (n < Leaves(rows) || n < spreadLeaves && rows > int64(n)*max(spreadRows, spreadWindows*int64(w.Stride))) {
 		n *= 2
 	}
 	return n
 }
 
 const (
-	spreadLeaves = 16  // to have work for as many cores
-	spreadRows   = 512 // the least rows that are worth a core
+	spreadLeaves  = 16 // to have work for as many nodes
+	spreadRows    = 512
+	spreadWindows = 256 // the least that are worth a node
 )
 
 // orders tells whether values of column c are ordered by rank and compare.

@@ -12,11 +12,12 @@ import (
 // the best of all runs, which a busy machine disturbs least.
 func BenchmarkLSTM(b *testing.B) {
 	sp := &spec{loss: lossMAE, windows: &recurrent{steps: 50, units: []int{100, 40}, sequences: true, self: true}}
+	rows := grainOf(sp.windows)
 	n := sp.build(&feature.Fitted{Dense: 10}, 10)
 	p, g := n.init(1), make([]float32, n.params())
 	tp := newTape(newFeed(n, true).numbers())
-	w := make([]float64, microRows)
-	in := &tensor{microRows, n.in, make([]float32, microRows*n.in.size())}
+	w := make([]float64, rows)
+	in := &tensor{rows, n.in, make([]float32, rows*n.in.size())}
 	(&rng{key: 1}).fill(in.v, 1)
 	for i := range w {
 		w[i] = 1
@@ -29,7 +30,7 @@ func BenchmarkLSTM(b *testing.B) {
 		best = min(best, time.Since(start))
 	}
 	// Multiplications and additions: a product forward, two back.
-	flops := 3 * 2 * 50 * microRows * (400*(10+100) + 160*(100+40) + 40*10)
+	flops := 3 * 2 * 50 * rows * (400*(10+100) + 160*(100+40) + 40*10)
 	b.ReportMetric(float64(flops)/best.Seconds()/1e9, "GFLOP/s")
 	b.ReportMetric(best.Seconds()*1e3, "ms")
 }

@@ -57,8 +57,8 @@ func (d *dense) forward(p []float32, in *tensor, t *tape) *tensor {
 func (d *dense) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 	in := t.pop()
 	bias := g[d.in.width*d.width:]
+	f32.GemmSteps(d.in.width, d.width, in.n, d.in.steps, in.v, dout.v, g)
 	for s := range d.in.steps {
-		f32.Gemm(false, true, d.in.width, d.width, in.n, in.step(s), in.n, dout.step(s), in.n, g, d.width, true)
 		addColumns(bias, dout.step(s), in.n)
 	}
 	if d.first {

@@ -3,11 +3,11 @@
 //
 //	options ─▶ net: layers, one vector of parameters ─▶ optimiser ─┐
 //	                                                               │ parameters
-//	leaf:  rows ─▶ micro-batches of 64 ─▶ forward ─▶ loss ─▶ backward ─▶ gradient
+//	leaf:  rows ─▶ micro-batches ─▶ forward ─▶ loss ─▶ backward ─▶ gradient
 //	tree:  sums of gradients                                       │
 //	root:  mean, clipped ─▶ optimiser's step ◀─────────────────────┘
 //
-// Numbers are float32, sums of losses float64. A micro-batch is rows that follow
+// Numbers are float32, sums of losses float64. A micro-batch is up to 64 rows that follow
 // each other in a leaf, and its gradient is added to its part's in their order;
 // parts are merged in the tree's. So a model is the same bytes on any number of
 // nodes and threads.

@@ -216,10 +216,11 @@ func (d *driver) move(g []float32, weight float64) error {
 			}
 		})
 	}
-	squares := 0.0
-	for _, v := range g {
-		squares += float64(float64(v) * float64(v))
+	var four [4]float64 // for each addition waits for the one before
+	for i, v := range g {
+		four[i%4] += float64(float64(v) * float64(v))
 	}
+	squares := (four[0] + four[1]) + (four[2] + four[3])
 	if squares-squares != 0 {
 		return optim.Diverged(s.state.Iteration)
 	}

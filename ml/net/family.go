@@ -57,6 +57,7 @@ func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
 		if p.Windows, err = r.Windows(); err != nil {
 			return nil, err
 		}
+		p.Grain = grainOf(f.recurrentOf(r.Options, &p))
 	}
 	if f.self {
 		vector, _ := types.ArrayOf(types.Float8)

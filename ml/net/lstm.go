@@ -101,6 +101,10 @@ func orthonormal(p []float32, width int, r *rng) {
 	}
 }
 
+// The parameters' gradient is taken of steps of about so many samples at once: for each they
+// pass through the cache, and what has been worked is still in one.
+const stepsSamples = 256
+
 // A matrix is packed once for all steps if there are samples enough to pay for it,
 // and if it has no more than so many numbers: of a larger one that is memory and not
 // much of the time.
@@ -161,10 +165,9 @@ func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 		din = t.tensor(n, l.in)
 	}
 	clear(dc)
-	for s := steps - 1; s >= 0; s-- {
+	for s, done := steps-1, steps; s >= 0; s-- {
 		z := gates[s*n*wide:][:n*wide]
 		f32.CellBackward(z, c[s*n*u:][:n*u], th[s*n*u:][:n*u], dh, dc)
-		f32.Gemm(false, true, of, wide, n, from[s*n*of:], n, z, n, g, wide, true)
 		if s > 0 {
 			if l.sequences { // the step before has a gradient of its own
 				dh = dout.step(s - 1)
@@ -173,6 +176,10 @@ func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 		}
 		if !l.first {
 			f32.Gemm(false, false, l.in.width, n, wide, wx, wide, z, n, din.step(s), n, false)
+		}
+		if (done-s)*n >= stepsSamples || s == 0 {
+			f32.GemmSteps(of, wide, n, done-s, from[s*n*of:], gates[s*n*wide:], g)
+			done = s
 		}
 	}
 	return din

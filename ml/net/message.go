@@ -3,6 +3,7 @@ package net
 import (
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -120,10 +121,7 @@ func (f *nets) Merge(_ uint8, left, right family.Message) (family.Message, error
 	case *partial:
 		if b, ok := right.(*partial); ok && len(a.grad) == len(b.grad) {
 			a.add(b.sums)
-			to := a.grad[:len(b.grad)]
-			for i, v := range b.grad {
-				to[i] += v
-			}
+			f32.Add(a.grad, b.grad)
 			b.free()
 			return a, nil
 		}

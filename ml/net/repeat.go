@@ -1,5 +1,7 @@
 package net
 
+import "github.com/tributarydb/tributary/exec/kernel/f32"
+
 // repeat gives a sample's one step this many times: what a decoder begins with
 // (Srivastava, Mansimov and Salakhudinov 2015).
 type repeat struct {
@@ -24,9 +26,7 @@ func (l *repeat) backward(_, _ []float32, dout *tensor, t *tape) *tensor {
 	din := t.tensor(dout.n, l.in)
 	clear(din.v)
 	for s := range l.steps {
-		for j, v := range dout.step(s) {
-			din.v[j] += v
-		}
+		f32.Add(din.v, dout.step(s))
 	}
 	return din
 }

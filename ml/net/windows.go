@@ -1,6 +1,8 @@
 package net
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -68,6 +70,22 @@ func (f *nets) recurrentOf(o *family.Values, p *family.Plan) *recurrent {
 	}
 	return r
 }
+
+// grainOf gives how many windows are worked apart at least: few, so that a mini-batch is
+// even work for many threads, whatever each leaf has of it. But a part's gradient has all
+// parameters, which is to be little beside their use at every step, and weights
+// beyond the nearer caches want to be used for many samples.
+func grainOf(r *recurrent) int {
+	if r.steps >= fewSteps && slices.Max(r.units) <= nearUnits {
+		return microRows / 4
+	}
+	return microRows
+}
+
+const (
+	fewSteps  = 16
+	nearUnits = 160
+)
 
 // build adds the layers, the first of which nobody asks for its input's gradient.
 func (r *recurrent) build(in shape, first bool, rate float64, add func(layer)) {

@@ -39,6 +39,11 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			owners[i] = w.owners[s.Leaf]
 			leaf(s.Leaf, i, &s)
 		}
+		// The largest first, so that the last ones are small and goroutines end together;
+		// but leaf by leaf where a block may have to be made anew to be opened again.
+		if !w.flow.on {
+			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
+		}
 		plan = reduce.NewPlan(owners)
 		some := slices.Compact(slices.Sorted(slices.Values(owners)))
 		nodes, p.place = reduce.NewPlan(some), slices.Index(some, w.self)
@@ -50,6 +55,14 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 		return plan.Gather(0), nil
 	}
 	return plan.To(0), nil
+}
+
+// size is how many rows an item has.
+func (it *item) size() (n int) {
+	for _, r := range it.rows {
+		n += r.To - r.From
+	}
+	return n
 }
 
 // itemsOf gives the items of a leaf in a step, of slice s where there is one.

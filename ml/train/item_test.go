@@ -78,6 +78,32 @@ func TestSmallLeafIsCut(t *testing.T) {
 	}
 }
 
+// TestLargePartsComeFirst: what is left of leaves in a mini-batch is worked last, so that
+// goroutines end together.
+func TestLargePartsComeFirst(t *testing.T) {
+	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
+	defer blocks.Close()
+	rows := []int64{40, 88}
+	for leaf, n := range rows {
+		if err := blocks.Put(2*leaf, dataset.NewBlock(int(n), 1, 0, true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: 32}, Options: &family.Values{}}, owners: []int{0, 0}, blocks: blocks}
+	body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: dataset.BatchSlices(rows, 8, 0, 1)}
+	p := &Part{w: w, body: body}
+	if _, err := w.cut(p, body); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, it := range p.items {
+		sizes = append(sizes, it.size())
+	}
+	if want := []int{32, 32, 32, 24, 8}; !slices.Equal(sizes, want) {
+		t.Errorf("parts of %v rows, not of %v", sizes, want)
+	}
+}
+
 // TestMiniBatchFromElsewhere: slices that no step has are damage, not rows.
 func TestMiniBatchFromElsewhere(t *testing.T) {
 	job := &Job{Plan: &family.Plan{}}

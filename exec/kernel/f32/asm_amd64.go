@@ -10,31 +10,39 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 var (
 	tiles      = tilesOf(f64.Level)
 	gemm       = choose(gemmGo, gemmBlocks)
+	gemmSteps  = choose(gemmStepsGo, gemmStepBlocks)
 	packed     = choose(packedNot, packedRows)
 	expAll     = choose(expGo, eights(expAVX2))
 	tanhAll    = choose(tanhGo, eights(tanhAVX2))
 	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
 	reluAll    = choose(reluGo, eights(reluAVX2))
 	reluBack   = choose(reluBackGo, eights(reluBackAVX2))
+	addAll     = choose(addGo, eights(addAVX2))
 	adam       = choose(adamGo, adamFours)
 
 	cellForward, cellBackward = cellsOf(f64.Level)
 )
 
-// tileBodies make groups of tiles of C, of width columns; the index is the number
-// of their rows.
-type tileBodies struct {
-	width int
-	body  [tileRows + 1]tileBody
+// tileKind are tiles of C of width columns and up to rows rows. The functions make
+// groups of tiles below each other; the index is the number of a tile's rows.
+type tileKind struct {
+	width, rows int
+	body        [maxRows + 1]tileBody
 }
 
 type tileBody = func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)
 
-func tilesOf(level string) *tileBodies {
-	if level == "avx512" {
-		return &tileBodies{32, [...]tileBody{nil, gemm1AVX512, gemm2AVX512, gemm3AVX512, gemm4AVX512, gemm5AVX512, gemm6AVX512}}
+// tilesOf are the kinds of a level, the widest first.
+func tilesOf(level string) []tileKind {
+	kinds := []tileKind{
+		{16, 6, [...]tileBody{1: gemm1x2AVX2, gemm2x2AVX2, gemm3x2AVX2, gemm4x2AVX2, gemm5x2AVX2, gemm6x2AVX2, 12: nil}},
+		{8, 12, [...]tileBody{1: gemm1x1AVX2, gemm2x1AVX2, gemm3x1AVX2, gemm4x1AVX2, gemm5x1AVX2, gemm6x1AVX2, 12: gemm12x1AVX2}},
 	}
-	return &tileBodies{16, [...]tileBody{nil, gemm1AVX2, gemm2AVX2, gemm3AVX2, gemm4AVX2, gemm5AVX2, gemm6AVX2}}
+	if level == "avx512" {
+		wide := tileKind{32, 6, [...]tileBody{1: gemm1x2AVX512, gemm2x2AVX512, gemm3x2AVX512, gemm4x2AVX512, gemm5x2AVX512, gemm6x2AVX512, 12: nil}}
+		kinds = append([]tileKind{wide}, kinds...)
+	}
+	return kinds
 }
 
 func choose[F any](goBody, asm F) F {

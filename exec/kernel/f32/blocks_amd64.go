@@ -9,7 +9,7 @@ import (
 
 const (
 	// Where a strip of B is used for so few rows it is read where it lies.
-	inPlaceRows = 2 * tileRows
+	inPlaceRows = maxRows
 	// Where C has so few columns and more rows it is made lying on its side.
 	fewColumns = 4
 	// A block of A that is used for more columns may be worth copying.
@@ -19,7 +19,7 @@ const (
 // scratch are the strips of a block of B, a block of A, and tiles that reach
 // beyond C's edge.
 type scratch struct {
-	strips [blockK * blockN]float32
+	strips [blockK*blockN + minWidth]float32 // pack writes so many beyond the narrowest
 	rows   [blockM * (blockK + rowGap)]float32
 	edge   [blockM * maxWidth]float32
 }
@@ -41,6 +41,38 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 			s.block(a.from(0, k0), b.from(j0, k0), c.from(0, j0), m, jn, kn)
 		}
 		c.add = true
+	}
+	scratches.Put(s)
+}
+
+// gemmStepBlocks is gemmStepsGo: as many steps as a block of k holds are one block.
+func gemmStepBlocks(m, n, k, steps int, a, b, c []float32) {
+	per := blockK / k
+	if per < 2 || steps < 2 {
+		gemmStepsGo(m, n, k, steps, a, b, c)
+		return
+	}
+	s := scratches.Get().(*scratch)
+	for to := steps; to > 0; to -= per {
+		from := max(to-per, 0)
+		kn := (to - from) * k
+		for j0 := 0; j0 < n; j0 += blockN {
+			jn := min(blockN, n-j0)
+			for j := 0; j < jn; {
+				w := tileFor(jn - j).width
+				for t := to - 1; t >= from; t-- {
+					pack(s.strips[j*kn+(to-1-t)*k*w:], w, operand{b[(t*n+j0+j)*k:], k, 1}, min(w, jn-j), k)
+				}
+				j += w
+			}
+			for i := 0; i < m; i += blockM {
+				rows, ld := min(blockM, m-i), kn+rowGap
+				for t := to - 1; t >= from; t-- {
+					pack(s.rows[(to-1-t)*k:], ld, operand{a[(t*m+i)*k:], 1, k}, k, rows)
+				}
+				s.columns(operand{s.rows[:], ld, 1}, result{c[i*n+j0:], n, 1, true}, rows, jn, kn)
+			}
+		}
 	}
 	scratches.Put(s)
 }
@@ -69,32 +101,54 @@ func (c result) from(row, col int) result {
 
 // block multiplies by a block of B.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	w, strips := tiles.width, s.strips[:]
-	inPlace := b.of == 1 && m <= inPlaceRows
-	if !inPlace {
-		for j := 0; j < n; j += w {
-			pack(strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
-		}
+	if b.of == 1 && m <= inPlaceRows {
+		s.inPlace(a, b, c, m, n, k)
+		return
+	}
+	for j := 0; j < n; {
+		w := tileFor(n - j).width
+		pack(s.strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
+		j += w
 	}
 	for i := 0; i < m; i += blockM {
 		rows, at := min(blockM, m-i), a.from(i, 0)
 		if n > copyColumns && at.scattered() {
 			at = s.copyRows(at, rows, k)
 		}
-		for j := 0; j < n; j += w {
-			if !inPlace {
-				s.column(at, strips[j*k:], w, c.from(i, j), rows, min(w, n-j), k)
-				continue
-			}
-			strip, step := s.strips[:], w
-			if n-j >= w {
-				strip, step = b.x[j:], b.k
-			} else {
-				pack(strip, w, b.from(j, 0), n-j, k)
-			}
-			s.column(at, strip, step, c.from(i, j), rows, min(w, n-j), k)
-		}
+		s.columns(at, c.from(i, 0), rows, n, k)
 	}
+}
+
+// columns makes rows of C by the strips.
+func (s *scratch) columns(a operand, c result, m, n, k int) {
+	for j := 0; j < n; {
+		t := tileFor(n - j)
+		s.column(t, a, s.strips[j*k:], t.width, c.from(0, j), m, min(t.width, n-j), k)
+		j += t.width
+	}
+}
+
+// inPlace is block where B is read where it lies, but for what is left beside the tiles.
+func (s *scratch) inPlace(a, b operand, c result, m, n, k int) {
+	for j := 0; j < n; {
+		t := tileFor(n - j)
+		w, strip, step := t.width, b.x[j:], b.k
+		if n-j < w {
+			strip, step = s.strips[:], w
+			pack(strip, w, b.from(j, 0), n-j, k)
+		}
+		s.column(t, a, strip, step, c.from(0, j), m, min(w, n-j), k)
+		j += w
+	}
+}
+
+// tileFor gives the widest kind of tiles of which so many columns do not leave a register.
+func tileFor(columns int) *tileKind {
+	i := 0
+	for tiles[i].width >= columns+minWidth && i < len(tiles)-1 {
+		i++
+	}
+	return &tiles[i]
 }
 
 // scattered tells whether a block of A is worth copying: its chains do not run
@@ -102,7 +156,7 @@ func (s *scratch) block(a, b operand, c result, m, n, k int) {
 // keep each other out of the caches.
 func (o operand) scattered() bool {
 	const few = 32 // numbers
-	return o.k != 1 || (o.of+few)%256 <= 2*few
+	return o.k != 1 || o.of > few && (o.of+few)%256 <= 2*few
 }
 
 // copyRows brings a block of A together.
@@ -114,17 +168,15 @@ func (s *scratch) copyRows(a operand, m, k int) operand {
 		return operand{x: s.rows[:], of: 1, k: blockM}
 	}
 	ld := k + rowGap
-	for i := range m {
-		copy(s.rows[i*ld:][:k], a.x[i*a.of:])
-	}
+	pack(s.rows[:], ld, operand{a.x, 1, a.of}, k, m)
 	return operand{x: s.rows[:], of: ld, k: 1}
 }
 
 // column makes rows of C as wide as a strip of B whose rows are step apart.
-func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k int) {
-	w := tiles.width
+func (s *scratch) column(t *tileKind, a operand, strip []float32, step int, c result, m, n, k int) {
+	w := t.width
 	if n == w && c.col == 1 {
-		runTiles(a, strip, step, c.x, c.row, m, k, c.add)
+		t.run(a, strip, step, c.x, c.row, m, k, c.add)
 		return
 	}
 	if c.add {
@@ -139,7 +191,7 @@ func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k
 			}
 		}
 	}
-	runTiles(a, strip, step, s.edge[:], w, m, k, c.add)
+	t.run(a, strip, step, s.edge[:], w, m, k, c.add)
 	for i := range m {
 		row := s.edge[i*w:][:n]
 		if c.col == 1 {
@@ -152,16 +204,19 @@ func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k
 	}
 }
 
-func runTiles(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
-	if groups := m / tileRows; groups > 0 {
-		tiles.body[tileRows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
-		m -= groups * tileRows
-		if m == 0 {
-			return
+// run makes tiles below each other.
+func (t *tileKind) run(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
+	for rows := t.rows; ; {
+		if groups := m / rows; groups > 0 {
+			t.body[rows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
+			done := groups * rows
+			if m -= done; m == 0 {
+				return
+			}
+			c, a.x = c[done*ldc:], a.x[done*a.of:]
 		}
-		c, a.x = c[groups*tileRows*ldc:], a.x[groups*tileRows*a.of:]
+		rows = min(m, 6) // of which there is every number
 	}
-	tiles.body[m](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, 1, add)
 }
 
 // masks let the first n of 16 lanes through, from masks[16-n].

@@ -12,7 +12,7 @@
 // or on the number of goroutines.
 //
 // The kernels (go generate) make tiles of six rows and two registers of columns,
-// for AVX2 or AVX-512 as package f64 chose, and loops over cells of an LSTM for
-// both; functions alone take eight numbers at a
+// for AVX2 or AVX-512 as package f64 chose, narrower ones of what is left beside
+// these, and loops over cells of an LSTM for both; functions alone take eight numbers at a
 // time. Without them (other processors, the build tag noasm) the twins run.
 package f32

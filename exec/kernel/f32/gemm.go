@@ -3,16 +3,17 @@ package f32
 // How products are cut. A strip of B, as wide as a tile, stays in the first cache
 // while the rows of a block of A, which stays in the second, pass by it.
 const (
-	tileRows = 6
-	maxWidth = 32 // of tiles
-	blockM   = 16 * tileRows
+	maxRows  = 12 // of tiles
+	minWidth = 8
+	maxWidth = 32
+	blockM   = 8 * maxRows
 	blockN   = 256
 	blockK   = 256
 	rowGap   = 16 // between the rows of a block of A
 )
 
 // ScratchBytes is what a product takes from a pool meanwhile, whatever its size.
-const ScratchBytes = 4 * (blockK*blockN + blockM*(blockK+rowGap) + blockM*maxWidth)
+const ScratchBytes = 4 * (blockK*blockN + minWidth + blockM*(blockK+rowGap) + blockM*maxWidth)
 
 // Gemm sets C, m×n, to op(A)·op(B), or with add adds that to it. op(X) is X or,
 // where it says so, its transpose. Matrices are row-major; lda, ldb and ldc are
@@ -37,6 +38,24 @@ func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, l
 	x, y := operands(transA, transB, a, lda, b, ldb)
 	_, _ = a[(m-1)*x.of+(k-1)*x.k], b[(n-1)*y.of+(k-1)*y.k]
 	gemm(x, y, result{c, ldc, 1, add}, m, n, k)
+}
+
+// GemmSteps adds to C, m×n without gaps, the sum of A·Bᵀ over so many steps, whose A, m×k, lie one
+// after the other in a, and B, n×k, in b. Each element is one chain of FMAs from what is in C, over
+// the steps from the last to the first and in each over k: as Gemm would for one step
+// after the other, but C is passed once for many short ones.
+func GemmSteps(m, n, k, steps int, a, b, c []float32) {
+	if m <= 0 || n <= 0 || k <= 0 || steps <= 0 {
+		return
+	}
+	gemmSteps(m, n, k, steps, a[:steps*m*k], b[:steps*n*k], c[:m*n])
+}
+
+// gemmStepsGo is the definition.
+func gemmStepsGo(m, n, k, steps int, a, b, c []float32) {
+	for s := steps - 1; s >= 0; s-- {
+		Gemm(false, true, m, n, k, a[s*m*k:], k, b[s*n*k:], k, c, n, true)
+	}
 }
 
 // Packed is op(A), m×k, in the order in which products read it, for an A that is

@@ -92,6 +92,46 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestGemmSteps: a sum over steps is the definition's product of one step after the other,
+// from the last on, in steps that fill blocks of k and in those that do not.
+func TestGemmSteps(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 6))
+	for round := range 120 {
+		m, n, k, steps := 1+r.IntN(30), 1+r.IntN(70), 1+r.IntN(20), r.IntN(60)
+		if round%10 == 0 {
+			m, n, k = 100+r.IntN(100), 250+r.IntN(60), 1+r.IntN(150)
+		}
+		if m*n*k > 1e5 {
+			steps %= 7
+		}
+		a, b, c := dense(r, steps*m*k), dense(r, steps*n*k), dense(r, m*n)
+		want := append([]float32(nil), c...)
+		for s := steps - 1; s >= 0; s-- {
+			x, y := operands(false, true, a[s*m*k:], k, b[s*n*k:], k)
+			gemmGo(x, y, result{want, n, 1, true}, m, n, k)
+		}
+		for _, level := range levels() {
+			got := append([]float32(nil), c...)
+			onLevel(level, func() { GemmSteps(m, n, k, steps, a, b, got) })
+			for i := range want {
+				same(t, fmt.Sprintf("%s %d×%d×%d, %d steps, element %d", level, m, n, k, steps, i), got[i], want[i])
+				if t.Failed() {
+					t.FailNow()
+				}
+			}
+		}
+	}
+}
+
+// dense is a matrix's numbers without gaps.
+func dense(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
 func TestGemmAllocatesNothing(t *testing.T) {
 	a, b, c := make([]float32, 50*60), make([]float32, 60*70), make([]float32, 50*70)
 	Gemm(false, false, 50, 70, 60, a, 60, b, 70, c, 70, false)
@@ -102,7 +142,7 @@ func TestGemmAllocatesNothing(t *testing.T) {
 
 // BenchmarkGemm reports the best of all runs, which a busy machine disturbs least.
 func BenchmarkGemm(b *testing.B) {
-	for _, s := range [][3]int{{512, 512, 512}, {128, 400, 100}, {64, 100, 400}, {6400, 110, 400}, {6400, 400, 110}, {128, 16, 32}, {128, 1, 32}, {1, 64, 64}, {8, 50, 10}} {
+	for _, s := range [][3]int{{512, 512, 512}, {128, 400, 100}, {64, 100, 400}, {400, 16, 110}, {400, 12, 110}, {6400, 110, 400}, {6400, 400, 110}, {128, 16, 32}, {128, 1, 32}, {1, 64, 64}, {8, 50, 10}} {
 		for _, trans := range [][2]bool{{false, false}, {true, false}, {false, true}} {
 			m, n, k := s[0], s[1], s[2]
 			b.Run(fmt.Sprintf("%dx%dx%d/%v", m, n, k, trans), func(b *testing.B) {

@@ -4,119 +4,245 @@
 
 #include "textflag.h"
 
-// func gemm1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
+TEXT ·gemm1x2AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    arow+24(FP), DX
+	MOVQ    ak+32(FP), DX
+	MOVQ    b+40(FP), BX
+	MOVQ    bk+48(FP), SI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
+	MOVQ    AX, DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 
 start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
+	MOVQ k+56(FP), DI
 
 k:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      32(R10), Y3
-	VBROADCASTSS (R9), Y4
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         DI
 	JNZ          k
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
-	DECQ         groups+64(FP)
-	JNZ          groups
 	VZEROUPPER
 	RET
 
-// func gemm2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
+// func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm1x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    arow+24(FP), DX
+	MOVQ    ak+32(FP), DX
+	MOVQ    b+40(FP), BX
+	MOVQ    bk+48(FP), SI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
+start:
+	MOVQ k+56(FP), DI
+
+k:
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          k
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm1x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    arow+24(FP), DX
+	MOVQ    ak+32(FP), DX
+	MOVQ    b+40(FP), BX
+	MOVQ    bk+48(FP), SI
+	VXORPS  Y0, Y0, Y0
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, DI
+	VMOVUPS (DI), Y0
+
+start:
+	MOVQ k+56(FP), DI
+
+k:
+	VMOVUPS      (BX), Y1
+	VBROADCASTSS (CX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         DX, CX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          k
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm2x2AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(CX*1), Y2
-	VMOVUPS 32(AX)(CX*1), Y3
+	MOVQ    AX, R9
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS (R9)(CX*1), Y2
+	VMOVUPS 32(R9)(CX*1), Y3
 
 start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
+	MOVQ k+56(FP), R9
 
 k:
-	VMOVUPS      (R10), Y4
-	VMOVUPS      32(R10), Y5
-	VBROADCASTSS (R9), Y6
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R9)(BX*1), Y6
+	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
 	JNZ          k
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, (AX)(CX*1)
 	VMOVUPS      Y3, 32(AX)(CX*1)
-	DECQ         groups+64(FP)
-	JNZ          groups
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
+// func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm2x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z0
+	VMOVUPS 64(R9), Z1
+	VMOVUPS (R9)(CX*1), Z2
+	VMOVUPS 64(R9)(CX*1), Z3
 
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
+start:
+	MOVQ k+56(FP), R9
+
+k:
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	VBROADCASTSS (DX), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (DX)(BX*1), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          k
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm2x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+
+start:
+	MOVQ k+56(FP), R9
+
+k:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DX)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          k
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm3x2AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -125,35 +251,32 @@ groups:
 	VXORPS  Y5, Y5, Y5
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(CX*1), Y2
-	VMOVUPS 32(AX)(CX*1), Y3
-	VMOVUPS (AX)(CX*2), Y4
-	VMOVUPS 32(AX)(CX*2), Y5
+	MOVQ    AX, R9
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS (R9)(CX*1), Y2
+	VMOVUPS 32(R9)(CX*1), Y3
+	VMOVUPS (R9)(CX*2), Y4
+	VMOVUPS 32(R9)(CX*2), Y5
 
 start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
+	MOVQ k+56(FP), R9
 
 k:
-	VMOVUPS      (R10), Y6
-	VMOVUPS      32(R10), Y7
-	VBROADCASTSS (R9), Y8
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R9)(BX*1), Y8
+	VBROADCASTSS (DX)(BX*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R9)(BX*2), Y8
+	VBROADCASTSS (DX)(BX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
 	JNZ          k
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
@@ -161,25 +284,114 @@ k:
 	VMOVUPS      Y3, 32(AX)(CX*1)
 	VMOVUPS      Y4, (AX)(CX*2)
 	VMOVUPS      Y5, 32(AX)(CX*2)
-	DECQ         groups+64(FP)
-	JNZ          groups
 	VZEROUPPER
 	RET
 
-// func gemm4AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemm4AVX2(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
+// func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm3x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z0
+	VMOVUPS 64(R9), Z1
+	VMOVUPS (R9)(CX*1), Z2
+	VMOVUPS 64(R9)(CX*1), Z3
+	VMOVUPS (R9)(CX*2), Z4
+	VMOVUPS 64(R9)(CX*2), Z5
 
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
+start:
+	MOVQ k+56(FP), R9
+
+k:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VBROADCASTSS (DX), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS (DX)(BX*1), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS (DX)(BX*2), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          k
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VZEROUPPER
+	RET
+
+// func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm3x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R9)(CX*2), Y2
+
+start:
+	MOVQ k+56(FP), R9
+
+k:
+	VMOVUPS      (DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (DX)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (DX)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, DX
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          k
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VMOVUPS      Y2, (AX)(CX*2)
+	VZEROUPPER
+	RET
+
+// func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm4x2AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -190,69 +402,189 @@ groups:
 	VXORPS  Y7, Y7, Y7
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(CX*1), Y2
-	VMOVUPS 32(AX)(CX*1), Y3
-	VMOVUPS (AX)(CX*2), Y4
-	VMOVUPS 32(AX)(CX*2), Y5
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS (R9)(CX*1), Y2
+	VMOVUPS 32(R9)(CX*1), Y3
+	VMOVUPS (R9)(CX*2), Y4
+	VMOVUPS 32(R9)(CX*2), Y5
+	VMOVUPS (R10), Y6
+	VMOVUPS 32(R10), Y7
 
 start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
 
 k:
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R10)(BX*1), Y10
+	VBROADCASTSS (DX)(BX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R10)(BX*2), Y10
+	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R11), Y10
+	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
 	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, (AX)(CX*1)
 	VMOVUPS      Y3, 32(AX)(CX*1)
 	VMOVUPS      Y4, (AX)(CX*2)
 	VMOVUPS      Y5, 32(AX)(CX*2)
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	DECQ         groups+64(FP)
-	JNZ          groups
+	VMOVUPS      Y6, (DX)
+	VMOVUPS      Y7, 32(DX)
 	VZEROUPPER
 	RET
 
-// func gemm5AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemm5AVX2(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
+// func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm4x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Z0
+	VMOVUPS 64(R9), Z1
+	VMOVUPS (R9)(CX*1), Z2
+	VMOVUPS 64(R9)(CX*1), Z3
+	VMOVUPS (R9)(CX*2), Z4
+	VMOVUPS 64(R9)(CX*2), Z5
+	VMOVUPS (R10), Z6
+	VMOVUPS 64(R10), Z7
 
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
+start:
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
+
+k:
+	VMOVUPS      (DI), Z8
+	VMOVUPS      64(DI), Z9
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (DX)(BX*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
+	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VMOVUPS      Z6, (DX)
+	VMOVUPS      Z7, 64(DX)
+	VZEROUPPER
+	RET
+
+// func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm4x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R9)(CX*2), Y2
+	VMOVUPS (R10), Y3
+
+start:
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
+
+k:
+	VMOVUPS      (DI), Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DX)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DX)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
+	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VMOVUPS      Y2, (AX)(CX*2)
+	VMOVUPS      Y3, (DX)
+	VZEROUPPER
+	RET
+
+// func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm5x2AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -265,65 +597,203 @@ groups:
 	VXORPS  Y9, Y9, Y9
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(CX*1), Y2
-	VMOVUPS 32(AX)(CX*1), Y3
-	VMOVUPS (AX)(CX*2), Y4
-	VMOVUPS 32(AX)(CX*2), Y5
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
-	VMOVUPS (R9)(CX*1), Y8
-	VMOVUPS 32(R9)(CX*1), Y9
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS (R9)(CX*1), Y2
+	VMOVUPS 32(R9)(CX*1), Y3
+	VMOVUPS (R9)(CX*2), Y4
+	VMOVUPS 32(R9)(CX*2), Y5
+	VMOVUPS (R10), Y6
+	VMOVUPS 32(R10), Y7
+	VMOVUPS (R10)(CX*1), Y8
+	VMOVUPS 32(R10)(CX*1), Y9
 
 start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
 
 k:
-	VMOVUPS      (R12), Y10
-	VMOVUPS      32(R12), Y11
-	VBROADCASTSS (R10), Y12
+	VMOVUPS      (DI), Y10
+	VMOVUPS      32(DI), Y11
+	VBROADCASTSS (DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS (R10)(BX*1), Y12
+	VBROADCASTSS (DX)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R10)(BX*2), Y12
+	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R11), Y12
+	VBROADCASTSS (R9), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R11)(BX*1), Y12
+	VBROADCASTSS (R9)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
 	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, (AX)(CX*1)
 	VMOVUPS      Y3, 32(AX)(CX*1)
 	VMOVUPS      Y4, (AX)(CX*2)
 	VMOVUPS      Y5, 32(AX)(CX*2)
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	VMOVUPS      Y8, (R9)(CX*1)
-	VMOVUPS      Y9, 32(R9)(CX*1)
-	DECQ         groups+64(FP)
-	JNZ          groups
+	VMOVUPS      Y6, (DX)
+	VMOVUPS      Y7, 32(DX)
+	VMOVUPS      Y8, (DX)(CX*1)
+	VMOVUPS      Y9, 32(DX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm6AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm5x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Z0
+	VMOVUPS 64(R9), Z1
+	VMOVUPS (R9)(CX*1), Z2
+	VMOVUPS 64(R9)(CX*1), Z3
+	VMOVUPS (R9)(CX*2), Z4
+	VMOVUPS 64(R9)(CX*2), Z5
+	VMOVUPS (R10), Z6
+	VMOVUPS 64(R10), Z7
+	VMOVUPS (R10)(CX*1), Z8
+	VMOVUPS 64(R10)(CX*1), Z9
+
+start:
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
+
+k:
+	VMOVUPS      (DI), Z10
+	VMOVUPS      64(DI), Z11
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS (DX)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS (DX)(BX*2), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (R9), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS (R9)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
+	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VMOVUPS      Z6, (DX)
+	VMOVUPS      Z7, 64(DX)
+	VMOVUPS      Z8, (DX)(CX*1)
+	VMOVUPS      Z9, 64(DX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm6AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm5x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R9)(CX*2), Y2
+	VMOVUPS (R10), Y3
+	VMOVUPS (R10)(CX*1), Y4
+
+start:
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
+
+k:
+	VMOVUPS      (DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (R9), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R9)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
+	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VMOVUPS      Y2, (AX)(CX*2)
+	VMOVUPS      Y3, (DX)
+	VMOVUPS      Y4, (DX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm6x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ c+0(FP), AX
 	MOVQ ldc+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -333,8 +803,6 @@ TEXT ·gemm6AVX2(SB), NOSPLIT, $0-73
 	MOVQ bk+48(FP), R8
 
 groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -349,52 +817,59 @@ groups:
 	VXORPS  Y11, Y11, Y11
 	CMPB    add+72(FP), $0x00
 	JE      start
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(CX*1), Y2
-	VMOVUPS 32(AX)(CX*1), Y3
-	VMOVUPS (AX)(CX*2), Y4
-	VMOVUPS 32(AX)(CX*2), Y5
-	VMOVUPS (R9), Y6
-	VMOVUPS 32(R9), Y7
-	VMOVUPS (R9)(CX*1), Y8
-	VMOVUPS 32(R9)(CX*1), Y9
-	VMOVUPS (R9)(CX*2), Y10
-	VMOVUPS 32(R9)(CX*2), Y11
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS 32(R9), Y1
+	VMOVUPS (R9)(CX*1), Y2
+	VMOVUPS 32(R9)(CX*1), Y3
+	VMOVUPS (R9)(CX*2), Y4
+	VMOVUPS 32(R9)(CX*2), Y5
+	VMOVUPS (R10), Y6
+	VMOVUPS 32(R10), Y7
+	VMOVUPS (R10)(CX*1), Y8
+	VMOVUPS 32(R10)(CX*1), Y9
+	VMOVUPS (R10)(CX*2), Y10
+	VMOVUPS 32(R10)(CX*2), Y11
 
 start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
+	MOVQ DX, R9
+	LEAQ (BX)(BX*2), R10
+	ADDQ R9, R10
+	MOVQ k+56(FP), R12
+	MOVQ DI, R11
 
 k:
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R10), Y14
+	VMOVUPS      (R11), Y12
+	VMOVUPS      32(R11), Y13
+	VBROADCASTSS (R9), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R10)(BX*1), Y14
+	VBROADCASTSS (R9)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R10)(BX*2), Y14
+	VBROADCASTSS (R9)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11), Y14
+	VBROADCASTSS (R10), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*1), Y14
+	VBROADCASTSS (R10)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R11)(BX*2), Y14
+	VBROADCASTSS (R10)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R9
 	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         R8, R11
+	DECQ         R12
 	JNZ          k
+	LEAQ         (CX)(CX*2), R9
+	ADDQ         AX, R9
+	LEAQ         (CX)(CX*2), R10
+	ADDQ         R9, R10
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, (AX)(CX*1)
@@ -407,10 +882,299 @@ k:
 	VMOVUPS      Y9, 32(R9)(CX*1)
 	VMOVUPS      Y10, (R9)(CX*2)
 	VMOVUPS      Y11, 32(R9)(CX*2)
-	LEAQ         (R9)(CX*2), AX
-	ADDQ         CX, AX
-	LEAQ         (BX)(BX*2), R11
-	LEAQ         (DX)(R11*2), DX
+	MOVQ         R10, AX
+	LEAQ         (BX)(BX*2), R9
+	ADDQ         DX, R9
+	LEAQ         (BX)(BX*2), DX
+	ADDQ         R9, DX
+	DECQ         groups+64(FP)
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemm6x2AVX512(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ ldc+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ arow+24(FP), BX
+	MOVQ ak+32(FP), SI
+	MOVQ b+40(FP), DI
+	MOVQ bk+48(FP), R8
+
+groups:
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Z0
+	VMOVUPS 64(R9), Z1
+	VMOVUPS (R9)(CX*1), Z2
+	VMOVUPS 64(R9)(CX*1), Z3
+	VMOVUPS (R9)(CX*2), Z4
+	VMOVUPS 64(R9)(CX*2), Z5
+	VMOVUPS (R10), Z6
+	VMOVUPS 64(R10), Z7
+	VMOVUPS (R10)(CX*1), Z8
+	VMOVUPS 64(R10)(CX*1), Z9
+	VMOVUPS (R10)(CX*2), Z10
+	VMOVUPS 64(R10)(CX*2), Z11
+
+start:
+	MOVQ DX, R9
+	LEAQ (BX)(BX*2), R10
+	ADDQ R9, R10
+	MOVQ k+56(FP), R12
+	MOVQ DI, R11
+
+k:
+	VMOVUPS      (R11), Z12
+	VMOVUPS      64(R11), Z13
+	VBROADCASTSS (R9), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (R9)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (R9)(BX*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (R10), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (R10)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (R10)(BX*2), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          k
+	LEAQ         (CX)(CX*2), R9
+	ADDQ         AX, R9
+	LEAQ         (CX)(CX*2), R10
+	ADDQ         R9, R10
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z7, 64(R9)
+	VMOVUPS      Z8, (R9)(CX*1)
+	VMOVUPS      Z9, 64(R9)(CX*1)
+	VMOVUPS      Z10, (R9)(CX*2)
+	VMOVUPS      Z11, 64(R9)(CX*2)
+	MOVQ         R10, AX
+	LEAQ         (BX)(BX*2), R9
+	ADDQ         DX, R9
+	LEAQ         (BX)(BX*2), DX
+	ADDQ         R9, DX
+	DECQ         groups+64(FP)
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm6x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    arow+24(FP), BX
+	MOVQ    ak+32(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    bk+48(FP), R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R9)(CX*2), Y2
+	VMOVUPS (R10), Y3
+	VMOVUPS (R10)(CX*1), Y4
+	VMOVUPS (R10)(CX*2), Y5
+
+start:
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	MOVQ k+56(FP), R10
+
+k:
+	VMOVUPS      (DI), Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DX)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (R9), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (R9)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (R9)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, DX
+	ADDQ         SI, R9
+	ADDQ         R8, DI
+	DECQ         R10
+	JNZ          k
+	LEAQ         (CX)(CX*2), DX
+	ADDQ         AX, DX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VMOVUPS      Y2, (AX)(CX*2)
+	VMOVUPS      Y3, (DX)
+	VMOVUPS      Y4, (DX)(CX*1)
+	VMOVUPS      Y5, (DX)(CX*2)
+	VZEROUPPER
+	RET
+
+// func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemm12x1AVX2(SB), NOSPLIT, $0-73
+	MOVQ c+0(FP), AX
+	MOVQ ldc+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ arow+24(FP), BX
+	MOVQ ak+32(FP), SI
+	MOVQ b+40(FP), DI
+	MOVQ bk+48(FP), R8
+
+groups:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	CMPB    add+72(FP), $0x00
+	JE      start
+	MOVQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	LEAQ    (CX)(CX*2), R11
+	ADDQ    R10, R11
+	LEAQ    (CX)(CX*2), R12
+	ADDQ    R11, R12
+	VMOVUPS (R9), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R9)(CX*2), Y2
+	VMOVUPS (R10), Y3
+	VMOVUPS (R10)(CX*1), Y4
+	VMOVUPS (R10)(CX*2), Y5
+	VMOVUPS (R11), Y6
+	VMOVUPS (R11)(CX*1), Y7
+	VMOVUPS (R11)(CX*2), Y8
+	VMOVUPS (R12), Y9
+	VMOVUPS (R12)(CX*1), Y10
+	VMOVUPS (R12)(CX*2), Y11
+
+start:
+	MOVQ DX, R9
+	LEAQ (BX)(BX*2), R10
+	ADDQ R9, R10
+	LEAQ (BX)(BX*2), R11
+	ADDQ R10, R11
+	LEAQ (BX)(BX*2), R12
+	ADDQ R11, R12
+	MOVQ k+56(FP), R14
+	MOVQ DI, R13
+
+k:
+	VMOVUPS      (R13), Y12
+	VBROADCASTSS (R9), Y13
+	VFMADD231PS  Y12, Y13, Y0
+	VBROADCASTSS (R9)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y1
+	VBROADCASTSS (R9)(BX*2), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (R10), Y13
+	VFMADD231PS  Y12, Y13, Y3
+	VBROADCASTSS (R10)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (R10)(BX*2), Y13
+	VFMADD231PS  Y12, Y13, Y5
+	VBROADCASTSS (R11), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (R11)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y7
+	VBROADCASTSS (R11)(BX*2), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (R12), Y13
+	VFMADD231PS  Y12, Y13, Y9
+	VBROADCASTSS (R12)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	VBROADCASTSS (R12)(BX*2), Y13
+	VFMADD231PS  Y12, Y13, Y11
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         R8, R13
+	DECQ         R14
+	JNZ          k
+	LEAQ         (CX)(CX*2), R9
+	ADDQ         AX, R9
+	LEAQ         (CX)(CX*2), R10
+	ADDQ         R9, R10
+	LEAQ         (CX)(CX*2), R11
+	ADDQ         R10, R11
+	LEAQ         (CX)(CX*2), R12
+	ADDQ         R11, R12
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (AX)(CX*1)
+	VMOVUPS      Y2, (AX)(CX*2)
+	VMOVUPS      Y3, (R9)
+	VMOVUPS      Y4, (R9)(CX*1)
+	VMOVUPS      Y5, (R9)(CX*2)
+	VMOVUPS      Y6, (R10)
+	VMOVUPS      Y7, (R10)(CX*1)
+	VMOVUPS      Y8, (R10)(CX*2)
+	VMOVUPS      Y9, (R11)
+	VMOVUPS      Y10, (R11)(CX*1)
+	VMOVUPS      Y11, (R11)(CX*2)
+	MOVQ         R12, AX
+	LEAQ         (BX)(BX*2), R9
+	ADDQ         DX, R9
+	LEAQ         (BX)(BX*2), DX
+	ADDQ         R9, DX
+	LEAQ         (BX)(BX*2), R9
+	ADDQ         DX, R9
+	LEAQ         (BX)(BX*2), DX
+	ADDQ         R9, DX
 	DECQ         groups+64(FP)
 	JNZ          groups
 	VZEROUPPER
@@ -1262,418 +2026,6 @@ tail1:
 	VMASKMOVPS X1, X0, (BX)(CX*4)
 
 done1:
-	VZEROUPPER
-	RET
-
-// func gemm1AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-
-start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
-
-k:
-	VMOVUPS      (R10), Z2
-	VMOVUPS      64(R10), Z3
-	VBROADCASTSS (R9), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	DECQ         groups+64(FP)
-	JNZ          groups
-	VZEROUPPER
-	RET
-
-// func gemm2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS (AX)(CX*1), Z2
-	VMOVUPS 64(AX)(CX*1), Z3
-
-start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
-
-k:
-	VMOVUPS      (R10), Z4
-	VMOVUPS      64(R10), Z5
-	VBROADCASTSS (R9), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (R9)(BX*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	DECQ         groups+64(FP)
-	JNZ          groups
-	VZEROUPPER
-	RET
-
-// func gemm3AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS (AX)(CX*1), Z2
-	VMOVUPS 64(AX)(CX*1), Z3
-	VMOVUPS (AX)(CX*2), Z4
-	VMOVUPS 64(AX)(CX*2), Z5
-
-start:
-	MOVQ k+56(FP), R11
-	MOVQ DX, R9
-	LEAQ (BX)(BX*2), R10
-	ADDQ DX, R10
-	MOVQ DI, R10
-
-k:
-	VMOVUPS      (R10), Z6
-	VMOVUPS      64(R10), Z7
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z6, Z8, Z0
-	VFMADD231PS  Z7, Z8, Z1
-	VBROADCASTSS (R9)(BX*1), Z8
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	VBROADCASTSS (R9)(BX*2), Z8
-	VFMADD231PS  Z6, Z8, Z4
-	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         SI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	DECQ         groups+64(FP)
-	JNZ          groups
-	VZEROUPPER
-	RET
-
-// func gemm4AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm4AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS (AX)(CX*1), Z2
-	VMOVUPS 64(AX)(CX*1), Z3
-	VMOVUPS (AX)(CX*2), Z4
-	VMOVUPS 64(AX)(CX*2), Z5
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-
-start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
-
-k:
-	VMOVUPS      (R12), Z8
-	VMOVUPS      64(R12), Z9
-	VBROADCASTSS (R10), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (R10)(BX*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (R10)(BX*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (R11), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	DECQ         groups+64(FP)
-	JNZ          groups
-	VZEROUPPER
-	RET
-
-// func gemm5AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm5AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	VXORPS  Z8, Z8, Z8
-	VXORPS  Z9, Z9, Z9
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS (AX)(CX*1), Z2
-	VMOVUPS 64(AX)(CX*1), Z3
-	VMOVUPS (AX)(CX*2), Z4
-	VMOVUPS 64(AX)(CX*2), Z5
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	VMOVUPS (R9)(CX*1), Z8
-	VMOVUPS 64(R9)(CX*1), Z9
-
-start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
-
-k:
-	VMOVUPS      (R12), Z10
-	VMOVUPS      64(R12), Z11
-	VBROADCASTSS (R10), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Z11, Z12, Z1
-	VBROADCASTSS (R10)(BX*1), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS (R10)(BX*2), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (R11), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS (R11)(BX*1), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	VMOVUPS      Z8, (R9)(CX*1)
-	VMOVUPS      Z9, 64(R9)(CX*1)
-	DECQ         groups+64(FP)
-	JNZ          groups
-	VZEROUPPER
-	RET
-
-// func gemm6AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm6AVX512(SB), NOSPLIT, $0-73
-	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ arow+24(FP), BX
-	MOVQ ak+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ bk+48(FP), R8
-
-groups:
-	LEAQ    (CX)(CX*2), R9
-	ADDQ    AX, R9
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	VXORPS  Z8, Z8, Z8
-	VXORPS  Z9, Z9, Z9
-	VXORPS  Z10, Z10, Z10
-	VXORPS  Z11, Z11, Z11
-	CMPB    add+72(FP), $0x00
-	JE      start
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS (AX)(CX*1), Z2
-	VMOVUPS 64(AX)(CX*1), Z3
-	VMOVUPS (AX)(CX*2), Z4
-	VMOVUPS 64(AX)(CX*2), Z5
-	VMOVUPS (R9), Z6
-	VMOVUPS 64(R9), Z7
-	VMOVUPS (R9)(CX*1), Z8
-	VMOVUPS 64(R9)(CX*1), Z9
-	VMOVUPS (R9)(CX*2), Z10
-	VMOVUPS 64(R9)(CX*2), Z11
-
-start:
-	MOVQ k+56(FP), R13
-	MOVQ DX, R10
-	LEAQ (BX)(BX*2), R11
-	ADDQ DX, R11
-	MOVQ DI, R12
-
-k:
-	VMOVUPS      (R12), Z12
-	VMOVUPS      64(R12), Z13
-	VBROADCASTSS (R10), Z14
-	VFMADD231PS  Z12, Z14, Z0
-	VFMADD231PS  Z13, Z14, Z1
-	VBROADCASTSS (R10)(BX*1), Z14
-	VFMADD231PS  Z12, Z14, Z2
-	VFMADD231PS  Z13, Z14, Z3
-	VBROADCASTSS (R10)(BX*2), Z14
-	VFMADD231PS  Z12, Z14, Z4
-	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (R11), Z14
-	VFMADD231PS  Z12, Z14, Z6
-	VFMADD231PS  Z13, Z14, Z7
-	VBROADCASTSS (R11)(BX*1), Z14
-	VFMADD231PS  Z12, Z14, Z8
-	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (R11)(BX*2), Z14
-	VFMADD231PS  Z12, Z14, Z10
-	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
-	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	VMOVUPS      Z8, (R9)(CX*1)
-	VMOVUPS      Z9, 64(R9)(CX*1)
-	VMOVUPS      Z10, (R9)(CX*2)
-	VMOVUPS      Z11, 64(R9)(CX*2)
-	LEAQ         (R9)(CX*2), AX
-	ADDQ         CX, AX
-	LEAQ         (BX)(BX*2), R11
-	LEAQ         (DX)(R11*2), DX
-	DECQ         groups+64(FP)
-	JNZ          groups
 	VZEROUPPER
 	RET
 
@@ -2614,6 +2966,39 @@ tail:
 	VPCMPEQD   Y2, Y1, Y1
 	VMASKMOVPS (AX), Y0, Y2
 	VPANDN     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+// Requires: AVX
+TEXT ·addAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   tail
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (AX), Y1
+	VADDPS  Y0, Y1, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, DX
+	JGE     loop
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	MOVQ       tail+24(FP), DX
+	VMOVUPS    (DX), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (AX), Y0, Y2
+	VADDPS     Y1, Y2, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
 done:

@@ -89,6 +89,15 @@ func Relu(dst, src []float32) { reluAll(dst[:len(src)], src) }
 // ReluBack sets to 0 what of d, gradients of what Relu made, is of a 0.
 func ReluBack(d, made []float32) { reluBack(d[:len(made)], made) }
 
+// Add adds src to dst, which is as long.
+func Add(dst, src []float32) { addAll(dst[:len(src)], src) }
+
+func addGo(dst, src []float32) {
+	for i, v := range src {
+		dst[i] += v
+	}
+}
+
 func reluGo(dst, src []float32) {
 	for i, v := range src {
 		b := math.Float32bits(v)

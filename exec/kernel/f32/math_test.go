@@ -1,6 +1,7 @@
 package f32
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -74,11 +75,11 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestRelu: all bits are the definition's, and what is behind the numbers stays.
-func TestRelu(t *testing.T) {
+// TestLoops: all bits are the definition's, and what is behind the numbers stays.
+func TestLoops(t *testing.T) {
 	inf := float32(math.Inf(1))
 	src := []float32{float32(math.NaN()), -float32(math.NaN()), 0, float32(math.Copysign(0, -1)), 3, -3, 1e-42, -1e-42, inf, -inf, 5, 0, -7, 8, 0.5, -0.5, 2, 0, 1}
-	for _, c := range []struct{ all, twin func(dst, src []float32) }{{Relu, reluGo}, {ReluBack, reluBackGo}} {
+	for _, c := range []struct{ all, twin func(dst, src []float32) }{{Relu, reluGo}, {ReluBack, reluBackGo}, {Add, addGo}} {
 		for n := range len(src) + 1 {
 			got, want := make([]float32, len(src)), make([]float32, len(src))
 			for i := range got {
@@ -88,9 +89,7 @@ func TestRelu(t *testing.T) {
 			c.all(got[:n], src[:n])
 			c.twin(want[:n], src[:n])
 			for i := range got {
-				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Errorf("number %d of %d: %v, not %v", i, n, got[i], want[i])
-				}
+				same(t, fmt.Sprintf("number %d of %d", i, n), got[i], want[i])
 			}
 		}
 	}

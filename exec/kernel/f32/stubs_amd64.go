@@ -5,46 +5,67 @@
 package f32
 
 //go:noescape
-func gemm1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func gemm2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func gemm3AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func gemm4AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func gemm5AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func gemm6AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+
+//go:noescape
+func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
 func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
 
 //go:noescape
 func cellBackwardAVX2(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail *[8]int32)
-
-//go:noescape
-func gemm1AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-
-//go:noescape
-func gemm2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-
-//go:noescape
-func gemm3AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-
-//go:noescape
-func gemm4AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-
-//go:noescape
-func gemm5AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
-
-//go:noescape
-func gemm6AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
 func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail uint64)
@@ -72,6 +93,9 @@ func reluAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
 func reluBackAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+
+//go:noescape
+func addAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
 func adamAVX2(x *float32, grad *float32, m *float32, v *float32, n int, c *[8]float64)

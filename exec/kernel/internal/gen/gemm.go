@@ -8,17 +8,25 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemmRows is the most rows of a tile of C: with two registers of columns their
-// chains, which hide the latency, and what they need fill the registers.
-const gemmRows = 6
+// gemms are tiles of C of two registers of columns and up to six rows: their chains, which
+// hide the latency, and what they need fill the registers. For what is left of C beside
+// them there are tiles of one register, and twelve rows or again up to six.
+func gemms() {
+	for rows := 1; rows <= 6; rows++ {
+		gemm(avx2, rows, 2, rows == 6)
+		gemm(avx512, rows, 2, rows == 6)
+		gemm(avx2, rows, 1, false)
+	}
+	gemm(avx2, 12, 1, true)
+}
 
-// gemm: tiles of C of this many rows and two registers of columns, groups of them
-// below each other. Steps are in bytes: ldc, from row to row and from k to k of
-// A, and from k to k of B.
-func gemm(s isa, n int) {
-	kernel(fmt.Sprintf("gemm%d%s", n, s.suffix), "func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)")
-	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64()).(reg.GPVirtual)
-	a, arow := Load(Param("a"), GP64()), Load(Param("arow"), GP64()).(reg.GPVirtual)
+// gemm: tiles of C of n rows and so many registers of columns, groups of them
+// below each other where there are to be many. Steps are in bytes: ldc, from row to row
+// and from k to k of A, and from k to k of B.
+func gemm(s isa, n, regs int, many bool) {
+	kernel(fmt.Sprintf("gemm%dx%d%s", n, regs, s.suffix), "func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)")
+	c, ldc := Load(Param("c"), GP64()).(reg.GPVirtual), Load(Param("ldc"), GP64()).(reg.GPVirtual)
+	a, arow := Load(Param("a"), GP64()).(reg.GPVirtual), Load(Param("arow"), GP64()).(reg.GPVirtual)
 	ak := Load(Param("ak"), GP64())
 	b0, bk := Load(Param("b"), GP64()), Load(Param("bk"), GP64())
 	add, err := Param("add").Resolve()
@@ -30,72 +38,79 @@ func gemm(s isa, n int) {
 		panic(err)
 	}
 	Label("groups")
-	c3 := GP64()
-	LEAQ(Mem{Base: ldc, Index: ldc, Scale: 2}, c3)
-	ADDQ(c, c3)
-	acc := make([][2]reg.VecVirtual, n)
+	acc := make([][]reg.VecVirtual, n)
 	for i := range acc {
-		acc[i] = [2]reg.VecVirtual{s.vec(), s.vec()}
-		for h := range 2 {
-			VXORPS(acc[i][h], acc[i][h], acc[i][h])
+		acc[i] = s.vecs(regs)
+		for _, v := range acc[i] {
+			VXORPS(v, v, v)
 		}
 	}
 	CMPB(add.Addr, Imm(0))
 	JE(LabelRef("start"))
-	for i, m := range sixRows(n, c, c3, ldc) {
-		for h := range 2 {
-			VMOVUPS(m.Offset(h*s.width), acc[i][h])
+	for i, m := range rowsAt(n, threes(n, c, ldc), ldc) {
+		for h, v := range acc[i] {
+			VMOVUPS(m.Offset(h*s.width), v)
 		}
 	}
 	Label("start")
-	ap, a3, b, left := GP64(), GP64(), GP64(), Load(Param("k"), GP64())
-	MOVQ(a, ap)
-	LEAQ(Mem{Base: arow, Index: arow, Scale: 2}, a3)
-	ADDQ(a, a3)
+	ap, b, left := threes(n, a, arow), GP64(), Load(Param("k"), GP64())
 	MOVQ(b0, b)
 	Label("k")
-	lo, hi := s.vec(), s.vec()
-	VMOVUPS(Mem{Base: b}, lo)
-	VMOVUPS(Mem{Base: b, Disp: s.width}, hi)
-	for i, m := range sixRows(n, ap, a3, arow) {
+	cols := s.vecs(regs)
+	for h, v := range cols {
+		VMOVUPS(Mem{Base: b, Disp: h * s.width}, v)
+	}
+	for i, m := range rowsAt(n, ap, arow) {
 		v := s.vec()
 		VBROADCASTSS(m, v)
-		VFMADD231PS(lo, v, acc[i][0])
-		VFMADD231PS(hi, v, acc[i][1])
+		for h, w := range cols {
+			VFMADD231PS(w, v, acc[i][h])
+		}
 	}
-	ADDQ(ak, ap)
-	if n > 3 {
-		ADDQ(ak, a3)
+	for _, p := range ap {
+		ADDQ(ak, p)
 	}
 	ADDQ(bk, b)
 	DECQ(left)
 	JNZ(LabelRef("k"))
-	for i, m := range sixRows(n, c, c3, ldc) {
-		for h := range 2 {
-			VMOVUPS(acc[i][h], m.Offset(h*s.width))
+	end := n
+	if many {
+		end++ // where the next group begins
+	}
+	below := threes(end, c, ldc)
+	for i, m := range rowsAt(n, below, ldc) {
+		for h, v := range acc[i] {
+			VMOVUPS(v, m.Offset(h*s.width))
 		}
 	}
-	if n == gemmRows {
-		LEAQ(Mem{Base: c3, Index: ldc, Scale: 2}, c)
-		ADDQ(ldc, c)
-		LEAQ(Mem{Base: arow, Index: arow, Scale: 2}, a3)
-		LEAQ(Mem{Base: a, Index: a3, Scale: 2}, a)
+	if many {
+		MOVQ(below[n/3], c)
+		next := threes(end, a, arow)
+		MOVQ(next[n/3], a)
+		DECQ(groups.Addr)
+		JNZ(LabelRef("groups"))
 	}
-	DECQ(groups.Addr)
-	JNZ(LabelRef("groups"))
 	s.done()
 }
 
-// sixRows gives the operands of n rows that lie step bytes apart; x3 points three
-// of them behind x.
-func sixRows(n int, x reg.Register, x3 reg.Register, step reg.Register) []Mem {
+// threes gives new pointers to every third of n rows that lie step bytes apart.
+func threes(n int, x, step reg.GPVirtual) []reg.Register {
+	list := []reg.Register{GP64()}
+	MOVQ(x, list[0])
+	for len(list) < (n+2)/3 {
+		p := GP64()
+		LEAQ(Mem{Base: step, Index: step, Scale: 2}, p)
+		ADDQ(list[len(list)-1], p)
+		list = append(list, p)
+	}
+	return list
+}
+
+// rowsAt gives the operands of n rows by pointers to every third.
+func rowsAt(n int, threes []reg.Register, step reg.Register) []Mem {
 	var m []Mem
 	for i := range n {
-		base := x
-		if i >= 3 {
-			base = x3
-		}
-		at := Mem{Base: base}
+		at := Mem{Base: threes[i/3]}
 		if i%3 > 0 {
 			at.Index, at.Scale = step, uint8(i%3)
 		}

@@ -76,10 +76,8 @@ func main() {
 }
 
 func kernels32() {
+	gemms()
 	for _, s := range []isa{avx2, avx512} {
-		for rows := 1; rows <= gemmRows; rows++ {
-			gemm(s, rows)
-		}
 		cellForward(s)
 		cellBackward(s)
 	}
@@ -90,6 +88,7 @@ func kernels32() {
 	pointwise32("sigmoid", sigmoid32)
 	relu32()
 	reluBack32()
+	addAll32()
 	adam()
 }
 

@@ -128,6 +128,14 @@ func relu32() {
 	})
 }
 
+// addAll32 is addGo.
+func addAll32() {
+	update32("add", 0, func(was func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual {
+		VADDPS(x, was(), x)
+		return x
+	})
+}
+
 func reluBack32() {
 	update32("reluBack", 0, func(was func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual {
 		zero := ymm()
