@@ -335,3 +335,42 @@ func TestCopiesOfARowAreSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsure: what may be common is sure where each node that missed copies has counted all of
+// its own, whatever others missed.
+func TestUnsure(t *testing.T) {
+	node := func(node int32, missed int64, whole bool) *Copies {
+		c := &Copies{Rows: 10000, Missed: missed, List: []Copy{{Hash: RowHash{1}, Node: node, N: 300, Whole: whole}, {Hash: RowHash{2}, Node: node, N: 1}}}
+		if missed > 0 {
+			c.Lossy = 1
+		}
+		return c
+	}
+	for _, c := range []struct {
+		nodes []*Copies
+		sure  bool
+	}{
+		{[]*Copies{node(0, 0, false)}, true},
+		{[]*Copies{node(0, 5, false)}, false},
+		{[]*Copies{node(0, 5, true)}, true},
+		{[]*Copies{node(0, 5, true), node(1, 5, true)}, true},
+		{[]*Copies{node(0, 5, true), node(1, 5, false)}, false},
+		{[]*Copies{node(0, 5, true), node(1, 0, false)}, true},
+		{[]*Copies{node(0, 5, true), {Rows: 10000, Missed: 5, Lossy: 1}}, false}, // it may have missed them all
+		{[]*Copies{node(0, 30, true)}, false},                                   // the other may be common too
+	} {
+		all := &Copies{}
+		for _, n := range c.nodes {
+			var e canon.E
+			n.Encode(&e)
+			d := canon.Read(e.B)
+			all.Merge(DecodeCopies(d))
+			if err := d.Done("copies"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := all.Unsure(); (got == nil) != c.sure {
+			t.Errorf("%+v: unsure of %v", all, got)
+		}
+	}
+}

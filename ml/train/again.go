@@ -53,6 +53,7 @@ type flow struct {
 	drained bool
 	apart   map[dataset.RowHash]*apartRow // copies that are counted apart; it is never changed
 	fixed   bool                          // no others are
+	before  *flowedBy                     // which others came
 	holdout *dataset.Holdout              // that was last asked for
 	charge  func(n int64)                 // for statistics
 	zone    dataset.Zone
