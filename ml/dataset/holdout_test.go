@@ -46,13 +46,13 @@ func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace boo
 // heldOut gives how many copies of each value are held out, as a training does.
 func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
 	t.Helper()
-	leaves, all, again := settled(t, stores, inPlace)
+	leaves, all, again := leavesOf(t, stores, inPlace)
 	return drawn(t, leaves, all.Holdout(share, inPlace)), again
 }
 
-// settled brings rows to their leaves, by node, and counts them; again tells
+// leavesOf brings rows to their leaves, by node, and counts them; again tells
 // whether that took another look.
-func settled(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
+func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
 	t.Helper()
 	ctx := context.Background()
 	all = &Copies{}
@@ -86,7 +86,7 @@ func settled(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all
 		var own []*Leaf
 		for i := range 8 {
 			from, to := LeafBuckets(i, 8)
-			l, err := s.Settle(ctx, from, to)
+			l, err := s.MakeLeaf(ctx, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestFoldsPartTheRows(t *testing.T) {
 				var want []map[int64]int
 				for k, nodes := range []int{1, 3, 4} {
 					for _, inPlace := range []bool{false, true} {
-						leaves, all, _ := settled(t, spreadOver(t, r, list, nodes, inPlace), inPlace)
+						leaves, all, _ := leavesOf(t, spreadOver(t, r, list, nodes, inPlace), inPlace)
 						sum := map[int64]int{}
 						for f := range folds {
 							got := drawn(t, leaves, all.Fold(f, folds, inPlace))
@@ -357,7 +357,7 @@ func TestUnsure(t *testing.T) {
 		{[]*Copies{node(0, 5, true), node(1, 5, false)}, false},
 		{[]*Copies{node(0, 5, true), node(1, 0, false)}, true},
 		{[]*Copies{node(0, 5, true), {Rows: 10000, Missed: 5, Lossy: 1}}, false}, // it may have missed them all
-		{[]*Copies{node(0, 30, true)}, false},                                   // the other may be common too
+		{[]*Copies{node(0, 30, true)}, false},                                    // the other may be common too
 	} {
 		all := &Copies{}
 		for _, n := range c.nodes {
