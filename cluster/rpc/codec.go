@@ -72,24 +72,27 @@ func (c pieceCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// reused keeps buffers that hold a piece of the usual size. What is in them is always
-// written over.
-type reused struct{ sync.Pool }
+// reused keeps buffers of one size, for what takes more than least of it. What is in them is
+// always written over.
+type reused struct {
+	sync.Pool
+	room, least int
+}
 
 // pieceRoom is a piece as the senders of long streams make them, and what is before it;
 // other sizes are not kept.
 const pieceRoom = 256<<10 + 64
 
-var sent, received reused
+var sent, received = reused{room: pieceRoom, least: pieceRoom / 2}, reused{room: pieceRoom, least: pieceRoom / 2}
 
 // Get implements mem.BufferPool.
 func (p *reused) Get(n int) *[]byte {
-	if n > pieceRoom/2 && n <= pieceRoom {
+	if n > p.least && n <= p.room {
 		if b, ok := p.Pool.Get().(*[]byte); ok {
 			*b = (*b)[:n]
 			return b
 		}
-		b := make([]byte, n, pieceRoom)
+		b := make([]byte, n, p.room)
 		return &b
 	}
 	b := make([]byte, n)
@@ -98,9 +101,29 @@ func (p *reused) Get(n int) *[]byte {
 
 // Put implements mem.BufferPool.
 func (p *reused) Put(b *[]byte) {
-	if cap(*b) == pieceRoom {
+	if cap(*b) == p.room {
 		p.Pool.Put(b)
 	}
+}
+
+// frames are the buffers that frames of HTTP/2, of at most 16 KiB, are read into. gRPC's own
+// clears each before it is written over.
+type frames struct{ short, long reused }
+
+var read = frames{reused{room: 4 << 10, least: 1 << 10}, reused{room: 16 << 10, least: 4 << 10}}
+
+// Get implements mem.BufferPool.
+func (f *frames) Get(n int) *[]byte {
+	if n <= f.short.room {
+		return f.short.Get(n)
+	}
+	return f.long.Get(n)
+}
+
+// Put implements mem.BufferPool.
+func (f *frames) Put(b *[]byte) {
+	f.short.Put(b)
+	f.long.Put(b)
 }
 
 // take makes room for a piece that is received.

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -9,7 +10,10 @@ import (
 // Watch holds the pool of a node against the live heap, as collections find it,
 // until stop is closed: what lives beyond the accounts and share counts as used
 // from then on, so that others spill and new work waits. It catches what no
-// account knows of: a client's huge literal, a function's long result.
+// account knows of: a client's huge literal, a function's long result. Where that is much it
+// collects once more, to know: of a statement that ended while a collection was at work, all is
+// found alive that no account has any more, and nothing may collect it before the next
+// statement is refused its memory.
 //
 // It also gives memory back to the system once a large statement is over: the
 // runtime would keep it for the next one, and the process would look as large as
@@ -23,6 +27,7 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	var cycle uint64
 	before := p.used.Load()
 	var idle release
+	var again doubt
 	for {
 		select {
 		case <-stop:
@@ -41,6 +46,9 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 			p.setBeyond(int64(s[0].Value.Uint64()) - max(now, before) - share)
 		}
 		before = now
+		if again.after(p.beyond.Load() > p.Limit()/doubtShare) {
+			runtime.GC()
+		}
 		var held uint64 // from the system
 		for _, m := range s[2:5] {
 			held += m.Value.Uint64()
@@ -49,6 +57,26 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 			debug.FreeOSMemory()
 		}
 	}
+}
+
+// doubt decides when to look whether what was found beyond the accounts still lives.
+type doubt struct{ wait int }
+
+const (
+	doubtShare = 8  // of the limit, what is worth a collection
+	doubtLooks = 20 // a second: what does live there is not collected all the time
+)
+
+// after takes at each look whether much was found, and tells whether to collect.
+func (d *doubt) after(much bool) bool {
+	if d.wait > 0 {
+		d.wait--
+		return false
+	}
+	if much {
+		d.wait = doubtLooks
+	}
+	return much
 }
 
 // release decides when to give memory back, by what the heap holds of the

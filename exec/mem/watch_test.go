@@ -1,6 +1,10 @@
 package mem
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+	"time"
+)
 
 // Memory goes back a while after much of it is held for nothing, not while
 // statements that use much follow each other, and not all the time.
@@ -40,5 +44,49 @@ func TestReleaseAfterUse(t *testing.T) {
 	each = 0
 	if n := looks(3*releaseBytes, releaseLooks); n != 1 {
 		t.Errorf("given back %d times after the last of them", n)
+	}
+}
+
+// What a collection found beyond the accounts, because it was at work when a statement ended,
+// does not count for longer than it lives: nothing else may collect.
+func TestBeyondIsLookedAtAgain(t *testing.T) {
+	const size = 256 << 20
+	p := NewPool("n", size)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.Watch(stop, 64<<20)
+	}()
+	defer func() {
+		close(stop)
+		<-ended
+	}()
+	kept := make([]byte, size)
+	until := func(much bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); p.beyond.Load() > size/doubtShare != much; runtime.Gosched() {
+			if time.Now().After(end) {
+				t.Fatalf("%d bytes are in use beyond the accounts", p.beyond.Load())
+			}
+		}
+	}
+	runtime.GC()
+	until(true)
+	runtime.KeepAlive(kept)
+	kept = nil
+	until(false)
+}
+
+// Collections follow each other a second apart where much does live.
+func TestDoubt(t *testing.T) {
+	var d doubt
+	n := 0
+	for range 10 * doubtLooks {
+		if d.after(true) {
+			n++
+		}
+	}
+	if d.wait = 0; n < 9 || n > 10 || d.after(false) {
+		t.Errorf("%d collections in ten seconds, or one for nothing", n)
 	}
 }

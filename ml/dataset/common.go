@@ -146,7 +146,7 @@ func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
 
 // Spread distributes the copies of these rows, which Common of all stores gave Together,
 // over all leaves: those held out, where that is what the store has, or else the others. It is for
-// stores whose leaves are several, before the first Settle.
+// stores whose leaves are several, before the first MakeLeaf.
 func (s *Store) Spread(list []Common, held bool) error {
 	size := 0
 	for _, c := range list {

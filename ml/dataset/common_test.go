@@ -80,7 +80,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 			var got [][]int64
 			for leaf := range leaves {
 				from, to := LeafBuckets(leaf, leaves)
-				l, err := stores[owner(leaf)].Settle(context.Background(), from, to)
+				l, err := stores[owner(leaf)].MakeLeaf(context.Background(), from, to)
 				if err != nil {
 					t.Fatal(err)
 				}

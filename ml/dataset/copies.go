@@ -39,6 +39,7 @@ type Copies struct {
 	Rows   int64
 	Bins   []int64 // rows by the first bits of their draw
 	Missed int64
+	Lossy  int    // nodes that missed some
 	List   []Copy // ascending by hash and node
 }
 
@@ -50,6 +51,8 @@ type Copy struct {
 	// Apart is how many of them were counted apart from other rows whose statistics were
 	// taken.
 	Apart int64
+	// Whole tells that these are all copies that the node has, whatever it missed of others.
+	Whole bool
 }
 
 // Clone is a copy.
@@ -61,7 +64,7 @@ func (c *Copies) Clone() *Copies {
 
 // Merge adds what other nodes have.
 func (c *Copies) Merge(o *Copies) {
-	c.Rows, c.Missed = c.Rows+o.Rows, c.Missed+o.Missed
+	c.Rows, c.Missed, c.Lossy = c.Rows+o.Rows, c.Missed+o.Missed, c.Lossy+o.Lossy
 	if len(c.Bins) < len(o.Bins) {
 		c.Bins, o.Bins = o.Bins, c.Bins
 	}
@@ -75,7 +78,8 @@ func (c *Copies) Merge(o *Copies) {
 	c.List = list[:0]
 	for _, x := range list {
 		if n := len(c.List); n > 0 && c.List[n-1].Hash == x.Hash && c.List[n-1].Node == x.Node {
-			c.List[n-1].N, c.List[n-1].Apart = c.List[n-1].N+x.N, c.List[n-1].Apart+x.Apart
+			last := &c.List[n-1]
+			last.N, last.Apart, last.Whole = last.N+x.N, last.Apart+x.Apart, last.Whole && x.Whole
 		} else {
 			c.List = append(c.List, x)
 		}
@@ -87,23 +91,25 @@ func (c *Copies) Encode(e *canon.E) {
 	e.I64(c.Rows)
 	e.I64s(c.Bins)
 	e.I64(c.Missed)
+	e.Int(c.Lossy)
 	e.U32(uint32(len(c.List)))
 	for _, x := range c.List {
 		x.Hash.Encode(e)
 		e.U32(uint32(x.Node))
 		e.I64(x.N)
 		e.I64(x.Apart)
+		e.Bool(x.Whole)
 	}
 }
 
 // DecodeCopies reads what Encode wrote.
 func DecodeCopies(d *canon.D) *Copies {
-	c := &Copies{Rows: d.I64(), Bins: d.I64s(), Missed: d.I64()}
+	c := &Copies{Rows: d.I64(), Bins: d.I64s(), Missed: d.I64(), Lossy: d.Int()}
 	if n := len(c.Bins); n != 0 && n != drawBins {
 		d.Fail()
 	}
-	for range d.Count(hashBytes + 20) {
-		x := Copy{Hash: DecodeRowHash(d), Node: int32(d.U32()), N: d.I64(), Apart: d.I64()}
+	for range d.Count(hashBytes + 21) {
+		x := Copy{Hash: DecodeRowHash(d), Node: int32(d.U32()), N: d.I64(), Apart: d.I64(), Whole: d.Bool()}
 		if x.Node < 0 || x.Node >= maxNodes || x.N < 0 || x.Apart < 0 {
 			d.Fail()
 		}
@@ -209,7 +215,9 @@ func copiesOf(counters []*counter, node int) *Copies {
 			all.add(x.Hash, x.N)
 		}
 	}
-	out.Missed = all.missed
+	if out.Missed = all.missed; out.Missed > 0 {
+		out.Lossy = 1
+	}
 	for _, x := range all.list() {
 		x.Node = int32(node)
 		out.List = append(out.List, x)

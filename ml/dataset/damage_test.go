@@ -98,7 +98,7 @@ func TestDamagedRows(t *testing.T) {
 	}
 	ref := fill(0)
 	const leaves = 4
-	want := settleAll(t, ref, leaves)
+	want := makeLeaves(t, ref, leaves)
 	ref.Close()
 	r := rand.New(rand.NewPCG(3, 4))
 	failed := map[string]int{}
@@ -116,7 +116,7 @@ func TestDamagedRows(t *testing.T) {
 			}
 			bad := false
 			for k := range leaves {
-				l, err := s.Settle(ctx, k*Buckets/leaves, (k+1)*Buckets/leaves)
+				l, err := s.MakeLeaf(ctx, k*Buckets/leaves, (k+1)*Buckets/leaves)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func TestDamagedRows(t *testing.T) {
 				err = s.TakeBucket(b, func(rec []byte) error { return other.PutBucket(b, rec) })
 			}
 			if err == nil {
-				equalLeaves(t, settleAll(t, other, leaves), want)
+				equalLeaves(t, makeLeaves(t, other, leaves), want)
 			} else if failed["ship"]++; !pgerr.Is(err, pgerr.DataCorrupted) {
 				t.Fatal(err)
 			}

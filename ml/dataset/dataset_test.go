@@ -118,14 +118,14 @@ func dump(t *testing.T, l *Leaf) []byte {
 	return bytes.Join(lines, nil)
 }
 
-func settleAll(t *testing.T, s *Store, leaves int) (out [][]byte) {
+func makeLeaves(t *testing.T, s *Store, leaves int) (out [][]byte) {
 	t.Helper()
 	if err := s.Finish(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range leaves {
 		from, to := LeafBuckets(i, leaves)
-		l, err := s.Settle(context.Background(), from, to)
+		l, err := s.MakeLeaf(context.Background(), from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := settleAll(t, ref, 4)
+	want := makeLeaves(t, ref, 4)
 	if err := ref.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 		if n != int64(total) {
 			t.Errorf("%d rows counted, %d added", n, total)
 		}
-		equalLeaves(t, settleAll(t, s, 4), want)
+		equalLeaves(t, makeLeaves(t, s, 4), want)
 		s.Close()
 	})
 	t.Run("little memory", func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		equalLeaves(t, settleAll(t, s, 4), want)
+		equalLeaves(t, makeLeaves(t, s, 4), want)
 		if small.Spilled() == 0 {
 			t.Error("nothing was spilled")
 		}
@@ -241,7 +241,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 		var got [][]byte
 		for leaf := range 4 {
 			from, to := LeafBuckets(leaf, 4)
-			l, err := nodes[leaf%3].Settle(ctx, from, to)
+			l, err := nodes[leaf%3].MakeLeaf(ctx, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,7 +293,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 			}
 			for leaf := i; leaf < 4; leaf += 3 {
 				from, to := LeafBuckets(leaf, 4)
-				l, err := n.Settle(ctx, from, to)
+				l, err := n.MakeLeaf(ctx, from, to)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -467,9 +467,9 @@ func TestBlocksTakenFromDisk(t *testing.T) {
 	}
 }
 
-// BenchmarkDistributeAndSettle takes a million rows of 28 float4 columns and a float8
+// BenchmarkDistributeAndMakeLeaves takes a million rows of 28 float4 columns and a float8
 // label into sorted leaves, on all processors.
-func BenchmarkDistributeAndSettle(b *testing.B) {
+func BenchmarkDistributeAndMakeLeaves(b *testing.B) {
 	const rows, d = 1 << 20, 28
 	cols := make([]Column, d+1)
 	for i := range d {
@@ -511,7 +511,7 @@ func BenchmarkDistributeAndSettle(b *testing.B) {
 			wg.Go(func() {
 				for i := w; i < 32; i += 2 {
 					from, to := LeafBuckets(i, 32)
-					if _, err := s.Settle(context.Background(), from, to); err != nil {
+					if _, err := s.MakeLeaf(context.Background(), from, to); err != nil {
 						b.Error(err)
 					}
 				}
@@ -563,7 +563,7 @@ func leavesInTheFile(t *testing.T, distinct int) {
 	for range 2 {
 		for k := range 64 {
 			from, to := LeafBuckets(k, 64)
-			l, err := s.Settle(context.Background(), from, to)
+			l, err := s.MakeLeaf(context.Background(), from, to)
 			if err != nil {
 				t.Fatal(err)
 			}

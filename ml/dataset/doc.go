@@ -25,7 +25,7 @@
 //	         │  keys distributed to buckets 0 … 4095
 //	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
 //	         ▼
-//	       Finish, Settle(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
+//	       Finish, MakeLeaf(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
 //	         │  package feature encodes, Order
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito

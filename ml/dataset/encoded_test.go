@@ -122,7 +122,7 @@ func TestEncodedLeaves(t *testing.T) {
 			var ls [2]*Leaf
 			for i, nodes := range [][2]*Store{ample, tiny} {
 				var err error
-				if ls[i], err = nodes[k*2/leaves].Settle(context.Background(), from, to); err != nil {
+				if ls[i], err = nodes[k*2/leaves].MakeLeaf(context.Background(), from, to); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -34,9 +34,20 @@ type Quota struct {
 }
 
 // Unsure gives the rows, ascending by hash, whose copies must be counted anew to
-// know which are common.
+// know which are common: none where each that may be has been counted whole, wherever
+// copies can have been missed.
 func (c *Copies) Unsure() (rows []RowHash) {
-	if c.Missed == 0 {
+	sure := true
+	c.each(func(_ RowHash, copies []Copy, n int64) {
+		whole := 0
+		for _, x := range copies {
+			if x.Whole {
+				whole++
+			}
+		}
+		sure = sure && (whole >= c.Lossy || !c.common(n+c.Missed))
+	})
+	if sure {
 		return nil
 	}
 	return c.MayBeCommon()

@@ -46,13 +46,13 @@ func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace boo
 // heldOut gives how many copies of each value are held out, as a training does.
 func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
 	t.Helper()
-	leaves, all, again := settled(t, stores, inPlace)
+	leaves, all, again := leavesOf(t, stores, inPlace)
 	return drawn(t, leaves, all.Holdout(share, inPlace)), again
 }
 
-// settled brings rows to their leaves, by node, and counts them; again tells
+// leavesOf brings rows to their leaves, by node, and counts them; again tells
 // whether that took another look.
-func settled(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
+func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
 	t.Helper()
 	ctx := context.Background()
 	all = &Copies{}
@@ -86,7 +86,7 @@ func settled(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all
 		var own []*Leaf
 		for i := range 8 {
 			from, to := LeafBuckets(i, 8)
-			l, err := s.Settle(ctx, from, to)
+			l, err := s.MakeLeaf(ctx, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestFoldsPartTheRows(t *testing.T) {
 				var want []map[int64]int
 				for k, nodes := range []int{1, 3, 4} {
 					for _, inPlace := range []bool{false, true} {
-						leaves, all, _ := settled(t, spreadOver(t, r, list, nodes, inPlace), inPlace)
+						leaves, all, _ := leavesOf(t, spreadOver(t, r, list, nodes, inPlace), inPlace)
 						sum := map[int64]int{}
 						for f := range folds {
 							got := drawn(t, leaves, all.Fold(f, folds, inPlace))
@@ -332,6 +332,45 @@ func TestCopiesOfARowAreSpread(t *testing.T) {
 			if n[float64(v)] < 8 || n[float64(v)] > 60 {
 				t.Fatalf("%d of 260 rows from %d on are copies of one, of 30 in the mean", n[float64(v)], at)
 			}
+		}
+	}
+}
+
+// TestUnsure: what may be common is sure where each node that missed copies has counted all of
+// its own, whatever others missed.
+func TestUnsure(t *testing.T) {
+	node := func(node int32, missed int64, whole bool) *Copies {
+		c := &Copies{Rows: 10000, Missed: missed, List: []Copy{{Hash: RowHash{1}, Node: node, N: 300, Whole: whole}, {Hash: RowHash{2}, Node: node, N: 1}}}
+		if missed > 0 {
+			c.Lossy = 1
+		}
+		return c
+	}
+	for _, c := range []struct {
+		nodes []*Copies
+		sure  bool
+	}{
+		{[]*Copies{node(0, 0, false)}, true},
+		{[]*Copies{node(0, 5, false)}, false},
+		{[]*Copies{node(0, 5, true)}, true},
+		{[]*Copies{node(0, 5, true), node(1, 5, true)}, true},
+		{[]*Copies{node(0, 5, true), node(1, 5, false)}, false},
+		{[]*Copies{node(0, 5, true), node(1, 0, false)}, true},
+		{[]*Copies{node(0, 5, true), {Rows: 10000, Missed: 5, Lossy: 1}}, false}, // it may have missed them all
+		{[]*Copies{node(0, 30, true)}, false},                                    // the other may be common too
+	} {
+		all := &Copies{}
+		for _, n := range c.nodes {
+			var e canon.E
+			n.Encode(&e)
+			d := canon.Read(e.B)
+			all.Merge(DecodeCopies(d))
+			if err := d.Done("copies"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := all.Unsure(); (got == nil) != c.sure {
+			t.Errorf("%+v: unsure of %v", all, got)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Leaf struct {
 }
 
 // Finish ends the adding of rows: it must be called after the last of them and
-// before the first Settle. If the memory is not plainly sufficient for what
+// before the first MakeLeaf. If the memory is not plainly sufficient for what
 // comes, the rows go to the file now.
 func (s *Store) Finish() error {
 	s.mu.Lock()
@@ -64,12 +64,12 @@ func (s *Store) tight() bool {
 	return asked || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
 }
 
-// Settle makes the leaf of buckets [from, to). Where they lie in memory the leaf
+// MakeLeaf makes the leaf of buckets [from, to). Where they lie in memory the leaf
 // is an order of them. Where they lie in the file nothing is kept of it, and it is
 // made anew each time that it is opened: an order of many rows is no little memory.
 // All rows must have been added; the caller is the only one to work on these
 // buckets.
-func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
+func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	l := &Leaf{store: s, from: from, to: to}
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions

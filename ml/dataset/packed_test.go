@@ -83,7 +83,7 @@ func TestRowsArePacked(t *testing.T) {
 				size := 0
 				for leaf := range 64 {
 					from, to := LeafBuckets(leaf, 64)
-					l, err := s.Settle(context.Background(), from, to)
+					l, err := s.MakeLeaf(context.Background(), from, to)
 					if err != nil {
 						t.Fatal(err)
 					}

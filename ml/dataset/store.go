@@ -71,7 +71,7 @@ type Config struct {
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
-// and Settle may be called from several goroutines, each phase after the other;
+// and MakeLeaf may be called from several goroutines, each phase after the other;
 // TakeBucket from one at a time for each bucket, also while rows are put.
 type Store struct {
 	layout *Layout

@@ -35,7 +35,7 @@ func BenchmarkView(b *testing.B) {
 	if err := s.Finish(); err != nil {
 		b.Fatal(err)
 	}
-	l, err := s.Settle(context.Background(), 0, Buckets)
+	l, err := s.MakeLeaf(context.Background(), 0, Buckets)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 	arr := s.cols[c]
 	switch a := arr.(type) {
 	case *array.Float64:
-		settle(dst, a.Float64Values()[from:])
+		canonicalize(dst, a.Float64Values()[from:])
 		if a.NullN() == 0 {
 			return 0
 		}
@@ -195,13 +195,13 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 			}
 		}
 	}
-	settle(dst, dst)
+	canonicalize(dst, dst)
 	return nulls
 }
 
-// settle sets dst to src, -0 being 0, as in training; infinities are missing, as NaN
+// canonicalize sets dst to src, -0 being 0, as in training; infinities are missing, as NaN
 // is.
-func settle(dst, src []float64) {
+func canonicalize(dst, src []float64) {
 	for i, v := range src[:len(dst)] {
 		if v-v != 0 {
 			v = math.NaN()

@@ -112,7 +112,7 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 		if err := store.Finish(); err != nil {
 			t.Fatal(err)
 		}
-		leaf, err := store.Settle(ctx, 0, dataset.Buckets)
+		leaf, err := store.MakeLeaf(ctx, 0, dataset.Buckets)
 		if err != nil {
 			t.Fatal(err)
 		}

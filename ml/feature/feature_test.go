@@ -64,7 +64,7 @@ func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *dataset.Vie
 	if err := st.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	leaf, err := st.Settle(context.Background(), 0, dataset.Buckets)
+	leaf, err := st.MakeLeaf(context.Background(), 0, dataset.Buckets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,10 +66,10 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	}
 	for i := range st.Cols {
 		if n := st.Cols[i].Number; n != nil {
-			n.settle()
+			n.finalize()
 		}
 		for j := range st.Cols[i].Elems {
-			st.Cols[i].Elems[j].settle()
+			st.Cols[i].Elems[j].finalize()
 		}
 	}
 	f := &Fitted{Narrow: s.Narrow}

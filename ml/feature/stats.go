@@ -154,13 +154,13 @@ type NumberStats struct {
 	// Exact sums of the weights, nil where all are 1, of the numbers and of their
 	// squares, each times its weight. What nothing asks for is nil.
 	S0, S1, S2 *exact.Long
-	// What settle makes of these: the sum of the weights, the mean, and the sum of the
+	// What finalize makes of these: the sum of the weights, the mean, and the sum of the
 	// squares around it.
 	W, Mean, M2 float64
 }
 
-// settle makes the moments of the sums, once all rows are together.
-func (n *NumberStats) settle() {
+// finalize makes the moments of the sums, once all rows are together.
+func (n *NumberStats) finalize() {
 	n.W = float64(n.N)
 	if n.S0 != nil {
 		n.W = n.S0.Value()

@@ -112,15 +112,12 @@ func (s *Sums) At(i int, scale float64) float64 {
 	return v * f64.FixedUnit / scale
 }
 
-// lowBytes is what is sent of the part below 2^40, maxBytes the most of a sum.
-const (
-	lowBytes = spill / 8
-	maxBytes = lowBytes + binary.MaxVarintLen64
-)
-
-// Encode gives the canonical bytes: of each sum that is not zero the part below 2^40 in
-// five bytes, and what is above in as few as it takes.
+// Encode gives the canonical bytes. Of each run of sums that are not zero there are as
+// many bits a sum as the greatest needs (pack), where those are few enough; else of each
+// the part below 2^40 in five bytes, and what is above in as few as it takes.
 func (s *Sums) Encode(e *canon.E) {
+	width := s.width()
+	e.U8(width)
 	run := func(from int) (int, int) { return canon.Run(s.Low, from) }
 	if s.High != nil {
 		either := make([]int64, len(s.Low))
@@ -130,31 +127,47 @@ func (s *Sums) Encode(e *canon.E) {
 		run = func(from int) (int, int) { return canon.Run(either, from) }
 	}
 	e.Sparse(len(s.Low), run, func(from, to int) {
-		at := len(e.B)
-		b := e.Room((to-from)*(lowBytes+1) + maxBytes)
-		n := 0
-		for i := from; i < to; i++ {
-			if len(b)-n < maxBytes {
-				e.B = e.B[:at+n]
-				e.Room((to-i)*(lowBytes+1) + maxBytes)
-				b = e.B[at:]
+		switch {
+		case width == long:
+			s.long(e, from, to)
+		case s.High == nil:
+			pack(e, s.Low[from:to], width)
+		default:
+			whole := make([]int64, to-from)
+			for i := range whole {
+				whole[i] = s.Low[from+i] + s.High[from+i]<<spill
 			}
-			low, high := s.at(i)
-			zigzag := uint64(high)<<1 ^ uint64(high>>63)
-			if zigzag < 0x80 { // nearly all
-				binary.LittleEndian.PutUint64(b[n:n+8], uint64(low)|zigzag<<spill)
-				n += lowBytes + 1
-				continue
-			}
-			binary.LittleEndian.PutUint64(b[n:n+8], uint64(low))
-			n += lowBytes + binary.PutUvarint(b[n+lowBytes:], zigzag)
+			pack(e, whole, width)
 		}
-		e.B = e.B[:at+n]
 	})
 }
 
-// small bounds the zigzag numbers above 2^40 that Low has room for.
-const small = 1 << 21
+// lowBytes is what the long form has of the part below 2^40, maxBytes the most of a sum.
+const (
+	lowBytes = spill / 8
+	maxBytes = lowBytes + binary.MaxVarintLen64
+)
+
+// long appends sums of any size.
+func (s *Sums) long(e *canon.E, from, to int) {
+	at := len(e.B)
+	b := e.Room((to-from)*(lowBytes+3) + maxBytes)
+	n := 0
+	for i := from; i < to; i++ {
+		if len(b)-n < maxBytes {
+			e.B = e.B[:at+n]
+			e.Room((to-i)*(lowBytes+3) + maxBytes)
+			b = e.B[at:]
+		}
+		low, high := s.at(i)
+		binary.LittleEndian.PutUint64(b[n:n+8], uint64(low))
+		n += lowBytes + binary.PutVarint(b[n+lowBytes:], high)
+	}
+	e.B = e.B[:at+n]
+}
+
+// small bounds what sums have above 2^40 that Low has room for.
+const small = 1 << 20
 
 // pieceSums is the length of sums whose memory is used again: that of the slices in which
 // long vectors travel.
@@ -174,8 +187,12 @@ func (s *Sums) Free() {
 
 // DecodeSums reads what Encode wrote.
 func DecodeSums(d *canon.D) (s Sums) {
-	var greatest uint64
-	zeroed := 0 // up to where sums are written
+	width := d.U8()
+	if width > maxWidth {
+		d.Fail()
+	}
+	var any uint64 // of the bits that sums have, negative ones inverted; of the long form those above 2^40
+	zeroed := 0    // up to where sums are written
 	room := func(n int) {
 		if v, ok := spare.Get().(*[pieceSums]int64); ok && n <= pieceSums && n > pieceSums/2 {
 			s = Sums{Low: v[:n]}
@@ -188,45 +205,52 @@ func DecodeSums(d *canon.D) (s Sums) {
 	d.Sparse(16, room, func(from, to int) {
 		clear(s.Low[min(zeroed, from):from])
 		zeroed = max(zeroed, to)
-		b, at := d.Ahead(), 0
-		low := s.Low[from:to]
-		for i := range low {
-			if len(b)-at >= 8 {
-				v := binary.LittleEndian.Uint64(b[at : at+8])
-				if zigzag := v >> spill & 0xff; zigzag < 0x80 {
-					low[i] = (int64(zigzag>>1)^-int64(zigzag&1))<<spill | int64(v&(1<<spill-1))
-					greatest = max(greatest, zigzag)
-					at += lowBytes + 1
-					continue
-				}
-			}
-			if len(b)-at <= lowBytes {
-				d.Fail()
-				return
-			}
-			part := int64(binary.LittleEndian.Uint32(b[at:])) | int64(b[at+4])<<32
-			zigzag, n := binary.Uvarint(b[at+lowBytes:])
-			if n <= 0 || n > 1 && b[at+lowBytes+n-1] == 0 {
-				d.Fail()
-				return
-			}
-			at += lowBytes + n
-			high := int64(zigzag>>1) ^ -int64(zigzag&1)
-			if zigzag < small {
-				low[i] = high<<spill | part
-				greatest = max(greatest, zigzag)
-				continue
-			}
-			if s.High == nil {
-				s.High = make([]int64, len(s.Low))
-			}
-			low[i], s.High[from+i] = part, high
+		if width == long {
+			any |= s.readLong(d, from, to)
+		} else {
+			any |= unpack(d, s.Low[from:to], width)
 		}
-		d.Take(at)
 	})
 	clear(s.Low[min(zeroed, len(s.Low)):])
-	s.most = int64(greatest/2+1) << spill
+	used := bits.Len64(any)
+	switch {
+	case width == long && used+spill+1 <= maxWidth, width != long && used+1 != int(width): // there is a shorter form
+		d.Fail()
+	case width == long:
+		s.most = int64(min(any, small)+1) << spill
+	default:
+		s.most = 1 << used
+	}
 	return s
+}
+
+// readLong reads what long wrote, and gives the bits that sums have above 2^40.
+func (s *Sums) readLong(d *canon.D, from, to int) (any uint64) {
+	b, at := d.Ahead(), 0
+	for i := from; i < to; i++ {
+		if len(b)-at <= lowBytes {
+			d.Fail()
+			return 0
+		}
+		part := int64(binary.LittleEndian.Uint32(b[at:])) | int64(b[at+4])<<32
+		high, n := binary.Varint(b[at+lowBytes:])
+		if n <= 0 || n > 1 && b[at+lowBytes+n-1] == 0 {
+			d.Fail()
+			return 0
+		}
+		at += lowBytes + n
+		size := uint64(high ^ high>>63)
+		if any |= size; size < small {
+			s.Low[i] = high<<spill | part
+			continue
+		}
+		if s.High == nil {
+			s.High = make([]int64, len(s.Low))
+		}
+		s.Low[i], s.High[i] = part, high
+	}
+	d.Take(at)
+	return any
 }
 
 // Slice gives the sums [from, to), as far as there are any, in the same memory.

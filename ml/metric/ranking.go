@@ -28,7 +28,7 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 	}
 	r.fresh = append(r.fresh, k)
 	if len(r.fresh) >= max(1<<14, len(r.sorted)) {
-		r.settle()
+		r.flush()
 	}
 }
 
@@ -44,8 +44,8 @@ func RankingOf(ranks []Rank) *Ranking {
 	return r
 }
 
-// settle sorts what is fresh and merges it in.
-func (r *Ranking) settle() {
+// flush sorts what is fresh and merges it in.
+func (r *Ranking) flush() {
 	if len(r.fresh) == 0 {
 		return
 	}
@@ -88,8 +88,8 @@ func mergeRanks(a, b []Rank) []Rank {
 
 // Merge adds another state, which stays as it is.
 func (r *Ranking) Merge(o *Ranking) {
-	r.settle()
-	o.settle()
+	r.flush()
+	o.flush()
 	r.sorted = mergeRanks(r.sorted, o.sorted)
 }
 
@@ -97,7 +97,7 @@ func (r *Ranking) Merge(o *Ranking) {
 // above a negative one, ties counting half. ok is false where one class is
 // missing.
 func (r *Ranking) AUC() (auc float64, ok bool) {
-	r.settle()
+	r.flush()
 	var pos, neg, area float64
 	for _, k := range r.sorted {
 		area += float64(k.Pos * (neg + float64(0.5*k.Neg)))
@@ -120,7 +120,7 @@ type Point struct {
 // Curve gives the ROC curve from the threshold infinity down, at most limit
 // points, evenly chosen; 0 for all.
 func (r *Ranking) Curve(limit int) []Point {
-	r.settle()
+	r.flush()
 	var pos, neg float64
 	for _, k := range r.sorted {
 		pos += k.Pos
@@ -143,7 +143,7 @@ func (r *Ranking) Curve(limit int) []Point {
 
 // Encode gives the canonical bytes.
 func (r *Ranking) Encode(e *canon.E) {
-	r.settle()
+	r.flush()
 	e.U32(uint32(len(r.sorted)))
 	e.B = slices.Grow(e.B, 24*len(r.sorted))
 	for _, k := range r.sorted {

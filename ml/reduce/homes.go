@@ -7,9 +7,11 @@ import (
 
 // homes are where the nodes whose leaves are of several workers are merged, slice by
 // slice. Of all homes that a slice may have they cost least, where a link costs more
-// the more it has carried, parameters on their way down among it: so no link has much
-// to do while others have little, and what one boundary cuts does not cross it to and
-// fro. Every worker finds the same ones.
+// the more it has carried: so no link has much to do while others have little, and
+// what one boundary cuts does not cross it to and fro. Parameters on their way down do
+// not count: they have all come when the first slice goes up, so what they left idle
+// (the driver's way in) would be no sooner done with more to carry. Every worker finds
+// the same ones.
 type homes struct {
 	once   sync.Once
 	shared []sharedNode // children before their parents; the last is the root
@@ -33,14 +35,6 @@ const period = 64
 func (h *homes) list(p *Plan) {
 	n := slices.Max(p.owns[0]) + 1
 	h.in, h.out = make([]int, n), make([]int, n)
-	for w := range n { // what parameters put on the links on their way down
-		for stripe := range Stripes {
-			for _, c := range Children(n, stripe, w) {
-				h.out[w] += period / Stripes
-				h.in[c] += period / Stripes
-			}
-		}
-	}
 	for level, owns := range p.owns {
 		at := make([]int32, len(owns))
 		for i, of := range owns {

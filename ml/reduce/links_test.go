@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -23,12 +24,22 @@ func (l *links) busiest() (most float64) {
 	return most
 }
 
+// since is what crossed after what was counted before.
+func (l *links) since(before *links) *links {
+	d := &links{in: slices.Clone(l.in), out: slices.Clone(l.out)}
+	for i := range d.in {
+		d.in[i] -= before.in[i]
+		d.out[i] -= before.out[i]
+	}
+	return d
+}
+
 // load is a partial that knows how many messages it is made of.
 type load struct{ depth int }
 
 // iteration plays one: parameters go down to n nodes, which own these leaves, and
-// partials go up in so many slices.
-func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *links {
+// partials go up in so many parts: what crosses in all, and on the way up alone.
+func iteration(t *testing.T, n int, owners []int, parts int, gather bool) (all, rise *links) {
 	t.Helper()
 	l := &links{in: make([]float64, n), out: make([]float64, n)}
 	stripes := Stripes
@@ -62,8 +73,8 @@ func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *link
 	if gather {
 		base = base.Gather(0)
 	}
-	up := 0
-	for s := range slices {
+	up, before := 0, &links{in: slices.Clone(l.in), out: slices.Clone(l.out)}
+	for s := range parts {
 		p := base.Slice(s)
 		merge := func(a, b *load) (*load, error) { return &load{max(a.depth, b.depth)}, nil }
 		asm := make([]*Assembler[*load], n)
@@ -89,7 +100,7 @@ func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *link
 				ended, up = true, max(up, ship.Data.depth)
 				continue
 			}
-			l.send(m.To, ship.To, 1/float64(slices))
+			l.send(m.To, ship.To, 1/float64(parts))
 			ship.Data.depth++
 			inbox = append(inbox, *ship)
 		}
@@ -98,7 +109,7 @@ func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *link
 		}
 	}
 	l.depth = down + up
-	return l
+	return l, l.since(before)
 }
 
 func nodes(n int) []int { return numbers(0, n-1) }
@@ -112,7 +123,8 @@ func numbers(from, to int) (out []int) {
 
 // TestLinks: a long vector crosses no link more than three times an iteration,
 // whichever way and on however many nodes; a message takes as many hops as the trees are
-// high. Gathering takes as many vectors as there are nodes, or leaves.
+// high. On their way up, for which parameters must have come down, sums cross no link more
+// than twice, and where each node has one subtree hardly more than once. Gathering takes as many vectors as there are nodes, or leaves.
 func TestLinks(t *testing.T) {
 	for _, n := range numbers(2, 64) {
 		high := 2
@@ -129,9 +141,16 @@ func TestLinks(t *testing.T) {
 			{"many leaves", Place(4096, nodes(n))},
 		} {
 			t.Run(fmt.Sprint(n, c.what), func(t *testing.T) {
-				tree := iteration(t, n, c.owners, 64, false)
-				gather := iteration(t, n, c.owners, 1, true)
-				t.Logf("busiest link: tree %.2f vectors, gather %.2f; driver %.2f in, %.2f out; depth %d", tree.busiest(), gather.busiest(), tree.in[0], tree.out[0], tree.depth)
+				tree, up := iteration(t, n, c.owners, 64, false)
+				gather, _ := iteration(t, n, c.owners, 1, true)
+				t.Logf("busiest link: tree %.2f vectors, %.2f up, gather %.2f; driver %.2f in, %.2f out; depth %d", tree.busiest(), up.busiest(), gather.busiest(), tree.in[0], tree.out[0], tree.depth)
+				most := 2.0
+				if len(c.owners) == n {
+					most = 1.2
+				}
+				if up.busiest() > most {
+					t.Errorf("a link carries %.2f vectors one way while sums go up", up.busiest())
+				}
 				if tree.busiest() > 3 {
 					t.Errorf("a link carries %.2f vectors one way", tree.busiest())
 				}

@@ -53,6 +53,7 @@ type flow struct {
 	drained bool
 	apart   map[dataset.RowHash]*apartRow // copies that are counted apart; it is never changed
 	fixed   bool                          // no others are
+	before  *flowedBy                     // which others came
 	holdout *dataset.Holdout              // that was last asked for
 	charge  func(n int64)                 // for statistics
 	zone    dataset.Zone
@@ -468,11 +469,11 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 	for i, store := range w.flow.coded {
 		var l *dataset.Leaf
-		settle := func() (err error) {
-			l, err = store.Settle(ctx, from, to)
+		open := func() (err error) {
+			l, err = store.MakeLeaf(ctx, from, to)
 			return err
 		}
-		if err := w.gate.Enter(settle); err != nil {
+		if err := w.gate.Enter(open); err != nil {
 			return nil, err
 		}
 		w.gate.Leave()

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -18,13 +19,43 @@ import (
 // are counted apart from others, with the statistics of one of them: what the others' are, a
 // number says. Copies that flowed by before their row seemed common are among those of
 // its draw. That does no harm as long as the others suffice to hold out what is to be: if
-// not, or if so many different rows came that their counts are not sure, the query is read
-// once more only to count, and by then it is known what.
+// not, or if so many different rows came that the counts of those are not sure of which copies
+// flowed by before, the query is read once more only to count, and by then it is known what.
 
 // apartRow is a row whose copies are counted apart.
 type apartRow struct {
-	n   atomic.Int64
-	one *feature.Stats // of one copy, nil before the first; guarded by flow.mu
+	n    atomic.Int64
+	late atomic.Bool    // copies may have flowed by before
+	one  *feature.Stats // of one copy, nil before the first; guarded by flow.mu
+}
+
+// flowedBy tells which rows may have flowed by uncounted: each sets two bits. Common rows are
+// met when few have.
+type flowedBy [1 << 15]atomic.Uint64
+
+const flowedBytes = 8 << 15
+
+// bits are the numbers of a row's bits.
+func (f *flowedBy) bits(h *dataset.RowHash) [2]uint64 {
+	const mask = 64<<15 - 1
+	return [2]uint64{binary.BigEndian.Uint64(h[:]) & mask, binary.BigEndian.Uint64(h[8:]) & mask}
+}
+
+func (f *flowedBy) add(h dataset.RowHash) {
+	for _, b := range f.bits(&h) {
+		if word, bit := &f[b/64], uint64(1)<<(b%64); word.Load()&bit == 0 {
+			word.Or(bit)
+		}
+	}
+}
+
+func (f *flowedBy) has(h dataset.RowHash) bool {
+	for _, b := range f.bits(&h) {
+		if f[b/64].Load()>>(b%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 const (
@@ -34,13 +65,15 @@ const (
 	apartIn     = 1024 // a row seems common if more than one of these in so many is a copy
 )
 
-// seem gives the rows that seem common among the first of some.
+// seem gives the rows that seem common among some, of which a sample is looked at from all
+// over them: a row that begins to come is then met before many of its copies have flowed by.
 func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
-	rows = min(rows, apartSample)
-	seen := make(map[dataset.RowHash]int, rows)
-	for i := range rows {
-		h := hash(i)
-		if seen[h]++; seen[h] == max(rows/apartIn, 2)+1 {
+	n := min(rows, apartSample)
+	seen := make(map[dataset.RowHash]int, n)
+	for i := range n {
+		from, to := i*rows/n, (i+1)*rows/n
+		h := hash(from + i*40503>>4%(to-from)) // not at one distance: rows may come in turn
+		if seen[h]++; seen[h] == max(n/apartIn, 2)+1 {
 			list = append(list, h)
 		}
 	}
@@ -52,7 +85,7 @@ func (f *flow) only(rows []dataset.RowHash) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.charge(-f.apartBytes())
-	f.apart, f.fixed = make(map[dataset.RowHash]*apartRow, len(rows)), true
+	f.apart, f.fixed, f.before = make(map[dataset.RowHash]*apartRow, len(rows)), true, nil
 	for _, h := range rows {
 		f.apart[h] = &apartRow{}
 	}
@@ -61,6 +94,9 @@ func (f *flow) only(rows []dataset.RowHash) {
 
 // apartBytes is what is charged for rows apart.
 func (f *flow) apartBytes() (n int64) {
+	if f.before != nil {
+		n = flowedBytes
+	}
 	for _, r := range f.apart {
 		n += apartBytes + r.one.Bytes()
 	}
@@ -72,9 +108,13 @@ func (f *flow) apartBytes() (n int64) {
 func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
 	var list []dataset.RowHash
 	f.mu.Lock()
-	fixed := f.fixed
+	if f.before == nil && !f.fixed {
+		f.before = &flowedBy{}
+		f.charge(flowedBytes)
+	}
+	before := f.before
 	f.mu.Unlock()
-	if !fixed {
+	if before != nil {
 		list = seem(rows, hash)
 	}
 	f.mu.Lock()
@@ -85,13 +125,18 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 		}
 		for _, h := range list {
 			if f.apart[h] == nil && len(f.apart) < maxApart {
-				f.apart[h] = &apartRow{}
+				r := &apartRow{}
+				r.late.Store(before.has(h))
+				f.apart[h] = r
 				f.charge(apartBytes)
 			}
 		}
 	}
 	known := f.apart
 	f.mu.Unlock()
+	if before != nil {
+		defer func() { f.flowBy(before, known, rows, hash) }()
+	}
 	if len(known) == 0 {
 		return nil, nil
 	}
@@ -115,6 +160,27 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 	return apart, nil
 }
 
+// flowBy remembers those of some rows that are not known to be apart. What others have come to
+// know meanwhile has flowed by here.
+func (f *flow) flowBy(before *flowedBy, known map[dataset.RowHash]*apartRow, rows int, hash func(i int) dataset.RowHash) {
+	for i := range rows {
+		if h := hash(i); known[h] == nil {
+			before.add(h)
+		}
+	}
+	f.mu.Lock()
+	now := f.apart
+	f.mu.Unlock()
+	if len(now) == len(known) {
+		return
+	}
+	for i := range rows {
+		if h := hash(i); known[h] == nil && now[h] != nil {
+			now[h].late.Store(true)
+		}
+	}
+}
+
 // first takes the statistics of a copy, if it is the first one.
 func (f *flow) first(r *apartRow, i int, one func(i int) (*feature.Stats, error)) (err error) {
 	f.mu.Lock()
@@ -133,11 +199,17 @@ func (f *flow) aparts() []dataset.RowHash {
 	return slices.SortedFunc(maps.Keys(f.apart), func(a, b dataset.RowHash) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// told adds to the copies that a worker counted how many of them are apart.
+// told adds to the copies that a worker counted how many of them are apart: all, where none
+// has flowed by before.
 func (f *flow) told(c *dataset.Copies) *dataset.Copies {
 	for i := range c.List {
-		if r := f.apart[c.List[i].Hash]; r != nil {
-			c.List[i].Apart = r.n.Load()
+		x := &c.List[i]
+		r := f.apart[x.Hash]
+		if r == nil {
+			continue
+		}
+		if x.Apart = r.n.Load(); !r.late.Load() && c.Lossy > 0 {
+			x.N, x.Whole = x.Apart, true
 		}
 	}
 	return c

@@ -50,7 +50,7 @@ type Worker struct {
 	leaves []int // own ones, ascending
 
 	mu     sync.Mutex
-	rows   map[int]*dataset.Leaf // settled, until they are encoded
+	rows   map[int]*dataset.Leaf // made, until they are encoded
 	drafts map[int]*draft        // of leaves that have one, likewise
 	gate   dataset.Gate          // of leaves whose rows are looked at
 	blocks *dataset.Blocks
@@ -392,7 +392,7 @@ func (w *Worker) takeDraft(leaf int) *draft {
 	return d
 }
 
-// leaf gives a leaf's rows, which are settled when they are first wanted.
+// leaf gives a leaf's rows, made when they are first wanted.
 func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	w.mu.Lock()
 	l := w.rows[leaf]
@@ -400,7 +400,7 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	if l == nil {
 		from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 		var err error
-		if l, err = w.store.Settle(ctx, from, to); err != nil {
+		if l, err = w.store.MakeLeaf(ctx, from, to); err != nil {
 			return nil, err
 		}
 		w.mu.Lock()

@@ -370,7 +370,7 @@ func (p *pass) Partial() family.Message {
 			s = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
 		}
 		p.sum = nil
-		s.sample.settle(s.dense)
+		s.sample.compact(s.dense)
 		return s
 	case opBin:
 		l := p.labels()

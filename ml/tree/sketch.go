@@ -242,12 +242,12 @@ func (s *sample) take(hash uint64, w int64, b *dataset.Block, tile, l int) {
 		}
 	}
 	if len(s.hash) >= 2*s.size {
-		s.settle(b.Dense)
+		s.compact(b.Dense)
 	}
 }
 
-// settle puts equal rows together and keeps the lowest hashes, ascending.
-func (s *sample) settle(dense int) {
+// compact puts equal rows together and keeps the lowest hashes, ascending.
+func (s *sample) compact(dense int) {
 	type item struct {
 		hash uint64
 		row  int
@@ -336,7 +336,7 @@ func (s *sketch) merge(o *sketch) error {
 	a, b := &s.sample, &o.sample
 	a.hash, a.w, a.x = append(a.hash, b.hash...), append(a.w, b.w...), append(a.x, b.x...)
 	a.cut, a.max = a.cut || b.cut, min(a.max, b.max)
-	a.settle(s.dense)
+	a.compact(s.dense)
 	return nil
 }
 

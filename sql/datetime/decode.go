@@ -22,7 +22,7 @@ const (
 )
 
 // decodeDateTime reads the fields of a date with an optional time and zone.
-// With timeOnly it reads a time, whose date may be there only to settle the
+// With timeOnly it reads a time, whose date may be there only to resolve the
 // zone.
 func decodeDateTime(fields []dtField, env *Settings, timeOnly bool) (st dtState, res dtResult, derr dtErr, err error) {
 	d := dtDecoder{env: env, fields: fields, timeOnly: timeOnly}
@@ -391,7 +391,7 @@ func (d *dtDecoder) finish() (dtResult, dtErr) {
 		}
 		return 0, dtBadFormat
 	}
-	return resDate, d.settleZone()
+	return resDate, d.resolveZone()
 }
 
 func (d *dtDecoder) finishTime() dtErr {
@@ -418,12 +418,12 @@ func (d *dtDecoder) finishTime() dtErr {
 		day, _ := checked.FloorDiv(d.now(), MicrosPerDay)
 		d.setDay(day)
 	}
-	return d.settleZone()
+	return d.resolveZone()
 }
 
-// settleZone computes the offset of a zone that is known by name, now that the
+// resolveZone computes the offset of a zone that is known by name, now that the
 // date is known.
-func (d *dtDecoder) settleZone() dtErr {
+func (d *dtDecoder) resolveZone() dtErr {
 	zone := d.namedZone
 	switch {
 	case zone != nil || d.abbrev != nil:

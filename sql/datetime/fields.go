@@ -401,7 +401,7 @@ func zoneOffset(s string) (west int, err dtErr) {
 	return west, 0
 }
 
-// validate checks the date's fields and settles its year.
+// validate checks the date's fields and resolves its year.
 func (st *dtState) validate() dtErr {
 	if st.mask&mYear != 0 && !st.julian {
 		switch {

@@ -81,7 +81,7 @@ func readFormat(s, format string) (dtState, *int, error) {
 	if err := r.read(); err != nil {
 		return st, nil, err
 	}
-	if err := r.settle(&st); err != nil {
+	if err := r.resolve(&st); err != nil {
 		return st, nil, err
 	}
 	if r.tzSign == 0 {

@@ -2,8 +2,8 @@ package datetime
 
 import "github.com/tributarydb/tributary/sql/template"
 
-// settle turns the fields that were read into a date and a time.
-func (r *formatReader) settle(st *dtState) error {
+// resolve turns the fields that were read into a date and a time.
+func (r *formatReader) resolve(st *dtState) error {
 	if r.ssss != 0 {
 		st.hour, st.min, st.sec = r.ssss/3600, r.ssss/60%60, r.ssss%60
 	}
@@ -26,7 +26,7 @@ func (r *formatReader) settle(st *dtState) error {
 			st.hour = 0
 		}
 	}
-	r.settleYear(st)
+	r.resolveYear(st)
 	if r.j != 0 {
 		st.setDay(int64(r.j) - julianUnix)
 		st.mask |= mDate
@@ -56,7 +56,7 @@ func (r *formatReader) settle(st *dtState) error {
 		st.month = r.mm
 		st.mask |= mMonth
 	}
-	if err := r.settleDayOfYear(st); err != nil {
+	if err := r.resolveDayOfYear(st); err != nil {
 		return err
 	}
 	st.fsec = int64(r.ms)*1000 + int64(r.us)
@@ -73,7 +73,7 @@ func (r *formatReader) settle(st *dtState) error {
 	return nil
 }
 
-func (r *formatReader) settleYear(st *dtState) {
+func (r *formatReader) resolveYear(st *dtState) {
 	bc := r.bc != 0
 	switch {
 	case r.year != 0 && r.cc != 0 && r.yearLen <= 2:
@@ -116,7 +116,7 @@ func (r *formatReader) settleYear(st *dtState) {
 	st.mask |= mYear
 }
 
-func (r *formatReader) settleDayOfYear(st *dtState) error {
+func (r *formatReader) resolveDayOfYear(st *dtState) error {
 	if r.ddd == 0 || st.month > 1 && st.day > 1 {
 		return nil
 	}
