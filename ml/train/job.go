@@ -20,8 +20,8 @@ type Job struct {
 	Options *family.Values
 	Columns []dataset.Column // of the training query
 	args    []family.Arg
-	task    family.Task      // that the algorithm's name asks for, or ""
-	targets []string         // where there are several all of them, else nil
+	task    family.Task // that the algorithm's name asks for, or ""
+	targets []string    // where there are several all of them, else nil
 	spec    feature.Spec
 	windows *dataset.Windows // of a family that learns from windows
 }
