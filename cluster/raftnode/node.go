@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -249,12 +250,17 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	})
+	said := false
 	for {
 		err := n.ReadIndex(ctx)
 		if r := n.refusal.Load(); r != nil {
 			return *r
 		}
 		if pgerr.Is(err, pgerr.CannotConnectNow) && ctx.Err() == nil {
+			if !said { // where all nodes have come back with other ports, they would look for each other for ever
+				said = true
+				n.o.Log.Warn("the node waits for its cluster: a majority of the voting nodes must be running at the addresses that it knows", "at", n.knownAddresses(), "err", err)
+			}
 			continue // a node that starts waits for its cluster
 		}
 		if err != nil {
@@ -277,6 +283,18 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// knownAddresses says where the node looks for the others, as its log has them.
+func (n *Node) knownAddresses() (out []string) {
+	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
+		if s.ID == serverID(n.o.Self.ID) {
+			continue
+		}
+		addr, _ := n.Addr(nodeID(s.ID))
+		out = append(out, cmp.Or(addr, string(s.Address)))
+	}
+	return out
 }
 
 // Failed gives an error when the node can go on no more; the process is to end.

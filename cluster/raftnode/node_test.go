@@ -92,6 +92,7 @@ type cluster struct {
 	patience time.Duration
 	tell     time.Duration
 	reserve  func(data string) *disk.Reserve // nil for none
+	log      slog.Handler                    // of nodes that start from now on; nil for none
 }
 
 func newCluster(t *testing.T, n int, with ...func(*cluster)) *cluster {
@@ -137,6 +138,9 @@ func (c *cluster) start(data, addr, name string) *member {
 		dir.Reserve = c.reserve(data)
 	}
 	log := slog.New(slog.DiscardHandler)
+	if c.log != nil {
+		log = slog.New(c.log)
+	}
 	if os.Getenv("RAFT_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", name)
 	}

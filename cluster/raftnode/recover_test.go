@@ -3,6 +3,7 @@ package raftnode_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,56 @@ func TestRecover(t *testing.T) {
 	c.kill(1)
 	c.must(0, set("d", "4")) // it learned, and does not vote
 	c.m[1] = nil
+}
+
+// heard passes on what is logged with a text.
+type heard struct {
+	slog.Handler
+	text string
+	to   chan slog.Record
+}
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h heard) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, h.text) {
+		select {
+		case h.to <- r:
+		default:
+		}
+	}
+	return nil
+}
+
+// TestWaitsAloud: a node that cannot reach the others says where it looks for them.
+func TestWaitsAloud(t *testing.T) {
+	c := newCluster(t, 3)
+	there := c.m[1].addr
+	for i := range c.m {
+		c.kill(i)
+	}
+	h := heard{slog.DiscardHandler, "waits for its cluster", make(chan slog.Record, 1)}
+	c.log = h
+	c.restart(0)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- c.m[0].WaitReady(ctx) }()
+	said := <-h.to
+	cancel()
+	if err := <-ended; err == nil {
+		t.Fatal("ready alone")
+	}
+	at := false
+	said.Attrs(func(a slog.Attr) bool {
+		at = at || strings.Contains(a.Value.String(), there)
+		return true
+	})
+	if !at {
+		t.Fatalf("%v does not name %s", said, there)
+	}
+	c.m[1], c.m[2] = nil, nil
 }
 
 // TestForgottenVotes has a voter come back without its log: refused.
