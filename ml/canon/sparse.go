@@ -54,16 +54,26 @@ func (d *D) Sparse(size int, room func(n int), get func(from, to int)) {
 	if d.owe(n * size); d.bad {
 		return
 	}
-	room(n)
-	for at := 0; at < n && !d.bad; {
+	if n == 0 {
+		room(0)
+		return
+	}
+	for at := 0; ; {
 		from := at + d.uvarint(n-at)
 		to := from + d.uvarint(n-from)
 		if to == from && to < n || at > 0 && from == at { // there is something after zeros, and zeros between
 			d.Fail()
+		}
+		if d.bad {
 			return
 		}
+		if at == 0 { // of what says that it is long, and then nothing that makes sense, nothing is made
+			room(n)
+		}
 		get(from, to)
-		at = to
+		if at = to; at == n {
+			return
+		}
 	}
 }
 
