@@ -31,7 +31,7 @@ type Context struct {
 	BatchSize      int
 	Saturation     float64
 	DistributeRows int64    // plans that read fewer rows stay on one node; 0: none does
-	DistributeCost int64    // and so do those that are thought to cost less, in rows read
+	DistributeCost int64    // and so do those that are thought to cost less, in nanoseconds of a thread
 	Colocate       bool     // rows are read where they are wanted, if they are there
 	WorkMem        int64    // bytes
 	KeepDatasets   bool     // of trainings
