@@ -120,9 +120,12 @@ func (f *frames) Get(n int) *[]byte {
 	return f.long.Get(n)
 }
 
-// Put implements mem.BufferPool.
+// Put implements mem.BufferPool. What is put is somebody else's: it is not looked at again.
 func (f *frames) Put(b *[]byte) {
-	f.short.Put(b)
+	if cap(*b) == f.short.room {
+		f.short.Put(b)
+		return
+	}
 	f.long.Put(b)
 }
 
