@@ -31,7 +31,9 @@ func (n *Node) limit(l coord.Limits) {
 			debug.SetGCPercent(300)
 			// Small statements leave tens of kilobytes each beside a few megabytes that live: these
 			// bytes, which are never touched and so take no memory, count as living.
-			n.ballast = make([]byte, min(l.Memory/64, 64<<20))
+			if size := int(min(l.Memory/64, 64<<20)); len(n.ballast) != size {
+				n.ballast = make([]byte, size)
+			}
 		} else {
 			debug.SetGCPercent(100)
 			n.ballast = nil

@@ -37,15 +37,7 @@ func (b *run) groupby(ctx context.Context) error {
 }
 
 func (b *run) groupbyReady(ctx context.Context) error {
-	there, err := b.there(ctx, "g1")
-	if err != nil {
-		return err
-	}
-	if there && !b.o.Reload {
-		n, err := b.count(ctx, "g1")
-		if err == nil && n != b.o.Rows {
-			err = fmt.Errorf("there is a table g1 of %d rows, not %d; give --reload to replace it", n, b.o.Rows)
-		}
+	if there, err := b.rowsThere(ctx, "g1"); there || err != nil {
 		return err
 	}
 	if err := b.exec(ctx, "DROP TABLE IF EXISTS g1"); err != nil {
@@ -62,4 +54,17 @@ func (b *run) groupbyReady(ctx context.Context) error {
 	}
 	b.say("made g1 of %d rows in %.2f s", b.o.Rows, time.Since(start).Seconds())
 	return b.analyze(ctx)
+}
+
+// rowsThere tells whether a table is there, and to be kept, with --rows rows; another number is an error.
+func (b *run) rowsThere(ctx context.Context, table string) (bool, error) {
+	there, err := b.there(ctx, table)
+	if err != nil || !there || b.o.Reload {
+		return false, err
+	}
+	n, err := b.count(ctx, table)
+	if err == nil && n != b.o.Rows {
+		err = fmt.Errorf("there is a table %s of %d rows, not %d; give --reload to replace it", table, n, b.o.Rows)
+	}
+	return true, err
 }

@@ -41,15 +41,7 @@ func (b *run) joins(ctx context.Context) error {
 }
 
 func (b *run) joinsReady(ctx context.Context) error {
-	there, err := b.there(ctx, "jbig")
-	if err != nil {
-		return err
-	}
-	if there && !b.o.Reload {
-		n, err := b.count(ctx, "jbig")
-		if err == nil && n != b.o.Rows {
-			err = fmt.Errorf("there is a table jbig of %d rows, not %d; give --reload to replace it", n, b.o.Rows)
-		}
+	if there, err := b.rowsThere(ctx, "jbig"); there || err != nil {
 		return err
 	}
 	if err := b.exec(ctx, "DROP TABLE IF EXISTS jx, jsmall, jmedium, jbig"); err != nil {

@@ -29,32 +29,28 @@ func before(groups []uint32) []uint32 {
 	return out
 }
 
-// Run implements Runner: of equal values the first stays.
+// Run implements Runner.
 func (e *fixedExtreme[T]) Run(groups []uint32) error {
-	for _, g := range groups {
-		if !e.has[g-1] {
-			continue
-		}
-		x, has := e.v[g], e.has[g]
-		e.v[g], e.has[g] = e.v[g-1], true
-		if has {
-			e.put(g, x)
-		}
-	}
+	runExtreme(groups, e.v, e.has, e.put)
 	return nil
 }
 
 // Run implements Runner.
 func (e *numericExtreme) Run(groups []uint32) error {
+	runExtreme(groups, e.v, e.has, e.put)
+	return nil
+}
+
+// runExtreme puts what each group has to what came before it: of equal values the first stays.
+func runExtreme[T any](groups []uint32, v []T, has []bool, put func(g uint32, x T)) {
 	for _, g := range groups {
-		if !e.has[g-1] {
+		if !has[g-1] {
 			continue
 		}
-		x, has := e.v[g], e.has[g]
-		e.v[g], e.has[g] = e.v[g-1], true
-		if has {
-			e.put(g, x)
+		x, had := v[g], has[g]
+		v[g], has[g] = v[g-1], true
+		if had {
+			put(g, x)
 		}
 	}
-	return nil
 }
