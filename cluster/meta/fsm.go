@@ -202,8 +202,8 @@ func (f *FSM) apply(l *raft.Log) (Response, error) {
 }
 
 func (f *FSM) commit(index uint64, c *commit) Response {
-	s, r, settled := f.sessions.admit(index, c.ID)
-	if settled {
+	s, r, known := f.sessions.admit(index, c.ID)
+	if known {
 		return r
 	}
 	d := done{Index: index}

@@ -50,7 +50,7 @@ type Node struct {
 
 	leads   atomic.Bool   // leader, and all that was committed before is applied
 	term    atomic.Uint64 // in which it leads
-	settled atomic.Uint64 // all up to this index was applied before it led
+	ledFrom atomic.Uint64 // all up to this index was applied before it led
 	stop    context.CancelFunc
 	ctx     context.Context
 	wg      sync.WaitGroup
@@ -351,7 +351,7 @@ func (n *Node) lead() (end func()) {
 			return
 		}
 		if f, ok := barrier.(raft.IndexFuture); ok {
-			n.settled.Store(f.Index())
+			n.ledFrom.Store(f.Index())
 		}
 		n.term.Store(term)
 		n.early.lead(term, serverID(n.o.Self.ID), func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })

@@ -266,11 +266,11 @@ func (n *Node) alone() (reply, bool) {
 func (n *Node) committed(term uint64) reply {
 	// Another node may have applied, and shown, what this one is about to. All
 	// that is not a command of the log is from before it led.
-	index, settled := n.raft.CommitIndex(), n.settled.Load()
-	if index > settled {
+	index, ledFrom := n.raft.CommitIndex(), n.ledFrom.Load()
+	if index > ledFrom {
 		return reply{Index: index, Term: term, Committed: index}
 	}
-	return reply{Index: n.fsm.Applied(), Term: term, Committed: settled}
+	return reply{Index: n.fsm.Applied(), Term: term, Committed: ledFrom}
 }
 
 // verify proves that this node leads, and gives what was committed before.

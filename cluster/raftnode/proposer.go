@@ -43,7 +43,7 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 			p.box.withdraw(id)
 			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd))
 		}
-		r, err := p.settle(ctx, id, cmd)
+		r, err := p.resolve(ctx, id, cmd)
 		if err != nil {
 			return meta.Response{}, err
 		}
@@ -61,9 +61,9 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 	}
 }
 
-// settle proposes a command until its outcome is known. What it answers is
+// resolve proposes a command until its outcome is known. What it answers is
 // certain; an error means that nothing happened, but for 40003.
-func (p *proposer) settle(ctx context.Context, id meta.CommitID, cmd []byte) (r reply, err error) {
+func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd []byte) (r reply, err error) {
 	w := newWait(ctx, p.ctx, p.patience)
 	defer w.end()
 	answered := false

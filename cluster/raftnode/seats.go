@@ -196,7 +196,7 @@ func (n *Node) seated(ctx context.Context) {
 	defer cancel()
 	for {
 		conf, _, err := n.seats(ctx)
-		if err != nil || settled(conf, len(n.fsm.Current().Nodes()), n.voters()) {
+		if err != nil || allSeated(conf, len(n.fsm.Current().Nodes()), n.voters()) {
 			return
 		}
 		select {

@@ -152,8 +152,8 @@ func (m standee) worse(o standee, replaceAfter time.Duration) bool {
 	return m.ID > o.ID
 }
 
-// settled tells whether as many vote as should.
-func settled(conf []seat, members, ask int) bool {
+// allSeated tells whether as many vote as should.
+func allSeated(conf []seat, members, ask int) bool {
 	voters := 0
 	for _, s := range conf {
 		if s.Voter {

@@ -77,10 +77,10 @@ func cross(variants [][]types.Type, more []types.Type) [][]types.Type {
 func bind(t *testing.T, f *fn.Func, ts []types.Type) spec {
 	t.Helper()
 	ts = slices.Clone(ts)
-	carried, ret := f.BindArgs(ts)
-	for i := range carried {
-		if i < len(ts) && carried[i].OID == ts[i].OID {
-			ts[i] = carried[i]
+	physical, ret := f.BindArgs(ts)
+	for i := range physical {
+		if i < len(ts) && physical[i].OID == ts[i].OID {
+			ts[i] = physical[i]
 		}
 	}
 	c := expr.AggCall{Fn: f, Typ: ret, Star: len(ts) == 0}

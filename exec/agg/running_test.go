@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFixedSum: a sum that is carried as fixed is the one that is not, NULL for no rows.
+// TestFixedSum: a sum that is represented as fixed is the one that is not, NULL for no rows.
 func TestFixedSum(t *testing.T) {
 	in := types.FixedNumeric(9, 2, false)
 	var sum *fn.Func
@@ -141,6 +141,6 @@ func TestFixedSum(t *testing.T) {
 		}
 	}
 	if got[0] != got[1] || got[0] != "-1234567.39;;9999999.99;" {
-		t.Errorf("sums are %s, and carried as fixed %s", got[0], got[1])
+		t.Errorf("sums are %s, and represented as fixed %s", got[0], got[1])
 	}
 }

@@ -110,7 +110,7 @@ func (b *Batch) Slice(from, to int) *Batch {
 	}
 	cols := make([]arrow.Array, len(b.Cols))
 	for i, c := range b.Cols {
-		cols[i] = types.Settled(array.NewSlice(c, int64(from), int64(to)))
+		cols[i] = types.Shareable(array.NewSlice(c, int64(from), int64(to)))
 	}
 	out.Cols, out.N = cols, to-from
 	if b.Seq >= 0 {

@@ -298,7 +298,7 @@ func errDamaged(what string) error {
 	return pgerr.New(pgerr.DataCorrupted, "invalid batch data: %s", what)
 }
 
-// Decode reads one encoded batch whose columns are carried as dts (strings
+// Decode reads one encoded batch whose columns are represented as dts (strings
 // perhaps as dictionaries). The batch aliases data, which must be 8-byte
 // aligned and must not change any more.
 func Decode(data []byte, dts []arrow.DataType) (*Batch, error) {
@@ -505,5 +505,5 @@ func (d *decoder) dictionary(nullBits *memory.Buffer, n, nulls int) (arrow.Array
 		}
 	}
 	dict := array.NewData(types.DictArrow.ValueType, size, vals, nil, 0, 0)
-	return types.Settled(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, n, bufs, nulls, 0, dict))), nil
+	return types.Shareable(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, n, bufs, nulls, 0, dict))), nil
 }

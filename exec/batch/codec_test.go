@@ -26,7 +26,7 @@ func sample() ([]types.Type, optest.Table) {
 	return ts, tb
 }
 
-func carried(ts []types.Type) []arrow.DataType {
+func physical(ts []types.Type) []arrow.DataType {
 	var out []arrow.DataType
 	for _, t := range ts {
 		out = append(out, t.Arrow())
@@ -46,7 +46,7 @@ func TestCodec(t *testing.T) {
 			if n, ok := batch.FrameBytes(data); !ok || n != len(data) {
 				t.Fatalf("a frame of %d bytes says %d", len(data), n)
 			}
-			d, err := batch.Decode(data, carried(ts))
+			d, err := batch.Decode(data, physical(ts))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func FuzzDecode(f *testing.F) {
 	for _, form := range []optest.Form{{Size: 7}, {Size: 5, Dict: true}} {
 		f.Add(e.Append(nil, tb.Batches(f, form)[0]))
 	}
-	dts := carried(ts)
+	dts := physical(ts)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if b, err := batch.Decode(slices.Clone(data), dts); err == nil {
 			for c := range b.Cols {

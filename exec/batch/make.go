@@ -51,7 +51,7 @@ func FromOffsets(dt arrow.DataType, offsets []int32, data []byte, valid []byte) 
 func FromIndices(dt *arrow.DictionaryType, index []int32, valid []byte, values arrow.Array) arrow.Array {
 	idx := array.NewData(dt.IndexType, len(index),
 		[]*memory.Buffer{bitmapBuffer(valid), memory.NewBufferBytes(bytesOf(index))}, nil, nulls(valid, len(index)), 0)
-	return types.Settled(array.NewDictionaryArray(dt, array.MakeFromData(idx), values))
+	return types.Shareable(array.NewDictionaryArray(dt, array.MakeFromData(idx), values))
 }
 
 // FromBytes makes a column of fixed-size binary values over data.

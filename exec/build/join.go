@@ -134,7 +134,7 @@ func samePhysicalType(a, b types.Type) bool {
 }
 
 // commonType gives the type in which keys of types a and b can be compared as
-// they are carried.
+// they are represented.
 func commonType(a, b types.Type) (types.Type, error) {
 	if samePhysicalType(a, b) {
 		return a, nil

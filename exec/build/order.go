@@ -14,7 +14,7 @@ import (
 )
 
 // ordering is a list of sort keys, to be compiled for threads. Enums, which are
-// carried as their labels, are ordered by their labels' places.
+// represented as their labels, are ordered by their labels' places.
 type ordering struct {
 	exprs []expr.Expr
 	specs []kernel.KeySpec

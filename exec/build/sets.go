@@ -57,7 +57,7 @@ func (b *builder) unionAll(ctx context.Context, n *plan.SetOp, need colSet) (rel
 }
 
 // sameColumns builds an input of a set operation and gives its columns at the
-// positions at, carried as cols are.
+// positions at, represented as cols are.
 func (b *builder) sameColumns(ctx context.Context, n plan.Node, at []int, cols []plan.Column) ([]op.Operator, error) {
 	schema := n.Schema()
 	want := make([]plan.Column, len(at))

@@ -36,13 +36,13 @@ func chain(mid types.Type, first, second function.Impl) function.Impl {
 	}
 }
 
-// Between gives the conversion between two types; nil where values are carried
+// Between gives the conversion between two types; nil where values are represented
 // alike and nothing needs checking.
 func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 	base := to
 	base.Mod = -1
 	if base.OID == types.NumericOID && to.Mod >= 0 {
-		// fit the modifier first, then bring to how the type is carried
+		// fit the modifier first, then bring to how the type is represented
 		base.Prec, base.Scale = 0, 0
 		conv, err := convertTypes(from, base, explicit)
 		if err != nil {

@@ -143,7 +143,7 @@ func IsInt(t types.Type) bool {
 // IsFloat tells of float4 and float8.
 func IsFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
 
-// compareMixed compares operands that are carried differently, nil where they
+// compareMixed compares operands that are represented differently, nil where they
 // are not.
 func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 	switch {

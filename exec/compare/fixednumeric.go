@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// compareFixed compares a fixed numeric with one that is carried as bytes. Where the
+// compareFixed compares a fixed numeric with one that is represented as bytes. Where the
 // latter comes again row after row, as an average that all rows are held against, it is
 // brought to the scale of the former once.
 func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {

@@ -159,7 +159,7 @@ func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (piece
 }
 
 // uncast takes off the conversions that the binder put around a call for the
-// way its result is carried.
+// way its result is represented.
 func uncast(e expr.Expr) expr.Expr {
 	for {
 		c, ok := e.(*expr.Cast)

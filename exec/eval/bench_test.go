@@ -56,8 +56,8 @@ func call(id string, args ...expr.Expr) expr.Expr {
 	for i, a := range args {
 		ts[i] = a.Type()
 	}
-	carried, ret := f.BindArgs(ts)
-	for i, c := range carried {
+	physical, ret := f.BindArgs(ts)
+	for i, c := range physical {
 		if c.Prec != ts[i].Prec || c.Scale != ts[i].Scale {
 			args[i] = &expr.Cast{Arg: args[i], Typ: c}
 		}

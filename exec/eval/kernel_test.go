@@ -185,7 +185,7 @@ func TestKernelsOfWholeBatches(t *testing.T) {
 }
 
 func checkCall(t *testing.T, rng *rand.Rand, f *fn.Func, args []types.Type, n int, env *function.Env) {
-	carried, ret := f.BindArgs(args)
+	physical, ret := f.BindArgs(args)
 	cols := make([]arrow.Array, len(args))
 	vals := make([][]types.Datum, len(args))
 	schema := make([]plan.Column, len(args))
@@ -199,8 +199,8 @@ func checkCall(t *testing.T, rng *rand.Rand, f *fn.Func, args []types.Type, n in
 		c.Args = nil
 		for i := range args {
 			e := leaf(i)
-			if carried[i].Prec != args[i].Prec || carried[i].Scale != args[i].Scale {
-				e = &expr.Cast{Arg: e, Typ: carried[i]}
+			if physical[i].Prec != args[i].Prec || physical[i].Scale != args[i].Scale {
+				e = &expr.Cast{Arg: e, Typ: physical[i]}
 			}
 			c.Args = append(c.Args, e)
 		}

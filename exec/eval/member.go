@@ -111,7 +111,7 @@ func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type,
 }
 
 // constants makes a set of the list if all of it is constant and of the
-// argument's type, and equality is that of the carried values.
+// argument's type, and equality is that of the represented values.
 func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 	var ints []int64
 	strs := map[string]struct{}{}

@@ -148,7 +148,7 @@ func (r *Router) flush(ctx context.Context, i int) error {
 		return r.w.Send(ctx, i, b)
 	}
 	for _, c := range b.Cols {
-		types.Settled(c) // all of the tasks share it
+		types.Shareable(c) // all of the tasks share it
 	}
 	for to := range r.dests {
 		if err := r.w.Send(ctx, to, b); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Concat joins arrays whose SQL type is carried as dt. Strings become plain
+// Concat joins arrays whose SQL type is represented as dt. Strings become plain
 // unless all arrays share a dictionary or have small ones. The result must not
 // pass 2 GiB of string bytes: callers keep chunks where it might.
 func Concat(dt arrow.DataType, arrs []arrow.Array) arrow.Array {

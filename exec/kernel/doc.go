@@ -1,6 +1,6 @@
 // Package kernel holds the typed loops over Arrow buffers that operators are
 // made of: taking rows, hashing them, comparing them, ordering them. It knows
-// how each SQL type is carried (package sql/types) and nothing of plans or
+// how each SQL type is represented (package sql/types) and nothing of plans or
 // expressions, and it does no I/O.
 //
 //	Take      rows of one array by number, -1 giving NULL

@@ -145,7 +145,7 @@ func makeDict(index []int32, bits []byte, values *array.Data) arrow.Array {
 	if b == nil {
 		b = []byte{}
 	}
-	return types.Settled(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, len(index),
+	return types.Shareable(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, len(index),
 		[]*memory.Buffer{buffer(bits), memory.NewBufferBytes(b)}, nullCount(bits, len(index)), 0, values)))
 }
 

@@ -13,7 +13,7 @@ import (
 // Match keeps of pairs, which are positions in rows and ids, those where row
 // rows[p] of arr equals row ids[p] of the column. It filters pairs in place.
 // NULL equals NULL where nullSafe is set, else nothing. arr and the column must
-// be carried alike (the same type but for modifiers).
+// be represented alike (the same type but for modifiers).
 func (c *Column) Match(arr arrow.Array, rows []int32, ids []uint32, nullSafe bool, pairs []int32) []int32 {
 	if c.lay == layNull || len(c.chunks) == 0 || arr.DataType().ID() == arrow.NULL {
 		out := pairs[:0]

@@ -138,14 +138,14 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	case *array.Dictionary:
 		if s, ok := a.Dictionary().(*array.String); ok && a.Indices().DataType().ID() == arrow.INT32 {
 			values := reseat(s, arrow.BinaryTypes.String)
-			return types.Settled(array.NewDictionaryArray(types.DictArrow, reseat(a.Indices(), arrow.PrimitiveTypes.Int32), values)), nil
+			return types.Shareable(array.NewDictionaryArray(types.DictArrow, reseat(a.Indices(), arrow.PrimitiveTypes.Int32), values)), nil
 		}
 	}
 	return convertSlow(arr, t, dt)
 }
 
 // fixedDecimals carries decimals as coefficients of 64 bits; nil where t's are not
-// carried so, or one does not fit, which the slow way words.
+// represented so, or one does not fit, which the slow way words.
 func fixedDecimals(a *array.Decimal128, t types.Type, dt arrow.DataType) arrow.Array {
 	if dt.ID() != arrow.INT64 || a.DataType().(*arrow.Decimal128Type).Scale != int32(t.Scale) {
 		return nil

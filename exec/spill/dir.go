@@ -111,7 +111,7 @@ func itoa(n int) string {
 	return string(b[i:])
 }
 
-// Create starts a run of batches whose columns are carried as dts.
+// Create starts a run of batches whose columns are represented as dts.
 func (d *Dir) Create(dts []arrow.DataType) (*Writer, error) {
 	f, err := d.file()
 	if err != nil {

@@ -88,7 +88,7 @@ func (b *builder) append(arr arrow.Array, sel []int32) error {
 		arr, sel = batch.Nulls(b.dt, n), nil
 	}
 	if id := arr.DataType().ID(); id != b.dt.ID() && !(id == arrow.DICTIONARY && b.form == stringForm) {
-		return pgerr.Internal("store: column %d is carried as %s, not %s", b.num, b.dt, arr.DataType())
+		return pgerr.Internal("store: column %d is represented as %s, not %s", b.num, b.dt, arr.DataType())
 	}
 	b.appendValid(arr, sel, n)
 	switch b.form {

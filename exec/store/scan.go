@@ -468,7 +468,7 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 	if from == 0 && n == r.arrs[i].Len() {
 		return r.arrs[i], nil
 	}
-	return types.Settled(array.NewSlice(r.arrs[i], from, from+int64(n))), nil
+	return types.Shareable(array.NewSlice(r.arrs[i], from, from+int64(n))), nil
 }
 
 // Close implements op.BatchReader.

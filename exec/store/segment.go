@@ -87,7 +87,7 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 			return nil, err
 		}
 		d := array.NewDataWithDictionary(types.DictArrow, idx.Len(), idx.Buffers(), idx.NullN(), 0, dict)
-		return types.Settled(array.MakeFromData(d)), nil
+		return types.Shareable(array.MakeFromData(d)), nil
 	}
 	d, err := s.read(c, group*len(s.foot.Cols)+col, fc.Type.Arrow())
 	if err != nil {

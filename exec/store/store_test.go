@@ -49,7 +49,7 @@ func open(t testing.TB, remote store.Remote) *store.Store {
 	return s
 }
 
-// cols are all ways a column may be carried.
+// cols are all ways a column may be represented.
 var cols = []store.WriterColumn{
 	{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 3, Type: types.Text}, {Num: 5, Type: types.FixedNumeric(12, 2, true)},
 	{Num: 6, Type: types.Numeric}, {Num: 7, Type: types.Bool}, {Num: 8, Type: types.Float8}, {Num: 9, Type: types.Bytea},

@@ -17,7 +17,7 @@ import (
 //
 // with typnames as in pg_type and ! for NOT NULL; kind vm is of a view that takes
 // a model's name. Types that the database does
-// not have are carried as text.
+// not have are represented as text.
 //
 //go:embed tables/*.txt
 var tables embed.FS

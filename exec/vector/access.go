@@ -138,7 +138,7 @@ func IntReader(v *Vec) func(int) int64 {
 	return pick(v, func(i int) int64 { return x[i] })
 }
 
-// DecimalReader reads a column of numeric, however it is carried.
+// DecimalReader reads a column of numeric, however it is represented.
 func DecimalReader(v *Vec, t types.Type) func(int) number.Decimal {
 	if v.Kind == I64 {
 		x, s := Values[int64](v), int32(t.Scale)

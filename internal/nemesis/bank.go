@@ -15,7 +15,7 @@ type bank struct {
 	mu        sync.Mutex
 	next      int64
 	transfers map[int64]*transfer
-	settled   [accounts]int64 // balances by transfers of earlier rounds
+	past      [accounts]int64 // balances by transfers of earlier rounds
 	upto      int64
 	noted     int64 // transfers of earlier rounds
 }
@@ -34,8 +34,8 @@ func (w *bank) name() string { return "bank" }
 
 func (w *bank) setup(ctx context.Context, s *session) error {
 	w.transfers = map[int64]*transfer{}
-	for i := range w.settled {
-		w.settled[i] = opening
+	for i := range w.past {
+		w.past[i] = opening
 	}
 	return setupAll(ctx, s, "CREATE TABLE nm_accounts (id int4 PRIMARY KEY, balance int8 NOT NULL)", "CREATE TABLE nm_ledger (id int8, a int4, b int4, amount int8)",
 		fmt.Sprintf("INSERT INTO nm_accounts SELECT g, %d FROM generate_series(0, %d) g", opening, accounts-1))
@@ -133,7 +133,7 @@ func (w *bank) check(ctx context.Context, s *session, first bool) error {
 	for _, r := range rows {
 		there[number(r[0])]++
 	}
-	want := w.settled
+	want := w.past
 	for id, t := range w.transfers {
 		switch n := there[id]; {
 		case n > 1:
@@ -176,12 +176,12 @@ func (w *bank) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-func (w *bank) settle() {
+func (w *bank) endRound() {
 	for _, t := range w.transfers {
 		if t.o == acked {
 			w.noted++
-			w.settled[t.from] -= t.amount
-			w.settled[t.to] += t.amount
+			w.past[t.from] -= t.amount
+			w.past[t.to] += t.amount
 		}
 	}
 	clear(w.transfers)

@@ -178,7 +178,7 @@ func (w *bulk) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-func (w *bulk) settle() {
+func (w *bulk) endRound() {
 	for id, b := range w.batches {
 		if !b.there {
 			delete(w.batches, id) // must never come back

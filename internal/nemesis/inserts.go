@@ -14,9 +14,9 @@ type inserts struct {
 	mu    sync.Mutex
 	next  int64
 	fresh map[int64]outcome // since the last check
-	// What is settled, in total.
+	// What is past, in total.
 	count, sum int64
-	upto       int64 // numbers settled
+	upto       int64 // numbers past
 }
 
 func (w *inserts) name() string { return "inserts" }
@@ -97,8 +97,8 @@ func (w *inserts) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-// settle makes this round's rows part of the past.
-func (w *inserts) settle() {
+// endRound makes this round's rows part of the past.
+func (w *inserts) endRound() {
 	for id, o := range w.fresh {
 		if o == acked {
 			w.count++

@@ -29,19 +29,19 @@ type port struct {
 
 	mu     sync.Mutex
 	target string
-	conns  map[*carried]struct{}
+	conns  map[*relay]struct{}
 	closed bool
 }
 
-// carried is a connection and its continuation.
-type carried struct {
+// relay is a connection and its continuation.
+type relay struct {
 	from, to int
 	done     chan struct{}
 	once     sync.Once
 	conns    [2]net.Conn
 }
 
-func (c *carried) close() {
+func (c *relay) close() {
 	c.once.Do(func() {
 		close(c.done)
 		for _, n := range c.conns {
@@ -62,7 +62,7 @@ func newMesh(nodes int, pid func(node int) int) (*mesh, error) {
 			m.close()
 			return nil, err
 		}
-		m.ports = append(m.ports, &port{ln: ln, conns: map[*carried]struct{}{}})
+		m.ports = append(m.ports, &port{ln: ln, conns: map[*relay]struct{}{}})
 		row := make([]*gate, nodes)
 		for i := range row {
 			row[i] = newGate()
@@ -139,14 +139,14 @@ func (m *mesh) accept(to int) {
 				_ = conn.Close()
 				return
 			}
-			m.carry(p, &carried{from: from, to: to, done: make(chan struct{}), conns: [2]net.Conn{conn}})
+			m.carry(p, &relay{from: from, to: to, done: make(chan struct{}), conns: [2]net.Conn{conn}})
 		})
 	}
 }
 
 // carry connects to the node once both directions are open, as a handshake
 // would, and passes bytes both ways.
-func (m *mesh) carry(p *port, c *carried) {
+func (m *mesh) carry(p *port, c *relay) {
 	there, back := m.gates[c.from][c.to], m.gates[c.to][c.from]
 	p.mu.Lock()
 	if p.closed {

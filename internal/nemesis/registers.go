@@ -188,7 +188,7 @@ func (w *registers) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-func (w *registers) settle() {
+func (w *registers) endRound() {
 	// The last operations are the checks' reads.
 	for _, o := range w.history[len(w.history)-keys:] {
 		w.initial[o.Input.(registerOp).key] = o.Output.(registerAnswer).value

@@ -272,7 +272,7 @@ func (r *run) check(ctx context.Context, c *cluster, work []workload, tell func(
 				tell("%s, asking %s: %v", w.name(), c.nodes[i].name, err)
 			}
 		}
-		w.settle()
+		w.endRound()
 	}
 	if err := c.replicas(ctx, each[0]); err != nil {
 		tell("%v", err)

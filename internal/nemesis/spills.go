@@ -43,4 +43,4 @@ func (w *spills) clients() []func(context.Context, *session) {
 
 func (w *spills) check(context.Context, *session, bool) error { return nil }
 
-func (w *spills) settle() {}
+func (w *spills) endRound() {}

@@ -192,4 +192,4 @@ func queryDigest(ctx context.Context, s *session, name string) (string, error) {
 	return fmt.Sprint(number(r[0]), number(r[1]), number(r[2]), number(r[3]), number(r[4])), nil
 }
 
-func (w *tables) settle() {}
+func (w *tables) endRound() {}

@@ -99,4 +99,4 @@ func (w *trainings) finish(ctx context.Context, s *session) error {
 	}
 }
 
-func (w *trainings) settle() {}
+func (w *trainings) endRound() {}

@@ -17,8 +17,8 @@ type workload interface {
 	// called for every node in turn while nothing else runs; first says that
 	// what was unknown is now what this node answers.
 	check(ctx context.Context, s *session, first bool) error
-	// settle is called when every node has been checked.
-	settle()
+	// endRound is called when every node has been checked.
+	endRound()
 }
 
 // turner is a workload that is told of each round.

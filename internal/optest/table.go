@@ -129,7 +129,7 @@ func offset(t testing.TB, ty types.Type, arr arrow.Array) arrow.Array {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return types.Settled(array.NewSlice(both, 3, int64(both.Len())))
+	return types.Shareable(array.NewSlice(both, 3, int64(both.Len())))
 }
 
 // Source gives batches to whichever thread asks.

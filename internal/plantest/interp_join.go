@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// call makes a call with its arguments carried as the function wants them.
+// call makes a call with its arguments represented as the function wants them.
 func call(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
@@ -16,11 +16,11 @@ func call(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	}
 	ret := types.Bool
 	if f.Bind != nil {
-		var carried []types.Type
-		carried, ret = f.Bind(ts)
+		var physical []types.Type
+		physical, ret = f.Bind(ts)
 		for i, a := range args {
-			if t := a.Type(); t.OID == carried[i].OID && (t.IsFixed() != carried[i].IsFixed() || t.Scale != carried[i].Scale) {
-				args[i] = &expr.Cast{Arg: a, Typ: carried[i]}
+			if t := a.Type(); t.OID == physical[i].OID && (t.IsFixed() != physical[i].IsFixed() || t.Scale != physical[i].Scale) {
+				args[i] = &expr.Cast{Arg: a, Typ: physical[i]}
 			}
 		}
 	}

@@ -28,10 +28,10 @@ const (
 	davidsonLeast = 256
 	davidsonShare = 24
 	davidsonRows  = 32
-	// davidsonPasses is the most passes; settled is what may be left of a component's
+	// davidsonPasses is the most passes; converged is what may be left of a component's
 	// error, a share of its eigenvalue.
 	davidsonPasses = 5
-	settled        = 0x1p-30
+	converged      = 0x1p-30
 	// tooCoarse is the variance of a column, in steps of the rounding, that is rounded
 	// away, as of columns with outliers.
 	tooCoarse = 16
@@ -138,7 +138,7 @@ func (d *driver) refine(p *partial) {
 	if s.pass > 1 {
 		shrinks = left / last
 	}
-	if !(values[d.k-1] > 0) || left > settled && (s.pass > 1 && !(shrinks <= slow) || s.pass == davidsonPasses) {
+	if !(values[d.k-1] > 0) || left > converged && (s.pass > 1 && !(shrinks <= slow) || s.pass == davidsonPasses) {
 		d.full()
 		return
 	}
@@ -148,7 +148,7 @@ func (d *driver) refine(p *partial) {
 		d.roughly().solve(values[i], v)
 		outside(v, basis[:d.follow])
 	}
-	if float64(left*shrinks) <= settled {
+	if float64(left*shrinks) <= converged {
 		for i, v := range r {
 			f64.Axpy(q[i], 1, v)
 		}

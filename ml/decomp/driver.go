@@ -419,7 +419,7 @@ func normal(seed uint64, count, n int) [][]float64 {
 // components' eigenvalues and total the sum of all, both over ddof.
 func (d *driver) finish(weight, total float64, sum, values []float64, vectors [][]float64) {
 	m := &d.s.model
-	*m = predictor{fitted: d.set.Fitted, dims: dims{d.set.Fitted.Dense, d.set.Fitted.Ones, d.set.Fitted.Codes}, whiten: d.whiten, k: len(vectors)}
+	*m = predictor{fitted: d.set.Fitted, dims: dims{d.set.Fitted.Dense, d.set.Fitted.OneHot, d.set.Fitted.Codes}, whiten: d.whiten, k: len(vectors)}
 	mean := make([]float64, d.d)
 	for j := range mean {
 		mean[j] = sum[j] / weight

@@ -55,7 +55,7 @@ func (p *predictor) Encode(e *canon.E) {
 }
 
 func decodeModel(f *feature.Fitted, d *canon.D) (*predictor, error) {
-	p := &predictor{fitted: f, dims: dims{f.Dense, f.Ones, f.Codes}, whiten: d.Bool(), k: int(d.U32()), mean: d.F64s(), comp: d.F64s(),
+	p := &predictor{fitted: f, dims: dims{f.Dense, f.OneHot, f.Codes}, whiten: d.Bool(), k: int(d.U32()), mean: d.F64s(), comp: d.F64s(),
 		variance: d.F64s(), ratio: d.F64s(), singular: d.F64s()}
 	n := f.Params()
 	if !d.OK() || n < 1 || p.k < 1 || len(p.comp)%n != 0 || len(p.comp)/n != p.k || len(p.mean) != 0 && len(p.mean) != n ||

@@ -20,7 +20,7 @@ type worker struct {
 // fills up.
 type dims struct{ dense, slots, codes int }
 
-func dimsOf(s *family.Setup) dims { return dims{s.Fitted.Dense, s.Fitted.Ones, s.Fitted.Codes} }
+func dimsOf(s *family.Setup) dims { return dims{s.Fitted.Dense, s.Fitted.OneHot, s.Fitted.Codes} }
 
 func (d dims) cols() int { return d.dense + d.slots }
 

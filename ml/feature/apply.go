@@ -43,7 +43,7 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *d
 type labels struct {
 	f            *Fitted
 	col, weight  int
-	event        int // -1: there is none, as of drafts
+	event        int // -1: there is none, as of unfitted blocks
 	classWeights []float64
 	find         finder
 }

@@ -48,15 +48,15 @@ func (s *Spec) Collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	return st, err
 }
 
-// CollectDraft is Collect, and gives the leaf's draft, nil where there is none.
-func (s *Spec) CollectDraft(ctx context.Context, v *dataset.View) (*Stats, *Draft, error) {
-	return s.collectAll(ctx, v, s.Drafts())
+// CollectUnfitted is Collect, and gives the leaf's unfitted block, nil where there is none.
+func (s *Spec) CollectUnfitted(ctx context.Context, v *dataset.View) (*Stats, *Unfitted, error) {
+	return s.collectAll(ctx, v, s.HasUnfitted())
 }
 
-func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*Stats, *Draft, error) {
+func (s *Spec) collectAll(ctx context.Context, v *dataset.View, unfitted bool) (*Stats, *Unfitted, error) {
 	train, held := s.Split(v)
-	d := &Draft{}
-	st, err := s.collectPart(ctx, train, draft, &d.Train)
+	d := &Unfitted{}
+	st, err := s.collectPart(ctx, train, unfitted, &d.Train)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,10 +84,10 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*St
 	return st, d, nil
 }
 
-// collectPart collects from a view, with its draft if that is wanted.
-func (s *Spec) collectPart(ctx context.Context, v *dataset.View, draft bool, d **DraftBlock) (*Stats, error) {
-	if draft {
-		st, b, err := s.draft(ctx, v)
+// collectPart collects from a view, with its unfitted block if that is wanted.
+func (s *Spec) collectPart(ctx context.Context, v *dataset.View, unfitted bool, d **UnfittedBlock) (*Stats, error) {
+	if unfitted {
+		st, b, err := s.unfitted(ctx, v)
 		if err != nil || st != nil {
 			*d = b
 			return st, err

@@ -10,7 +10,7 @@
 //	  ▼
 //	X dense │ codes of one-hot columns
 //
-// Where all features are numbers, CollectDraft makes the block along with the
+// Where all features are numbers, CollectUnfitted makes the block along with the
 // statistics, and Finish transforms it in place: rows lie in no order in memory,
 // and visiting them is what training waits for before it iterates. Where the rows'
 // order means nothing, and there are no features but numbers and one-hot categories,

@@ -19,8 +19,8 @@ type Fitted struct {
 	More   []Target // those beside the label, once they are parted; kept beside these bytes
 	Narrow bool     // features are rounded to float32
 	// The shape of blocks, and so of parameters: Dense numbers and Codes codes
-	// a row; the codes choose among Ones slots.
-	Dense, Codes, Ones int
+	// a row; the codes choose among OneHot slots.
+	Dense, Codes, OneHot int
 }
 
 // Target is something that is predicted.
@@ -257,20 +257,20 @@ func (c *FitCol) shape() (dense int, codes []int) {
 
 // count sums the shapes up.
 func (f *Fitted) count() {
-	f.Dense, f.Codes, f.Ones = 0, 0, 0
+	f.Dense, f.Codes, f.OneHot = 0, 0, 0
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		dense, codes := c.shape()
 		f.Dense += dense
 		f.Codes += len(codes)
 		for _, n := range codes {
-			f.Ones += n
+			f.OneHot += n
 		}
 	}
 }
 
 // Params is the number of parameters of one output without the intercept.
-func (f *Fitted) Params() int { return f.Dense + f.Ones }
+func (f *Fitted) Params() int { return f.Dense + f.OneHot }
 
 // Slot is one learnt number's meaning.
 type Slot struct {
@@ -281,7 +281,7 @@ type Slot struct {
 	Scale    float64 // the number is (value - Center) / Scale
 }
 
-// Slots lists the parameters of one output: Dense numbers, then Ones slots.
+// Slots lists the parameters of one output: Dense numbers, then OneHot slots.
 func (f *Fitted) Slots() []Slot {
 	var dense, ones []Slot
 	for i := range f.Cols {

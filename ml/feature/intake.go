@@ -76,7 +76,7 @@ func (s *Spec) NewIntake(later bool) *Intake {
 	return k
 }
 
-// Start gives the block that the rows that follow go to, of DraftBytes and hashes.
+// Start gives the block that the rows that follow go to, of UnfittedBytes and hashes.
 func (k *Intake) Start(rows int) *dataset.Block {
 	b := dataset.NewDirty(rows, len(k.feats), len(k.cats), k.s.Narrow)
 	if k.later {

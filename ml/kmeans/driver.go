@@ -95,7 +95,7 @@ func (d *driver) given() error {
 		d.start, name = m.at, "warm_start"
 	}
 	for _, b := range s.Given {
-		d.start = append(d.start, rows(b, s.Fitted.Ones)...)
+		d.start = append(d.start, rows(b, s.Fitted.OneHot)...)
 	}
 	if d.start == nil {
 		return nil
@@ -252,7 +252,7 @@ func (d *driver) take(p *sample) {
 	d.s.from = d.clusters()
 	points := append([]float64{}, d.s.points...) // the step's body keeps the old ones
 	for i := range p.Picks {
-		points = append(points, p.Picks[i].coords(d.set.Fitted.Ones)...)
+		points = append(points, p.Picks[i].coords(d.set.Fitted.OneHot)...)
 	}
 	d.s.points = points
 }
@@ -331,7 +331,7 @@ func (d *driver) moveTo(points []float64, far []pick) {
 	s, n := &d.s, d.coords()
 	for k, w := range s.weights {
 		if w == 0 && len(far) > 0 {
-			copy(points[k*n:], far[0].coords(d.set.Fitted.Ones))
+			copy(points[k*n:], far[0].coords(d.set.Fitted.OneHot))
 			far, s.moved = far[1:], true
 		}
 	}

@@ -19,7 +19,7 @@ type predictor struct {
 }
 
 func newPredictor(f *feature.Fitted, at []float64) *predictor {
-	return &predictor{f, at, newPoints(at, f.Dense, f.Ones)}
+	return &predictor{f, at, newPoints(at, f.Dense, f.OneHot)}
 }
 
 // Encode implements family.Predictor.
@@ -41,7 +41,7 @@ func (kmeans) Decode(f *feature.Fitted, d *canon.D) (family.Predictor, error) {
 
 // Bytes implements family.Predictor.
 func (p *predictor) Bytes() int64 {
-	return 8*int64(len(p.at)) + pointsBytes(p.p.k, p.fitted.Dense, p.fitted.Ones)
+	return 8*int64(len(p.at)) + pointsBytes(p.p.k, p.fitted.Dense, p.fitted.OneHot)
 }
 
 // Score implements family.Predictor.

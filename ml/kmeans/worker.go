@@ -66,7 +66,7 @@ func (kmeans) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) 
 
 func (w *worker) shape() (dense, codes, ones int) {
 	f := w.set.Fitted
-	return f.Dense, f.Codes, f.Ones
+	return f.Dense, f.Codes, f.OneHot
 }
 
 // PassBytes implements family.Worker.

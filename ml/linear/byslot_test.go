@@ -24,14 +24,14 @@ func TestBlocksBySlot(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
 		d := &familytest.Data{X: [][]float64{make([]float64, dense)}, Y: []float64{0}, Classes: c.classes}
 		s := &family.Setup{Fitted: d.Fitted(false), Rows: rows, Plan: &family.Plan{}}
-		s.Fitted.Ones, s.Fitted.Codes = manySlots+77, 3
+		s.Fitted.OneHot, s.Fitted.Codes = manySlots+77, 3
 		var err error
 		if s.Options, err = familytest.Options(logisticRegression); err != nil {
 			t.Fatal(err)
 		}
 		b := dataset.NewBlock(rows, dense, s.Fitted.Codes, false)
 		for i := range b.Code {
-			b.Code[i] = int32(r.IntN(s.Fitted.Ones+1000)) - 1000
+			b.Code[i] = int32(r.IntN(s.Fitted.OneHot+1000)) - 1000
 			b.Code[i] = max(b.Code[i], -1)
 		}
 		for i := range rows {

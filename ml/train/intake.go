@@ -48,7 +48,7 @@ const (
 
 // bytes is the size of a block for so many rows.
 func (n *intake) bytes(rows int) int64 {
-	size := n.w.job.spec.DraftBytes(rows, 0)
+	size := n.w.job.spec.UnfittedBytes(rows, 0)
 	if n.w.job.counts() {
 		size += int64(rows * len(dataset.RowHash{}))
 	}

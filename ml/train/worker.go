@@ -49,28 +49,28 @@ type Worker struct {
 	plan   *reduce.Plan
 	leaves []int // own ones, ascending
 
-	mu     sync.Mutex
-	rows   map[int]*dataset.Leaf // made, until they are encoded
-	drafts map[int]*draft        // of leaves that have one, likewise
-	gate   dataset.Gate          // of leaves whose rows are looked at
-	blocks *dataset.Blocks
-	state  *dataset.State // the family's, of rows
-	scored map[int]*family.Scores
-	acct   *mem.Account
-	inbox  *mem.Account // of what comes from other workers
-	spec   *feature.Spec
-	drawer *dataset.Drawer
-	fold   int // that the drawer, the blocks and the family's part are of
-	fitted *feature.Fitted
-	family family.Worker // made by the first step
-	nodes  *reduce.Plan  // of partials of nodes
-	needed int64         // bytes charged for passes and partials
-	last   *Part         // that was begun
-	closed bool
-	taken  bool        // the blocks were another's: see Take
-	maker  *Worker     // whose rows they are made of; nil where that is this one
-	left   bool        // they are another's now: see Leave
-	later  atomic.Bool // blocks are made of rows that lie in the file
+	mu       sync.Mutex
+	rows     map[int]*dataset.Leaf // made, until they are encoded
+	unfitted map[int]*unfitted     // of leaves that have one, likewise
+	gate     dataset.Gate          // of leaves whose rows are looked at
+	blocks   *dataset.Blocks
+	state    *dataset.State // the family's, of rows
+	scored   map[int]*family.Scores
+	acct     *mem.Account
+	inbox    *mem.Account // of what comes from other workers
+	spec     *feature.Spec
+	drawer   *dataset.Drawer
+	fold     int // that the drawer, the blocks and the family's part are of
+	fitted   *feature.Fitted
+	family   family.Worker // made by the first step
+	nodes    *reduce.Plan  // of partials of nodes
+	needed   int64         // bytes charged for passes and partials
+	last     *Part         // that was begun
+	closed   bool
+	taken    bool        // the blocks were another's: see Take
+	maker    *Worker     // whose rows they are made of; nil where that is this one
+	left     bool        // they are another's now: see Leave
+	later    atomic.Bool // blocks are made of rows that lie in the file
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
@@ -78,9 +78,9 @@ type Worker struct {
 	stepped              bool
 }
 
-// draft is a leaf's draft and the bytes reserved for it.
-type draft struct {
-	*feature.Draft
+// unfitted is a leaf's unfitted block and the bytes reserved for it.
+type unfitted struct {
+	*feature.Unfitted
 	bytes int64
 }
 
@@ -94,7 +94,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
-	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{},
+	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, unfitted: map[int]*unfitted{},
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
 	w.flow.may = cfg.Again && job.flows()
 	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace()
@@ -145,7 +145,7 @@ func (w *Worker) forget() error {
 		w.family.Close()
 		w.family = nil
 	}
-	clear(w.drafts)
+	clear(w.unfitted)
 	w.acct.Close()
 	if w.left {
 		return w.state.Close()
@@ -349,46 +349,46 @@ func (w *Worker) nextFold(fold int) error {
 }
 
 // collect gives a leaf's statistics and, where there is plenty of memory for
-// it, keeps its draft.
+// it, keeps its unfitted block.
 func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *dataset.View) (*feature.Stats, error) {
-	w.dropDraft(leaf)
-	if !spec.Drafts() {
+	w.dropUnfitted(leaf)
+	if !spec.HasUnfitted() {
 		return spec.Collect(ctx, v)
 	}
 	train, held := spec.Split(v)
-	n := spec.DraftBytes(train.Rows, held.Rows)
+	n := spec.UnfittedBytes(train.Rows, held.Rows)
 	if !w.blocks.TryReserve(n) {
 		return spec.Collect(ctx, v)
 	}
-	st, d, err := spec.CollectDraft(ctx, v)
+	st, d, err := spec.CollectUnfitted(ctx, v)
 	if err != nil || d == nil {
 		w.blocks.Unreserve(n)
 		return st, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.drafts[leaf] = &draft{d, n}
+	w.unfitted[leaf] = &unfitted{d, n}
 	return st, nil
 }
 
-// dropDraft forgets the drafts of these leaves.
-func (w *Worker) dropDraft(leaves ...int) {
+// dropUnfitted forgets the unfitted blocks of these leaves.
+func (w *Worker) dropUnfitted(leaves ...int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, leaf := range leaves {
-		if d := w.drafts[leaf]; d != nil {
+		if d := w.unfitted[leaf]; d != nil {
 			w.blocks.Unreserve(d.bytes)
-			delete(w.drafts, leaf)
+			delete(w.unfitted, leaf)
 		}
 	}
 }
 
-// takeDraft gives a leaf's draft, nil for none, and keeps it no longer.
-func (w *Worker) takeDraft(leaf int) *draft {
+// takeUnfitted gives a leaf's unfitted block, nil for none, and keeps it no longer.
+func (w *Worker) takeUnfitted(leaf int) *unfitted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	d := w.drafts[leaf]
-	delete(w.drafts, leaf)
+	d := w.unfitted[leaf]
+	delete(w.unfitted, leaf)
 	return d
 }
 
@@ -422,9 +422,9 @@ func (w *Worker) copies() *dataset.Copies {
 }
 
 // MakeRoom gives back memory of what can be made again or read from the file:
-// drafts and blocks.
+// unfitted blocks and blocks.
 func (w *Worker) MakeRoom() error {
-	w.dropDraft(w.leaves...)
+	w.dropUnfitted(w.leaves...)
 	return w.blocks.Evict()
 }
 
@@ -502,7 +502,7 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 		if later = l.InFile() && !w.job.InPlace(); later {
 			s, err = w.encodeLater(leaf, spec, p, v)
 		} else {
-			s, err = w.encodeView(leaf, spec, p, v, w.takeDraft(leaf))
+			s, err = w.encodeView(leaf, spec, p, v, w.takeUnfitted(leaf))
 		}
 		return err
 	})
@@ -518,11 +518,11 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 	return s, nil
 }
 
-// encodeView makes the blocks of a leaf's rows, out of its draft if it has one.
-func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View, d *draft) (*encodedRows, error) {
+// encodeView makes the blocks of a leaf's rows, out of its unfitted block if it has one.
+func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View, d *unfitted) (*encodedRows, error) {
 	train, held := spec.Split(v)
 	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
-	if d != nil && !p.fitted.Finishes(d.Draft) {
+	if d != nil && !p.fitted.Finishes(d.Unfitted) {
 		w.blocks.Unreserve(d.bytes)
 		d = nil
 	}
@@ -568,21 +568,21 @@ func (w *Worker) order(b *dataset.Block) error {
 }
 
 // encode makes the block of the training rows (i = 0) or the rows held out (1)
-// of a leaf, out of its draft if it has one. The block is paid for.
-func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d *draft, i int) (b *dataset.Block, err error) {
+// of a leaf, out of its unfitted block if it has one. The block is paid for.
+func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block, err error) {
 	f := p.fitted
 	n := 4 * int64(len(part.Windows()))
 	if d == nil {
 		n += dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	}
 	if err := w.blocks.Reserve(n); err != nil {
-		w.dropDraft(w.leaves...) // they can be made again
+		w.dropUnfitted(w.leaves...) // they can be made again
 		if err := w.blocks.Reserve(n); err != nil {
 			return nil, err
 		}
 	}
 	if d != nil {
-		b = f.Finish(spec, [...]*feature.DraftBlock{d.Train, d.Held}[i], part, p.classWeights)
+		b = f.Finish(spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, p.classWeights)
 	} else {
 		b = f.EncodeLeaf(spec, part, p.classWeights)
 	}

@@ -47,10 +47,10 @@ func emits(n plan.Node, cols []plan.Column) error {
 	return nil
 }
 
-func typesOf(cols []plan.Column) map[expr.ColID]carried {
-	m := map[expr.ColID]carried{}
+func typesOf(cols []plan.Column) map[expr.ColID]physical {
+	m := map[expr.ColID]physical{}
 	for _, c := range cols {
-		m[c.ID] = carried{c.Type.OID, c.Type.Prec, c.Type.Scale}
+		m[c.ID] = physical{c.Type.OID, c.Type.Prec, c.Type.Scale}
 	}
 	return m
 }
@@ -96,14 +96,14 @@ func checkDML(d *plan.DML) error {
 		}
 	}
 	if c := d.OnConflict; c != nil {
-		over := map[expr.ColID]carried{}
+		over := map[expr.ColID]physical{}
 		for id, t := range made { // subqueries are computed by the source
 			over[id] = t
 		}
 		for i, lc := range d.Table.Live() {
 			if c.Update {
-				over[c.Existing[i]] = carried{lc.Type.OID, lc.Type.Prec, lc.Type.Scale}
-				over[c.Excluded[i]] = carried{lc.Type.OID, lc.Type.Prec, lc.Type.Scale}
+				over[c.Existing[i]] = physical{lc.Type.OID, lc.Type.Prec, lc.Type.Scale}
+				over[c.Excluded[i]] = physical{lc.Type.OID, lc.Type.Prec, lc.Type.Scale}
 			}
 		}
 		for _, e := range append(append([]expr.Expr(nil), c.Set...), c.Where) {
@@ -117,8 +117,8 @@ func checkDML(d *plan.DML) error {
 	return nil
 }
 
-func checkNode(n plan.Node, outer map[expr.ColID]carried) error {
-	in := map[expr.ColID]carried{}
+func checkNode(n plan.Node, outer map[expr.ColID]physical) error {
+	in := map[expr.ColID]physical{}
 	for k, v := range outer {
 		in[k] = v
 	}
@@ -126,7 +126,7 @@ func checkNode(n plan.Node, outer map[expr.ColID]carried) error {
 	for i, k := range kids {
 		scope := outer
 		if _, ok := n.(*plan.Apply); ok && i == 1 {
-			scope = map[expr.ColID]carried{}
+			scope = map[expr.ColID]physical{}
 			for k, v := range outer {
 				scope[k] = v
 			}
@@ -223,7 +223,7 @@ func alike(a, c []plan.Column) error {
 	return nil
 }
 
-func checkExpr(e expr.Expr, in map[expr.ColID]carried) error {
+func checkExpr(e expr.Expr, in map[expr.ColID]physical) error {
 	var bad error
 	expr.Walk(e, func(x expr.Expr) bool {
 		if bad != nil {
@@ -252,8 +252,8 @@ func checkExpr(e expr.Expr, in map[expr.ColID]carried) error {
 	return bad
 }
 
-// carried is how a type is carried.
-type carried struct {
+// physical is how a type is represented.
+type physical struct {
 	OID         types.OID
 	Prec, Scale uint8
 }

@@ -2,21 +2,21 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// BindArgs gives the carried types of the arguments and the result type of a
+// BindArgs gives the physical types of the arguments and the result type of a
 // call whose arguments have been coerced to the declared types (to a common
 // type where those are anycompatible). It is Bind where the function has one.
-func (f *Func) BindArgs(args []types.Type) (carried []types.Type, ret types.Type) {
+func (f *Func) BindArgs(args []types.Type) (physical []types.Type, ret types.Type) {
 	if f.Bind != nil {
 		return f.Bind(args)
 	}
-	carried = make([]types.Type, len(args))
+	physical = make([]types.Type, len(args))
 	for i, a := range args {
-		carried[i] = variable(a)
+		physical[i] = variable(a)
 	}
-	return carried, f.result(carried)
+	return physical, f.result(physical)
 }
 
-// result is the result type for carried argument types.
+// result is the result type for physical argument types.
 func (f *Func) result(args []types.Type) types.Type {
 	elem := f.element(args)
 	t := f.resolve(f.Ret, elem)
@@ -76,13 +76,13 @@ func (f *Func) ArgType(i int) types.OID {
 	return types.AnyOID
 }
 
-// plain drops what a client sees of the modifier and keeps how it is carried.
+// plain drops what a client sees of the modifier and keeps how it is represented.
 func plain(t types.Type) types.Type {
 	t.Mod = -1
 	return t
 }
 
-// variable is t with numerics carried variable.
+// variable is t with numerics represented variable.
 func variable(t types.Type) types.Type {
 	if t.Prec == 0 {
 		return t

@@ -4,9 +4,9 @@
 // evaluator (exec/eval) and the aggregates (exec/agg) have an implementation
 // for each ID, and pg_proc is made of it.
 //
-//	name + argument types ──Resolve──▶ *Func ──Bind──▶ carried argument types,
+//	name + argument types ──Resolve──▶ *Func ──Bind──▶ physical argument types,
 //	                                                    result type
 //
 // Bind exists for what PostgreSQL's types do not tell: how numerics are
-// carried (types.Type.Prec), and polymorphic results.
+// represented (types.Type.Prec), and polymorphic results.
 package fn

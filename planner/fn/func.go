@@ -56,10 +56,10 @@ type Func struct {
 	// CanFail says that some non-NULL input raises an error: such a call must
 	// not be evaluated for rows that a filter or CASE excludes.
 	CanFail bool
-	// Bind gives the carried argument types and the result type for the
+	// Bind gives the physical argument types and the result type for the
 	// arguments' actual types (already coerced to Args). nil means: numerics
 	// variable, polymorphic types from the arguments.
-	Bind func(args []types.Type) (carried []types.Type, ret types.Type)
+	Bind func(args []types.Type) (physical []types.Type, ret types.Type)
 }
 
 // Operator is a row of pg_operator.

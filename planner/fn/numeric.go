@@ -2,7 +2,7 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// How numerics are carried through calls. A fixed numeric of Prec p and Scale
+// How numerics are represented through calls. A fixed numeric of Prec p and Scale
 // s holds |x| < 10^(p-s); the rules below give the least Prec that is proved by
 // those of the arguments, and fall back to variable where it exceeds 18. Calls
 // whose result is variable still take fixed arguments: the evaluator reads
@@ -102,7 +102,7 @@ func modRule(args []types.Type) ([]types.Type, types.Type) {
 
 func sameRule(args []types.Type) ([]types.Type, types.Type) { return args, plain(args[0]) }
 
-// keepRule takes arguments as they are carried.
+// keepRule takes arguments as they are represented.
 func keepRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 	return func(args []types.Type) ([]types.Type, types.Type) { return args, ret }
 }
@@ -151,7 +151,7 @@ func compareRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 }
 
 // defaultBind is for scalar functions with numeric arguments that have no rule:
-// they are read as they are carried. Polymorphic and VARIADIC "any" ones get
+// they are read as they are represented. Polymorphic and VARIADIC "any" ones get
 // what nil means.
 func defaultBind(f *Func) func([]types.Type) ([]types.Type, types.Type) {
 	has := false

@@ -200,8 +200,8 @@ func (s *distinctSplit) cast(e expr.Expr, t types.Type) expr.Expr {
 func aggCall(name string, arg expr.Expr) expr.AggCall {
 	for _, f := range fn.Lookup(name) {
 		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {
-			carried, ret := f.BindArgs([]types.Type{arg.Type()})
-			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.Carry(arg, carried[0])}, Typ: ret}
+			physical, ret := f.BindArgs([]types.Type{arg.Type()})
+			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.Carry(arg, physical[0])}, Typ: ret}
 		}
 	}
 	panic("BUG: opt: there is no " + name + " of " + arg.Type().String())

@@ -15,7 +15,7 @@ import (
 
 // ruleNarrow tightens the digits that fixed numerics are known to have, by the
 // zone maps of the snapshot, and binds calls again with them. A numeric(15,2)
-// times a numeric(15,2) may have 30 digits and must be carried as variable; but
+// times a numeric(15,2) may have 30 digits and must be represented as variable; but
 // prices below 10^5 and discounts below 1 make a product of 12 digits, which
 // int64 arithmetic holds without a check; and so is a sum of them over the rows that
 // there are.
@@ -272,22 +272,22 @@ func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []e
 	if !any {
 		return nil, typ, false
 	}
-	carried, ret := f.Bind(ts)
-	if ret.OID != typ.OID || len(carried) != len(args) {
+	physical, ret := f.Bind(ts)
+	if ret.OID != typ.OID || len(physical) != len(args) {
 		return nil, typ, false
 	}
 	ret.Mod = typ.Mod
 	out = make([]expr.Expr, len(args))
 	for i, a := range raw {
-		if a.Type().OID != carried[i].OID {
+		if a.Type().OID != physical[i].OID {
 			return nil, typ, false
 		}
-		out[i] = rewrite.Carry(a, carried[i])
+		out[i] = rewrite.Carry(a, physical[i])
 	}
 	return out, ret, true
 }
 
-// bare takes casts off that only change how a numeric is carried.
+// bare takes casts off that only change how a numeric is represented.
 func bare(e expr.Expr) expr.Expr {
 	for {
 		c, ok := e.(*expr.Cast)

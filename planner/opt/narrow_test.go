@@ -32,7 +32,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestNarrowSum: a sum is carried as fixed where all rows together have no more than
+// TestNarrowSum: a sum is represented as fixed where all rows together have no more than
 // eighteen digits.
 func TestNarrowSum(t *testing.T) {
 	w := &narrower{r: rule.NewRun(&rule.Env{Stats: props.FromState(nil)}, 0)}
@@ -43,7 +43,7 @@ func TestNarrowSum(t *testing.T) {
 		in := &plan.Values{Rows: make([][]expr.Expr, c.rows)}
 		call := expr.AggCall{Fn: &fn.Func{Name: "sum"}, Args: []expr.Expr{&expr.Col{Typ: types.FixedNumeric(c.prec, 2, false)}}, Typ: types.Numeric}
 		if got := w.sum(call, in).Typ; got.Prec != c.want || got.IsFixed() && got.Scale != 2 {
-			t.Errorf("the sum of %d rows of %d digits is carried in %d of scale %d, not %d", c.rows, c.prec, got.Prec, got.Scale, c.want)
+			t.Errorf("the sum of %d rows of %d digits is represented in %d of scale %d, not %d", c.rows, c.prec, got.Prec, got.Scale, c.want)
 		}
 	}
 	if got := w.sum(expr.AggCall{Fn: &fn.Func{Name: "sum"}, Args: []expr.Expr{&expr.Col{Typ: types.FixedNumeric(3, 2, false)}}, Typ: types.Numeric}, &plan.Scan{}); got.Typ.IsFixed() {

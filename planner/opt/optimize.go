@@ -182,7 +182,7 @@ func ids(cols []plan.Column) []expr.ColID {
 }
 
 // retyped gives cols the types that root emits them with: narrow may have
-// changed how a numeric is carried.
+// changed how a numeric is represented.
 func retyped(cols []plan.Column, root plan.Node) []plan.Column {
 	by := map[expr.ColID]types.Type{}
 	for _, c := range root.Schema() {

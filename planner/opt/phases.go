@@ -16,7 +16,7 @@ type phase struct {
 // there is to do. Subqueries become joins before conditions move, so that they
 // may move through them. Conditions move before joins are ordered, as the order
 // depends on what is left of each table. Narrowing comes before keys are taken
-// out, as it may change how they are carried; trimming last, as it stands in
+// out, as it may change how they are represented; trimming last, as it stands in
 // the way of all others.
 var phases = []phase{
 	{"fold", rule.Fold},

@@ -55,7 +55,7 @@ func validate(n plan.Node, outer plan.ColSet, final bool) error {
 			}
 			for j, c := range k.Schema() {
 				if final && !c.Type.SamePhysical(n.Cols[j].Type) {
-					return fmt.Errorf("set operation: input %d column %d is carried otherwise", i, j)
+					return fmt.Errorf("set operation: input %d column %d is represented otherwise", i, j)
 				}
 			}
 		}
@@ -80,7 +80,7 @@ func validate(n plan.Node, outer plan.ColSet, final bool) error {
 				return fmt.Errorf("key %d of a join is not of its side", i)
 			}
 			if !n.LKeys[i].Type().SamePhysical(n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
-				return fmt.Errorf("key %d of a join is carried otherwise on each side", i)
+				return fmt.Errorf("key %d of a join is represented otherwise on each side", i)
 			}
 		}
 		if final && n.Kind == plan.AntiNull && (len(n.LKeys) != 1 || len(n.Residual) > 0) {

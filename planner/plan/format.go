@@ -81,7 +81,7 @@ func (p *printer) col(c Column) string {
 	return s
 }
 
-// typeName shows how numerics are carried: numeric is variable, fixed(p,s) not.
+// typeName shows how numerics are represented: numeric is variable, fixed(p,s) not.
 func typeName(t types.Type) string {
 	if t.IsFixed() && t.Mod < 0 {
 		return fmt.Sprintf("fixed(%d,%d)", t.Prec, t.Scale)

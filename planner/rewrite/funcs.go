@@ -51,37 +51,37 @@ func Compare(op string, l, r expr.Expr) expr.Expr {
 	return CallOf(o.Func, op, l, r)
 }
 
-// CallOf makes a call with the arguments carried as the function wants them.
+// CallOf makes a call with the arguments represented as the function wants them.
 func CallOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
 		ts[i] = a.Type()
 	}
-	carried, ret := bindTypes(f, ts)
+	physical, ret := bindTypes(f, ts)
 	out := make([]expr.Expr, len(args))
 	for i, a := range args {
-		out[i] = Carry(a, carried[i])
+		out[i] = Carry(a, physical[i])
 	}
 	return &expr.Call{Fn: f, Args: out, Typ: ret, Op: op}
 }
 
 // bindTypes asks f how it wants its arguments; without a Bind numerics are
 // variable.
-func bindTypes(f *fn.Func, args []types.Type) (carried []types.Type, ret types.Type) {
+func bindTypes(f *fn.Func, args []types.Type) (physical []types.Type, ret types.Type) {
 	if f.Bind != nil {
 		return f.Bind(args)
 	}
-	carried = make([]types.Type, len(args))
+	physical = make([]types.Type, len(args))
 	for i, t := range args {
 		if t.IsFixed() {
 			t.Prec, t.Scale = 0, 0
 		}
-		carried[i] = t
+		physical[i] = t
 	}
-	return carried, types.Type{OID: f.Ret, Mod: -1}
+	return physical, types.Type{OID: f.Ret, Mod: -1}
 }
 
-// Carry casts e where it is carried otherwise than t.
+// Carry casts e where it is represented otherwise than t.
 func Carry(e expr.Expr, t types.Type) expr.Expr {
 	if e.Type().SamePhysical(t) || e.Type().OID != t.OID {
 		return e

@@ -324,7 +324,7 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 		return whole
 	}
 	final := *n
-	final.Input, final.Phase = carried(at.path, partial, partial.Schema()[len(partial.Groups):]), plan.AggFinal
+	final.Input, final.Phase = rebuildPath(at.path, partial, partial.Schema()[len(partial.Groups):]), plan.AggFinal
 	final.Aggs = slices.Clone(n.Aggs)
 	final.States = make([]expr.ColID, len(calls))
 	for i, c := range calls {
@@ -334,9 +334,9 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	return &final
 }
 
-// carried puts the nodes of a path back above node, which give cols of it beside what
+// rebuildPath puts the nodes of a path back above node, which give cols of it beside what
 // is read of them.
-func carried(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node {
+func rebuildPath(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node {
 	for i := len(path) - 1; i >= 0; i-- {
 		kids := slices.Clone(path[i].n.Children())
 		kids[path[i].side] = node

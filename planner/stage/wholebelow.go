@@ -28,7 +28,7 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 		return nil
 	}
 	given := whole.Schema()[len(whole.Groups):]
-	out := &plan.Project{Input: carried(path, &whole, given), Items: slices.Clone(n.Groups)}
+	out := &plan.Project{Input: rebuildPath(path, &whole, given), Items: slices.Clone(n.Groups)}
 	for i, a := range n.Aggs {
 		out.Items = append(out.Items, plan.Item{Col: a.Col, Expr: rewrite.ColOf(given[from[i]])})
 	}
@@ -46,7 +46,7 @@ func (p *placer) wholeAt(n *plan.Aggregate, calls []earlyCall, path []earlyStep,
 			groups[c.ID] = true
 		}
 	}
-	return props.CoversKey(props.UniqueKeys(carried(path, whole, nil), p.stats), groups)
+	return props.CoversKey(props.UniqueKeys(rebuildPath(path, whole, nil), p.stats), groups)
 }
 
 // mayFail tells of an aggregate that the end of a group may be an error, which must not

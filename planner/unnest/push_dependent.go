@@ -634,9 +634,9 @@ func (d *decorrelator) pushSetOp(n *plan.SetOp, above plan.ColSet) *table {
 	out := *n
 	out.Inputs = make([]plan.Node, len(n.Inputs))
 	res := &table{}
-	var carried []plan.Column
-	res.links, carried = d.valueLinks(cols)
-	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
+	var linkCols []plan.Column
+	res.links, linkCols = d.valueLinks(cols)
+	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], linkCols...)
 	for i, in := range n.Inputs {
 		t := d.ensure(d.complete(d.push(in, need)), need)
 		if d.r.Err != nil {

@@ -36,9 +36,9 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) 
 	out.Init = d.withValues(init, n.Init.Schema(), cols)
 	out.Step = d.withValues(step, n.Step.Schema(), cols)
 	res := &table{n: &out}
-	var carried []plan.Column
-	res.links, carried = d.valueLinks(cols)
-	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
+	var linkCols []plan.Column
+	res.links, linkCols = d.valueLinks(cols)
+	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], linkCols...)
 	return res
 }
 
@@ -46,9 +46,9 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) 
 func (d *decorrelator) pushRound(n *plan.Buffer) *table {
 	c := *n
 	t := &table{n: &c}
-	var carried []plan.Column
-	t.links, carried = d.valueLinks(d.rounds[n.ID])
-	c.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
+	var linkCols []plan.Column
+	t.links, linkCols = d.valueLinks(d.rounds[n.ID])
+	c.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], linkCols...)
 	return t
 }
 

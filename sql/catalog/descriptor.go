@@ -184,7 +184,7 @@ type Membership struct {
 	Admin bool
 }
 
-// EnumType is a user's enumerated type. Values are carried as strings and
+// EnumType is a user's enumerated type. Values are represented as strings and
 // compare by their place in Labels.
 type EnumType struct {
 	OID, ArrayOID types.OID

@@ -233,17 +233,17 @@ func FixedCoefficient(t Type, v number.Decimal) (int64, error) {
 	return v.Fixed(int32(t.Scale))
 }
 
-// Settled gives arr once it holds what Arrow makes on first use and writes into
+// Shareable gives arr once it holds what Arrow makes on first use and writes into
 // it, the values of its dictionary and how many rows of a slice are NULL: from
 // then on goroutines may share it.
-func Settled(arr arrow.Array) arrow.Array {
+func Shareable(arr arrow.Array) arrow.Array {
 	arr.NullN()
 	switch a := arr.(type) {
 	case *array.Dictionary:
 		a.Dictionary()
 	case *array.Struct:
 		for i := range a.NumField() {
-			Settled(a.Field(i))
+			Shareable(a.Field(i))
 		}
 	}
 	return arr
@@ -287,7 +287,7 @@ func ArrayOf1(t Type, d Datum, n int) (arrow.Array, error) {
 		vb.Append(s)
 		ib := array.NewInt32Builder(memory.DefaultAllocator)
 		ib.AppendValues(make([]int32, n), nil)
-		return Settled(array.NewDictionaryArray(DictArrow, ib.NewArray(), vb.NewArray())), nil
+		return Shareable(array.NewDictionaryArray(DictArrow, ib.NewArray(), vb.NewArray())), nil
 	}
 	if n == 1 {
 		if a := arrayOf1(t.Arrow(), d); a != nil {

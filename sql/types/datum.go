@@ -8,7 +8,7 @@ package types
 //	oid and reg*                      int64 (0 to 2^32-1)
 //	float4 float8                     float64
 //	numeric (fixed and variable)      Decimal
-//	string-carried types              string
+//	string-represented types              string
 //	bytea                             []byte
 //	date (days since 1970-01-01)      int64
 //	time (µs since midnight)          int64

@@ -2,7 +2,7 @@
 // by type to what holds the values: number, datetime and json, and strings,
 // arrays and rows here.
 //
-// How a SQL type is carried in a column (the table of Type.Arrow):
+// How a SQL type is represented in a column (the table of Type.Arrow):
 //
 //	bool                     Boolean
 //	int2 int4 int8           Int16 Int32 Int64

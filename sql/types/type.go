@@ -76,14 +76,14 @@ const (
 const MaxFixedDigits = 18
 
 // Type is a SQL type with its modifier. It is a comparable value; two columns
-// of equal Type are carried alike.
+// of equal Type are represented alike.
 type Type struct {
 	OID OID
 	// Mod is the modifier as PostgreSQL encodes it (atttypmod), -1 for none:
 	// varchar(n) and bpchar(n) n+4, numeric(p,s) ((p<<16)|s)+4, the second
 	// precision for times.
 	Mod int32
-	// Prec and Scale say how a numeric is carried: Prec 1..18 is a fixed
+	// Prec and Scale say how a numeric is represented: Prec 1..18 is a fixed
 	// numeric of Scale digits after the point in an int64; Prec 0 is variable.
 	Prec, Scale uint8
 	// Rec is set for record types whose columns are known.
@@ -134,7 +134,7 @@ var (
 	Void        = Type{OID: VoidOID, Mod: -1}
 )
 
-// FixedNumeric is a numeric carried in an int64. visible tells whether the
+// FixedNumeric is a numeric represented in an int64. visible tells whether the
 // client sees numeric(prec,scale) or plain numeric.
 func FixedNumeric(prec, scale uint8, visible bool) Type {
 	t := Type{OID: NumericOID, Mod: -1, Prec: prec, Scale: scale}
@@ -144,7 +144,7 @@ func FixedNumeric(prec, scale uint8, visible bool) Type {
 	return t
 }
 
-// IsFixed tells whether t is a numeric carried in an int64.
+// IsFixed tells whether t is a numeric represented in an int64.
 func (t Type) IsFixed() bool { return t.OID == NumericOID && t.Prec > 0 }
 
 // SamePhysical tells whether columns of t and o hold equal values in equal bits.
@@ -204,7 +204,7 @@ func (t Type) IsIntegral() bool {
 	return false
 }
 
-// IsString tells whether t is carried as String or Dictionary(int32, String).
+// IsString tells whether t is represented as String or Dictionary(int32, String).
 func (t Type) IsString() bool {
 	switch t.OID {
 	case TextOID, VarcharOID, BpcharOID, NameOID, CharOID, JSONOID, JSONBOID, UnknownOID, CstringOID,

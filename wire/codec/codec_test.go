@@ -23,7 +23,7 @@ import (
 
 var env = &types.Env{Settings: datetime.Settings{Location: time.UTC}}
 
-// TestRows writes values of every way in which a column is carried, with
+// TestRows writes values of every way in which a column is represented, with
 // NULLs and a selection, and reads the messages back.
 func TestRows(t *testing.T) {
 	ts := []types.Type{types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Text, types.Bytea, types.Date}

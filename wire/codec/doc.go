@@ -2,6 +2,6 @@
 // protocol and parameters into values, in text and in binary format.
 //
 // A Rows is made once a result: it picks an encoder for each column by its
-// type and format, and again for each batch by how the column is carried, so
+// type and format, and again for each batch by how the column is represented, so
 // that the loop over rows makes no choice.
 package codec

@@ -13,7 +13,7 @@ import (
 // IsBit tells of bit and bit varying.
 func IsBit(t types.Type) bool { return t.OID == types.BitOID || t.OID == types.VarbitOID }
 
-// addBits registers the functions of bit strings, which are carried as text of
+// addBits registers the functions of bit strings, which are represented as text of
 // zeros and ones.
 func addBits(t function.Table) {
 	length := func(s string) int64 { return int64(len(s)) }

@@ -177,7 +177,7 @@ func (o *aggThread) putBy(ctx context.Context, r *aggRows, keys []arrow.Array) e
 	if len(a.hashes) >= asideGroups || a.colBytes >= 2*op.BatchBytes {
 		a.cut()
 	}
-	return o.settle(ctx)
+	return o.resizeAccount(ctx)
 }
 
 // cut makes a piece of the rows that wait for one.

@@ -45,8 +45,8 @@ func (c aggCase) call(id string, args ...expr.Expr) expr.AggCall {
 	for i, a := range args {
 		ts[i] = a.Type()
 	}
-	carried, ret := f.BindArgs(ts)
-	for i, t := range carried {
+	physical, ret := f.BindArgs(ts)
+	for i, t := range physical {
 		if t.Prec != ts[i].Prec {
 			args[i] = &expr.Cast{Arg: args[i], Typ: t}
 		}

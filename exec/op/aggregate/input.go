@@ -225,7 +225,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		}
 	}
 	o.repeats(r.n)
-	return o.settle(ctx)
+	return o.resizeAccount(ctx)
 }
 
 func contains(list []int, k int) bool {
@@ -306,7 +306,7 @@ func (o *aggThread) room(ctx context.Context, r *aggRows) error {
 	return o.grow(ctx, need, r.n, len(o.s.keyTypes) > 0)
 }
 
-// grow charges what n rows take beside what the table holds; settle finds what
+// grow charges what n rows take beside what the table holds; resizeAccount finds what
 // it was. Many rows that take much are left for fewer at once. The table may be
 // spilled only while the rows' groups are not found yet.
 func (o *aggThread) grow(ctx context.Context, need int64, n int, spill bool) error {

@@ -62,8 +62,8 @@ func (o *aggThread) claim(ctx context.Context, more, least int64) error {
 // yet.
 const smallTable = 64 << 10
 
-// settle makes the account hold what the table does.
-func (o *aggThread) settle(ctx context.Context) error {
+// resizeAccount makes the account hold what the table does.
+func (o *aggThread) resizeAccount(ctx context.Context) error {
 	have, used := o.held(), o.acct.Used()
 	if have > used || used > 2*have+1<<20 {
 		err := o.acct.Resize(have)

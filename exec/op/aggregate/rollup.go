@@ -82,7 +82,7 @@ func (o *aggThread) rollSets(ctx context.Context) error {
 				return err
 			}
 			o.rolledTo += n
-			if err := o.settle(ctx); err != nil || o.t != t {
+			if err := o.resizeAccount(ctx); err != nil || o.t != t {
 				return err
 			}
 		}

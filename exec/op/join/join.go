@@ -27,7 +27,7 @@ type Config struct {
 	LTypes       []types.Type // the inputs' columns
 	RTypes       []types.Type
 	LKeys, RKeys [][]op.Item  // by thread; an item without Program is a column
-	KeyTypes     []types.Type // how both sides' keys are carried
+	KeyTypes     []types.Type // how both sides' keys are represented
 	NullSafe     []bool       // by key
 	// ResidualCols are the columns the residual reads, counted over left then
 	// right columns; it sees them alone, in this order. Residual, by thread,

@@ -57,7 +57,7 @@ func (d *Data) Fitted(narrow bool) *feature.Fitted {
 			for k := range d.Cats[len(f.Cols)-len(d.X[0])] {
 				fc.Cats = append(fc.Cats, fmt.Sprintf("%04d", k))
 			}
-			f.Ones += len(fc.Cats)
+			f.OneHot += len(fc.Cats)
 		}
 		f.Cols = append(f.Cols, fc)
 	}

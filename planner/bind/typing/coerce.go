@@ -297,7 +297,7 @@ func foldConst(c *expr.Const, to types.Type) *expr.Const {
 	return nil
 }
 
-// AsPhysical makes a numeric e carried as t is.
+// AsPhysical makes a numeric e represented as t is.
 func (b *Resolver) AsPhysical(e expr.Expr, t types.Type) expr.Expr {
 	from := e.Type()
 	if from.OID != t.OID || from.SamePhysical(t) {
@@ -404,7 +404,7 @@ func (b *Resolver) UnifyTo(what string, es []expr.Expr, t types.Type, pos Positi
 		return rows, rt, err
 	}
 	out := make([]expr.Expr, len(es))
-	carried := make([]types.Type, 0, len(es))
+	physical := make([]types.Type, 0, len(es))
 	for i, e := range es {
 		if !b.CanCoerce(e.Type().OID, t.OID, fn.ImplicitCast) {
 			return nil, t, pgerr.New(pgerr.CannotCoerce, "%s could not convert type %s to %s", what, b.TypeName(e.Type()), b.TypeName(t)).At(pos.At())
@@ -417,12 +417,12 @@ func (b *Resolver) UnifyTo(what string, es []expr.Expr, t types.Type, pos Positi
 		}
 		out[i] = x
 		if c, ok := x.(*expr.Const); !ok || c.Val != nil {
-			carried = append(carried, x.Type())
+			physical = append(physical, x.Type())
 		} else if t.Rec == nil {
 			t.Rec = x.Type().Rec
 		}
 	}
-	t = CommonPhysical(t, carried)
+	t = CommonPhysical(t, physical)
 	for i := range out {
 		out[i] = b.AsPhysical(out[i], t)
 		if c, ok := out[i].(*expr.Const); ok && (c.Val == nil || t.OID == types.NumericOID) {

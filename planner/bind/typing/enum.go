@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Enums are carried as their labels, which aggregates compare as strings. What
+// Enums are represented as their labels, which aggregates compare as strings. What
 // depends on their order is bound over their places instead:
 //
 //	min(e)                                          →  label(min(place(e)))

@@ -389,7 +389,7 @@ func (b *Resolver) comparesParts(name string, args []expr.Expr, pos Position) er
 }
 
 // Arguments coerces a call's arguments to what the overload takes, resolves
-// its polymorphic types, and chooses how numerics are carried.
+// its polymorphic types, and chooses how numerics are represented.
 func (b *Resolver) Arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
 	want, ret, err := b.polymorph(f, decl, args, pos)
 	if err != nil {
@@ -410,10 +410,10 @@ func (b *Resolver) Arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 		}
 		ts[i] = out[i].Type()
 	}
-	carried, r := f.BindArgs(ts)
+	physical, r := f.BindArgs(ts)
 	for i := range out {
-		if i < len(carried) {
-			out[i] = b.AsPhysical(out[i], carried[i])
+		if i < len(physical) {
+			out[i] = b.AsPhysical(out[i], physical[i])
 		}
 	}
 	if fn.IsPolymorphic(r.OID) || ret.OID >= types.FirstUserOID {

@@ -116,7 +116,7 @@ func rowType(r *catalog.Relation) types.Type {
 	return t
 }
 
-// Physical chooses how values of a declared type are carried: numeric(p,s) of up
+// Physical chooses how values of a declared type are represented: numeric(p,s) of up
 // to 18 digits is fixed.
 func Physical(t types.Type) types.Type {
 	if t.OID != types.NumericOID {
@@ -128,7 +128,7 @@ func Physical(t types.Type) types.Type {
 	return t
 }
 
-// PlainNumeric is t carried variable if it is a numeric or an array of them.
+// PlainNumeric is t represented variable if it is a numeric or an array of them.
 func PlainNumeric(t types.Type) types.Type {
 	t.Prec, t.Scale = 0, 0
 	return t

@@ -46,12 +46,12 @@ func randomColumn(r *rand.Rand, t types.Type, n, classes, nulls int) arrow.Array
 	return b.NewArray()
 }
 
-// TestDraftsAreTheBlocks makes blocks of random trainings with drafts and
+// TestUnfittedAreTheBlocks makes blocks of random trainings with unfitted blocks and
 // without: statistics and blocks are the same, bit by bit.
-func TestDraftsAreTheBlocks(t *testing.T) {
+func TestUnfittedAreTheBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	ctx := context.Background()
-	drafted := 0
+	made := 0
 	for range 300 {
 		s := &Spec{Classes: r.IntN(3) > 0, Standardize: r.IntN(2) == 0}
 		share := []float64{0, 0, 0.3, 0.999}[r.IntN(4)]
@@ -124,10 +124,10 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err1 := s.Collect(ctx, v)
-		got, d, err2 := s.CollectDraft(ctx, v)
+		got, d, err2 := s.CollectUnfitted(ctx, v)
 		if err1 != nil || err2 != nil {
 			if fmt.Sprint(err1) != fmt.Sprint(err2) {
-				t.Fatalf("error %v, without a draft %v", err2, err1)
+				t.Fatalf("error %v, without one %v", err2, err1)
 			}
 			continue
 		}
@@ -135,7 +135,7 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 		want.Encode(&a)
 		got.Encode(&b)
 		if !bytes.Equal(a.B, b.B) {
-			t.Fatalf("statistics with a draft differ: %+v, want %+v", got, want)
+			t.Fatalf("statistics with an unfitted block differ: %+v, want %+v", got, want)
 		}
 		f, err := Fit(s, want)
 		if err != nil || d == nil || !f.Finishes(d) {
@@ -153,18 +153,18 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 				continue
 			}
 			want := f.EncodeLeaf(s, part, cw)
-			got := f.Finish(s, []*DraftBlock{d.Train, d.Held}[i], part, cw)
+			got := f.Finish(s, []*UnfittedBlock{d.Train, d.Held}[i], part, cw)
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("%d rows, %d features: a draft's block differs", part.Rows, got.Dense)
+				t.Fatalf("%d rows, %d features: a block made of an unfitted one differs", part.Rows, got.Dense)
 			}
-			drafted++
+			made++
 		}
 		v.Close()
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if drafted < 150 {
-		t.Errorf("only %d drafts were finished", drafted)
+	if made < 150 {
+		t.Errorf("only %d unfitted blocks were finished", made)
 	}
 }

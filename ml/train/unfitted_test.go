@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/ml/model"
 )
 
-// TestDraftsLeaveNoTrace trains with memory for the drafts of all leaves, of
+// TestUnfittedLeaveNoTrace trains with memory for the unfitted blocks of all leaves, of
 // some and of none, where rows are distributed: the model has the same bytes.
-func TestDraftsLeaveNoTrace(t *testing.T) {
+func TestUnfittedLeaveNoTrace(t *testing.T) {
 	const rows = 100000 // four leaves
 	cols, batches := higgsLike(rows)
 	job, err := NewJob("logistic_regression", []string{"y"}, pairs("optimizer", "sgd", "max_iterations", int64(2)), nil, cols)
@@ -20,7 +20,7 @@ func TestDraftsLeaveNoTrace(t *testing.T) {
 	var first *Result
 	some := map[int]bool{}
 	for mb := int64(16); mb <= 72; mb += 4 {
-		pool := mem.NewPool("drafts", mb<<20)
+		pool := mem.NewPool("unfitted", mb<<20)
 		w, err := NewWorker(job, WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestDraftsLeaveNoTrace(t *testing.T) {
 		}
 		res, err := Run(context.Background(), Input{Job: job, Rows: n, Progress: func(e Event) {
 			if e.Phase == "encode" {
-				some[len(w.drafts)] = true
+				some[len(w.unfitted)] = true
 			}
 		}}, l)
 		if err != nil {
@@ -56,6 +56,6 @@ func TestDraftsLeaveNoTrace(t *testing.T) {
 		}
 	}
 	if !some[1] || !some[4] || len(some) < 3 {
-		t.Errorf("numbers of drafts: %v", some)
+		t.Errorf("numbers of unfitted blocks: %v", some)
 	}
 }

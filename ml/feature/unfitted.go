@@ -6,25 +6,25 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// Draft is a leaf's block before the encoders are fitted: the features are the
+// Unfitted is a leaf's block before the encoders are fitted: the features are the
 // values as they are. It is made while the statistics are collected, so that
 // the rows, which lie in no order, are visited once. A Spec whose features are
-// all numbers has drafts; of rows with a NULL there is none.
-type Draft struct {
-	Train, Held *DraftBlock // nil: no such rows
+// all numbers has unfitted blocks; of rows with a NULL there is none.
+type Unfitted struct {
+	Train, Held *UnfittedBlock // nil: no such rows
 }
 
-// DraftBlock is one of a draft's blocks.
-type DraftBlock struct {
+// UnfittedBlock is one of a leaf's unfitted blocks.
+type UnfittedBlock struct {
 	b      *dataset.Block
 	labels bool     // Y holds labels; else they are still to be read
 	keys   []string // what the numbers of Y mean, for classes
 }
 
-// Drafts tells whether leaves have drafts. Of weighted rows there is none: their
+// HasUnfitted tells whether leaves have unfitted blocks. Of weighted rows there is none: their
 // statistics are not those of their values alone. Nor is there of labels that are
 // read with another column.
-func (s *Spec) Drafts() bool { return s.plain() && s.oneHot() == nil }
+func (s *Spec) HasUnfitted() bool { return s.plain() && s.oneHot() == nil }
 
 // plain tells whether the features are numbers, and categories of a slot each, whose
 // blocks can be made before the encoders are fitted.
@@ -51,8 +51,8 @@ func (s *Spec) plain() bool {
 	return !s.Narrow || s.AutoNarrow() // a transform starts from the values themselves
 }
 
-// DraftBytes is the size of a draft of so many rows.
-func (s *Spec) DraftBytes(train, held int) int64 {
+// UnfittedBytes is the size of an unfitted block of so many rows.
+func (s *Spec) UnfittedBytes(train, held int) int64 {
 	n, codes := len(s.numbers()), len(s.oneHot())
 	return dataset.BlockBytes(train, n, codes, s.Narrow) + dataset.BlockBytes(held, n, codes, s.Narrow)
 }
@@ -72,11 +72,11 @@ func (s *Spec) featuresBy(is func(Encoder) bool) (cols []int) {
 	return cols
 }
 
-// drafter makes the draft of a view and its statistics.
-type drafter struct {
+// unfittedReader makes the unfitted block of a view and its statistics.
+type unfittedReader struct {
 	s        *Spec
 	v        *dataset.View
-	out      *DraftBlock
+	out      *UnfittedBlock
 	features []int
 	run      bool // features can be read tile by tile
 	cols     []collector
@@ -86,11 +86,11 @@ type drafter struct {
 	w        writer
 }
 
-// draft gives the statistics that collect would give, and the draft. d is nil
+// unfitted gives the statistics that collect would give, and the unfitted block. d is nil
 // where there is something in the rows that wants collect to look at it.
-func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftBlock, err error) {
-	k := &drafter{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
-	k.out = &DraftBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
+func (s *Spec) unfitted(ctx context.Context, v *dataset.View) (st *Stats, d *UnfittedBlock, err error) {
+	k := &unfittedReader{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
+	k.out = &UnfittedBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
 	k.run = s.Narrow && v.Layout().Run(k.features)
 	k.w.b, k.sums = k.out.b, s.newBlockStats()
 	if c := s.LabelCol(); c >= 0 {
@@ -124,7 +124,7 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 
 // readFeatures writes the features of rows [from, to) and adds their moments;
 // false if one is NULL.
-func (k *drafter) readFeatures(from, to int) bool {
+func (k *unfittedReader) readFeatures(from, to int) bool {
 	b := k.out.b
 	if k.run {
 		if k.v.Tiles(k.features, from, to-from, b) {
@@ -143,7 +143,7 @@ func (k *drafter) readFeatures(from, to int) bool {
 }
 
 // readOthers does so with the label.
-func (k *drafter) readOthers(from, to int) bool {
+func (k *unfittedReader) readOthers(from, to int) bool {
 	b := k.out.b
 	w := b.W[from:to]
 	for i := range w {
@@ -222,15 +222,15 @@ func (c *slotCounter) keys(width int) []string {
 	return out
 }
 
-// Finishes tells whether the encoders need no more than a draft holds.
-func (f *Fitted) Finishes(d *Draft) bool {
+// Finishes tells whether the encoders need no more than an unfitted block holds.
+func (f *Fitted) Finishes(d *Unfitted) bool {
 	b := d.Train.b
 	return f.Codes == 0 && f.Dense == b.Dense && len(f.Cols) == b.Dense && f.Narrow == (b.X32 != nil)
 }
 
-// Finish makes a draft's block, if the encoders do finish it, what EncodeLeaf
+// Finish makes a block of an unfitted one, if the encoders do finish it, what EncodeLeaf
 // makes of the same rows, v.
-func (f *Fitted) Finish(s *Spec, d *DraftBlock, v *dataset.View, classWeights []float64) *dataset.Block {
+func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights []float64) *dataset.Block {
 	b := d.b
 	if center, inv, plain := f.scales(); !plain {
 		b.Standardize(center, inv)
