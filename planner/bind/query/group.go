@@ -243,8 +243,23 @@ func dropEqual(sets [][]int) [][]int {
 
 // grouper rewrites what stands above the aggregation.
 type grouper struct {
-	s    *selecting
-	mask plan.Column // the grouping id, where GROUPING() is used
+	s        *selecting
+	mask     plan.Column    // the grouping id, where it is needed
+	variants []plan.AggItem // of calls whose direct arguments are NULL in some grouping sets
+}
+
+// needMask makes the grouping id.
+func (g *grouper) needMask() error {
+	if g.mask.ID != 0 {
+		return nil
+	}
+	if len(g.s.keys) > 31 {
+		return pgerr.Unsupported("GROUPING with more than 31 grouping expressions is not supported")
+	}
+	b := g.s.sc.Binder
+	g.mask = b.NewCol(g.s.sc.Level, "grouping", types.Int4)
+	b.Stmt.Kind[g.mask.ID] = 'g'
+	return nil
 }
 
 // groupings replaces GROUPING(…) by its bits of the grouping id, once all keys
@@ -256,12 +271,10 @@ func (g *grouper) groupings() error {
 	if len(lv.Groupings) == 0 {
 		return nil
 	}
-	if len(lv.Groupings) > 0 && s.sets != nil {
-		if len(s.keys) > 31 {
-			return pgerr.Unsupported("GROUPING with more than 31 grouping expressions is not supported")
+	if s.sets != nil {
+		if err := g.needMask(); err != nil {
+			return err
 		}
-		g.mask = b.NewCol(lv, "grouping", types.Int4)
-		b.Stmt.Kind[g.mask.ID] = 'g'
 	}
 	for _, gr := range lv.Groupings {
 		var sum expr.Expr = typing.IntLit(0)
@@ -310,19 +323,6 @@ func bit(b *scope.Binder, mask plan.Column, from, to int) (expr.Expr, error) {
 		return e, err
 	}
 	return b.Operator("<<", e, typing.IntLit(int64(to)), typing.Position{})
-}
-
-// directArgs checks that the direct arguments of ordered-set aggregates are
-// the same for a whole group.
-func (g *grouper) directArgs() error {
-	for _, a := range g.s.sc.Level.Aggs {
-		for _, d := range a.Item.Call.Args[:a.Item.Call.Direct] {
-			if _, err := g.post(d); err != nil {
-				return pgerr.From(err).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
-			}
-		}
-	}
-	return nil
 }
 
 // post rewrites an expression to read the aggregation's columns.
@@ -533,5 +533,6 @@ func (g *grouper) node(input plan.Node) plan.Node {
 	for _, x := range g.s.sc.Level.Aggs {
 		a.Aggs = append(a.Aggs, x.Item)
 	}
+	a.Aggs = append(a.Aggs, g.variants...)
 	return a
 }

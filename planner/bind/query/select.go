@@ -228,6 +228,9 @@ func (s *selecting) assemble(node plan.Node) (*scope.Query, error) {
 		if err := g.groupings(); err != nil {
 			return nil, err
 		}
+		if err := g.absentKeys(); err != nil {
+			return nil, err
+		}
 		node = g.node(node)
 		if len(s.having) > 0 {
 			node = &plan.Filter{Input: node, Conds: s.having}
