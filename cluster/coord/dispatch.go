@@ -22,7 +22,7 @@ type commands struct {
 // Command implements session.Commands. It has one line for each kind of statement.
 func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Statement, params []types.Type) (*session.Command, error) {
 	c := &commands{e, s}
-	if st.Own != nil {
+	if st.Extension != nil {
 		return c.own(ctx, st, params)
 	}
 	switch n := st.Node.(type) {

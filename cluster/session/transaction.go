@@ -28,7 +28,7 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 		s.Rollback()
 		return nil
 	}
-	return s.syncAgain(ctx)
+	return s.syncRetrying(ctx)
 }
 
 // transaction is the session's open transaction.
@@ -36,7 +36,7 @@ type transaction struct {
 	write.Txn
 	audit      [][]slog.Attr // records of what it did, which wait for the outcome
 	statements int           // begun
-	only       *Portal       // see syncAgain
+	only       *Portal       // see syncRetrying
 }
 
 // Commit proposes the transaction's changes and ends it whatever comes.

@@ -89,7 +89,7 @@ func (j *Jobs) statementOf(job *catalog.Job, dialect parse.Dialect) (Statement, 
 		return s, err
 	}
 	if len(list) == 1 {
-		if n, ok := list[0].Own.(*parse.TrainModel); ok {
+		if n, ok := list[0].Extension.(*parse.TrainModel); ok {
 			return Statement{Text: list[0], TrainModel: n}, nil
 		}
 	}

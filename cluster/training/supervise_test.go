@@ -121,7 +121,7 @@ func TestStatementIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := Statement{Text: list[0], TrainModel: list[0].Own.(*parse.TrainModel)}
+	given := Statement{Text: list[0], TrainModel: list[0].Extension.(*parse.TrainModel)}
 	job := &catalog.Job{OID: 7, Statement: text}
 	forget := j.keep(7, given)
 	if got, err := j.statementOf(job, parse.Postgres); err != nil || got != given {

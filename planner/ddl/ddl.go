@@ -72,7 +72,7 @@ type planner struct {
 func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 	p := &planner{env: env, st: env.Bind.State, res: &Result{}, tag: stmt.Tag()}
 	var err error
-	switch n := stmt.Own.(type) {
+	switch n := stmt.Extension.(type) {
 	case *parse.AlterTableRepartition:
 		err = p.repartition(n)
 	case *parse.DropModel:

@@ -23,7 +23,7 @@ func (st *Statement) parseMySQL() error {
 		if len(t.Notices) == 0 {
 			st.Notices = []string{command + " has no effect"}
 		}
-		st.Own = &NoEffect{Command: command}
+		st.Extension = &NoEffect{Command: command}
 	}
 	return nil
 }

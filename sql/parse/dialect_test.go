@@ -77,7 +77,7 @@ func TestDump(t *testing.T) {
 	}
 	var work []string
 	for _, s := range list {
-		if _, ok := s.Own.(*NoEffect); ok {
+		if _, ok := s.Extension.(*NoEffect); ok {
 			if len(s.Notices) == 0 {
 				t.Errorf("%s: no notice", s.Text)
 			}

@@ -52,8 +52,8 @@ func FuzzParse(f *testing.F) {
 		}
 		end := 0
 		for _, s := range list {
-			if (s.Node == nil) == (s.Own == nil) {
-				t.Fatalf("%q: node %v, own %v", sql, s.Node, s.Own)
+			if (s.Node == nil) == (s.Extension == nil) {
+				t.Fatalf("%q: node %v, own %v", sql, s.Node, s.Extension)
 			}
 			if s.Offset < end || s.Offset+len(s.Text) > len(sql) || sql[s.Offset:s.Offset+len(s.Text)] != s.Text {
 				t.Fatalf("%q: statement %q at %d", sql, s.Text, s.Offset)

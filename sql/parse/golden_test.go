@@ -45,8 +45,8 @@ func describe(sql string, d Dialect) string {
 		if n := s.NumParams(); n > 0 {
 			fmt.Fprintf(&b, " params=%d", n)
 		}
-		if s.Own != nil {
-			fmt.Fprintf(&b, ": %s\n", describeOwn(s.Own))
+		if s.Extension != nil {
+			fmt.Fprintf(&b, ": %s\n", describeExtension(s.Extension))
 		} else {
 			fmt.Fprintf(&b, ": %s\n", s.Node.SqlString())
 		}
@@ -79,8 +79,8 @@ func describeError(sql string, e *pgerr.Error) string {
 	return b.String()
 }
 
-// describeOwn prints the fields that are set, in their order.
-func describeOwn(o Own) string {
+// describeExtension prints the fields that are set, in their order.
+func describeExtension(o Extension) string {
 	var b strings.Builder
 	field := func(name string, v any) {
 		if s := fmt.Sprint(v); s != "" && s != "false" && s != "0" && s != "[]" {
@@ -145,7 +145,7 @@ func describeOwn(o Own) string {
 		for _, x := range o.Options {
 			field("explain option", x.Defname)
 		}
-		b.WriteString(describeOwn(o.Train))
+		b.WriteString(describeExtension(o.Train))
 	case *AlterNode:
 		field("node", o.Name)
 		field("action", o.Action)

@@ -10,8 +10,8 @@ import (
 // models or the cluster itself. Those that move rows, look or steer the session
 // are listed, so that a statement nobody thought of is one that defines.
 func (s *Statement) Defines() bool {
-	if s.Own != nil {
-		switch s.Own.(type) {
+	if s.Extension != nil {
+		switch s.Extension.(type) {
 		case *Explain, *ShowModels, *DescribeModel, *NoEffect:
 			return false
 		}
@@ -33,8 +33,8 @@ func (s *Statement) Defines() bool {
 // them, and the roles that it gives something to or takes it from. They are
 // identifiers only: nothing of a statement's values is among them.
 func (s *Statement) Objects() (objects, roles []string) {
-	if s.Own != nil {
-		return ownObjects(s.Own), nil
+	if s.Extension != nil {
+		return extensionObjects(s.Extension), nil
 	}
 	var about, to []ast.Node
 	rel := func(rv *ast.RangeVar) {
@@ -151,7 +151,7 @@ func (s *Statement) Objects() (objects, roles []string) {
 	return append(namesOf(about), objects...), namesOf(to)
 }
 
-func ownObjects(o Own) (out []string) {
+func extensionObjects(o Extension) (out []string) {
 	add := func(names ...[]string) {
 		for _, n := range names {
 			out = append(out, strings.Join(n, "."))

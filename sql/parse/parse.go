@@ -29,14 +29,14 @@ func (d Dialect) String() string {
 	return "postgres"
 }
 
-// Statement is one statement of a query message; either Node or Own is set.
+// Statement is one statement of a query message; either Node or Extension is set.
 // It is immutable; the binder may rewrite Node only on a clone.
 type Statement struct {
-	Node    ast.Stmt // the Postgres tree; nil for our own statements
-	Own     Own      // a statement of our own; nil otherwise
-	Text    string   // the statement's own text, without the semicolon
-	Offset  int      // byte offset of Text in the query string
-	Notices []string // what was read and left out, each to be sent as a NOTICE
+	Node      ast.Stmt  // the Postgres tree; nil for our own statements
+	Extension Extension // a statement that PostgreSQL does not have; nil otherwise
+	Text      string    // the statement's own text, without the semicolon
+	Offset    int       // byte offset of Text in the query string
+	Notices   []string  // what was read and left out, each to be sent as a NOTICE
 
 	src    *source
 	lo, hi int // its tokens
@@ -214,12 +214,12 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 	if err := s.CheckNesting(lo, hi); err != nil {
 		return nil, err
 	}
-	own, err := s.own(lo, hi, d)
+	ext, err := s.extension(lo, hi, d)
 	if err != nil {
 		return nil, err
 	}
-	if own != nil {
-		st.Own = own
+	if ext != nil {
+		st.Extension = ext
 		return st, nil
 	}
 	if d == MySQL {

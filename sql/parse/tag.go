@@ -14,8 +14,8 @@ import (
 // SELECT and a count, and EXECUTE with the tag of what it ran, which is for
 // those to know who run it.
 func (s *Statement) Tag() string {
-	if s.Own != nil {
-		return s.Own.Tag()
+	if s.Extension != nil {
+		return s.Extension.Tag()
 	}
 	switch n := s.Node.(type) {
 	case *ast.SelectStmt:

@@ -15,7 +15,7 @@ import (
 
 // own handles the statements that PostgreSQL does not have.
 func (c *commands) own(ctx context.Context, st *parse.Statement, params []types.Type) (*session.Command, error) {
-	switch n := st.Own.(type) {
+	switch n := st.Extension.(type) {
 	case *parse.TrainModel:
 		return c.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
 	case *parse.Retrain:
@@ -50,7 +50,7 @@ func (c *commands) own(ctx context.Context, st *parse.Statement, params []types.
 	case *parse.ImportModel:
 		return nil, pgerr.Unsupported("IMPORT MODEL is not supported yet")
 	}
-	return nil, pgerr.Unsupported("%s is not supported yet", st.Own.Tag())
+	return nil, pgerr.Unsupported("%s is not supported yet", st.Extension.Tag())
 }
 
 // retrain trains a model again by its own statement, or over another query.
@@ -71,7 +71,7 @@ func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Re
 	if err != nil {
 		return nil, err
 	}
-	own, ok := old.Own.(*parse.TrainModel)
+	own, ok := old.Extension.(*parse.TrainModel)
 	if !ok {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q was not trained here", m.Name)
 	}
@@ -85,7 +85,7 @@ func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Re
 		if old, err = parse.One(head+n.QueryText, parse.Postgres); err != nil {
 			return nil, err
 		}
-		own = old.Own.(*parse.TrainModel)
+		own = old.Extension.(*parse.TrainModel)
 	}
 	again := *own
 	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false

@@ -7,10 +7,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// own parses tokens [lo, hi) if they begin a statement of our own; nil, nil if
+// own parses tokens [lo, hi) if they begin a statement that PostgreSQL does not have; nil, nil if
 // they do not. Which it is, the first words tell; none of these beginnings is
 // taken by Postgres's or MySQL's grammar.
-func (s *source) own(lo, hi int, d Dialect) (Own, error) {
+func (s *source) extension(lo, hi int, d Dialect) (Extension, error) {
 	c := &cursor{s: s, i: lo, hi: hi, d: d}
 	o := c.statement()
 	if c.err != nil {
@@ -25,7 +25,7 @@ func (s *source) own(lo, hi int, d Dialect) (Own, error) {
 	return o, nil
 }
 
-func (c *cursor) statement() Own {
+func (c *cursor) statement() Extension {
 	switch {
 	case c.trainAhead():
 		return c.train()
@@ -177,7 +177,7 @@ func (c *cursor) retrain() *Retrain {
 
 // explain takes EXPLAIN … of a training; nil for any other EXPLAIN. What is
 // between EXPLAIN and TRAIN is Postgres's own, so its grammar reads it.
-func (c *cursor) explain() Own {
+func (c *cursor) explain() Extension {
 	p := &cursor{s: c.s, i: c.i + 1, hi: c.hi, d: c.d}
 	if p.i < p.hi && c.s.IsSelf(p.i, '(') {
 		end := c.s.Closing(p.i, p.hi)

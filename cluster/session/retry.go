@@ -7,21 +7,21 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxAgain bounds how often a statement is run again for a conflict. Of the
+// maxRetries bounds how often a statement is run again for a conflict. Of the
 // commits that meet, one goes through each time.
-const maxAgain = 50
+const maxRetries = 50
 
-// syncAgain commits the implicit transaction, and where that meets a conflict
+// syncRetrying commits the implicit transaction, and where that meets a conflict
 // runs its one statement again over what is committed by now, as a statement
 // that waited for a lock would go on in PostgreSQL. It does so only for
 // statements that have told the client nothing: a DML without RETURNING, whose
 // tag is the same again or has not been asked for. A conflict means that the
 // first attempt was refused for good: what may yet go through is 40003.
-func (s *Session) syncAgain(ctx context.Context) error {
+func (s *Session) syncRetrying(ctx context.Context) error {
 	p := s.tx.only
 	for n := 0; ; n++ {
 		err := s.Commit(ctx)
-		if err == nil || p == nil || n == maxAgain || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
+		if err == nil || p == nil || n == maxRetries || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
 			return err
 		}
 		again := &Portal{p: p.p, params: p.params}

@@ -93,7 +93,7 @@ func (c *cursor) alterNode() *AlterNode {
 
 // repartition takes ALTER TABLE … REPARTITION INTO n; nil, with nothing taken,
 // for any other ALTER TABLE.
-func (c *cursor) repartition() Own {
+func (c *cursor) repartition() Extension {
 	from := c.i
 	c.i += 2
 	a := &AlterTableRepartition{IfExists: c.accept("if", "exists")}

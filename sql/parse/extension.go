@@ -2,11 +2,11 @@ package parse
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
-// Own is a statement that is not in Postgres's grammar.
-type Own interface {
+// Extension is a statement that is not in Postgres's grammar.
+type Extension interface {
 	// Tag is the command tag, for example "TRAIN MODEL".
 	Tag() string
-	own()
+	extension()
 }
 
 // Option is one k = v of a WITH (…) or OPTIONS (…) list. Value is an
@@ -133,7 +133,7 @@ const (
 // SET NAMES and their like. The Statement's Notices say so.
 type NoEffect struct{ Command string }
 
-// Tag implements Own.
+// Tag implements Extension.
 func (*TrainModel) Tag() string            { return "TRAIN MODEL" }
 func (*Retrain) Tag() string               { return "RETRAIN MODEL" }
 func (*ResumeTraining) Tag() string        { return "RESUME TRAINING" }
@@ -149,17 +149,17 @@ func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
 func (*AlterNode) Tag() string             { return "ALTER NODE" }
 func (n *NoEffect) Tag() string            { return n.Command }
 
-func (*TrainModel) own()            {}
-func (*Retrain) own()               {}
-func (*ResumeTraining) own()        {}
-func (*CancelTraining) own()        {}
-func (*ShowModels) own()            {}
-func (*DescribeModel) own()         {}
-func (*AlterModel) own()            {}
-func (*DropModel) own()             {}
-func (*ExportModel) own()           {}
-func (*ImportModel) own()           {}
-func (*Explain) own()               {}
-func (*AlterTableRepartition) own() {}
-func (*AlterNode) own()             {}
-func (*NoEffect) own()              {}
+func (*TrainModel) extension()            {}
+func (*Retrain) extension()               {}
+func (*ResumeTraining) extension()        {}
+func (*CancelTraining) extension()        {}
+func (*ShowModels) extension()            {}
+func (*DescribeModel) extension()         {}
+func (*AlterModel) extension()            {}
+func (*DropModel) extension()             {}
+func (*ExportModel) extension()           {}
+func (*ImportModel) extension()           {}
+func (*Explain) extension()               {}
+func (*AlterTableRepartition) extension() {}
+func (*AlterNode) extension()             {}
+func (*NoEffect) extension()              {}
