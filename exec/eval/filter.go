@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel/selection"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -20,21 +21,25 @@ import (
 //
 // Conditions apply in order, each to the rows that the ones before left.
 // Comparisons of a column with a constant read the column where it lies and
-// write the selection without branches; everything else is evaluated as a
-// boolean column.
+// write the selection without branches, those of integers first (masked), as do those of
+// two columns of integers; everything else is evaluated as a boolean column.
 type Filter struct {
 	conds []condition
 	env   *function.Env
 	a     vector.Arena
 	m     vector.Meter
 	bufs  [2][]int32
+	words []uint16 // the mask of intervals
 }
 
 // condition narrows a selection: of the rows sel (nil: all n) it writes those
 // that pass to out and tells how many they are. ok is false where this batch's
 // column is in a form it does not read.
 type condition struct {
+	e    expr.Expr
 	fast selector
+	in   *interval // where it is one
+	mask masker
 	col  int
 	root node
 }
@@ -57,11 +62,13 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Fil
 		if err != nil {
 			return nil, err
 		}
-		cond := condition{root: root, col: -1}
+		cond := condition{e: e, root: root, col: -1}
 		c.hot(e, root, &cond)
 		f.conds = append(f.conds, cond)
 	}
-	return f, nil
+	var err error
+	f.conds, err = c.masksFirst(f.conds)
+	return f, err
 }
 
 // flatten takes conjunctions apart.
@@ -87,18 +94,21 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 	f.m.Begin(ctx)
 	f.a.Reset()
 	sel, n := b.Sel, b.Rows()
-	own := 0
-	for i := range f.conds {
+	own, done := 0, 0
+	if sel == nil {
+		done, sel, n = f.masked(b)
+	}
+	for i := done; i < len(f.conds); i++ {
 		if n == 0 {
 			break
 		}
 		c := &f.conds[i]
 		out := f.buffer(own, b.N)
-		k, done := 0, false
+		k, ok := 0, false
 		if c.fast != nil {
-			k, done = c.fast(f, b.Cols[c.col], sel, b.N, out)
+			k, ok = c.fast(f, b.Cols[c.col], sel, b.N, out)
 		}
-		if !done {
+		if !ok {
 			fr := frame{ctx: ctx, env: f.env, a: &f.a, b: b, sel: sel, n: n}
 			v, err := c.root.eval(&fr)
 			if err != nil {
@@ -121,8 +131,8 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 }
 
 func (f *Filter) buffer(i, n int) []int32 {
-	if len(f.bufs[i]) < n+1 {
-		f.bufs[i] = make([]int32, n+1)
+	if len(f.bufs[i]) < n+selection.Slack {
+		f.bufs[i] = make([]int32, n+selection.Slack)
 	}
 	return f.bufs[i]
 }
@@ -196,6 +206,12 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		}
 		col, k := call.args[0], call.args[1]
 		at := call.typ[0]
+		if a, ok := col.(*colNode); ok && call.typ[0].OID == call.typ[1].OID && call.typ[0].Scale == call.typ[1].Scale && vector.KindOf(at) == vector.KindOf(call.typ[1]) {
+			if b, ok := k.(*colNode); ok {
+				cond.mask = maskPair(op, vector.KindOf(at), a.ord, b.ord)
+				return
+			}
+		}
 		if _, ok := col.(*constNode); ok {
 			col, k, op = k, col, op.Swap()
 			at = call.typ[1]
@@ -205,7 +221,9 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		if !ok1 || !ok2 || kn.val == nil || vector.KindOf(call.typ[0]) != vector.KindOf(call.typ[1]) || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
 			return
 		}
-		if fast := hotCompare(op, at, &kn.v); fast != nil {
+		if in, ok := intervalOf(op, at, &kn.v); ok {
+			cond.in, cond.fast, cond.mask, cond.col = &in, hotInterval(in), in.mask(cn.ord), cn.ord
+		} else if fast := hotCompare(op, at, &kn.v); fast != nil {
 			cond.fast, cond.col = fast, cn.ord
 		}
 	case *expr.IsNull:

@@ -28,17 +28,10 @@ var comparisons = sync.OnceValue(func() map[string]compare.CmpOp {
 // where it does not read the form this column has.
 type selector func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
 
-// hotCompare makes the loop that compares a column of t with a constant.
+// hotCompare makes the loop that compares a column of t, which is not of integers, with a
+// constant.
 func hotCompare(op compare.CmpOp, t types.Type, k *vector.Vec) selector {
 	switch vector.KindOf(t) {
-	case vector.I16:
-		return hotInts(op, vector.Values[int16](k)[0])
-	case vector.I32:
-		return hotInts(op, vector.Values[int32](k)[0])
-	case vector.I64:
-		return hotInts(op, vector.Values[int64](k)[0])
-	case vector.U32:
-		return hotInts(op, vector.Values[uint32](k)[0])
 	case vector.F32:
 		return hotFloats(op, vector.Values[float32](k)[0])
 	case vector.F64:
@@ -89,101 +82,6 @@ func dropNulls(col arrow.Array, out []int32) int {
 		j := int(r) + off
 		out[k] = r
 		k += int(bits[j>>3] >> (j & 7) & 1)
-	}
-	return k
-}
-
-func hotInts[T compare.Integer](op compare.CmpOp, c T) selector {
-	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
-		v, ok := raw[T](col)
-		if !ok {
-			return 0, false
-		}
-		k := 0
-		if sel == nil {
-			k = selectAll(op, v[:n], c, out)
-		} else {
-			k = selectSome(op, v, c, sel, out)
-		}
-		if col.NullN() > 0 {
-			k = dropNulls(col, out[:k])
-		}
-		return k, true
-	}
-}
-
-func selectAll[T compare.Integer](op compare.CmpOp, v []T, c T, out []int32) int {
-	out = out[:len(v)+1]
-	k := 0
-	switch op {
-	case compare.OpEQ:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x == c))
-		}
-	case compare.OpNE:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x != c))
-		}
-	case compare.OpLT:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x < c))
-		}
-	case compare.OpLE:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x <= c))
-		}
-	case compare.OpGT:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x > c))
-		}
-	case compare.OpGE:
-		for i, x := range v {
-			out[k] = int32(i)
-			k += int(vector.ByteOf(x >= c))
-		}
-	}
-	return k
-}
-
-func selectSome[T compare.Integer](op compare.CmpOp, v []T, c T, sel, out []int32) int {
-	out = out[:len(sel)+1]
-	k := 0
-	switch op {
-	case compare.OpEQ:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] == c))
-		}
-	case compare.OpNE:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] != c))
-		}
-	case compare.OpLT:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] < c))
-		}
-	case compare.OpLE:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] <= c))
-		}
-	case compare.OpGT:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] > c))
-		}
-	case compare.OpGE:
-		for _, r := range sel {
-			out[k] = r
-			k += int(vector.ByteOf(v[r] >= c))
-		}
 	}
 	return k
 }

@@ -1,0 +1,237 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/kernel/selection"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// scarce is how few of a batch's rows, one in so many, are told from the rest one by
+// one where conditions are left, not by a mask of all.
+const scarce = 32
+
+// interval is a condition that an integer is from lo to hi, or that it is not.
+type interval struct {
+	kind        vector.Kind
+	lo, hi      int64
+	not         bool
+	least, most int64 // of the kind
+}
+
+// intervalOf is what a comparison of an integer of t with a constant asks; ok is false
+// for other types.
+func intervalOf(op compare.CmpOp, t types.Type, k *vector.Vec) (r interval, ok bool) {
+	r.kind = vector.KindOf(t)
+	var c int64
+	switch r.kind {
+	case vector.I16:
+		c, r.least, r.most = int64(vector.Values[int16](k)[0]), math.MinInt16, math.MaxInt16
+	case vector.I32:
+		c, r.least, r.most = int64(vector.Values[int32](k)[0]), math.MinInt32, math.MaxInt32
+	case vector.I64:
+		c, r.least, r.most = vector.Values[int64](k)[0], math.MinInt64, math.MaxInt64
+	case vector.U32:
+		c, r.least, r.most = int64(vector.Values[uint32](k)[0]), 0, math.MaxUint32
+	default:
+		return r, false
+	}
+	r.lo, r.hi = r.least, r.most
+	switch op {
+	case compare.OpEQ, compare.OpNE:
+		r.lo, r.hi, r.not = c, c, op == compare.OpNE
+	case compare.OpLT:
+		r.hi, r.not = c-1, c == r.least // nothing is less: none of all
+		if r.not {
+			r.hi = r.most
+		}
+	case compare.OpLE:
+		r.hi = c
+	case compare.OpGT:
+		r.lo, r.not = c+1, c == r.most
+		if r.not {
+			r.lo = r.least
+		}
+	case compare.OpGE:
+		r.lo = c
+	}
+	return r, true
+}
+
+// and is the interval of what is in both; ok is false where that is not one.
+func (r interval) and(s interval) (both interval, ok bool) {
+	if r.kind != s.kind || r.not || s.not {
+		return r, false
+	}
+	r.lo, r.hi = max(r.lo, s.lo), min(r.hi, s.hi)
+	if r.lo > r.hi {
+		r.lo, r.hi, r.not = r.least, r.most, true
+	}
+	return r, true
+}
+
+func (r interval) asRange() selection.Range {
+	return selection.Range{Lo: r.lo, Width: uint64(r.hi) - uint64(r.lo), Not: r.not}
+}
+
+// masksFirst puts the conditions that have maskers first, as they take the least time
+// and cannot fail, and makes one interval of those of one column, as BETWEEN has two.
+func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
+	var first, rest []condition
+	for _, x := range conds {
+		if x.mask == nil {
+			rest = append(rest, x)
+			continue
+		}
+		joined := false
+		for i := range first {
+			y := &first[i]
+			if joined || x.in == nil || y.in == nil || y.col != x.col {
+				continue
+			}
+			both, ok := y.in.and(*x.in)
+			if !ok {
+				continue
+			}
+			e := &expr.And{Args: []expr.Expr{y.e, x.e}}
+			root, err := c.compile(e)
+			if err != nil {
+				return nil, err
+			}
+			*y, joined = condition{e: e, root: root, col: y.col, in: &both, fast: hotInterval(both), mask: both.mask(y.col)}, true
+		}
+		if !joined {
+			first = append(first, x)
+		}
+	}
+	return append(first, rest...), nil
+}
+
+// masker sets a mask to the rows of a batch at which a condition holds, and where and
+// is set to those of them that it has; ok is false where it does not read the form
+// that a column has.
+type masker func(b *batch.Batch, m []uint16, and bool) (k int, ok bool)
+
+// masked applies the conditions that come first and have maskers, all by one mask. It
+// gives how many conditions that are, the rows that are left and, unless all of the
+// batch are, their numbers.
+func (f *Filter) masked(b *batch.Batch) (done int, sel []int32, n int) {
+	n = b.N
+	w := selection.Words(n)
+	if len(f.words) < w {
+		f.words = make([]uint16, w)
+	}
+	for done < len(f.conds) && n > 0 && (done == 0 || n*scarce >= b.N) {
+		c := &f.conds[done]
+		if c.mask == nil {
+			break
+		}
+		k, ok := c.mask(b, f.words[:w], done > 0)
+		if !ok {
+			break
+		}
+		n, done = k, done+1
+	}
+	if done == 0 || n == b.N {
+		return done, nil, n
+	}
+	out := f.buffer(1, b.N)
+	return done, out[:selection.Rows(f.words[:w], out)], n
+}
+
+// mask is the masker of an interval of a column.
+func (r interval) mask(col int) masker {
+	g := r.asRange()
+	switch r.kind {
+	case vector.I16:
+		return maskColumn(col, func(m []uint16, v []int16, and bool) int { return selection.Mask(m, v, g, and) })
+	case vector.I32:
+		return maskColumn(col, func(m []uint16, v []int32, and bool) int { return selection.Mask32(m, v, g, and) })
+	case vector.U32:
+		return maskColumn(col, func(m []uint16, v []uint32, and bool) int { return selection.Mask32(m, v, g, and) })
+	}
+	return maskColumn(col, func(m []uint16, v []int64, and bool) int { return selection.Mask64(m, v, g, and) })
+}
+
+func maskColumn[T any](at int, mask func(m []uint16, v []T, and bool) int) masker {
+	return func(b *batch.Batch, m []uint16, and bool) (int, bool) {
+		v, ok := raw[T](b.Cols[at])
+		if !ok {
+			return 0, false
+		}
+		return notNull(m, b.Cols[at], mask(m, v[:b.N], and)), true
+	}
+}
+
+// maskPair is the masker of a comparison of two columns of one kind; nil for kinds that
+// have none.
+func maskPair(op compare.CmpOp, k vector.Kind, left, right int) masker {
+	if op == compare.OpGT || op == compare.OpLE { // a > b is b < a
+		op, left, right = op.Swap(), right, left
+	}
+	not := op == compare.OpNE || op == compare.OpGE
+	switch equal := op == compare.OpEQ || op == compare.OpNE; {
+	case k == vector.I32 && equal:
+		return maskColumns(left, right, not, selection.Equal32[int32])
+	case k == vector.I32:
+		return maskColumns(left, right, not, selection.Less32)
+	case k == vector.I64 && equal:
+		return maskColumns(left, right, not, selection.Equal64)
+	case k == vector.I64:
+		return maskColumns(left, right, not, selection.Less64)
+	}
+	return nil
+}
+
+func maskColumns[T any](left, right int, not bool, mask func(m []uint16, x, y []T, not, and bool) int) masker {
+	return func(b *batch.Batch, m []uint16, and bool) (int, bool) {
+		x, ok1 := raw[T](b.Cols[left])
+		y, ok2 := raw[T](b.Cols[right])
+		if !ok1 || !ok2 {
+			return 0, false
+		}
+		k := mask(m, x[:b.N], y[:b.N], not, and)
+		return notNull(m, b.Cols[right], notNull(m, b.Cols[left], k)), true
+	}
+}
+
+// notNull takes the rows at which col is NULL out of a mask of k rows.
+func notNull(m []uint16, col arrow.Array, k int) int {
+	if col.NullN() == 0 {
+		return k
+	}
+	return selection.And(m, col.NullBitmapBytes(), col.Data().Offset(), col.Len())
+}
+
+// hotInterval narrows a selection to an interval.
+func hotInterval(in interval) selector {
+	switch in.kind {
+	case vector.I16:
+		return hotRange[int16](in.asRange())
+	case vector.I32:
+		return hotRange[int32](in.asRange())
+	case vector.U32:
+		return hotRange[uint32](in.asRange())
+	}
+	return hotRange[int64](in.asRange())
+}
+
+func hotRange[T selection.Integer](r selection.Range) selector {
+	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+		v, ok := raw[T](col)
+		if !ok || sel == nil {
+			return 0, false
+		}
+		k := selection.Some(v, r, sel, out)
+		if col.NullN() > 0 {
+			k = dropNulls(col, out[:k])
+		}
+		return k, true
+	}
+}
