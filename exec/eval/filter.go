@@ -29,7 +29,8 @@ type Filter struct {
 	a     vector.Arena
 	m     vector.Meter
 	bufs  [2][]int32
-	words []uint16 // the mask of intervals
+	words []uint16 // a mask
+	done  []bool   // which conditions a mask answered, of a batch
 }
 
 // condition narrows a selection: of the rows sel (nil: all n) it writes those
@@ -68,6 +69,7 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Fil
 	}
 	var err error
 	f.conds, err = c.masksFirst(f.conds)
+	f.done = make([]bool, len(f.conds))
 	return f, err
 }
 
@@ -94,13 +96,17 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 	f.m.Begin(ctx)
 	f.a.Reset()
 	sel, n := b.Sel, b.Rows()
-	own, done := 0, 0
+	own := 0
+	clear(f.done)
 	if sel == nil {
-		done, sel, n = f.masked(b)
+		sel, n = f.masked(b)
 	}
-	for i := done; i < len(f.conds); i++ {
+	for i := range f.conds {
 		if n == 0 {
 			break
+		}
+		if f.done[i] {
+			continue
 		}
 		c := &f.conds[i]
 		out := f.buffer(own, b.N)
@@ -174,7 +180,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 			return
 		}
 		if cn, ok := n.arg.(*colNode); ok {
-			cond.fast, cond.col = hotEntries(func(d *vector.Vec, fr *frame) ([]uint8, error) {
+			cond.perEntry(cn.ord, func(d *vector.Vec, fr *frame) ([]uint8, error) {
 				flags := append([]uint8(nil), n.entries(d)...)
 				if n.not {
 					for i := range flags {
@@ -182,7 +188,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 					}
 				}
 				return flags, nil
-			}), cn.ord
+			})
 		}
 	case *expr.Call:
 		call, ok := root.(*callNode)
@@ -192,7 +198,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		if call.perEntry {
 			for _, arg := range call.args {
 				if cn, ok := arg.(*colNode); ok {
-					cond.fast, cond.col = hotEntries(call.entries), cn.ord
+					cond.perEntry(cn.ord, call.entries)
 				}
 			}
 			return
@@ -239,6 +245,12 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 			cond.fast, cond.col = hotBool, cn.ord
 		}
 	}
+}
+
+// perEntry makes the condition one that is computed once an entry of a dictionary.
+func (c *condition) perEntry(col int, compute func(dict *vector.Vec, fr *frame) ([]uint8, error)) {
+	e := &entries{compute: compute}
+	c.fast, c.mask, c.col = e.narrow, e.mask(col), col
 }
 
 // comparisonOf tells which comparison a call is.
@@ -302,65 +314,4 @@ func hotBool(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, 
 		k += int(bits[j>>3] >> (j & 7) & 1)
 	}
 	return k, true
-}
-
-// hotEntries selects by a condition of one dictionary column: it is computed
-// once an entry and remembered for the next batch of the same dictionary. It
-// leaves columns that are not dictionaries, and dictionaries much larger than
-// the batch, to the general way.
-func hotEntries(compute func(dict *vector.Vec, fr *frame) ([]uint8, error)) selector {
-	var key arrow.ArrayData
-	var flags []uint8
-	return func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
-		d, ok := col.(*array.Dictionary)
-		if !ok {
-			return 0, false
-		}
-		if k := d.Dictionary().Data(); k != key || flags == nil {
-			v := vector.FromArrow(&f.a, d)
-			if v.Kind != vector.Dict || v.Dict.N > 4*n && v.Dict.N > 1024 {
-				return 0, false
-			}
-			fl, err := compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.Dict.N})
-			if err != nil || fl == nil {
-				return 0, false // an entry that no row has may be at fault
-			}
-			key, flags = k, fl
-		}
-		idx := d.Indices().(*array.Int32).Int32Values()
-		k := 0
-		if col.NullN() > 0 {
-			bits, off := col.NullBitmapBytes(), col.Data().Offset()
-			if sel == nil {
-				for i := range n {
-					j := i + off
-					if bits[j>>3]>>(j&7)&1 != 0 {
-						out[k] = int32(i)
-						k += int(flags[idx[i]])
-					}
-				}
-				return k, true
-			}
-			for _, r := range sel {
-				j := int(r) + off
-				if bits[j>>3]>>(j&7)&1 != 0 {
-					out[k] = r
-					k += int(flags[idx[r]])
-				}
-			}
-			return k, true
-		}
-		if sel == nil {
-			for i, x := range idx[:n] {
-				out[k] = int32(i)
-				k += int(flags[x])
-			}
-			return k, true
-		}
-		for _, r := range sel {
-			out[k] = r
-			k += int(flags[idx[r]])
-		}
-		return k, true
-	}
 }

@@ -116,33 +116,31 @@ func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
 // masker sets a mask to the rows of a batch at which a condition holds, and where and
 // is set to those of them that it has; ok is false where it does not read the form
 // that a column has.
-type masker func(b *batch.Batch, m []uint16, and bool) (k int, ok bool)
+type masker func(f *Filter, b *batch.Batch, m []uint16, and bool) (k int, ok bool)
 
-// masked applies the conditions that come first and have maskers, all by one mask. It
-// gives how many conditions that are, the rows that are left and, unless all of the
-// batch are, their numbers.
-func (f *Filter) masked(b *batch.Batch) (done int, sel []int32, n int) {
+// masked applies conditions that have maskers, all by one mask, and notes which in
+// done. It gives the rows that are left and, unless all of the batch are, their numbers.
+func (f *Filter) masked(b *batch.Batch) (sel []int32, n int) {
 	n = b.N
 	w := selection.Words(n)
 	if len(f.words) < w {
 		f.words = make([]uint16, w)
 	}
-	for done < len(f.conds) && n > 0 && (done == 0 || n*scarce >= b.N) {
-		c := &f.conds[done]
-		if c.mask == nil {
+	any := false
+	for i := range f.conds {
+		c := &f.conds[i]
+		if c.mask == nil || n == 0 || any && n*scarce < b.N {
 			break
 		}
-		k, ok := c.mask(b, f.words[:w], done > 0)
-		if !ok {
-			break
+		if k, ok := c.mask(f, b, f.words[:w], any); ok {
+			n, any, f.done[i] = k, true, true
 		}
-		n, done = k, done+1
 	}
-	if done == 0 || n == b.N {
-		return done, nil, n
+	if !any || n == b.N {
+		return nil, n
 	}
 	out := f.buffer(1, b.N)
-	return done, out[:selection.Rows(f.words[:w], out)], n
+	return out[:selection.Rows(f.words[:w], out)], n
 }
 
 // mask is the masker of an interval of a column.
@@ -160,7 +158,7 @@ func (r interval) mask(col int) masker {
 }
 
 func maskColumn[T any](at int, mask func(m []uint16, v []T, and bool) int) masker {
-	return func(b *batch.Batch, m []uint16, and bool) (int, bool) {
+	return func(_ *Filter, b *batch.Batch, m []uint16, and bool) (int, bool) {
 		v, ok := raw[T](b.Cols[at])
 		if !ok {
 			return 0, false
@@ -190,7 +188,7 @@ func maskPair(op compare.CmpOp, k vector.Kind, left, right int) masker {
 }
 
 func maskColumns[T any](left, right int, not bool, mask func(m []uint16, x, y []T, not, and bool) int) masker {
-	return func(b *batch.Batch, m []uint16, and bool) (int, bool) {
+	return func(_ *Filter, b *batch.Batch, m []uint16, and bool) (int, bool) {
 		x, ok1 := raw[T](b.Cols[left])
 		y, ok2 := raw[T](b.Cols[right])
 		if !ok1 || !ok2 {

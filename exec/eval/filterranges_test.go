@@ -2,11 +2,14 @@ package eval_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
@@ -15,7 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestFilterRanges: comparisons of integers with constants and with each other, which become masks, keep the
+// TestFilterRanges: comparisons of integers with constants and with each other and those of
+// dictionaries, which become masks, keep the
 // rows for which the program of the same conjunction is true.
 func TestFilterRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -34,6 +38,7 @@ func TestFilterRanges(t *testing.T) {
 	for i, c := range append(cols, cols...) {
 		schema = append(schema, plan.Column{ID: expr.ColID(i + 1), Type: c.typ})
 	}
+	schema = append(schema, plan.Column{ID: expr.ColID(len(schema) + 1), Type: types.Text})
 	kept := 0
 	for range 2000 {
 		n := rng.IntN(200) + 1
@@ -43,7 +48,7 @@ func TestFilterRanges(t *testing.T) {
 			}
 			return int64(rng.IntN(9)) - 4
 		}
-		arrs := make([]arrow.Array, len(schema))
+		arrs := make([]arrow.Array, len(schema)-1)
 		for i, c := range append(cols, cols...) {
 			ds := make([]types.Datum, n+3)
 			nulls := rng.IntN(2) == 0
@@ -58,6 +63,8 @@ func TestFilterRanges(t *testing.T) {
 			}
 			arrs[i] = arr
 		}
+		words := []int{2, 7, 31, 32, 33, 60}[rng.IntN(6)]
+		arrs = append(arrs, dictionary(rng, n+3, words))
 		b := batch.New(arrs, n+3)
 		if rng.IntN(2) == 0 {
 			b = b.Slice(3, n+3)
@@ -74,6 +81,11 @@ func TestFilterRanges(t *testing.T) {
 		}
 		var conds []expr.Expr
 		for range 1 + rng.IntN(5) {
+			if rng.IntN(4) == 0 { // a text
+				conds = append(conds, call([]string{"texteq", "textne"}[rng.IntN(2)]+"(text,text)", col(schema, len(schema)),
+					&expr.Const{Val: word(rng.IntN(words)), Typ: types.Text}))
+				continue
+			}
 			i := rng.IntN(len(cols))
 			if rng.IntN(2) == 0 { // several of one
 				i = 1
@@ -125,4 +137,23 @@ func TestFilterRanges(t *testing.T) {
 	if kept == 0 {
 		t.Fatal("no row was kept")
 	}
+}
+
+func word(i int) string { return fmt.Sprintf("word %d", i) }
+
+// dictionary is a column of n of so many words, some of them NULL.
+func dictionary(rng *rand.Rand, n, words int) arrow.Array {
+	ib, vb := array.NewInt32Builder(memory.DefaultAllocator), array.NewStringBuilder(memory.DefaultAllocator)
+	for i := range words {
+		vb.Append(word(i))
+	}
+	nulls := rng.IntN(2) == 0
+	for range n {
+		if nulls && rng.IntN(4) == 0 {
+			ib.AppendNull()
+		} else {
+			ib.Append(rng.Int32N(int32(words)))
+		}
+	}
+	return types.Shareable(array.NewDictionaryArray(types.DictArrow, ib.NewArray(), vb.NewArray()))
 }

@@ -70,3 +70,11 @@ func equal64(m []uint16, a, b []int64, not, and bool) int {
 	}
 	return k + equalFrom(i, m, a, b, not, and)
 }
+
+func entries(m []uint16, v []int32, flags *Table, and bool) int {
+	i, k := 0, 0
+	if n := len(v) &^ 15; wide && n > 0 {
+		i, k = n, entriesx16(&m[0], &v[0], n, &flags[0], bit(and)-1)
+	}
+	return k + entriesFrom(i, m, v, flags, and)
+}

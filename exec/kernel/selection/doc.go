@@ -1,6 +1,6 @@
 // Package selection holds the loops by which filters pick rows: a mask of those whose
-// integer lies in a range, or
-// is less than that of another column, and the numbers of the rows of a mask.
+// integer lies in a range, or is less than that of another column, and the numbers of the
+// rows of a mask.
 //
 //	column     7  3  9  4 …                 range [3, 4]
 //	mask       0  1  0  1 …                 a bit a row, 16 rows a word

@@ -48,6 +48,13 @@ func Equal32[T ~int32 | ~uint32](m []uint16, a, b []T, not, and bool) int {
 // Equal64 is Equal32 of wider integers.
 func Equal64(m []uint16, a, b []int64, not, and bool) int { return equal64(m, a, b, not, and) }
 
+// A Table has a flag, 0 or 1, for each of few numbers from 0 on.
+type Table [32]int32
+
+// Entries is Mask32 of the rows whose number has its flag set. Numbers that are not
+// below 32 are taken modulo 32.
+func Entries(m []uint16, v []int32, flags *Table, and bool) int { return entries(m, v, flags, and) }
+
 // And sets the mask m of n rows to those of its rows whose bit from off on is set, and
 // tells how many they are.
 func And(m []uint16, valid []byte, off, n int) int {
@@ -114,6 +121,19 @@ func equalFrom[T Integer](i int, m []uint16, a, b []T, not, and bool) int {
 		w, y := 0, b[i:]
 		for j, x := range a[i:min(i+16, len(a))] {
 			w |= (bit(x == y[j]) ^ flip) << j
+		}
+		n += put(&m[i/16], w, and)
+	}
+	return n
+}
+
+// entriesFrom is Entries from row i on, a multiple of 16.
+func entriesFrom(i int, m []uint16, v []int32, flags *Table, and bool) int {
+	n := 0
+	for ; i < len(v); i += 16 {
+		w := 0
+		for j, x := range v[i:min(i+16, len(v))] {
+			w |= int(flags[x&31]) << j
 		}
 		n += put(&m[i/16], w, and)
 	}

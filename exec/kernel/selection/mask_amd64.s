@@ -212,6 +212,39 @@ next:
 	MOVQ      DI, ret+48(FP)
 	RET
 
+// func entriesx16(m *uint16, v *int32, n int, flags *int32, fresh int) int
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·entriesx16(SB), NOSPLIT, $0-48
+	MOVQ      m+0(FP), AX
+	MOVQ      v+8(FP), CX
+	MOVQ      n+16(FP), DX
+	MOVQ      flags+24(FP), BX
+	MOVQ      fresh+32(FP), SI
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	XORQ      BX, BX
+	KXORW     K1, K1, K1
+
+next:
+	VMOVDQU32 (CX), Z2
+	ADDQ      $0x40, CX
+	VPERMI2D  Z1, Z0, Z2
+	VPTESTMD  Z2, Z2, K2
+	KXORW     K1, K2, K2
+	KMOVW     K2, DI
+	MOVWLZX   (AX), R8
+	ORQ       SI, R8
+	ANDQ      R8, DI
+	MOVW      DI, (AX)
+	ADDQ      $0x02, AX
+	POPCNTQ   DI, DI
+	ADDQ      DI, BX
+	SUBQ      $0x10, DX
+	JNZ       next
+	VZEROUPPER
+	MOVQ      BX, ret+40(FP)
+	RET
+
 DATA first<>+0(SB)/4, $0x00000000
 DATA first<>+4(SB)/4, $0x00000001
 DATA first<>+8(SB)/4, $0x00000002

@@ -136,6 +136,31 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+func TestEntries(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 1000 {
+		var flags Table
+		for i := range flags {
+			flags[i] = r.Int32N(2)
+		}
+		v, want, and := make([]int32, r.IntN(100)), []int32{}, r.IntN(2) == 0
+		m, out := make([]uint16, Words(len(v))), make([]int32, len(v)+Slack)
+		for i := range v {
+			v[i] = r.Int32()
+			had := r.IntN(2) == 0
+			if had {
+				m[i/16] |= 1 << (i % 16)
+			}
+			if flags[v[i]%32] == 1 && (had || !and) {
+				want = append(want, int32(i))
+			}
+		}
+		if k := Entries(m, v, &flags, and); k != len(want) || !slices.Equal(out[:Rows(m, out)], want) {
+			t.Fatalf("%v of %v, and %t: %v, want %v", flags, v, and, out[:k], want)
+		}
+	}
+}
+
 func BenchmarkMasks(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	v32, v64, out := make([]int32, 8192), make([]int64, 8192), make([]int32, 8192+Slack)

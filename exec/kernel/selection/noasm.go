@@ -21,3 +21,7 @@ func equal32[T ~int32 | ~uint32](m []uint16, a, b []T, not, and bool) int {
 }
 
 func equal64(m []uint16, a, b []int64, not, and bool) int { return equalFrom(0, m, a, b, not, and) }
+
+func entries(m []uint16, v []int32, flags *Table, and bool) int {
+	return entriesFrom(0, m, v, flags, and)
+}

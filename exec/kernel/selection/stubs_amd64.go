@@ -36,6 +36,11 @@ func less64x16(m *uint16, a *int64, b *int64, n int, flip int, fresh int) int
 //go:noescape
 func equal64x16(m *uint16, a *int64, b *int64, n int, flip int, fresh int) int
 
+// entriesx16 is entriesFrom of n rows, as mask32x16 has them and fresh.
+//
+//go:noescape
+func entriesx16(m *uint16, v *int32, n int, flags *int32, fresh int) int
+
 // rowsx16 is rowsGo of n words, not 0; it stores 16 numbers a word.
 //
 //go:noescape

@@ -14,6 +14,7 @@ func main() {
 		pairs("less", integer, 1)
 		pairs("equal", integer, 0)
 	}
+	entries()
 	rows()
 	Generate()
 }
@@ -105,6 +106,39 @@ func pairs(name, integer string, predicate uint8) {
 		ADDQ(U32(128), a)
 		ADDQ(U32(128), b)
 	}
+	put(passed, outside, m, fresh, k)
+	SUBQ(Imm(16), n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	Store(k, ReturnIndex(0))
+	RET()
+}
+
+// entries is entriesFrom of 16 rows at a time: a permutation of two registers finds
+// the flags.
+func entries() {
+	TEXT("entriesx16", NOSPLIT, "func(m *uint16, v *int32, n int, flags *int32, fresh int) int")
+	Pragma("noescape")
+	Doc("entriesx16 is entriesFrom of n rows, as mask32x16 has them and fresh.")
+	m := Load(Param("m"), GP64())
+	v := Load(Param("v"), GP64())
+	n := Load(Param("n"), GP64())
+	flags := Load(Param("flags"), GP64())
+	fresh := GP64()
+	Load(Param("fresh"), fresh)
+	low, high, x := ZMM(), ZMM(), ZMM()
+	VMOVDQU32(Mem{Base: flags}, low)
+	VMOVDQU32(Mem{Base: flags, Disp: 64}, high)
+	k := GP64()
+	XORQ(k, k)
+	outside, passed := K(), K()
+	KXORW(outside, outside, outside)
+
+	Label("next")
+	VMOVDQU32(Mem{Base: v}, x)
+	ADDQ(Imm(64), v)
+	VPERMI2D(high, low, x)
+	VPTESTMD(x, x, passed)
 	put(passed, outside, m, fresh, k)
 	SUBQ(Imm(16), n)
 	JNZ(LabelRef("next"))
