@@ -46,6 +46,7 @@ var phases = []phase{
 	{"pushdown", rulePushdown},
 	{"mergeprojects", ruleMergeProjects},
 	{"limits", ruleLimits},
+	{"latecolumns", ruleLateColumns},
 	{"runcondition", ruleRunCondition},
 	{"narrow", ruleNarrow},
 	{"joinkeys", ruleJoinKeys},
