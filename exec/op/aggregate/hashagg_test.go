@@ -414,6 +414,27 @@ func TestHashAggRanges(t *testing.T) {
 	}
 }
 
+// TestHashAggOwnBlocks: where each thread reads stretches of keys, and few blocks of these
+// are of several, each gives the groups of its own, and those of the others once.
+func TestHashAggOwnBlocks(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int4}}, keys: []int{0}, drop: -1}
+	for i := range 24000 {
+		k := types.Datum(int64(i/2*7 - 20000))
+		if r.Intn(3000) == 0 {
+			k = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, types.Row{k, optest.Value(r, types.Int4, 40)})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()"), c.call("min(int4)", c.col(1))}
+	tc := c.test(t)
+	for _, threads := range []int{2, 3} {
+		for _, f := range []optest.Form{{Size: 8192}, {Size: 5001, Sel: true}, {Size: 1000, Mix: true}} {
+			optest.Once(t, tc, threads, f, 0)
+		}
+	}
+}
+
 // TestHashAggSpill: more groups than memory holds, by range and by hash, and
 // with states of any size.
 func TestHashAggSpill(t *testing.T) {
