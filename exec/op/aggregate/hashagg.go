@@ -154,9 +154,11 @@ type aggThread struct {
 	rule   asideRule
 	acct   *mem.Account
 	lent   int64 // of it: for the results given last
-	parts  *partition.Writer
-	runs   [kernel.Parts]*spill.Run
-	roll   rollUp
+	// expected is how many groups the table has room for.
+	expected int
+	parts    *partition.Writer
+	runs     [kernel.Parts]*spill.Run
+	roll     rollUp
 	// The steps of roll that are done, and how many groups of the next.
 	rolled, rolledTo int
 
@@ -222,7 +224,7 @@ func (o *aggThread) reset() error {
 	o.t = newGroupTable(o.s.keyTypes, aggs)
 	o.t.grant = o.grant
 	o.aside, o.rule = rowsAside{}, asideRule{able: o.canPutBy(aggs)}
-	o.rolled, o.rolledTo = 0, 0
+	o.rolled, o.rolledTo, o.expected = 0, 0, expectFrom
 	return nil
 }
 

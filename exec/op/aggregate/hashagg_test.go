@@ -435,6 +435,37 @@ func TestHashAggOwnBlocks(t *testing.T) {
 	}
 }
 
+// TestHashAggExpected: room is made for the groups that a plan thinks there are, be it right,
+// too high, or more than memory has.
+func TestHashAggExpected(t *testing.T) {
+	const groups = 150_000
+	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4}}
+	c := aggCase{tb: tb, keys: []int{0}, drop: -1}
+	var want []types.Row
+	for i := range int64(groups) {
+		tb.Rows = append(tb.Rows, types.Row{3 * i, i % 7}, types.Row{3 * i, int64(1)})
+		want = append(want, types.Row{3 * i, i%7 + 1, int64(2)})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()")}
+	for _, rows := range []float64{groups, 100 * groups} {
+		tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Int8, types.Int8, types.Int8}, Want: want}
+		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			n := c.node()
+			n.Rows = rows
+			ops, err := aggregate.New(rt, nil, n, nil, c.columns(), nil, in[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ops
+		}
+		optest.Once(t, tc, 1, optest.Form{Size: 8192}, 0)
+		optest.Once(t, tc, 2, optest.Form{Size: 8192}, 0)
+		if optest.Once(t, tc, 1, optest.Form{Size: 8192}, 5<<20) == 0 {
+			t.Error("spilled nothing")
+		}
+	}
+}
+
 // TestHashAggSpill: more groups than memory holds, by range and by hash, and
 // with states of any size.
 func TestHashAggSpill(t *testing.T) {
