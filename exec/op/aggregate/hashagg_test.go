@@ -364,6 +364,30 @@ func TestHashAggSpellings(t *testing.T) {
 	}
 }
 
+// TestHashAggPadded: strings of bpchar are shown with the blanks that each group's have, and
+// those of bpchar(n) with all.
+func TestHashAggPadded(t *testing.T) {
+	r := rand.New(rand.NewSource(13))
+	padded := types.Type{OID: types.BpcharOID, Mod: 8 + 4}
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Bpchar, types.Int4, padded}}, keys: []int{0, 1, 2}, drop: -1}
+	for range 8000 {
+		blanks := r.Intn(3)
+		row := types.Row{fmt.Sprintf("%d%*s", r.Intn(40), blanks, ""), int64(blanks), fmt.Sprintf("%-8d", r.Intn(40))}
+		if r.Intn(50) == 0 {
+			row[2*r.Intn(2)] = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, row)
+	}
+	c.aggs = []expr.AggCall{c.call("count()")}
+	for _, keys := range [][]int{{0, 1, 2}, {2}, {1, 2}} {
+		c.keys = keys
+		tc := c.test(t)
+		for _, threads := range []int{1, 3} {
+			optest.Once(t, tc, threads, optest.Form{Size: 1000, Mix: true}, 0)
+		}
+	}
+}
+
 // TestHashAggSetsKeepRows: aggregates that keep their rows beside others.
 func TestHashAggSetsKeepRows(t *testing.T) {
 	c := sales(rand.New(rand.NewSource(5)), 300)
