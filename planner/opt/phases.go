@@ -15,9 +15,9 @@ type phase struct {
 // phases in order. Constants first, since a folded condition decides what else
 // there is to do. Subqueries become joins before conditions move, so that they
 // may move through them. Conditions move before joins are ordered, as the order
-// depends on what is left of each table. Narrowing comes before keys are taken
-// out, as it may change how they are represented; trimming last, as it stands in
-// the way of all others.
+// depends on what is left of each table. Columns are read late where sorts know their
+// limits. Narrowing comes before keys are taken out, as it may change how they are
+// represented; trimming last, as it stands in the way of all others.
 var phases = []phase{
 	{"fold", rule.Fold},
 	{"pin", rulePin},
@@ -46,6 +46,7 @@ var phases = []phase{
 	{"pushdown", rulePushdown},
 	{"mergeprojects", ruleMergeProjects},
 	{"limits", ruleLimits},
+	{"latecolumns", ruleLateColumns},
 	{"runcondition", ruleRunCondition},
 	{"narrow", ruleNarrow},
 	{"joinkeys", ruleJoinKeys},

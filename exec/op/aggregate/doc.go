@@ -3,13 +3,14 @@
 // aggregations that are parted over nodes or begin below joins.
 //
 //	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
-//	               ├─ a range of integers: an array, no hash (grouprange.go)
+//	               ├─ a range of integers: arrays, no hash (grouprange.go)
 //	               ├─ a large dictionary: an array by its indices (groupdict.go)
 //	               └─ encoded, interned                     ─▶ group numbers (grouptable.go)
 //	      ─▶ arguments ─▶ exec/agg: a state a group, in columns
 //
 //	a thread's table ─▶ coarser grouping sets from the finer (rollup.go)
-//	               ─▶ merge.go: each thread takes a share of all threads' groups
+//	               ─▶ merge.go: each thread takes a share of all threads' groups,
+//	                  but for ranges that only one has (ownblocks.go)
 //	               ─▶ aside.go, radix.go: groups that hardly repeat, by bits of the hash
 //	               ─▶ exec/partition, where there is no room; merged one by one
 //

@@ -1,8 +1,6 @@
 package aggregate
 
 import (
-	"math"
-
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -10,17 +8,29 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// groupRange finds the groups of one integer key by its distance from the least
-// one, without hashes or comparisons. It is for keys that lie close together,
-// as the numbers of orders and customers do, and is given up when they do not.
+// groupRange finds the groups of one integer key by a table of its values, without hashes
+// or comparisons, in blocks that are made as keys come:
+//
+//	blocks[key >> rangeShift - first][key & 4095]    group+1, 0 none
+//
+// It is for keys that lie close together, as the numbers of orders and customers do, all or
+// in stretches, and is given up when they do not.
 type groupRange struct {
-	base   int64
-	at     []uint32 // by key - base: group+1, 0 none
-	lo, hi int64    // the least and the greatest key, there being any in at
-	null   uint32   // group+1 of NULL
+	first  int64         // the block, key >> rangeShift, that blocks[0] is
+	blocks []*rangeBlock // nil: no key of it has come
+	made   int           // of blocks
+	lo, hi int64         // the first and the last block that is made
+	null   uint32        // group+1 of NULL
 }
 
-// rangeSpread is how many numbers there may be in the range for each group.
+type rangeBlock [1 << rangeShift]uint32
+
+// rangeShift cuts keys into blocks, by which threads divide groups too.
+const rangeShift = 12
+
+const blockBytes = 4 << rangeShift
+
+// rangeSpread is how many numbers there may be in the blocks for each group.
 const rangeSpread = 16
 
 // firstSpread is rangeSpread for a table's first keys: in the rows that a join gives the
@@ -31,8 +41,11 @@ const firstSpread = 8 * rangeSpread
 // be no more.
 const firstRows = 4096
 
-// rangeShift cuts keys into the blocks by which threads divide groups.
-const rangeShift = 12
+// leastBlocks are those that few keys may have: a block and its neighbour.
+const leastBlocks = 2
+
+// rangeReach is how many blocks there may be from the first to the last, made or not.
+const rangeReach = 1 << 17
 
 func newGroupRange(ts []types.Type) *groupRange {
 	if len(ts) != 1 {
@@ -47,6 +60,14 @@ func newGroupRange(ts []types.Type) *groupRange {
 		}
 	}
 	return nil
+}
+
+// bytes is the memory held.
+func (r *groupRange) bytes() int64 {
+	if r == nil {
+		return 0
+	}
+	return int64(r.made)*blockBytes + 8*int64(cap(r.blocks))
 }
 
 // byRange is find for tables with a range. It gives false where the range does
@@ -68,22 +89,23 @@ func (t *groupTable) byRange(cols []arrow.Array, n int) ([]uint32, bool) {
 func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) ([]uint32, bool) {
 	r, arr := t.rng, cols[0]
 	lo, hi, some := kernel.RangeOf(vals, arr)
-	if some && !r.cover(lo, hi, t.count+len(vals), t.grant) {
+	if some && !coverKeys(r, vals, arr, lo, hi, t.count+len(vals), t.grant) {
 		return nil, false
 	}
-	if cap(t.groups) < len(vals) {
-		t.groups = make([]uint32, len(vals))
+	groups := t.room(len(vals))
+	if cap(t.fresh) < len(vals) {
+		t.fresh = make([]int32, len(vals))
 	}
-	groups, fresh := t.groups[:len(vals)], t.fresh[:0]
-	next := uint32(t.count)
-	at, base := r.at, r.base
+	fresh, m, next := t.fresh[:len(vals)], 0, uint32(t.count)
+	blocks, first := r.blocks, r.first
 	if arr.NullN() == 0 {
 		for i, v := range vals {
-			p := &at[int64(v)-base]
+			p := &blocks[int64(v)>>rangeShift-first][int64(v)&(1<<rangeShift-1)]
 			if *p == 0 {
 				next++
 				*p = next
-				fresh = append(fresh, int32(i))
+				fresh[m] = int32(i)
+				m++
 			}
 			groups[i] = *p - 1
 		}
@@ -91,57 +113,98 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) 
 		for i, v := range vals {
 			p := &r.null
 			if !arr.IsNull(i) {
-				p = &at[int64(v)-base]
+				p = &blocks[int64(v)>>rangeShift-first][int64(v)&(1<<rangeShift-1)]
 			}
 			if *p == 0 {
 				next++
 				*p = next
-				fresh = append(fresh, int32(i))
+				fresh[m] = int32(i)
+				m++
 			}
 			groups[i] = *p - 1
 		}
 	}
-	t.fresh = fresh
-	t.addKeys(cols, fresh)
+	t.addKeys(cols, fresh[:m])
 	return groups, true
 }
 
-// cover widens the range to hold lo to hi, where that is not too much for the
-// groups there may be and grant allows the bytes.
-func (r *groupRange) cover(lo, hi int64, groups int, grant func(bytes int64) bool) bool {
-	base, last := lo, hi
-	if len(r.at) > 0 {
-		base, last = r.base, r.base+int64(len(r.at))-1
-		if lo >= base && hi <= last {
-			r.lo, r.hi = min(lo, r.lo), max(hi, r.hi)
-			return true
-		}
-		lo, hi = min(lo, r.lo), max(hi, r.hi)
+// coverKeys makes the blocks of keys from lo to hi, or those that are between, where that
+// is not too much for the groups there may be and grant allows the bytes.
+func coverKeys[T kernel.Integer](r *groupRange, vals []T, arr arrow.Array, lo, hi int64, groups int, grant func(bytes int64) bool) bool {
+	from, to := lo>>rangeShift, hi>>rangeShift
+	if r.made > 0 && from >= r.lo && to <= r.hi && r.made == int(r.hi-r.lo)+1 {
+		return true
 	}
-	span, spread := uint64(hi)-uint64(lo), uint64(rangeSpread)
-	if len(r.at) == 0 && groups >= firstRows {
+	if !r.reach(from, to, grant) {
+		return false
+	}
+	missing := 0
+	for _, b := range r.blocks[from-r.first : to-r.first+1] {
+		if b == nil {
+			missing++
+		}
+	}
+	spread := rangeSpread
+	if r.made == 0 && groups >= firstRows {
 		spread = firstSpread
 	}
-	if span >= spread*uint64(groups)+1024 {
+	most := spread*groups>>rangeShift + leastBlocks
+	if r.made+missing <= most {
+		return r.make(from, to, missing, grant)
+	}
+	// Stretches that lie far apart: only those that keys are in.
+	for i, v := range vals {
+		if b := int64(v) >> rangeShift; arr.IsValid(i) && r.blocks[b-r.first] == nil && (r.made == most || !r.make(b, b, 1, grant)) {
+			return false
+		}
+	}
+	return true
+}
+
+// reach makes room for the blocks from to to.
+func (r *groupRange) reach(from, to int64, grant func(bytes int64) bool) bool {
+	if r.made > 0 {
+		from, to = min(from, r.lo), max(to, r.hi)
+	}
+	if uint64(to-from) >= rangeReach {
 		return false
 	}
-	least, most := lo, hi
-	// Room for as much again on the side to which it grew.
-	slack := int64(span) + 64
-	if len(r.at) > 0 && lo < base {
-		lo, hi = max(lo, math.MinInt64+slack)-slack, max(hi, last)
-	} else {
-		lo, hi = min(lo, base), min(hi, math.MaxInt64-slack)+slack
+	if len(r.blocks) > 0 && from >= r.first && to < r.first+int64(len(r.blocks)) {
+		return true
 	}
-	size := hi - lo + 1
-	if grant != nil && !grant(4*size) {
+	// As much again on both sides: keys may come in any order.
+	n := to - from + 1
+	first := from - n
+	if grant != nil && !grant(8*3*n) {
 		return false
 	}
-	at := kernel.Fresh[uint32](int(size), int(size))
-	if len(r.at) > 0 {
-		copy(at[r.base-lo:], r.at)
+	blocks := make([]*rangeBlock, 3*n)
+	if r.made > 0 {
+		copy(blocks[r.lo-first:], r.blocks[r.lo-r.first:r.hi-r.first+1])
 	}
-	r.base, r.at, r.lo, r.hi = lo, at, least, most
+	r.first, r.blocks = first, blocks
+	return true
+}
+
+// make makes the missing blocks of those from to to.
+func (r *groupRange) make(from, to int64, missing int, grant func(bytes int64) bool) bool {
+	if missing == 0 {
+		return true
+	}
+	if grant != nil && !grant(int64(missing)*blockBytes) {
+		return false
+	}
+	if r.made == 0 {
+		r.lo, r.hi = from, to
+	}
+	r.lo, r.hi, r.made = min(r.lo, from), max(r.hi, to), r.made+missing
+	fresh := kernel.Fresh[rangeBlock](missing, missing)
+	at := r.blocks[from-r.first : to-r.first+1]
+	for i := range at {
+		if at[i] == nil {
+			at[i], fresh = &fresh[0], fresh[1:]
+		}
+	}
 	return true
 }
 
@@ -150,36 +213,4 @@ func (t *groupTable) leaveRange() {
 	t.rng = nil
 	t.hashes = t.pack.Hash(t.words, make([]uint64, 0, t.count))
 	t.grow(2 * t.count)
-}
-
-// blockOf gives the block of each of the keys of an array, 0 for NULL.
-func blockOf(arr arrow.Array, out []uint64) []uint64 {
-	out = out[:0]
-	switch a := arr.(type) {
-	case *array.Int64:
-		out = appendBlocks(out, a.Int64Values())
-	case *array.Int32:
-		out = appendBlocks(out, a.Int32Values())
-	case *array.Int16:
-		out = appendBlocks(out, a.Int16Values())
-	case *array.Date32:
-		out = appendBlocks(out, a.Date32Values())
-	default: // NULLs
-		out = append(out, make([]uint64, arr.Len())...)
-	}
-	if arr.NullN() > 0 {
-		for i := range out {
-			if arr.IsNull(i) {
-				out[i] = 0
-			}
-		}
-	}
-	return out
-}
-
-func appendBlocks[T kernel.Integer](out []uint64, vals []T) []uint64 {
-	for _, v := range vals {
-		out = append(out, uint64(int64(v))>>rangeShift)
-	}
-	return out
 }

@@ -4,53 +4,101 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestGroupRangeInAnyOrder: keys that come in no order keep their range, whichever end
-// grows and however much room was made beyond it, and each key its place.
+// rangeTable groups batches of keys by their range, and wants each key to have one group.
+// It gives the table, nil once that has given up its range.
+func rangeTable(t *testing.T, next func() []int64, batches int) *groupTable {
+	t.Helper()
+	g, seen := newGroupTable([]types.Type{types.Int8}, nil), map[int64]uint32{}
+	for range batches {
+		keys := next()
+		groups := g.find([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, keys, nil)}, len(keys))
+		for i, k := range keys {
+			if _, ok := seen[k]; !ok {
+				seen[k] = uint32(len(seen))
+			}
+			if groups[i] != seen[k] {
+				t.Fatalf("key %d is group %d, not %d", k, groups[i], seen[k])
+			}
+		}
+	}
+	if g.n() != len(seen) {
+		t.Fatalf("%d groups, not %d", g.n(), len(seen))
+	}
+	if g.rng == nil {
+		return nil
+	}
+	return g
+}
+
+// TestGroupRangeInAnyOrder: keys that come in no order keep their range, wherever they
+// are, and each key its place.
 func TestGroupRangeInAnyOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		const keys, batch = 150000, 8192
+		const keys = 150000
 		from := []int64{0, -keys / 2, math.MaxInt64 - keys, math.MinInt64}[seed%4]
-		r, seen := &groupRange{}, map[int64]uint32{}
-		for range 30 {
-			list := make([]int64, batch)
-			lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+		g := rangeTable(t, func() []int64 {
+			list := make([]int64, 8192)
 			for i := range list {
 				list[i] = from + rnd.Int64N(keys)
-				lo, hi = min(lo, list[i]), max(hi, list[i])
 			}
-			if !r.cover(lo, hi, len(seen)+batch, nil) {
-				t.Fatalf("seed %d: %d to %d given up after %d keys", seed, lo, hi, len(seen))
-			}
-			for _, k := range list {
-				if r.at[k-r.base] != seen[k] {
-					t.Fatalf("seed %d: key %d is group %d, not %d", seed, k, r.at[k-r.base], seen[k])
-				}
-				if seen[k] == 0 {
-					seen[k] = uint32(len(seen)) // the length with the new key, as it is made first
-					seen[k] = uint32(len(seen))
-					r.at[k-r.base] = seen[k]
-				}
-			}
+			return list
+		}, 30)
+		if g == nil || g.rng.bytes() > 4*2*keys {
+			t.Errorf("seed %d: no range, or one of many bytes", seed)
 		}
-		if len(r.at) > 4*keys {
-			t.Errorf("seed %d: %d places for %d keys", seed, len(r.at), keys)
+	}
+}
+
+// TestGroupRangeInStretches: keys of stretches that lie far apart, as a thread reads them
+// that takes a part of a table now and then, have blocks in these alone.
+func TestGroupRangeInStretches(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	at, n := int64(0), 0
+	g := rangeTable(t, func() []int64 {
+		if n++; n%8 == 0 {
+			at += 5_000_000 * (1 - 2*rnd.Int64N(2))
 		}
+		list := make([]int64, 8192)
+		for i := range list {
+			list[i] = at
+			at += 4 * rnd.Int64N(2)
+		}
+		return list
+	}, 100)
+	if g == nil || g.rng.bytes() > 8*4*2*100*8192 {
+		t.Error("no range, or one of many bytes")
 	}
 }
 
 // TestGroupRangeGivenUp: keys far apart are for hashes.
 func TestGroupRangeGivenUp(t *testing.T) {
-	r := &groupRange{}
-	if r.cover(0, 100*rangeSpread, 10, nil) {
-		t.Error("a range for few keys far apart")
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct {
+		keys int
+		of   int64
+		kept bool
+	}{{2, 1, true}, {10, 900, true}, {10, 1 << 20, false}, {8192, 2 * firstSpread * 8192, false}, {8192, firstSpread * 4096, true}, {8192, math.MaxInt64, false}} {
+		g := rangeTable(t, func() []int64 {
+			list := make([]int64, c.keys)
+			for i := range list {
+				list[i] = rnd.Int64N(c.of)
+			}
+			return list
+		}, 1)
+		if (g != nil) != c.kept {
+			t.Errorf("%d keys of %d: has a range: %v", c.keys, c.of, !c.kept)
+		}
 	}
-	if r.cover(0, 2*firstSpread*8192, 8192, nil) {
-		t.Error("a range for a batch far apart")
-	}
-	if !r.cover(5, 900, 10, nil) || r.cover(math.MinInt64, 900, 10, nil) || r.cover(0, math.MaxInt64, 10, nil) {
+	ends := []int64{math.MinInt64, math.MaxInt64, 0}
+	if rangeTable(t, func() []int64 { ends = append(ends, 5); return ends }, 2) != nil {
 		t.Error("a range as far as integers go")
 	}
 }

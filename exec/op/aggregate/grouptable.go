@@ -64,10 +64,7 @@ func (t *groupTable) n() int { return t.count }
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.pack.Bytes() + t.values.held() + t.dict.held() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
-	if t.rng != nil {
-		n += int64(len(t.rng.at)) * 4
-	}
+	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
 	for _, a := range t.aggs {
 		n += a.Bytes()
 	}
@@ -392,25 +389,16 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 	return nil
 }
 
-// share lists the groups that thread me of n merges: by blocks of the key where
-// all tables have ranges, else by hash.
-func (t *groupTable) share(me, n uint64) []uint32 {
-	list := make([]uint32, 0, t.count/int(n)+t.count/8)
-	if t.rng == nil {
-		for g, h := range t.hashes {
-			if (h>>40)%n == me {
-				list = append(list, uint32(g))
-			}
-		}
-		return list
+// share lists the groups that thread me of n merges: where all tables have ranges by
+// blocks of the key, those that are shared, else by hash.
+func (t *groupTable) share(me, n uint64, shared *sharedBlocks) []uint32 {
+	if t.rng != nil {
+		return t.rng.merged(me, n, shared)
 	}
-	var blocks []uint64
-	for from := 0; from < t.count; from += kernel.ChunkRows {
-		blocks = blockOf(t.keyColumn(0, from, min(from+kernel.ChunkRows, t.count)), blocks)
-		for i, b := range blocks {
-			if b%n == me {
-				list = append(list, uint32(from+i))
-			}
+	list := make([]uint32, 0, t.count/int(n)+t.count/8)
+	for g, h := range t.hashes {
+		if (h>>40)%n == me {
+			list = append(list, uint32(g))
 		}
 	}
 	return list

@@ -23,7 +23,7 @@ type groupValues struct {
 func newGroupValues(ts []types.Type) *groupValues {
 	var v *groupValues
 	for k, t := range ts {
-		if !t.EqualIsSame() {
+		if !spelledOnce(t) {
 			if v == nil {
 				v = &groupValues{}
 			}
@@ -31,6 +31,12 @@ func newGroupValues(ts []types.Type) *groupValues {
 		}
 	}
 	return v
+}
+
+// spelledOnce tells whether equal values of t are written alike: those of bpchar(n) all
+// have n characters.
+func spelledOnce(t types.Type) bool {
+	return t.EqualIsSame() || t.OID == types.BpcharOID && t.Mod >= 0
 }
 
 // held is the memory of the values.

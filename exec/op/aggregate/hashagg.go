@@ -86,7 +86,8 @@ type aggShared struct {
 	runs     [kernel.Parts][]*spill.Run
 	radix    *aggRadix // nil: no rows were put by
 	apart    bool      // each thread gives its table as it is
-	joint    bool      // the threads find the only group's results together, in these steps
+	shared   *sharedBlocks
+	joint    bool // the threads find the only group's results together, in these steps
 	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
 }
@@ -153,17 +154,23 @@ type aggThread struct {
 	rule   asideRule
 	acct   *mem.Account
 	lent   int64 // of it: for the results given last
-	parts  *partition.Writer
-	runs   [kernel.Parts]*spill.Run
-	roll   rollUp
+	// expected is how many groups the table has room for.
+	expected int
+	parts    *partition.Writer
+	runs     [kernel.Parts]*spill.Run
+	roll     rollUp
 	// The steps of roll that are done, and how many groups of the next.
 	rolled, rolledTo int
 
-	begun  bool
-	out    *groupTable
-	at     int // next group to give
-	todo   []aggPart
-	closed bool
+	begun bool
+	out   *groupTable
+	at    int         // next group to give
+	lost  []bool      // groups of out that other threads give; nil: none
+	own   *groupTable // to give after out, but for the groups in ownLost
+	// ownLost is lost of own.
+	ownLost []bool
+	todo    []aggPart
+	closed  bool
 
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
@@ -217,7 +224,7 @@ func (o *aggThread) reset() error {
 	o.t = newGroupTable(o.s.keyTypes, aggs)
 	o.t.grant = o.grant
 	o.aside, o.rule = rowsAside{}, asideRule{able: o.canPutBy(aggs)}
-	o.rolled, o.rolledTo = 0, 0
+	o.rolled, o.rolledTo, o.expected = 0, 0, expectFrom
 	return nil
 }
 
@@ -249,10 +256,15 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 			if b, err := o.give(); b != nil || err != nil {
 				return b, err
 			}
-			o.out, o.lent = nil, 0
-			if err := o.acct.Resize(0); err != nil {
+			o.out, o.lost, o.own, o.ownLost = o.own, o.ownLost, nil, nil
+			var left int64
+			if o.out != nil {
+				left = o.out.bytes()
+			}
+			if err := o.acct.Resize(left); err != nil {
 				return nil, err
 			}
+			continue
 		}
 		if len(o.shares) > 0 {
 			p := o.shares[0]
@@ -360,6 +372,7 @@ func (o *aggThread) begin(ctx context.Context) error {
 	} else if err := o.mergeThreads(ctx, o.thread, s.rt.Threads); err != nil {
 		return err
 	}
+	o.keepOwn()
 	// A thread's table may go only when all have read it.
 	if err := s.barrier.Wait(ctx, nil); err != nil {
 		return err
@@ -371,11 +384,15 @@ func (o *aggThread) begin(ctx context.Context) error {
 		}
 		return o.together(ctx)
 	}
+	have := o.out.bytes()
+	if o.own != nil {
+		have += o.own.bytes() + int64(len(o.ownLost))
+	}
 	// prepare has charged about what a share takes; one thread's table may have had few
 	// of its groups, and slots go in powers of two. It is there and is given next.
-	if more := o.out.bytes() - o.acct.Used(); more > 0 {
+	if more := have - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
-	} else if err := o.acct.Resize(o.out.bytes()); err != nil {
+	} else if err := o.acct.Resize(have); err != nil {
 		return err
 	}
 	return o.together(ctx)
@@ -408,15 +425,23 @@ func (s *aggShared) prepare() error {
 	if s.rt.Threads == 1 {
 		return nil
 	}
-	if len(s.keyTypes) > 0 {
-		for _, l := range s.with {
-			if err := l.acct.Grow(bytes/int64(s.rt.Threads) + bytes/8); err != nil {
-				if !l.acct.Refused(err) {
-					return err
-				}
-				s.spilled = true
-				return nil
+	if len(s.keyTypes) == 0 {
+		return nil
+	}
+	if groups >= fewGroups {
+		s.shared = s.shareBlocks()
+	}
+	need := bytes/int64(s.rt.Threads) + bytes/8
+	if s.shared != nil {
+		need = int64(float64(need)*s.shared.part) + int64(groups)
+	}
+	for _, l := range s.with {
+		if err := l.acct.Grow(need); err != nil {
+			if !l.acct.Refused(err) {
+				return err
 			}
+			s.spilled = true
+			return nil
 		}
 	}
 	s.alike()
@@ -442,13 +467,16 @@ func (s *aggShared) alike() {
 	}
 }
 
+// fewGroups are merged by one thread.
+const fewGroups = 4096
+
 // few tells that all threads together hold few groups.
 func (o *aggThread) few() bool {
 	n := 0
 	for _, l := range o.s.with {
 		n += l.t.n()
 	}
-	return n < 4096
+	return n < fewGroups
 }
 
 // ungrouped gives an aggregation without groups its one row.
@@ -482,14 +510,16 @@ func (o *aggThread) ungrouped() error {
 // give makes the next batch of results; nil at the end of the table.
 func (o *aggThread) give() (*batch.Batch, error) {
 	t := o.out
+	o.acct.Shrink(o.lent)
+	o.lent = 0
+	step := min(o.s.rt.Rows(), kernel.ChunkRows)
+	o.at = nextAlive(o.lost, o.at, t.n())
 	if o.at >= t.n() {
 		o.at = 0
 		return nil, nil
 	}
-	o.acct.Shrink(o.lent)
-	o.lent = 0
 	from := o.at
-	to, need := t.some(from, min(from+min(o.s.rt.Rows(), kernel.ChunkRows), t.n()), o.s.n.Phase == plan.AggPartial)
+	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial)
 	if need > 0 {
 		if err := o.acct.Grow(need); err != nil {
 			return nil, err
@@ -513,7 +543,9 @@ func (o *aggThread) give() (*batch.Batch, error) {
 		}
 		cols = append(cols, arr)
 	}
-	return batch.New(cols, to-from), nil
+	out := batch.New(cols, to-from)
+	out.Sel = alive(o.lost, from, to)
+	return out, nil
 }
 
 // result gives what call is to give from the states in a slot.
@@ -570,6 +602,6 @@ func (o *aggThread) Close() error {
 	if o.s.open.Add(-1) == 0 && o.s.radix != nil {
 		o.s.radix.acct.Close()
 	}
-	o.out, o.merged = nil, nil // but not the table: another thread may still be reading it
+	o.out, o.own, o.merged = nil, nil, nil // but not the table: another thread may still be reading it
 	return o.in.Close()
 }

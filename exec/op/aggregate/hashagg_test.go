@@ -364,6 +364,30 @@ func TestHashAggSpellings(t *testing.T) {
 	}
 }
 
+// TestHashAggPadded: strings of bpchar are shown with the blanks that each group's have, and
+// those of bpchar(n) with all.
+func TestHashAggPadded(t *testing.T) {
+	r := rand.New(rand.NewSource(13))
+	padded := types.Type{OID: types.BpcharOID, Mod: 8 + 4}
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Bpchar, types.Int4, padded}}, keys: []int{0, 1, 2}, drop: -1}
+	for range 8000 {
+		blanks := r.Intn(3)
+		row := types.Row{fmt.Sprintf("%d%*s", r.Intn(40), blanks, ""), int64(blanks), fmt.Sprintf("%-8d", r.Intn(40))}
+		if r.Intn(50) == 0 {
+			row[2*r.Intn(2)] = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, row)
+	}
+	c.aggs = []expr.AggCall{c.call("count()")}
+	for _, keys := range [][]int{{0, 1, 2}, {2}, {1, 2}} {
+		c.keys = keys
+		tc := c.test(t)
+		for _, threads := range []int{1, 3} {
+			optest.Once(t, tc, threads, optest.Form{Size: 1000, Mix: true}, 0)
+		}
+	}
+}
+
 // TestHashAggSetsKeepRows: aggregates that keep their rows beside others.
 func TestHashAggSetsKeepRows(t *testing.T) {
 	c := sales(rand.New(rand.NewSource(5)), 300)
@@ -411,6 +435,58 @@ func TestHashAggRanges(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHashAggOwnBlocks: where each thread reads stretches of keys, and few blocks of these
+// are of several, each gives the groups of its own, and those of the others once.
+func TestHashAggOwnBlocks(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int4}}, keys: []int{0}, drop: -1}
+	for i := range 24000 {
+		k := types.Datum(int64(i/2*7 - 20000))
+		if r.Intn(3000) == 0 {
+			k = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, types.Row{k, optest.Value(r, types.Int4, 40)})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()"), c.call("min(int4)", c.col(1))}
+	tc := c.test(t)
+	for _, threads := range []int{2, 3} {
+		for _, f := range []optest.Form{{Size: 8192}, {Size: 5001, Sel: true}, {Size: 1000, Mix: true}} {
+			optest.Once(t, tc, threads, f, 0)
+		}
+	}
+}
+
+// TestHashAggExpected: room is made for the groups that a plan thinks there are, be it right,
+// too high, or more than memory has.
+func TestHashAggExpected(t *testing.T) {
+	const groups = 150_000
+	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4}}
+	c := aggCase{tb: tb, keys: []int{0}, drop: -1}
+	var want []types.Row
+	for i := range int64(groups) {
+		tb.Rows = append(tb.Rows, types.Row{3 * i, i % 7}, types.Row{3 * i, int64(1)})
+		want = append(want, types.Row{3 * i, i%7 + 1, int64(2)})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()")}
+	for _, rows := range []float64{groups, 100 * groups} {
+		tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Int8, types.Int8, types.Int8}, Want: want}
+		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			n := c.node()
+			n.Rows = rows
+			ops, err := aggregate.New(rt, nil, n, nil, c.columns(), nil, in[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ops
+		}
+		optest.Once(t, tc, 1, optest.Form{Size: 8192}, 0)
+		optest.Once(t, tc, 2, optest.Form{Size: 8192}, 0)
+		if optest.Once(t, tc, 1, optest.Form{Size: 8192}, 5<<20) == 0 {
+			t.Error("spilled nothing")
+		}
 	}
 }
 

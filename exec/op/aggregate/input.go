@@ -216,6 +216,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		}
 		return o.add(ctx, r, keep, set)
 	default:
+		o.expect(r.n)
 		r.groups = o.t.find(cols, r.n)
 	}
 	for i, a := range o.t.aggs {

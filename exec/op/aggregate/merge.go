@@ -161,7 +161,7 @@ func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 	out := newGroupTable(o.s.keyTypes, aggs)
 	out.grant = o.grant
 	for _, l := range o.s.with {
-		list := l.t.share(uint64(me), uint64(n))
+		list := l.t.share(uint64(me), uint64(n), o.s.shared)
 		if len(o.s.keyTypes) == 0 {
 			if len(list) > 0 {
 				if out.n() == 0 {
