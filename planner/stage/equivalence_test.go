@@ -121,9 +121,9 @@ func TestWholeBelow(t *testing.T) {
 func TestHavingBelow(t *testing.T) {
 	w := plantest.Small(t)
 	for sql, below := range map[string]bool{
-		"SELECT s.k, s.w, count(*) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING count(*) > 1":                                                                  true,
+		"SELECT s.k, s.w, count(*) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING count(*) > 1":                                                              true,
 		"SELECT x.k, x.n FROM (SELECT s.k, s.w, r.v, sum(t.b) AS n FROM t JOIN s ON t.b = s.k JOIN s r ON s.v = r.k GROUP BY s.k, s.w, r.k, r.v) x WHERE x.n < 9": true,
-		"SELECT s.k, s.w, min(t.b) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING 3 / min(t.b) < 2":                                                              false,
+		"SELECT s.k, s.w, min(t.b) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING 3 / min(t.b) < 2":                                                          false,
 	} {
 		for seed := range int64(20) {
 			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)

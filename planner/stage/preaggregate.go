@@ -276,7 +276,7 @@ func bounded(c *expr.Call) bool {
 		return false
 	}
 	switch c.Fn.Name {
-	case "numeric_add", "numeric_sub", "numeric_mul":
+	case "numeric_add", "numeric_sub", "numeric_mul", "abs":
 		return true
 	case "numeric_div":
 		by, ok := c.Args[1].(*expr.Const)
