@@ -130,8 +130,7 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	cur := p.best[s]
 	kind := p.g.dependent(b)
 	var est *props.Relation
-	var keyed bool
-	keyed = p.keyed(a, b, kind)
+	keyed := p.keyed(a, b, kind)
 	switch {
 	case cur == nil:
 		est = p.joined(a, b, kind, pa.est, pb.est)
