@@ -55,6 +55,8 @@ func TestCompare(t *testing.T) {
 		{exact("a,1"), exact("a,1", "a,1"), false},
 		{exact(`a,\N`), exact("a,0"), false},
 		{exact(`a,\N`), exact(`a,\N`), true},
+		{answer{head: []string{"k", "v"}, approx: []bool{false, false}, rows: [][]cell{{{"b", true}, {"", false}}, {{"b", true}, {"1", true}}, {{"a", true}, {"2", true}}}},
+			exact("a,2", "b,1", `b,\N`), true}, // a NULL of a server has no text
 	} {
 		if got := compare(c.got, c.want); (got == checkOK) != c.same {
 			t.Errorf("%v and %v: %q", c.got.rows, c.want.rows, got)

@@ -173,6 +173,10 @@ func sortRows(rows [][]cell, approx []bool) {
 }
 
 func compareCells(a, b cell) int {
+	if !a.valid || !b.valid {
+		// By what they are: a NULL of ours has no text, one of a file has null's.
+		return cmp.Compare(known(a), known(b))
+	}
 	x, err1 := strconv.ParseFloat(a.text, 64)
 	y, err2 := strconv.ParseFloat(b.text, 64)
 	if err1 == nil && err2 == nil && x != y {
@@ -182,4 +186,11 @@ func compareCells(a, b cell) int {
 		return 0
 	}
 	return cmp.Compare(a.text, b.text)
+}
+
+func known(c cell) int {
+	if c.valid {
+		return 1
+	}
+	return 0
 }

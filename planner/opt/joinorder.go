@@ -130,13 +130,20 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	cur := p.best[s]
 	kind := p.g.dependent(b)
 	var est *props.Relation
-	var keyed bool
-	if cur != nil {
-		est = cur.est
-		keyed = p.keyed(a, b, kind)
-	} else {
+	keyed := p.keyed(a, b, kind)
+	switch {
+	case cur == nil:
 		est = p.joined(a, b, kind, pa.est, pb.est)
-		keyed = p.keyed(a, b, kind)
+	case p.computed(a, b, kind):
+		// What of a side's values are left says nothing of those of an expression: joined
+		// to it first, that side seems to be thinned out by every condition once more.
+		if e := p.joined(a, b, kind, pa.est, pb.est); e.Rows > cur.est.Rows {
+			cur.cost += outCost * (e.Rows - cur.est.Rows)
+			cur.est = e
+		}
+		est = cur.est
+	default:
+		est = cur.est
 	}
 	right := pb.est.Rows
 	if kind == plan.Single && !keyed {
@@ -153,14 +160,17 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 // probe side; kinds that can be turned round build the smaller one.
 func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	if !keyed {
-		return l + r + 0.3*l*r + 0.5*out
+		return l + r + 0.3*l*r + outCost*out
 	}
 	build, probe := r, l
 	if turnable(kind) && l < r {
 		build, probe = l, r
 	}
-	return 2*build + probe + 0.5*out
+	return 2*build + probe + outCost*out
 }
+
+// outCost is the work of a row that a join gives, whichever way it is made.
+const outCost = 0.5
 
 // turnable tells of kinds that have a mirror image.
 func turnable(k plan.JoinKind) bool {
@@ -190,6 +200,24 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 		}
 		if d, ok := c.(*expr.Distinct); ok && d.Not {
 			return true
+		}
+	}
+	return false
+}
+
+// computed tells of a join on the equality of an expression.
+func (p *joinPlanner) computed(a, b uint64, kind plan.JoinKind) bool {
+	if kind != plan.Inner {
+		return false
+	}
+	on, _ := p.conds(a, b, kind)
+	for _, c := range on {
+		if l, r, ok := rewrite.Equality(c); ok {
+			_, plainL := rewrite.AsColumn(l)
+			_, plainR := rewrite.AsColumn(r)
+			if !plainL || !plainR {
+				return true
+			}
 		}
 	}
 	return false

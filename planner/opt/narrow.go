@@ -187,9 +187,9 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 		c.Aggs[i] = a
 	}
 	if !changed {
-		return n
+		return w.sumQuotients(n)
 	}
-	return &c
+	return w.sumQuotients(&c)
 }
 
 // sum carries the sum of a fixed numeric over rows of in as fixed where so many rows as

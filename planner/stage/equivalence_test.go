@@ -116,6 +116,30 @@ func TestWholeBelow(t *testing.T) {
 	}
 }
 
+// TestHavingBelow: a condition on groups goes with a grouping below joins, but not where
+// a group that a join drops would be an error.
+func TestHavingBelow(t *testing.T) {
+	w := plantest.Small(t)
+	for sql, below := range map[string]bool{
+		"SELECT s.k, s.w, count(*) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING count(*) > 1":                                                              true,
+		"SELECT x.k, x.n FROM (SELECT s.k, s.w, r.v, sum(t.b) AS n FROM t JOIN s ON t.b = s.k JOIN s r ON s.v = r.k GROUP BY s.k, s.w, r.k, r.v) x WHERE x.n < 9": true,
+		"SELECT s.k, s.w, min(t.b) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w HAVING 3 / min(t.b) < 2":                                                          false,
+	} {
+		for seed := range int64(20) {
+			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)
+		}
+		o, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, err := runStaged(w, randomTables(w, rand.New(rand.NewSource(1))), o, 1, true)
+		text = strings.ToLower(text)
+		if join, filter := strings.Index(text, "join"), strings.Index(text, "filter"); err != nil && !refused(err) || filter < 0 || below != (join < filter) {
+			t.Errorf("%s\ncondition below: not %v, %v\n%s", sql, below, err, text)
+		}
+	}
+}
+
 // randomSeeds is how many random queries are run.
 const randomSeeds = 60
 

@@ -28,7 +28,11 @@ import (
 // over what the joins bring are asked of states (earlycase.go). DISTINCT is a grouping
 // without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
+	before := n
 	n = plan.MapChildren(n, p.preaggregate)
+	if f, ok := n.(*plan.Filter); ok {
+		return p.havingBelow(before.(*plan.Filter), f)
+	}
 	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && (len(a.Aggs) > 0 || len(a.Sets) == 0) && summed(a) {
 		if m := p.early(a, plainCalls(a)); m != n {
 			return m
@@ -272,7 +276,7 @@ func bounded(c *expr.Call) bool {
 		return false
 	}
 	switch c.Fn.Name {
-	case "numeric_add", "numeric_sub", "numeric_mul":
+	case "numeric_add", "numeric_sub", "numeric_mul", "abs":
 		return true
 	case "numeric_div":
 		by, ok := c.Args[1].(*expr.Const)

@@ -3,6 +3,7 @@ package stage
 import (
 	"slices"
 
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -47,6 +48,49 @@ func (p *placer) wholeAt(n *plan.Aggregate, calls []earlyCall, path []earlyStep,
 		}
 	}
 	return props.CoversKey(props.UniqueKeys(rebuildPath(path, whole, nil), p.stats), groups)
+}
+
+// havingBelow lets conditions on groups follow a grouping that was done whole below
+// joins, where most groups may then be spared these: f is what became of before. What
+// may be an error of a group that a join drops stays.
+func (p *placer) havingBelow(before, f *plan.Filter) plan.Node {
+	_, was := before.Input.(*plan.Aggregate)
+	if _, moved := f.Input.(*plan.Project); !was || !moved {
+		return f
+	}
+	var down, up []expr.Expr
+	for _, c := range rewrite.SplitAll(f.Conds) {
+		if rewrite.Costly(c) || p.fallible(c, f.Input) {
+			up = append(up, c)
+		} else {
+			down = append(down, c)
+		}
+	}
+	if len(down) == 0 {
+		return f
+	}
+	return rewrite.Filter(sunk(f.Input, down), up)
+}
+
+// sunk gives n with conditions as far below projections and joins as they can be.
+func sunk(n plan.Node, conds []expr.Expr) plan.Node {
+	switch x := n.(type) {
+	case *plan.Project:
+		items := map[expr.ColID]expr.Expr{}
+		for _, it := range x.Items {
+			items[it.Col.ID] = it.Expr
+		}
+		return x.WithChildren([]plan.Node{sunk(x.Input, rewrite.SubstAll(conds, items))})
+	case *plan.Join:
+		reads := rewrite.ColumnsOf(conds...)
+		if x.Kind == plan.Inner && rewrite.Subset(reads, plan.Emits(x.R)) {
+			return x.WithChildren([]plan.Node{x.L, sunk(x.R, conds)})
+		}
+		if (x.Kind == plan.Inner || x.Kind == plan.Left || x.Kind == plan.Semi || x.Kind == plan.Anti) && rewrite.Subset(reads, plan.Emits(x.L)) {
+			return x.WithChildren([]plan.Node{sunk(x.L, conds), x.R})
+		}
+	}
+	return rewrite.Filter(n, conds)
 }
 
 // mayFail tells of an aggregate that the end of a group may be an error, which must not
