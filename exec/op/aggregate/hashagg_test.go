@@ -428,12 +428,14 @@ func TestHashAggSpill(t *testing.T) {
 		tc := c.test(t)
 		tc.Spills = true
 		for _, threads := range []int{1, 3} {
-			least := int64(threads+1) << 19 // each thread has buffers of its own
-			for _, budget := range []int64{least, 2 * least, 3 * least} {
-				if n := optest.Once(t, tc, threads, optest.Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 && budget == least {
-					t.Error("nothing was spilled")
+			t.Run(fmt.Sprintf("keys=%d/threads=%d", keys, threads), func(t *testing.T) {
+				least := int64(threads+1) << 19 // each thread has buffers of its own
+				for _, budget := range []int64{least, 2 * least, 3 * least} {
+					if n := optest.Once(t, tc, threads, optest.Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 && budget == least {
+						t.Error("nothing was spilled")
+					}
 				}
-			}
+			})
 		}
 	}
 }
