@@ -79,7 +79,7 @@ func TestWeightsAreRows(t *testing.T) {
 // all lie close to 0.
 func TestCoarseRankingOfRareEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5} {
+	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5, 1e-6} {
 		const rows, leaves = 400000, 7
 		p, pos := make([]float64, rows), make([]bool, rows)
 		var exact metric.Ranking
