@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tributarydb/tributary/ml/families"
 )
 
 // figure finds a number in what EXPLAIN ANALYZE says of a training.
@@ -30,9 +32,22 @@ func TestTrainingUsage(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			nodes := start(t, n)
 			c := connect(t, nodes[0], spread, "tributary.keep_datasets = off") // each reads its rows
-			c.must("create table f as select random()::float4 a, random()::float4 b, (i % 3)::float4 y from generate_series(1, 80000) i")
-			for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3)", "gradient_boosted_trees predict y with (n_estimators = 2)",
-				"pca with (n_components = 2)", "mlp predict y with (epochs = 1, hidden_units = [4])"} {
+			c.must("create table f as select random()::float4 a, random()::float4 b, (i % 3 + 1)::float4 y from generate_series(1, 80000) i")
+			statements := []string{"mlp predict y with (epochs = 1, hidden_units = [4])"}
+			for _, f := range families.All {
+				switch name := f.Info().Name; name {
+				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event": // are distributed
+				case "kmeans":
+					statements = append(statements, "kmeans with (n_clusters = 3, max_iterations = 2)")
+				case "pca", "svd":
+					statements = append(statements, name+" with (n_components = 2)")
+				case "gradient_boosted_trees", "random_forest":
+					statements = append(statements, name+" predict y with (n_estimators = 2, max_depth = 3)")
+				default:
+					statements = append(statements, name+" predict y with (max_iterations = 2)")
+				}
+			}
+			for _, train := range statements {
 				plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
 				moved := figure(t, plan, `Rows moved between nodes: (\d+) bytes`)
 				distributed := strings.HasPrefix(train, "mlp") && n > 1

@@ -7,12 +7,14 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -33,6 +35,14 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 	}
 	args, err := s.arguments()
 	if err != nil {
+		return nil, err
+	}
+	if s.Algorithm != "" {
+		if _, _, err := families.Find(s.Algorithm); err != nil {
+			return nil, pgerr.From(err).At(s.AlgorithmPos)
+		}
+	}
+	if err := train.CheckTargets(s.Predict, s.PredictPos, datasetColumns(q)); err != nil {
 		return nil, err
 	}
 	p, sel := &Plan{Query: q}, s.Query

@@ -118,7 +118,15 @@ func Integers(lo, hi int64) func(Value) (any, error) {
 // as texts in turn: '{"x0": 1, "x3": -1}' or [('x0', 1), ('x3', -1)]. A list may stand in
 // a text, in parentheses, as XGBoost has it.
 func IntegersByName(lo, hi int64) func(Value) (any, error) {
-	list := Integers(lo, hi)
+	integers := Integers(lo, hi)
+	want := fmt.Sprintf("a list of integers from %d to %d, or of columns with one each", lo, hi)
+	list := func(v Value) (any, error) {
+		out, err := integers(v)
+		if err != nil {
+			return nil, v.Bad(want)
+		}
+		return out, nil
+	}
 	return func(v Value) (any, error) {
 		var named any = v.Value
 		if x, ok := named.(string); ok {

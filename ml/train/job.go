@@ -76,6 +76,10 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err := j.mayFold(); err != nil {
 		return nil, err
 	}
+	const patience = "early_stopping_rounds" // of trees, which no loss but that of rows held out ends
+	if at := j.Options.Pos(patience); j.Options.Given(patience) && j.split() == "no_split" {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "option %q needs rows that are held out", patience).At(at).WithHint("Add data_split_eval_fraction, such as 0.2.")
+	}
 	return j, j.encoders(transforms)
 }
 
@@ -197,6 +201,10 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 		{family.PartitionBy.Names[0], feature.Key, j.Options.Texts(family.PartitionBy.Names[0], nil)},
 		{family.OrderBy.Names[0], feature.Key, j.Options.Texts(family.OrderBy.Names[0], nil)},
 	} {
+		at := j.Options.Pos(p.part)
+		if p.role == feature.Label {
+			at = j.Options.Pos("label")
+		}
 		for _, name := range p.names {
 			if name == "" {
 				continue
@@ -204,11 +212,11 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 			i := find(j.Columns, name)
 			switch {
 			case i < 0:
-				return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name)
+				return undefined(name).At(at)
 			case parts[i] == p.part:
-				return pgerr.New(pgerr.InvalidParameterValue, "column %q is named twice in %s", name, p.part).At(j.Options.Pos(p.part))
+				return pgerr.New(pgerr.InvalidParameterValue, "column %q is named twice in %s", name, p.part).At(at)
 			case parts[i] != "":
-				return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both %s and %s", name, parts[i], p.part)
+				return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both %s and %s", name, parts[i], p.part).At(at)
 			}
 			parts[i] = p.part
 			if p.role != feature.Label || name == labels[0] {
@@ -219,6 +227,21 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 			if p.role == feature.Label && len(labels) > 1 {
 				j.targets = append(j.targets, j.Columns[i].Name)
 			}
+		}
+	}
+	return nil
+}
+
+func undefined(column string) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", column)
+}
+
+// CheckTargets tells which of what PREDICT names is no column of the training query,
+// at its position.
+func CheckTargets(predict []string, pos []int, cols []dataset.Column) error {
+	for i, name := range predict {
+		if find(cols, name) < 0 {
+			return undefined(name).At(pos[i])
 		}
 	}
 	return nil

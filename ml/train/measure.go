@@ -20,8 +20,8 @@ type measures struct {
 	reg     *metric.Regression
 }
 
-// measure gives what measures a leaf, or, where every is not 0, gives its cuts.
-func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
+// measure gives what measures a leaf, or gives its cuts.
+func (w *Worker) measure(t *measureTask, cut bool) (leafFunc, error) {
 	if err := w.room(family.Scratch(t.predictor), 0, len(w.leaves), true); err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
 		if b != nil {
 			b, rows.To = aimed(b, t.target), b.End()
 		}
-		if every > 0 {
-			return w.cutsOf(b, rows, t.predictor, every), nil
+		if cut {
+			return w.cutsOf(b, rows, t.predictor), nil
 		}
 		return w.measureBlock(b, rows, t, grid), nil
 	}, nil

@@ -243,9 +243,9 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *weighTask:
 		return p, same(w.weigh(b), nil)
 	case *measureTask:
-		return p, same(w.measure(b, 0))
+		return p, same(w.measure(b, false))
 	case *cutsTask:
-		return p, same(w.measure(b.measureTask, b.every))
+		return p, same(w.measure(b.measureTask, true))
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {

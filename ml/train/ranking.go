@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -12,23 +13,23 @@ import (
 
 // The area under the ROC curve of many rows is that of a coarse ranking, which
 // is small enough to travel: it tells scores apart by where they lie among cuts,
-// which are the scores of positive rows, all of them or one in so many.
+// which are the scores of positive rows, each once: all of them, or a sample of those
+// that differ.
 //
 //	      slot 0 │ 1 │ 2 │ 3 │ 4 │ …          odd: equal to a cut
 //	score ───────┼───────┼───────┼──▶         even: between two
 //	          cuts[0] cuts[1]
 //
-// Up to maxCuts positive rows the area is exact, however rare they are. Of more,
-// a slot between cuts holds about 1/maxCuts of them, and the area is off by less
-// than half of that even if each slot had its rows in the worst order. Cuts at
-// even distances would not do: the scores of a rare event lie all in one of them.
-const maxCuts = 1 << 14
+// Where positive rows have up to maxCuts different scores, the area is exact, however
+// rare they are and however many rows have each. Of more, a slot between cuts holds
+// about 1/maxCuts to 2/maxCuts of the scores, and the area is off by less than half of
+// that even if each slot had its rows in the worst order. Cuts at even distances would
+// not do, as the scores of a rare event lie all in one of them; nor would one score in
+// as many as there are rows to a cut, as few scores of many rows have none then.
+const maxCuts = 1 << 15
 
 // coarseRows is the number of rows from which rankings are coarse.
 const coarseRows = 1 << 18
-
-// cutEvery gives of how many positive rows one gives a cut.
-func cutEvery(positives int64) int { return int(max(1, (positives+maxCuts-1)/maxCuts)) }
 
 // cuts are scores, ascending.
 type cuts []float64
@@ -37,7 +38,7 @@ type cuts []float64
 func (c cuts) Encode(e *canon.E) { e.F64s(c) }
 
 // cutsOf gives the cuts of a block.
-func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor, every int) cuts {
+func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor) cuts {
 	if b == nil || b.Rows == 0 {
 		return nil
 	}
@@ -46,14 +47,12 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor,
 	p := s.Probs[1]
 	truth, weights := b.Targets()
 	for i, y := range truth {
-		// The score itself says whether it is a cut, not the row's place.
-		if y == 1 && weights[i] > 0 && mix(math.Float64bits(p[i]+0))%uint64(every) == 0 {
+		if y == 1 && weights[i] > 0 {
 			out = append(out, p[i]+0)
 		}
 	}
 	w.keepScores(b, rows, s)
-	slices.Sort(out)
-	return slices.Compact(out)
+	return mergeCuts(out, nil)
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
@@ -63,10 +62,17 @@ func mix(v uint64) uint64 {
 	return v ^ v>>31
 }
 
+// mergeCuts gives the scores of both that have the least level at which no more than
+// maxCuts have it: half of all have level 1, half of these level 2. The score itself says
+// its level, so the same cuts come of any parts, put together in any order.
 func mergeCuts(a, b cuts) cuts {
 	a = append(a, b...)
 	slices.Sort(a)
-	return slices.Compact(a)
+	a = slices.Compact(a)
+	for level := 1; len(a) > maxCuts; level++ {
+		a = slices.DeleteFunc(a, func(score float64) bool { return bits.TrailingZeros64(mix(math.Float64bits(score))) < level })
+	}
+	return a
 }
 
 // rankBins are a coarse ranking in the making.

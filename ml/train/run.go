@@ -411,13 +411,7 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if len(of.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}
-	positives := int64(0) // rows of the second of two classes, those held out too
-	for _, c := range r.stats.Cols[r.job.column(of.Label.Name)].Cats {
-		if c.Key == of.Keys[1] {
-			positives = c.N
-		}
-	}
-	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(positives * measured / r.seen)}) // about
+	m, err := r.reduce(ctx, &cutsTask{t})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func ReadSplit(args []family.Arg, cols []dataset.Column) (*Split, error) {
 	}
 	at := find(cols, name)
 	if at < 0 {
-		return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(pos["data_split_col"])
+		return nil, undefined(name).At(pos["data_split_col"])
 	}
 	boolean := cols[at].Type.OID == types.BoolOID
 	if method == "" {

@@ -77,7 +77,6 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
 		m := &measureTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
-		every := d.Int()
 		if m.target < 0 || m.target > len(w.job.more()) {
 			d.Fail()
 			break
@@ -88,9 +87,9 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		}
 		m.predictor = p
 		if t.body = m; kind == kindCuts {
-			t.body = &cutsTask{m, every}
+			t.body = &cutsTask{m}
 		}
-		if every < 0 || !slices.IsSorted([]float64(m.cuts)) {
+		if !slices.IsSorted([]float64(m.cuts)) {
 			d.Fail()
 		}
 	default:
@@ -324,16 +323,13 @@ type measureTask struct {
 
 func (t *measureTask) kind() uint8 { return kindMeasure }
 
-func (t *measureTask) Encode(e *canon.E) { t.encode(e, 0) }
-
-func (t *measureTask) encode(e *canon.E, every int) {
+func (t *measureTask) Encode(e *canon.E) {
 	e.Int(t.target)
 	e.Bool(t.held)
 	e.F64s(t.cuts)
 	e.Bool(t.coarse)
 	e.F64s(t.classWeights)
 	e.F64(t.unit)
-	e.Int(every)
 	t.predictor.Encode(e)
 }
 
@@ -354,16 +350,10 @@ func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message,
 	return a, nil
 }
 
-// cutsTask asks for scores to cut a coarse ranking by: of the positive rows, one
-// in so many.
-type cutsTask struct {
-	*measureTask
-	every int
-}
+// cutsTask asks for scores to cut a coarse ranking by.
+type cutsTask struct{ *measureTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }
-
-func (t *cutsTask) Encode(e *canon.E) { t.encode(e, t.every) }
 
 func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return cuts(d.F64s()) }
 

@@ -546,6 +546,8 @@ func TestOptionErrors(t *testing.T) {
 		{"poisson_regression", "y", []any{"offset", "y"}, "42703", "is no feature"},
 		{"poisson_regression", "y", []any{"offset", "s"}, "42804", "must be of a numeric type"},
 		{"logistic_regression", "", nil, "22023", "no target column"},
+		{"gradient_boosted_trees", "y", []any{"n_iter_no_change", int64(3)}, "22023", `option "early_stopping_rounds" needs rows that are held out`},
+		{"gradient_boosted_trees", "y", []any{"monotone_constraints", `{"x": 2}`}, "22023", "invalid value"},
 	} {
 		var predict []string
 		if c.target != "" {

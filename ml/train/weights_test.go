@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -79,7 +78,7 @@ func TestWeightsAreRows(t *testing.T) {
 // all lie close to 0.
 func TestCoarseRankingOfRareEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5} {
+	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5, 1e-6} {
 		const rows, leaves = 400000, 7
 		p, pos := make([]float64, rows), make([]bool, rows)
 		var exact metric.Ranking
@@ -96,21 +95,15 @@ func TestCoarseRankingOfRareEvents(t *testing.T) {
 				positives++
 			}
 		}
-		every := cutEvery(positives)
 		var merged cuts
 		for l := range leaves {
 			var part cuts
-			n := 0
 			for i := l; i < rows; i += leaves {
 				if pos[i] {
-					if n%every == 0 {
-						part = append(part, p[i])
-					}
-					n++
+					part = append(part, p[i])
 				}
 			}
-			slices.SortFunc(part, cmp.Compare[float64])
-			merged = mergeCuts(merged, part)
+			merged = mergeCuts(merged, mergeCuts(part, nil))
 		}
 		var coarse metric.Ranking
 		for l := range leaves {
@@ -132,6 +125,29 @@ func TestCoarseRankingOfRareEvents(t *testing.T) {
 		}
 		if math.Abs(got-want) > limit {
 			t.Errorf("rate %v, %d positive rows: AUC %v, exact %v", rate, positives, got, want)
+		}
+	}
+}
+
+// TestRankingOfFewScores: many rows of few scores, as of few categories or of a small
+// tree, are ranked exactly, held out or trained on.
+func TestRankingOfFewScores(t *testing.T) {
+	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	for i := range 3 * coarseRows / 2 {
+		y := int32(0)
+		if i%10 > 4 {
+			y = 1
+		}
+		tb.rows = append(tb.rows, []any{float64(i % 10), y})
+	}
+	for _, args := range [][]any{{"l2_reg", 1e-3}, {"l2_reg", 1e-3, "eval_fraction", 0.7}} {
+		res, err := trainTable(t, mustJob(t, "logistic_regression", "y", tb, args...), tb, setup{workers: 2, threads: 1}, Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(res.Metrics, func(m family.Metric) bool { return m.Name == "roc_auc" })
+		if got := res.Metrics[i].Value; got != 1 {
+			t.Errorf("%v: classes that are apart have roc_auc %v", args, got)
 		}
 	}
 }

@@ -21,18 +21,19 @@ type Option struct {
 
 // TrainModel is {TRAIN|CREATE} [OR REPLACE] MODEL. Name has one to three parts.
 type TrainModel struct {
-	Name        []string
-	NamePos     int
-	OrReplace   bool
-	IfNotExists bool
-	Create      bool   // spelled CREATE MODEL
-	Algorithm   string // folded; "" when USING is not given
-	Predict     []string
-	PredictPos  []int
-	Transform   []*ast.ResTarget // select items; nil without TRANSFORM
-	Options     []Option
-	Query       *ast.SelectStmt
-	QueryText   string
+	Name         []string
+	NamePos      int
+	OrReplace    bool
+	IfNotExists  bool
+	Create       bool   // spelled CREATE MODEL
+	Algorithm    string // folded; "" when USING is not given
+	AlgorithmPos int
+	Predict      []string
+	PredictPos   []int
+	Transform    []*ast.ResTarget // select items; nil without TRANSFORM
+	Options      []Option
+	Query        *ast.SelectStmt
+	QueryText    string
 }
 
 // Retrain is RETRAIN MODEL name [AS query]; Query is nil to use the model's.

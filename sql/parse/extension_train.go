@@ -106,6 +106,7 @@ func (c *cursor) train() *TrainModel {
 		switch {
 		case c.accept("using"):
 			once(&using)
+			t.AlgorithmPos = c.s.Pos(c.i)
 			if c.s.Kind(c.i) == lex.String {
 				t.Algorithm = lex.Fold(c.str())
 			} else {

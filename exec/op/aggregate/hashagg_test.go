@@ -493,24 +493,28 @@ func TestHashAggExpected(t *testing.T) {
 // TestHashAggSpill: more groups than memory holds, by range and by hash, and
 // with states of any size.
 func TestHashAggSpill(t *testing.T) {
-	r := rand.New(rand.NewSource(8))
 	for _, keys := range [][]int{{0}, {1}, {0, 1}} {
-		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text, types.Int8}}, keys: keys, drop: -1}
-		for range 30000 {
-			k := r.Int63n(12000)
-			c.tb.Rows = append(c.tb.Rows, types.Row{k, fmt.Sprint("key ", k*7919%9973), r.Int63n(1 << 62)})
-		}
-		c.aggs = []expr.AggCall{c.call("sum(int8)", c.col(2)), c.call("avg(int8)", c.col(2)), c.call("max(text)", c.col(1)), c.call("count()")}
-		tc := c.test(t)
-		tc.Spills = true
-		for _, threads := range []int{1, 3} {
-			least := int64(threads+1) << 19 // each thread has buffers of its own
-			for _, budget := range []int64{least, 2 * least, 3 * least} {
-				if n := optest.Once(t, tc, threads, optest.Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 && budget == least {
-					t.Error("nothing was spilled")
-				}
+		t.Run(fmt.Sprintf("keys=%d", keys), func(t *testing.T) {
+			r := rand.New(rand.NewSource(8))
+			c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text, types.Int8}}, keys: keys, drop: -1}
+			for range 30000 {
+				k := r.Int63n(12000)
+				c.tb.Rows = append(c.tb.Rows, types.Row{k, fmt.Sprint("key ", k*7919%9973), r.Int63n(1 << 62)})
 			}
-		}
+			c.aggs = []expr.AggCall{c.call("sum(int8)", c.col(2)), c.call("avg(int8)", c.col(2)), c.call("max(text)", c.col(1)), c.call("count()")}
+			tc := c.test(t)
+			tc.Spills = true
+			for _, threads := range []int{1, 3} {
+				t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
+					least := int64(threads+1) << 19 // each thread has buffers of its own
+					for _, budget := range []int64{least, 2 * least, 3 * least} {
+						if n := optest.Once(t, tc, threads, optest.Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 && budget == least {
+							t.Error("nothing was spilled")
+						}
+					}
+				})
+			}
+		})
 	}
 }
 

@@ -63,12 +63,14 @@ func (o *join) build(ctx context.Context) error {
 		}
 	}
 	for {
+		// Not between taking a chunk and putting it in: the others do without this thread,
+		// but would take the table for whole.
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		ch := int(t.chunk.Add(1)) - 1
 		if ch >= t.rows.Chunks() {
 			break
-		}
-		if err := ctx.Err(); err != nil {
-			return err
 		}
 		t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1)
 	}

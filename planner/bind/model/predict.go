@@ -188,7 +188,11 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 		features = append(features, b.AsPhysical(e, want))
 	}
 	if len(missing) > 0 {
-		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the feature \"%s\", which is not among the columns", m.name, strings.Join(missing, "\", \"")).
+		noun, verb := "feature", "is"
+		if len(missing) > 1 {
+			noun, verb = "features", "are"
+		}
+		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the %s \"%s\", which %s not among the columns", m.name, noun, strings.Join(missing, "\", \""), verb).
 			WithDetail("The model's features are %s.", featureList(m.v)).At(pos.At())
 	}
 	if exact {
@@ -333,6 +337,9 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if name != "predict" && name != "explain_predict" && (label == "" || m.v.Task == catalog.TaskTimeToEvent) {
 		return scope.FromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.At())
+	}
+	if name == "confusion_matrix" && !classifies(m.v) {
+		return scope.FromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it is not a classifier", m.name).At(pos.At())
 	}
 	scores := []scope.Column{{Name: m.v.Outputs[0].Name, Expr: value}}
 	if value.Type().OID == types.RecordOID { // each by itself, as a table can have them
