@@ -31,6 +31,7 @@ type prober struct {
 
 	b    *batch.Batch // columns as cfg.lStored says, perhaps with a selection
 	keys []arrow.Array
+	sel  []int32 // the keys' rows; nil: all
 	n    int
 	row  int    // cursor: the place in found,
 	cur  uint32 // and the candidate
@@ -77,9 +78,10 @@ func newProber(cfg *layout, thread int, rows int, acct *mem.Account) *prober {
 	return p
 }
 
-// start takes on a batch. matched and unknown are nil unless deferred.
-func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bool) {
-	p.b, p.keys, p.n = b, keys, b.Rows()
+// start takes on a batch and its keys: of its rows, or, where there is a sel, of those
+// of its columns, of which sel count. matched and unknown are nil unless deferred.
+func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched, unknown []bool) {
+	p.b, p.keys, p.sel, p.n = b, keys, sel, b.Rows()
 	p.row, p.cur, p.done = 0, 0, false
 	p.deferred = matched != nil
 	p.matched, p.unknown = matched, unknown
@@ -93,7 +95,7 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 	}
 	p.outRows, p.outIDs = nil, nil
 	if p.equal = p.byDict(); !p.equal {
-		p.t.find(p.h, keys, p.n, &p.found)
+		p.t.find(p.h, keys, sel, p.n, &p.found)
 	}
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]
@@ -314,8 +316,12 @@ func (p *prober) matchKeys() {
 	for i := range pairs {
 		pairs[i] = int32(i)
 	}
+	rows := p.rows
+	if p.sel != nil {
+		rows = p.b.SourceRows(rows)
+	}
 	for k, col := range p.t.keys {
-		pairs = col.Match(p.keys[k], p.rows, p.ids, p.cfg.NullSafe[k], pairs)
+		pairs = col.Match(p.keys[k], rows, p.ids, p.cfg.NullSafe[k], pairs)
 	}
 	if len(pairs) < len(p.rows) {
 		p.keep(pairs)

@@ -466,7 +466,7 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 		}
 		keys := pickCols(b.Cols, c.lKeyAt)
 		if !sp.multiPass {
-			o.probe.start(b, keys, nil, nil)
+			o.probe.start(b, keys, nil, nil, nil)
 			o.busy = true
 			continue
 		}
@@ -476,9 +476,9 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 			return o.probe.finish(b, sp.matched[from:sp.at], sp.unknown[from:sp.at]), nil
 		}
 		if c.tracks() {
-			o.probe.start(b, keys, sp.matched[from:sp.at], sp.unknown[from:sp.at])
+			o.probe.start(b, keys, nil, sp.matched[from:sp.at], sp.unknown[from:sp.at])
 		} else {
-			o.probe.start(b, keys, nil, nil)
+			o.probe.start(b, keys, nil, nil, nil)
 		}
 		o.busy = true
 	}

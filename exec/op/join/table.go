@@ -139,8 +139,8 @@ func (t *hashTable) findRange(ch int) {
 	}
 }
 
-// nullKeys tells which rows of keys have a NULL that matches nothing; nil for
-// none.
+// nullKeys tells which of the n or more rows of keys have a NULL that matches nothing;
+// nil for none.
 func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 	var out []bool
 	for k, arr := range keys {
@@ -148,7 +148,7 @@ func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 			continue
 		}
 		if out == nil {
-			out = make([]bool, n)
+			out = make([]bool, max(n, arr.Len()))
 		}
 		end := 0 // of the valid rows before
 		batch.ValidRuns(arr, func(from, to int) {
