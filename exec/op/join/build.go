@@ -51,29 +51,31 @@ func (o *join) build(ctx context.Context) error {
 	}
 	t := s.table
 	if c.directKey {
-		for {
-			ch := int(t.chunk.Add(1)) - 1
-			if ch >= t.rows.Chunks() {
-				break
-			}
-			t.findRange(ch)
-		}
-		if err := s.bar.Wait(ctx, func() error { t.size(s.grant); t.chunk.Store(0); return nil }); err != nil {
+		if err := o.eachChunk(ctx, t.findRange, func() { t.size(s.grant) }); err != nil {
 			return err
 		}
-	}
-	for {
-		ch := int(t.chunk.Add(1)) - 1
-		if ch >= t.rows.Chunks() {
-			break
+		if t.exists != nil {
+			if err := o.eachChunk(ctx, t.note, t.rank); err != nil {
+				return err
+			}
 		}
+	}
+	insert := func(ch int) { t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1) }
+	o.phase = probing
+	return o.eachChunk(ctx, insert, func() { t.finish(); t.publish(c.Filters, s.grant) })
+}
+
+// eachChunk does something with every chunk of the table, together with the other
+// threads, and then what is to be done once.
+func (o *join) eachChunk(ctx context.Context, do func(ch int), then func()) error {
+	t := o.s.table
+	for ch := int(t.chunk.Add(1)) - 1; ch < t.rows.Chunks(); ch = int(t.chunk.Add(1)) - 1 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1)
+		do(ch)
 	}
-	o.phase = probing
-	return s.bar.Wait(ctx, func() error { t.finish(); t.publish(c.Filters, s.grant); return nil })
+	return o.s.bar.Wait(ctx, func() error { then(); t.chunk.Store(0); return nil })
 }
 
 // reserve runs between the phases: it puts the threads' rows together and makes

@@ -57,11 +57,9 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 		}
 		return
 	}
-	switch {
-	case t.direct:
+	if t.direct {
 		t.findDirect(keys[0], sel, f)
-	case t.exists != nil && t.findExisting(keys[0], sel, f):
-	default:
+	} else {
 		f.hashes = h.Hash(keys, n, f.hashes)
 		t.findHashes(f)
 	}
@@ -71,7 +69,7 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 // places tells whether there are places for values, so that find can read keys under a
 // selection.
 func (t *hashTable) places(key arrow.Array) bool {
-	if !t.direct && (t.exists == nil || t.scaled()) {
+	if !t.direct {
 		return false
 	}
 	switch key.DataType().ID() {
@@ -79,12 +77,6 @@ func (t *hashTable) places(key arrow.Array) bool {
 		return true
 	}
 	return false
-}
-
-// scaled tells of fixed numerics with a scale, which hash by their normal form.
-func (t *hashTable) scaled() bool {
-	kt := t.cfg.KeyTypes[0]
-	return kt.IsFixed() && kt.Scale > 0
 }
 
 func (t *hashTable) findDirect(arr arrow.Array, sel []int32, f *found) {
@@ -105,6 +97,10 @@ func (t *hashTable) findDirect(arr arrow.Array, sel []int32, f *found) {
 }
 
 func findDirect[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
+	if t.exists != nil {
+		findRanked(t, vals, sel, f)
+		return
+	}
 	table, lo := t.heads, t.min
 	if sel != nil {
 		rows, heads, n := f.rows[:len(sel)], f.heads[:len(sel)], 0
@@ -130,56 +126,30 @@ func findDirect[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 	f.cut(n)
 }
 
-// findExisting looks up the rows whose key exists.
-func (t *hashTable) findExisting(arr arrow.Array, sel []int32, f *found) bool {
-	if t.scaled() {
-		return false
-	}
-	switch a := arr.(type) {
-	case *array.Int64:
-		findExisting(t, a.Int64Values(), sel, f)
-	case *array.Int32:
-		findExisting(t, a.Int32Values(), sel, f)
-	case *array.Int16:
-		findExisting(t, a.Int16Values(), sel, f)
-	case *array.Date32:
-		findExisting(t, a.Date32Values(), sel, f)
-	case *array.Uint32:
-		findExisting(t, a.Uint32Values(), sel, f)
-	default:
-		return false
-	}
-	return true
-}
-
-func findExisting[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
-	exists, lo := t.exists, t.min
-	rows, heads := f.rows, f.heads
-	k := 0
-	if sel != nil {
-		for i, r := range sel {
-			rows[k] = int32(i)
-			if at := uint64(int64(vals[r]) - lo); at>>6 < uint64(len(exists)) {
-				k += int(exists[at>>6] >> (at & 63) & 1)
+// findRanked finds the rows whose keys there are, then the heads of their lists.
+func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
+	exists, ranks, table, lo := t.exists, t.ranks, t.heads, t.min
+	rows, heads, n := f.rows, f.heads, 0
+	if sel == nil {
+		for i, v := range vals {
+			rows[n] = int32(i)
+			if at := uint64(int64(v) - lo); at>>6 < uint64(len(exists)) {
+				n += int(exists[at>>6] >> (at & 63) & 1)
 			}
+		}
+		for k, i := range rows[:n] {
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[i])-lo))]
 		}
 	} else {
-		for i, v := range vals {
-			rows[k] = int32(i)
-			if at := uint64(int64(v) - lo); at>>6 < uint64(len(exists)) {
-				k += int(exists[at>>6] >> (at & 63) & 1)
+		for i, r := range sel {
+			rows[n] = int32(i)
+			if at := uint64(int64(vals[r]) - lo); at>>6 < uint64(len(exists)) {
+				n += int(exists[at>>6] >> (at & 63) & 1)
 			}
 		}
-	}
-	slots, mask, n := t.slots, t.mask, 0
-	for _, i := range rows[:k] {
-		at := i
-		if sel != nil {
-			at = sel[i]
+		for k, i := range rows[:n] {
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[sel[i]])-lo))]
 		}
-		head := lookUp(slots, mask, kernel.HashInt(int64(vals[at])))
-		rows[n], heads[n] = i, head
-		n += kernel.NonZero(head)
 	}
 	f.cut(n)
 }

@@ -338,6 +338,12 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 		}
 	}
 	t.size(nil)
+	if t.exists != nil {
+		for ch := range set.Chunks() {
+			t.note(ch)
+		}
+		t.rank()
+	}
 	for ch := set.Chunks() - 1; ch >= 0; ch-- {
 		t.insert(&o.ins, ch, true)
 	}
