@@ -55,6 +55,13 @@ type prober struct {
 	outRows []int32
 	outIDs  []uint32
 
+	// Where right columns beside left ones that stay as they are may lie; nil: anywhere.
+	lend []kernel.Room
+
+	// Every row of a batch, and the ids, of an outer join's.
+	every    []int32
+	everyIDs []uint32
+
 	// Bytes of pairs: see lease.
 	acct     *mem.Account
 	held     int64
@@ -381,10 +388,10 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 		return batch.New(cols, len(rows))
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
-		if b.Sel == nil {
+		if b.Sel == nil && p.lend == nil {
 			src = slices.Clone(rows) // the page is used again
 		}
-		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right)...)
+		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right, p.lend)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
 	src := b.SourceRows(rows)
@@ -412,18 +419,17 @@ func (p *prober) single() {
 		p.outRows, p.outIDs = p.rows, p.ids
 		return
 	}
-	ids := make([]uint32, p.n)
+	for i := len(p.every); i < p.n; i++ {
+		p.every, p.everyIDs = append(p.every, int32(i)), append(p.everyIDs, 0)
+	}
+	ids := p.everyIDs[:p.n]
 	for i := range ids {
 		ids[i] = kernel.NoRow
 	}
 	for i, r := range p.rows {
 		ids[r] = p.ids[i]
 	}
-	rows := make([]int32, p.n)
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	p.outRows, p.outIDs = rows, ids
+	p.outRows, p.outIDs = p.every[:p.n], ids
 }
 
 // exists fills matched (and unknown) for kinds that emit no pairs.
