@@ -13,9 +13,9 @@ import (
 
 // Operator is one thread's instance of a relational operator. Open opens its
 // inputs. Next gives the next batch, io.EOF at the end and then always; the
-// batch is immutable and may be kept. Close closes the inputs, may be called
-// twice, before Open, and at any time between calls of Next, but not beside
-// one: an operator belongs to its thread's goroutine.
+// batch is immutable and, unless Lend was called, may be kept. Close closes the
+// inputs, may be called twice, before Open, and at any time between calls of
+// Next, but not beside one: an operator belongs to its thread's goroutine.
 type Operator interface {
 	Open(ctx context.Context) error
 	Next(ctx context.Context) (*batch.Batch, error)
