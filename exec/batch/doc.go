@@ -10,7 +10,9 @@
 // handed on, and collected by the garbage collector: nobody calls Retain or
 // Release on them, anybody may keep them. Columns that lie in a mapped segment
 // stay valid because the statement pins the segment until it ends. Who keeps a
-// batch charges it to its account (package exec/mem), Bytes telling how much.
+// batch charges it to its account (package exec/mem), Bytes telling how much. An
+// operator whose reader has said that it keeps nothing (op.Lend) may use the
+// memory again once it is asked for the next batch.
 //
 // A string column may be *array.String or *array.Dictionary with int32 indices
 // and String values; Strings reads both.

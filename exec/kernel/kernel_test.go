@@ -90,6 +90,7 @@ func TestTake(t *testing.T) {
 
 func TestColumnGatherMatch(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
+	used := &kernel.Room{}
 	for _, ty := range all {
 		var vals []types.Datum
 		var ids []uint32
@@ -103,7 +104,7 @@ func TestColumnGatherMatch(t *testing.T) {
 				ids = append(ids, kernel.RowID(ch, i))
 			}
 		}
-		for round := range 2 {
+		for round, room := range []*kernel.Room{nil, used} {
 			var pick []uint32
 			var want []types.Datum
 			for range 500 {
@@ -126,7 +127,7 @@ func TestColumnGatherMatch(t *testing.T) {
 				n += int32(1 + r.Intn(2))
 				at[i] = n - 1
 			}
-			got = c.Spread(pick, at, int(n), slices.Contains(pick, kernel.NoRow))
+			got = c.Spread(pick, at, int(n), slices.Contains(pick, kernel.NoRow), room)
 			if got.Len() != int(n) {
 				t.Fatalf("%s round %d: %d rows spread, want %d", ty, round, got.Len(), n)
 			}

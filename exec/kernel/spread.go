@@ -1,15 +1,33 @@
 package kernel
 
 import (
+	"unsafe"
+
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
+// Room is memory that one batch's column after the other lies in, for who reads each before
+// asking for the next. Rows that are not given have values of columns before.
+type Room struct{ words []uint64 }
+
+// inRoom gives n values, which may be anything, in the room; nil: in memory of their own.
+func inRoom[T any](r *Room, n int) []T {
+	if r == nil || n == 0 {
+		return make([]T, n)
+	}
+	var one T
+	if words := (n*int(unsafe.Sizeof(one)) + 7) / 8; len(r.words) < words {
+		r.words = make([]uint64, words)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&r.words[0])), n)
+}
+
 // Spread gives n rows of which row at[i] is row ids[i]; the others may be anything. It
 // is Gather for columns beside others that stay as they are, under a selection of at.
-// none says that some ids may be NoRow.
-func (c *Column) Spread(ids []uint32, at []int32, n int, none bool) arrow.Array {
+// none says that some ids may be NoRow. The result may lie in room, where that is not nil.
+func (c *Column) Spread(ids []uint32, at []int32, n int, none bool, room *Room) arrow.Array {
 	dt, fixed := c.Type.Arrow(), c.lay == layFixed || c.lay == layVar && c.dictSame
 	if !fixed || len(c.chunks) == 0 {
 		all := make([]uint32, n)
@@ -23,7 +41,7 @@ func (c *Column) Spread(ids []uint32, at []int32, n int, none bool) arrow.Array 
 	}
 	bits := c.spreadValid(ids, at, n, none)
 	if c.lay == layVar {
-		out := make([]int32, n)
+		out := make([]int32, n) // the others must be of the dictionary too
 		for i, id := range ids {
 			if id != NoRow {
 				out[at[i]] = c.strs[id>>chunkShift].index[id&chunkMask]
@@ -33,22 +51,22 @@ func (c *Column) Spread(ids []uint32, at []int32, n int, none bool) arrow.Array 
 	}
 	switch c.width {
 	case 1:
-		return makeFixed(dt, spread(c.v1, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v1, ids, at, n, none, room), bits)
 	case 2:
-		return makeFixed(dt, spread(c.v2, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v2, ids, at, n, none, room), bits)
 	case 4:
-		return makeFixed(dt, spread(c.v4, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v4, ids, at, n, none, room), bits)
 	case 8:
-		return makeFixed(dt, spread(c.v8, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v8, ids, at, n, none, room), bits)
 	case 12:
-		return makeFixed(dt, spread(c.v12, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v12, ids, at, n, none, room), bits)
 	default:
-		return makeFixed(dt, spread(c.v16, ids, at, n, none), bits)
+		return makeFixed(dt, spread(c.v16, ids, at, n, none, room), bits)
 	}
 }
 
-func spread[T any](chunks [][]T, ids []uint32, at []int32, n int, none bool) []T {
-	out := make([]T, n)
+func spread[T any](chunks [][]T, ids []uint32, at []int32, n int, none bool, room *Room) []T {
+	out := inRoom[T](room, n)
 	at = at[:len(ids)]
 	switch {
 	case none:

@@ -14,12 +14,20 @@ import (
 // out rows of other values, and whole runs of rows by their zones. It says
 // nothing until the table is built, before the probe side's first row is asked
 // for, and never where the join spills.
-type KeyFilter struct{ keys atomic.Pointer[KeySet] }
+type KeyFilter struct {
+	keys atomic.Pointer[KeySet]
+	Seen KeyRates
+}
+
+// KeyRates count what scans with filters of their own find, over all splits: how many
+// rows the join's keys were asked for and how many had one, how many rows the scans'
+// filters saw and how many they passed.
+type KeyRates struct{ Asked, Given, Had, Passed atomic.Int64 }
 
 // ScanKeys is a KeyFilter over a column of a scan.
 type ScanKeys struct {
 	Col    int  // counted over the scan's columns
-	Rows   bool // worth asking for each row, for there is work between the scan and the join
+	Rows   bool // worth asking for each row that is given, for there is work between the scan and the join
 	Filter *KeyFilter
 }
 

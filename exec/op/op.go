@@ -13,13 +13,25 @@ import (
 
 // Operator is one thread's instance of a relational operator. Open opens its
 // inputs. Next gives the next batch, io.EOF at the end and then always; the
-// batch is immutable and may be kept. Close closes the inputs, may be called
-// twice, before Open, and at any time between calls of Next, but not beside
-// one: an operator belongs to its thread's goroutine.
+// batch is immutable and, unless Lend was called, may be kept. Close closes the
+// inputs, may be called twice, before Open, and at any time between calls of
+// Next, but not beside one: an operator belongs to its thread's goroutine.
 type Operator interface {
 	Open(ctx context.Context) error
 	Next(ctx context.Context) (*batch.Batch, error)
 	Close() error
+}
+
+// Lender is an operator that can give batches which lie in memory that it uses again: it
+// is told, once it is open, that whoever reads them is done with each before asking for the
+// next.
+type Lender interface{ Lend() }
+
+// Lend tells in, if it can lend, that its batches are not kept.
+func Lend(in Operator) {
+	if l, ok := in.(Lender); ok {
+		l.Lend()
+	}
 }
 
 // BatchReader is a stream of batches: io.EOF at the end. Close may be called

@@ -93,6 +93,9 @@ func newProject(in Operator, items []Item) *project {
 	return p
 }
 
+// Lend implements Lender: what waits in todo is gone before more is asked for.
+func (o *project) Lend() { Lend(o.in) }
+
 func (o *project) Close() error {
 	o.todo = nil
 	return o.in.Close()

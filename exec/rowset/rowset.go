@@ -169,11 +169,16 @@ func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
 }
 
 // Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others
-// may be anything. none says that some ids may be kernel.NoRow.
-func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int) []arrow.Array {
+// may be anything. none says that some ids may be kernel.NoRow. rooms, one a column if
+// there are any, are where columns may lie.
+func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int, rooms []kernel.Room) []arrow.Array {
 	out := make([]arrow.Array, len(which))
 	for i, w := range which {
-		out[i] = r.cols[w].Spread(ids, at, n, none)
+		var room *kernel.Room
+		if rooms != nil {
+			room = &rooms[i]
+		}
+		out[i] = r.cols[w].Spread(ids, at, n, none, room)
 	}
 	return out
 }

@@ -95,8 +95,8 @@ func (r *reader) pick() {
 			return
 		}
 	}
-	for i := range r.keys {
-		if keys, ok := r.keys[i].Filter.Few(); ok && r.lookUp(r.keys[i].Col, keys) {
+	for i := range r.keys.keys {
+		if keys, ok := r.keys.keys[i].Filter.Few(); ok && r.lookUp(r.keys.keys[i].Col, keys) {
 			return
 		}
 	}

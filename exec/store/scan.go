@@ -369,7 +369,11 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		}
 		cols[r.keyCol] = arr
 	}
-	if r.filter != nil {
+	var err error
+	if r.keys.filtered = r.filter != nil; r.filter != nil {
+		if sel, none, err = r.keys.rows(true, sel, n, r.column); err != nil || none {
+			return nil, err
+		}
 		fb := &batch.Batch{Cols: make([]arrow.Array, len(r.plan.filterCols)), N: n, Sel: sel, Seq: -1}
 		for i, c := range r.plan.filterCols {
 			arr, err := r.column(c, n)
@@ -382,16 +386,16 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.keys.filter(fb.Rows(), got.Rows())
 		if got.Rows() == 0 {
 			return nil, nil
 		}
-		// Select's selection may be its scratch.
+		// Select's selection may be its scratch, or ours.
 		if sel = got.Sel; sel != nil {
 			sel = slices.Clone(sel)
 		}
 	}
-	sel, none, err := r.keys.rows(sel, n, r.column)
-	if err != nil || none {
+	if sel, none, err = r.keys.rows(false, sel, n, r.column); err != nil || none {
 		return nil, err
 	}
 	for i := range cols {
@@ -473,6 +477,7 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 
 // Close implements op.BatchReader.
 func (r *reader) Close() error {
+	r.keys.tell()
 	if r.filter != nil {
 		r.plan.filters.Put(r.filter)
 		r.filter = nil

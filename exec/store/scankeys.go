@@ -9,26 +9,61 @@ import (
 )
 
 // keyReader leaves out rows of a split that find no match in the joins above.
-type keyReader []scanKey
+//
+// Each row is asked for before the scan's own filter where the keys refuse more rows than
+// the filter does, which is found out from the first rows that it passes; else after it,
+// if there is work between the scan and the join. Else the join asks.
+type keyReader struct {
+	keys     []scanKey
+	filtered bool    // the scan has a filter
+	room     []int32 // for what is asked before it
+}
 
 type scanKey struct {
 	op.ScanKeys
 	num          int16
-	asked, given int // rows, to see whether asking pays
+	asked, given int64 // rows, to see whether asking pays
+	had, passed  int64 // by the scan's filter
+	from         [4]int64
 }
 
 func newKeyReader(s *plan.Scan, keys []op.ScanKeys) keyReader {
 	var out keyReader
 	for _, k := range keys {
-		out = append(out, scanKey{ScanKeys: k, num: s.Cols[k.Col].Num})
+		c := scanKey{ScanKeys: k, num: s.Cols[k.Col].Num}
+		seen := &k.Filter.Seen
+		c.asked, c.given, c.had, c.passed = seen.Asked.Load(), seen.Given.Load(), seen.Had.Load(), seen.Passed.Load()
+		c.from = [4]int64{c.asked, c.given, c.had, c.passed}
+		out.keys = append(out.keys, c)
 	}
 	return out
 }
 
+// tell tells the next splits what this one has found.
+func (r *keyReader) tell() {
+	for i := range r.keys {
+		k := &r.keys[i]
+		seen := &k.Filter.Seen
+		seen.Asked.Add(k.asked - k.from[0])
+		seen.Given.Add(k.given - k.from[1])
+		seen.Had.Add(k.had - k.from[2])
+		seen.Passed.Add(k.passed - k.from[3])
+		k.from = [4]int64{k.asked, k.given, k.had, k.passed}
+	}
+}
+
+// filter notes that the scan's filter passed so many of the rows that it had.
+func (r *keyReader) filter(had, passed int) {
+	for i := range r.keys {
+		r.keys[i].had += int64(had)
+		r.keys[i].passed += int64(passed)
+	}
+}
+
 // mayMatch tells whether some row of a run with these zones may find a match.
-func (r keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
-	for i := range r {
-		k := &r[i]
+func (r *keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
+	for i := range r.keys {
+		k := &r.keys[i]
 		for j := range zones {
 			z := &zones[j]
 			if z.Column != k.num {
@@ -48,14 +83,36 @@ func (r keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
 const (
 	keySample = 16 << 10 // rows that are asked before it is judged
 	keyShare  = 0.75     // of the rows, given: asking does not pay
+	nearShare = 0.5      // the same where the join asks right after
 )
 
-// rows narrows the selection of n rows whose columns column gives.
-func (r keyReader) rows(sel []int32, n int, column func(i, n int) (arrow.Array, error)) (out []int32, none bool, err error) {
-	var own []int32 // sel's room, where a filter before has made it: the next writes over it
-	for i := range r {
-		k := &r[i]
-		if !k.Rows || k.asked >= keySample && float64(k.given) > keyShare*float64(k.asked) {
+// before tells whether to ask before the filter.
+func (k *scanKey) before() bool {
+	if k.asked < keySample || float64(k.given)*float64(k.had) > float64(k.passed)*float64(k.asked) {
+		return false
+	}
+	return k.Rows || float64(k.given) <= nearShare*float64(k.asked)
+}
+
+// after tells whether to ask after the filter.
+func (k *scanKey) after(filtered bool) bool {
+	if k.asked < keySample {
+		return k.Rows || filtered
+	}
+	return k.Rows && float64(k.given) <= keyShare*float64(k.asked)
+}
+
+// rows narrows the selection of n rows whose columns column gives: before the scan's
+// filter, or after it, where sel is written over.
+func (r *keyReader) rows(before bool, sel []int32, n int, column func(i, n int) (arrow.Array, error)) (out []int32, none bool, err error) {
+	own := sel[:0] // room for the next selection
+	if before {
+		own = r.room
+	}
+	for i := range r.keys {
+		k := &r.keys[i]
+		switch first := r.filtered && k.before(); {
+		case first != before, !before && !k.after(r.filtered):
 			continue
 		}
 		arr, err := column(k.Col, n)
@@ -70,7 +127,10 @@ func (r keyReader) rows(sel []int32, n int, column func(i, n int) (arrow.Array, 
 		if sel != nil {
 			had = len(sel)
 		}
-		k.asked, k.given = k.asked+had, k.given+len(some)
+		k.asked, k.given = k.asked+int64(had), k.given+int64(len(some))
+		if before && cap(some) > cap(r.room) {
+			r.room = some[:0]
+		}
 		if len(some) == 0 {
 			return nil, true, nil
 		}

@@ -98,6 +98,61 @@ func TestScanKeys(t *testing.T) {
 	}
 }
 
+// TestScanKeysBeforeFilter: where the keys of a join right above refuse more rows than the
+// scan's own filter, later splits ask for them first; where they refuse fewer, nobody asks
+// but the join. No row that has a key and passes is missed.
+func TestScanKeysBeforeFilter(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 7))
+	s := open(t, nil)
+	const num, date, rows = 0, 13, 80000
+	all := randomRows(r, rows)
+	for i := range all {
+		all[i][num], all[i][date] = r.Int64N(1000), r.Int64N(2)
+	}
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 4000, SegmentRows: 20000})
+	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := []store.WriterColumn{cols[num], cols[date]}
+	for _, share := range []int64{20, 900} { // of 1000 numbers, where the filter passes a half
+		var keys []types.Datum
+		for range 1100 { // so many that they are not looked up
+			keys = append(keys, r.Int64N(share))
+		}
+		has := map[types.Datum]bool{}
+		for _, k := range keys {
+			has[k] = true
+		}
+		f := keysOf(t, cs[0].Type, keys)
+		scan := scanOf(cs)
+		scan.Filter = []expr.Expr{equalTo(t, scan.Cols[1], int64(1), cs[1].Type)}
+		pin := s.Pin(100)
+		given := rowsRead(t, pin, manifest(segs...), scan, 4000, []op.ScanKeys{{Col: 0, Filter: f}})
+		pin.Close()
+		without := 0
+		for i := range all {
+			id := store.RowID(uint32(i/20000), uint32(i%20000))
+			switch pass := all[i][date] == int64(1); {
+			case given[id] && !pass, !given[id] && pass && has[all[i][num]]:
+				t.Fatalf("share %d: row %d of %v is given: %v", share, i, all[i], given[id])
+			case given[id] && !has[all[i][num]]:
+				without++
+			}
+		}
+		asked := f.Seen.Asked.Load()
+		if share == 20 && (asked < rows/2+5000 || without > 0) {
+			t.Errorf("%d rows were asked for keys that few have, and %d are given without one", asked, without)
+		}
+		if share == 900 && asked > rows/4 {
+			t.Errorf("%d rows were asked for keys that most have", asked)
+		}
+	}
+}
+
 // TestScanPicks: once segments have been looked into a few times, a join with few keys
 // reads the rows that have them and no others, of those that are not deleted.
 func TestScanPicks(t *testing.T) {

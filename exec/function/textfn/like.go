@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel/search"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -74,6 +75,7 @@ type likePattern struct {
 	fold   bool    // ILIKE
 	broken bool    // ends with the escape character
 	reach  *likePattern
+	needle *search.Needle // what every string that matches has in it; nil: not known
 }
 
 type likeForm uint8
@@ -162,7 +164,28 @@ func compileLike(p string, fold, bytes bool) *likePattern {
 	case single:
 		l.form = likeContains
 	}
+	l.needle = l.needleOf()
 	return l
+}
+
+// needleOf makes a needle of the longest literal, where a string that matches may have it
+// anywhere.
+func (l *likePattern) needleOf() *search.Needle {
+	if l.broken || !l.open[0] {
+		return nil // the start of a string is all that most take
+	}
+	longest := ""
+	for _, seg := range l.segs {
+		for _, t := range seg {
+			if len(t.lit) > len(longest) {
+				longest = t.lit
+			}
+		}
+	}
+	if len(longest) < 2 || l.form == likeSuffix {
+		return nil
+	}
+	return search.New(longest)
 }
 
 func (l *likePattern) match(s string) (bool, error) {
@@ -310,6 +333,10 @@ func likeImpl(fold, not bool) function.Impl {
 		var l *likePattern
 		if p.One {
 			l = patternOf(c, p.Str(0), fold, false)
+			if !fold && l.needle != nil && !s.One && s.Kind != vector.Dict {
+				likeColumn(c, l, s, flip, out)
+				return vector.NewBool(out, c.Valid), nil
+			}
 		}
 		for i := range out {
 			if c.Skip(i) {
@@ -333,6 +360,27 @@ func likeImpl(fold, not bool) function.Impl {
 		}
 		return vector.NewBool(out, c.Valid), nil
 	}
+}
+
+// likeColumn matches a whole column: only strings with the needle are looked at alone.
+func likeColumn(c *function.Call, l *likePattern, s *vector.Vec, flip uint8, out []uint8) {
+	for i := range out {
+		out[i] = flip
+	}
+	offs := s.Off[:len(out)+1]
+	l.needle.Rows(offs, s.Data, func(i int) {
+		if ok, _ := l.match(s.Str(i)); ok {
+			out[i] = 1 ^ flip
+		}
+	})
+	if c.Valid != nil {
+		for i := range out {
+			if c.Skip(i) {
+				out[i] = 0
+			}
+		}
+	}
+	c.Meter().Poll(int(offs[len(out)]-offs[0]) + len(out)*vector.RowWork)
 }
 
 func likeBytes(not bool) function.Impl {

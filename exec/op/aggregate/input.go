@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -126,6 +127,9 @@ func (o *aggThread) consume(ctx context.Context) error {
 			}
 		}
 		return nil
+	}
+	if len(o.s.keyTypes) == 0 && !slices.ContainsFunc(o.t.aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) {
+		op.Lend(o.in) // sums are taken of what is read
 	}
 	o.take(true)
 	defer o.take(false)

@@ -51,19 +51,26 @@ func (o *join) build(ctx context.Context) error {
 	}
 	t := s.table
 	if c.directKey {
-		for {
-			ch := int(t.chunk.Add(1)) - 1
-			if ch >= t.rows.Chunks() {
-				break
-			}
-			t.findRange(ch)
-		}
-		if err := s.bar.Wait(ctx, func() error { t.size(s.grant); t.chunk.Store(0); return nil }); err != nil {
+		if err := o.eachChunk(ctx, t.findRange, func() { t.size(s.grant) }); err != nil {
 			return err
 		}
+		if t.exists != nil {
+			if err := o.eachChunk(ctx, t.note, t.rank); err != nil {
+				return err
+			}
+		}
 	}
+	insert := func(ch int) { t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1) }
+	o.phase = probing
+	return o.eachChunk(ctx, insert, func() { t.finish(); t.publish(c.Filters, s.grant) })
+}
+
+// eachChunk does something with every chunk of the table, together with the other
+// threads, and then what is to be done once.
+func (o *join) eachChunk(ctx context.Context, do func(ch int), then func()) error {
+	t := o.s.table
 	for {
-		// Not between taking a chunk and putting it in: the others do without this thread,
+		// Not between taking a chunk and doing it: the others go on without this thread,
 		// but would take the table for whole.
 		if err := ctx.Err(); err != nil {
 			return err
@@ -72,10 +79,9 @@ func (o *join) build(ctx context.Context) error {
 		if ch >= t.rows.Chunks() {
 			break
 		}
-		t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1)
+		do(ch)
 	}
-	o.phase = probing
-	return s.bar.Wait(ctx, func() error { t.finish(); t.publish(c.Filters, s.grant); return nil })
+	return o.s.bar.Wait(ctx, func() error { then(); t.chunk.Store(0); return nil })
 }
 
 // reserve runs between the phases: it puts the threads' rows together and makes

@@ -25,14 +25,18 @@ func (f *found) room(n int) {
 
 func (f *found) cut(n int) { f.rows, f.heads = f.rows[:n], f.heads[:n] }
 
-// drop takes out the rows that null marks.
-func (f *found) drop(null []bool) {
+// drop takes out the rows that null marks, which counts over the rows of the keys.
+func (f *found) drop(null []bool, sel []int32) {
 	if null == nil {
 		return
 	}
 	n := 0
 	for i, r := range f.rows {
-		if !null[r] {
+		at := r
+		if sel != nil {
+			at = sel[r]
+		}
+		if !null[at] {
 			f.rows[n], f.heads[n] = r, f.heads[i]
 			n++
 		}
@@ -40,8 +44,8 @@ func (f *found) drop(null []bool) {
 	f.cut(n)
 }
 
-// find looks up n rows of keys.
-func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, n int, f *found) {
+// find looks up n rows of keys: all, or those of sel, if there are places for values.
+func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n int, f *found) {
 	f.room(n)
 	if len(t.keys) == 0 {
 		if len(t.all) == 0 {
@@ -53,36 +57,63 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, n int, f *found) 
 		}
 		return
 	}
-	switch {
-	case t.direct:
-		t.findDirect(keys[0], f)
-	case t.exists != nil && t.findExisting(keys[0], f):
-	default:
+	if t.direct {
+		t.findDirect(keys[0], sel, f)
+	} else {
 		f.hashes = h.Hash(keys, n, f.hashes)
 		t.findHashes(f)
 	}
-	f.drop(t.cfg.nullKeys(keys, n))
+	f.drop(t.cfg.nullKeys(keys, n), sel)
 }
 
-func (t *hashTable) findDirect(arr arrow.Array, f *found) {
+// places tells whether there are places for values, so that find can read keys under a
+// selection.
+func (t *hashTable) places(key arrow.Array) bool {
+	if !t.direct {
+		return false
+	}
+	switch key.DataType().ID() {
+	case arrow.INT64, arrow.INT32, arrow.INT16, arrow.DATE32, arrow.UINT32:
+		return true
+	}
+	return false
+}
+
+func (t *hashTable) findDirect(arr arrow.Array, sel []int32, f *found) {
 	switch a := arr.(type) {
 	case *array.Int64:
-		findDirect(t, a.Int64Values(), f)
+		findDirect(t, a.Int64Values(), sel, f)
 	case *array.Int32:
-		findDirect(t, a.Int32Values(), f)
+		findDirect(t, a.Int32Values(), sel, f)
 	case *array.Int16:
-		findDirect(t, a.Int16Values(), f)
+		findDirect(t, a.Int16Values(), sel, f)
 	case *array.Date32:
-		findDirect(t, a.Date32Values(), f)
+		findDirect(t, a.Date32Values(), sel, f)
 	case *array.Uint32:
-		findDirect(t, a.Uint32Values(), f)
+		findDirect(t, a.Uint32Values(), sel, f)
 	default: // a column of NULLs
 		f.cut(0)
 	}
 }
 
-func findDirect[T kernel.Integer](t *hashTable, vals []T, f *found) {
+func findDirect[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
+	if t.exists != nil {
+		findRanked(t, vals, sel, f)
+		return
+	}
 	table, lo := t.heads, t.min
+	if sel != nil {
+		rows, heads, n := f.rows[:len(sel)], f.heads[:len(sel)], 0
+		for i, r := range sel {
+			if at := uint64(int64(vals[r]) - lo); at < uint64(len(table)) {
+				head := table[at]
+				rows[n], heads[n] = int32(i), head
+				n += kernel.NonZero(head)
+			}
+		}
+		f.cut(n)
+		return
+	}
 	rows, heads := f.rows[:len(vals)], f.heads[:len(vals)]
 	n := 0
 	for i, v := range vals {
@@ -95,44 +126,30 @@ func findDirect[T kernel.Integer](t *hashTable, vals []T, f *found) {
 	f.cut(n)
 }
 
-// findExisting looks up the rows whose key exists. It is not for fixed numerics
-// with a scale, which hash by their normal form.
-func (t *hashTable) findExisting(arr arrow.Array, f *found) bool {
-	if kt := t.cfg.KeyTypes[0]; kt.IsFixed() && kt.Scale > 0 {
-		return false
-	}
-	switch a := arr.(type) {
-	case *array.Int64:
-		findExisting(t, a.Int64Values(), f)
-	case *array.Int32:
-		findExisting(t, a.Int32Values(), f)
-	case *array.Int16:
-		findExisting(t, a.Int16Values(), f)
-	case *array.Date32:
-		findExisting(t, a.Date32Values(), f)
-	case *array.Uint32:
-		findExisting(t, a.Uint32Values(), f)
-	default:
-		return false
-	}
-	return true
-}
-
-func findExisting[T kernel.Integer](t *hashTable, vals []T, f *found) {
-	exists, lo := t.exists, t.min
-	rows, heads := f.rows[:len(vals)], f.heads[:len(vals)]
-	k := 0
-	for i, v := range vals {
-		rows[k] = int32(i)
-		if at := uint64(int64(v) - lo); at>>6 < uint64(len(exists)) {
-			k += int(exists[at>>6] >> (at & 63) & 1)
+// findRanked finds the rows whose keys there are, then the heads of their lists.
+func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
+	exists, ranks, table, lo := t.exists, t.ranks, t.heads, t.min
+	rows, heads, n := f.rows, f.heads, 0
+	if sel == nil {
+		for i, v := range vals {
+			rows[n] = int32(i)
+			if at := uint64(int64(v) - lo); at>>6 < uint64(len(exists)) {
+				n += int(exists[at>>6] >> (at & 63) & 1)
+			}
 		}
-	}
-	slots, mask, n := t.slots, t.mask, 0
-	for _, i := range rows[:k] {
-		head := lookUp(slots, mask, kernel.HashInt(int64(vals[i])))
-		rows[n], heads[n] = i, head
-		n += kernel.NonZero(head)
+		for k, i := range rows[:n] {
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[i])-lo))]
+		}
+	} else {
+		for i, r := range sel {
+			rows[n] = int32(i)
+			if at := uint64(int64(vals[r]) - lo); at>>6 < uint64(len(exists)) {
+				n += int(exists[at>>6] >> (at & 63) & 1)
+			}
+		}
+		for k, i := range rows[:n] {
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[sel[i]])-lo))]
+		}
 	}
 	f.cut(n)
 }

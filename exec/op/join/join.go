@@ -130,6 +130,9 @@ func (o *join) Next(ctx context.Context) (*batch.Batch, error) {
 	return o.out.Next(func() (*batch.Batch, error) { return o.step(ctx) })
 }
 
+// Lend implements op.Lender. What waits in out is copied, for it has a selection.
+func (o *join) Lend() { o.probe.lend = make([]kernel.Room, len(o.s.cfg.rOutAt)) }
+
 // step gives the next batch, of any size.
 func (o *join) step(ctx context.Context) (*batch.Batch, error) {
 	for {
@@ -210,7 +213,7 @@ func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 		if n == 0 {
 			continue
 		}
-		keys, err := op.Columns(ctx, b, c.LKeys[o.thread])
+		keys, sel, err := o.probeKeys(ctx, b)
 		if op.TooLong(err, n) {
 			o.todo = append(o.todo, b.Slice(n/2, n), b.Slice(0, n/2))
 			continue
@@ -218,9 +221,22 @@ func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.probe.start(b.With(pickCols(b.Cols, c.lStored)), keys, nil, nil)
+		o.probe.start(b.With(pickCols(b.Cols, c.lStored)), keys, sel, nil, nil)
 		o.busy = true
 	}
+}
+
+// probeKeys gives the keys of b's rows: where the table is by value, of a column as it is
+// under b's selection.
+func (o *join) probeKeys(ctx context.Context, b *batch.Batch) (keys []arrow.Array, sel []int32, err error) {
+	items := o.s.cfg.LKeys[o.thread]
+	if b.Sel != nil && len(items) == 1 && items[0].Program == nil {
+		if key := b.Cols[items[0].Col]; o.s.table.places(key) {
+			return []arrow.Array{key}, b.Sel, nil
+		}
+	}
+	keys, err = op.Columns(ctx, b, items)
+	return keys, nil, err
 }
 
 func (o *join) Close() error {

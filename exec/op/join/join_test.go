@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/internal/optest"
@@ -362,6 +365,77 @@ func TestJoinRanges(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// borrower reads batches that are lent, and copies them before it asks for the next.
+type borrower struct {
+	op.Operator
+	last   *byte
+	reused *atomic.Int32 // batches whose last column lies where the last one's did
+}
+
+func (o *borrower) Open(ctx context.Context) error {
+	err := o.Operator.Open(ctx)
+	op.Lend(o.Operator)
+	return err
+}
+
+func (o *borrower) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := o.Operator.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if buf := b.Cols[len(b.Cols)-1].Data().Buffers()[1]; buf != nil && buf.Len() > 0 {
+		if p := &buf.Bytes()[0]; p == o.last {
+			o.reused.Add(1)
+		} else {
+			o.last = p
+		}
+	}
+	rows := make([]int32, b.Rows())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	rows = slices.Clone(b.SourceRows(rows))
+	cols := make([]arrow.Array, len(b.Cols))
+	for i, c := range b.Cols {
+		cols[i] = kernel.Take(c, rows)
+	}
+	return batch.New(cols, len(rows)), nil
+}
+
+// TestJoinLends: batches that lie in memory that is used again are right as long as the
+// next is not asked for.
+func TestJoinLends(t *testing.T) {
+	r := rand.New(rand.NewSource(6))
+	ts := []types.Type{types.Int8, types.Int4}
+	var reused atomic.Int32
+	for _, gap := range []int64{1, 100, 1 << 40} {
+		l, rr := optest.Random(r, 9000, ts...), optest.Random(r, 300, ts...)
+		for i := range l.Rows {
+			l.Rows[i][0] = int64(r.Intn(310)) * gap
+		}
+		for i := range rr.Rows {
+			rr.Rows[i][0] = int64(i) * gap
+		}
+		for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Full} {
+			c := joinCase{kind: kind, keys: []int{0}}
+			want, _ := c.want(l, rr)
+			tc := optest.Case{Inputs: []optest.Table{l, rr}, Out: c.out(ts), Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+				out := join.New(rt, nil, c.config(ts, rt.Threads), in[0], in[1])
+				for i := range out {
+					out[i] = &borrower{Operator: out[i], reused: &reused}
+				}
+				return out
+			}}
+			for _, form := range []optest.Form{{Size: 1500}, {Size: 3000, Sel: true}, {Size: 100, Sel: true}} {
+				optest.Once(t, tc, 2, form, 0)
+			}
+		}
+	}
+	if reused.Load() < 5 {
+		t.Errorf("%d batches were lent", reused.Load())
 	}
 }
 

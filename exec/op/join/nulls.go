@@ -7,10 +7,13 @@ func (p *prober) nulls() {
 	if !p.t.nonEmpty.Load() {
 		return
 	}
-	null := p.cfg.nullKeys(p.keys, p.n)
-	any := p.t.hasNull.Load()
-	for i := 0; i < p.n; i++ {
-		if any || null != nil && null[i] {
+	any, null := p.t.hasNull.Load(), p.cfg.nullKeys(p.keys, p.n)
+	for i := range p.unknown[:p.n] {
+		at := i
+		if p.sel != nil {
+			at = int(p.sel[i])
+		}
+		if any || null != nil && null[at] {
 			p.unknown[i] = true
 		}
 	}

@@ -31,6 +31,7 @@ type prober struct {
 
 	b    *batch.Batch // columns as cfg.lStored says, perhaps with a selection
 	keys []arrow.Array
+	sel  []int32 // the keys' rows; nil: all
 	n    int
 	row  int    // cursor: the place in found,
 	cur  uint32 // and the candidate
@@ -53,6 +54,13 @@ type prober struct {
 	// Pairs that are results and wait to be given: the page, or a part of it.
 	outRows []int32
 	outIDs  []uint32
+
+	// Where right columns beside left ones that stay as they are may lie; nil: anywhere.
+	lend []kernel.Room
+
+	// Every row of a batch, and the ids, of an outer join's.
+	every    []int32
+	everyIDs []uint32
 
 	// Bytes of pairs: see lease.
 	acct     *mem.Account
@@ -77,9 +85,10 @@ func newProber(cfg *layout, thread int, rows int, acct *mem.Account) *prober {
 	return p
 }
 
-// start takes on a batch. matched and unknown are nil unless deferred.
-func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bool) {
-	p.b, p.keys, p.n = b, keys, b.Rows()
+// start takes on a batch and its keys: of its rows, or, where there is a sel, of those
+// of its columns, of which sel count. matched and unknown are nil unless deferred.
+func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched, unknown []bool) {
+	p.b, p.keys, p.sel, p.n = b, keys, sel, b.Rows()
 	p.row, p.cur, p.done = 0, 0, false
 	p.deferred = matched != nil
 	p.matched, p.unknown = matched, unknown
@@ -93,7 +102,7 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 	}
 	p.outRows, p.outIDs = nil, nil
 	if p.equal = p.byDict(); !p.equal {
-		p.t.find(p.h, keys, p.n, &p.found)
+		p.t.find(p.h, keys, sel, p.n, &p.found)
 	}
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]
@@ -314,8 +323,12 @@ func (p *prober) matchKeys() {
 	for i := range pairs {
 		pairs[i] = int32(i)
 	}
+	rows := p.rows
+	if p.sel != nil {
+		rows = p.b.SourceRows(rows)
+	}
 	for k, col := range p.t.keys {
-		pairs = col.Match(p.keys[k], p.rows, p.ids, p.cfg.NullSafe[k], pairs)
+		pairs = col.Match(p.keys[k], rows, p.ids, p.cfg.NullSafe[k], pairs)
 	}
 	if len(pairs) < len(p.rows) {
 		p.keep(pairs)
@@ -375,10 +388,10 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 		return batch.New(cols, len(rows))
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
-		if b.Sel == nil {
+		if b.Sel == nil && p.lend == nil {
 			src = slices.Clone(rows) // the page is used again
 		}
-		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right)...)
+		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right, p.lend)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
 	src := b.SourceRows(rows)
@@ -406,18 +419,17 @@ func (p *prober) single() {
 		p.outRows, p.outIDs = p.rows, p.ids
 		return
 	}
-	ids := make([]uint32, p.n)
+	for i := len(p.every); i < p.n; i++ {
+		p.every, p.everyIDs = append(p.every, int32(i)), append(p.everyIDs, 0)
+	}
+	ids := p.everyIDs[:p.n]
 	for i := range ids {
 		ids[i] = kernel.NoRow
 	}
 	for i, r := range p.rows {
 		ids[r] = p.ids[i]
 	}
-	rows := make([]int32, p.n)
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	p.outRows, p.outIDs = rows, ids
+	p.outRows, p.outIDs = p.every[:p.n], ids
 }
 
 // exists fills matched (and unknown) for kinds that emit no pairs.

@@ -101,7 +101,7 @@ func (d *probeDict) learn(p *prober, a *array.Dictionary, index []int32, nulls b
 		}
 	}
 	keys := []arrow.Array{kernel.Flatten(kernel.Take(a, d.fresh))}
-	p.t.find(p.h, keys, len(d.fresh), &d.found)
+	p.t.find(p.h, keys, nil, len(d.fresh), &d.found)
 	ids := make([]uint32, len(d.found.heads))
 	d.pairs = d.pairs[:0]
 	for i, head := range d.found.heads {

@@ -33,11 +33,11 @@ const filterRows = 1 << 20
 // keySet gives what is known of key i: the table's own index where that is by
 // the key's value, else a bitmap of a key in a narrow range, or the range.
 func (t *hashTable) keySet(i int, grant func(bytes int64) bool) *op.KeySet {
-	if len(t.keys) == 1 && t.direct {
-		return &op.KeySet{Lo: t.min, Hi: t.min + int64(len(t.heads)) - 1, Heads: t.heads}
-	}
-	if len(t.keys) == 1 && t.exists != nil {
+	if t.exists != nil {
 		return &op.KeySet{Lo: t.min, Hi: t.hi.Load(), Bits: t.exists}
+	}
+	if t.direct {
+		return &op.KeySet{Lo: t.min, Hi: t.min + int64(len(t.heads)) - 1, Heads: t.heads}
 	}
 	if t.rows.Rows() > filterRows {
 		return nil

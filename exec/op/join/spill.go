@@ -338,6 +338,12 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 		}
 	}
 	t.size(nil)
+	if t.exists != nil {
+		for ch := range set.Chunks() {
+			t.note(ch)
+		}
+		t.rank()
+	}
 	for ch := set.Chunks() - 1; ch >= 0; ch-- {
 		t.insert(&o.ins, ch, true)
 	}
@@ -466,7 +472,7 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 		}
 		keys := pickCols(b.Cols, c.lKeyAt)
 		if !sp.multiPass {
-			o.probe.start(b, keys, nil, nil)
+			o.probe.start(b, keys, nil, nil, nil)
 			o.busy = true
 			continue
 		}
@@ -476,9 +482,9 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 			return o.probe.finish(b, sp.matched[from:sp.at], sp.unknown[from:sp.at]), nil
 		}
 		if c.tracks() {
-			o.probe.start(b, keys, sp.matched[from:sp.at], sp.unknown[from:sp.at])
+			o.probe.start(b, keys, nil, sp.matched[from:sp.at], sp.unknown[from:sp.at])
 		} else {
-			o.probe.start(b, keys, nil, nil)
+			o.probe.start(b, keys, nil, nil, nil)
 		}
 		o.busy = true
 	}

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -19,10 +20,10 @@ import (
 //	         a slot is the head of the list of rows whose hashes have that tag
 //	direct   heads[key - min] = id+1: one integer key in a narrow range, which
 //	         needs neither hashes nor comparisons
+//	ranked   heads[rank] = id+1: the same in a wider range, by how many keys of
+//	         those that there are, in a bitmap, come before: keys in order are
+//	         found in order
 //	all      no keys: every row is a candidate
-//
-// Where one integer key is in too wide a range for that, a bitmap of the keys
-// there are, if it is small, spares most rows without a match the look-up.
 //
 // next[id] is the next row of a list, nil where no list has a second.
 type hashTable struct {
@@ -34,8 +35,9 @@ type hashTable struct {
 	mask   uint64
 	heads  []uint32
 	min    int64
-	direct bool
-	exists []uint64 // bits by key - min; nil: not used
+	direct bool     // or ranked
+	exists []uint64 // ranked: bits by key - min; else nil
+	ranks  []uint32 // by word of exists: the bits before it
 	all    []uint32
 	next   []uint32
 	listed atomic.Bool // some list has a second row
@@ -70,7 +72,7 @@ func tableBytes(cfg *layout, n int64, chunks int) int64 {
 	if len(cfg.rKeyAt) == 0 {
 		return 4*n + ids/8
 	}
-	return 16*slotCount(n) + 4*ids + ids/8 // slots and at most as much for exists
+	return 16*slotCount(n) + 4*ids + ids/8 // the slots, or up to twice as much for places of values
 }
 
 func slotCount(n int64) int64 {
@@ -81,7 +83,7 @@ func slotCount(n int64) int64 {
 	return size
 }
 
-// maxExists is the most bytes that a bitmap of keys takes: it should stay in a
+// maxExists is the most bytes that a bitmap of few keys takes: it should stay in a
 // cache.
 const maxExists = 4 << 20
 
@@ -106,8 +108,8 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 			t.heads = kernel.Fresh[uint32](int(span)+1, int(span)+1)
 		} else if lo > hi { // no keys at all
 			t.direct, t.heads = true, []uint32{0}
-		} else if words := span/64 + 1; words <= uint64(n) || words <= maxExists/8 && grant != nil && grant(int64(8*words)) {
-			t.min = lo
+		} else if words := span/64 + 1; words <= uint64(n) || words <= maxExists/8 && grant != nil && grant(int64(12*words)) {
+			t.direct, t.min = true, lo
 			t.exists = make([]uint64, words)
 		}
 	}
@@ -123,7 +125,6 @@ func (t *hashTable) finish() {
 	if !t.listed.Load() {
 		t.next = nil
 	}
-	t.chunk.Store(0)
 }
 
 // findRange widens the range of the key by chunk ch.
@@ -139,8 +140,8 @@ func (t *hashTable) findRange(ch int) {
 	}
 }
 
-// nullKeys tells which rows of keys have a NULL that matches nothing; nil for
-// none.
+// nullKeys tells which of the n or more rows of keys have a NULL that matches nothing;
+// nil for none.
 func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 	var out []bool
 	for k, arr := range keys {
@@ -148,7 +149,7 @@ func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 			continue
 		}
 		if out == nil {
-			out = make([]bool, n)
+			out = make([]bool, max(n, arr.Len()))
 		}
 		end := 0 // of the valid rows before
 		batch.ValidRuns(arr, func(from, to int) {
@@ -206,9 +207,6 @@ func (t *hashTable) insert(in *inserter, ch int, alone bool) {
 		}
 	} else {
 		in.hashes = in.h.Hash(keys, n, in.hashes)
-		if t.exists != nil {
-			t.note(keys[0], null)
-		}
 		if alone {
 			listed = t.insertHashes(in.hashes, null, ch)
 		} else {
@@ -220,8 +218,10 @@ func (t *hashTable) insert(in *inserter, ch int, alone bool) {
 	}
 }
 
-// note puts keys into the bitmap of those there are.
-func (t *hashTable) note(arr arrow.Array, null []bool) {
+// note puts the keys of chunk ch into the bitmap of those there are.
+func (t *hashTable) note(ch int) {
+	arr := t.keys[0].Chunk(ch)
+	null := t.cfg.nullKeys([]arrow.Array{arr}, arr.Len())
 	switch a := arr.(type) {
 	case *array.Int64:
 		noteKeys(t, a.Int64Values(), null)
@@ -234,6 +234,29 @@ func (t *hashTable) note(arr arrow.Array, null []bool) {
 	case *array.Uint32:
 		noteKeys(t, a.Uint32Values(), null)
 	}
+}
+
+// rank makes a place for each key, once all are noted.
+func (t *hashTable) rank() {
+	t.ranks = make([]uint32, len(t.exists))
+	n := 0
+	for i, w := range t.exists {
+		t.ranks[i] = uint32(n)
+		n += bits.OnesCount64(w)
+	}
+	t.heads = kernel.Fresh[uint32](n, n)
+}
+
+// place is where the head of the list is of a key that there is, at from the least.
+func (t *hashTable) place(at uint64) uint64 {
+	if t.exists == nil {
+		return at
+	}
+	return rankOf(t.exists, t.ranks, at)
+}
+
+func rankOf(exists []uint64, ranks []uint32, at uint64) uint64 {
+	return uint64(ranks[at>>6]) + uint64(bits.OnesCount64(exists[at>>6]&(1<<(at&63)-1)))
 }
 
 func noteKeys[T kernel.Integer](t *hashTable, vals []T, null []bool) {
@@ -256,7 +279,7 @@ func insertDirect[T kernel.Integer](t *hashTable, vals []T, null []bool, ch int,
 			continue
 		}
 		id := kernel.RowID(ch, i)
-		p := &t.heads[int64(vals[i])-t.min]
+		p := &t.heads[t.place(uint64(int64(vals[i])-t.min))]
 		var old uint32
 		if alone {
 			old, *p = *p, id+1
