@@ -79,7 +79,7 @@ func (o *ofLabels) share(l *labels) *labels {
 // truth gives the numbers of all rows of the first argument, good until the next batch.
 func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 	if !o.follows || o.from != arr {
-		o.kept = append(o.kept[:0], o.rows(arr)...)
+		o.kept, o.all = o.rows(arr), o.kept
 		o.from = arr
 	}
 	return o.kept

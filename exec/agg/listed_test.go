@@ -91,3 +91,55 @@ func TestMeasuresOfLists(t *testing.T) {
 		}
 	}
 }
+
+// TestLogicOfLists: bool_and and bool_or of lists of rows are those of the rows one by one,
+// and what is decided stays so.
+func TestLogicOfLists(t *testing.T) {
+	r := rand.New(rand.NewSource(8))
+	for _, and := range []bool{false, true} {
+		for range 200 {
+			lists, single := &logic{and: and}, &logic{and: and}
+			lists.Resize(2)
+			single.Resize(2)
+			share := r.Float64()
+			for range 3 {
+				n := 1 + r.Intn(70)
+				bits, valid := make([]byte, batch.BitmapBytes(n)), make([]byte, batch.BitmapBytes(n))
+				for i := range n {
+					if r.Float64() < share {
+						batch.SetBit(bits, i)
+					}
+					if r.Intn(4) > 0 {
+						batch.SetBit(valid, i)
+					}
+				}
+				args := []arrow.Array{batch.FromBits(bits, valid, n)}
+				g, rows, count := uint32(r.Intn(2)), []int32(nil), n
+				if r.Intn(2) == 0 {
+					rows = []int32{}
+					for i := range n {
+						if r.Intn(3) > 0 {
+							rows = append(rows, int32(i))
+						}
+					}
+					count = len(rows)
+				}
+				if err := lists.UpdateList(g, rows, count, args); err != nil {
+					t.Fatal(err)
+				}
+				for i := range count {
+					at := int32(i)
+					if rows != nil {
+						at = rows[i]
+					}
+					if err := single.Update([]uint32{g}, []arrow.Array{kernel.Take(args[0], []int32{at})}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if lists.v[0] != single.v[0] || lists.v[1] != single.v[1] {
+					t.Fatalf("and %v: %v, not %v", and, lists.v, single.v)
+				}
+			}
+		}
+	}
+}

@@ -52,6 +52,24 @@ func (l *logic) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
+// UpdateList implements Lister.
+func (l *logic) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	a, ok := args[0].(*array.Boolean)
+	if !ok {
+		return pgerr.Internal("bool aggregate of %s", args[0].DataType())
+	}
+	for i := 0; i < n && l.v[g] != l.done(); i++ {
+		at := i
+		if rows != nil {
+			at = int(rows[i])
+		}
+		if !a.IsNull(at) {
+			l.put(g, a.Value(at))
+		}
+	}
+	return nil
+}
+
 func (l *logic) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
 		if b := states.Value(i); len(b) == 1 && b[0] > 0 {

@@ -12,8 +12,7 @@ import (
 // ranked is roc_auc: it keeps the scores of each label's rows.
 type ranked struct {
 	byLabel[scores, *scores]
-	parts [2][]uint64 // of a batch, by side
-	area  *area       // of group 0, once it is counted
+	area *area // of group 0, once it is counted
 }
 
 // scores are scoreKeys in no order. Chunks that are full do not change, and are shared
@@ -30,20 +29,30 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-func (s *scores) add(v ...uint64) {
-	s.n += len(v)
-	for len(v) > 0 {
-		last := len(s.chunks) - 1
-		if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
-			size := min(max(s.cap, firstScores), mostScores)
-			s.chunks = append(s.chunks, make([]uint64, 0, size))
-			s.cap += size
-			last++
-		}
-		c := s.chunks[last]
-		room := min(len(v), cap(c)-len(c))
-		s.chunks[last], v = append(c, v[:room]...), v[room:]
+// room gives where the next ones go, at least one; took tells how many went there.
+func (s *scores) room() []uint64 {
+	last := len(s.chunks) - 1
+	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
+		size := min(max(s.cap, firstScores), mostScores)
+		s.chunks = append(s.chunks, make([]uint64, 0, size))
+		s.cap += size
+		last++
 	}
+	c := s.chunks[last]
+	return c[len(c):cap(c)]
+}
+
+func (s *scores) took(n int) {
+	if n > 0 {
+		c := &s.chunks[len(s.chunks)-1]
+		*c = (*c)[:len(*c)+n]
+		s.n += n
+	}
+}
+
+func (s *scores) add(v uint64) {
+	s.room()[0] = v
+	s.took(1)
 }
 
 func (s *scores) merge(o *scores) {
@@ -117,12 +126,38 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 	if !ok {
 		return false
 	}
-	if cap(s.parts[0]) < len(vals) {
-		s.parts = [2][]uint64{make([]uint64, len(vals)), make([]uint64, len(vals))}
+	var none [1]uint64
+	to := [2]*scores{&x.sides[0].of, nil}
+	was := to[0].held()
+	if len(x.sides) == 2 {
+		to[1] = &x.sides[1].of
+		was += to[1].held()
 	}
-	// Each goes to both, and counts in one: there is nothing to guess.
-	a, b := s.parts[0][:len(vals)], s.parts[1][:len(vals)]
-	na, nb := 0, 0
+	for len(vals) > 0 {
+		a, b := to[0].room(), none[:]
+		n := min(len(vals), len(a))
+		if to[1] != nil {
+			b = to[1].room()
+			n = min(n, len(b))
+		}
+		na := split(a, b, vals[:n], label[:n], second)
+		to[0].took(na)
+		if to[1] != nil {
+			to[1].took(n - na)
+		}
+		vals, label = vals[n:], label[n:]
+	}
+	s.bytes += to[0].held() - was
+	if to[1] != nil {
+		s.bytes += to[1].held()
+	}
+	return true
+}
+
+// split puts the keys of the scores of the second label to b and those of the other to a, and gives
+// how many are there. Each goes to both, and counts in one: there is nothing to guess.
+func split(a, b []uint64, vals []float64, label []uint32, second uint32) (na int) {
+	nb := 0
 	for i, v := range vals {
 		k := scoreKey(v)
 		a[na], b[nb] = k, k
@@ -133,12 +168,7 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 		nb += is
 		na += 1 - is
 	}
-	for k, part := range [][]uint64{a[:na], b[:nb]} {
-		if len(part) > 0 {
-			s.change(&x.sides[k].of, func(p *scores) { p.add(part...) })
-		}
-	}
-	return true
+	return na
 }
 
 // MergeFrom implements Merger.

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"math"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -28,5 +29,36 @@ func TestCut(t *testing.T) {
 	}
 	if got := (&Plan{}).Cut([]Rows{{To: 1 << 20}}); len(got) != 1 {
 		t.Fatal("a family that wants whole leaves has them cut")
+	}
+}
+
+// TestChances: what is left of 1 is the first of two classes' probability, to every reader.
+func TestChances(t *testing.T) {
+	p := []float64{0, 0.25, 0.5, math.Nextafter(0.5, 1), 0.75, 1, math.NaN()}
+	given := &Scores{Rows: len(p), Probs: [][]float64{make([]float64, len(p)), p}}
+	for i, v := range p {
+		given.Probs[0][i] = 1 - v
+	}
+	left := &Scores{Rows: len(p), Probs: [][]float64{nil, p}}
+	for i := range p {
+		for k := range 2 {
+			want := math.Float64bits(given.Probs[k][i])
+			for _, got := range []float64{left.Chance(k, i), left.Chances(k)[i], given.Chance(k, i), given.Chances(k)[i]} {
+				if math.Float64bits(got) != want {
+					t.Errorf("class %d of %v has %v", k, p[i], got)
+				}
+			}
+		}
+		class := 0
+		if p[i] > 0.5 {
+			class = 1
+		}
+		for _, s := range []*Scores{given, left} {
+			picked := make([]int64, len(p))
+			PickTwo(picked, s, 10, 11)
+			if s.Class(i) != class || s.Classes()[i] != int32(class) || picked[i] != int64(10+class) {
+				t.Errorf("%v is of class %d, %d, %d", p[i], s.Class(i), s.Classes()[i], picked[i])
+			}
+		}
 	}
 }

@@ -49,8 +49,10 @@ type Valuer interface {
 // parts are set depends on the task.
 type Scores struct {
 	Rows  int
-	Value []float64   // regression
-	Probs [][]float64 // classification: by class
+	Value []float64 // regression
+	// Classification: by class. Of two the first may be nil, which is what the second leaves
+	// of 1; Chance and Chances tell.
+	Probs [][]float64
 	// Clustering: the number of the cluster, from 1.
 	Label []int32
 	// By further output, e.g. the distance to the cluster.
@@ -59,11 +61,31 @@ type Scores struct {
 	Vector [][]float64
 }
 
+// Chance is row i's probability of class k.
+func (s *Scores) Chance(k, i int) float64 {
+	if p := s.Probs[k]; p != nil {
+		return p[i]
+	}
+	return 1 - s.Probs[1][i]
+}
+
+// Chances are all rows' probabilities of class k.
+func (s *Scores) Chances(k int) []float64 {
+	if p := s.Probs[k]; p != nil {
+		return p
+	}
+	out := make([]float64, s.Rows)
+	for i := range out {
+		out[i] = s.Chance(k, i)
+	}
+	return out
+}
+
 // Class gives the number of row i's most probable class, the first of equals.
 func (s *Scores) Class(i int) int {
 	best := 0
 	for k := 1; k < len(s.Probs); k++ {
-		if s.Probs[k][i] > s.Probs[best][i] {
+		if s.Chance(k, i) > s.Chance(best, i) {
 			best = k
 		}
 	}
@@ -74,20 +96,36 @@ func (s *Scores) Class(i int) int {
 func (s *Scores) Classes() []int32 {
 	out := make([]int32, s.Rows)
 	if len(s.Probs) == 2 {
-		no, yes := s.Probs[0][:len(out)], s.Probs[1][:len(out)]
-		for i := range out {
-			var k int32
-			if yes[i] > no[i] {
-				k = 1
-			}
-			out[i] = k
-		}
+		PickTwo(out, s, 0, 1)
 		return out
 	}
 	for i := range out {
 		out[i] = int32(s.Class(i))
 	}
 	return out
+}
+
+// PickTwo gives for each row of the scores of two classes that which Class tells, without a
+// branch that nobody could foretell.
+func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
+	of, yes := [2]T{first, second}, s.Probs[1][:len(out)]
+	if s.Probs[0] == nil {
+		for i, p := range yes {
+			k := 0
+			if p > 1-p {
+				k = 1
+			}
+			out[i] = of[k&1]
+		}
+		return
+	}
+	for i, v := range s.Probs[0][:len(out)] {
+		k := 0
+		if yes[i] > v {
+			k = 1
+		}
+		out[i] = of[k&1]
+	}
 }
 
 // Keeper is a Worker that keeps the scores of its rows: they are measured by

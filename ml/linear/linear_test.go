@@ -391,7 +391,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		s := p.Score(d.All(false))
 		for i, held := range d.Held {
 			if held {
-				sum -= math.Log(s.Probs[int(d.Y[i])][i]) / 200
+				sum -= math.Log(s.Chance(int(d.Y[i]), i)) / 200
 			}
 		}
 		return sum

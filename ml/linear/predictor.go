@@ -64,11 +64,7 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 	case !p.class:
 		out.Value = z[:n:n]
 	case p.obj.Outputs() == 1:
-		no := make([]float64, n)
-		for i := range no {
-			no[i] = 1 - z[i]
-		}
-		out.Probs = [][]float64{no, z[:n:n]}
+		out.Probs = [][]float64{nil, z[:n:n]}
 	default:
 		for k := range p.obj.Outputs() {
 			out.Probs = append(out.Probs, z[k*padded:][:n:n])

@@ -101,7 +101,7 @@ func TestClassesComeBackInTheirType(t *testing.T) {
 		if text != c.want {
 			t.Errorf("predictions %s, want %s", text, c.want)
 		}
-		if p := r.Probs[1][1]; p != f64.Sigmoid1(2) || r.Probs[0][1] != 1-p {
+		if p := r.Probs[1][1]; p != f64.Sigmoid1(2) || r.Chance(0, 1) != 1-p || r.Chances(0)[1] != 1-p {
 			t.Errorf("probabilities %v", r.Probs)
 		}
 	}

@@ -117,7 +117,7 @@ func (r *Scores) column(i int) arrow.Array {
 	case r.Label != nil:
 		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
 	case len(r.Probs) == 2:
-		if c := r.scorer.classes.ofTwo(r.Probs[0], r.Probs[1]); c != nil {
+		if c := r.scorer.classes.ofTwo(r.Scores); c != nil {
 			return c
 		}
 		return r.scorer.classes.make(r.Classes())
@@ -129,7 +129,7 @@ func (r *Scores) column(i int) arrow.Array {
 
 // Probability is the column of class k's probabilities.
 func (r *Scores) Probability(k int) arrow.Array {
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[k], nil)
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Chances(k), nil)
 }
 
 // Positive is the column of probabilities of a binary classifier's second
@@ -226,30 +226,23 @@ func (c *classArray) make(idx []int32) arrow.Array {
 
 // ofTwo makes the column of numbers that Scores.Classes would choose, without their
 // places; nil where the classes are no numbers.
-func (c *classArray) ofTwo(no, yes []float64) arrow.Array {
+func (c *classArray) ofTwo(s *family.Scores) arrow.Array {
 	switch {
 	case c.dict != nil || c.t.OID == types.BoolOID:
 		return nil
 	case c.t.OID == types.Int2OID:
-		return pickTwo[int16](c, no, yes)
+		return pickTwo[int16](c, s)
 	case c.t.OID == types.Int4OID:
-		return pickTwo[int32](c, no, yes)
+		return pickTwo[int32](c, s)
 	case c.t.OID == types.Int8OID || c.t.IsFixed():
-		return pickTwo[int64](c, no, yes)
+		return pickTwo[int64](c, s)
 	}
 	return nil
 }
 
-func pickTwo[T int16 | int32 | int64](c *classArray, no, yes []float64) arrow.Array {
-	of, vals := [2]T{T(c.i64[0]), T(c.i64[1])}, make([]T, len(no))
-	yes = yes[:len(no)]
-	for i, v := range no {
-		k := 0
-		if yes[i] > v {
-			k = 1
-		}
-		vals[i] = of[k&1]
-	}
+func pickTwo[T int16 | int32 | int64](c *classArray, s *family.Scores) arrow.Array {
+	vals := make([]T, s.Rows)
+	family.PickTwo(vals, s, T(c.i64[0]), T(c.i64[1]))
 	return batch.FromSlice(c.t.Arrow(), vals, nil)
 }
 

@@ -35,14 +35,14 @@ func (f *feed) begin() {
 }
 
 // load begins the tape anew with n rows of a block from row from, a multiple of
-// f64.Lanes, or with so many windows.
+// f64.Lanes, or with so many windows, filled up.
 func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	t := f.tape
 	t.reset()
 	t.first = from
-	in := t.tensor(n, f.net.in)
+	in := t.tensor(f.net.filled(n), f.net.in)
 	if b.Windows != nil {
-		f.loadWindows(b, from, in)
+		f.loadWindows(b, from, n, in)
 		return in
 	}
 	width := b.Dense
@@ -74,10 +74,13 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 // net's units, or of classes: a window's last row's, or all its rows'.
 func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	steps := f.net.out().steps
-	t := f.tape.tensor(n, shape{steps, 1})
+	t := f.tape.tensor(f.net.filled(n), shape{steps, 1})
+	if t.n > n {
+		clear(t.v)
+	}
 	for i := range n {
 		for s, v := range b.Y[b.Last(from+i)-steps+1:][:steps] {
-			t.v[s*n+i] = float32((v - u.mean) / u.dev)
+			t.v[s*t.n+i] = float32((v - u.mean) / u.dev)
 		}
 	}
 	return t

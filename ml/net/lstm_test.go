@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/feature"
 )
 
 // reference is an LSTM in float64, as the equations have it, over one sample.
@@ -174,5 +175,43 @@ func TestAutoencoderOfSequences(t *testing.T) {
 	}
 	for i := range p {
 		near(t, fmt.Sprint("parameter ", i), float64(g[i]), numeric(p, i, value))
+	}
+}
+
+// TestFilled: samples of zeros that weigh nothing change no bit of what the others give,
+// and products of whole registers have them.
+func TestFilled(t *testing.T) {
+	for _, sequences := range []bool{false, true} {
+		sp := &spec{loss: lossMAE, windows: &recurrent{steps: 20, units: []int{12, 7}, sequences: sequences, self: true}}
+		net := sp.build(&feature.Fitted{Dense: 5}, 5)
+		for _, n := range []int{1, 4, 5, 13, 16} {
+			full := net.filled(n)
+			if full < n || n > fewSamples && full%f64.Lanes != 0 || n <= fewSamples && full != n {
+				t.Errorf("%d samples are filled up to %d", n, full)
+			}
+			p := net.init(3)
+			learn := func(rows int) ([]float32, float64) {
+				in, weight := &tensor{rows, net.in, make([]float32, rows*net.in.size())}, make([]float64, rows)
+				r := &rng{key: 9}
+				for i := range n {
+					weight[i] = float64(1 + i%3)
+					for j := range net.in.size() {
+						in.v[j*rows+i] = r.uniform(1)
+					}
+				}
+				g, tp := make([]float32, net.params()), newTape(newFeed(net, true).numbers())
+				return g, net.learn(p, g, net.forward(p, in, tp), in, weight, tp)
+			}
+			want, loss := learn(n)
+			got, same := learn(full)
+			if loss != same {
+				t.Errorf("%d samples lose %v, filled up %v", n, loss, same)
+			}
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("gradient %d of %d samples is %v, filled up %v", i, n, want[i], got[i])
+				}
+			}
+		}
 	}
 }

@@ -1,5 +1,7 @@
 package net
 
+import "github.com/tributarydb/tributary/exec/kernel/f64"
+
 // net is layers one after the other. Their parameters are one vector, in which
 // each has a range: whatever optimises, stores or sends it knows no layers.
 type net struct {
@@ -34,6 +36,19 @@ func newNet(in shape, codes int, l loss, layers ...layer) *net {
 	}
 	return n
 }
+
+// filled is how many samples go through where so many are wanted. A window has many
+// products, which take longer for 15 samples than for whole registers of 16: what fills
+// them up is zeros that weigh nothing, and adds zeros to every sum.
+func (n *net) filled(samples int) int {
+	if n.in.steps == 1 || samples <= fewSamples {
+		return samples
+	}
+	return min((samples+f64.Lanes-1)&^(f64.Lanes-1), n.micro)
+}
+
+// fewSamples are those that products do without registers of them.
+const fewSamples = 4
 
 // params is the number of parameters.
 func (n *net) params() int { return n.at[len(n.at)-1] }

@@ -132,7 +132,7 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 				z := float64(z[0])
 				s.Probs[0][at], s.Probs[1][at] = f64.Sigmoid1(-z), f64.Sigmoid1(z)
 			default:
-				softmaxInto(probs, z, n)
+				softmaxInto(probs, z, out.n)
 				for k, v := range probs {
 					s.Probs[k][at] = v
 				}

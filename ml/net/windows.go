@@ -141,10 +141,16 @@ func decodeRecurrent(d *canon.D, self bool) *recurrent {
 	return r
 }
 
-// loadWindows fills in with windows of a block.
-func (f *feed) loadWindows(b *dataset.Block, from int, in *tensor) {
+// loadWindows fills in with n windows of a block, and zeros of no categories behind them.
+func (f *feed) loadWindows(b *dataset.Block, from, n int, in *tensor) {
 	width, steps := b.Dense, in.steps
-	for k := range in.n * steps {
+	if in.n > n {
+		clear(in.v)
+		for i := n * steps * b.Codes; i < in.n*steps*b.Codes; i++ {
+			f.codes[i] = -1
+		}
+	}
+	for k := range n * steps {
 		i, s := k/steps, k%steps
 		r := int(b.Windows[from+i]) + s
 		tile, l := r&^(f64.Lanes-1), r&(f64.Lanes-1)

@@ -105,11 +105,12 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			return err
 		}
 		n := min(net.micro, to-from)
-		weight := p.weight[:n]
-		for i := range weight {
+		weight := p.weight[:net.filled(n)]
+		for i := range n {
 			weight[i] = b.W[b.Last(from+i)]
 			p.sum.weight += weight[i]
 		}
+		clear(weight[n:])
 		in := feed.load(b, from, n)
 		y := in
 		if p.w.f.self {

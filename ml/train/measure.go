@@ -135,7 +135,7 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 		}
 		w = math.RoundToEven(w/p.unit) * p.unit
 		cells[y*k+r.Class(i)] += w
-		m.loss.Add(r.Probs[y][i], w)
+		m.loss.Add(r.Chance(y, i), w)
 		switch {
 		case bins != nil:
 			at := bins.at(r.Probs[1][i])
@@ -190,11 +190,11 @@ func unit(w []float64) bool {
 // unitBinary measures two classes' rows of weight 1, the common case.
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 	var cells [4]float64
-	neg, pos := r.Probs[0], r.Probs[1]
+	pos := r.Probs[1]
 	var given [dataset.ChunkRows]float64 // the probabilities of what was true
 	for i, p := range pos {
-		cell, truth := 0, neg[i]
-		if p > neg[i] {
+		cell, truth := 0, r.Chance(0, i)
+		if p > truth {
 			cell = 1
 		}
 		if y[i] == 1 {

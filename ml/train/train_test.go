@@ -448,7 +448,7 @@ func TestPredictionsAreThoseOfTraining(t *testing.T) {
 		}
 		var sum float64
 		for k := range sc.Probs {
-			sum += sc.Probs[k][i]
+			sum += sc.Chance(k, i)
 		}
 		if math.Abs(sum-1) > 1e-12 {
 			t.Fatalf("row %d: probabilities add up to %v", i, sum)

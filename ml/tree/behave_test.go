@@ -189,7 +189,7 @@ func TestKeptScoresAreThePredictors(t *testing.T) {
 					same = kept.Value[i] == want.Value[i]
 				}
 				for c := range kept.Probs {
-					same = same && math.Abs(kept.Probs[c][i]-want.Probs[c][i]) == 0
+					same = same && math.Abs(kept.Chance(c, i)-want.Chance(c, i)) == 0
 				}
 				if !same {
 					t.Fatalf("%d classes, row %d: kept and scored differ", classes, i)
@@ -329,7 +329,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	}
 	s, loss := got.Score(d.Block(rows, false)), 0.0
 	for i, r := range rows {
-		loss -= math.Log(s.Probs[int(d.Y[r])][i]) / float64(len(rows))
+		loss -= math.Log(s.Chance(int(d.Y[r]), i)) / float64(len(rows))
 	}
 	if math.Abs(loss-got.State.ValidationLoss) > 1e-9 {
 		t.Errorf("a loss of %v is told, it is %v", got.State.ValidationLoss, loss)
@@ -362,8 +362,8 @@ func TestOddData(t *testing.T) {
 					t.Errorf("%s: the prediction is %v", name, s.Value[i])
 				}
 				sum := 0.0
-				for _, p := range s.Probs {
-					sum += p[i]
+				for k := range s.Probs {
+					sum += s.Chance(k, i)
 				}
 				if s.Probs != nil && math.Abs(sum-1) > 1e-12 {
 					t.Errorf("%s: probabilities add up to %v", name, sum)

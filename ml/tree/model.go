@@ -225,13 +225,8 @@ func link(margins [][]float64, n, classes int) *family.Scores {
 	case classes == 0:
 		s.Value = margins[0]
 	case classes == 2:
-		p := margins[0]
-		q := make([]float64, n)
-		sigmoid(p)
-		for i, v := range p {
-			q[i] = 1 - v
-		}
-		s.Probs = [][]float64{q, p}
+		sigmoid(margins[0])
+		s.Probs = [][]float64{nil, margins[0]}
 	default:
 		softmax(margins)
 		s.Probs = margins

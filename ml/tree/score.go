@@ -169,11 +169,7 @@ func (m *model) Score(b *dataset.Block) *family.Scores {
 	}
 	s := &family.Scores{Rows: b.Rows, Probs: z}
 	if m.classes == 2 {
-		q := make([]float64, b.Rows)
-		for i, v := range z[0] {
-			q[i] = 1 - v
-		}
-		s.Probs = [][]float64{q, z[0]}
+		s.Probs = [][]float64{nil, z[0]}
 	}
 	return s
 }

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// Where a strip of B is used for so few rows it is read where it lies.
+	// Where a strip of B is used for so few rows it is read where it lies, and so it is
+	// where B is one strip and lies as one.
 	inPlaceRows = maxRows
 	// Where C has so few columns and more rows it is made lying on its side.
 	fewColumns = 4
@@ -101,7 +102,7 @@ func (c result) from(row, col int) result {
 
 // block multiplies by a block of B.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	if b.of == 1 && m <= inPlaceRows {
+	if b.of == 1 && (m <= inPlaceRows || b.k == n && n == tileFor(n).width) {
 		s.inPlace(a, b, c, m, n, k)
 		return
 	}

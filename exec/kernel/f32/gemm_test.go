@@ -92,6 +92,28 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestGemmOfOneStrip: a B without gaps that is as wide as tiles is read where it lies, by
+// more rows than are put together at an edge; one that is not is as it was.
+func TestGemmOfOneStrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{5, 8, 15, 16, 17, 24, 31, 32} {
+		m, k := 203, 300
+		a, b := randomMatrix(r, m, k), make([]float32, k*n)
+		for i := range b {
+			b[i] = r.Float32() - 0.5
+		}
+		for name, f := range bodies() {
+			got, want := make([]float32, m*n), make([]float32, m*n)
+			x, y := operands(false, false, a.x, a.ld, b, n)
+			gemmGo(x, y, result{want, n, 1, false}, m, n, k)
+			f(false, false, m, n, k, a.x, a.ld, b, n, got, n, false)
+			for i := range want {
+				same(t, fmt.Sprintf("%s %d columns, element %d", name, n, i), got[i], want[i])
+			}
+		}
+	}
+}
+
 // TestGemmSteps: a sum over steps is the definition's product of one step after the other,
 // from the last on, in steps that fill blocks of k and in those that do not.
 func TestGemmSteps(t *testing.T) {
