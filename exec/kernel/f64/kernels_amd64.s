@@ -2922,28 +2922,22 @@ TEXT ·tile32AVX2(SB), NOSPLIT, $0-48
 	VXORPS Y1, Y1, Y1
 	MOVQ   BX, DI
 	SHLQ   $0x05, DI
+	MOVQ   SI, R8
+	SHLQ   $0x05, R8
 
 cols:
-	MOVQ (CX), R8
-	LEAQ (R8)(DX*4), R8
-	MOVQ R8, R9
-	CMPQ BX, $0x01
-	JEQ  last
-	MOVQ 24(CX), R9
+	MOVQ (CX), R9
 	LEAQ (R9)(DX*4), R9
-
-last:
 	MOVQ AX, R10
 	MOVQ SI, R11
 
 tiles:
-	PREFETCHT0 (R9)
+	PREFETCHT1 (R9)(R8*1)
 	PREFETCHT0 64(R10)
-	VADDPS     (R8), Y0, Y2
+	VADDPS     (R9), Y0, Y2
 	VMOVUPS    Y2, (R10)
 	VSUBPS     Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
-	ADDQ       $0x20, R8
 	ADDQ       $0x20, R9
 	ADDQ       DI, R10
 	DECQ       R11
