@@ -290,6 +290,9 @@ func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
 
 // Parts gives the number of rows to train on and of those held out.
 func (t *Taken) Parts() (train, held int) {
+	if t.Held == nil {
+		return t.Rows, 0
+	}
 	for i := range t.Rows {
 		if t.held(i) {
 			held++

@@ -49,10 +49,13 @@ func (e *Errors) AddAll(y, p []float64, s *ErrorsScratch) {
 	for len(y) >= f64.Lanes {
 		n := min(f64.SplitRows, len(y)&^(f64.Lanes-1))
 		x := s.x[:cols*n]
-		for i, v := range y[:n] {
-			at := i/f64.Lanes*cols*f64.Lanes + i%f64.Lanes
-			d := v - p[i]
-			x[at], x[at+f64.Lanes], x[at+2*f64.Lanes] = v, d, math.Abs(d)
+		for i := 0; i < n; i += f64.Lanes { // in arrays, which need no look at bounds
+			yt, pt := (*[f64.Lanes]float64)(y[i:]), (*[f64.Lanes]float64)(p[i:])
+			to := (*[cols * f64.Lanes]float64)(x[cols*i:])
+			for l, v := range yt {
+				d := v - pt[l]
+				to[l], to[f64.Lanes+l], to[2*f64.Lanes+l] = v, d, math.Abs(d)
+			}
 		}
 		_, _, sums, ok := f64.ColumnSplits(&s.splits, x, cols)
 		if ok[0] {

@@ -44,3 +44,25 @@ func TestAxpy2(t *testing.T) {
 		sameBits(t, "axpy2", y, want)
 	}
 }
+
+// BenchmarkTile32 makes tiles that stay in caches of columns that do not, some rows after
+// the others, as rows are taken in.
+func BenchmarkTile32(b *testing.B) {
+	const cols, rows, some = 20, 1 << 20, 256
+	all := make([][]float32, cols)
+	for j := range all {
+		all[j] = make([]float32, rows)
+		for i := range all[j] {
+			all[j][i] = float32(i)
+		}
+	}
+	dst := make([]float32, cols*some)
+	b.SetBytes(4 * cols * rows)
+	for b.Loop() {
+		for row := 0; row < rows; row += some {
+			if !Tile32(dst, all, row, some/Lanes) {
+				b.Fatal("a finite value is not finite")
+			}
+		}
+	}
+}

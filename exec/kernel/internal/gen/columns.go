@@ -187,9 +187,9 @@ func scatter() {
 }
 
 // tile: tiles out of rows of columns, with -0 as 0; odd is not 0 if a value is not
-// finite. A column's rows are read one after the other, and meanwhile those of the
-// next column, which lie elsewhere, and the lines of the tiles that it goes to are
-// asked for.
+// finite. A column's rows are read one after the other, and meanwhile the same number of
+// rows behind them, which the next call is about, and the lines of the tiles that they go
+// to are asked for: those of the next column would come too late.
 func tile() {
 	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)")
 	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
@@ -197,32 +197,27 @@ func tile() {
 	zero, odd := YMM(), YMM()
 	VXORPS(zero, zero, zero)
 	VXORPS(odd, odd, odd)
-	stride, left := GP64(), GP64()
+	stride, left, ahead := GP64(), GP64(), GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(5), stride)
 	MOVQ(n, left)
+	MOVQ(tiles, ahead)
+	SHLQ(Imm(5), ahead)
 	Label("cols")
-	p, next, to, t := GP64(), GP64(), GP64(), GP64()
+	p, to, t := GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: cols}, p)
 	LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
-	MOVQ(p, next)
-	CMPQ(left, Imm(1))
-	JEQ(LabelRef("last"))
-	MOVQ(Mem{Base: cols, Disp: 24}, next)
-	LEAQ(Mem{Base: next, Index: row, Scale: 4}, next)
-	Label("last")
 	MOVQ(dst, to)
 	MOVQ(tiles, t)
 	Label("tiles")
 	v, d := YMM(), YMM()
-	PREFETCHT0(Mem{Base: next})
+	PREFETCHT1(Mem{Base: p, Index: ahead, Scale: 1})
 	PREFETCHT0(Mem{Base: to, Disp: 64})
 	VADDPS(Mem{Base: p}, zero, v)
 	VMOVUPS(v, Mem{Base: to})
 	VSUBPS(v, v, d)
 	VORPS(d, odd, odd) // NaN where it is not 0
 	ADDQ(Imm(32), p)
-	ADDQ(Imm(32), next)
 	ADDQ(stride, to)
 	DECQ(t)
 	JNZ(LabelRef("tiles"))

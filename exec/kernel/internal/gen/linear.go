@@ -77,7 +77,7 @@ func margins(s isa, elem int) {
 			// What comes after next: the four streams confuse the processor's own
 			// guesses.
 			for line := 0; line < 32*elem; line += 64 {
-				PREFETCHT0(Mem{Base: ahead, Disp: line})
+				PREFETCHT1(Mem{Base: ahead, Disp: line})
 			}
 			ADDQ(U32(uint32(32*elem)), ahead)
 		}
