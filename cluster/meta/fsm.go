@@ -144,14 +144,15 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 }
 
 // ApplyAfter applies entries that are committed before raft says so, if all commands up to
-// index before have been applied; raft comes with them in any case. It may be called from any
-// goroutine.
-func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) {
+// index before have been applied, and gives what they come to, nil if not; raft comes with them
+// in any case. It may be called from any goroutine.
+func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	if f.applied.Load() >= before {
-		f.applyBatch(logs)
+	if f.applied.Load() < before {
+		return nil
 	}
+	return f.applyBatch(logs)
 }
 
 // applyBatch is ApplyBatch; applying is held.

@@ -22,6 +22,7 @@ type early struct {
 	term   uint64 // of the last entry that was stored
 	led    uint64 // the term that this node leads; 0 until all from before it is applied
 	alone  bool   // this node is the only voter of the log's last configuration; of the term that is led
+	sole   bool   // and nobody else takes part
 	stated bool   // the term has a configuration
 	last   uint64 // the last command that was stored
 }
@@ -36,7 +37,7 @@ func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configu
 	}
 	// raft changes what it knows when an entry has been stored, and takes it back with the entry.
 	if !e.stated {
-		e.alone = onlyVoter(latest(), self)
+		e.configured(latest(), self)
 	}
 	e.led = term
 }
@@ -46,6 +47,17 @@ func (e *early) leads(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.led == term && e.term == term && e.alone
+}
+
+// single tells whether this node leads a term and nobody else takes part in the log.
+func (e *early) single(term uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.led == term && e.term == term && e.alone && e.sole
+}
+
+func (e *early) configured(c raft.Configuration, self raft.ServerID) {
+	e.alone, e.sole = onlyVoter(c, self), len(c.Servers) == 1
 }
 
 // stored is told of entries that are on the disk, in their order, by raft's own goroutine.
@@ -69,7 +81,8 @@ func (e *early) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok
 		}
 		switch l.Type {
 		case raft.LogConfiguration:
-			e.stated, e.alone = true, onlyVoter(raft.DecodeConfiguration(l.Data), self)
+			e.stated = true
+			e.configured(raft.DecodeConfiguration(l.Data), self)
 			ok = false
 		case raft.LogCommand:
 			e.last = l.Index

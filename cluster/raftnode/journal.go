@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ type journal struct {
 	at      int64
 	block   []byte      // begins where a block of memory does; its first at%journalBlock bytes are the file's last block
 	newest  []*raft.Log // in the file and not in bbolt, one behind the other
+	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solo.go); 0 for none
 	broken  error       // the file took a write and it is not known what it holds
 }
 
@@ -266,10 +268,44 @@ func (j *journal) note(gen, last uint64) error {
 	return j.Set(flushedKey, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, gen), last))
 }
 
-// StoreLogs implements raft.LogStore.
+// StoreLogs implements raft.LogStore. Entries that were stored ahead of raft must be
+// those.
 func (j *journal) StoreLogs(entries []*raft.Log) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for len(entries) > 0 && j.ahead[0] != 0 {
+		var has raft.Log
+		e := entries[0]
+		if err := j.get(j.ahead[0], &has); err != nil {
+			return err
+		}
+		if e.Index != has.Index || e.Term != has.Term || e.Type != has.Type || !bytes.Equal(e.Data, has.Data) {
+			return pgerr.Internal("raft gives entry %d of term %d a place in the log that another has", e.Index, e.Term)
+		}
+		if j.ahead[0]++; j.ahead[0] > j.ahead[1] {
+			j.ahead = [2]uint64{}
+		}
+		entries = entries[1:]
+	}
+	return j.put(entries)
+}
+
+// storeAhead stores entries that raft will come with later.
+func (j *journal) storeAhead(entries []*raft.Log) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.put(entries); err != nil {
+		return err
+	}
+	if j.ahead[0] == 0 {
+		j.ahead[0] = entries[0].Index
+	}
+	j.ahead[1] = entries[len(entries)-1].Index
+	return nil
+}
+
+// put stores entries; mu is held.
+func (j *journal) put(entries []*raft.Log) error {
 	if j.broken != nil || len(entries) == 0 {
 		return j.broken
 	}
@@ -332,6 +368,11 @@ func (j *journal) StoreLog(e *raft.Log) error { return j.StoreLogs([]*raft.Log{e
 func (j *journal) GetLog(index uint64, e *raft.Log) error {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
+	return j.get(index, e)
+}
+
+// get is GetLog; mu is held.
+func (j *journal) get(index uint64, e *raft.Log) error {
 	if n := len(j.newest); n > 0 && index >= j.newest[0].Index && index-j.newest[0].Index < uint64(n) {
 		*e = *j.newest[index-j.newest[0].Index]
 		return nil
@@ -367,6 +408,9 @@ func (j *journal) DeleteRange(from, to uint64) error {
 	defer j.mu.Unlock()
 	if j.broken != nil {
 		return j.broken
+	}
+	if j.ahead[0] != 0 && to >= j.ahead[0] {
+		return pgerr.Internal("raft removes entries %d to %d, and entry %d is committed", from, to, j.ahead[0])
 	}
 	if err := j.flush(); err != nil {
 		return err

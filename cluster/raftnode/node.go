@@ -33,6 +33,7 @@ type Node struct {
 
 	proposer *proposer
 	early    early
+	solo     solo
 	commits  *commits
 	asks     shared[reply] // of the leader, by a follower
 	verified shared[reply] // that this node leads
@@ -56,6 +57,7 @@ type Node struct {
 	wg      sync.WaitGroup
 	closing sync.Once
 	failed  chan error
+	astray  chan error // raft did not take what is in its log
 }
 
 // Start runs the node. It returns before the cluster has a leader; WaitReady
@@ -64,13 +66,14 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{})}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{})}
 	rand.Read(n.nonce[:])
 	n.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
 	n.early.fsm = n.fsm
+	n.initSolo()
 	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
 	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining
@@ -83,6 +86,7 @@ func Start(o Options) (*Node, error) {
 	n.register()
 	n.goFunc(n.watchMachine)
 	n.goFunc(n.watchLead)
+	n.goFunc(n.solo.feed)
 	n.goFunc(n.pingAll)
 	n.goFunc(n.fence)
 	n.goFunc(func() { n.announce(fresh) })
@@ -126,7 +130,11 @@ func (n *Node) startRaft() (err error) {
 	}
 	n.bolt = st.bolt
 	dir, logs, snaps := st.dir, st.logs, st.snaps
-	logs.stored = func(entries []*raft.Log) { n.early.stored(conf.LocalID, entries) }
+	logs.stored = func(entries []*raft.Log) {
+		if entries = n.solo.stored(entries); len(entries) > 0 {
+			n.early.stored(conf.LocalID, entries)
+		}
+	}
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
@@ -304,12 +312,14 @@ func (n *Node) Failed() <-chan error { return n.failed }
 // it must not vote for, or confirm, what it cannot apply. The log stays as it
 // is, for the next process.
 func (n *Node) watchMachine() {
+	var why error
 	select {
 	case <-n.fsm.Stopped():
+	case why = <-n.astray:
 	case <-n.ctx.Done():
 		return
 	}
-	err := errors.Join(n.fsm.Err(), n.raft.Shutdown().Error())
+	err := errors.Join(why, n.fsm.Err(), n.raft.Shutdown().Error())
 	n.o.Log.Error("the node stops: it cannot follow its cluster", "err", err)
 	n.failed <- err
 	n.stop()
@@ -337,6 +347,21 @@ func (n *Node) watchLead() {
 	}
 }
 
+// initSolo makes what writes for an only member.
+func (n *Node) initSolo() {
+	d := &n.solo
+	d.ctx, d.early, d.fsm, d.self = n.ctx, &n.early, n.fsm, serverID(n.o.Self.ID)
+	d.changed.L = &d.mu
+	d.hurry, d.timer = make(chan struct{}, 1), time.NewTimer(feedEvery)
+	d.store = func(entries []*raft.Log) error { return n.bolt.storeAhead(entries) }
+	d.leads = func(term uint64) bool { return n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term }
+	d.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 0) }
+	d.await = n.await
+	d.fail = func(err error) {
+		n.astray <- pgerr.Wrap(pgerr.InternalError, err, "raft did not take what the node has committed; it is in its log, for the next start")
+	}
+}
+
 // lead begins to lead; the function it gives ends that.
 func (n *Node) lead() (end func()) {
 	ctx, cancel := context.WithCancel(n.ctx)
@@ -346,8 +371,10 @@ func (n *Node) lead() (end func()) {
 		defer wg.Done()
 		// What earlier leaders committed must be applied before this one
 		// answers for what is committed.
+		resume := n.solo.pause()
 		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
 		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil || n.raft.CurrentTerm() != term {
+			resume(false)
 			return
 		}
 		if f, ok := barrier.(raft.IndexFuture); ok {
@@ -356,6 +383,8 @@ func (n *Node) lead() (end func()) {
 		n.term.Store(term)
 		n.early.lead(term, serverID(n.o.Self.ID), func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })
 		n.leads.Store(true)
+		n.solo.lead(term)
+		resume(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
 		for _, f := range append([]func(context.Context){n.seat, n.found}, n.o.OnLead...) {
 			wg.Add(1)
@@ -367,8 +396,10 @@ func (n *Node) lead() (end func()) {
 	}()
 	return func() {
 		n.leads.Store(false)
+		n.solo.lead(0)
 		cancel()
 		wg.Wait()
+		n.solo.lead(0)
 		n.leads.Store(false) // the barrier may have passed meanwhile
 	}
 }

@@ -256,6 +256,73 @@ func TestSingle(t *testing.T) {
 	}
 }
 
+// TestOneBecomesMore writes by one node, to which others come and from which they go: what was
+// confirmed is there on all of them, and after a restart.
+func TestOneBecomesMore(t *testing.T) {
+	c := newCluster(t, 1)
+	const writers = 4
+	var wrote [writers]int
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	first := c.m[0]
+	for w := range writers {
+		wg.Go(func() {
+			for i := 1; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+				_, err := first.Propose(ctx, set(fmt.Sprint("w", w), fmt.Sprint(i)))
+				cancel()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wrote[w] = i
+			}
+		})
+	}
+	for i := 1; i <= 2; i++ {
+		c.m = append(c.m, c.start(t.TempDir(), "", fmt.Sprint("n", i)))
+		c.ready(c.m[i])
+	}
+	eventually(t, "both take part", func() bool { return len(first.Voters()) == 3 })
+	for i := 2; i >= 1; i-- {
+		lead := c.leader(0, 1, 2)
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		err := c.m[lead].Remove(ctx, c.m[i].ID())
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "one is left", func() bool { return len(first.Voters()) == 1 && first.Leads() })
+	for w := range writers { // alone again
+		c.must(0, set(fmt.Sprint("x", w), "1"))
+	}
+	close(stop)
+	wg.Wait()
+	for i := 1; i <= 2; i++ {
+		c.kill(i)
+	}
+	c.m = c.m[:1]
+	check := func() {
+		t.Helper()
+		for w, n := range wrote {
+			if got := c.reads(0, fmt.Sprint("w", w)); got != fmt.Sprint(n) {
+				t.Errorf("writer %d: %s, want %d", w, got, n)
+			}
+		}
+	}
+	check()
+	c.kill(0)
+	c.restart(0)
+	c.ready(c.m[0])
+	check()
+}
+
 func TestThree(t *testing.T) {
 	c := newCluster(t, 3)
 	for i := range 3 {

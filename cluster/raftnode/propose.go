@@ -109,12 +109,13 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		return reply{Unlogged: pgerr.From(err)}
 	}
 	term := n.raft.CurrentTerm()
-	answer, forget := n.fsm.Expect(cmd)
-	defer forget()
-	a, err := n.answered(ctx, n.raft.Apply(cmd, enqueueTime), answer)
+	a, err, ok := n.solo.propose(cmd)
+	if !ok {
+		a, err = n.throughRaft(ctx, cmd)
+	}
 	switch {
 	case err == nil:
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+	case errors.Is(err, errNotLed), errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return reply{NotLeader: true}
 	case disk.Full(err):
 		// The log's file grows before the page is written that makes the entry
@@ -138,6 +139,20 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		out.Refused = pgerr.From(r.Err)
 	}
 	return out
+}
+
+// throughRaft has raft write a command.
+func (n *Node) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
+	resume := n.solo.pause()
+	if n.ctx.Err() != nil {
+		resume(false)
+		return meta.Answer{}, raft.ErrRaftShutdown // it may not have been given all
+	}
+	answer, forget := n.fsm.Expect(cmd)
+	defer forget()
+	a, err := n.answered(ctx, n.raft.Apply(cmd, enqueueTime), answer)
+	resume(err == nil || ctx.Err() == nil && n.ctx.Err() == nil)
+	return a, err
 }
 
 // enqueueTime is how long raft may take to take a command.
@@ -268,7 +283,8 @@ func (n *Node) committed(term uint64) reply {
 	// that is not a command of the log is from before it led.
 	index, ledFrom := n.raft.CommitIndex(), n.ledFrom.Load()
 	if index > ledFrom {
-		return reply{Index: index, Term: term, Committed: index}
+		// What an only voter has applied is committed, whether raft knows it yet or not.
+		return reply{Index: max(index, n.fsm.Applied()), Term: term, Committed: index}
 	}
 	return reply{Index: n.fsm.Applied(), Term: term, Committed: ledFrom}
 }

@@ -74,10 +74,12 @@ func (n *Node) seatOnce(ctx context.Context) bool {
 		n.askLearners(ctx, conf)
 		s = next()
 	}
+	if s.Kind == stepNone {
+		return false
+	}
+	resume := n.solo.pause()
 	var f raft.Future
 	switch id, addr := serverID(s.ID), raft.ServerAddress(s.Addr); s.Kind {
-	case stepNone:
-		return false
 	case stepAdd:
 		f = n.raft.AddNonvoter(id, addr, index, 5*time.Second)
 	case stepPromote:
@@ -87,7 +89,9 @@ func (n *Node) seatOnce(ctx context.Context) bool {
 	case stepRemove:
 		f = n.raft.RemoveServer(id, index, 5*time.Second)
 	}
-	if err := n.await(ctx, f); err != nil {
+	err = n.await(ctx, f)
+	resume(ctx.Err() == nil)
+	if err != nil {
 		if ctx.Err() == nil {
 			n.o.Log.Warn("could not change who takes part in the log", "node", s.ID, "change", s.Kind.String(), "err", err)
 		}

@@ -52,6 +52,7 @@ type Server struct {
 	next  atomic.Uint32
 
 	attempts attempts
+	latest   atomic.Pointer[eager] // the connection that got a message last
 
 	mu       sync.Mutex
 	ln       []net.Listener
@@ -138,6 +139,7 @@ func (s *Server) Serve(ln net.Listener) error {
 
 func (s *Server) start(nc net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
+	nc = newEager(nc, &s.latest)
 	c := &conn{srv: s, nc: nc, raw: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
 	s.mu.Lock()
 	if s.closed {
