@@ -3,10 +3,11 @@
 //
 //	            ┌ 'R' ─▶ RaftListener (package raftnode's transport)
 //	Listen ─ TLS┤
-//	            └ 'G' ─▶ gRPC: Arrow Flight
-//	                       DoAction  RegisterAction  request → reply
-//	                       DoGet     RegisterGet     ticket → stream of bytes
-//	                       DoPut     RegisterPut     stream of bytes → reply
+//	            ├ 'G' ─▶ gRPC: Arrow Flight
+//	            │          DoAction  RegisterAction  request → reply
+//	            │          DoGet     RegisterGet     ticket → stream of bytes
+//	            └ 'P' ─▶ lines, each for a stream at a time
+//	                       Put       RegisterPut     stream of bytes → reply
 //
 // After that byte both ends say who they are (handshake.go): node, cluster, and
 // which node is meant. Without TLS each then proves that it has the cluster's
@@ -14,8 +15,8 @@
 // cluster yet is a guest, which may only ask for admission.
 //
 // A Server is a node's end, Peers are its connections to the others, one a
-// node for calls and one for streams. Streams move pieces of bytes under gRPC's flow control: who reads
-// slowly slows the sender. Errors cross as values: a *pgerr.Error arrives with
+// node for calls, one for streams that it is asked for, and as many lines as it has streams to it
+// at once. Streams move pieces of bytes under flow control: who reads slowly slows the sender. Errors cross as values: a *pgerr.Error arrives with
 // its code, detail and hint; a node that cannot be reached is an
 // *UnreachableError.
 //

@@ -89,9 +89,19 @@ func toWire(err error) (metadata.MD, error) {
 	return metadata.Pairs(errorKey, string(codec.Marshal(*wireOf(pgerr.From(err))))), status.Error(codes.Aborted, "statement error")
 }
 
-// fromWire gives the error that a call ended with.
+// asRefusal is the refusal that a dial ended with, nil for none.
+func asRefusal(err error) (no *pgerr.Error) {
+	errors.As(err, &no)
+	return no
+}
+
 func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) error {
-	addr := c.addr
+	return fromWire(ctx, c.addr, c.refused.Load(), err, trailer)
+}
+
+// fromWire gives the error that a call to the node at addr ended with, which refused may
+// say more of.
+func fromWire(ctx context.Context, addr string, refused *pgerr.Error, err error, trailer metadata.MD) error {
 	if err == nil {
 		return nil
 	}
@@ -110,8 +120,8 @@ func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) e
 	case codes.DeadlineExceeded:
 		return context.DeadlineExceeded
 	case codes.Unavailable, codes.Unknown:
-		if no := c.refused.Load(); no != nil {
-			return &UnreachableError{Addr: addr, Err: no}
+		if refused != nil {
+			return &UnreachableError{Addr: addr, Err: refused}
 		}
 		return &UnreachableError{Addr: addr, Err: err}
 	case codes.PermissionDenied:

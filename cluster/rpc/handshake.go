@@ -35,7 +35,7 @@ func Fixed(cluster catalog.ClusterID, node uint64) Self {
 }
 
 // protocol is the version of the handshake and of what follows it.
-const protocol = 3
+const protocol = 4
 
 // maxHandshake bounds each part of a handshake, in bytes.
 const maxHandshake = 4096
@@ -84,7 +84,7 @@ func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	case !me.Cluster.IsZero() && !h.Self.Cluster.IsZero():
 		return pgerr.New(pgerr.ConnectionRejected, "node %x belongs to cluster %s, node %x to cluster %s", h.Self.Node, h.Self.Cluster, me.Node, me.Cluster).
 			WithHint("A node that has lost its directory joins its cluster with --join and an empty one.")
-	case kind != kindGRPC:
+	case kind == kindRaft:
 		return pgerr.New(pgerr.ConnectionRejected, "a node that waits for admission takes no part in the log")
 	}
 	return nil

@@ -17,13 +17,18 @@ import (
 const (
 	kindRaft = 'R'
 	kindGRPC = 'G'
+	kindPut  = 'P'
 )
+
+// keepAlive is how a connection on which nothing is said finds out that the other end has
+// gone without a word.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
 
 // handshakeTime bounds TLS and the first byte, so that a silent connection
 // does not hold anything.
 const handshakeTime = 5 * time.Second
 
-// mux hands the connections of one listener to two.
+// mux hands the connections of one listener to three.
 type mux struct {
 	ln    net.Listener
 	trust Trust
@@ -32,6 +37,7 @@ type mux struct {
 	nos   refusals
 	raft  *queue
 	grpc  *queue
+	puts  *queue
 	wg    sync.WaitGroup
 	done  chan struct{}
 	once  sync.Once
@@ -42,7 +48,7 @@ type mux struct {
 
 func newMux(ln net.Listener, trust Trust, self Self, log *slog.Logger) *mux {
 	m := &mux{ln: ln, trust: trust, self: self, log: log, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
-	m.raft, m.grpc = newQueue(ln.Addr()), newQueue(ln.Addr())
+	m.raft, m.grpc, m.puts = newQueue(ln.Addr()), newQueue(ln.Addr()), newQueue(ln.Addr())
 	m.wg.Add(1)
 	go m.accept()
 	return m
@@ -62,6 +68,9 @@ func (m *mux) accept() {
 				}
 				continue
 			}
+		}
+		if t, ok := c.(*net.TCPConn); ok {
+			t.SetKeepAliveConfig(keepAlive)
 		}
 		m.mu.Lock()
 		m.shake[c] = struct{}{}
@@ -95,7 +104,7 @@ func (m *mux) sort(raw net.Conn) {
 		c.Close()
 		return
 	}
-	to := map[byte]*queue{kindRaft: m.raft, kindGRPC: m.grpc}[first[0]]
+	to := map[byte]*queue{kindRaft: m.raft, kindGRPC: m.grpc, kindPut: m.puts}[first[0]]
 	if to == nil || conf == nil && key.IsZero() {
 		c.Close()
 		return
@@ -124,6 +133,7 @@ func (m *mux) close() {
 		m.mu.Unlock()
 		m.raft.Close()
 		m.grpc.Close()
+		m.puts.Close()
 		m.wg.Wait()
 	})
 }
@@ -188,7 +198,7 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 	if d.Net != nil {
 		c, err = d.Net(ctx, addr)
 	} else {
-		nd := net.Dialer{Timeout: handshakeTime, KeepAlive: 15 * time.Second}
+		nd := net.Dialer{Timeout: handshakeTime, KeepAliveConfig: keepAlive}
 		c, err = nd.DialContext(ctx, "tcp", addr)
 	}
 	if err != nil {

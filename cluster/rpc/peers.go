@@ -30,6 +30,7 @@ type Peers struct {
 	mu     sync.Mutex
 	conns  map[place]*client
 	closed bool
+	lines  lines
 }
 
 // place is where a node is meant to be; node 0: whoever is there. Streams have a
@@ -51,11 +52,12 @@ type client struct {
 
 // NewPeers makes the connections of a node. resolve gives another's address.
 func NewPeers(d *Dialer, resolve func(uint64) (string, bool)) *Peers {
-	return &Peers{dialer: d, resolve: resolve, conns: map[place]*client{}}
+	return &Peers{dialer: d, resolve: resolve, conns: map[place]*client{}, lines: lines{all: map[*line]struct{}{}, idle: map[place][]*line{}}}
 }
 
 // Close ends all connections and what runs on them.
 func (p *Peers) Close() error {
+	p.lines.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -69,6 +71,7 @@ func (p *Peers) Close() error {
 // Drop cuts the connection to a node, so that calls and streams on it end now
 // and not when the network gives up. The next call connects anew.
 func (p *Peers) Drop(node uint64) {
+	p.lines.cut(node)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for at, c := range p.conns {
@@ -100,9 +103,7 @@ func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	c := &client{addr: addr}
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
 		conn, err := p.dialer.dial(ctx, node, addr, kindGRPC)
-		var no *pgerr.Error
-		errors.As(err, &no)
-		c.refused.Store(no)
+		c.refused.Store(asRefusal(err))
 		return conn, err
 	}
 	var err error
@@ -110,7 +111,7 @@ func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	c.conn, err = grpc.NewClient("passthrough:///"+addr,
 		grpc.WithContextDialer(dial),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // the dialer does TLS
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage), grpc.ForceCodecV2(pieces)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
 		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20),
 		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer), grpc.WithSharedWriteBuffer(true), experimental.WithBufferPool(&read),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
@@ -184,74 +185,6 @@ func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte
 		return m.DataBody, nil
 	}, nil
 }
-
-// Put is a stream to a node. Send and Finish are for one goroutine. Cancel
-// ends it in any state and is to be called in the end.
-type Put struct {
-	ctx    context.Context
-	c      *client
-	stream flight.FlightService_DoPutClient
-	cancel context.CancelFunc
-}
-
-// Put opens a stream to a node.
-func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte) (*Put, error) {
-	addr, err := p.addr(node)
-	if err != nil {
-		return nil, err
-	}
-	c, err := p.client(node, addr, true)
-	if err != nil {
-		return nil, err
-	}
-	inner, cancel := context.WithCancel(ctx)
-	stream, err := c.DoPut(inner)
-	if err == nil {
-		err = stream.Send(&flight.FlightData{FlightDescriptor: &flight.FlightDescriptor{Cmd: joinName(name, header)}})
-	}
-	if err != nil && err != io.EOF {
-		cancel()
-		return nil, c.fromWire(ctx, err, nil)
-	}
-	return &Put{ctx: ctx, c: c, stream: stream, cancel: cancel}, nil
-}
-
-// Send sends a piece, waiting while the other end has not room for it.
-func (s *Put) Send(b []byte) error { return s.send(&flight.FlightData{DataBody: b}) }
-
-// Lend is Send of bytes, one at least, that are not copied: nobody changes them until Finish
-// has given the reply of a handler that received all, and after an error never.
-func (s *Put) Lend(b []byte) error { return s.send(lent(b)) }
-
-func (s *Put) send(m any) error {
-	err := s.stream.SendMsg(m)
-	if err == io.EOF { // the handler has ended: its reason comes with Recv
-		if _, err = s.stream.Recv(); err == nil || err == io.EOF {
-			return pgerr.New(pgerr.ConnectionFailure, "node at %s ended a stream early", s.c.addr)
-		}
-	}
-	if err != nil {
-		return s.c.fromWire(s.ctx, err, s.stream.Trailer())
-	}
-	return nil
-}
-
-// Finish ends the stream and gives the handler's reply.
-func (s *Put) Finish() ([]byte, error) {
-	defer s.cancel()
-	if err := s.stream.CloseSend(); err != nil {
-		return nil, s.c.fromWire(s.ctx, err, nil)
-	}
-	r, err := s.stream.Recv()
-	if err != nil {
-		return nil, s.c.fromWire(s.ctx, err, s.stream.Trailer())
-	}
-	return r.AppMetadata, nil
-}
-
-// Cancel breaks the stream off. It may be called at any time, also after
-// Finish.
-func (s *Put) Cancel() { s.cancel() }
 
 // Call is Action with encoded request and reply (package codec).
 func Call[Reply, Request any](ctx context.Context, p *Peers, node uint64, name string, req Request) (reply Reply, err error) {

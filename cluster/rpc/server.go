@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
@@ -43,6 +42,8 @@ type Server struct {
 	grpc *grpc.Server
 	log  *slog.Logger
 	wg   sync.WaitGroup
+	ctx  context.Context // of handlers of streams from callers; ends with Close
+	stop context.CancelFunc
 
 	mu      sync.RWMutex
 	actions map[string]ActionFunc
@@ -56,8 +57,9 @@ type Server struct {
 func Listen(ln net.Listener, trust Trust, self Self, log *slog.Logger) *Server {
 	s := &Server{mux: newMux(ln, trust, self, log), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{},
 		guests: map[string]bool{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(
-		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.ForceServerCodecV2(pieces),
+		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true), experimental.BufferPool(&read),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Second, Timeout: 3 * time.Second}),
@@ -106,6 +108,7 @@ func (s *Server) RegisterPut(name string, f PutFunc) {
 
 // Serve starts to answer; it returns at once. Close stops.
 func (s *Server) Serve() {
+	s.wg.Go(s.acceptLines)
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
@@ -117,6 +120,7 @@ func (s *Server) Serve() {
 
 // Close ends all calls and the listener. It waits for handlers.
 func (s *Server) Close() error {
+	s.stop()
 	s.grpc.Stop()
 	s.mux.close()
 	s.wg.Wait()
@@ -177,40 +181,6 @@ func (s *Server) DoGet(t *flight.Ticket, stream flight.FlightService_DoGetServer
 	err = s.guard(name, func() error {
 		return f(stream.Context(), ticket, func(b []byte) error { return stream.Send(&flight.FlightData{DataBody: b}) })
 	})
-	md, err := toWire(err)
-	stream.SetTrailer(md)
-	return err
-}
-
-// DoPut implements Flight. The first message's descriptor names the handler
-// and carries its header.
-func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
-	first, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	name, header := cutName(first.FlightDescriptor.GetCmd())
-	f, err := find(s, stream.Context(), s.puts, name)
-	if err != nil {
-		return err
-	}
-	var out []byte
-	err = s.guard(name, func() (err error) {
-		out, err = f(stream.Context(), header, func() ([]byte, error) {
-			m, err := stream.Recv()
-			if err != nil {
-				if err != io.EOF && stream.Context().Err() != nil {
-					err = stream.Context().Err()
-				}
-				return nil, err
-			}
-			return m.DataBody, nil
-		})
-		return err
-	})
-	if err == nil {
-		return stream.Send(&flight.PutResult{AppMetadata: out})
-	}
 	md, err := toWire(err)
 	stream.SetTrailer(md)
 	return err

@@ -44,9 +44,6 @@ func (b *buffers) grown(from, to int) error {
 	return err
 }
 
-// drop forgets a buffer that somebody may still read.
-func (b *buffers) drop(buf []byte) { b.release(int64(cap(buf))) }
-
 // put takes a buffer back.
 func (b *buffers) put(buf []byte) {
 	b.mu.Lock()

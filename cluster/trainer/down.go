@@ -124,7 +124,7 @@ func forward(recv func() ([]byte, error), take taker, puts []*rpc.Put) error {
 			return err
 		}
 		for _, put := range puts {
-			if err := put.Lend(piece); err != nil {
+			if err := put.Send(piece); err != nil {
 				return err
 			}
 		}
@@ -141,7 +141,6 @@ type arrival struct {
 	left int
 	full chan struct{} // closed when nothing is left to come
 	step bool          // nothing that was decoded looks at the bytes any more
-	lost bool          // they may still be lent
 }
 
 // arrive gives the task that a stripe is of.
@@ -176,9 +175,8 @@ func (p *part) arrive(m *down) (*arrival, error) {
 }
 
 // leave is called once a stripe is done with.
-func (p *part) leave(m *down, a *arrival, err error) {
+func (p *part) leave(m *down, a *arrival) {
 	p.mu.Lock()
-	a.lost = a.lost || err != nil
 	a.refs--
 	last := a.refs == 0
 	if last {
@@ -189,7 +187,7 @@ func (p *part) leave(m *down, a *arrival, err error) {
 		return
 	}
 	p.w.Release(int64(a.size)) // decoded
-	p.save(a.buf, a.step && !a.lost)
+	p.save(a.buf, a.step)
 }
 
 // save keeps the memory of a task for the next one, where that is a step and long: most
@@ -244,7 +242,7 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 	if err != nil {
 		return err
 	}
-	defer func() { p.leave(m, a, err) }()
+	defer p.leave(m, a)
 	at := m.stripe * pieceBytes
 	take := func(piece []byte) ([]byte, error) {
 		defer rpc.Free(piece)

@@ -201,28 +201,21 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 		}
 	}
 	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
-	if err := p.deliver(ctx, s.To, &m, e.B); err != nil {
-		p.sent.drop(e.B) // it may be on its way still
-		return err
-	}
+	err := p.deliver(ctx, s.To, &m, e.B)
 	if s.Data != nil {
 		p.sent.put(e.B)
 	}
-	return nil
+	return err
 }
 
-// deliver sends the bytes of an offer, which nobody changes until they have arrived.
+// deliver sends the bytes of an offer.
 func (p *part) deliver(ctx context.Context, to int, m *offer, b []byte) error {
 	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode())
 	if err != nil {
 		return err
 	}
 	defer put.Cancel()
-	if err := sendPieces(put, b); err != nil {
-		return err
-	}
-	_, err = put.Finish()
-	return err
+	return sendPieces(put, b)
 }
 
 // offer takes a partial from another member, which may be ahead of this one. It

@@ -10,16 +10,16 @@ import (
 // pieceBytes is what one message of a stream carries of parameters or partials.
 const pieceBytes = 256 << 10
 
-// sendPieces sends b in pieces, which nobody changes until the stream has been finished.
+// sendPieces sends b in pieces, and ends the stream.
 func sendPieces(put *rpc.Put, b []byte) error {
-	for len(b) > 0 {
-		n := min(len(b), pieceBytes)
-		if err := put.Lend(b[:n]); err != nil {
+	for len(b) > pieceBytes {
+		if err := put.Send(b[:pieceBytes]); err != nil {
 			return err
 		}
-		b = b[n:]
+		b = b[pieceBytes:]
 	}
-	return nil
+	_, err := put.FinishWith(b)
+	return err
 }
 
 // readPieces reads as many bytes as were announced, which have been charged.

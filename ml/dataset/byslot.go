@@ -99,13 +99,27 @@ func (s *BySlot) Margins(z []float64, span int, weights []float64) {
 	}
 }
 
-// AddGrad adds to ones, by slot and in units of f64.FixedUnit, the factors r of the span's
-// rows.
-func (s *BySlot) AddGrad(ones []int64, span int, r []float64) {
-	for j, slots := range s.spans[span].slot {
-		rows := s.spans[span].row[j][:len(slots)]
-		for k, slot := range slots {
-			ones[slot] += f64.FixedPart(r[rows[k]])
+// Factors are those of the rows of a span.
+type Factors struct {
+	By   *BySlot
+	Span int
+	R    []float64
+}
+
+// AddGrad adds to ones, by slot and in units of f64.FixedUnit, the factors of spans of blocks
+// of as many columns: of all of them column by column, so that what is kept for a column's
+// slots comes from memory once for all.
+func AddGrad(ones []int64, list []Factors) {
+	if len(list) == 0 {
+		return
+	}
+	for j := range list[0].By.spans[list[0].Span].slot {
+		for _, f := range list {
+			slots := f.By.spans[f.Span].slot[j]
+			rows := f.By.spans[f.Span].row[j][:len(slots)]
+			for k, slot := range slots {
+				ones[slot] += f64.FixedPart(f.R[rows[k]])
+			}
 		}
 	}
 }

@@ -47,12 +47,15 @@ func TestBySlot(t *testing.T) {
 		}
 		f64.FixAll(factors, 0.5)
 		want, got := make([]int64, ones), make([]int64, ones)
+		var spans []Factors
 		b.AddGrad(make([]float64, dense*f64.Lanes), want, 0, factors)
 		for from := 0; from < b.Padded(); from += SpanRows {
 			to := min(from+SpanRows, b.Padded())
 			by.Margins(z[from:to], from/SpanRows, w[dense:])
-			by.AddGrad(got, from/SpanRows, factors[from:to])
+			spans = append(spans, Factors{by, from / SpanRows, factors[from:to]})
 		}
+		AddGrad(got, spans[:len(spans)/2])
+		AddGrad(got, spans[len(spans)/2:])
 		b.AddDense(z, 0, w)
 		if !slices.Equal(z, wantZ) {
 			t.Errorf("%d rows: other margins", rows)

@@ -43,6 +43,9 @@ func (s *Sums) Room(most int64) {
 	s.most += most
 }
 
+// Fits tells whether there is room for so much without a look at what there is.
+func (s *Sums) Fits(most int64) bool { return s.most <= full-most }
+
 // tighten finds how large members of Low are: it was said what they could be.
 func (s *Sums) tighten() {
 	var any uint64

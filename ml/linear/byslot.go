@@ -56,6 +56,10 @@ func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
 	return by, nil
 }
 
+// mostSpans is of how many spans a pass has factors before it adds them to the sums of slots,
+// which it does for all at once: of those there are more than a cache holds.
+const mostSpans = 4
+
 // span is what a pass has of dataset.SpanRows rows that it reads by their slots: margins,
 // and then factors, output by output.
 type span struct {
@@ -65,12 +69,12 @@ type span struct {
 	z    []float64
 }
 
-// spanBytes is the memory of a span.
+// spanBytes is the memory of spans.
 func (p *problem) spanBytes() int64 {
 	if p.ones < manySlots {
 		return 0
 	}
-	return 8 * int64(p.outputs) * dataset.SpanRows
+	return mostSpans * 8 * int64(p.outputs) * dataset.SpanRows
 }
 
 // bySlot adds all rows of a block.
@@ -87,11 +91,13 @@ func (a *pass) bySlot(ctx context.Context, b *dataset.Block, by *dataset.BySlot)
 // addSpan adds rows as evaluate does, reading a block by its slots.
 func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 	p := a.p
-	if a.span.z == nil {
-		a.span.z = make([]float64, p.outputs*dataset.SpanRows)
+	a.room(rows) // of all that follows
+	z, ok := a.spans.Get().(*[]float64)
+	if !ok {
+		v := make([]float64, p.outputs*dataset.SpanRows)
+		z = &v
 	}
-	a.span.by, a.span.from, a.span.rows = by, from, rows
-	a.out.Sums.Room(int64(rows) * gram.Factor) // of all that follows
+	a.span = span{by, from, rows, *z}
 	for k := range p.slopes {
 		th := a.r.Theta[k*p.per:][:p.per]
 		z := a.span.of(k)
@@ -103,12 +109,43 @@ func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 	for at := from; at < from+rows; at += dataset.ChunkRows {
 		a.evaluate(b, at, min(dataset.ChunkRows, from+rows-at))
 	}
-	if a.span.by = nil; a.lanes == nil || a.over {
+	s := a.span
+	if a.span = (span{}); a.lanes == nil {
+		a.spans.Put(z)
 		return
 	}
-	for k := range p.slopes {
-		by.AddGrad(a.slots(k), from/dataset.SpanRows, a.span.of(k))
+	if a.pending = append(a.pending, s); len(a.pending) == mostSpans {
+		a.addPending()
 	}
+}
+
+// addPending adds the factors of spans to the sums of slots.
+func (a *pass) addPending() {
+	list := make([]dataset.Factors, len(a.pending))
+	for k := range a.p.slopes {
+		if a.over {
+			break
+		}
+		for i := range a.pending {
+			s := &a.pending[i]
+			list[i] = dataset.Factors{By: s.by, Span: s.from / dataset.SpanRows, R: s.of(k)}
+		}
+		dataset.AddGrad(a.slots(k), list)
+	}
+	for _, s := range a.pending {
+		a.spans.Put(&s.z)
+	}
+	a.pending = a.pending[:0]
+}
+
+// room makes room in the sums for rows. What is pending has its own, which is forgotten where
+// they are looked at to see how large they are.
+func (a *pass) room(rows int) {
+	most := int64(rows) * gram.Factor
+	if len(a.pending) > 0 && !a.out.Sums.Fits(most) {
+		a.addPending()
+	}
+	a.out.Sums.Room(most)
 }
 
 // of are those of an output.

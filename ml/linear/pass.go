@@ -34,8 +34,10 @@ type pass struct {
 	a, b    []float64 // packs
 	share   []float64
 
-	sorted *sorted // nil where blocks are read by rows
-	span   span
+	sorted  *sorted // nil where blocks are read by rows
+	span    span
+	spans   *sync.Pool // of the memory of spans
+	pending []span     // whose factors are not in the sums yet
 }
 
 // products prepares for those of n columns.
@@ -76,6 +78,7 @@ func (a *pass) Partial() family.Message {
 		o.YLow, o.YHigh = o.YLow+0, o.YHigh+0
 	}
 	if a.op == opEvaluate {
+		a.addPending()
 		a.take()
 	}
 	if a.product != nil {
@@ -179,7 +182,7 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 		}
 	}
 	if a.span.by == nil {
-		o.Sums.Room(int64(n) * gram.Factor)
+		a.room(n)
 	}
 	if r.Need&optim.Loss != 0 {
 		sum, top := f64.FixAll(l, gram.Half(r.Loss))

@@ -16,6 +16,7 @@ import (
 type worker struct {
 	p      *problem
 	sums   sync.Pool // of *[]int64, a partial's sums
+	spans  sync.Pool // of *[]float64, a span's factors
 	sorted *sorted   // nil where there are few one-hot features
 }
 
@@ -49,7 +50,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	p := w.p
-	a := &pass{p: p, sums: &w.sums, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil, sorted: w.sorted}
+	a := &pass{p: p, sums: &w.sums, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil, sorted: w.sorted, spans: &w.spans}
 	switch s.Op {
 	case opGram, opEvaluate:
 		a.r = s.Body.(*request)
