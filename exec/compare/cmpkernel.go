@@ -38,8 +38,8 @@ func (op CmpOp) Swap() CmpOp {
 	return op
 }
 
-// holds tells whether a three-way result satisfies the operator.
-func (op CmpOp) holds(c int) bool {
+// Holds tells whether a three-way result satisfies the operator.
+func (op CmpOp) Holds(c int) bool {
 	switch op {
 	case OpEQ:
 		return c == 0
@@ -259,7 +259,7 @@ func compareStrings(op CmpOp) function.Impl {
 				}
 			default:
 				for i := range out {
-					out[i] = vector.ByteOf(op.holds(bytes.Compare(l.Data[l.Off[i]:l.Off[i+1]], k)))
+					out[i] = vector.ByteOf(op.Holds(bytes.Compare(l.Data[l.Off[i]:l.Off[i+1]], k)))
 				}
 			}
 			return vector.NewBool(out, c.Valid), nil
@@ -274,7 +274,7 @@ func compareStrings(op CmpOp) function.Impl {
 		} else {
 			for i := range out {
 				if !c.Skip(i) {
-					out[i] = vector.ByteOf(op.holds(strings.Compare(l.Str(i), r.Str(i))))
+					out[i] = vector.ByteOf(op.Holds(strings.Compare(l.Str(i), r.Str(i))))
 				}
 			}
 		}
@@ -288,7 +288,7 @@ func compareWith(op CmpOp, cmp rowCmp) function.Impl {
 		out := vector.Alloc[uint8](c.Arena, c.N)
 		for i := range out {
 			if !c.Skip(i) {
-				out[i] = vector.ByteOf(op.holds(cmp(args[0], i, args[1], i)))
+				out[i] = vector.ByteOf(op.Holds(cmp(args[0], i, args[1], i)))
 			}
 		}
 		return vector.NewBool(out, c.Valid), nil

@@ -33,7 +33,7 @@ func Register(t function.Table) {
 			op = OpLT
 		}
 		t.Put("text_"+id+"(text,text)", function.Always(function.Strict2(func(a, b string) string {
-			if op.holds(strings.Compare(a, b)) {
+			if op.Holds(strings.Compare(a, b)) {
 				return a
 			}
 			return b
@@ -100,7 +100,7 @@ func compareRows(op CmpOp, lt, rt types.Type) function.Impl {
 			}
 			l, _ := args[0].Datum(lt, i).(types.Row)
 			r, _ := args[1].Datum(rt, i).(types.Row)
-			out[i] = vector.ByteOf(op.holds(types.Compare(lt, l, r)))
+			out[i] = vector.ByteOf(op.Holds(types.Compare(lt, l, r)))
 		}
 		return vector.NewBool(out, c.Valid), nil
 	}
@@ -169,7 +169,7 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 			out := vector.Alloc[uint8](c.Arena, c.N)
 			for i := range out {
 				if !c.Skip(i) {
-					out[i] = vector.ByteOf(op.holds(a(i).Cmp(b(i))))
+					out[i] = vector.ByteOf(op.Holds(a(i).Cmp(b(i))))
 				}
 			}
 			return vector.NewBool(out, c.Valid), nil
@@ -180,7 +180,7 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 			out := vector.Alloc[uint8](c.Arena, c.N)
 			for i := range out {
 				if !c.Skip(i) {
-					out[i] = vector.ByteOf(op.holds(cmp(c, args, i)))
+					out[i] = vector.ByteOf(op.Holds(cmp(c, args, i)))
 				}
 			}
 			return vector.NewBool(out, c.Valid), nil

@@ -31,9 +31,9 @@ func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
 				tried, bound = true, scaledOf(b(i), int32(fixed.Scale))
 			}
 			if bound.ok {
-				out[i] = vector.ByteOf(op.holds(bound.against(ints(i))))
+				out[i] = vector.ByteOf(op.Holds(bound.against(ints(i))))
 			} else {
-				out[i] = vector.ByteOf(op.holds(a(i).Cmp(b(i))))
+				out[i] = vector.ByteOf(op.Holds(a(i).Cmp(b(i))))
 			}
 		}
 		return vector.NewBool(out, c.Valid), nil

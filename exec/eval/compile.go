@@ -47,6 +47,9 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		}
 		return newConst(e.Typ, c.env.Params[e.N-1])
 	case *expr.Call:
+		if n, err := c.quotientCompare(e); n != nil || err != nil {
+			return n, err
+		}
 		args, err := c.all(e.Args)
 		if err != nil {
 			return nil, err

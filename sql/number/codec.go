@@ -247,3 +247,33 @@ func NormalizeDecimalBytes(dst, b []byte) []byte {
 
 // HashKey appends the encoding of d at its least scale.
 func (d Decimal) HashKey(dst []byte) []byte { return d.trimZeros().AppendBinary(dst) }
+
+// Approximate reads the column encoding as a float, which is off by no more than a few
+// units in its last place: NaN for what is no number, or has more than 38 digits or a scale
+// above 200.
+func Approximate(b []byte) float64 {
+	if len(b) == 0 {
+		return math.NaN()
+	}
+	switch b[0] & 3 {
+	case formSmall:
+		if v, scale, ok := smallDecimal(b); ok && scale <= 200 {
+			return float64(v) / math.Pow10(int(scale))
+		}
+	case formBig:
+		if len(b) < 4 || len(b) > 16+3 {
+			break
+		}
+		scale := binary.LittleEndian.Uint16(b[1:])
+		if scale > 200 {
+			break
+		}
+		hi, lo := wordsOf(b[3:])
+		f := (float64(hi)*(1<<64) + float64(lo)) / math.Pow10(int(scale))
+		if b[0]&4 != 0 {
+			f = -f
+		}
+		return f
+	}
+	return math.NaN()
+}
