@@ -194,7 +194,9 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 	first := joinName(name, header)
 	l.buf = append(binary.LittleEndian.AppendUint32(l.buf[:0], uint32(len(first))), first...)
 	s := &Put{ctx: ctx, line: l, from: &p.lines}
+	s.mu.Lock() // of Cancel, which may be called at once
 	s.stop = context.AfterFunc(ctx, s.Cancel)
+	s.mu.Unlock()
 	return s, nil
 }
 
