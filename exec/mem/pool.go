@@ -35,6 +35,7 @@ type Pool struct {
 	// Of the node's pool: bytes in use beyond what accounts say (see Watch), and
 	// those who wait for bytes.
 	beyond  atomic.Int64
+	live    atomic.Pointer[liveHeap] // while it is watched
 	waiting atomic.Int32
 	freed   chan struct{} // closed when bytes are given back; guarded by mu
 	idle    atomic.Pointer[[]idle]

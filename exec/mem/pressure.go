@@ -33,6 +33,10 @@ func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) e
 		a.refused = false
 		return err
 	}
+	if refused.recount(a.spillable) && a.pool.take(more) == nil {
+		a.refused = false
+		return nil
+	}
 	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.Limit()}
 	if refused.parent != nil || a.pool.parent == nil {
 		return no // the statement's own limit, or no statement's request

@@ -113,6 +113,33 @@ func TestVictimStays(t *testing.T) {
 }
 
 // TestWatch: what lives beyond the accounts counts as used.
+// TestWatchRecounts: bytes are not refused for what lived at the last collection and is
+// dead by now.
+func TestWatchRecounts(t *testing.T) {
+	node := mem.NewPool("n1", 64*mib)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		node.Watch(stop, mib)
+	}()
+	q := node.Child("q", 0)
+	a := q.Account("sort", false)
+	for range 5 {
+		held := make([]byte, 128*mib)
+		for found := false; !found; found = a.Grow(40*mib) != nil {
+			a.Shrink(a.Reserved())
+			runtime.GC()
+		}
+		runtime.KeepAlive(held)
+		held = nil
+		grow(t, a, 40*mib)
+		a.Shrink(40 * mib)
+	}
+	a.Close()
+	close(stop)
+	<-done
+}
+
 func TestWatch(t *testing.T) {
 	node := mem.NewPool("n1", 32*mib)
 	stop, done := make(chan struct{}), make(chan struct{})

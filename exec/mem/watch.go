@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -20,12 +21,12 @@ import (
 // the largest thing it ever did.
 func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	const every = 50 * time.Millisecond
-	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	t := time.NewTicker(every)
 	defer t.Stop()
-	var cycle uint64
-	before := p.used.Load()
+	l := &liveHeap{p: p, share: share, before: p.used.Load(), s: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
+	p.live.Store(l)
+	defer p.live.Store(nil)
 	var idle release
 	var again doubt
 	for {
@@ -37,26 +38,76 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 		if p.limit.Load() == noLimit {
 			continue
 		}
-		metrics.Read(s)
-		now := p.used.Load()
-		if c := s[1].Value.Uint64(); c != cycle {
-			cycle = c
-			// The collection was between the two looks: what either charged may
-			// have been live then.
-			p.setBeyond(int64(s[0].Value.Uint64()) - max(now, before) - share)
-		}
-		before = now
-		if again.after(p.beyond.Load() > p.Limit()/doubtShare) {
+		l.look()
+		if again.after(p.doubtful()) {
 			runtime.GC()
 		}
+		metrics.Read(s)
 		var held uint64 // from the system
-		for _, m := range s[2:5] {
+		for _, m := range s[:3] {
 			held += m.Value.Uint64()
 		}
-		if idle.after(int64(held)-now-share, s[5].Value.Uint64()) {
+		if idle.after(int64(held)-p.used.Load()-share, s[3].Value.Uint64()) {
 			debug.FreeOSMemory()
 		}
 	}
+}
+
+// liveHeap finds what lives beyond a pool's accounts.
+type liveHeap struct {
+	p     *Pool
+	share int64
+
+	mu     sync.Mutex
+	s      []metrics.Sample
+	cycle  uint64
+	before int64 // in use at the last look
+
+	counting sync.Mutex
+	counted  time.Time     // the last recount
+	took     time.Duration // it did
+}
+
+// recountRest is how much longer than a recount takes there is none for who can spill.
+const recountRest = 10
+
+// look takes what the last collection found, if there was one since the last look.
+func (l *liveHeap) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	metrics.Read(l.s)
+	now := l.p.used.Load()
+	if c := l.s[1].Value.Uint64(); c != l.cycle {
+		l.cycle = c
+		// The collection was between the two looks: what either charged may
+		// have been live then.
+		l.p.setBeyond(int64(l.s[0].Value.Uint64()) - max(now, l.before) - l.share)
+	}
+	l.before = now
+}
+
+// doubtful tells whether much was found beyond the accounts.
+func (p *Pool) doubtful() bool { return p.beyond.Load() > p.Limit()/doubtShare }
+
+// recount collects where much was found beyond the accounts, before somebody is refused
+// bytes for it: it may have died since. It tells whether less was found. Who can spill is
+// refused often where much does live there, and does not have it collected each time.
+func (p *Pool) recount(spillable bool) bool {
+	l := p.live.Load()
+	if l == nil || !p.doubtful() {
+		return false
+	}
+	l.counting.Lock()
+	defer l.counting.Unlock()
+	from, before := time.Now(), p.beyond.Load()
+	if spillable && from.Sub(l.counted) < recountRest*l.took {
+		return false
+	}
+	runtime.GC()
+	l.look()
+	l.counted = time.Now()
+	l.took = l.counted.Sub(from)
+	return p.beyond.Load() < before
 }
 
 // doubt decides when to look whether what was found beyond the accounts still lives.
