@@ -36,14 +36,7 @@ func mask(name, integer string) {
 		VPBROADCASTQ(Load(Param("lo"), GP64()), lo)
 		VPBROADCASTQ(Load(Param("width"), GP64()), width)
 	}
-	flip := GP64()
-	Load(Param("flip"), flip)
-	outside := K()
-	KMOVW(flip.As32(), outside)
-	fresh := GP64()
-	Load(Param("fresh"), fresh)
-	k := GP64()
-	XORQ(k, k)
+	outside, fresh, k := begin()
 	x, passed := ZMM(), K()
 
 	Label("next")
@@ -63,12 +56,7 @@ func mask(name, integer string) {
 		KUNPCKBW(passed, high, passed)
 		ADDQ(U32(128), v)
 	}
-	put(passed, outside, m, fresh, k)
-	SUBQ(Imm(16), n)
-	JNZ(LabelRef("next"))
-	VZEROUPPER()
-	Store(k, ReturnIndex(0))
-	RET()
+	end(passed, outside, m, fresh, k, n)
 }
 
 // pairs is lessFrom or equalFrom of 16 rows at a time, as predicate says.
@@ -80,14 +68,7 @@ func pairs(name, integer string, predicate uint8) {
 	a := Load(Param("a"), GP64())
 	b := Load(Param("b"), GP64())
 	n := Load(Param("n"), GP64())
-	flip := GP64()
-	Load(Param("flip"), flip)
-	outside := K()
-	KMOVW(flip.As32(), outside)
-	fresh := GP64()
-	Load(Param("fresh"), fresh)
-	k := GP64()
-	XORQ(k, k)
+	outside, fresh, k := begin()
 	x, passed := ZMM(), K()
 
 	Label("next")
@@ -106,12 +87,7 @@ func pairs(name, integer string, predicate uint8) {
 		ADDQ(U32(128), a)
 		ADDQ(U32(128), b)
 	}
-	put(passed, outside, m, fresh, k)
-	SUBQ(Imm(16), n)
-	JNZ(LabelRef("next"))
-	VZEROUPPER()
-	Store(k, ReturnIndex(0))
-	RET()
+	end(passed, outside, m, fresh, k, n)
 }
 
 // entries is entriesFrom of 16 rows at a time: a permutation of two registers finds
@@ -139,6 +115,22 @@ func entries() {
 	ADDQ(Imm(64), v)
 	VPERMI2D(high, low, x)
 	VPTESTMD(x, x, passed)
+	end(passed, outside, m, fresh, k, n)
+}
+
+// begin loads what all masks have, and counts from 0.
+func begin() (outside, fresh, k reg.Register) {
+	flip, f, count := GP64(), GP64(), GP64()
+	Load(Param("flip"), flip)
+	outside = K()
+	KMOVW(flip.As32(), outside)
+	Load(Param("fresh"), f)
+	XORQ(count, count)
+	return outside, f, count
+}
+
+// end puts a word and goes on to the next 16 of n rows, or gives the count.
+func end(passed, outside, m, fresh, k, n reg.Register) {
 	put(passed, outside, m, fresh, k)
 	SUBQ(Imm(16), n)
 	JNZ(LabelRef("next"))
