@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -129,6 +130,20 @@ func (f *Flow) tasks(s *plan.Stage) int {
 	return len(f.o.Nodes)
 }
 
+// order is the order of n tasks in which rows are sent to them. By hash it is that of
+// the nodes' ids, the same whichever node is the gateway, for tables lie so
+// (catalog.Relation.DistributionKey).
+func (f *Flow) order(kind plan.ExchangeKind, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	if kind == plan.HashBy {
+		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(f.o.Nodes[a], f.o.Nodes[b]) })
+	}
+	return out
+}
+
 // Writer implements op.Exchange.
 func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, error) {
 	if stage.Out == nil {
@@ -140,7 +155,7 @@ func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, 
 	}
 	head := rpc.Encode(header{Run: f.o.Run, Stage: int(stage.ID), Sender: f.self})
 	w := &writer{}
-	for d := range f.tasks(to) {
+	for _, d := range f.order(stage.Out.Kind, f.tasks(to)) {
 		if d != f.self {
 			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open, sent: &w.sent})
 			continue

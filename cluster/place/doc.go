@@ -7,6 +7,9 @@
 //	  writer first, then by rendezvous hash: each node has a score for the
 //	  file, the highest win, so that a change of members moves few files
 //
+// A file of rows that are divided by the hash of a key goes first to the nodes that
+// rows of that hash are sent to, its homes, so that they need not be sent.
+//
 // A member that is dead for less than the grace still counts as a holder: most
 // come back. A draining one holds until its files are elsewhere.
 package place

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -23,11 +24,13 @@ type Node struct {
 	Heir     uint64 // of a draining node: who gets its files, if it can
 }
 
-// File is a file and its holders.
+// File is a file and its holders. Of rows that are divided by the hash of a key it has
+// part Part of Of; Of is 0 for all others.
 type File struct {
-	ID    catalog.SegmentID
-	Bytes int64
-	Nodes []uint64
+	ID       catalog.SegmentID
+	Bytes    int64
+	Nodes    []uint64
+	Part, Of int
 }
 
 // Options of Plan. The zero value is usable.
@@ -61,12 +64,20 @@ func score(id catalog.SegmentID, node uint64) uint64 {
 // without the writer, which holds it already; and how many holders, the writer
 // included, must have it before it counts as written (a majority of those it
 // should have).
-func Targets(id catalog.SegmentID, writer uint64, nodes []Node, replicas int) (to []uint64, majority int) {
+func Targets(f File, writer uint64, nodes []Node, replicas int) (to []uint64, majority int) {
 	if replicas <= 0 {
 		replicas = Replicas
 	}
 	members := 0
 	r := newRanker(nodes)
+	var ids []uint64
+	for _, n := range nodes {
+		if n.Alive && !n.Draining {
+			ids = append(ids, n.ID)
+		}
+	}
+	slices.Sort(ids)
+	r.homes = homes(f, ids)
 	for _, n := range nodes {
 		if !n.Draining || n.ID == writer {
 			members++
@@ -78,29 +89,43 @@ func Targets(id catalog.SegmentID, writer uint64, nodes []Node, replicas int) (t
 	want := max(min(replicas, members), 1)
 	have := []uint64{writer}
 	for len(have) < want && len(have) <= len(to) {
-		have = append(have, r.best(id, to, have))
+		have = append(have, r.best(f.ID, to, have))
 	}
 	return have[1:], want/2 + 1
 }
 
+// homes are the nodes, of ids in order that take part in statements, to which rows are sent
+// by the hash that a file's rows have: one, or a few where the part reaches over bounds.
+// Tables divided alike are joined there without sending rows (planner/stage.Replicas).
+func homes(f File, ids []uint64) []uint64 {
+	if f.Of <= 0 || len(ids) == 0 {
+		return nil
+	}
+	first, last := kernel.Dests(f.Part, f.Of, len(ids))
+	return ids[first : last+1]
+}
+
 // ranker orders the nodes that a file may go to.
-type ranker struct{ nodes map[uint64]Node }
+type ranker struct {
+	nodes map[uint64]Node
+	homes []uint64 // of the file
+}
 
 func newRanker(nodes []Node) ranker {
-	r := ranker{map[uint64]Node{}}
+	r := ranker{nodes: map[uint64]Node{}}
 	for _, n := range nodes {
 		r.nodes[n.ID] = n
 	}
 	return r
 }
 
-// best picks who gets a file that have holds: one with space, in the zone with
-// the fewest holders, by score. 0: all of them have it.
+// best picks who gets a file that have holds: one with space, a home of it, in the zone
+// with the fewest holders, by score. 0: all of them have it.
 func (r ranker) best(id catalog.SegmentID, among, have []uint64) (best uint64) {
 	better := func(a, b uint64) bool {
 		x, y := r.nodes[a], r.nodes[b]
-		return cmp.Or(cmpBool(x.Short, y.Short), cmp.Compare(r.sharing(x.Zone, have), r.sharing(y.Zone, have)),
-			cmp.Compare(score(id, b), score(id, a)), cmp.Compare(a, b)) < 0
+		return cmp.Or(cmpBool(x.Short, y.Short), -cmpBool(slices.Contains(r.homes, a), slices.Contains(r.homes, b)),
+			cmp.Compare(r.sharing(x.Zone, have), r.sharing(y.Zone, have)), cmp.Compare(score(id, b), score(id, a)), cmp.Compare(a, b)) < 0
 	}
 	for _, n := range among {
 		if !slices.Contains(have, n) && (best == 0 || better(n, best)) {
@@ -147,12 +172,14 @@ func Plan(nodes []Node, files []File, o Options) []Action {
 	for _, n := range nodes {
 		if p.keeps(n.ID) {
 			p.members++
+			p.keeping = append(p.keeping, n.ID)
 		}
 		if n.Alive && !n.Draining {
 			p.eligible = append(p.eligible, n.ID)
 		}
 	}
 	slices.Sort(p.eligible)
+	slices.Sort(p.keeping)
 	for i, f := range files {
 		p.file(i, f)
 	}
@@ -178,6 +205,7 @@ type planner struct {
 	o        Options
 	members  int
 	eligible []uint64
+	keeping  []uint64 // who counts as a holder
 	load     map[uint64]int64
 	urgent   []ranked
 	busy     map[int]bool // files that have an action
@@ -190,6 +218,7 @@ func (p *planner) keeps(id uint64) bool {
 }
 
 func (p *planner) file(i int, f File) {
+	p.homes = homes(f, p.keeping)
 	var good, live []uint64
 	for _, id := range f.Nodes {
 		if p.keeps(id) {
@@ -222,12 +251,12 @@ func (p *planner) file(i int, f File) {
 		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: after}, len(live)})
 	case len(good) > want || len(good) < len(f.Nodes):
 		// Let go of those with the least claim: nodes that are not members any
-		// more or drained, then who shares a zone, then by score; but never of the
-		// last live copies.
+		// more or drained, then who is no home, shares a zone, then by score; but never
+		// of the last live copies.
 		var keep []uint64
 		for len(keep) < want {
 			keep = append(keep, slices.MinFunc(without(good, keep), func(a, b uint64) int {
-				return cmp.Or(-cmpBool(p.nodes[a].Alive, p.nodes[b].Alive), cmp.Compare(p.sharing(p.nodes[a].Zone, keep), p.sharing(p.nodes[b].Zone, keep)),
+				return cmp.Or(-cmpBool(p.nodes[a].Alive, p.nodes[b].Alive), -cmpBool(slices.Contains(p.homes, a), slices.Contains(p.homes, b)), cmp.Compare(p.sharing(p.nodes[a].Zone, keep), p.sharing(p.nodes[b].Zone, keep)),
 					cmp.Compare(score(f.ID, b), score(f.ID, a)))
 			}))
 		}
@@ -237,13 +266,16 @@ func (p *planner) file(i int, f File) {
 		slices.Sort(keep)
 		p.urgent = append(p.urgent, ranked{Action{File: i, Nodes: keep}, 1 << 20})
 	default:
+		if p.home(i, f, good, live) {
+			return
+		}
 		// All are there, but two share a zone where another has none.
 		to := p.best(f.ID, p.eligible, f.Nodes)
 		if to == 0 || p.nodes[to].Short || p.sharing(p.nodes[to].Zone, good) > 0 {
 			return
 		}
 		for _, id := range good {
-			if p.sharing(p.nodes[id].Zone, good) > 1 {
+			if p.sharing(p.nodes[id].Zone, good) > 1 && !slices.Contains(p.homes, id) {
 				p.load[id] -= weight(f)
 				p.load[to] += weight(f)
 				p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: append(without(good, []uint64{id}), to)}, 1 << 21})
@@ -251,6 +283,27 @@ func (p *planner) file(i int, f File) {
 			}
 		}
 	}
+}
+
+// home moves a file to a home that has not got it, from who has the least claim.
+func (p *planner) home(i int, f File, good, live []uint64) bool {
+	from := without(good, p.homes)
+	if len(from) == 0 {
+		return false
+	}
+	for _, to := range p.homes {
+		if n := p.nodes[to]; slices.Contains(f.Nodes, to) || !n.Alive || n.Draining || n.Short {
+			continue
+		}
+		id := slices.MaxFunc(from, func(a, b uint64) int {
+			return cmp.Or(cmp.Compare(p.sharing(p.nodes[a].Zone, good), p.sharing(p.nodes[b].Zone, good)), cmp.Compare(score(f.ID, b), score(f.ID, a)))
+		})
+		p.load[id] -= weight(f)
+		p.load[to] += weight(f)
+		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: append(without(good, []uint64{id}), to)}, 1 << 21})
+		return true
+	}
+	return false
 }
 
 // heir is who is to take over a draining holder's copy; 0 for nobody.
@@ -343,6 +396,9 @@ func (p *planner) move(files []File, full, empty uint64, gap int64) (best int, a
 	best = -1
 	for i, f := range files {
 		if p.busy[i] || weight(f) > gap/2 || !slices.Contains(f.Nodes, full) || slices.Contains(f.Nodes, empty) || best >= 0 && weight(f) <= weight(files[best]) {
+			continue
+		}
+		if slices.Contains(homes(f, p.keeping), full) {
 			continue
 		}
 		if moved := append(without(f.Nodes, []uint64{full}), empty); p.spread(moved) >= p.spread(f.Nodes) {

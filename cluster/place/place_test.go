@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/place"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -36,7 +37,7 @@ func TestTargets(t *testing.T) {
 		{[]place.Node{{ID: 1, Alive: true}, {ID: 2}, {ID: 3, Alive: true}}, 1, 2},
 		{[]place.Node{{ID: 1, Alive: true}, {ID: 2, Alive: true, Draining: true}}, 0, 1},
 	} {
-		to, m := place.Targets(id, 1, c.nodes, 0)
+		to, m := place.Targets(place.File{ID: id}, 1, c.nodes, 0)
 		if len(to) != c.to || m != c.majority || slices.Contains(to, 1) {
 			t.Errorf("%+v: %v %d", c.nodes, to, m)
 		}
@@ -44,7 +45,7 @@ func TestTargets(t *testing.T) {
 	// Files spread evenly.
 	count := map[uint64]int{}
 	for i := range 3000 {
-		to, _ := place.Targets(catalog.SegmentID{byte(i), byte(i >> 8)}, 0, up(1, 2, 3, 4, 5, 6), 3)
+		to, _ := place.Targets(place.File{ID: catalog.SegmentID{byte(i), byte(i >> 8)}}, 0, up(1, 2, 3, 4, 5, 6), 3)
 		for _, n := range to {
 			count[n]++
 		}
@@ -234,7 +235,7 @@ func TestZones(t *testing.T) {
 	}
 	for i := range 100 {
 		f := file(i, 1)
-		to, _ := place.Targets(f.ID, 1, nodes, 3)
+		to, _ := place.Targets(f, 1, nodes, 3)
 		f.Nodes = append(f.Nodes, to...)
 		if spread(f) != 3 {
 			t.Fatal(f)
@@ -266,7 +267,7 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	nodes[3].Short = true
 	var files []place.File
 	for i := range 40 {
-		to, _ := place.Targets(file(i).ID, 1, nodes, 3)
+		to, _ := place.Targets(file(i), 1, nodes, 3)
 		if slices.Contains(to, 4) {
 			t.Fatal("written to a node without space", to)
 		}
@@ -277,7 +278,7 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 		t.Fatal(copies(files))
 	}
 	// Where nobody else is, it is better than nowhere.
-	if to, _ := place.Targets(file(1).ID, 1, []place.Node{nodes[0], nodes[3]}, 3); !slices.Equal(to, []uint64{4}) {
+	if to, _ := place.Targets(file(1), 1, []place.Node{nodes[0], nodes[3]}, 3); !slices.Equal(to, []uint64{4}) {
 		t.Fatal(to)
 	}
 	// A node's place is taken by the one that is named.
@@ -297,5 +298,74 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	}
 	if n := copies(mine); n[1] != 0 || n[5] == 0 {
 		t.Fatal(n)
+	}
+}
+
+// TestHomes: files of rows that are divided by hash are first where such rows are sent,
+// come there when the members change, and stay.
+func TestHomes(t *testing.T) {
+	const of = 8
+	nodes := up(1, 2, 3, 4, 5)
+	var files []place.File
+	for i := range 64 {
+		f := file(i)
+		f.Part, f.Of = i%of, of
+		to, need := place.Targets(f, uint64(i%5)+1, nodes, 3)
+		if need != 2 {
+			t.Fatalf("%d needed", need)
+		}
+		f.Nodes = append(to, uint64(i%5)+1)
+		slices.Sort(f.Nodes)
+		files = append(files, f)
+	}
+	athome := func(ids ...uint64) {
+		t.Helper()
+		for i, f := range files {
+			first, last := kernel.Dests(f.Part, f.Of, len(ids))
+			for _, id := range ids[first : last+1] {
+				if !slices.Contains(f.Nodes, id) {
+					t.Fatalf("file %d, part %d, is on %v, not at its home %d", i, f.Part, f.Nodes, id)
+				}
+			}
+			if len(f.Nodes) != 3 {
+				t.Fatalf("file %d has %v", i, f.Nodes)
+			}
+		}
+	}
+	settle := func(nodes []place.Node) {
+		t.Helper()
+		for range 100 {
+			plan := place.Plan(nodes, files, place.Options{})
+			if len(plan) == 0 {
+				return
+			}
+			for _, a := range plan {
+				files[a.File].Nodes = a.Nodes
+			}
+		}
+		t.Fatal("no end of moves")
+	}
+	athome(1, 2, 3, 4, 5)
+	settle(nodes)
+	athome(1, 2, 3, 4, 5)
+	settle(up(1, 2, 3, 4, 5, 6))
+	athome(1, 2, 3, 4, 5, 6)
+	// Who is gone for a moment has its files still.
+	nodes = up(1, 2, 3, 4, 5, 6)
+	nodes[2].Alive, nodes[2].DeadFor = false, time.Second
+	if plan := place.Plan(nodes, files, place.Options{}); len(plan) > 0 {
+		t.Fatalf("%d moves for a node that may come back", len(plan))
+	}
+	nodes[2].DeadFor = time.Hour
+	settle(nodes)
+	athome(1, 2, 4, 5, 6)
+	// One without space is no home.
+	nodes = up(1, 2, 4, 5, 6, 7)
+	nodes[5].Short = true
+	settle(nodes)
+	for i, f := range files {
+		if slices.Contains(f.Nodes, 7) {
+			t.Fatalf("file %d went to a node without space", i)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func (r *Repl) place(ctx context.Context) {
 	all := files(r.c.Current())
 	fs := make([]place.File, len(all))
 	for i, h := range all {
-		fs[i] = place.File{ID: h.File.ID, Bytes: h.File.Bytes, Nodes: h.File.Nodes}
+		fs[i] = place.File{ID: h.File.ID, Bytes: h.File.Bytes, Nodes: h.File.Nodes, Part: h.File.Part, Of: h.File.Of}
 	}
 	plan := place.Plan(r.members(), fs, place.Options{Grace: r.o.Grace})
 	// Two copies at a time: repair must not starve statements of the network.

@@ -48,7 +48,7 @@ func (r *Repl) Push(ctx context.Context, s *catalog.Segment) error {
 		return err
 	}
 	self := r.c.ID()
-	to, need := place.Targets(s.ID, self, r.members(), place.Replicas)
+	to, need := place.Targets(place.File{ID: s.ID, Part: s.Part, Of: s.Of}, self, r.members(), place.Replicas)
 	have := []uint64{self}
 	if len(to)+1 < need {
 		return pgerr.New(pgerr.InsufficientResources, "could not write to a majority of the replicas").

@@ -6,8 +6,10 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/sched"
 	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -65,11 +67,56 @@ func (r *Replicas) Clustered(n *plan.Scan, c plan.Column) bool {
 	return store.Repeated(spans, store.Ranges(spans, c.Num, len(r.nodes))) <= max(rows/4, 2*int64(len(r.nodes)-1)*store.GroupRows)
 }
 
+// Distributed implements stage.Replicas.
+func (r *Replicas) Distributed(n *plan.Scan) []expr.ColID {
+	rel, m := r.s.st.RelationByOID(n.Table), r.s.manifest(n, r.manifests)
+	if rel == nil || len(rel.DistributionKey) == 0 || m == nil {
+		return nil
+	}
+	key := make([]expr.ColID, len(rel.DistributionKey))
+	for i, num := range rel.DistributionKey {
+		at := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.Num == num })
+		if at < 0 {
+			return nil
+		}
+		key[i] = n.Cols[at].ID
+	}
+	ids := make([]uint64, len(r.nodes))
+	for i, node := range r.nodes {
+		ids[i] = node.ID
+	}
+	slices.Sort(ids) // as rows are sent by their hash: flow.Writer
+	for _, segs := range m.Partitions {
+		for _, g := range segs {
+			if g.Inline != nil {
+				continue
+			}
+			first, last := 0, len(ids)-1
+			if g.Of > 0 {
+				first, last = kernel.Dests(g.Part, g.Of, len(ids))
+			}
+			for _, id := range ids[first : last+1] {
+				if !slices.Contains(g.Nodes, id) {
+					return nil
+				}
+			}
+		}
+	}
+	return key
+}
+
+// distributed tells whether the columns that a scan is read by are its table's distribution
+// key, so that segments' parts are of their hash.
+func (s *Statement) distributed(n *plan.Scan) bool {
+	rel := s.st.RelationByOID(n.Table)
+	return rel != nil && len(n.ByHash) > 0 && slices.Equal(hashBy(n), rel.DistributionKey)
+}
+
 // reads tells whether a node has the tables of which a plan has each node read its own rows.
 func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	for i := range p.Stages {
 		for _, n := range build.Leaves(p.Stages[i].Root) {
-			if sc, ok := n.(*plan.Scan); ok && sc.Apart() && !holdsAll(s.manifest(sc, manifests), node) {
+			if sc, ok := n.(*plan.Scan); ok && sc.Apart() && !s.distributed(sc) && !holdsAll(s.manifest(sc, manifests), node) {
 				return false
 			}
 		}
@@ -117,27 +164,49 @@ func (s *Statement) ranges(ctx context.Context, p *plan.Staged, manifests map[*p
 // node may take over.
 func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*catalog.Manifest, nodes []sched.Node, ranges map[*plan.Scan]*ranged) (list []op.Split, places []sched.Split) {
 	m := s.manifest(n, manifests)
+	nums, distributed := hashBy(n), s.distributed(n)
 	for i, node := range nodes {
 		threads := max(node.Threads, 1)
 		var own []op.Split
 		if r := ranges[n]; r != nil {
 			own = store.RangeSplits(r.spans, leaf, splitRows(m, threads*len(nodes)), r.parts[i])
 		} else {
+			if distributed {
+				threads *= len(nodes)
+			}
 			own = s.splits(n, leaf, manifests, threads)
 		}
-		if len(n.ByHash) > 0 {
-			nums := hashBy(n)
-			for j := range own {
-				own[j].HashBy, own[j].Part, own[j].Of = nums, i, len(nodes)
-			}
-		}
+		share := rank(nodes, node.ID)
 		for _, sp := range own {
+			if len(nums) > 0 {
+				first, last := 0, len(nodes)-1
+				if distributed && sp.Segment.Of > 0 {
+					first, last = kernel.Dests(sp.Segment.Part, sp.Segment.Of, len(nodes))
+				}
+				if share < first || share > last {
+					continue
+				}
+				if first < last {
+					sp.HashBy, sp.Part, sp.Of = nums, share, len(nodes)
+				}
+			}
 			part, _ := store.At(m, sp.Ordinal)
 			list = append(list, sp)
 			places = append(places, sched.Split{Partition: part, Rows: sp.To - sp.From, Replicas: []uint64{node.ID}})
 		}
 	}
 	return list, places
+}
+
+// rank is which part of the rows that are divided by hash a node has: the nodes' ids say,
+// so that it is the same whichever node is the gateway (flow.Writer).
+func rank(nodes []sched.Node, id uint64) (n int) {
+	for _, x := range nodes {
+		if x.ID < id {
+			n++
+		}
+	}
+	return n
 }
 
 // hashBy are the attributes by whose hash a scan is read.

@@ -362,8 +362,8 @@ func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*cat
 	return err
 }
 
-// Append gives the changes that distribute new segments to the partitions of a table, the
-// one with the fewest rows first.
+// Append gives the changes that distribute new segments to the partitions of a table: to
+// that of their rows' hash, where that decides, else to the one with the fewest rows.
 func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
 	n := max(rel.Partitions, 1)
 	if n == 1 {
@@ -377,10 +377,13 @@ func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) [
 	}
 	byPart := make([][]*catalog.Segment, n)
 	for _, g := range segs {
-		best := 0
-		for i := range rows {
-			if rows[i] < rows[best] {
-				best = i
+		best := g.Part
+		if g.Of != n {
+			best = 0
+			for i := range rows {
+				if rows[i] < rows[best] {
+					best = i
+				}
 			}
 		}
 		rows[best] += g.Rows

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -82,6 +83,9 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 		scan.Cols = append(scan.Cols, plan.Column{ID: expr.ColID(i + 1), Name: c.Name, Type: c.Type, Num: c.Num})
 		scan.Missing = append(scan.Missing, c.Missing)
 		o.Columns = append(o.Columns, WriterColumn{Num: c.Num, Type: c.Type})
+	}
+	if len(segs) > 0 && !slices.ContainsFunc(segs, func(g *catalog.Segment) bool { return g.Part != segs[0].Part || g.Of != segs[0].Of }) {
+		o.Part, o.Of = segs[0].Part, segs[0].Of
 	}
 	w := s.NewWriter(o)
 	change := &catalog.ReplaceSegments{Table: rel.OID, Part: part}

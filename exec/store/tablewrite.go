@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -31,20 +32,41 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 		}
 		o.Columns = append(o.Columns, WriterColumn{Num: num, Type: c.Type})
 	}
-	if t.Pool != nil {
-		o.Account = t.Pool.Account("write of "+w.Table.Name, false)
+	parts, err := newDivider(w.Table, w.Cols)
+	if err != nil {
+		return nil, err
 	}
-	return &tableWriter{store: t.Store, o: o, seq: -1}, nil
+	out := &tableWriter{o: o, seq: -1}
+	open := func(o WriterOptions) *Writer {
+		if t.Pool != nil {
+			o.Account = t.Pool.Account("write of "+w.Table.Name, false)
+			out.accounts = append(out.accounts, o.Account)
+		}
+		return t.Store.NewWriter(o)
+	}
+	if parts == nil {
+		out.open = func() *Writer { return open(o) }
+		return out, nil
+	}
+	out.parts = &divided{divider: parts, open: func(part int, relieve func(context.Context) error) *Writer {
+		o := o
+		o.Part, o.Of, o.Relieve = part, parts.of, relieve
+		return open(o)
+	}}
+	return out, nil
 }
 
 // tableWriter makes a Writer for the second batch: a first of one row, as small
 // statements write, is an inline segment at once.
 type tableWriter struct {
-	store *Store
-	o     WriterOptions
-	first *catalog.Segment // of one row; nil: none, or w has it
-	w     *Writer          // nil until it is needed
-	seq   int64            // of the first row
+	o        WriterOptions
+	open     func() *Writer
+	accounts []*mem.Account
+	first    *catalog.Segment // of one row; nil: none, or a writer has it
+	w        *Writer          // nil until it is needed
+	parts    *divided         // of a table with a distribution key; nil: w writes
+	begun    bool
+	seq      int64 // of the first row
 }
 
 // Write implements op.Writer.
@@ -52,15 +74,12 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 	if b.Rows() == 0 {
 		return nil
 	}
-	if w.first == nil && w.w == nil {
-		w.seq = b.Seq
+	if !w.begun {
+		w.begun, w.seq = true, b.Seq
 		if seg, ok := w.one(b); ok {
 			w.first = seg
 			return nil
 		}
-	}
-	if w.w == nil {
-		w.w = w.store.NewWriter(w.o)
 	}
 	if first := w.first; first != nil {
 		w.first = nil
@@ -68,9 +87,19 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := w.w.Write(ctx, batch.New(seg.rows, 1)); err != nil {
+		if err := w.put(ctx, batch.New(seg.rows, 1)); err != nil {
 			return err
 		}
+	}
+	return w.put(ctx, b)
+}
+
+func (w *tableWriter) put(ctx context.Context, b *batch.Batch) error {
+	if w.parts != nil {
+		return w.parts.write(ctx, b)
+	}
+	if w.w == nil {
+		w.w = w.open()
 	}
 	return w.w.Write(ctx, b)
 }
@@ -85,7 +114,30 @@ func (w *tableWriter) one(b *batch.Batch) (*catalog.Segment, bool) {
 			return nil, false
 		}
 	}
-	return InlineOf(w.o.Columns, b)
+	seg, ok := InlineOf(w.o.Columns, b)
+	if ok && w.parts != nil {
+		for p, rows := range w.parts.divide(b) {
+			if len(rows) > 0 {
+				seg.Part, seg.Of = p, w.parts.of
+			}
+		}
+	}
+	return seg, ok
+}
+
+// writers are those that have rows, in the order of their parts.
+func (w *tableWriter) writers() (out []*Writer) {
+	if w.w != nil {
+		out = append(out, w.w)
+	}
+	if w.parts != nil {
+		for _, p := range w.parts.ws {
+			if p != nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 // Flush implements op.Writer.
@@ -93,11 +145,13 @@ func (w *tableWriter) Flush(ctx context.Context) ([]catalog.Written, error) {
 	var segs []*catalog.Segment
 	if w.first != nil {
 		segs = append(segs, w.first)
-	} else if w.w != nil {
-		var err error
-		if segs, err = w.w.Finish(ctx); err != nil {
+	}
+	for _, x := range w.writers() {
+		more, err := x.Finish(ctx)
+		if err != nil {
 			return nil, err
 		}
+		segs = append(segs, more...)
 	}
 	w.close()
 	out := make([]catalog.Written, 0, len(segs))
@@ -107,23 +161,26 @@ func (w *tableWriter) Flush(ctx context.Context) ([]catalog.Written, error) {
 		if w.seq >= 0 {
 			x.Seq = w.seq + rows
 		}
-		rows += s.Rows
+		if rows += s.Rows; w.parts != nil {
+			rows = 0 // all parts begin with rows of the beginning
+		}
 		out = append(out, x)
 	}
 	return out, nil
 }
 
 func (w *tableWriter) close() {
-	if w.o.Account != nil {
-		w.o.Account.Close()
+	for _, a := range w.accounts {
+		a.Close()
 	}
 }
 
 // Abort implements op.Writer.
 func (w *tableWriter) Abort() error {
 	defer w.close()
-	if w.w == nil {
-		return nil
+	var errs []error
+	for _, x := range w.writers() {
+		errs = append(errs, x.Abort())
 	}
-	return w.w.Abort()
+	return errors.Join(errs...)
 }

@@ -28,6 +28,9 @@ type WriterOptions struct {
 	SegmentRows  int64
 	SegmentBytes int64
 	InlineBytes  int64 // a segment below this is inline; negative: never
+	Part, Of     int   // of the segments (catalog.Segment)
+	// Relieve, if not nil, has others give memory back that this writer was refused.
+	Relieve func(ctx context.Context) error
 	// Done is called with each segment as it is finished, from a goroutine that Finish
 	// waits for: to push it to replicas while the next is written. May be nil.
 	Done func(ctx context.Context, s *catalog.Segment) error
@@ -43,8 +46,8 @@ type Writer struct {
 
 	file   *segmentFile // nil until a group was written
 	foot   footer
-	rows   int64 // of the open segment, pending ones included
-	inside int64 // bytes of the inline segments made
+	rows   int64  // of the open segment, pending ones included
+	inside *int64 // bytes of the inline segments made, by it and those it shares the statement with
 	done   []*catalog.Segment
 	closed bool
 	// publishing gives the error, once, of making the last of done durable: a disk
@@ -67,7 +70,7 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	if o.InlineBytes == 0 {
 		o.InlineBytes = InlineBytes
 	}
-	w := &Writer{store: s, o: o}
+	w := &Writer{store: s, o: o, inside: new(int64)}
 	for _, c := range o.Columns {
 		w.cols = append(w.cols, newBuilder(c.Num, c.Type))
 	}
@@ -117,6 +120,11 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 			return err
 		}
 		w.shed()
+		if w.o.Relieve != nil && w.charge(more) != nil {
+			if err := w.o.Relieve(ctx); err != nil {
+				return err
+			}
+		}
 		if w.charge(more) != nil {
 			if w.file != nil {
 				if err := w.endFile(ctx); err != nil {
@@ -261,6 +269,9 @@ func (w *Writer) endFile(ctx context.Context) error {
 	}
 	f := w.file
 	seg, err := f.finish(&w.foot)
+	if err == nil {
+		seg.Part, seg.Of = w.o.Part, w.o.Of
+	}
 	w.file = nil
 	if err == nil {
 		err = w.published()
@@ -304,19 +315,20 @@ func (w *Writer) published() error {
 // of it and few enough: all that one writer makes fit into InlineBytes, since
 // they go through the log at once.
 func (w *Writer) endInline() (bool, error) {
-	if w.file != nil || w.rows == 0 || w.held() > 4*(w.o.InlineBytes-w.inside) {
+	if w.file != nil || w.rows == 0 || w.held() > 4*(w.o.InlineBytes-*w.inside) {
 		return false, nil
 	}
 	seg := w.inline()
+	seg.Part, seg.Of = w.o.Part, w.o.Of
 	n := int64(len(seg.Inline))
-	if w.inside+n > w.o.InlineBytes {
+	if *w.inside+n > w.o.InlineBytes {
 		return false, w.restore()
 	}
 	for _, c := range w.cols {
 		c.held = nil
 		c.restart()
 	}
-	w.inside += n
+	*w.inside += n
 	w.rows = 0
 	w.done = append(w.done, seg)
 	return true, nil

@@ -3,6 +3,7 @@ package sysview
 import (
 	"math"
 	"regexp"
+	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
@@ -86,10 +87,19 @@ func shared(sh *shape) bool {
 }
 
 func options(r *catalog.Relation) any {
-	if len(r.Options) == 0 {
+	if len(r.Options) == 0 && len(r.DistributionKey) == 0 {
 		return nil
 	}
 	out := []string{}
+	if len(r.DistributionKey) > 0 {
+		var key []string
+		for _, num := range r.DistributionKey {
+			if c := r.ColumnNum(num); c != nil {
+				key = append(key, lex.QuoteName(c.Name))
+			}
+		}
+		out = append(out, "distribution_key="+strings.Join(key, ", "))
+	}
 	for _, k := range sortedKeys(r.Options) {
 		out = append(out, k+"="+r.Options[k])
 	}

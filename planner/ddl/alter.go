@@ -51,6 +51,7 @@ type alteration struct {
 	old     *catalog.Relation
 	t       *tableBuilder
 	rewrite map[int16]string // columns whose values are computed anew, by SQL text over the old row
+	anew    bool             // all rows are written again
 	drops   []types.OID      // indexes and sequences
 	freed   []reference      // foreign keys of other tables that go
 }
@@ -222,12 +223,18 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			return nil
 		}
 		was := rel.Partitions
+		rel.Options = maps.Clone(rel.Options) // a clone of a descriptor shares them
 		if err := a.p.tableOptions(rel, l); err != nil {
 			return err
 		}
 		if rel.Partitions != was {
 			return pgerr.Unsupported("the number of partitions is not a storage parameter to set").WithHint("Use ALTER TABLE %s REPARTITION INTO n.", rel.Name)
 		}
+		key := rel.DistributionKey
+		if err := a.p.distributionOf(rel); err != nil {
+			return err
+		}
+		a.anew = a.anew || !slices.Equal(key, rel.DistributionKey)
 		return nil
 	case ast.AT_ResetRelOptions:
 		l, _ := c.Def.(*ast.NodeList)
@@ -238,6 +245,9 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		for _, o := range items(l) {
 			if d, ok := o.(*ast.DefElem); ok {
 				delete(opts, d.Defname)
+				if d.Defname == distributionOption {
+					rel.DistributionKey = nil
+				}
 			}
 		}
 		rel.Options = opts
@@ -295,6 +305,9 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			return nil
 		}
 		_, err := a.column(c.Name)
+		return err
+	}
+	if err := inDistribution(rel, col, "drop"); err != nil {
 		return err
 	}
 	cascade := c.Behavior == ast.DropCascade
@@ -388,6 +401,9 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	p, rel := a.p, a.t.rel
 	col, err := a.column(c.Name)
 	if err != nil {
+		return err
+	}
+	if err := inDistribution(rel, col, "alter"); err != nil {
 		return err
 	}
 	def, ok := c.Def.(*ast.ColumnDef)
@@ -525,7 +541,7 @@ func (a *alteration) finish() error {
 	if err := a.t.checkExprs(); err != nil {
 		return err
 	}
-	if len(a.rewrite) > 0 {
+	if len(a.rewrite) > 0 || a.anew {
 		var cols []string
 		for _, c := range rel.Live() {
 			sql, ok := a.rewrite[c.Num]

@@ -27,6 +27,9 @@ func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	if rel.Kind != catalog.KindTable {
 		return pgerr.New(pgerr.WrongObjectType, "%q is not a table", rel.Name)
 	}
+	if len(rel.DistributionKey) > 0 && n.N > mostDistributed {
+		return pgerr.New(pgerr.InvalidParameterValue, "a table with a distribution key has at most %d partitions", mostDistributed)
+	}
 	up := rel.Clone()
 	up.Partitions = int(n.N)
 	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})

@@ -18,8 +18,8 @@ const maxColumns = 1600
 func (p *planner) createTable(n *ast.CreateStmt) error {
 	p.res.Tag = "CREATE TABLE"
 	switch {
-	case n.PartSpec != nil || n.PartBound != nil:
-		return pgerr.Unsupported("PARTITION BY is not supported").WithHint("Tables are partitioned by WITH (partitions = n).")
+	case n.PartBound != nil:
+		return pgerr.Unsupported("PARTITION OF is not supported").WithHint("A table makes its partitions itself: PARTITION BY HASH (columns), WITH (partitions = n).")
 	case len(items(n.InhRelations)) > 0:
 		return pgerr.Unsupported("table inheritance is not supported")
 	case n.OfTypename != nil:
@@ -60,6 +60,14 @@ func (p *planner) createTable(n *ast.CreateStmt) error {
 			return err
 		}
 	}
+	if n.PartSpec != nil {
+		err = p.partitionBy(rel, n.PartSpec)
+	} else {
+		err = p.distributionOf(rel)
+	}
+	if err != nil {
+		return err
+	}
 	for _, c := range n.Constraints {
 		t.later = append(t.later, pending{c: c})
 	}
@@ -93,6 +101,7 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 				return pgerr.New(pgerr.InvalidParameterValue, "partitions must be between 1 and 4096")
 			}
 			rel.Partitions = n
+		case distributionOption: // its columns are found when the table has them
 		case "fillfactor", "autovacuum_enabled", "parallel_workers":
 			// Storage hints of PostgreSQL: kept and shown, without an effect here.
 		case "oids":
@@ -102,7 +111,7 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 			continue
 		default:
 			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname).
-				WithHint("Tables take partitions = n.")
+				WithHint("Tables take partitions = n and distribution_key = 'columns'.")
 		}
 		if rel.Options == nil {
 			rel.Options = map[string]string{}

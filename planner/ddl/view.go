@@ -179,6 +179,9 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 		}
 		c.Type = stored(c.Type)
 	}
+	if err := p.distributionOf(rel); err != nil {
+		return nil, nil, false, err
+	}
 	if mat {
 		rel.Kind, rel.Query, rel.SearchPath, rel.Populated = catalog.KindMatView, query, p.lasting(), !into.SkipData
 		rel.DependsOn, rel.Sees = deps(uses), bind.Seen(p.env.Bind, uses)

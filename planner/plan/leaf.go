@@ -48,7 +48,7 @@ func (n *Scan) Schema() []Column {
 }
 
 // Apart tells whether each node reads rows of its own choice, which no other node can take
-// over: it must have all of the table.
+// over.
 func (n *Scan) Apart() bool { return n.Whole || n.Range > 0 || len(n.ByHash) > 0 }
 
 func (*Scan) Traits() Traits { return Traits{Outside: true} }

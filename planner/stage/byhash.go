@@ -58,12 +58,12 @@ func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 			return false
 		}
 		o, ok := d.free[c.ID]
-		if !ok || scan != nil && o.scan != scan || o.scan.Apart() {
+		if !ok || scan != nil && o.scan != scan || o.scan.Apart() && !p.lying[o.scan] {
 			return false
 		}
 		scan, by = o.scan, append(by, o.col.ID)
 	}
-	if scan == nil || d.kind != spread {
+	if scan == nil || d.kind != spread && !d.lies {
 		return false
 	}
 	looks := scan.Rows * float64(p.nodes-1) * pickCost * float64(len(by))
@@ -80,6 +80,7 @@ func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 		return false
 	}
 	scan.ByHash = by
+	delete(p.lying, scan)
 	return true
 }
 

@@ -13,6 +13,10 @@ type Replicas interface {
 	// Clustered tells whether the nodes can divide a scan's rows by ranges of a column's
 	// values so that few are read by two.
 	Clustered(*plan.Scan, plan.Column) bool
+	// Distributed gives the columns by whose hash a scan's rows lie on the nodes that take
+	// part, in the order of the hash: each has the rows that an exchange by these would send
+	// it. It is nil where they do not, or the scan does not read all of the columns.
+	Distributed(*plan.Scan) []expr.ColID
 }
 
 // Where each node has all of a table, rows need not be sent to meet others: who wants
@@ -62,6 +66,14 @@ type free map[expr.ColID]origin
 func (p *placer) scan(n *plan.Scan) dist {
 	n.Whole, n.Range, n.By, n.ByHash = false, 0, 0, nil
 	d := dist{kind: spread}
+	if p.replicas != nil && p.seen[n] == 1 {
+		if n.ByHash = p.replicas.Distributed(n); n.ByHash != nil {
+			d.kind, d.lies, p.lying[n] = hashed, true, true
+			for _, id := range n.ByHash {
+				d.keys = append(d.keys, colSet{id: true})
+			}
+		}
+	}
 	if !p.everywhere(n) {
 		return d
 	}
@@ -104,7 +116,7 @@ func (f free) renamed(items []plan.Item) free {
 // of is the scan that may be read by ranges of e.
 func (p *placer) of(f free, e expr.Expr) (origin, bool) {
 	c, ok := e.(*expr.Col)
-	if !ok || f[c.ID].scan == nil {
+	if !ok || f[c.ID].scan == nil || p.lying[f[c.ID].scan] {
 		return origin{}, false
 	}
 	return f[c.ID], p.replicas.Clustered(f[c.ID].scan, f[c.ID].col)
@@ -230,7 +242,7 @@ func (d dist) equalled(j *plan.Join, own, other []expr.Expr) dist {
 func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return n.Rows * float64(1+filterCost*len(n.Filter)), (n.Whole || !n.Apart()) && p.everywhere(n)
+		return n.Rows * float64(1+filterCost*len(n.Filter)), (n.Whole || !n.Apart() || p.lying[n]) && p.everywhere(n)
 	case *plan.Filter, *plan.Project, *plan.Join:
 		cost = p.rows(n)
 	default:
@@ -282,22 +294,23 @@ func (p *placer) probeWhole(n *plan.Join, l plan.Node, ld, rd dist) bool {
 
 // readWhole gives n where each node reads all of it, if that costs less than sending it.
 func (p *placer) readWhole(n plan.Node, d dist, limit float64) bool {
-	if p.replicas == nil || d.kind != spread {
+	if p.replicas == nil || d.kind != spread && !d.lies {
 		return false
 	}
 	cost, ok := p.readable(n)
 	if !ok || cost*float64(p.nodes-1) > limit {
 		return false
 	}
-	readWhole(n)
+	p.wholly(n)
 	return true
 }
 
-func readWhole(n plan.Node) {
+func (p *placer) wholly(n plan.Node) {
 	if s, ok := n.(*plan.Scan); ok {
-		s.Whole = true
+		s.Whole, s.ByHash = true, nil
+		delete(p.lying, s)
 	}
 	for _, k := range n.Children() {
-		readWhole(k)
+		p.wholly(k)
 	}
 }

@@ -107,6 +107,9 @@ func (p *placer) broadcast(n *plan.Join, ld, rd dist) bool {
 	if givesRight(n.Kind) {
 		return false
 	}
+	if at := placed(ld, n.LKeys); at != nil && sameInts(at, placed(rd, n.RKeys)) && sameTypes(n, at) {
+		return false // they have met
+	}
 	l, r := p.rows(n.L), p.rows(n.R)
 	if r <= broadcastRows {
 		return true

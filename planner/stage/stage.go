@@ -48,7 +48,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 		st = props.FromState(env.State)
 	}
 	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always,
-		replicas: env.Replicas, seen: map[*plan.Scan]int{}, ranged: map[int][]*plan.Scan{}}
+		replicas: env.Replicas, seen: map[*plan.Scan]int{}, ranged: map[int][]*plan.Scan{}, lying: map[*plan.Scan]bool{}}
 	n := p.preaggregate(p.sortDistinctOn(root))
 	p.count(n)
 	if p.nodes > 1 {
@@ -76,6 +76,7 @@ type placer struct {
 	replicas Replicas
 	seen     map[*plan.Scan]int   // how often a scan stands in the plan
 	ranged   map[int][]*plan.Scan // by Scan.Range
+	lying    map[*plan.Scan]bool  // read by their tables' distribution keys
 	groups   int                  // the greatest of those
 	asked    colSet               // by what the aggregation above, if it is the parent, has its rows sent
 	// inStep marks the step of a recursive union, which runs at the gateway
@@ -99,6 +100,9 @@ type dist struct {
 	// which decides: Scan.Range.
 	group int
 	free  free // of rows that are spread
+	// lies says that rows are where their table's distribution key has them: each node may
+	// read all instead.
+	lies bool
 }
 
 type where uint8
@@ -223,7 +227,11 @@ func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 		if err != nil {
 			return nil, d, err
 		}
-		return with1(n, in), d.renamed(n.Items), nil
+		out := d.renamed(n.Items)
+		if d.lies && out.kind == hashed {
+			out.lies, out.free = true, d.free.renamed(n.Items)
+		}
+		return with1(n, in), out, nil
 	case *plan.TableWrite, *plan.Collect:
 		in, d, err := p.place(n.Children()[0])
 		if err != nil {

@@ -51,6 +51,9 @@ func UnmarshalWritten(b []byte) (Written, error) {
 	if err == nil && w.Segment == nil && w.Deleted == nil {
 		err = pgerr.New(pgerr.DataCorrupted, "invalid encoding: no segment")
 	}
+	if s := w.Segment; err == nil && s != nil && (s.Part < 0 || s.Of < 0 || s.Of > 0 && s.Part >= s.Of) {
+		err = pgerr.New(pgerr.DataCorrupted, "invalid encoding: part %d of %d", s.Part, s.Of)
+	}
 	return w, err
 }
 

@@ -82,6 +82,9 @@ type Relation struct {
 	// A key that is added changes this descriptor too, so that writers who did
 	// not know of it conflict.
 	ReferencedBy []types.OID
+	// DistributionKey are the columns by whose hash a table's rows are divided among its
+	// partitions, and these among the nodes; none: a row may be anywhere.
+	DistributionKey []int16
 }
 
 // Dep is a reference to another object, or to one column of a relation.

@@ -28,6 +28,9 @@ type Segment struct {
 	// deleted; nil for none.
 	Deleted     []byte
 	DeletedRows int64
+	// Part and Of say that all rows are of part Part of Of by the hash of the table's
+	// distribution key (kernel.Dest). Of is 0 where rows are not divided so.
+	Part, Of int
 }
 
 // Move says where the live rows of a replaced segment went: they are Rows
