@@ -186,3 +186,35 @@ func TestKeyFiltersAskRows(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysFarApart: of keys that are too far apart for a bit each scans leave out nearly all
+// rows that have none, by values and by zones, and none that has one.
+func TestKeysFarApart(t *testing.T) {
+	for _, far := range []int64{1 << 20, 1 << 26, 1 << 34, 1 << 52} {
+		l, r := []plan.Column{col(1, types.Int8)}, []plan.Column{col(2, types.Int8)}
+		var build, probe optest.Table
+		build.Types, probe.Types = typesOf(r), typesOf(l)
+		for i := int64(-500); i < 500; i++ {
+			build.Rows = append(build.Rows, types.Row{i * far}, types.Row{nil})
+		}
+		for i := int64(-510); i < 510; i++ {
+			for _, d := range []int64{-far / 2, 0, far / 3} {
+				probe.Rows = append(probe.Rows, types.Row{i*far + d})
+			}
+		}
+		j := &plan.Join{Kind: plan.Inner, L: scan(1, l...), R: scan(2, r...), LKeys: []expr.Expr{ref(l[0])}, RKeys: []expr.Expr{ref(r[0])}}
+		var refused atomic.Int64
+		got, err := runTables(t, map[types.OID]optest.Table{1: probe, 2: build}, j, 2, &function.Env{}, func(tb optest.Table, keys []op.ScanKeys) optest.Table {
+			return strictly(t, tb, keys, &refused)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1000 {
+			t.Errorf("far %d: %d rows, want 1000", far, len(got))
+		}
+		if without := int64(len(probe.Rows) - 1000); refused.Load() != without {
+			t.Errorf("far %d: %d of %d rows without a match are refused", far, refused.Load(), without)
+		}
+	}
+}

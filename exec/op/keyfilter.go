@@ -36,12 +36,14 @@ type ScanKeys struct {
 // after.
 func (f *KeyFilter) Publish(k *KeySet) { f.keys.Store(k) }
 
-// KeySet are integer keys: exactly, or the range that they are in.
+// KeySet are integer keys: exactly, in which runs of 2^Shift numbers they are, or the
+// range.
 type KeySet struct {
 	Lo, Hi int64    // lo > hi: there are none
 	Heads  []uint32 // by key - lo: not 0 for one; or
-	Bits   []uint64 // by bit; neither: any in the range
-	Few    []int64  // all of them, where there are few; else nil
+	Bits   []uint64 // by bit (key - lo) >> Shift; neither: any in the range
+	Shift  uint8
+	Few    []int64 // all of them, where there are few; else nil
 }
 
 // Few lists the keys that the join has, where these are few; some may be listed
@@ -54,7 +56,7 @@ func (f *KeyFilter) Few() (keys []int64, ok bool) {
 	return k.Few, true
 }
 
-// zoneSpan is how many keys Any looks at for a run of rows.
+// zoneSpan is how many places of a set Any looks at for a run of rows.
 const zoneSpan = 1 << 17
 
 // Any tells whether the join has a key from lo to hi, as far as it knows.
@@ -66,7 +68,7 @@ func (f *KeyFilter) Any(lo, hi int64) bool {
 	if lo, hi = max(lo, k.Lo), min(hi, k.Hi); lo > hi {
 		return false
 	}
-	from, to := uint64(lo-k.Lo), uint64(hi-k.Lo)
+	from, to := uint64(lo-k.Lo)>>k.Shift, uint64(hi-k.Lo)>>k.Shift
 	switch {
 	case to-from >= zoneSpan:
 	case k.Heads != nil:
@@ -148,10 +150,11 @@ func allOfKeys[T kernel.Integer](k *KeySet, vals []T, out []int32) (at int) {
 			}
 		}
 	case k.Bits != nil:
-		bits := k.Bits
+		bits, shift := k.Bits, k.Shift&63
 		for i, x := range vals {
 			out[at] = int32(i)
 			if v := uint64(int64(x) - lo); v <= span {
+				v >>= shift
 				at += int(bits[v>>6] >> (v & 63) & 1)
 			}
 		}
@@ -179,10 +182,11 @@ func someOfKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) (at int
 			}
 		}
 	case k.Bits != nil:
-		bits := k.Bits
+		bits, shift := k.Bits, k.Shift&63
 		for _, r := range sel {
 			out[at] = r
 			if v := uint64(int64(vals[r]) - lo); v <= span {
+				v >>= shift
 				at += int(bits[v>>6] >> (v & 63) & 1)
 			}
 		}

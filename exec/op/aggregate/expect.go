@@ -29,4 +29,5 @@ func (o *aggThread) expect(n int) {
 	for _, a := range t.aggs {
 		a.Resize(max(t.n(), want/3*2)) // which takes half as much again
 	}
+	o.sized = max(o.sized, want/3*2)
 }

@@ -70,9 +70,28 @@ func (r *groupRange) bytes() int64 {
 	return int64(r.made)*blockBytes + 8*int64(cap(r.blocks))
 }
 
-// byRange is find for tables with a range. It gives false where the range does
-// not hold the keys and may not grow.
-func (t *groupTable) byRange(cols []arrow.Array, n int) ([]uint32, bool) {
+// cover makes the range hold keys; false where it may not grow so far.
+func (t *groupTable) cover(cols []arrow.Array) bool {
+	switch a := cols[0].(type) {
+	case *array.Int64:
+		return coverColumn(t, a.Int64Values(), a)
+	case *array.Int32:
+		return coverColumn(t, a.Int32Values(), a)
+	case *array.Int16:
+		return coverColumn(t, a.Int16Values(), a)
+	case *array.Date32:
+		return coverColumn(t, a.Date32Values(), a)
+	}
+	return false
+}
+
+func coverColumn[T kernel.Integer](t *groupTable, vals []T, arr arrow.Array) bool {
+	lo, hi, some := kernel.RangeOf(vals, arr)
+	return !some || coverKeys(t.rng, vals, arr, lo, hi, t.count+len(vals), t.grant)
+}
+
+// byRange is find for keys that the table's range holds.
+func (t *groupTable) byRange(cols []arrow.Array) []uint32 {
 	switch a := cols[0].(type) {
 	case *array.Int64:
 		return rangeGroups(t, cols, a.Int64Values())
@@ -80,18 +99,12 @@ func (t *groupTable) byRange(cols []arrow.Array, n int) ([]uint32, bool) {
 		return rangeGroups(t, cols, a.Int32Values())
 	case *array.Int16:
 		return rangeGroups(t, cols, a.Int16Values())
-	case *array.Date32:
-		return rangeGroups(t, cols, a.Date32Values())
 	}
-	return nil, false
+	return rangeGroups(t, cols, cols[0].(*array.Date32).Date32Values())
 }
 
-func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) ([]uint32, bool) {
+func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) []uint32 {
 	r, arr := t.rng, cols[0]
-	lo, hi, some := kernel.RangeOf(vals, arr)
-	if some && !coverKeys(r, vals, arr, lo, hi, t.count+len(vals), t.grant) {
-		return nil, false
-	}
 	groups := t.room(len(vals))
 	if cap(t.fresh) < len(vals) {
 		t.fresh = make([]int32, len(vals))
@@ -125,7 +138,7 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) 
 		}
 	}
 	t.addKeys(cols, fresh[:m])
-	return groups, true
+	return groups
 }
 
 // coverKeys makes the blocks of keys from lo to hi, or those that are between, where that

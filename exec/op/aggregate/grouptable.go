@@ -62,6 +62,9 @@ func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
 
 func (t *groupTable) n() int { return t.count }
 
+// hashed tells whether groups are found by hash.
+func (t *groupTable) hashed() bool { return t.rng == nil && t.numbers == nil }
+
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
 	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
@@ -92,8 +95,8 @@ func (t *groupTable) some(from, to int, states bool) (int, int64) {
 // The result is valid until the next call.
 func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 	if t.rng != nil {
-		if groups, ok := t.byRange(cols, n); ok {
-			return groups
+		if t.cover(cols) {
+			return t.byRange(cols)
 		}
 		t.leaveRange()
 	}
@@ -112,7 +115,7 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 	n := len(hashes)
 	groups := t.room(n)
-	if need := (t.count + n) * 2; need > len(t.slots) && t.numbers == nil {
+	if need := (t.count + n) * 2; need > len(t.slots) && t.hashed() {
 		t.grow(need)
 	}
 	t.words, t.hashes = doubled(t.words, n*t.width), doubled(t.hashes, n)
@@ -277,7 +280,7 @@ func (t *groupTable) alone() {
 
 // reserve makes room for n groups.
 func (t *groupTable) reserve(n int) {
-	if t.rng == nil && t.numbers == nil && 2*n > len(t.slots) {
+	if t.hashed() && 2*n > len(t.slots) {
 		t.grow(2 * n)
 	}
 	t.words, t.hashes = slices.Grow(t.words, n*t.width), slices.Grow(t.hashes, n)

@@ -156,9 +156,11 @@ type aggThread struct {
 	lent   int64 // of it: for the results given last
 	// expected is how many groups the table has room for.
 	expected int
-	parts    *partition.Writer
-	runs     [kernel.Parts]*spill.Run
-	roll     rollUp
+	// sized is how many groups the states have room for, about: they grow by half.
+	sized int
+	parts *partition.Writer
+	runs  [kernel.Parts]*spill.Run
+	roll  rollUp
 	// The steps of roll that are done, and how many groups of the next.
 	rolled, rolledTo int
 
@@ -224,7 +226,7 @@ func (o *aggThread) reset() error {
 	o.t = newGroupTable(o.s.keyTypes, aggs)
 	o.t.grant = o.grant
 	o.aside, o.rule = rowsAside{}, asideRule{able: o.canPutBy(aggs)}
-	o.rolled, o.rolledTo, o.expected = 0, 0, expectFrom
+	o.rolled, o.rolledTo, o.expected, o.sized = 0, 0, expectFrom, 0
 	return nil
 }
 

@@ -220,8 +220,14 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		}
 		return o.add(ctx, r, keep, set)
 	default:
+		if err := o.chargeRange(ctx, cols, r.n); err != nil {
+			return err
+		}
 		o.expect(r.n)
 		r.groups = o.t.find(cols, r.n)
+	}
+	if o.t.n() > o.sized {
+		o.sized = o.t.n() * 3 / 2
 	}
 	for i, a := range o.t.aggs {
 		a.Resize(o.t.n())

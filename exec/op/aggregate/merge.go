@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -19,15 +20,43 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	if len(o.s.keyTypes) == 0 {
 		return nil
 	}
-	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(o.t.aggs))
+	t := o.t
+	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(t.aggs))
 	want := int64(n) * per
-	if need := (o.t.n() + n) * 2; need > len(o.t.slots) && o.t.numbers == nil {
+	if need := (t.n() + n) * 2; need > len(t.slots) && t.hashed() {
 		want += int64(need) * 32 // see grow
 	}
-	if cap(o.t.hashes)-len(o.t.hashes) < n {
-		want += 8 * int64(len(o.t.hashes)+len(o.t.words)) // see doubled
+	// What doubles is there twice, for a time.
+	if t.rng == nil && cap(t.hashes)-len(t.hashes) < n {
+		want += 8 * int64(len(t.hashes))
+	}
+	if cap(t.words)-len(t.words) < n*t.width {
+		want += 8 * int64(len(t.words))
+	}
+	if t.n()+n > o.sized {
+		for _, a := range t.aggs {
+			want += a.Bytes() * 3 / 2
+		}
 	}
 	return o.claim(ctx, want, int64(n)*per)
+}
+
+// chargeRange reserves what the table needs to go over to hashes, or makes room, where
+// its range does not hold these keys. To reserve that for every batch, and give it back,
+// is gigabytes of ten million groups, for which the collector makes room each time.
+func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) error {
+	t := o.t
+	if t.rng == nil || t.cover(cols) {
+		return nil
+	}
+	need := int64(t.n()+n) * (2*32 + 8)
+	if err := o.claim(ctx, need, int64(n)*(2*32+8)); err != nil {
+		return err
+	}
+	if o.t == t { // else it was spilled, and has no groups
+		t.leaveRange()
+	}
+	return nil
 }
 
 // claim reserves what a batch may need at most beside what is held, or makes room: least

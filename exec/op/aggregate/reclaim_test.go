@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op/aggregate"
 	"github.com/tributarydb/tributary/exec/op/order"
 	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -133,5 +134,25 @@ func (c aggCase) aggregate(t *testing.T) func(rt *op.Runtime, in []op.Operator) 
 			t.Fatal(err)
 		}
 		return ops
+	}
+}
+
+// TestHashAggRangeCharges: a table whose only key lies in a range, without hashes, is not
+// charged for those that it would need without: it fits where its groups do.
+func TestHashAggRangeCharges(t *testing.T) {
+	const groups = 300_000
+	ts := []types.Type{types.Int8, types.Int4}
+	c := aggCase{tb: optest.Table{Types: ts}, keys: []int{0}, drop: -1}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1))}
+	var want []types.Row
+	for i := range int64(groups) {
+		c.tb.Rows = append(c.tb.Rows, types.Row{i, i % 7}, types.Row{i, i % 5})
+		want = append(want, types.Row{i, i%7 + i%5})
+	}
+	tc := optest.Case{Inputs: []optest.Table{c.tb}, Out: []types.Type{types.Int8, types.Int8}, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		return c.aggregate(t)(rt, in[0])
+	}}
+	if spilled := optest.Once(t, tc, 1, optest.Form{Size: 8192}, 36<<20); spilled > 0 {
+		t.Errorf("%d bytes were spilled", spilled)
 	}
 }

@@ -30,8 +30,13 @@ func (t *hashTable) publish(filters []*op.KeyFilter, grant func(bytes int64) boo
 // filterRows is the largest build side of which a set of keys is made anew.
 const filterRows = 1 << 20
 
+// setBytes is the most that a bitmap of keys takes.
+const setBytes = maxExists
+
 // keySet gives what is known of key i: the table's own index where that is by
-// the key's value, else a bitmap of a key in a narrow range, or the range.
+// the key's value, else a bitmap, or the range. In a range that is too wide for a bit
+// a number one is for a run of them: of a thousand orders of sixty million the numbers
+// that lie beside them pass too, not all sixty million.
 func (t *hashTable) keySet(i int, grant func(bytes int64) bool) *op.KeySet {
 	if t.exists != nil {
 		return &op.KeySet{Lo: t.min, Hi: t.hi.Load(), Bits: t.exists}
@@ -52,8 +57,13 @@ func (t *hashTable) keySet(i int, grant func(bytes int64) bool) *op.KeySet {
 	if k.Lo > k.Hi {
 		return k
 	}
-	words := uint64(k.Hi-k.Lo)/64 + 1
-	if words > maxExists/8 || !grant(int64(8*words)) {
+	span := uint64(k.Hi - k.Lo)
+	for span>>k.Shift >= 8*setBytes {
+		k.Shift++
+	}
+	words := span>>k.Shift/64 + 1
+	if !grant(int64(8 * words)) {
+		k.Shift = 0
 		return k
 	}
 	k.Bits = make([]uint64, words)
@@ -79,7 +89,7 @@ func setBits[T kernel.Integer](k *op.KeySet, vals []T, arr arrow.Array) {
 	nulls := arr.NullN() > 0
 	for i, v := range vals {
 		if !nulls || arr.IsValid(i) {
-			at := uint64(int64(v) - k.Lo)
+			at := uint64(int64(v)-k.Lo) >> k.Shift
 			k.Bits[at>>6] |= 1 << (at & 63)
 		}
 	}
