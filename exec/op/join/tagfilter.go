@@ -11,8 +11,8 @@ import (
 // a sixteenth of the slots, so it stays in a nearer cache, and nothing is guessed of what
 // comes next: where most rows find nothing, a look at the slots is a wrong guess each.
 //
-// Most tables need none, so the first thread makes it that has missed as often as there
-// are slots. What it takes is within tableBytes.
+// Most tables need none, so the first thread makes it that has missed a quarter as
+// often as there are slots. What it takes is within tableBytes.
 type tagFilter struct {
 	bits  []uint64
 	shift uint
@@ -37,7 +37,7 @@ func (t *hashTable) filtered(f *found) *tagFilter {
 		return x
 	}
 	n := int64(len(t.slots))
-	if f.asked-f.had < n || n < minFiltered || n > maxFiltered || !t.filtering.CompareAndSwap(false, true) {
+	if 4*(f.asked-f.had) < n || n < minFiltered || n > maxFiltered || !t.filtering.CompareAndSwap(false, true) {
 		return nil
 	}
 	x := newTagFilter(t.slots)
