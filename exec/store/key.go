@@ -258,9 +258,10 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	if err != nil {
 		return nil, false
 	}
-	x := p.store.indexed(seg, k, true)
+	x := p.store.indexed(seg, k, nil)
 	index := x.look()
 	if index == nil {
+		x.read.Add(seg.foot.Rows)
 		return nil, false
 	}
 	if at != nil {

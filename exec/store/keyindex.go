@@ -53,11 +53,13 @@ const (
 	// indexRows is how many rows a segment has at least that is worth an index.
 	// Those in the catalog always are: they are decoded to be looked into.
 	indexRows = 8
-	// indexAfter is how many looks a large segment is read for before it gets an
-	// index: making one costs about as much as they did. A small one has it
+	// indexAfter is how often a large segment is read for looks, from end to end, before
+	// it gets an index: making one costs about as much as they did. A small one has it
 	// sooner, a look for each cheapRows: opening it is what costs.
 	indexAfter = 8
-	cheapRows  = 1024
+	// longIndex is how many rows a segment has whose index takes long to make.
+	longIndex = 1 << 16
+	cheapRows = 1024
 	// indexShare of the pool is what all indexes may take.
 	indexShare = 8
 )
@@ -111,19 +113,12 @@ func (k *Key) indexOf() indexOf {
 // segmentKey is what a segment knows of a key; guarded by the segment's keyMu, but
 // for the index, which another's may take the place of (indexBudget).
 type segmentKey struct {
-	looks int
-	none  bool // it cannot be indexed
+	read  atomic.Int64 // rows, by looks that an index would have spared them
+	none  bool         // it cannot be indexed
 	index atomic.Pointer[keyIndex]
 	used  atomic.Bool // since room was last looked for
 	bytes int64
 	kept  *list.Element // in the budget's list, under its lock
-}
-
-// index gives a segment's index for a key, if it has one by now. Making it is
-// put off until it has been wanted often, so that no scan pays for indexes that
-// nobody looks into again. Who reads a segment in parts wants it once.
-func (s *Store) index(g *segment, k *Key, wanted bool) *keyIndex {
-	return s.indexed(g, k, wanted).look()
 }
 
 // look gives the index, if there is one.
@@ -138,8 +133,12 @@ func (x *segmentKey) look() *keyIndex {
 	return had
 }
 
-// indexed is index with what is known of the key besides.
-func (s *Store) indexed(g *segment, k *Key, wanted bool) *segmentKey {
+// indexed gives what a segment knows of a key, with an index if it has one by now.
+// Making it is put off until looks have read so many rows for want of it that it costs
+// no more, so that no scan pays for indexes that nobody looks into again: of a hundred
+// million rows zones may leave a look a few. may tells whether who looks makes one now
+// (nil: he does).
+func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentKey {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
 	of := k.indexOf()
@@ -151,14 +150,12 @@ func (s *Store) indexed(g *segment, k *Key, wanted bool) *segmentKey {
 		x = &segmentKey{}
 		g.keys[of] = x
 	}
-	if x.index.Load() != nil || x.none || !wanted {
+	rows := g.foot.Rows
+	if x.index.Load() != nil || x.none || x.read.Load() < min(indexAfter, rows/cheapRows)*rows || may != nil && !may(rows) {
 		return x
 	}
-	if x.looks++; int64(x.looks) <= min(indexAfter, g.foot.Rows/cheapRows) {
-		return x
-	}
-	x.looks = 0 // where it fails: another time
-	bytes := indexBytes(g.foot.Rows)
+	x.read.Store(0) // where it fails: another time
+	bytes := indexBytes(rows)
 	if !s.indexes.take(bytes) {
 		return x
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring"
 	"github.com/apache/arrow/go/v15/arrow"
@@ -35,12 +36,13 @@ type Pin struct {
 	store *Store
 	batch int
 
-	mu     sync.Mutex
-	shut   bool
-	held   map[catalog.SegmentID]*segment
-	stale  []*segment
-	scans  map[*plan.Scan]*scanPlan
-	looked map[look]bool
+	mu    sync.Mutex
+	shut  bool
+	held  map[catalog.SegmentID]*segment
+	stale []*segment
+	scans map[*plan.Scan]*scanPlan
+
+	indexed atomic.Bool // the statement has made an index that takes long
 }
 
 // Pin begins a statement. rows is the batch size, 0 the usual one.
@@ -230,7 +232,9 @@ type reader struct {
 	keys    keyReader
 	picks   []uint32 // the only rows still to read, where picked: an index named them
 	picked  bool
-	within  within // nil: all rows
+	within  within        // nil: all rows
+	missed  []*segmentKey // without an index, which would have spared reading
+	read    int64         // rows that were gone through
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -313,7 +317,7 @@ func (r *reader) next(ctx context.Context) (*batch.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.at += int64(n)
+		r.at, r.read = r.at+int64(n), r.read+int64(n)
 		if b != nil {
 			return b, nil
 		}
@@ -478,6 +482,10 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 // Close implements op.BatchReader.
 func (r *reader) Close() error {
 	r.keys.tell()
+	for _, x := range r.missed {
+		x.read.Add(r.read)
+	}
+	r.missed = nil
 	if r.filter != nil {
 		r.plan.filters.Put(r.filter)
 		r.filter = nil

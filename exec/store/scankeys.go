@@ -1,6 +1,9 @@
 package store
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/op"
@@ -12,9 +15,12 @@ import (
 //
 // Each row is asked for before the scan's own filter where the keys refuse more rows than
 // the filter does, which is found out from the first rows that it passes; else after it,
-// if there is work between the scan and the join. Else the join asks.
+// if there is work between the scan and the join. Else the join asks, unless others of
+// the keys are asked for: then that one is too which leaves them fewer rows. The key goes
+// first that refuses most.
 type keyReader struct {
 	keys     []scanKey
+	far      bool    // some key is worth asking for each row
 	filtered bool    // the scan has a filter
 	room     []int32 // for what is asked before it
 }
@@ -34,9 +40,18 @@ func newKeyReader(s *plan.Scan, keys []op.ScanKeys) keyReader {
 		seen := &k.Filter.Seen
 		c.asked, c.given, c.had, c.passed = seen.Asked.Load(), seen.Given.Load(), seen.Had.Load(), seen.Passed.Load()
 		c.from = [4]int64{c.asked, c.given, c.had, c.passed}
-		out.keys = append(out.keys, c)
+		out.keys, out.far = append(out.keys, c), out.far || c.Rows
 	}
+	slices.SortStableFunc(out.keys, func(a, b scanKey) int { return cmp.Compare(a.share(), b.share()) })
 	return out
+}
+
+// share is how many of the rows that were asked for had the key, 0 while that is not known.
+func (k *scanKey) share() float64 {
+	if k.asked < keySample {
+		return 0
+	}
+	return float64(k.given) / float64(k.asked)
 }
 
 // tell tells the next splits what this one has found.
@@ -91,15 +106,18 @@ func (k *scanKey) before() bool {
 	if k.asked < keySample || float64(k.given)*float64(k.had) > float64(k.passed)*float64(k.asked) {
 		return false
 	}
-	return k.Rows || float64(k.given) <= nearShare*float64(k.asked)
+	return k.Rows || k.share() <= nearShare
 }
 
 // after tells whether to ask after the filter.
-func (k *scanKey) after(filtered bool) bool {
-	if k.asked < keySample {
-		return k.Rows || filtered
+func (r *keyReader) after(k *scanKey) bool {
+	switch {
+	case k.asked < keySample:
+		return r.far || r.filtered
+	case k.Rows:
+		return k.share() <= keyShare
 	}
-	return k.Rows && float64(k.given) <= keyShare*float64(k.asked)
+	return r.far && k.share() <= nearShare
 }
 
 // rows narrows the selection of n rows whose columns column gives: before the scan's
@@ -112,7 +130,7 @@ func (r *keyReader) rows(before bool, sel []int32, n int, column func(i, n int) 
 	for i := range r.keys {
 		k := &r.keys[i]
 		switch first := r.filtered && k.before(); {
-		case first != before, !before && !k.after(r.filtered):
+		case first != before, !before && !r.after(k):
 			continue
 		}
 		arr, err := column(k.Col, n)

@@ -257,3 +257,45 @@ func TestScanPicks(t *testing.T) {
 		t.Errorf("%d rows", len(given))
 	}
 }
+
+// TestScanKeysInOrder: of several joins' keys those are asked for first which few rows have,
+// the others of what these leave, though the join that drops most is right above the scan.
+func TestScanKeysInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 8))
+	s := open(t, nil)
+	const num, date, rows = 0, 13, 80000
+	all := randomRows(r, rows)
+	for i := range all {
+		all[i][num], all[i][date] = r.Int64N(10_000), r.Int64N(10_000)
+	}
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 4000, SegmentRows: 20000})
+	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := []store.WriterColumn{cols[num], cols[date]}
+	var few, some []types.Datum
+	for i := range int64(4000) {
+		few, some = append(few, i%100), append(some, i) // so many that they are not looked up
+	}
+	near, far := keysOf(t, cs[0].Type, few), keysOf(t, cs[1].Type, some)
+	pin := s.Pin(100)
+	defer pin.Close()
+	given := rowsRead(t, pin, manifest(segs...), scanOf(cs), 4000, []op.ScanKeys{{Col: 1, Rows: true, Filter: far}, {Col: 0, Filter: near}})
+	wrong := 0
+	for i := range all {
+		match := all[i][num].(int64) < 100 && all[i][date].(int64) < 4000
+		switch id := store.RowID(uint32(i/20000), uint32(i%20000)); {
+		case match && !given[id]:
+			t.Fatalf("row %d has both keys and is not given", i)
+		case !match && given[id]:
+			wrong++
+		}
+	}
+	if n, m := near.Seen.Asked.Load(), far.Seen.Asked.Load(); wrong > 0 || n < rows/2 || m > rows/2 {
+		t.Errorf("%d rows are given without a key, %d were asked for that which few have, %d for the other", wrong, n, m)
+	}
+}

@@ -50,6 +50,7 @@ var phases = []phase{
 	{"runcondition", ruleRunCondition},
 	{"narrow", ruleNarrow},
 	{"joinkeys", ruleJoinKeys},
+	{"residualonce", ruleResidualOnce},
 	{"prune", rulePrune},
 	{"stepbuffers", ruleStepBuffers},
 	{"trim", ruleTrim},

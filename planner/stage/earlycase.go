@@ -3,6 +3,7 @@ package stage
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 )
 
 // earlyCall is an aggregate call of which states are made below joins. Of those
@@ -67,7 +68,7 @@ func conditional(e expr.Expr) (cond, then expr.Expr) {
 			return e.Whens[0].Cond, e.Whens[0].Then
 		}
 	case *expr.Cast:
-		if !widens(e.Arg.Type(), e.Typ) {
+		if !props.Widens(e.Arg.Type(), e.Typ) {
 			break
 		}
 		if cond, then = conditional(e.Arg); cond != nil {

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -149,7 +147,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			}
 			above += in + 0.3*rows*gathered(x, side, reads)
 			if !p.groupable(cur, need) || slices.ContainsFunc(calls, func(c earlyCall) bool {
-				return slices.ContainsFunc(rewrite.SubstAll(callArgs(c.call), by), func(e expr.Expr) bool { return p.fallible(e, cur) }) // a row that a join drops must not be an error
+				return slices.ContainsFunc(rewrite.SubstAll(callArgs(c.call), by), func(e expr.Expr) bool { return props.Fallible(e, cur, p.stats) }) // a row that a join drops must not be an error
 			}) {
 				continue
 			}
@@ -249,56 +247,6 @@ func (p *placer) groupable(n plan.Node, keys colSet) bool {
 		return len(keys) > 0 && !slices.ContainsFunc(n.Schema(), func(c plan.Column) bool { return keys[c.ID] && !c.Type.EqualIsSame() })
 	}
 	return false
-}
-
-// fallible tells whether computing e of the rows of n may be an error.
-func (p *placer) fallible(e expr.Expr, n plan.Node) bool {
-	bad := false
-	expr.Walk(e, func(x expr.Expr) bool {
-		switch x := x.(type) {
-		case *expr.Col, *expr.Const, *expr.Param, *expr.Case, *expr.Coalesce, *expr.And, *expr.Or, *expr.Not, *expr.IsNull, *expr.BoolTest:
-		case *expr.Call:
-			bad = bad || x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x) && !props.FitsRange(x, n, p.stats)
-		case *expr.Cast:
-			bad = bad || !widens(x.Arg.Type(), x.Typ)
-		default:
-			bad = true
-		}
-		return !bad
-	})
-	return bad
-}
-
-// bounded tells of arithmetic of numerics of so few digits that none is too large,
-// a quotient by a constant being one.
-func bounded(c *expr.Call) bool {
-	if slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !e.Type().IsFixed() }) {
-		return false
-	}
-	switch c.Fn.Name {
-	case "numeric_add", "numeric_sub", "numeric_mul", "abs":
-		return true
-	case "numeric_div":
-		by, ok := c.Args[1].(*expr.Const)
-		return ok && !zero(by)
-	}
-	return false
-}
-
-func zero(c *expr.Const) bool {
-	d, ok := c.Val.(number.Decimal)
-	return !ok || d.Sign() == 0
-}
-
-// widens tells whether each value of a has one of b.
-func widens(a, b types.Type) bool {
-	if a.OID == types.NumericOID {
-		return b.OID == types.NumericOID && b.Mod < 0
-	}
-	rank := func(t types.Type) int {
-		return slices.Index([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}, t.OID)
-	}
-	return rank(a) >= 0 && rank(a) <= rank(b) && (b.OID != types.NumericOID || b.Mod < 0)
 }
 
 // begun makes the partial aggregation at a place (nil: there is none) and the

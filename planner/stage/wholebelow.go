@@ -60,7 +60,7 @@ func (p *placer) havingBelow(before, f *plan.Filter) plan.Node {
 	}
 	var down, up []expr.Expr
 	for _, c := range rewrite.SplitAll(f.Conds) {
-		if rewrite.Costly(c) || p.fallible(c, f.Input) {
+		if rewrite.Costly(c) || props.Fallible(c, f.Input, p.stats) {
 			up = append(up, c)
 		} else {
 			down = append(down, c)

@@ -43,12 +43,14 @@ type groupTable struct {
 	values  *groupValues           // nil: the packed keys say all
 	grant   func(bytes int64) bool // asks for memory that can be done without
 
-	groups []uint32 // scratch: group of each row
-	fresh  []int32
-	rows   []uint64
-	hbuf   []uint64
-	probes []uint64 // the slots at which the search for a batch's rows begins
-	misses []int32  // rows whose groups are not there
+	groups  []uint32 // scratch: group of each row
+	fresh   []int32
+	rows    []uint64
+	hbuf    []uint64
+	probes  []uint64 // the slots at which the search for a batch's rows begins
+	misses  []int32  // rows whose groups are not there
+	moved   []uint64 // rows of another table,
+	movedBy []uint64 // and their hashes
 }
 
 func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
@@ -358,7 +360,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 			a.Resize(len(list))
 		}
 	}
-	var rows, hashes []uint64
+	rows, hashes := t.moved, t.movedBy
 	for from := 0; from < len(list); from += kernel.ChunkRows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -389,6 +391,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 			}
 		}
 	}
+	t.moved, t.movedBy = rows, hashes
 	return nil
 }
 

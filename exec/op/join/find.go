@@ -14,6 +14,8 @@ type found struct {
 	rows   []int32
 	heads  []uint32
 	hashes []uint64 // scratch
+
+	asked, had int64 // rows so far that were looked up by hash, and that had a candidate
 }
 
 func (f *found) room(n int) {
@@ -155,13 +157,18 @@ func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 }
 
 func (t *hashTable) findHashes(f *found) {
-	slots, mask := t.slots, t.mask
 	n := 0
-	for i, h := range f.hashes {
-		head := lookUp(slots, mask, h)
-		f.rows[n], f.heads[n] = int32(i), head
-		n += kernel.NonZero(head)
+	if x := t.filtered(f); x != nil {
+		n = t.findAmong(x, f)
+	} else {
+		slots, mask := t.slots, t.mask
+		for i, h := range f.hashes {
+			head := lookUp(slots, mask, h)
+			f.rows[n], f.heads[n] = int32(i), head
+			n += kernel.NonZero(head)
+		}
 	}
+	f.asked, f.had = f.asked+int64(len(f.hashes)), f.had+int64(n)
 	f.cut(n)
 }
 

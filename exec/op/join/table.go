@@ -42,6 +42,9 @@ type hashTable struct {
 	next   []uint32
 	listed atomic.Bool // some list has a second row
 
+	filter    atomic.Pointer[tagFilter] // of the slots, once it is worth it
+	filtering atomic.Bool               // a thread makes it, or has
+
 	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
 	nonEmpty atomic.Bool
 	matched  []uint32 // bits by id, for kinds that give right rows of their own
