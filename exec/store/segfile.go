@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"hash"
 	"hash/crc32"
 	"sync"
@@ -21,10 +20,17 @@ type segmentFile struct {
 	id    catalog.SegmentID
 	temp  catalog.SegmentID // names the temporary file
 	f     disk.File
-	w     *bufio.Writer
+	buf   []byte // written, and not yet in the file
 	sum   hash.Hash
 	off   int64
 }
+
+// Small pieces wait for bufBytes of them; one of directBytes goes to the file as it is,
+// while it is in the processor's cache.
+const (
+	bufBytes    = 256 << 10
+	directBytes = 64 << 10
+)
 
 func (s *Store) createFile() (*segmentFile, error) {
 	id := newID()
@@ -40,8 +46,34 @@ func (s *Store) createFile() (*segmentFile, error) {
 }
 
 func (f *segmentFile) write(b []byte) error {
-	_, err := f.w.Write(b)
 	f.off += int64(len(b))
+	if len(b) < directBytes && len(f.buf)+len(b) <= bufBytes {
+		f.buf = append(f.buf, b...)
+		return nil
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	if len(b) < directBytes {
+		f.buf = append(f.buf, b...)
+		return nil
+	}
+	return f.out(b)
+}
+
+// flush puts what waits into the file.
+func (f *segmentFile) flush() error {
+	b := f.buf
+	f.buf = b[:0]
+	return f.out(b)
+}
+
+func (f *segmentFile) out(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	f.sum.Write(b)
+	_, err := f.f.Write(b)
 	return ioError(err, "write to", f.store.tempPath(f.temp))
 }
 
@@ -129,8 +161,8 @@ func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 // size, hash and node.
 func (f *segmentFile) publish(seg *catalog.Segment) error {
 	path := f.store.path(f.id)
-	if err := f.w.Flush(); err != nil {
-		return ioError(err, "write to", path)
+	if err := f.flush(); err != nil {
+		return err
 	}
 	if err := f.f.Sync(); err != nil {
 		return ioError(err, "fsync", path)
