@@ -79,12 +79,12 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 	index = slices.Grow(index, n)
 	out := index[len(index) : len(index)+n]
 	index = index[:len(index)+n]
-	nulls := arr.NullN() > 0
+	null := nullsOf(arr)
 	if s.Plain != nil {
 		prev, prevK := "", int32(-1)
 		for i := range out {
 			row := rowAt(sel, i)
-			if nulls && arr.IsNull(row) {
+			if null.at(row) {
 				out[i] = -1
 				continue
 			}
@@ -106,7 +106,7 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 	m := d.lastTo
 	for i := range out {
 		row := rowAt(sel, i)
-		if nulls && arr.IsNull(row) {
+		if null.at(row) {
 			out[i] = -1
 			continue
 		}
@@ -128,8 +128,9 @@ func (d *dictionary) fits(rows int) bool {
 		d.half = d.len()
 	}
 	// Mostly different strings: see it early, hashing them costs. Of dictEntries values,
-	// each as often as another, n rows have about n²/(2·dictEntries) that came before.
-	return d.used || rows < 4096 || (rows-d.len())*4*dictEntries >= rows*rows
+	// each as often as another, n rows have about n²/(2·dictEntries) that came before. Values
+	// that come in turn, as 1 to 10,000 again and again, are not known before the second turn.
+	return d.used || rows < 2*batch.DefaultSize || (rows-d.len())*4*dictEntries >= rows*rows
 }
 
 // pays tells whether a group of rows is smaller and quicker as indices, or those after it

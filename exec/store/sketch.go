@@ -53,14 +53,15 @@ func numbers[T uint32 | uint64](s *sketch, arr arrow.Array) {
 	n := arr.Len()
 	var one T
 	vals := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))[d.Offset():][:n]
-	if arr.NullN() == 0 {
+	null := nullsOf(arr)
+	if null.valid == nil {
 		for _, v := range vals {
 			s.add(mix(uint64(v)))
 		}
 		return
 	}
 	for i, v := range vals {
-		if arr.IsValid(i) {
+		if !null.at(i) {
 			s.add(mix(uint64(v)))
 		}
 	}
@@ -100,14 +101,14 @@ func (b *builder) observe(arr arrow.Array) {
 
 // observeBytes is observe of strings and bytes, whose hash once may want too.
 func (b *builder) observeBytes(offs []int32, data []byte, arr arrow.Array) {
-	n, nulls := arr.Len(), arr.NullN() > 0
-	hashes := b.once.take(b.typ, n, nulls)
+	n, null := arr.Len(), nullsOf(arr)
+	hashes := b.once.take(b.typ, n, null.valid != nil)
 	if n == 0 {
 		return
 	}
 	base := offs[0]
 	for i := range n {
-		if nulls && arr.IsNull(i) {
+		if null.at(i) {
 			continue
 		}
 		h := kernel.HashBytes(data[offs[i]-base : offs[i+1]-base])

@@ -101,6 +101,23 @@ func ordered(t types.Type) bool {
 	return false
 }
 
+// nulls tells the NULLs of an array; it has no bits where there is none.
+type nulls struct {
+	valid []byte
+	off   int
+}
+
+func nullsOf(arr arrow.Array) nulls {
+	if arr.NullN() == 0 {
+		return nulls{}
+	}
+	return nulls{arr.NullBitmapBytes(), arr.Data().Offset()}
+}
+
+func (n nulls) at(i int) bool {
+	return n.valid != nil && n.valid[(n.off+i)>>3]>>((n.off+i)&7)&1 == 0
+}
+
 func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 	lo, hi = -1, -1
 	if arr.NullN() == 0 {
@@ -116,8 +133,9 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 		}
 		return lo, hi
 	}
+	null := nullsOf(arr)
 	for i, x := range v {
-		if arr.IsNull(i) {
+		if null.at(i) {
 			continue
 		}
 		if lo < 0 || x < v[lo] {
@@ -132,13 +150,13 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
-	nulls := arr.NullN() > 0
+	null := nullsOf(arr)
 	lo, hi = -1, -1
 	nan := -1
 	var least, most T
 	for i, x := range v {
 		switch {
-		case nulls && arr.IsNull(i):
+		case null.at(i):
 		case x != x:
 			if nan < 0 {
 				nan = i
@@ -186,10 +204,10 @@ func textExtremes(a *array.String) (lo, hi int) {
 		return lo, hi
 	}
 	base := offs[0]
-	nulls := a.NullN() > 0
+	null := nullsOf(a)
 	var least, most uint64
 	for i := range a.Len() {
-		if nulls && a.IsNull(i) {
+		if null.at(i) {
 			continue
 		}
 		h := head(data, offs[i]-base, offs[i+1]-base)
@@ -212,15 +230,10 @@ func dictExtremes(t types.Type, a *array.Dictionary) (lo, hi int) {
 	lo, hi = -1, -1
 	s := batch.StringsOf(a)
 	rows := make([]int32, s.Values.Len()) // the number of one that has the value, and 1
-	if a.NullN() == 0 {
-		for i, k := range s.Index {
+	null := nullsOf(a)
+	for i, k := range s.Index {
+		if !null.at(i) {
 			rows[k] = int32(i) + 1
-		}
-	} else {
-		for i, k := range s.Index {
-			if a.IsValid(i) {
-				rows[k] = int32(i) + 1
-			}
 		}
 	}
 	var least, most string
