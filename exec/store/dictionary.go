@@ -104,17 +104,22 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 		}
 	}
 	m := d.lastTo
+	rows, all := s.Index, sel == nil
 	for i := range out {
-		row := rowAt(sel, i)
-		if null.at(row) {
+		row := i
+		if !all {
+			row = int(sel[i])
+		}
+		k := rows[row]
+		switch {
+		case null.valid != nil && null.at(row):
 			out[i] = -1
-			continue
-		}
-		k := s.Index[row]
-		if m[k] < 0 {
+		case m[k] >= 0:
+			out[i] = m[k]
+		default:
 			m[k] = d.number(s.Values.Value(int(k)))
+			out[i] = m[k]
 		}
-		out[i] = m[k]
 	}
 	return index
 }

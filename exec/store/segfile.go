@@ -22,14 +22,18 @@ type segmentFile struct {
 	f     disk.File
 	buf   []byte // written, and not yet in the file
 	sum   hash.Hash
-	off   int64
+	off   int64 // of what is written next
+	at    int64 // of what is written to the file next
 }
 
 // Small pieces wait for bufBytes of them; one of directBytes goes to the file as it is,
-// while it is in the processor's cache.
+// while it is in the processor's cache, by at most pieceBytes and at their multiples: the system
+// caches what is written at once in one piece of memory where it finds that, and where
+// memory is in pieces it looks for large ones long.
 const (
 	bufBytes    = 256 << 10
-	directBytes = 64 << 10
+	directBytes = 32 << 10
+	pieceBytes  = 128 << 10
 )
 
 func (s *Store) createFile() (*segmentFile, error) {
@@ -69,12 +73,16 @@ func (f *segmentFile) flush() error {
 }
 
 func (f *segmentFile) out(b []byte) error {
-	if len(b) == 0 {
-		return nil
+	for len(b) > 0 {
+		piece := b[:min(int64(len(b)), pieceBytes-f.at%pieceBytes)]
+		f.sum.Write(piece)
+		if _, err := f.f.Write(piece); err != nil {
+			return ioError(err, "write to", f.store.tempPath(f.temp))
+		}
+		f.at += int64(len(piece))
+		b = b[len(piece):]
 	}
-	f.sum.Write(b)
-	_, err := f.f.Write(b)
-	return ioError(err, "write to", f.store.tempPath(f.temp))
+	return nil
 }
 
 var zeros [align]byte

@@ -155,8 +155,10 @@ func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 	nan := -1
 	var least, most T
 	for i, x := range v {
+		if lo >= 0 && x >= least && x <= most || null.at(i) {
+			continue
+		}
 		switch {
-		case null.at(i):
 		case x != x:
 			if nan < 0 {
 				nan = i
@@ -165,7 +167,7 @@ func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 			lo, hi, least, most = i, i, x, x
 		case x < least:
 			lo, least = i, x
-		case x > most:
+		default:
 			hi, most = i, x
 		}
 	}
@@ -180,18 +182,14 @@ func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 // head is the first eight bytes of a text as a number that orders as they do: a text is
 // less than another if its head is. The text is data[from:to].
 func head(data []byte, from, to int32) uint64 {
-	if int(from)+8 <= len(data) {
-		h := binary.BigEndian.Uint64(data[from:])
-		if n := to - from; n < 8 {
-			h &= ^(^uint64(0) >> (8 * n))
-		}
-		return h
+	if int(from)+8 > len(data) {
+		var last [8]byte
+		copy(last[:], data[from:to])
+		return binary.BigEndian.Uint64(last[:])
 	}
-	h := uint64(0)
-	for i := range int32(8) {
-		if h <<= 8; from+i < to {
-			h |= uint64(data[from+i])
-		}
+	h := binary.BigEndian.Uint64(data[from:])
+	if n := to - from; n < 8 {
+		h &= ^(^uint64(0) >> (8 * uint32(n)))
 	}
 	return h
 }
@@ -200,22 +198,18 @@ func head(data []byte, from, to int32) uint64 {
 func textExtremes(a *array.String) (lo, hi int) {
 	lo, hi = -1, -1
 	offs, data := a.ValueOffsets(), a.ValueBytes()
-	if len(offs) == 0 {
-		return lo, hi
-	}
-	base := offs[0]
 	null := nullsOf(a)
 	var least, most uint64
 	for i := range a.Len() {
-		if null.at(i) {
+		h := head(data, offs[i]-offs[0], offs[i+1]-offs[0])
+		if lo >= 0 && h > least && h < most || null.at(i) {
 			continue
 		}
-		h := head(data, offs[i]-base, offs[i+1]-base)
-		switch {
-		case lo < 0:
+		if lo < 0 {
 			lo, hi, least, most = i, i, h, h
 			continue
-		case h < least || h == least && a.Value(i) < a.Value(lo):
+		}
+		if h < least || h == least && a.Value(i) < a.Value(lo) {
 			lo, least = i, h
 		}
 		if h > most || h == most && a.Value(i) > a.Value(hi) {
@@ -231,9 +225,15 @@ func dictExtremes(t types.Type, a *array.Dictionary) (lo, hi int) {
 	s := batch.StringsOf(a)
 	rows := make([]int32, s.Values.Len()) // the number of one that has the value, and 1
 	null := nullsOf(a)
-	for i, k := range s.Index {
-		if !null.at(i) {
+	if null.valid == nil {
+		for i, k := range s.Index {
 			rows[k] = int32(i) + 1
+		}
+	} else {
+		for i, k := range s.Index {
+			if !null.at(i) {
+				rows[k] = int32(i) + 1
+			}
 		}
 	}
 	var least, most string
