@@ -37,12 +37,20 @@ func (b *run) tpch(ctx context.Context) error {
 // one measures a query, compares its answer and keeps it.
 func (b *run) one(ctx context.Context, suite, name, sql string) error {
 	r, a, err := b.measure(ctx, suite, name, nil, []string{sql})
-	if err == nil && r.Error == "" && b.o.Check != "" {
-		r.Check, err = check(b.o.Check, suite+"-"+name, a)
-	}
-	if err == nil && r.Error == "" && b.o.Answers != "" {
-		err = a.write(b.o.Answers, suite+"-"+name)
+	if err == nil && r.Error == "" {
+		err = b.compare(&r, a)
 	}
 	b.add(r)
+	return err
+}
+
+// compare holds an answer against the peer's and writes it, where that is asked for.
+func (b *run) compare(r *report, a answer) (err error) {
+	if b.o.Check != "" {
+		r.Check, err = check(b.o.Check, r.Suite+"-"+r.Name, a)
+	}
+	if err == nil && b.o.Answers != "" {
+		err = a.write(b.o.Answers, r.Suite+"-"+r.Name)
+	}
 	return err
 }

@@ -128,7 +128,7 @@ func TestBenchGroupbyJoinsAndTrainings(t *testing.T) {
 	}
 	// Every group has its row: 200 large keys, and 20,000 rows in all. The outer join keeps
 	// all rows, and nine tenths have a partner in the big table.
-	for _, c := range []struct{ file, rows string }{{"groupby-q03", "200"}, {"groupby-q01", "100"}, {"joins-q03", "20000"}, {"joins-q05", "18000"}} {
+	for _, c := range []struct{ file, rows string }{{"groupby-q03", "200"}, {"groupby-q01", "100"}, {"joins-q03", "20000"}, {"joins-q05", "18000"}, {"joins-q08", "20000"}, {"joins-q10", "18000"}} {
 		if got := readTable(t, dir, c.file); len(got) != 1 || got[0]["count"] != c.rows {
 			t.Errorf("%s: %v, want %s", c.file, got, c.rows)
 		}

@@ -215,7 +215,7 @@ func (c *Column) Gather(ids []uint32) arrow.Array {
 		}
 		return makeDict(out, bits, c.dict)
 	}
-	return c.gatherStrings(dt, ids, bits)
+	return c.gatherStrings(dt, ids, nil, len(ids), bits)
 }
 
 func gather[T any](chunks [][]T, ids []uint32, none bool) []T {
@@ -253,26 +253,60 @@ func (c *Column) gatherValid(ids []uint32, none bool) []byte {
 	return out
 }
 
-func (c *Column) gatherStrings(dt arrow.DataType, ids []uint32, bits []byte) arrow.Array {
-	offs := make([]int32, len(ids)+1)
-	refs := make([][]byte, len(ids))
+// wordText is how long a text is at most that is copied by two words, with bytes behind it
+// that the next one overwrites.
+const wordText = 16
+
+// gatherStrings gives the texts ids as rows at of n, which ascend (nil: as all rows); NULLs
+// and the rows between are empty. First where each text lies is looked up, then they are
+// copied: that many rows of a large table wait for memory side by side.
+func (c *Column) gatherStrings(dt arrow.DataType, ids []uint32, at []int32, n int, bits []byte) arrow.Array {
+	offs := make([]int32, n+1)
+	from := make([]int32, 2*len(ids)) // where a text begins and how long it is
+	lens := from[len(ids):]
+	from = from[:len(ids)]
 	total := 0
 	for i, id := range ids {
-		if id != NoRow && (bits == nil || batch.Bit(bits, i)) {
-			refs[i] = c.strs[id>>chunkShift].at(id & chunkMask)
-			total += len(refs[i])
+		if id == NoRow || c.nulls && !c.valid[id>>chunkShift].get(id&chunkMask) {
+			continue
 		}
-		offs[i+1] = int32(total)
+		s := &c.strs[id>>chunkShift]
+		row := id & chunkMask
+		if s.index != nil {
+			row = uint32(s.index[row])
+		}
+		o := s.offs[row : row+2 : row+2]
+		from[i], lens[i] = o[0], o[1]-o[0]
+		total += int(lens[i])
 	}
 	if total > 1<<31-1 {
 		panic("BUG: kernel: gathered strings pass 2 GiB")
 	}
-	data := make([]byte, total)
-	at := 0
-	for _, r := range refs {
-		at += copy(data[at:], r)
+	data := make([]byte, total+wordText)
+	to, next := 0, 0
+	for i, id := range ids {
+		row := i
+		if at != nil {
+			for row = int(at[i]); next < row; next++ {
+				offs[next+1] = int32(to)
+			}
+		}
+		next = row + 1
+		if k := int(lens[i]); k > 0 {
+			src, first := c.strs[id>>chunkShift].data, int(from[i])
+			if k <= wordText && first+wordText <= len(src) {
+				*(*[wordText]byte)(data[to:]) = [wordText]byte(src[first:])
+			} else {
+				copy(data[to:], src[first:first+k])
+			}
+			to += k
+		}
+		offs[next] = int32(to)
 	}
-	return makeVar(dt, offs, data, bits)
+	for ; next < n; next++ {
+		offs[next+1] = int32(to)
+	}
+	return makeVar(dt, offs, data[:total:total], bits)
 }
 
 // gatherNested reads lists and records, which are rare, through one array of

@@ -28,8 +28,8 @@ func inRoom[T any](r *Room, n int) []T {
 // is Gather for columns beside others that stay as they are, under a selection of at.
 // none says that some ids may be NoRow. The result may lie in room, where that is not nil.
 func (c *Column) Spread(ids []uint32, at []int32, n int, none bool, room *Room) arrow.Array {
-	dt, fixed := c.Type.Arrow(), c.lay == layFixed || c.lay == layVar && c.dictSame
-	if !fixed || len(c.chunks) == 0 {
+	dt := c.Type.Arrow()
+	if c.lay != layFixed && c.lay != layVar || len(c.chunks) == 0 {
 		all := make([]uint32, n)
 		for i := range all {
 			all[i] = NoRow
@@ -40,6 +40,9 @@ func (c *Column) Spread(ids []uint32, at []int32, n int, none bool, room *Room) 
 		return c.Gather(all)
 	}
 	bits := c.spreadValid(ids, at, n, none)
+	if c.lay == layVar && !c.dictSame {
+		return c.gatherStrings(dt, ids, at, n, bits)
+	}
 	if c.lay == layVar {
 		out := make([]int32, n) // the others must be of the dictionary too
 		for i, id := range ids {

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"unsafe"
-
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -95,25 +93,11 @@ func (b *builder) append(arr arrow.Array, sel []int32) error {
 	case fixedForm:
 		b.appendFixed(arr, sel, n)
 	case bitForm:
-		v := arr.(*array.Boolean)
-		each(sel, n, func(i int) {
-			if v.Value(i) {
-				b.data = append(b.data, 1)
-			} else {
-				b.data = append(b.data, 0)
-			}
-		})
+		b.appendBits(arr.(*array.Boolean), sel, n)
 	case stringForm:
 		b.appendStrings(arr, sel, n)
 	case binaryForm:
-		v := arr.(*array.Binary)
-		b.startOffsets()
-		each(sel, n, func(i int) {
-			if v.IsValid(i) {
-				b.data = append(b.data, v.Value(i)...)
-			}
-			b.offs = append(b.offs, int32(len(b.data)))
-		})
+		b.appendVar(arr.Data(), sel, n)
 	case nestedForm:
 		if sel != nil {
 			arr = kernel.Take(arr, sel)
@@ -123,92 +107,6 @@ func (b *builder) append(arr arrow.Array, sel []int32) error {
 	}
 	b.rows += n
 	return nil
-}
-
-func each(sel []int32, n int, f func(i int)) {
-	if sel != nil {
-		for _, i := range sel {
-			f(int(i))
-		}
-		return
-	}
-	for i := range n {
-		f(i)
-	}
-}
-
-func (b *builder) appendValid(arr arrow.Array, sel []int32, n int) {
-	if arr.NullN() == 0 && b.valid == nil {
-		return
-	}
-	if need := batch.BitmapBytes(b.rows + n); need > len(b.valid) {
-		if b.valid == nil {
-			b.valid = make([]byte, need, batch.BitmapBytes(GroupRows))
-			for i := range b.rows {
-				batch.SetBit(b.valid, i)
-			}
-		} else {
-			b.valid = append(b.valid, make([]byte, need-len(b.valid))...)
-		}
-	}
-	at := b.rows
-	there, off := arr.NullBitmapBytes(), arr.Data().Offset()
-	if arr.NullN() == 0 {
-		for i := range n {
-			batch.SetBit(b.valid, at+i)
-		}
-		return
-	}
-	if sel == nil {
-		for i := range n {
-			bit := there[(off+i)>>3] >> ((off + i) & 7) & 1
-			b.valid[(at+i)>>3] |= bit << ((at + i) & 7)
-			b.nulls += int(1 - bit)
-		}
-		return
-	}
-	for _, i := range sel {
-		if batch.Bit(there, off+int(i)) {
-			batch.SetBit(b.valid, at)
-		} else {
-			b.nulls++
-		}
-		at++
-	}
-}
-
-func (b *builder) appendFixed(arr arrow.Array, sel []int32, n int) {
-	d := arr.Data()
-	src := d.Buffers()[1].Bytes()[d.Offset()*b.width:]
-	if sel == nil {
-		b.data = append(b.data, src[:n*b.width]...)
-		return
-	}
-	for _, i := range sel {
-		b.data = append(b.data, src[int(i)*b.width:(int(i)+1)*b.width]...)
-	}
-}
-
-func (b *builder) startOffsets() {
-	if len(b.offs) == 0 {
-		b.offs = append(b.offs, 0)
-	}
-}
-
-func (b *builder) appendStrings(arr arrow.Array, sel []int32, n int) {
-	s := batch.StringsOf(arr)
-	if b.dict != nil && !b.dict.closed {
-		if b.index = b.dict.encode(b.index, s, arr, sel, n); b.dict.fits(b.rows + n) {
-			return
-		}
-		b.expand()
-		return
-	}
-	b.startOffsets()
-	each(sel, n, func(i int) {
-		b.data = append(b.data, s.Value(i)...)
-		b.offs = append(b.offs, int32(len(b.data)))
-	})
 }
 
 // expand gives up the dictionary for this group: indices become strings. The
@@ -257,9 +155,9 @@ func (b *builder) array() arrow.Array {
 		if b.dict != nil && !b.dict.closed {
 			if b.dict.pays(n) {
 				b.dict.used = true
-				for i, k := range b.index {
-					if k < 0 {
-						b.index[i] = 0
+				if b.nulls > 0 {
+					for i, k := range b.index {
+						b.index[i] = max(k, 0)
 					}
 				}
 				out = batch.FromIndices(types.DictArrow, b.index, valid, b.dict.array())
@@ -302,136 +200,3 @@ func (b *builder) release() {
 
 // take forgets the buffers, which an array now owns.
 func (b *builder) take() { b.data, b.offs, b.index = nil, nil, nil }
-
-// dictionary numbers the strings of a column, over all groups of a segment.
-//
-//	slots[h & mask] = h | number + 1, h being the upper half of a hash, linear probing
-type dictionary struct {
-	offs   []int32
-	data   []byte
-	slots  []uint64
-	used   bool            // some group refers to it
-	closed bool            // takes no more values
-	half   int             // values after half a group
-	last   arrow.ArrayData // the dictionary of the column last seen, and
-	lastTo []int32         // the numbers of its values; -1: not looked up
-	arr    *array.String
-}
-
-func newDictionary() *dictionary { return &dictionary{offs: []int32{0}, slots: make([]uint64, 64)} }
-
-func (d *dictionary) len() int { return len(d.offs) - 1 }
-
-func (d *dictionary) value(k int32) []byte { return d.data[d.offs[k]:d.offs[k+1]] }
-
-func (d *dictionary) bytes() int64 {
-	return int64(cap(d.data)) + 4*int64(cap(d.offs)+cap(d.lastTo)) + 8*int64(len(d.slots))
-}
-
-func (d *dictionary) number(s string) int32 {
-	h := kernel.HashBytes(unsafe.Slice(unsafe.StringData(s), len(s))) >> 32
-	mask := uint64(len(d.slots) - 1)
-	for at := h & mask; ; at = (at + 1) & mask {
-		x := d.slots[at]
-		if x == 0 {
-			d.slots[at] = h<<32 | uint64(len(d.offs))
-			break
-		}
-		if k := int32(uint32(x)) - 1; x>>32 == h && string(d.value(k)) == s {
-			return k
-		}
-	}
-	d.data = append(d.data, s...)
-	d.offs = append(d.offs, int32(len(d.data)))
-	d.arr = nil
-	if 2*d.len() > len(d.slots) {
-		d.grow()
-	}
-	return int32(d.len() - 1)
-}
-
-func (d *dictionary) grow() {
-	old := d.slots
-	d.slots = make([]uint64, 2*len(old))
-	mask := uint64(len(d.slots) - 1)
-	for _, x := range old {
-		if x != 0 {
-			at := x >> 32 & mask
-			for d.slots[at] != 0 {
-				at = (at + 1) & mask
-			}
-			d.slots[at] = x
-		}
-	}
-}
-
-// encode appends the numbers of the rows' strings to index, -1 for NULL. It
-// stops numbering when the dictionary is full: the caller looks at fits.
-func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel []int32, n int) []int32 {
-	if s.Plain != nil {
-		nulls := arr.NullN() > 0
-		prev, prevK := "", int32(-1)
-		each(sel, n, func(i int) {
-			if nulls && arr.IsNull(i) {
-				index = append(index, -1)
-				return
-			}
-			v := s.Plain.Value(i)
-			if prevK < 0 || v != prev {
-				prev, prevK = v, d.number(v)
-			}
-			index = append(index, prevK)
-		})
-		return index
-	}
-	// A dictionary column: each of its values is looked up once.
-	if of := arr.Data().Dictionary(); d.last != of {
-		d.last, d.lastTo = of, make([]int32, s.Values.Len())
-		for i := range d.lastTo {
-			d.lastTo[i] = -1
-		}
-	}
-	m := d.lastTo
-	nulls := arr.NullN() > 0
-	each(sel, n, func(i int) {
-		if nulls && arr.IsNull(i) {
-			index = append(index, -1)
-			return
-		}
-		k := s.Index[i]
-		if m[k] < 0 {
-			m[k] = d.number(s.Values.Value(int(k)))
-		}
-		index = append(index, m[k])
-	})
-	return index
-}
-
-// fits tells whether the dictionary may grow on, rows being in the group.
-func (d *dictionary) fits(rows int) bool {
-	if d.len() > dictEntries || len(d.data) > dictBytes {
-		return false
-	}
-	if rows <= GroupRows/2 {
-		d.half = d.len()
-	}
-	// Mostly different strings: see it early, hashing them costs. Of dictEntries values,
-	// each as often as another, n rows have about n²/(2·dictEntries) that came before.
-	return d.used || rows < 4096 || (rows-d.len())*4*dictEntries >= rows*rows
-}
-
-// pays tells whether a group of rows is smaller and quicker as indices, or those after it
-// will be: it has most of the values that there are. Of dictEntries values, each as often
-// as another, the second half of a group brings 7/9 of those that the first brought; where
-// half of the rows have a value of their own, it brings as many.
-func (d *dictionary) pays(rows int) bool {
-	return d.used || d.len()*4 <= rows || rows == GroupRows && 2*len(d.data) <= dictBytes && 9*(d.len()-d.half) <= 7*d.half
-}
-
-func (d *dictionary) array() *array.String {
-	if d.arr == nil {
-		// The slices only grow behind what this array sees.
-		d.arr = batch.FromOffsets(arrow.BinaryTypes.String, d.offs[:len(d.offs):len(d.offs)], d.data[:len(d.data):len(d.data)], nil).(*array.String)
-	}
-	return d.arr
-}

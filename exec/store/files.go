@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -36,9 +35,7 @@ func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
 	if err != nil {
 		return nil, ioError(err, "create", path)
 	}
-	sf := &segmentFile{store: s, id: id, temp: temp, f: f, sum: sha256.New()}
-	sf.w = bufio.NewWriterSize(io.MultiWriter(f, sf.sum), 1<<20)
-	return sf, nil
+	return &segmentFile{store: s, id: id, temp: temp, f: f, sum: sha256.New()}, nil
 }
 
 // Write adds bytes.
@@ -52,9 +49,9 @@ func (in *Incoming) Write(b []byte) (int, error) {
 // Commit checks the hash and puts the file, on stable storage, in its place.
 func (in *Incoming) Commit(want [32]byte) error {
 	s := in.f.store
-	if err := in.f.w.Flush(); err != nil {
+	if err := in.f.flush(); err != nil {
 		in.f.abort()
-		return ioError(err, "write to", s.tempPath(in.f.temp))
+		return err
 	}
 	if got := [32]byte(in.f.sum.Sum(nil)); got != want {
 		in.f.abort()

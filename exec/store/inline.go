@@ -34,9 +34,9 @@ func (w *Writer) inline() *catalog.Segment {
 		arrs[i] = c.array()
 		z := bounds(c.num, c.typ, arrs[i])
 		if seg.Rows > 1 {
-			c.sketch.observe(arrs[i])
+			c.observe(arrs[i])
+			c.observed()
 			z.Distinct = min(c.sketch.estimate(), seg.Rows-z.Nulls)
-			c.once.observe(c.typ, arrs[i])
 			z.Unique = c.once.known()
 		} else {
 			z.Distinct = seg.Rows - z.Nulls

@@ -17,33 +17,33 @@ const onceTexts = 1 << 18
 // known of integers and dates that rise from row to row, as the numbers of a dimension
 // do, and of texts whose hashes are all different: equal hashes of different texts
 // only hide a key. Blanks do not count in bpchar, nor zeros in numeric 1.0, so of these
-// nothing is known.
+// nothing is known. Hashes are compared when all are there: most segments of many rows
+// have more than onceTexts, and would be asked about each for nothing.
 type once struct {
-	not  bool // two values are equal, or may be
-	some bool // there was a value
-	last int64
-	n    int      // texts
-	slot []uint64 // their hashes, by linear probing; 0 is none
+	not    bool // two values are equal, or may be
+	some   bool // there was a value
+	last   int64
+	hashes []uint64 // of the texts
 }
 
 // room is what the values of arr may take beside what is held.
 func (o *once) room(t types.Type, arr arrow.Array) int64 {
-	if o.not || !onceText(t) || arr.NullN() > 0 {
+	if o.not || !onceText(t) || arr.NullN() > 0 || len(o.hashes)+arr.Len() > onceTexts {
 		return 0
 	}
-	return 8 * int64(max(o.size(arr.Len())-len(o.slot), 0))
+	return 8 * int64(o.size(arr.Len())-cap(o.hashes))
 }
 
-// size is how many slots there are for n more texts.
+// size is the hashes that there is memory for when n more are there.
 func (o *once) size(n int) int {
-	size := max(len(o.slot), 1024)
-	for size < 2*(o.n+n) {
+	size := max(cap(o.hashes), 1024)
+	for size < len(o.hashes)+n {
 		size *= 2
 	}
 	return size
 }
 
-func (o *once) bytes() int64 { return 8 * int64(len(o.slot)) }
+func (o *once) bytes() int64 { return 8 * int64(cap(o.hashes)) }
 
 // giveUp frees what is held: nothing is known then.
 func (o *once) giveUp() { *o = once{not: true} }
@@ -65,8 +65,17 @@ func (o *once) observe(t types.Type, arr arrow.Array) {
 		ok = ok && rises(o, a.Int64Values())
 	case *array.Date32:
 		ok = ok && rises(o, a.Date32Values())
-	case *array.String, *array.Dictionary:
-		ok = ok && onceText(t) && o.texts(arr)
+	case *array.Dictionary:
+		v := batch.StringsOf(a)
+		if v.Values.Len() < arr.Len() { // a value of the dictionary is there twice
+			ok = false
+			break
+		}
+		hashes := o.take(t, arr.Len(), arr.NullN() > 0)
+		for i := range hashes {
+			hashes[i] = kernel.HashBytes([]byte(v.Value(i)))
+		}
+		return
 	default:
 		ok = false
 	}
@@ -88,47 +97,52 @@ func rises[T kernel.Integer](o *once, vals []T) bool {
 	return true
 }
 
-// texts tells whether the values of arr are different from one another and from those
-// seen.
-func (o *once) texts(arr arrow.Array) bool {
-	n := arr.Len()
-	if o.n+n > onceTexts {
-		return false
+// take gives places for the hashes of n texts, which the caller fills; nil where nothing is
+// known any more.
+func (o *once) take(t types.Type, n int, nulls bool) []uint64 {
+	if o.not || n == 0 {
+		return nil
 	}
-	if d, ok := arr.(*array.Dictionary); ok && batch.StringsOf(d).Values.Len() < n {
-		return false // a value of the dictionary is there twice
+	if nulls || !onceText(t) || len(o.hashes)+n > onceTexts {
+		o.giveUp()
+		return nil
 	}
-	if size := o.size(n); size > len(o.slot) {
-		old := o.slot
-		o.slot = make([]uint64, size)
-		for _, h := range old {
-			if h != 0 {
-				o.put(h)
-			}
-		}
+	if size := o.size(n); size > cap(o.hashes) {
+		o.hashes = append(make([]uint64, 0, size), o.hashes...)
 	}
-	v := batch.StringsOf(arr)
-	for i := range n {
-		if !o.put(kernel.HashBytes([]byte(v.Value(i)))) {
-			return false
-		}
-	}
-	o.some, o.n = true, o.n+n
-	return true
+	o.some = true
+	var added []uint64
+	o.hashes, added = more(o.hashes, n)
+	return added
 }
 
-// put adds a hash; it gives false where that is there.
-func (o *once) put(h uint64) bool {
-	h = max(h, 1)
-	mask := uint64(len(o.slot) - 1)
-	at := h >> 20 & mask
-	for ; o.slot[at] != 0; at = (at + 1) & mask {
-		if o.slot[at] == h {
-			return false
-		}
+// slots is how large a set of the hashes is, a power of 2.
+func (o *once) slots() int {
+	size := 1024
+	for size < 2*len(o.hashes) {
+		size *= 2
 	}
-	o.slot[at] = h
-	return true
+	return size
+}
+
+// decide compares the hashes, all of them being there. It takes 8 bytes a slot meanwhile.
+func (o *once) decide() {
+	if len(o.hashes) == 0 {
+		return
+	}
+	set := make([]uint64, o.slots()) // by linear probing; 0 is none
+	mask := uint64(len(set) - 1)
+	for _, h := range o.hashes {
+		h = max(h, 1)
+		at := h >> 20 & mask
+		for ; set[at] != 0; at = (at + 1) & mask {
+			if set[at] == h {
+				o.giveUp()
+				return
+			}
+		}
+		set[at] = h
+	}
 }
 
 // known tells whether all values are different.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"hash"
 	"hash/crc32"
 	"sync"
@@ -21,10 +20,21 @@ type segmentFile struct {
 	id    catalog.SegmentID
 	temp  catalog.SegmentID // names the temporary file
 	f     disk.File
-	w     *bufio.Writer
+	buf   []byte // written, and not yet in the file
 	sum   hash.Hash
-	off   int64
+	off   int64 // of what is written next
+	at    int64 // of what is written to the file next
 }
+
+// Small pieces wait for bufBytes of them; one of directBytes goes to the file as it is,
+// while it is in the processor's cache, by at most pieceBytes and at their multiples: the system
+// caches what is written at once in one piece of memory where it finds that, and where
+// memory is in pieces it looks for large ones long.
+const (
+	bufBytes    = 256 << 10
+	directBytes = 32 << 10
+	pieceBytes  = 128 << 10
+)
 
 func (s *Store) createFile() (*segmentFile, error) {
 	id := newID()
@@ -40,9 +50,39 @@ func (s *Store) createFile() (*segmentFile, error) {
 }
 
 func (f *segmentFile) write(b []byte) error {
-	_, err := f.w.Write(b)
 	f.off += int64(len(b))
-	return ioError(err, "write to", f.store.tempPath(f.temp))
+	if len(b) < directBytes && len(f.buf)+len(b) <= bufBytes {
+		f.buf = append(f.buf, b...)
+		return nil
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	if len(b) < directBytes {
+		f.buf = append(f.buf, b...)
+		return nil
+	}
+	return f.out(b)
+}
+
+// flush puts what waits into the file.
+func (f *segmentFile) flush() error {
+	b := f.buf
+	f.buf = b[:0]
+	return f.out(b)
+}
+
+func (f *segmentFile) out(b []byte) error {
+	for len(b) > 0 {
+		piece := b[:min(int64(len(b)), pieceBytes-f.at%pieceBytes)]
+		f.sum.Write(piece)
+		if _, err := f.f.Write(piece); err != nil {
+			return ioError(err, "write to", f.store.tempPath(f.temp))
+		}
+		f.at += int64(len(piece))
+		b = b[len(piece):]
+	}
+	return nil
 }
 
 var zeros [align]byte
@@ -129,8 +169,8 @@ func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 // size, hash and node.
 func (f *segmentFile) publish(seg *catalog.Segment) error {
 	path := f.store.path(f.id)
-	if err := f.w.Flush(); err != nil {
-		return ioError(err, "write to", path)
+	if err := f.flush(); err != nil {
+		return err
 	}
 	if err := f.f.Sync(); err != nil {
 		return ioError(err, "fsync", path)

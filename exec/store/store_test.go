@@ -217,13 +217,22 @@ func TestWriteRead(t *testing.T) {
 				for at := 0; at < n; {
 					k := min(1+r.IntN(700), n-at)
 					b := toBatch(t, want[at:at+k], dict)
-					if r.IntN(3) == 0 { // with a selection over rows twice as many
-						b2 := toBatch(t, append(append(rows{}, want[at:at+k]...), want[:k]...), dict)
-						b2.Sel = make([]int32, k)
-						for i := range b2.Sel {
-							b2.Sel[i] = int32(i)
+					switch r.IntN(3) {
+					case 0: // with a selection: others lie between, and behind
+						var mixed rows
+						var sel []int32
+						for _, row := range want[at : at+k] {
+							if r.IntN(4) == 0 {
+								mixed = append(mixed, want[r.IntN(n)])
+							}
+							sel = append(sel, int32(len(mixed)))
+							mixed = append(mixed, row)
 						}
-						b = b2
+						b = toBatch(t, append(mixed, want[:k]...), dict)
+						b.Sel = sel
+					case 1: // from a row on that is not the first
+						first := min(1+r.IntN(9), n)
+						b = toBatch(t, append(append(rows{}, want[:first]...), want[at:at+k]...), dict).Slice(first, first+k)
 					}
 					if err := w.Write(ctx, b); err != nil {
 						t.Fatal(err)

@@ -58,3 +58,69 @@ func TestManyStrings(t *testing.T) {
 		}
 	}
 }
+
+// TestTextBounds: the bounds of texts are theirs whose first eight bytes are the same, or that
+// have less, too.
+func TestTextBounds(t *testing.T) {
+	cs := []store.WriterColumn{{Num: 1, Type: types.Text}, {Num: 2, Type: types.Text}}
+	texts := []string{"", "a", "a\x01", "ab", "abcdefg", "abcdefgh", "abcdefgh\x01", "abcdefgha", "abcdefghb", "abcdefgi", "b", "ÿ", "zzzzzzzzz"}
+	r := rand.New(rand.NewPCG(6, 6))
+	s := open(t, nil)
+	for range 300 {
+		var in rows
+		lo, hi := "", ""
+		nulls := r.IntN(2) == 0
+		for i := range 1 + r.IntN(12) {
+			v := texts[r.IntN(len(texts))]
+			if i == 0 || v < lo {
+				lo = v
+			}
+			if i == 0 || v > hi {
+				hi = v
+			}
+			in = append(in, []types.Datum{v, v})
+			if nulls {
+				in = append(in, []types.Datum{nil, nil})
+			}
+		}
+		// The second column comes as a dictionary's.
+		b := batchOf(t, cs[:1], in, false)
+		b.Cols = append(b.Cols, batchOf(t, cs[1:], in, true).Cols[0])
+		w := s.NewWriter(store.WriterOptions{Columns: cs, InlineBytes: -1})
+		if err := w.Write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		segs, err := w.Finish(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, z := range segs[0].Zones {
+			if z.Min != lo || z.Max != hi {
+				t.Fatalf("%q to %q, want %q to %q", z.Min, z.Max, lo, hi)
+			}
+		}
+	}
+}
+
+// TestTurns: strings that come in turn, each once before the first comes again, are numbered.
+func TestTurns(t *testing.T) {
+	cs := []store.WriterColumn{{Num: 1, Type: types.Text}}
+	s := open(t, nil)
+	w := s.NewWriter(store.WriterOptions{Columns: cs, InlineBytes: -1})
+	for from := 0; from < 40_000; from += 8000 {
+		var in rows
+		for i := range 8000 {
+			in = append(in, []types.Datum{fmt.Sprint("one in turn ", (from+i)%10_000)})
+		}
+		if err := w.Write(ctx, batchOf(t, cs, in, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := segs[0].Zones[0].Distinct; got != 10_000 { // exactly, as a dictionary tells
+		t.Errorf("%d different strings", got)
+	}
+}

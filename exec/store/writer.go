@@ -223,11 +223,10 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 	for _, c := range w.cols {
 		arr := c.array()
 		g.Zones = append(g.Zones, bounds(c.num, c.typ, arr))
-		c.sketch.observe(arr)
 		if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
 			c.once.giveUp()
 		}
-		c.once.observe(c.typ, arr)
+		c.observe(arr)
 		ch, err := w.file.writeArray(arr, w.o.Compress)
 		if err != nil {
 			return err
@@ -252,6 +251,10 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 // endFile completes the open file and makes it a segment.
 func (w *Writer) endFile(ctx context.Context) error {
 	for i, c := range w.cols {
+		if len(c.once.hashes) > 0 && w.charge(8*int64(c.once.slots())) != nil {
+			c.once.giveUp()
+		}
+		c.observed()
 		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, &c.sketch)}
 		col.Zone.Unique = c.once.known()
 		if c.dict != nil && c.dict.used {

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"math"
-	"math/bits"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -46,7 +43,10 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 	case *array.Float64:
 		lo, hi = floatExtremes(a, a.Float64Values())
 	case *array.String:
-		if ordered(t) {
+		switch {
+		case ordered(t) && t.OID != types.BpcharOID:
+			lo, hi = textExtremes(a)
+		case ordered(t):
 			lo, hi = extremesBy(a, func(i, j int) int { return cmp.Compare(types.Compared(t, a.Value(i)), types.Compared(t, a.Value(j))) })
 		}
 	case *array.Binary:
@@ -59,19 +59,7 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 		}
 	case *array.Dictionary:
 		if ordered(t) {
-			s := batch.StringsOf(a)
-			used := make([]bool, s.Values.Len())
-			for i, k := range s.Index {
-				if a.IsValid(i) && !used[k] {
-					used[k] = true
-					if lo < 0 || types.Compared(t, s.Value(i)) < types.Compared(t, s.Value(lo)) {
-						lo = i
-					}
-					if hi < 0 || types.Compared(t, s.Value(i)) > types.Compared(t, s.Value(hi)) {
-						hi = i
-					}
-				}
-			}
+			lo, hi = dictExtremes(t, a)
 		}
 	}
 	if lo < 0 {
@@ -113,6 +101,23 @@ func ordered(t types.Type) bool {
 	return false
 }
 
+// nulls tells the NULLs of an array; it has no bits where there is none.
+type nulls struct {
+	valid []byte
+	off   int
+}
+
+func nullsOf(arr arrow.Array) nulls {
+	if arr.NullN() == 0 {
+		return nulls{}
+	}
+	return nulls{arr.NullBitmapBytes(), arr.Data().Offset()}
+}
+
+func (n nulls) at(i int) bool {
+	return n.valid != nil && n.valid[(n.off+i)>>3]>>((n.off+i)&7)&1 == 0
+}
+
 func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 	lo, hi = -1, -1
 	if arr.NullN() == 0 {
@@ -128,8 +133,9 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 		}
 		return lo, hi
 	}
+	null := nullsOf(arr)
 	for i, x := range v {
-		if arr.IsNull(i) {
+		if null.at(i) {
 			continue
 		}
 		if lo < 0 || x < v[lo] {
@@ -144,13 +150,15 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
-	nulls := arr.NullN() > 0
+	null := nullsOf(arr)
 	lo, hi = -1, -1
 	nan := -1
 	var least, most T
 	for i, x := range v {
+		if lo >= 0 && x >= least && x <= most || null.at(i) {
+			continue
+		}
 		switch {
-		case nulls && arr.IsNull(i):
 		case x != x:
 			if nan < 0 {
 				nan = i
@@ -159,13 +167,86 @@ func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 			lo, hi, least, most = i, i, x, x
 		case x < least:
 			lo, least = i, x
-		case x > most:
+		default:
 			hi, most = i, x
 		}
 	}
 	if nan >= 0 {
 		if hi = nan; lo < 0 {
 			lo = nan
+		}
+	}
+	return lo, hi
+}
+
+// head is the first eight bytes of a text as a number that orders as they do: a text is
+// less than another if its head is. The text is data[from:to].
+func head(data []byte, from, to int32) uint64 {
+	if int(from)+8 > len(data) {
+		var last [8]byte
+		copy(last[:], data[from:to])
+		return binary.BigEndian.Uint64(last[:])
+	}
+	h := binary.BigEndian.Uint64(data[from:])
+	if n := to - from; n < 8 {
+		h &= ^(^uint64(0) >> (8 * uint32(n)))
+	}
+	return h
+}
+
+// textExtremes is extremesBy bytes: few texts are looked at beyond their heads.
+func textExtremes(a *array.String) (lo, hi int) {
+	lo, hi = -1, -1
+	offs, data := a.ValueOffsets(), a.ValueBytes()
+	null := nullsOf(a)
+	var least, most uint64
+	for i := range a.Len() {
+		h := head(data, offs[i]-offs[0], offs[i+1]-offs[0])
+		if lo >= 0 && h > least && h < most || null.at(i) {
+			continue
+		}
+		if lo < 0 {
+			lo, hi, least, most = i, i, h, h
+			continue
+		}
+		if h < least || h == least && a.Value(i) < a.Value(lo) {
+			lo, least = i, h
+		}
+		if h > most || h == most && a.Value(i) > a.Value(hi) {
+			hi, most = i, h
+		}
+	}
+	return lo, hi
+}
+
+// dictExtremes compares each value that some row has once.
+func dictExtremes(t types.Type, a *array.Dictionary) (lo, hi int) {
+	lo, hi = -1, -1
+	s := batch.StringsOf(a)
+	rows := make([]int32, s.Values.Len()) // the number of one that has the value, and 1
+	null := nullsOf(a)
+	if null.valid == nil {
+		for i, k := range s.Index {
+			rows[k] = int32(i) + 1
+		}
+	} else {
+		for i, k := range s.Index {
+			if !null.at(i) {
+				rows[k] = int32(i) + 1
+			}
+		}
+	}
+	var least, most string
+	for k, row := range rows {
+		if row == 0 {
+			continue
+		}
+		v := types.Compared(t, s.Values.Value(k))
+		if lo < 0 || v < least {
+			lo, least = int(row)-1, v
+		}
+		if hi < 0 || v > most {
+			hi, most = int(row)-1, v
 		}
 	}
 	return lo, hi
@@ -202,96 +283,6 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 		}
 	}
 	z.Nulls += g.Nulls
-}
-
-// sketch estimates the number of distinct values (HyperLogLog, 1,024
-// registers: about 3 % off).
-type sketch struct{ reg [1024]uint8 }
-
-func (s *sketch) add(h uint64) {
-	r := uint8(bits.LeadingZeros64(h<<10|1<<9)) + 1
-	if i := h >> 54; r > s.reg[i] {
-		s.reg[i] = r
-	}
-}
-
-func (s *sketch) estimate() int64 {
-	const m = 1024
-	sum, zero := 0.0, 0
-	for _, r := range s.reg {
-		sum += math.Ldexp(1, -int(r))
-		if r == 0 {
-			zero++
-		}
-	}
-	e := 0.7213 / (1 + 1.079/m) * m * m / sum
-	if e < 2.5*m && zero > 0 {
-		e = m * math.Log(float64(m)/float64(zero))
-	}
-	return int64(math.Round(e))
-}
-
-func mix(x uint64) uint64 {
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	return x ^ x>>32
-}
-
-// observe adds a group's values.
-func (s *sketch) observe(arr arrow.Array) {
-	nulls := arr.NullN() > 0
-	switch a := arr.(type) {
-	case *array.Dictionary:
-		v := batch.StringsOf(a)
-		used := make([]bool, v.Values.Len())
-		for i, k := range v.Index {
-			if !(nulls && a.IsNull(i)) && !used[k] {
-				used[k] = true
-				s.add(kernel.HashBytes([]byte(v.Values.Value(int(k)))))
-			}
-		}
-	case *array.String:
-		for i := 0; i < a.Len(); i++ {
-			if !nulls || a.IsValid(i) {
-				s.add(kernel.HashBytes([]byte(a.Value(i))))
-			}
-		}
-	case *array.Binary:
-		for i := 0; i < a.Len(); i++ {
-			if !nulls || a.IsValid(i) {
-				s.add(kernel.HashBytes(a.Value(i)))
-			}
-		}
-	default:
-		dt, ok := arr.DataType().(arrow.FixedWidthDataType)
-		if !ok || dt.BitWidth() < 8 {
-			return
-		}
-		w := dt.BitWidth() / 8
-		b := arr.Data().Buffers()[1].Bytes()[arr.Data().Offset()*w:]
-		switch {
-		case w == 4:
-			for i := range arr.Len() {
-				if !nulls || arr.IsValid(i) {
-					s.add(mix(uint64(binary.LittleEndian.Uint32(b[4*i:]))))
-				}
-			}
-		case w == 8:
-			for i := range arr.Len() {
-				if !nulls || arr.IsValid(i) {
-					s.add(mix(binary.LittleEndian.Uint64(b[8*i:])))
-				}
-			}
-		default:
-			for i := range arr.Len() {
-				if !nulls || arr.IsValid(i) {
-					s.add(kernel.HashBytes(b[w*i : w*i+w]))
-				}
-			}
-		}
-	}
 }
 
 // zoneOf gives the zones of a column over all groups.

@@ -67,6 +67,7 @@ type prober struct {
 	held     int64
 	room     int64
 	lSizes   []colSize
+	lDicts   []dictWidth
 	outSizes pairSizes
 	resSizes pairSizes
 }
@@ -74,6 +75,7 @@ type prober struct {
 func newProber(cfg *layout, thread int, rows int, acct *mem.Account) *prober {
 	p := &prober{cfg: cfg, thread: thread, max: rows, h: kernel.NewHasher(cfg.KeyTypes), acct: acct}
 	p.lSizes = make([]colSize, len(cfg.lStoredTypes))
+	p.lDicts = make([]dictWidth, len(cfg.lStoredTypes))
 	p.outSizes = pairSizes{lAt: cfg.lOutAt, rAt: cfg.rOutAt}
 	for _, c := range cfg.residual {
 		if c.right {

@@ -15,7 +15,15 @@ type colSize struct {
 	widest int64 // row, at most
 }
 
-func sizeOf(arr arrow.Array) colSize {
+// dictWidth is what sizeOf remembers of a column's last dictionary: the bytes of its widest
+// value, 0 where that is not known. Batch after batch has the same one.
+type dictWidth struct {
+	of     *array.Data
+	widest int64
+}
+
+// sizeOf takes on a column's next array; last may be nil.
+func sizeOf(arr arrow.Array, last *dictWidth) colSize {
 	var c colSize
 	switch a := arr.(type) {
 	case *array.String:
@@ -29,7 +37,17 @@ func sizeOf(arr arrow.Array) colSize {
 				c.offs, c.index = d.ValueOffsets(), idx.Int32Values()
 			}
 		}
-		if len(c.index) < len(c.offs) {
+		again := false
+		if d, _ := a.Data().Dictionary().(*array.Data); last != nil {
+			if again = last.of == d; !again {
+				*last = dictWidth{of: d}
+			}
+			if last.widest > 0 {
+				c.widest = last.widest
+				return c
+			}
+		}
+		if len(c.index) < len(c.offs) && !again {
 			for i := range c.index {
 				c.widest = max(c.widest, c.at(i))
 			}
@@ -49,6 +67,9 @@ func sizeOf(arr arrow.Array) colSize {
 		long = max(long, c.offs[i]-c.offs[i-1])
 	}
 	c.widest = c.fixed + int64(long)
+	if last != nil && c.index != nil {
+		last.widest = c.widest
+	}
 	return c
 }
 

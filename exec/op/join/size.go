@@ -92,7 +92,7 @@ func (p *prober) release() {
 // measure finds the sizes of a probe batch's columns that pairs are made of.
 func (p *prober) measure(b *batch.Batch) {
 	for _, at := range p.cfg.lPaired {
-		p.lSizes[at] = sizeOf(b.Cols[at])
+		p.lSizes[at] = sizeOf(b.Cols[at], &p.lDicts[at])
 	}
 	p.outSizes.start(p.lSizes, b.Sel, p.t)
 	p.resSizes.start(p.lSizes, b.Sel, p.t)
@@ -102,7 +102,7 @@ func (p *prober) measure(b *batch.Batch) {
 func (t *hashTable) measure(ch int) {
 	s := make([]colSize, len(t.cfg.rStoredTypes))
 	for _, at := range t.cfg.rPaired {
-		s[at] = sizeOf(t.rows.Column(at).Chunk(ch))
+		s[at] = sizeOf(t.rows.Column(at).Chunk(ch), nil)
 	}
 	t.sizes[ch] = s
 }
