@@ -415,9 +415,12 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if err != nil {
 		return err
 	}
-	t.coarse = true
-	t.cuts, err = as[cuts](m)
-	return err
+	c, err := as[*cuts](m)
+	if err != nil {
+		return err
+	}
+	t.coarse, t.cuts = true, c.list()
+	return nil
 }
 
 func (r *runner) finish(ctx context.Context) (*Result, error) {
