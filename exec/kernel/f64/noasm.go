@@ -22,6 +22,9 @@ func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(
 func tile32(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32Go(dst, cols, row, tiles)
 }
+func tileEnds32(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
+	tileEndsGo(s, dst, cols, row, tiles)
+}
 func nearest(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestGo(best, second, at, x, c, z, zstep)
 }

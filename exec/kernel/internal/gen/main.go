@@ -112,6 +112,7 @@ func kernels64() {
 	gather()
 	scatter()
 	tile()
+	tileEnds()
 	nearest()
 	widen()
 	narrow()
