@@ -169,6 +169,19 @@ func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
+// triangles tells that the upper half of products has kernels of its own.
+var triangles = level == 2
+
+// addSix adds products of three columns of a with six of b, and addTriangle those of six
+// with the same six, from the diagonal on, of rows that are a multiple of Lanes.
+func addSix(m []int64, stride int, a, b []float64, rows int) {
+	addFixed6AVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
+}
+
+func addTriangle(m []int64, stride int, a, b []float64, rows int) {
+	addTriangleAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
+}
+
 // dotLanes and columnBounds name their bodies, for the compiler to see that these keep
 // nothing of the accumulators: those of a variable's would be allocated at each call,
 // which takes longer than a short vector.

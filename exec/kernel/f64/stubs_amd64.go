@@ -134,6 +134,12 @@ func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, row
 func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
 
 //go:noescape
+func addFixed6AVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
+func addTriangleAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
 func packCoarse32AVX2(dst *byte, x *float32, shift *float64, scale *float64, d int, cols int, tiles int)
 
 //go:noescape
