@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is what a task is: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *againTask.
+// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *rescanTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -39,7 +39,7 @@ const (
 	kindCuts    = 5
 	kindCopies  = 6
 	kindUsage   = 7
-	kindAgain   = 8
+	kindRescan  = 8
 	kindWeigh   = 9
 	kindRecount = 10
 )
@@ -71,8 +71,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = decodeEncodeTask(d)
 	case kindRecount:
 		t.body = decodeRecount(d)
-	case kindAgain:
-		t.body = &againTask{decodeEncodeTask(d), decodeCopies(d).rows}
+	case kindRescan:
+		t.body = &rescanTask{decodeEncodeTask(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
