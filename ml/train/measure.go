@@ -243,23 +243,25 @@ func unit(w []float64) bool {
 // right nobody could foretell: it is no branch.
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 	var cells [4]int64
-	pos := r.Probs[1]
 	var given [dataset.ChunkRows]float64 // the probabilities of what was true
-	for i, p := range pos {
-		q := r.Chance(0, i)
-		of, truth, class := [2]float64{q, p}, int(y[i])&1, 0
-		if p > q {
-			class = 1
+	for from := 0; from < len(r.Probs[1]); from += len(given) {
+		pos := r.Probs[1][from:min(from+len(given), len(r.Probs[1]))]
+		for i, p := range pos {
+			q := r.Chance(0, from+i)
+			of, truth, class := [2]float64{q, p}, int(y[from+i])&1, 0
+			if p > q {
+				class = 1
+			}
+			cells[2*truth+class]++
+			given[i] = of[truth]
 		}
-		cells[2*truth+class]++
+		m.loss.AddAll(given[:len(pos)])
 		if bins != nil {
-			bins.add(truth, p, 1)
-		} else {
-			m.rank.Add(truth == 1, p, 1)
+			bins.addAll(pos, y[from:])
+			continue
 		}
-		at := i % len(given)
-		if given[at] = of[truth]; at == len(given)-1 || i == len(pos)-1 {
-			m.loss.AddAll(given[:at+1])
+		for i, p := range pos {
+			m.rank.Add(y[from+i] == 1, p, 1)
 		}
 	}
 	m.count([]float64{float64(cells[0]), float64(cells[1]), float64(cells[2]), float64(cells[3])}, 2)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/metric"
 )
 
@@ -197,6 +198,18 @@ func (b *rankBins) at(p float64) int {
 		slot++
 	}
 	return slot
+}
+
+// addAll counts rows of weight 1, at most dataset.ChunkRows. Slots are found first: what is
+// counted lies far apart, and is fetched for many rows at once.
+func (b *rankBins) addAll(p, y []float64) {
+	var at [dataset.ChunkRows]int32
+	for i, p := range p {
+		at[i] = int32(2 * b.at(p))
+	}
+	for i := range p {
+		b.weights[int(at[i])+int(y[i])&1]++
+	}
 }
 
 // add counts a row.
