@@ -20,7 +20,7 @@
 // A training in place (train.Job.InPlace) skips distribute and rows: each member cuts
 // its own rows into leaves, and the tree is over members. Where members cannot hold
 // the rows, Distribute only says who owns which leaf; the query is read again, members
-// send each other the rows as they come, encoded, and DistributeAgain ends that.
+// send each other the rows as they come, encoded, and DistributeRescan ends that.
 //
 // When a group has ended well, its members may keep their parts' blocks (Keep), as
 // idle memory; Over opens a group over those of one origin, if all members have

@@ -279,8 +279,8 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	if a.saved != nil {
 		in.Save = a.saved
 	}
-	if again = g.Again(); again {
-		in.Again = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeAgain(ctx)) }
+	if again = g.Rescan(); again {
+		in.Rescan = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeRescan(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
 	if errors.Is(err, train.ErrDraw) && again { // a node holds the rows then

@@ -19,7 +19,7 @@ type Group struct {
 	name    string
 	members []uint64
 	owners  []int // of leaves, as places among the members; nil in place
-	again   bool  // see Again
+	rescan  bool  // see Rescan
 	rows    int64 // of the query
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
@@ -28,10 +28,10 @@ type Group struct {
 }
 
 // Open makes a part on this node and on those of the others that answer. name
-// must be new: a second attempt has another. again tells that the query may be
+// must be new: a second attempt has another. rescan tells that the query may be
 // read a second time (train.WorkerConfig).
-func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, again bool) (*Group, error) {
-	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Again: again})
+func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, rescan bool) (*Group, error) {
+	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Rescan: rescan})
 }
 
 // members are this node and those of the others that answer.
@@ -114,9 +114,9 @@ func (g *Group) watch() {
 	}
 }
 
-// Again tells, after Distribute, whether the query must be read once more, for not all
+// Rescan tells, after Distribute, whether the query must be read once more, for not all
 // members could hold its rows.
-func (g *Group) Again() bool { return g.again }
+func (g *Group) Rescan() bool { return g.rescan }
 
 // Name is what plan.Collect calls the group's parts.
 func (g *Group) Name() string { return g.name }
@@ -173,7 +173,7 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	ids := make([]int, len(g.members))
 	for i := range counts {
 		ids[i] = i
-		g.again = g.again || counts[i].Short
+		g.rescan = g.rescan || counts[i].Short
 		for b, n := range counts[i].Buckets {
 			rows += n
 			if b < len(buckets) {
@@ -181,13 +181,13 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 			}
 		}
 	}
-	m := ownersMsg{Name: g.name, Again: g.again}
+	m := ownersMsg{Name: g.name, Rescan: g.rescan}
 	job := g.own.w.Job()
 	if !job.InPlace() { // else each cuts its own
 		m.Owners = reduce.Place(job.Leaves(buckets), ids)
 	}
 	g.rows, g.owners = rows, m.Owners
-	if job.InPlace() || g.again {
+	if job.InPlace() || g.rescan {
 		return rows, g.assign(ctx, m)
 	}
 	if err := g.ship(ctx, m); err != nil {
@@ -196,9 +196,9 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	return rows, g.spread(ctx, m)
 }
 
-// DistributeAgain ends the stage when the query has been read Again: each row was sent
+// DistributeRescan ends the stage when the query has been read once more: each row was sent
 // where it belongs as it came.
-func (g *Group) DistributeAgain(ctx context.Context) error {
+func (g *Group) DistributeRescan(ctx context.Context) error {
 	if g.own.w.Job().InPlace() {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (g *Group) spread(ctx context.Context, m ownersMsg) (err error) {
 func (g *Group) assign(ctx context.Context, m ownersMsg) error {
 	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Again, m.Common)
+			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Rescan, m.Common)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
 		return err

@@ -59,10 +59,10 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 		if in.Rows, err = g.Distribute(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if g.Again() {
-			in.Again = func(ctx context.Context) error {
+		if g.Rescan() {
+			in.Rescan = func(ctx context.Context) error {
 				c.spread(t, g, list, uint64(*n))
-				return g.DistributeAgain(ctx)
+				return g.DistributeRescan(ctx)
 			}
 		}
 	}

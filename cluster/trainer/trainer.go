@@ -107,7 +107,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again, Send: p.sendRows}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Rescan: m.Rescan, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Again, m.Common)
+	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Rescan, m.Common)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

@@ -31,7 +31,7 @@ type openMsg struct {
 	Job     []byte
 	Members []uint64 // the driver first
 	Self    int      // the node's place among them
-	Again   bool     // the query may be read a second time
+	Rescan  bool     // the query may be read a second time
 	// Over names the group whose dataset, under Key, the part is given instead of
 	// rows; "" for none.
 	Over string
@@ -59,12 +59,12 @@ type countsMsg struct {
 	Short   bool
 }
 
-// ownersMsg names the owner of each leaf, as a place among the members. Again
+// ownersMsg names the owner of each leaf, as a place among the members. Rescan
 // tells that nobody holds rows, Common which rows all leaves share.
 type ownersMsg struct {
 	Name   string
 	Owners []int
-	Again  bool
+	Rescan bool
 	Common []dataset.Common
 }
 

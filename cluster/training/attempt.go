@@ -45,9 +45,9 @@ const maxAttempts = 20
 // run trains, and trains again from the last checkpoint when a node is lost, or
 // met damage in a file that it has repaired by now.
 func (d *drive) run(ctx context.Context) error {
-	rec, again := d.rec, true
+	rec, rescan := d.rec, true
 	for n := 1; ; n++ {
-		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), again)
+		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
 		var mended *store.MendedError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -55,9 +55,9 @@ func (d *drive) run(ctx context.Context) error {
 		case errors.As(err, &mended) && n < maxAttempts:
 			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
 			continue
-		case (errors.Is(err, train.ErrOtherRows) || errors.Is(err, train.ErrDraw)) && again:
+		case (errors.Is(err, train.ErrOtherRows) || errors.Is(err, train.ErrDraw)) && rescan:
 			rec.log().Info("training holds its rows", "why", err)
-			again = false
+			rescan = false
 			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
 			// A query with random() reads other rows each time.
@@ -86,14 +86,14 @@ func nodeLost(err error) bool {
 }
 
 // attempt trains on the nodes that are alive now, from the last checkpoint on.
-func (d *drive) attempt(ctx context.Context, name string, again bool) error {
+func (d *drive) attempt(ctx context.Context, name string, rescan bool) error {
 	if d.rec.resume == nil {
-		return d.attemptFrom(ctx, name, again, nil)
+		return d.attemptFrom(ctx, name, rescan, nil)
 	}
-	return d.j.cfg.Blobs.Read(ctx, d.rec.resume, func(state []byte) error { return d.attemptFrom(ctx, name, again, state) })
+	return d.j.cfg.Blobs.Read(ctx, d.rec.resume, func(state []byte) error { return d.attemptFrom(ctx, name, rescan, state) })
 }
 
-func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume []byte) error {
+func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resume []byte) error {
 	since := time.Now()
 	r, err := d.read(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 	src := d.source(r.query)
 	g, over, err := d.over(ctx, name, src)
 	if err == nil && g == nil {
-		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, again)
+		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan)
 	}
 	if err != nil {
 		return err
@@ -130,8 +130,8 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 	}
 	r.close() // hours of training pin no segments
 	d.reading = time.Since(since)
-	if g.Again() {
-		in.Again = func(ctx context.Context) error {
+	if g.Rescan() {
+		in.Rescan = func(ctx context.Context) error {
 			r, err := d.read(ctx)
 			if err != nil {
 				return err
@@ -140,7 +140,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 			if err := d.collect(ctx, r, name); err != nil {
 				return err
 			}
-			return g.DistributeAgain(ctx)
+			return g.DistributeRescan(ctx)
 		}
 	}
 	res, err := train.Run(ctx, in, g)

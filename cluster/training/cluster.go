@@ -12,9 +12,9 @@ import (
 // from any goroutine.
 type Trainer interface {
 	// Open makes the nodes' parts of a training under a name that was never
-	// used. This node drives it. again tells that its query may be read a second
+	// used. This node drives it. rescan tells that its query may be read a second
 	// time, where not all nodes can hold the rows.
-	Open(ctx context.Context, name string, job *train.Job, again bool) (Training, error)
+	Open(ctx context.Context, name string, job *train.Job, rescan bool) (Training, error)
 	// Over is Open over the dataset that a training before has left of a source, and
 	// tells what is known of it: there is nothing to distribute. It is nil where not all
 	// nodes have their part.
@@ -31,10 +31,10 @@ type Training interface {
 	// Distribute ends the reading of rows, which a plan.Collect of the name gave, and
 	// says how many they are.
 	Distribute(ctx context.Context) (rows int64, err error)
-	// Again tells, after Distribute, that the query must be read a second time.
-	Again() bool
-	// DistributeAgain ends the dataset stage when it has been.
-	DistributeAgain(ctx context.Context) error
+	// Rescan tells, after Distribute, that the query must be read a second time.
+	Rescan() bool
+	// DistributeRescan ends the dataset stage when it has been.
+	DistributeRescan(ctx context.Context) error
 	train.Reducer
 	// Keep leaves the dataset with the nodes, once the training is over.
 	Keep(ctx context.Context, src *train.Source, s *train.Encoded) error

@@ -252,12 +252,44 @@ func (s *columns) Bytes(c, i int) []byte {
 	return b
 }
 
+// remembered gives code(i) of rows with these values: those of some values that rows had are
+// known, for most categories that are numbers are few and small.
+func remembered[T int16 | int32 | int64](a arrow.Array, values []T, code func(i int) int32) func(i int) int32 {
+	var known [64]struct {
+		value T
+		code  int32
+		seen  bool
+	}
+	nulls := a.NullN() > 0
+	return func(i int) int32 {
+		if nulls && a.IsNull(i) {
+			return code(i)
+		}
+		v := values[i]
+		k := &known[uint64(v)%uint64(len(known))]
+		if !k.seen || k.value != v {
+			k.value, k.code, k.seen = v, code(i), true
+		}
+		return k.code
+	}
+}
+
 // codes implements coded: a value of a dictionary is looked up once, when a row has it,
 // also where other rows of the dictionary follow. find is the same for all of them.
 func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
-	a, ok := s.cols[c].(*array.Dictionary)
-	if !ok {
-		return func(i int) int32 { return find(s.Bytes(c, i)) }
+	code := func(i int) int32 { return find(s.Bytes(c, i)) }
+	var a *array.Dictionary
+	switch arr := s.cols[c].(type) {
+	case *array.Dictionary:
+		a = arr
+	case *array.Int16:
+		return remembered(arr, arr.Int16Values(), code)
+	case *array.Int32:
+		return remembered(arr, arr.Int32Values(), code)
+	case *array.Int64:
+		return remembered(arr, arr.Int64Values(), code)
+	default:
+		return code
 	}
 	if s.dicts == nil {
 		s.dicts = make([]dictCodes, len(s.cols))
@@ -270,7 +302,7 @@ func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
 	d := batch.StringsOf(a)
 	if dict.codes == nil {
 		if d.Values.Len() > 4*dict.rows+64 {
-			return func(i int) int32 { return find(s.Bytes(c, i)) }
+			return code
 		}
 		dict.codes = unknownCodes(d.Values.Len())
 	}

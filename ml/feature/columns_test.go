@@ -75,3 +75,40 @@ func TestRowsAreEncodedAloneAsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestCodesOfNumbersAreRemembered: categories that are whole numbers, many of which share a
+// place where they are remembered, and NULLs have the codes that a look at each row gives.
+func TestCodesOfNumbersAreRemembered(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 1))
+	for _, spread := range []int64{1, 3, 64, 1000} {
+		vals, valid := make([]int64, 3000), make([]byte, 3000/8)
+		for i := range vals {
+			if vals[i] = (r.Int64N(2*spread) - spread) * []int64{1, 64}[r.IntN(2)]; r.IntN(7) > 0 {
+				valid[i/8] |= 1 << (i % 8)
+			}
+		}
+		small := make([]int32, len(vals))
+		for i, v := range vals {
+			small[i] = int32(v)
+		}
+		src := &columns{cols: []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, valid), batch.FromSlice(arrow.PrimitiveTypes.Int32, small, nil)},
+			typ: []types.Type{types.Int8, types.Int4}}
+		for c := range src.cols {
+			var seen, all numbering
+			find := func(n *numbering) func([]byte) int32 {
+				return func(key []byte) int32 {
+					if key == nil {
+						return -1
+					}
+					return n.number(key)
+				}
+			}
+			code, slow := src.codes(c, find(&seen)), find(&all)
+			for i := range vals {
+				if got, want := code(i), slow(src.Bytes(c, i)); got != want {
+					t.Fatalf("row %d of column %d has code %d, want %d", i, c, got, want)
+				}
+			}
+		}
+	}
+}

@@ -33,8 +33,13 @@ type Intake struct {
 	taken  Taken
 	stats  *blockStats // of all blocks; nil: rows will be held out, statistics wait for that
 	done   int         // rows of the block that it has
+	tiled  bool        // and the features of those after these
 	last   *Taken
 }
+
+// longBlock is the size from which on a block is not in the caches when it is read again,
+// whatever is done: blocks are a small part of what their goroutine has taken.
+const longBlock = 1 << 20
 
 // ones are the weights of as many rows as are taken at once.
 var ones = func() (w [dataset.ViewRows]float64) {
@@ -129,10 +134,15 @@ func (k *Intake) Add(from, n int) error {
 		}
 		k.rows += m
 		from, n = from+m, n-m
-		if k.stats != nil && k.rows-k.done == dataset.ViewRows {
+		switch {
+		case k.stats == nil || k.rows-k.done != dataset.ViewRows:
+			continue
+		case k.tiled:
+			k.stats.others(k.w.b, k.done, k.rows)
+		default:
 			k.stats.add(k.w.b, k.done, k.rows)
-			k.done = k.rows
 		}
+		k.done, k.tiled = k.rows, false
 	}
 	return nil
 }
@@ -142,6 +152,12 @@ func (k *Intake) features(from, n int) error {
 	b, d := k.w.b, len(k.feats)
 	at, end := k.rows, k.rows+n
 	if d > 0 && len(k.tiles) == d {
+		if k.tiled = k.stats != nil && k.stats.splits.Plain && n == dataset.ViewRows && 4*len(b.X32) >= longBlock; k.tiled {
+			if !k.stats.tile(b, at, k.tiles, from) {
+				return k.notFinite(from, n)
+			}
+			return nil
+		}
 		for at < end {
 			if at%f64.Lanes != 0 || at+f64.Lanes > end {
 				dst := b.X32[at&^(f64.Lanes-1)*d+at%f64.Lanes:]

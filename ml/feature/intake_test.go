@@ -1,7 +1,9 @@
 package feature
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -97,5 +100,87 @@ func TestCategoriesAreNumberedOnce(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLongBlocksAreTheSame takes the same rows into a long block, whose tiles are written
+// past the caches, and into short ones: the values and the statistics are the same.
+func TestLongBlocksAreTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	const d, rows = 6, 60000
+	s := &Spec{Narrow: true}
+	vals := make([][]float32, d+1)
+	var cols []arrow.Array
+	for j := range vals {
+		role := Feature
+		if j == d {
+			role = Label
+		}
+		s.Cols = append(s.Cols, Col{Column: dataset.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Role: role, Encoder: Plain})
+		vals[j] = make([]float32, rows)
+		for i := range vals[j] {
+			if vals[j][i] = float32(r.NormFloat64() * 100); r.IntN(9) == 0 {
+				vals[j][i] *= 0
+			}
+		}
+		cols = append(cols, batch.FromSlice(arrow.PrimitiveTypes.Float32, vals[j], nil))
+	}
+	if err := s.Resolve(); err != nil || !s.TakesIn() {
+		t.Fatal(err, s.TakesIn())
+	}
+	in := batch.New(cols, rows)
+	take := func(size int) (got [][]float64, st *Stats, tiled int) {
+		k := s.NewIntake(false)
+		if err := k.Open(in); err != nil {
+			t.Fatal(err)
+		}
+		for from := 0; from < rows; {
+			n := min(size, rows-from)
+			b := k.Start(n)
+			for at := 0; at < n; {
+				m := min(n-at, dataset.ViewRows)
+				if r.IntN(4) == 0 {
+					m = min(m, 1+r.IntN(dataset.ViewRows))
+				}
+				if err := k.Add(from+at, m); err != nil {
+					t.Fatal(err)
+				}
+				at += m
+			}
+			if 4*len(b.X32) >= longBlock {
+				tiled++
+			}
+			k.End()
+			for i := range n {
+				row := make([]float64, d)
+				for j := range row {
+					row[j] = b.Value(i, j)
+				}
+				got = append(got, row)
+			}
+			from += n
+		}
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return got, k.Rest(), tiled
+	}
+	want, short, none := take(1000)
+	got, long, some := take(rows)
+	if none > 0 || some == 0 {
+		t.Fatalf("%d short blocks and %d long ones are tiled past the caches", none, some)
+	}
+	for i := range want {
+		for j, v := range want[i] {
+			if math.Float64bits(got[i][j]) != math.Float64bits(v) || v != float64(vals[j][i]) {
+				t.Fatalf("row %d column %d is %v in a long block, %v in a short one, %v in the rows", i, j, got[i][j], v, vals[j][i])
+			}
+		}
+	}
+	var a, b canon.E
+	short.Encode(&a)
+	long.Encode(&b)
+	if !bytes.Equal(a.B, b.B) {
+		t.Error("the statistics of a long block are others")
 	}
 }

@@ -82,8 +82,25 @@ func (s *Spec) newBlockStats() *blockStats {
 // add adds rows [from, to) of b, at most f64.SplitRows from a multiple of the
 // lanes on.
 func (k *blockStats) add(b *dataset.Block, from, to int) {
-	k.rows += to - from
 	k.features(b, from, to)
+	k.others(b, from, to)
+}
+
+// tile makes tiles of rows [at, at+dataset.ViewRows) of b out of those of columns from row
+// from on, past the caches, and adds their features on the way; others is to follow. finite is false
+// if a value is not.
+func (k *blockStats) tile(b *dataset.Block, at int, cols [][]float32, from int) (finite bool) {
+	d, to := len(cols), at+dataset.ViewRows
+	low, high, sums, ok, finite := k.splits.Tile32(b.X32[at*d:to*d], cols, from, dataset.ViewRows/f64.Lanes)
+	if finite {
+		k.parts(b, at, to, to, low, high, sums, ok)
+	}
+	return finite
+}
+
+// others adds all but the features of such rows.
+func (k *blockStats) others(b *dataset.Block, from, to int) {
+	k.rows += to - from
 	for j, c := range k.cats {
 		for i := from; i < to; i++ {
 			if code := b.CodeAt(i, j); code >= 0 {
@@ -130,6 +147,11 @@ func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	}
 	whole := to &^ (f64.Lanes - 1)
 	low, high, sums, ok := b.Splits(&k.splits, from, whole)
+	return k.parts(b, from, whole, to, low, high, sums, ok)
+}
+
+// parts adds the features of such rows, of which those before whole are told of.
+func (k *blockStats) parts(b *dataset.Block, from, whole, to int, low, high, sums []float64, ok []bool) (nans int) {
 	for j, c := range k.feats {
 		col, rest := &k.cols[c], from
 		if whole > from && ok[j] {

@@ -31,7 +31,7 @@ func ProductBytes(rows, cols int) int64 { return 32 * int64(Padded(rows)) * int6
 // nil where that is not known (dataset.Block.Ahead).
 func (p *Product) Add(a, b []float64, n int, next []byte) {
 	p.sums.Room(full / (f64.FixedChunks / 2))
-	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, (p.rows+2)/3*3, (p.cols+3)/4*4, n, p.upper, next)
+	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, p.rows, p.cols, n, p.upper, next)
 }
 
 // Take gives the sums row by row, of upper from the diagonal on, and begins anew.

@@ -261,7 +261,7 @@ func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdo
 
 // holdouts are what is held out, of each training.
 func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
-	perNode := r.job.InPlace() || r.in.Again != nil // else copies move to where they meet
+	perNode := r.job.InPlace() || r.in.Rescan != nil // else copies move to where they meet
 	if n := r.job.Folds(); n > 0 {
 		for fold := range n {
 			list = append(list, c.Fold(fold, n, perNode))
@@ -287,7 +287,7 @@ func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 	if _, err := r.reduce(ctx, t); err != nil {
 		return err
 	}
-	if err := r.in.Again(ctx); err != nil {
+	if err := r.in.Rescan(ctx); err != nil {
 		return err
 	}
 	again, err := r.copies(ctx, &copiesTask{rows: t.rows})

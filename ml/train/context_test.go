@@ -31,7 +31,7 @@ func TestWorkerEnds(t *testing.T) {
 			defer cancel()
 			l := &Local{}
 			for range workers {
-				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Again: again,
+				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Rescan: again,
 					Send: func(ctx context.Context, to int, rows []byte) error {
 						if ctx.Value(key{}) == nil {
 							t.Error("rows are sent that no end of the job stops")
@@ -49,12 +49,12 @@ func TestWorkerEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows, err := l.Distribute(context.Background())
-			if err != nil || l.Again != again {
-				t.Fatal(err, l.Again)
+			if err != nil || l.Rescan != again {
+				t.Fatal(err, l.Rescan)
 			}
 			in := Input{Job: job, Rows: rows, Save: &ending{cancel}}
 			if again {
-				in.Again = func(ctx context.Context) error {
+				in.Rescan = func(ctx context.Context) error {
 					if err := s.read(ctx); err != nil {
 						return err
 					}

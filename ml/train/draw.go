@@ -29,7 +29,7 @@ func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 	}
 	rows := c.Unsure()
 	switch {
-	case r.in.Again != nil:
+	case r.in.Rescan != nil:
 		if len(rows) > 0 || !r.drawn(c, r.job.zone()) {
 			return c, r.recount(ctx, c)
 		}

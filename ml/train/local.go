@@ -15,7 +15,7 @@ import (
 // in tests. Worker i's number is i.
 type Local struct {
 	Workers []*Worker
-	Again   bool // set by Distribute: the rows must be read once more
+	Rescan  bool // set by Distribute: the rows must be read once more
 	rows    int64
 	owners  []int
 }
@@ -34,21 +34,21 @@ func (l *Local) Distribute(ctx context.Context) (int64, error) {
 			total += c
 			buckets[b] += c
 		}
-		l.Again = w.Short() || l.Again
+		l.Rescan = w.Short() || l.Rescan
 	}
 	l.rows = total
 	if job.InPlace() {
-		return total, l.assign(nil, nil, l.Again)
+		return total, l.assign(nil, nil, l.Rescan)
 	}
 	l.owners = reduce.Place(job.Leaves(buckets), ids)
-	if l.Again {
+	if l.Rescan {
 		return total, l.assign(l.owners, nil, true)
 	}
 	return total, l.DistributeTo(ctx, l.owners)
 }
 
-// DistributeAgain ends the second reading.
-func (l *Local) DistributeAgain() error {
+// DistributeRescan ends the second reading.
+func (l *Local) DistributeRescan() error {
 	if l.Workers[0].job.InPlace() {
 		return nil
 	}
@@ -99,9 +99,9 @@ func (l *Local) spread(total int64, owners []int) error {
 	return l.assign(owners, dataset.Together(common, total), false)
 }
 
-func (l *Local) assign(owners []int, common []dataset.Common, again bool) error {
+func (l *Local) assign(owners []int, common []dataset.Common, rescan bool) error {
 	for i, w := range l.Workers {
-		if err := w.Assign(owners, len(l.Workers), i, again, common); err != nil {
+		if err := w.Assign(owners, len(l.Workers), i, rescan, common); err != nil {
 			return err
 		}
 	}

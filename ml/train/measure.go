@@ -20,33 +20,102 @@ type measures struct {
 	reg     *metric.Regression
 }
 
-// measure gives what measures a leaf, or gives its cuts.
-func (w *Worker) measure(t *measureTask, cut bool) (leafFunc, error) {
-	if err := w.room(family.Scratch(t.predictor), 0, len(w.leaves), true); err != nil {
-		return nil, err
-	}
+// measureHand measures a model on the leaves that a goroutine takes.
+type measureHand struct {
+	w    *Worker
+	t    *measureTask
+	m    *measures
+	bins *rankBins // nil where each score counts
+}
+
+// measure gives what measures leaves.
+func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) {
+	bins, ranking := int64(0), int64(0)
 	var grid *rankGrid
 	if t.coarse {
+		bins, ranking = rankBytes(len(t.cuts))
 		grid = newRankGrid(t.cuts)
 	}
-	return func(ctx context.Context, leaf int) (family.Message, error) {
-		rows := family.Rows{Leaf: leaf, Held: t.held}
-		b, release, err := w.blocks.Open(blockOf(rows))
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if b != nil {
-			b, rows.To = aimed(b, t.target), b.End()
-		}
-		if cut {
-			return w.cutsOf(b, rows, t.predictor), nil
-		}
-		return w.measureBlock(b, rows, t, grid), nil
+	if err := w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
+		return nil, err
+	}
+	return func() (hand, error) {
+		m := &measures{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
+			rank: &metric.Ranking{}, reg: &metric.Regression{}}
+		return &measureHand{w: w, t: t, m: m, bins: newRankBins(t, grid)}, nil
 	}, nil
+}
+
+func (h *measureHand) do(ctx context.Context, it *item) (family.Message, error) {
+	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
+}
+
+func (h *measureHand) rest() family.Message {
+	if h.bins != nil {
+		h.m.rank = h.bins.ranking()
+	}
+	return h.m
+}
+
+// cutsHand collects the cuts of the leaves that a goroutine takes.
+type cutsHand struct {
+	w    *Worker
+	t    *measureTask
+	cuts cuts
+}
+
+// cuts gives what collects cuts.
+func (w *Worker) cuts(t *measureTask) (work func() (hand, error), err error) {
+	if err := w.room(family.Scratch(t.predictor), cutsBytes, len(w.leaves), true); err != nil {
+		return nil, err
+	}
+	return func() (hand, error) { return &cutsHand{w: w, t: t}, nil }, nil
+}
+
+func (h *cutsHand) do(ctx context.Context, it *item) (family.Message, error) {
+	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
+}
+
+func (h *cutsHand) rest() family.Message { return &h.cuts }
+
+// block adds the scores of a block's positive rows. Which rows these are nobody could
+// foretell: it is no branch.
+func (h *cutsHand) block(b *dataset.Block, rows family.Rows) {
+	s := h.w.scores(b, rows, h.t.predictor)
+	truth, weights := b.Targets()
+	var some [dataset.ChunkRows]float64
+	for from := 0; from < len(truth); from += len(some) {
+		n := 0
+		for i, y := range truth[from:min(from+len(some), len(truth))] {
+			some[n&(len(some)-1)] = s.Probs[1][from+i]
+			next := n
+			if y == 1 && weights[from+i] > 0 {
+				next = n + 1
+			}
+			n = next
+		}
+		h.cuts.add(some[:n])
+	}
+	h.w.keepScores(b, rows, s)
+}
+
+// withBlock calls f with a leaf's block that is to be measured, if there is one.
+func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func(*dataset.Block, family.Rows)) error {
+	rows := family.Rows{Leaf: leaf, Held: t.held}
+	b, release, err := w.blocks.Open(blockOf(rows))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if b != nil && b.Rows > 0 {
+		b = aimed(b, t.target)
+		rows.To = b.End()
+		f(b, rows)
+	}
+	return nil
 }
 
 // scores gives the scores of a block, those that were kept where they were.
@@ -92,67 +161,50 @@ func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores
 
 func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
 
-// measureBlock measures a model on a block's rows or windows. Weights count without the
+// block measures the model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
-func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask, grid *rankGrid) *measures {
-	m := &measures{classes: w.job.planOf(p.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
-		rank: &metric.Ranking{}, reg: &metric.Regression{}}
-	if b == nil || b.Rows == 0 {
-		return m
-	}
+func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
+	m, t := h.m, h.t
 	truth, weights := b.Targets()
-	r := w.keptScores(b, rows)
+	r := h.w.keptScores(b, rows)
 	if r == nil {
-		if v, ok := p.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
-			return m
+		if v, ok := t.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
+			return
 		}
-		r = p.predictor.Score(b)
+		r = t.predictor.Score(b)
 	}
 	if !m.classes && unit(weights) {
 		m.reg.AddAll(truth, r.Value[:len(truth)])
-		return m
+		return
 	}
 	if !m.classes {
 		for i, v := range r.Value {
 			m.reg.Add(truth[i], v, weights[i])
 		}
-		return m
+		return
 	}
 	k := len(r.Probs)
-	if k == 2 && p.classWeights == nil && unit(weights) {
-		m.unitBinary(r, truth, newRankBins(p, grid))
-		return m
+	if k == 2 && t.classWeights == nil && unit(weights) {
+		m.unitBinary(r, truth, h.bins)
+		return
 	}
 	cells := make([]float64, k*k)
-	var bins *rankBins
-	if k == 2 {
-		bins = newRankBins(p, grid)
-	}
 	for i, w := range weights {
 		y := int(truth[i])
-		if p.classWeights != nil {
-			w /= p.classWeights[y]
+		if t.classWeights != nil {
+			w /= t.classWeights[y]
 		}
-		w = math.RoundToEven(w/p.unit) * p.unit
+		w = math.RoundToEven(w/t.unit) * t.unit
 		cells[y*k+r.Class(i)] += w
 		m.loss.Add(r.Chance(y, i), w)
 		switch {
-		case bins != nil:
-			at := bins.at(r.Probs[1][i])
-			if y == 1 {
-				at.Pos += w
-			} else {
-				at.Neg += w
-			}
+		case h.bins != nil:
+			h.bins.add(y, r.Probs[1][i], w)
 		case k == 2:
 			m.rank.Add(y == 1, r.Probs[1][i], w)
 		}
 	}
 	m.count(cells, k)
-	if bins != nil {
-		m.rank = bins.ranking()
-	}
-	return m
 }
 
 // weightUnit is a power of two by which weights that sum up to about total are so
@@ -187,39 +239,32 @@ func unit(w []float64) bool {
 	return true
 }
 
-// unitBinary measures two classes' rows of weight 1, the common case.
+// unitBinary measures two classes' rows of weight 1, the common case. Whether the model is
+// right nobody could foretell: it is no branch.
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
-	var cells [4]float64
-	pos := r.Probs[1]
+	var cells [4]int64
 	var given [dataset.ChunkRows]float64 // the probabilities of what was true
-	for i, p := range pos {
-		cell, truth := 0, r.Chance(0, i)
-		if p > truth {
-			cell = 1
+	for from := 0; from < len(r.Probs[1]); from += len(given) {
+		pos := r.Probs[1][from:min(from+len(given), len(r.Probs[1]))]
+		for i, p := range pos {
+			q := r.Chance(0, from+i)
+			of, truth, class := [2]float64{q, p}, int(y[from+i])&1, 0
+			if p > q {
+				class = 1
+			}
+			cells[2*truth+class]++
+			given[i] = of[truth]
 		}
-		if y[i] == 1 {
-			truth = p
-			cells[2+cell]++
-		} else {
-			cells[cell]++
+		m.loss.AddAll(given[:len(pos)])
+		if bins != nil {
+			bins.addAll(pos, y[from:])
+			continue
 		}
-		switch {
-		case bins == nil:
-			m.rank.Add(y[i] == 1, p, 1)
-		case y[i] == 1:
-			bins.at(p).Pos++
-		default:
-			bins.at(p).Neg++
-		}
-		at := i % len(given)
-		if given[at] = truth; at == len(given)-1 || i == len(pos)-1 {
-			m.loss.AddAll(given[:at+1])
+		for i, p := range pos {
+			m.rank.Add(y[from+i] == 1, p, 1)
 		}
 	}
-	m.count(cells[:], 2)
-	if bins != nil {
-		m.rank = bins.ranking()
-	}
+	m.count([]float64{float64(cells[0]), float64(cells[1]), float64(cells[2]), float64(cells[3])}, 2)
 }
 
 // count adds the weights of k classes' rows, truth by truth, to the matrix.

@@ -178,7 +178,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *stepTask:
 		// Where each partial is sent to the first worker there is one a leaf.
 		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
-	case *copiesTask, *usageTask, *recountTask, *againTask:
+	case *copiesTask, *usageTask, *recountTask, *rescanTask, *measureTask, *cutsTask:
 		p.whole = true
 	case *fitTask:
 		p.whole = p.whole || w.flow.on
@@ -230,12 +230,12 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		c, err := w.recount(b)
 		p.ofNode(func() family.Message { return c })
 		return p, err
-	case *againTask:
+	case *rescanTask:
 		p.ofNode(func() family.Message { return &encodedRows{} })
-		return p, w.again(b)
+		return p, w.rescan(b)
 	case *encodeTask:
 		if w.flow.on && w.job.InPlace() {
-			s, err := w.encodedAgain()
+			s, err := w.rescanned()
 			p.ofNode(func() family.Message { return s })
 			return p, err
 		}
@@ -243,9 +243,11 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *weighTask:
 		return p, same(w.weigh(b), nil)
 	case *measureTask:
-		return p, same(w.measure(b, false))
+		p.work, err = w.measure(b)
+		return p, err
 	case *cutsTask:
-		return p, same(w.measure(b.measureTask, true))
+		p.work, err = w.cuts(b.measureTask)
+		return p, err
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {

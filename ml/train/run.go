@@ -55,9 +55,9 @@ type Input struct {
 	// have taken over (Worker.Take) and of which Rows is the number; nil where they
 	// have rows.
 	Over *Encoded
-	// Again reads the query once more, for workers that do not hold its rows (see
+	// Rescan reads the query once more, for workers that do not hold its rows (see
 	// Worker.Short); nil where they do.
-	Again  func(ctx context.Context) error
+	Rescan func(ctx context.Context) error
 	Resume []byte       // a checkpoint, or nil
 	Start  *model.Model // what to go on from, or nil
 	// Given are the rows of the relation that the plan names, the features in their
@@ -261,7 +261,7 @@ func (r *runner) encodeRows(ctx context.Context) error {
 	}
 	r.phase("encode")
 	t := &encodeTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
-	if err := r.readAgain(ctx, t); err != nil {
+	if err := r.rescan(ctx, t); err != nil {
 		return err
 	}
 	m, err := r.reduce(ctx, t)
@@ -415,9 +415,12 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if err != nil {
 		return err
 	}
-	t.coarse = true
-	t.cuts, err = as[cuts](m)
-	return err
+	c, err := as[*cuts](m)
+	if err != nil {
+		return err
+	}
+	t.coarse, t.cuts = true, c.list()
+	return nil
 }
 
 func (r *runner) finish(ctx context.Context) (*Result, error) {

@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is what a task is: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *againTask.
+// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *rescanTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -39,7 +39,7 @@ const (
 	kindCuts    = 5
 	kindCopies  = 6
 	kindUsage   = 7
-	kindAgain   = 8
+	kindRescan  = 8
 	kindWeigh   = 9
 	kindRecount = 10
 )
@@ -71,8 +71,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = decodeEncodeTask(d)
 	case kindRecount:
 		t.body = decodeRecount(d)
-	case kindAgain:
-		t.body = &againTask{decodeEncodeTask(d), decodeCopies(d).rows}
+	case kindRescan:
+		t.body = &rescanTask{decodeEncodeTask(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
@@ -89,7 +89,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		if t.body = m; kind == kindCuts {
 			t.body = &cutsTask{m}
 		}
-		if !slices.IsSorted([]float64(m.cuts)) {
+		if !slices.IsSorted(m.cuts) || len(m.cuts) > maxCuts {
 			d.Fail()
 		}
 	default:
@@ -315,7 +315,7 @@ type measureTask struct {
 	target       int // of several
 	held         bool
 	coarse       bool // rank by cuts
-	cuts         cuts
+	cuts         []float64
 	classWeights []float64
 	unit         float64 // weights are measured in whole multiples of it
 	predictor    family.Predictor
@@ -355,16 +355,17 @@ type cutsTask struct{ *measureTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }
 
-func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return cuts(d.F64s()) }
+func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return decodeCuts(d) }
 
 func (t *cutsTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[cuts](left)
+	a, err := as[*cuts](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[cuts](right)
+	b, err := as[*cuts](right)
 	if err != nil {
 		return nil, err
 	}
-	return mergeCuts(a, b), nil
+	a.merge(b)
+	return a, nil
 }

@@ -95,25 +95,26 @@ func TestCoarseRankingOfRareEvents(t *testing.T) {
 				positives++
 			}
 		}
-		var merged cuts
+		merged := &cuts{}
 		for l := range leaves {
-			var part cuts
+			part := &cuts{}
 			for i := l; i < rows; i += leaves {
 				if pos[i] {
-					part = append(part, p[i])
+					part.add(p[i : i+1])
 				}
 			}
-			merged = mergeCuts(merged, mergeCuts(part, nil))
+			merged.merge(part)
 		}
+		list := merged.list()
 		var coarse metric.Ranking
 		for l := range leaves {
-			b := newRankBins(&measureTask{coarse: true, cuts: merged}, newRankGrid(merged))
+			b := newRankBins(&measureTask{coarse: true, cuts: list}, newRankGrid(list))
 			for i := l; i < rows; i += leaves {
+				truth := 0
 				if pos[i] {
-					b.at(p[i]).Pos++
-				} else {
-					b.at(p[i]).Neg++
+					truth = 1
 				}
+				b.add(truth, p[i], 1)
 			}
 			coarse.Merge(b.ranking())
 		}

@@ -24,11 +24,11 @@ type WorkerConfig struct {
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
 	Threads int       // goroutines of a task; 0: 1
-	// Again tells that the query may be read a second time: rows that do not fit
+	// Rescan tells that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
-	Again bool
+	Rescan bool
 	// Send gives encoded rows to another worker's PutRows. The bytes are its for the
-	// call. It is wanted where Again is set and there are several workers.
+	// call. It is wanted where Rescan is set and there are several workers.
 	Send func(ctx context.Context, to int, rows []byte) error
 }
 
@@ -96,7 +96,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	}
 	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, unfitted: map[int]*unfitted{},
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
-	w.flow.may = cfg.Again && job.flows()
+	w.flow.may = cfg.Rescan && job.flows()
 	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace()
 	if w.flow.may {
 		w.dataset.Flow, w.flow.zone = w.flowed, job.zone()
@@ -222,10 +222,10 @@ func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 // Assign ends the distributing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
 // distributed, owners is nil, and the worker cuts its own rows into leaves. Where a
-// worker is Short nothing is distributed either, and again tells all that the rows will
+// worker is Short nothing is distributed either, and rescan tells all that the rows will
 // be read once more: of a job that is not in place there is another Assign then.
 // common are all workers' Common.
-func (w *Worker) Assign(owners []int, workers, self int, again bool, common []dataset.Common) error {
+func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []dataset.Common) error {
 	if w.flow.counting() {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 	}
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	switch {
-	case again:
+	case rescan:
 		w.assign(owners) // of rows to come, where they will be distributed
 		return w.release()
 	case w.job.InPlace():

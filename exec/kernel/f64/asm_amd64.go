@@ -38,6 +38,7 @@ var (
 	gather32       = choose(gather32Go, gather32Eights, gather32Eights)
 	scatter32      = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32         = choose(tile32Go, tile32Body, tile32Body)
+	tileEnds32     = choose(tileEndsGo, tileEndsBody, tileEndsBody)
 	nearest        = choose(nearestGo, nearestBody, nearestBody)
 	widen          = choose(widenGo, widenBody, widenBody)
 	narrow         = choose(narrowGo, narrowBody, narrowBody)
@@ -82,6 +83,15 @@ func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
 
 func tile32Body(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32AVX2(&dst[0], &cols[0], row, len(cols), tiles) == 0
+}
+
+// tileEndsBody does lines of memory, which tiles of an odd number of columns have halves of.
+func tileEndsBody(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
+	if len(cols)%2 != 0 || uintptr(unsafe.Pointer(&dst[0]))%fetched != 0 {
+		tileEndsGo(s, dst, cols, row, tiles)
+		return
+	}
+	tileEnds32AVX2(&dst[0], &cols[0], row, len(cols), tiles, &s.low32[0], &s.up32[0], &s.small[0], &s.sums[0])
 }
 
 func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
@@ -157,6 +167,19 @@ func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
 		return
 	}
 	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
+}
+
+// triangles tells that the upper half of products has kernels of its own.
+var triangles = level == 2
+
+// addSix adds products of three columns of a with six of b, and addTriangle those of six
+// with the same six, from the diagonal on, of rows that are a multiple of Lanes.
+func addSix(m []int64, stride int, a, b []float64, rows int) {
+	addFixed6AVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
+}
+
+func addTriangle(m []int64, stride int, a, b []float64, rows int) {
+	addTriangleAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
 // dotLanes and columnBounds name their bodies, for the compiler to see that these keep

@@ -58,32 +58,77 @@ func Fix(v float64) float64 {
 // AddFixed adds to m the sums of products of na columns of a with nb columns of
 // b over rows rows, in units of FixedUnit: m[i*stride+k] for column i of a and k
 // of b. With upper only those are meant for which k ≥ i; what the others get is
-// not defined. Columns lie FixedStride apart; na is a multiple of 3 and nb of 4,
-// rows of 4 and at most FixedRows. What is wanted after that, next, is asked of
-// memory meanwhile, little by little.
+// not defined. Columns lie FixedStride apart; there is room for a multiple of 3 of a and
+// of 4 of b, or of 12 of both, rows are a multiple of 4 and at most FixedRows. What is
+// wanted after that, next, is asked of memory meanwhile, little by little.
 func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper bool, next []byte) {
 	if na == 0 || nb == 0 || rows == 0 {
 		return
 	}
+	if upper && nb <= fewFixed && triangles && rows%Lanes == 0 {
+		if n := (nb + 5) / 6 * 6; n <= stride && n*stride <= len(m) && n*FixedStride <= min(len(a), len(b)) {
+			addFixedUpper(m, stride, a, b, nb, rows, next)
+			return
+		}
+	}
+	na, nb = (na+2)/3*3, (nb+3)/4*4
 	_, _, _ = m[(na-1)*stride+nb-1], a[(na-1)*FixedStride+rows-1], b[(nb-1)*FixedStride+rows-1]
 	calls := (na + 2) / 3 * ((nb + 7) / 8)
 	if upper {
 		calls = (calls + 1) / 2
 	}
-	each := (len(next)/fetched + calls - 1) / calls * fetched
+	ahead := newAhead(next, calls)
 	for k := 0; k < nb; k += 8 { // these stay in the nearest cache
 		groups := min(2, (nb-k)/4)
 		for i := 0; i < na && (!upper || i < k+4*groups); i += 3 {
-			if n := min(each, len(next)); n >= fetched {
-				fetch(next[:n])
-				next = next[n:]
-			}
+			ahead.ask()
 			if upper && groups == 2 && i >= k+4 { // the first four are below the diagonal
 				addFixed(m[i*stride+k+4:], stride, a[i*FixedStride:], b[(k+4)*FixedStride:], rows, 1)
 				continue
 			}
 			addFixed(m[i*stride+k:], stride, a[i*FixedStride:], b[k*FixedStride:], rows, groups)
 		}
+	}
+}
+
+// fewFixed is up to how many columns the half of products that nobody wants is worth the
+// trouble.
+const fewFixed = 96
+
+// addFixedUpper is AddFixed of the upper half of n columns and no more, six columns of b
+// after six, of which the last four or fewer take kernels for four.
+func addFixedUpper(m []int64, stride int, a, b []float64, n, rows int, next []byte) {
+	sixes := (n + 5) / 6
+	ahead := newAhead(next, sixes*sixes)
+	for k := 0; k < n; k += 6 {
+		ahead.ask()
+		addTriangle(m[k*stride+k:], stride, a[k*FixedStride:], b[k*FixedStride:], rows)
+		for i := 0; i < k; i += 3 {
+			ahead.ask()
+			if to, x, y := m[i*stride+k:], a[i*FixedStride:], b[k*FixedStride:]; n-k <= 4 {
+				addFixed(to, stride, x, y, rows, 1)
+			} else {
+				addSix(to, stride, x, y, rows)
+			}
+		}
+	}
+}
+
+// ahead asks for bytes of memory in equal parts.
+type ahead struct {
+	next []byte
+	each int
+}
+
+// newAhead is of so many parts.
+func newAhead(next []byte, parts int) ahead {
+	return ahead{next, (len(next)/fetched + parts - 1) / parts * fetched}
+}
+
+func (a *ahead) ask() {
+	if n := min(a.each, len(a.next)); n >= fetched {
+		fetch(a.next[:n])
+		a.next = a.next[n:]
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -87,6 +88,37 @@ func TestAddFixed(t *testing.T) {
 	}
 }
 
+// TestAddFixedUpper adds the upper half of few columns, of which the last kernels' may be
+// fewer than they have room for, of one pack and of two, and compares it with the twin's.
+func TestAddFixedUpper(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 1))
+	for n := 1; n <= 40; n++ {
+		padded := (n + 11) / 12 * 12
+		rows := 8 * (1 + r.IntN(FixedRows/8))
+		a := factors(r, padded, rows)
+		b := a
+		if n%2 == 0 {
+			b = factors(r, padded, rows)
+		}
+		got, want := make([]int64, padded*padded), make([]int64, padded*padded)
+		for i := range got {
+			got[i] = int64(i) << 40
+			want[i] = got[i]
+		}
+		AddFixed(got, padded, a, b, n, n, rows, true, make([]byte, 64*r.IntN(90)))
+		for i := 0; i < padded; i += 3 {
+			addFixedGo(want[i*padded:], padded, a[i*FixedStride:], b, rows, padded/4)
+		}
+		for i := range n {
+			for k := i; k < n; k++ {
+				if got[i*padded+k] != want[i*padded+k] {
+					t.Fatalf("%d columns, %d rows: [%d][%d] is %d, want %d", n, rows, i, k, got[i*padded+k], want[i*padded+k])
+				}
+			}
+		}
+	}
+}
+
 func TestFixedPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	for _, d := range []int{1, 3, 10} {
@@ -117,13 +149,17 @@ func TestFixedPack(t *testing.T) {
 }
 
 func BenchmarkAddFixed(b *testing.B) {
-	const d = 504
-	r := rand.New(rand.NewPCG(22, 1))
-	a, m := factors(r, d, FixedRows), make([]int64, d*d)
-	for b.Loop() {
-		AddFixed(m, d, a, a, d, d, FixedRows, true, nil)
+	for _, d := range []int{22, 30, 504} {
+		b.Run(strconv.Itoa(d), func(b *testing.B) {
+			padded := (d + 11) / 12 * 12
+			r := rand.New(rand.NewPCG(22, 1))
+			a, m := factors(r, padded, FixedRows), make([]int64, padded*padded)
+			for b.Loop() {
+				AddFixed(m, padded, a, a, d, d, FixedRows, true, nil)
+			}
+			b.ReportMetric(float64(b.N)*float64(d*(d+1)/2)*FixedRows/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
+		})
 	}
-	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
 }
 
 // TestFixAll compares with the twin, and in any order.

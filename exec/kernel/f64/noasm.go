@@ -22,6 +22,9 @@ func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(
 func tile32(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32Go(dst, cols, row, tiles)
 }
+func tileEnds32(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
+	tileEndsGo(s, dst, cols, row, tiles)
+}
 func nearest(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestGo(best, second, at, x, c, z, zstep)
 }
@@ -32,6 +35,13 @@ func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x
 func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
+
+// triangles tells that the upper half of products has kernels of its own: here none.
+const triangles = false
+
+func addSix(m []int64, stride int, a, b []float64, rows int)      {}
+func addTriangle(m []int64, stride int, a, b []float64, rows int) {}
+
 func margins4x32(z []float64, zstride int, x []float32, w []float64, tiles int) {
 	margins4Go(z, zstride, x, w, tiles)
 }

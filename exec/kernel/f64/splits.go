@@ -47,9 +47,7 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 		return nil, nil, nil, nil
 	}
 	tiles := len(x) / n
-	if s.lo == nil {
-		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
-	}
+	s.room(d)
 	if x32, ok := any(x).([]float32); ok && s.Plain {
 		s.ends(x32, d, tiles)
 	} else {
@@ -58,13 +56,47 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 	return s.lo, s.hi, s.out, s.ok
 }
 
-// ends is ColumnSplits of the values of float32s alone, of which few differ in size by
-// so much that a float64 has no bits for their sum.
-func (s *Splits) ends(x []float32, d, tiles int) {
+// Tile32 is Tile32 of whole columns to memory that is not looked at soon, and tells what
+// ColumnSplits says of these tiles, where squares are not wanted (Plain).
+func (s *Splits) Tile32(dst []float32, cols [][]float32, row, tiles int) (low, high, sums []float64, ok []bool, finite bool) {
+	d := len(cols)
+	_ = dst[tiles*d*Lanes-1]
+	for _, c := range cols {
+		_ = c[row+tiles*Lanes-1]
+	}
+	s.room(d)
+	s.roomEnds(d)
+	tileEnds32(s, dst, cols, row, tiles)
+	s.foldEnds(d)
+	finite = true
+	for _, v := range s.sums {
+		finite = finite && v-v == 0 // no float64 is too small for a sum of few float32s
+	}
+	return s.lo, s.hi, s.out, s.ok, finite
+}
+
+// room makes room for what calls give of d columns.
+func (s *Splits) room(d int) {
+	if s.lo == nil {
+		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
+	}
+}
+
+func (s *Splits) roomEnds(d int) {
 	if s.low32 == nil {
 		s.low32, s.up32, s.small, s.sums = make([]float32, d), make([]float32, d), make([]uint32, d), make([]float64, d)
 	}
+}
+
+// ends is ColumnSplits of the values of float32s alone, of which few differ in size by
+// so much that a float64 has no bits for their sum.
+func (s *Splits) ends(x []float32, d, tiles int) {
+	s.roomEnds(d)
 	columnEnds32(s.low32, s.up32, s.small, s.sums, x, d, tiles)
+	s.foldEnds(d)
+}
+
+func (s *Splits) foldEnds(d int) {
 	for j := range d {
 		lo, hi, sum := float64(s.low32[j]), float64(s.up32[j]), s.sums[j]
 		s.lo[j], s.hi[j], s.out[6*j], s.out[6*j+1] = lo, hi, sum, 0
@@ -180,6 +212,12 @@ func columnEndsGo(low, high []float32, least []uint32, sums []float64, x []float
 		}
 		low[j], high[j], least[j], sums[j] = lo, hi, small, sum
 	}
+}
+
+// tileEndsGo is Splits.Tile32 one after the other.
+func tileEndsGo(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
+	tile32(dst, cols, row, tiles)
+	columnEnds32(s.low32, s.up32, s.small, s.sums, dst, len(cols), tiles)
 }
 
 func columnLeastGo[T Elem](least, x []T, d, tiles int) {

@@ -114,3 +114,51 @@ func TestSplitsAreExact(t *testing.T) {
 		}
 	}
 }
+
+// TestTilesAndTheirEnds makes tiles past the caches, of an even number of columns and an odd
+// one, and compares them and what is told of them with tiles that are made and then read.
+func TestTilesAndTheirEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for n := range 300 {
+		d, tiles, row := 1+n%9, 1+r.IntN(SplitRows/Lanes), r.IntN(5)
+		cols := make([][]float32, d)
+		wild := n%5 == 0
+		for j := range cols {
+			cols[j] = narrowed(randoms(r, row+tiles*Lanes))
+			for i := range cols[j] {
+				switch r.IntN(40) {
+				case 0:
+					cols[j][i] = float32(math.Copysign(0, -1))
+				case 1:
+					cols[j][i] = 0x1p-100
+				}
+			}
+		}
+		if wild {
+			cols[r.IntN(d)][row+r.IntN(tiles*Lanes)] = []float32{float32(math.NaN()), float32(math.Inf(-1))}[r.IntN(2)]
+		}
+		dst, want := make([]float32, 1<<14)[:tiles*d*Lanes], make([]float32, tiles*d*Lanes)
+		var s, plain Splits
+		s.Plain, plain.Plain = true, true
+		low, high, sums, ok, finite := s.Tile32(dst, cols, row, tiles)
+		if is := Tile32(want, cols, row, tiles); is != finite || finite == wild {
+			t.Fatalf("%d columns are finite: %v, want %v", d, finite, is)
+		}
+		if wild {
+			continue
+		}
+		for i, v := range want {
+			if math.Float32bits(v) != math.Float32bits(dst[i]) {
+				t.Fatalf("%d columns: value %d of the tiles is %v, want %v", d, i, dst[i], v)
+			}
+		}
+		lo, hi, all, fits := ColumnSplits(&plain, want, d)
+		sameBits(t, "least values", low, lo)
+		sameBits(t, "greatest values", high, hi)
+		for j := range d {
+			if ok[j] != fits[j] || ok[j] && (sums[6*j] != all[6*j] || sums[6*j+1] != all[6*j+1]) {
+				t.Fatalf("%d columns: the sum of column %d is %v, %v, want %v, %v", d, j, sums[6*j], ok[j], all[6*j], fits[j])
+			}
+		}
+	}
+}

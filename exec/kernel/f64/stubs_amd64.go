@@ -110,6 +110,9 @@ func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
 func tile32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)
 
 //go:noescape
+func tileEnds32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int, low *float32, high *float32, least *uint32, sums *float64)
+
+//go:noescape
 func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)
 
 //go:noescape
@@ -129,6 +132,12 @@ func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, row
 
 //go:noescape
 func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
+func addFixed6AVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
+func addTriangleAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
 
 //go:noescape
 func packCoarse32AVX2(dst *byte, x *float32, shift *float64, scale *float64, d int, cols int, tiles int)

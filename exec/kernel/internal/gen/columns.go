@@ -233,3 +233,56 @@ func tile() {
 	Store(out, ReturnIndex(0))
 	avx2.done()
 }
+
+// tileEnds: tile of an even number of columns, and columnEnds of their values as these pass.
+// Two columns are a line of memory of a tile, which goes there past the caches: it is not
+// read before it is overwritten, and what is in the caches stays.
+func tileEnds() {
+	kernel("tileEnds32AVX2", "func(dst *float32, cols *[]float32, row int, n int, tiles int, low, high *float32, least *uint32, sums *float64)")
+	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
+	row, n, tiles := Load(Param("row"), GP64()), Load(Param("n"), GP64()), Load(Param("tiles"), GP64())
+	zero, ones := YMM(), YMM()
+	VXORPS(zero, zero, zero)
+	VPCMPEQD(ones, ones, ones)
+	stride, at, ahead := GP64(), GP64(), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(5), stride)
+	MOVQ(tiles, ahead)
+	SHLQ(Imm(5), ahead)
+	XORQ(at, at)
+	Label("cols")
+	from := [2]reg.GPVirtual{GP64(), GP64()}
+	ends := [2]columnEnd{newColumnEnd(ones), newColumnEnd(ones)}
+	for i, p := range from {
+		MOVQ(Mem{Base: cols, Disp: 24 * i}, p)
+		LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
+	}
+	to, t := GP64(), GP64()
+	MOVQ(dst, to)
+	MOVQ(tiles, t)
+	Label("tiles")
+	for i, p := range from {
+		v := YMM()
+		PREFETCHT1(Mem{Base: p, Index: ahead, Scale: 1})
+		VADDPS(Mem{Base: p}, zero, v)
+		VMOVNTPS(v, Mem{Base: to, Disp: 32 * i})
+		ends[i].take(v, p, ones)
+		ADDQ(Imm(32), p)
+	}
+	ADDQ(stride, to)
+	DECQ(t)
+	JNZ(LabelRef("tiles"))
+	for i, e := range ends {
+		low, high := Load(Param("low"), GP64()), Load(Param("high"), GP64())
+		least, sums := Load(Param("least"), GP64()), Load(Param("sums"), GP64())
+		e.put(Mem{Base: low, Index: at, Scale: 4, Disp: 4 * i}, Mem{Base: high, Index: at, Scale: 4, Disp: 4 * i},
+			Mem{Base: least, Index: at, Scale: 4, Disp: 4 * i}, Mem{Base: sums, Index: at, Scale: 8, Disp: 8 * i})
+	}
+	ADDQ(Imm(48), cols)
+	ADDQ(Imm(64), dst)
+	ADDQ(Imm(2), at)
+	CMPQ(at, n)
+	JL(LabelRef("cols"))
+	SFENCE() // others read it
+	avx2.done()
+}

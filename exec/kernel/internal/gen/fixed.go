@@ -128,10 +128,10 @@ func addFixed() {
 	avx2.done()
 }
 
-// addFixed512: those of three columns of a with eight of b, of rows that are a
+// addFixed512: those of three columns of a with eight or six of b, of rows that are a
 // multiple of eight.
-func addFixed512() {
-	kernel("addFixedAVX512", "func(m *int64, mstride int, a, b *float64, stride, rows int)")
+func addFixed512(name string, cols int) {
+	kernel(name, "func(m *int64, mstride int, a, b *float64, stride, rows int)")
 	m, mstride := Load(Param("m"), GP64()), Load(Param("mstride"), GP64())
 	a, b := Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	stride := Load(Param("stride"), GP64()).(reg.GPVirtual)
@@ -141,30 +141,27 @@ func addFixed512() {
 	ahead, b3, b6 := GP64(), GP64(), GP64() // the next three columns are fetched meanwhile
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, b3)
 	LEAQ(Mem{Base: a, Index: b3, Scale: 1}, ahead)
-	LEAQ(Mem{Base: b, Index: b3, Scale: 2}, b6)
+	if cols > 6 {
+		LEAQ(Mem{Base: b, Index: b3, Scale: 2}, b6)
+	}
 	ADDQ(b, b3)
+	bs := []reg.Register{b, b3, b6}[:(cols+2)/3]
 	var acc [3][8]reg.VecVirtual
 	for i := range acc {
-		for k := range acc[i] {
+		for k := range cols {
 			acc[i][k] = ZMM()
 			VMOVUPD(f(fixedStart), acc[i][k])
 		}
 	}
 	Label("rows")
 	var av [3]reg.VecVirtual
-	column := func(k int, at ...reg.Register) Mem {
-		if k%3 == 0 {
-			return Mem{Base: at[k/3]}
-		}
-		return Mem{Base: at[k/3], Index: stride, Scale: uint8(k % 3)}
-	}
 	for i := range av {
 		av[i] = ZMM()
-		VMOVUPD(column(i, a), av[i])
+		VMOVUPD(fixedColumn(i, stride, a), av[i])
 	}
-	for k := range 8 {
+	for k := range cols {
 		bv := ZMM()
-		VMOVUPD(column(k, b, b3, b6), bv)
+		VMOVUPD(fixedColumn(k, stride, bs...), bv)
 		for i := range av {
 			VFMADD231PD(bv, av[i], acc[i][k])
 		}
@@ -173,13 +170,32 @@ func addFixed512() {
 		PREFETCHT0(Mem{Base: ahead, Disp: 64 * line})
 	}
 	ADDQ(U32(192), ahead)
-	for _, p := range []reg.Register{a, b, b3, b6} {
+	for _, p := range append(bs, a) {
 		ADDQ(Imm(64), p)
 	}
 	SUBQ(Imm(8), left)
 	JNZ(LabelRef("rows"))
-	// In one binade the bits of a float64 count its last places. Sums of pairs of
-	// lanes go side by side, and then these of pairs of pairs.
+	for i := range acc {
+		putFixed(m, acc[i][:cols])
+		if i < 2 {
+			ADDQ(mstride, m)
+		}
+	}
+	avx512.done()
+}
+
+// fixedColumn is where column k lies, at having the pointers to each third one.
+func fixedColumn(k int, stride reg.Register, at ...reg.Register) Mem {
+	if k%3 == 0 {
+		return Mem{Base: at[k/3]}
+	}
+	return Mem{Base: at[k/3], Index: stride, Scale: uint8(k % 3)}
+}
+
+// putFixed adds what six or eight accumulators hold to as many sums at m, nothing for those
+// that are nil. In one binade the bits of a float64 count its last places.
+func putFixed(m reg.Register, acc []reg.VecVirtual) {
+	// Sums of pairs of lanes go side by side, and then these of pairs of pairs.
 	both := func(x, y reg.VecVirtual, one, other uint8) reg.VecVirtual {
 		lo := ZMM()
 		VSHUFI64X2(Imm(uint64(one)), y, x, lo)
@@ -187,20 +203,77 @@ func addFixed512() {
 		VPADDQ(x, lo, lo)
 		return lo
 	}
-	for i := range acc {
-		var pairs [4]reg.VecVirtual
-		for k := range pairs {
-			x, y := acc[i][2*k], acc[i][2*k+1]
-			pairs[k] = ZMM()
-			VPUNPCKLQDQ(y, x, pairs[k])
-			VPUNPCKHQDQ(y, x, x)
-			VPADDQ(x, pairs[k], pairs[k])
+	var pairs [4]reg.VecVirtual
+	for k := range pairs {
+		x, y := reg.VecVirtual(nil), reg.VecVirtual(nil)
+		if 2*k < len(acc) {
+			x, y = acc[2*k], acc[2*k+1]
 		}
-		sum := both(both(pairs[0], pairs[1], 0x44, 0xee), both(pairs[2], pairs[3], 0x44, 0xee), 0x88, 0xdd)
-		VPSUBQ(konst(8*math.Float64bits(fixedStart)), sum, sum)
+		for _, v := range []*reg.VecVirtual{&x, &y} {
+			if *v == nil {
+				*v = ZMM()
+				VMOVUPD(f(fixedStart), *v)
+			}
+		}
+		pairs[k] = ZMM()
+		VPUNPCKLQDQ(y, x, pairs[k])
+		VPUNPCKHQDQ(y, x, x)
+		VPADDQ(x, pairs[k], pairs[k])
+	}
+	sum := both(both(pairs[0], pairs[1], 0x44, 0xee), both(pairs[2], pairs[3], 0x44, 0xee), 0x88, 0xdd)
+	VPSUBQ(konst(8*math.Float64bits(fixedStart)), sum, sum)
+	if len(acc) == 8 {
 		VPADDQ(Mem{Base: m}, sum, sum)
 		VMOVDQU64(sum, Mem{Base: m})
-		if i < 2 {
+		return
+	}
+	rest := XMM()
+	VEXTRACTI64X2(Imm(2), sum, rest)
+	VPADDQ(Mem{Base: m}, sum.AsY(), sum.AsY())
+	VMOVDQU(sum.AsY(), Mem{Base: m})
+	VPADDQ(Mem{Base: m, Disp: 32}, rest, rest)
+	VMOVDQU(rest, Mem{Base: m, Disp: 32})
+}
+
+// addTriangle512: those of six columns of a with the same ones of b, from the diagonal on.
+func addTriangle512() {
+	kernel("addTriangleAVX512", "func(m *int64, mstride int, a, b *float64, stride, rows int)")
+	m, mstride := Load(Param("m"), GP64()), Load(Param("mstride"), GP64())
+	a, b := Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	stride := Load(Param("stride"), GP64()).(reg.GPVirtual)
+	left := Load(Param("rows"), GP64())
+	SHLQ(Imm(3), stride)
+	SHLQ(Imm(3), mstride)
+	a3, b3 := GP64(), GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, a3)
+	LEAQ(Mem{Base: b, Index: a3, Scale: 1}, b3)
+	ADDQ(a, a3)
+	var acc [6][6]reg.VecVirtual
+	for i := range acc {
+		for k := i; k < 6; k++ {
+			acc[i][k] = ZMM()
+			VMOVUPD(f(fixedStart), acc[i][k])
+		}
+	}
+	Label("rows")
+	var av [6]reg.VecVirtual
+	for k := range av {
+		av[k] = ZMM()
+		VMOVUPD(fixedColumn(k, stride, a, a3), av[k])
+		bv := ZMM()
+		VMOVUPD(fixedColumn(k, stride, b, b3), bv)
+		for i := range k + 1 {
+			VFMADD231PD(bv, av[i], acc[i][k])
+		}
+	}
+	for _, p := range []reg.Register{a, a3, b, b3} {
+		ADDQ(Imm(64), p)
+	}
+	SUBQ(Imm(8), left)
+	JNZ(LabelRef("rows"))
+	for i := range acc {
+		putFixed(m, acc[i][:])
+		if i < 5 {
 			ADDQ(mstride, m)
 		}
 	}

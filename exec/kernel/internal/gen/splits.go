@@ -8,6 +8,74 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// columnEnd is what is known of some values of a column, by lanes.
+type columnEnd struct {
+	lo, hi, size reg.VecVirtual
+	sum          [2]reg.VecVirtual // of values 0 to 3 and 4 to 7
+}
+
+// newColumnEnd is that of no values; ones has all bits.
+func newColumnEnd(ones reg.VecVirtual) columnEnd {
+	e := columnEnd{lo: YMM(), hi: YMM(), size: YMM()}
+	VMOVUPS(konst(0x7f8000007f800000), e.lo)
+	VMOVUPS(konst(0xff800000ff800000), e.hi)
+	VMOVDQA(ones, e.size)
+	for i := range e.sum {
+		e.sum[i] = YMM()
+		VXORPD(e.sum[i], e.sum[i], e.sum[i])
+	}
+	return e
+}
+
+// take takes in the eight values of v, which lie at p, and spoils v.
+func (e columnEnd) take(v reg.VecVirtual, p reg.Register, ones reg.VecVirtual) {
+	VMINPS(v, e.lo, e.lo)
+	VMAXPS(v, e.hi, e.hi)
+	VPADDD(v, v, v) // without the sign
+	VPADDD(ones, v, v)
+	VPMINUD(v, e.size, e.size)
+	for h, s := range e.sum {
+		wide := YMM()
+		VCVTPS2PD(Mem{Base: p, Disp: 16 * h}, wide)
+		VADDPD(wide, s, s)
+	}
+}
+
+// merge takes in others.
+func (e columnEnd) merge(o columnEnd) {
+	VMINPS(o.lo, e.lo, e.lo)
+	VMAXPS(o.hi, e.hi, e.hi)
+	VPMINUD(o.size, e.size, e.size)
+	for i, s := range o.sum {
+		VADDPD(s, e.sum[i], e.sum[i])
+	}
+}
+
+// put brings the lanes together and stores them.
+func (e columnEnd) put(low, high, least, sum Mem) {
+	fold := func(v reg.VecVirtual, op func(a, b, to reg.VecVirtual)) reg.Register {
+		t := YMM()
+		VPERM2F128(Imm(1), v, v, t)
+		op(t, v, v)
+		for _, order := range []uint64{0x4e, 0xb1} {
+			VPERMILPS(Imm(order), v, t)
+			op(t, v, v)
+		}
+		return v.AsX()
+	}
+	VMOVSS(fold(e.lo, func(a, b, to reg.VecVirtual) { VMINPS(a, b, to) }), low)
+	VMOVSS(fold(e.hi, func(a, b, to reg.VecVirtual) { VMAXPS(a, b, to) }), high)
+	VMOVD(fold(e.size, func(a, b, to reg.VecVirtual) { VPMINUD(a, b, to) }), least)
+	VADDPD(e.sum[1], e.sum[0], e.sum[0])
+	half := XMM()
+	VEXTRACTF128(Imm(1), e.sum[0], half)
+	VADDPD(half, e.sum[0].AsX(), half)
+	swapped := XMM()
+	VPERMILPD(Imm(1), half, swapped)
+	VADDSD(swapped, half, half)
+	VMOVSD(half, sum)
+}
+
 // columnEnds32: of each column's values the least and greatest, twice the bits of the
 // least size above 0, less 1, and the sum, of two tiles at a time. Processors with
 // AVX-512 run it too.
@@ -21,31 +89,11 @@ func columnEnds() {
 	ones := YMM()
 	VPCMPEQD(ones, ones, ones)
 	Label("cols")
-	var lo, hi, size [2]reg.VecVirtual
-	var sum [4]reg.VecVirtual
-	for i := range 2 {
-		lo[i], hi[i], size[i] = YMM(), YMM(), YMM()
-		VMOVUPS(konst(0x7f8000007f800000), lo[i])
-		VMOVUPS(konst(0xff800000ff800000), hi[i])
-		VMOVDQA(ones, size[i])
-	}
-	for i := range sum {
-		sum[i] = YMM()
-		VXORPD(sum[i], sum[i], sum[i])
-	}
+	ends := [2]columnEnd{newColumnEnd(ones), newColumnEnd(ones)}
 	one := func(i int) {
-		v, t := YMM(), YMM()
+		v := YMM()
 		VMOVUPS(Mem{Base: p}, v)
-		VMINPS(v, lo[i], lo[i])
-		VMAXPS(v, hi[i], hi[i])
-		VPADDD(v, v, t) // without the sign
-		VPADDD(ones, t, t)
-		VPMINUD(t, size[i], size[i])
-		for h := range 2 {
-			wide := YMM()
-			VCVTPS2PD(Mem{Base: p, Disp: 16 * h}, wide)
-			VADDPD(wide, sum[2*i+h], sum[2*i+h])
-		}
+		ends[i].take(v, p, ones)
 		ADDQ(stride, p)
 	}
 	MOVQ(x, p)
@@ -62,31 +110,8 @@ func columnEnds() {
 	JEQ(LabelRef("fold"))
 	one(0)
 	Label("fold")
-	// fold brings eight lanes of four bytes together.
-	fold := func(v [2]reg.VecVirtual, op func(a, b, to reg.VecVirtual)) reg.VecVirtual {
-		op(v[1], v[0], v[0])
-		t := YMM()
-		VPERM2F128(Imm(1), v[0], v[0], t)
-		op(t, v[0], v[0])
-		for _, order := range []uint64{0x4e, 0xb1} {
-			VPERMILPS(Imm(order), v[0], t)
-			op(t, v[0], v[0])
-		}
-		return v[0]
-	}
-	VMOVSS(fold(lo, func(a, b, to reg.VecVirtual) { VMINPS(a, b, to) }).AsX(), Mem{Base: low})
-	VMOVSS(fold(hi, func(a, b, to reg.VecVirtual) { VMAXPS(a, b, to) }).AsX(), Mem{Base: high})
-	VMOVD(fold(size, func(a, b, to reg.VecVirtual) { VPMINUD(a, b, to) }).AsX(), Mem{Base: least})
-	VADDPD(sum[1], sum[0], sum[0])
-	VADDPD(sum[3], sum[2], sum[2])
-	VADDPD(sum[2], sum[0], sum[0])
-	half := XMM()
-	VEXTRACTF128(Imm(1), sum[0], half)
-	VADDPD(half, sum[0].AsX(), half)
-	swapped := XMM()
-	VPERMILPD(Imm(1), half, swapped)
-	VADDSD(swapped, half, half)
-	VMOVSD(half, Mem{Base: sums})
+	ends[0].merge(ends[1])
+	ends[0].put(Mem{Base: low}, Mem{Base: high}, Mem{Base: least}, Mem{Base: sums})
 	for _, to := range []reg.Register{low, high, least} {
 		ADDQ(Imm(4), to)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Rows that there is no memory for are not written to be read three times:
-// statistics are taken of them as they come, the query is read again, and what
+// statistics are taken of them as they come, the query is read again, a rescan, and what
 // comes then is encoded, which is all that is ever written. Rows in place are made
 // blocks. Others are distributed as what their encoders made of them, and a leaf's block
 // is made of these each time that it is wanted. It is for jobs whose statistics
@@ -28,7 +28,7 @@ import (
 // rows below, of those above, and by bin between (dataset.Zone).
 
 // ErrOtherRows is the error of a query that gives other rows when it is read
-// again: its rows must be held, WorkerConfig.Again being false.
+// again: its rows must be held, WorkerConfig.Rescan being false.
 var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
 
 // ErrDraw is the error of rows that were read twice without it being known what is held out
@@ -357,15 +357,15 @@ func (w *Worker) release() error {
 	return w.drain()
 }
 
-// againTask prepares workers for another reading: rows that come after it are encoded.
-type againTask struct {
+// rescanTask prepares workers for another reading: rows that come after it are encoded.
+type rescanTask struct {
 	*encodeTask
 	count []dataset.RowHash // copies of these are counted, not distributed
 }
 
-func (t *againTask) kind() uint8 { return kindAgain }
+func (t *rescanTask) kind() uint8 { return kindRescan }
 
-func (t *againTask) Encode(e *canon.E) {
+func (t *rescanTask) Encode(e *canon.E) {
 	t.encodeTask.Encode(e)
 	(&copiesTask{t.count}).Encode(e)
 }
@@ -385,8 +385,8 @@ func (w *Worker) reread() error {
 	return nil
 }
 
-// again begins another reading.
-func (w *Worker) again(t *againTask) error {
+// rescan begins another reading.
+func (w *Worker) rescan(t *rescanTask) error {
 	if err := w.reread(); err != nil {
 		return err
 	}
@@ -449,8 +449,8 @@ func (w *Worker) collected(t *fitTask) (family.Message, error) {
 	return st, nil
 }
 
-// encodedAgain gives the blocks of the second reading.
-func (w *Worker) encodedAgain() (*encodedRows, error) {
+// rescanned gives the blocks of the second reading.
+func (w *Worker) rescanned() (*encodedRows, error) {
 	f := &w.flow
 	if f.task == nil {
 		return nil, pgerr.Internal("rows that were not read again cannot be encoded")
@@ -513,14 +513,14 @@ func (w *Worker) make(l *dataset.Leaf, t *encodeTask) (*dataset.Block, error) {
 	return b, err
 }
 
-// readAgain has the query read again where the workers do not hold its rows. It
+// rescan has the query read again where the workers do not hold its rows. It
 // fails where the second reading would have made other encoders of its rows than
 // the first: then it was of other rows.
-func (r *runner) readAgain(ctx context.Context, t *encodeTask) error {
-	if r.in.Again == nil {
+func (r *runner) rescan(ctx context.Context, t *encodeTask) error {
+	if r.in.Rescan == nil {
 		return nil
 	}
-	a := &againTask{encodeTask: t}
+	a := &rescanTask{encodeTask: t}
 	if r.job.Spreads(dataset.Leaves(r.in.Rows)) {
 		c, err := r.copies(ctx, &copiesTask{})
 		if err != nil {
@@ -531,7 +531,7 @@ func (r *runner) readAgain(ctx context.Context, t *encodeTask) error {
 	if _, err := r.reduce(ctx, a); err != nil {
 		return err
 	}
-	if err := r.in.Again(ctx); err != nil {
+	if err := r.in.Rescan(ctx); err != nil {
 		return err
 	}
 	st, err := r.statistics(ctx, r.holdout)

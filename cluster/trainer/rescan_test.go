@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/ml/train"
 )
 
-// TestDistributedRowsReadAgain: rows of mini-batches that no node can hold are read
+// TestDistributedRowsRescanned: rows of mini-batches that no node can hold are read
 // again, and go encoded to the nodes that own their leaves, wherever they come the
 // second time: the model is that of one node with ample memory.
-func TestDistributedRowsReadAgain(t *testing.T) {
+func TestDistributedRowsRescanned(t *testing.T) {
 	const n = 250000
 	var want []byte
 	for nodes := 1; nodes <= 3; nodes += 2 {
@@ -33,14 +33,14 @@ func TestDistributedRowsReadAgain(t *testing.T) {
 		}
 		c.spread(t, g, rows(n, 7), 8)
 		total, err := g.Distribute(ctx)
-		if err != nil || total != n || g.Again() != (nodes > 1) {
-			t.Fatal(total, g.Again(), err)
+		if err != nil || total != n || g.Rescan() != (nodes > 1) {
+			t.Fatal(total, g.Rescan(), err)
 		}
 		in := train.Input{Job: j, Rows: total}
-		if g.Again() {
-			in.Again = func(ctx context.Context) error {
+		if g.Rescan() {
+			in.Rescan = func(ctx context.Context) error {
 				c.spread(t, g, rows(n, 9), 10)
-				return g.DistributeAgain(ctx)
+				return g.DistributeRescan(ctx)
 			}
 		}
 		res, err := train.Run(ctx, in, g)

@@ -59,8 +59,8 @@ func pick(tb *table, all []*batch.Batch, cols []int) (*table, []*batch.Batch) {
 	return some, out
 }
 
-// trainAgain trains on rows that are read a second time where they do not fit.
-func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*Result, error) {
+// trainRescanned trains on rows that are read a second time where they do not fit.
+func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64) (*Result, error) {
 	t.Helper()
 	s.l = &Local{}
 	for i := range workers {
@@ -68,7 +68,7 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 		if limit > 0 && len(job.Targets()) > 1 {
 			threads = 1 // what two part at a time may not fit
 		}
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Again: true,
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Rescan: true,
 			Send: func(_ context.Context, to int, rows []byte) error { return s.l.Workers[to].PutRows(rows) }})
 		if err != nil {
 			t.Fatal(err)
@@ -93,11 +93,11 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 		return nil, err
 	}
 	in := Input{Job: job, Rows: rows}
-	if s.l.Again {
-		in.Again = func(ctx context.Context) error {
+	if s.l.Rescan {
+		in.Rescan = func(ctx context.Context) error {
 			err := s.read(ctx)
 			if err == nil {
-				err = s.l.DistributeAgain()
+				err = s.l.DistributeRescan()
 			}
 			return err
 		}
@@ -108,10 +108,10 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 	return Run(context.Background(), in, s.l)
 }
 
-// TestRowsReadAgain: rows in place that are several times as many as fit are read
+// TestRowsRescanned: rows in place that are several times as many as fit are read
 // twice, no row of them is written, and what is written is their blocks, once.
 // The model is that of ample memory.
-func TestRowsReadAgain(t *testing.T) {
+func TestRowsRescanned(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
 	for _, c := range []struct {
@@ -168,7 +168,7 @@ func TestRowsReadAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := trainAgain(t, job, &source{rows: rows}, 1, 0)
+			want, err := trainRescanned(t, job, &source{rows: rows}, 1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestRowsReadAgain(t *testing.T) {
 				t.Fatalf("with ample memory: %+v", u)
 			}
 			for workers := 1; workers <= 2; workers++ {
-				got, err := trainAgain(t, job, &source{rows: rows}, workers, limit)
+				got, err := trainRescanned(t, job, &source{rows: rows}, workers, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,15 +206,15 @@ func TestOtherRows(t *testing.T) {
 	rows := batches(tb)
 	other := &table{cols: tb.cols, rows: slices.Clone(tb.rows)}
 	other.rows[77] = other.rows[78]
-	if _, err := trainAgain(t, job, &source{rows: rows, other: batches(other)}, 1, 4<<20); !errors.Is(err, ErrOtherRows) {
+	if _, err := trainRescanned(t, job, &source{rows: rows, other: batches(other)}, 1, 4<<20); !errors.Is(err, ErrOtherRows) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestCopiesReadAgain: where rows are common, what is held out of their copies is not known
+// TestCopiesRescanned: where rows are common, what is held out of their copies is not known
 // before all have come. Their copies are counted apart, and where that does not tell the
 // query is read once more: no row is written, and the model is that of ample memory.
-func TestCopiesReadAgain(t *testing.T) {
+func TestCopiesRescanned(t *testing.T) {
 	plain := mixed(110000, 2, 3)
 	few := func(i int) int { return i % 10 }
 	for _, c := range []struct {
@@ -257,7 +257,7 @@ func TestCopiesReadAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := trainAgain(t, job, &source{rows: all}, 1, 0)
+			want, err := trainRescanned(t, job, &source{rows: all}, 1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +269,7 @@ func TestCopiesReadAgain(t *testing.T) {
 				limit = 6 << 20
 			}
 			for workers := 1; workers <= 2; workers++ {
-				got, err := trainAgain(t, job, &source{rows: all}, workers, limit)
+				got, err := trainRescanned(t, job, &source{rows: all}, workers, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -293,7 +293,7 @@ func TestForestInLittleMemory(t *testing.T) {
 	job := mustJob(t, "random_forest", "y", tb, "n_estimators", int64(8), "max_depth", int64(8))
 	var want []byte
 	for _, limit := range []int64{0, 16 << 20} {
-		got, err := trainAgain(t, job, &source{rows: all}, 1, limit)
+		got, err := trainRescanned(t, job, &source{rows: all}, 1, limit)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", limit, err)
 		}
