@@ -119,28 +119,13 @@ func (s *Sums) At(i int, scale float64) float64 {
 // many bits a sum as the greatest needs (pack), where those are few enough; else of each
 // the part below 2^40 in five bytes, and what is above in as few as it takes.
 func (s *Sums) Encode(e *canon.E) {
-	width := s.width()
+	v, width, run := s.whole()
 	e.U8(width)
-	run := func(from int) (int, int) { return canon.Run(s.Low, from) }
-	if s.High != nil {
-		either := make([]int64, len(s.Low))
-		for i, v := range s.Low {
-			either[i] = v | s.High[i]
-		}
-		run = func(from int) (int, int) { return canon.Run(either, from) }
-	}
-	e.Sparse(len(s.Low), run, func(from, to int) {
-		switch {
-		case width == long:
+	e.Sparse(len(v), run, func(from, to int) {
+		if width == long {
 			s.long(e, from, to)
-		case s.High == nil:
-			pack(e, s.Low[from:to], width)
-		default:
-			whole := make([]int64, to-from)
-			for i := range whole {
-				whole[i] = s.Low[from+i] + s.High[from+i]<<spill
-			}
-			pack(e, whole, width)
+		} else {
+			pack(e, v[from:to], width)
 		}
 	})
 }
@@ -197,12 +182,12 @@ func DecodeSums(d *canon.D) (s Sums) {
 	var any uint64 // of the bits that sums have, negative ones inverted; of the long form those above 2^40
 	zeroed := 0    // up to where sums are written
 	room := func(n int) {
-		if v, ok := spare.Get().(*[pieceSums]int64); ok && n <= pieceSums && n > pieceSums/2 {
+		if n > pieceSums || n <= pieceSums/2 {
+			s, zeroed = NewSums(n), n
+		} else if v, ok := spare.Get().(*[pieceSums]int64); ok {
 			s = Sums{Low: v[:n]}
-			return
-		}
-		if s, zeroed = NewSums(n), n; n <= pieceSums && n > pieceSums/2 {
-			s.Low = make([]int64, pieceSums)[:n]
+		} else {
+			s, zeroed = Sums{Low: make([]int64, pieceSums)[:n]}, n
 		}
 	}
 	d.Sparse(16, room, func(from, to int) {
