@@ -2,6 +2,7 @@ package gram
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -108,6 +109,20 @@ func (s *Sums) at(i int) (low, high int64) {
 	return low & (1<<spill - 1), high
 }
 
+// Values sets v to the sums from one on, each At.
+func (s *Sums) Values(v []float64, from int, scale float64) {
+	by := 1 / scale
+	if f, _ := math.Frexp(scale); f != 0.5 || math.IsInf(by, 0) || s.High != nil {
+		for i := range v {
+			v[i] = s.At(from+i, scale)
+		}
+		return
+	}
+	for i, low := range s.Low[from : from+len(v)] { // a division by a power of two is slower, and no other number
+		v[i] = float64(float64(float64(float64(low>>spill)*(1<<spill))+float64(low&(1<<spill-1)))*f64.FixedUnit) * by
+	}
+}
+
 // At is sum i over scale, the product of what its factors were multiplied by.
 func (s *Sums) At(i int, scale float64) float64 {
 	low, high := s.at(i)
@@ -161,14 +176,19 @@ const small = 1 << 20
 // long vectors travel.
 const pieceSums = 1 << 15
 
-// spare is memory for pieceSums sums (*[pieceSums]int64), of any values.
-var spare sync.Pool
+// spare is memory for pieceSums sums (*[pieceSums]int64), of any values, and spareLong for
+// those of many slices (*[]int64).
+var spare, spareLong sync.Pool
 
-// Free gives back what DecodeSums took: nobody may look at the sums any more. It need not
-// be called.
+// Free gives back what DecodeSums or Join took: nobody may look at the sums any more. It need
+// not be called.
 func (s *Sums) Free() {
-	if cap(s.Low) == pieceSums {
+	switch n := cap(s.Low); {
+	case n == pieceSums:
 		spare.Put((*[pieceSums]int64)(s.Low[:pieceSums]))
+	case n > pieceSums:
+		v := s.Low[:0]
+		spareLong.Put(&v)
 	}
 	*s = Sums{}
 }
@@ -254,7 +274,11 @@ func Join(list []Sums) (s Sums) {
 		high = high || x.High != nil
 		s.most = max(s.most, x.most)
 	}
-	s.Low = make([]int64, 0, n)
+	if v, ok := spareLong.Get().(*[]int64); ok && cap(*v) == n {
+		s.Low = *v
+	} else {
+		s.Low = make([]int64, 0, n)
+	}
 	if high {
 		s.High = make([]int64, n)
 	}
