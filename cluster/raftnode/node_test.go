@@ -490,6 +490,18 @@ func TestPartition(t *testing.T) {
 	}
 }
 
+// TestLeaderGivesUp: a leader that ran out of time over a read is asked again; the statement's
+// time is not over.
+func TestLeaderGivesUp(t *testing.T) {
+	c := newCluster(t, 3)
+	follower := (c.leader(0, 1, 2) + 1) % 3
+	c.must(follower, set("x", "1"))
+	c.m[follower].LoseReads(4)
+	if c.reads(follower, "x") != "1" {
+		t.Fatal("not seen")
+	}
+}
+
 // TestOnceUnderCuts cuts nodes off and takes them back while all propose: each
 // commit is applied once or not at all, as its proposer was told.
 func TestOnceUnderCuts(t *testing.T) {

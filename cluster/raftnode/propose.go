@@ -218,7 +218,8 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 		} else {
 			r, err = n.asks.do(one)
 		}
-		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil
+		// Who else gave up, the leader or those who asked with this call, says nothing of its time.
+		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil || pgerr.CodeOf(err) == pgerr.QueryCanceled
 		return again && in.Err() == nil, err
 	})
 	if err == nil {

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// gap is how many zeros follow each other before they are only counted.
-	gap = 8
+	// Gap is how many zeros follow each other before they are only counted.
+	Gap = 8
 	// mostSparse bounds a sparse list that is read without a charge: few bytes say
 	// that it is long.
 	mostSparse = 1 << 26
 )
 
 // Run gives the next run of a list from a place on that is not to be counted as zeros:
-// it begins and ends with a member that is not zero, and no more than gap-1 zeros
+// it begins and ends with a member that is not zero, and no more than Gap-1 zeros
 // follow each other in it. It is empty, at the end, where nothing but zeros is left.
 func Run[T int64 | uint32 | uint64](v []T, at int) (from, to int) {
 	for at < len(v) && v[at] == 0 {
 		at++
 	}
 	from, to = at, at
-	for i := from; i < len(v) && i-to < gap; i++ {
+	for i := from; i < len(v) && i-to < Gap; i++ {
 		if v[i] != 0 {
 			to = i + 1
 		}

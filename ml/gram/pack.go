@@ -15,29 +15,59 @@ const (
 	long = 0
 )
 
-// width is how many bits the greatest of the sums has, long where these are too many.
-func (s *Sums) width() uint8 {
-	var any uint64
-	if s.High == nil {
-		for _, v := range s.Low {
-			any |= uint64(v ^ v>>63)
-		}
-	} else {
+// whole gives the sums as numbers and how many bits the greatest of them has, long where these
+// are too many, and the runs of those that are not zero (canon.Run).
+func (s *Sums) whole() (v []int64, width uint8, run func(at int) (from, to int)) {
+	v = s.Low
+	if s.High != nil {
 		var above uint64
 		for i := range s.Low {
-			low, high := s.at(i)
+			_, high := s.at(i)
 			above |= uint64(high ^ high>>63)
-			v := high<<spill | low // whole, unless it is above
-			any |= uint64(v ^ v>>63)
 		}
+		v = make([]int64, len(s.Low))
 		if bits.Len64(above)+spill+1 > maxWidth {
-			return long
+			for i, low := range s.Low {
+				v[i] = low | s.High[i] // 0 where both are
+			}
+			return v, long, func(at int) (int, int) { return canon.Run(v, at) }
+		}
+		for i, low := range s.Low {
+			v[i] = low + s.High[i]<<spill
 		}
 	}
+	any, run := look(v)
 	if n := bits.Len64(any) + 1; n <= maxWidth {
-		return uint8(n)
+		width = uint8(n)
 	}
-	return long
+	return v, width, run
+}
+
+// look gives the bits that any of the numbers has, negative ones inverted, and their runs: of
+// most lists there is one, which is found without a second look.
+func look(v []int64) (any uint64, run func(at int) (from, to int)) {
+	first, end := 0, len(v)
+	for first < end && v[first] == 0 {
+		first++
+	}
+	for end > first && v[end-1] == 0 {
+		end--
+	}
+	zeros, most := uint64(0), uint64(0) // that follow each other
+	for _, x := range v[first:end] {
+		any |= uint64(x ^ x>>63)
+		zeros = (zeros + 1) & (uint64(x|-x)>>63 - 1)
+		most = max(most, zeros)
+	}
+	if most >= canon.Gap {
+		return any, func(at int) (int, int) { return canon.Run(v, at) }
+	}
+	return any, func(at int) (int, int) {
+		if at < end {
+			return first, end
+		}
+		return len(v), len(v)
+	}
 }
 
 // packed is how many bytes so many numbers take.

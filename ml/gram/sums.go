@@ -2,6 +2,7 @@ package gram
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -108,6 +109,20 @@ func (s *Sums) at(i int) (low, high int64) {
 	return low & (1<<spill - 1), high
 }
 
+// Values sets v to the sums from one on, each At.
+func (s *Sums) Values(v []float64, from int, scale float64) {
+	by := 1 / scale
+	if f, _ := math.Frexp(scale); f != 0.5 || math.IsInf(by, 0) || s.High != nil {
+		for i := range v {
+			v[i] = s.At(from+i, scale)
+		}
+		return
+	}
+	for i, low := range s.Low[from : from+len(v)] { // a division by a power of two is slower, and no other number
+		v[i] = float64(float64(float64(float64(low>>spill)*(1<<spill))+float64(low&(1<<spill-1)))*f64.FixedUnit) * by
+	}
+}
+
 // At is sum i over scale, the product of what its factors were multiplied by.
 func (s *Sums) At(i int, scale float64) float64 {
 	low, high := s.at(i)
@@ -119,28 +134,13 @@ func (s *Sums) At(i int, scale float64) float64 {
 // many bits a sum as the greatest needs (pack), where those are few enough; else of each
 // the part below 2^40 in five bytes, and what is above in as few as it takes.
 func (s *Sums) Encode(e *canon.E) {
-	width := s.width()
+	v, width, run := s.whole()
 	e.U8(width)
-	run := func(from int) (int, int) { return canon.Run(s.Low, from) }
-	if s.High != nil {
-		either := make([]int64, len(s.Low))
-		for i, v := range s.Low {
-			either[i] = v | s.High[i]
-		}
-		run = func(from int) (int, int) { return canon.Run(either, from) }
-	}
-	e.Sparse(len(s.Low), run, func(from, to int) {
-		switch {
-		case width == long:
+	e.Sparse(len(v), run, func(from, to int) {
+		if width == long {
 			s.long(e, from, to)
-		case s.High == nil:
-			pack(e, s.Low[from:to], width)
-		default:
-			whole := make([]int64, to-from)
-			for i := range whole {
-				whole[i] = s.Low[from+i] + s.High[from+i]<<spill
-			}
-			pack(e, whole, width)
+		} else {
+			pack(e, v[from:to], width)
 		}
 	})
 }
@@ -176,14 +176,19 @@ const small = 1 << 20
 // long vectors travel.
 const pieceSums = 1 << 15
 
-// spare is memory for pieceSums sums (*[pieceSums]int64), of any values.
-var spare sync.Pool
+// spare is memory for pieceSums sums (*[pieceSums]int64), of any values, and spareLong for
+// those of many slices (*[]int64).
+var spare, spareLong sync.Pool
 
-// Free gives back what DecodeSums took: nobody may look at the sums any more. It need not
-// be called.
+// Free gives back what DecodeSums or Join took: nobody may look at the sums any more. It need
+// not be called.
 func (s *Sums) Free() {
-	if cap(s.Low) == pieceSums {
+	switch n := cap(s.Low); {
+	case n == pieceSums:
 		spare.Put((*[pieceSums]int64)(s.Low[:pieceSums]))
+	case n > pieceSums:
+		v := s.Low[:0]
+		spareLong.Put(&v)
 	}
 	*s = Sums{}
 }
@@ -197,12 +202,12 @@ func DecodeSums(d *canon.D) (s Sums) {
 	var any uint64 // of the bits that sums have, negative ones inverted; of the long form those above 2^40
 	zeroed := 0    // up to where sums are written
 	room := func(n int) {
-		if v, ok := spare.Get().(*[pieceSums]int64); ok && n <= pieceSums && n > pieceSums/2 {
+		if n > pieceSums || n <= pieceSums/2 {
+			s, zeroed = NewSums(n), n
+		} else if v, ok := spare.Get().(*[pieceSums]int64); ok {
 			s = Sums{Low: v[:n]}
-			return
-		}
-		if s, zeroed = NewSums(n), n; n <= pieceSums && n > pieceSums/2 {
-			s.Low = make([]int64, pieceSums)[:n]
+		} else {
+			s, zeroed = Sums{Low: make([]int64, pieceSums)[:n]}, n
 		}
 	}
 	d.Sparse(16, room, func(from, to int) {
@@ -269,7 +274,11 @@ func Join(list []Sums) (s Sums) {
 		high = high || x.High != nil
 		s.most = max(s.most, x.most)
 	}
-	s.Low = make([]int64, 0, n)
+	if v, ok := spareLong.Get().(*[]int64); ok && cap(*v) == n {
+		s.Low = *v
+	} else {
+		s.Low = make([]int64, 0, n)
+	}
 	if high {
 		s.High = make([]int64, n)
 	}

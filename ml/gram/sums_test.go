@@ -2,6 +2,7 @@ package gram
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -101,6 +102,44 @@ func TestSumsTravel(t *testing.T) {
 				t.Fatalf("%d of %d bytes were taken for sums", k, len(a.B))
 			}
 		}
+	}
+}
+
+// TestSumsAreValues: many at once are what each is, whatever they are over.
+func TestSumsAreValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		s := someSums(r, 1+r.IntN(100))
+		scale := math.Ldexp(0.5+float64(r.IntN(2))*r.Float64()/2, r.IntN(2200)-1100)
+		from := r.IntN(len(s.Low))
+		v := make([]float64, r.IntN(len(s.Low)-from+1))
+		s.Values(v, from, scale)
+		for i := range v {
+			if want := s.At(from+i, scale); v[i] != want && (v[i] == v[i] || want == want) {
+				t.Fatalf("sum %v over %v is %v, not %v", value(&s, from+i), scale, v[i], want)
+			}
+		}
+	}
+}
+
+// TestJoinedMemoryIsUsedAgain: by sums joined later, which are the right ones.
+func TestJoinedMemoryIsUsedAgain(t *testing.T) {
+	for k := range 5 {
+		a, b := NewSums(pieceSums), NewSums(77+k)
+		for i := range a.Low {
+			a.Low[i] = int64(k*1000 + i)
+		}
+		for i := range b.Low {
+			b.Low[i] = int64(-k - i)
+		}
+		got := Join([]Sums{a, b})
+		if want := append(slices.Clone(a.Low), b.Low...); !slices.Equal(got.Low, want) {
+			t.Fatalf("round %d: joined sums are others", k)
+		}
+		for i := range got.Low {
+			got.Low[i] = -1
+		}
+		got.Free()
 	}
 }
 

@@ -27,6 +27,7 @@ type driver struct {
 	first *optim.Preconditioner // what L-BFGS begins with; nil for nothing
 	opt   optim.Optimizer       // in phases train and held, but where a Gram matrix is all
 	next  *family.Step
+	grad  []float64 // memory for that of the next step
 }
 
 // phase is what the next step is for.
@@ -152,6 +153,7 @@ func (d *driver) Tell(m family.Message) error {
 	if !ok {
 		return pgerr.Internal("a partial of a linear model is %T", m)
 	}
+	defer p.Free()
 	step := d.Next()
 	d.next = nil
 	d.state.Evals++
@@ -185,7 +187,7 @@ func (d *driver) Tell(m family.Message) error {
 		d.state.Done = true
 		return nil
 	case toMean:
-		grad, _ := d.root.gradient(r, &p.Sums)
+		grad, _ := d.root.gradient(r, &p.Sums, nil)
 		mean := 1 - grad[d.root.per-1]/d.s.Weight // the derivative at 0 is 1-y
 		return d.start(objective.Tweedie{}.Mean(mean))
 	}
@@ -263,7 +265,10 @@ func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 	if p.Loss-p.Loss != 0 || p.Resid-p.Resid != 0 || p.Curv-p.Curv != 0 {
 		return &optim.Eval{Loss: math.Inf(1), Grad: make([]float64, d.root.size()), Hess: make([]float64, len(p.Hess.Low))}
 	}
-	grad, loss := d.root.gradient(r, &p.Sums)
+	grad, loss := d.root.gradient(r, &p.Sums, d.grad)
+	if stochastic(d.s.Options) { // whose optimiser keeps none
+		d.grad = grad
+	}
 	var hess []float64
 	if r.Need&optim.Hessian != 0 {
 		hess = matrix(&p.Hess, append(append([]float64{}, r.Columns.Scale...), 0.5), 2*gram.Half(r.Curv))
@@ -280,7 +285,7 @@ func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 // tell gives the optimiser its answer.
 func (d *driver) tell(r *request, p *partial) error {
 	e := d.evaluation(r, p)
-	if stochastic(d.s.Options) { // an optimiser of mini-batches only reports the loss: without the penalty
+	if stochastic(d.s.Options) && d.root.l1+d.root.l2 != 0 { // an optimiser of mini-batches only reports the loss: without the penalty
 		e.Loss -= d.root.penalty(r.Theta)
 	}
 	iteration := d.opt.State().Iteration

@@ -90,7 +90,7 @@ type partial struct {
 	Pearson *exact.Sum // derivatives' squares over second derivatives
 	// spent takes the sums' memory back, nil where they came as bytes, or are others' too.
 	spent *sync.Pool
-	came  bool // as bytes
+	came  bool // as bytes, or joined of slices
 }
 
 // Free implements family.Reused.
@@ -185,18 +185,20 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 func (p *partial) weight() float64 { return float64(p.Units) + p.Weight.Value() }
 
 // gradient scales sums to the weighted sums of derivatives, or of what was asked for in
-// their place, and of losses.
-func (p *problem) gradient(r *request, s *gram.Sums) (grad []float64, loss float64) {
+// their place, and of losses. Room is memory for the former, nil where it is to be made.
+func (p *problem) gradient(r *request, s *gram.Sums, room []float64) (grad []float64, loss float64) {
 	n := p.size()
-	grad = make([]float64, n)
+	if grad = room; len(grad) != n {
+		grad = make([]float64, n)
+	}
 	scale := gram.Half(r.Resid)
 	if r.Need&optim.Product != 0 {
 		scale = gram.Half(r.Bend)
 	}
-	for i := range grad {
-		grad[i] = s.At(i, scale)
-		if j := p.column(i); j < p.dense && i < p.slopes*p.per {
-			grad[i] = float64(grad[i] * float64(2*r.Bound[j]))
+	s.Values(grad, 0, scale)
+	for k := range p.slopes {
+		for j, v := range r.Bound {
+			grad[k*p.per+j] = float64(grad[k*p.per+j] * float64(2*v))
 		}
 	}
 	return grad, s.At(n, gram.Half(r.Loss))
@@ -244,7 +246,7 @@ func (p *partial) Join(list []family.Message) (family.Message, error) {
 		}
 		*v.to = gram.Join(sums)
 	}
-	out.spent, out.came = nil, false
+	out.spent, out.came = nil, true
 	for _, m := range list {
 		if s, ok := m.(*partial); ok {
 			s.Free()

@@ -87,7 +87,7 @@ func (d *driver) product(r *request, p *partial) []float64 {
 	if p.Bend-p.Bend != 0 {
 		return slices.Repeat([]float64{math.NaN()}, len(along))
 	}
-	out, _ := d.root.gradient(r, &p.Sums)
+	out, _ := d.root.gradient(r, &p.Sums, nil)
 	scale := unitOf(along) / d.s.Weight
 	for i, v := range out {
 		switch out[i] = float64(v * scale); {
