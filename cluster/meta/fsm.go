@@ -140,23 +140,24 @@ func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	return f.applyBatch(logs)
+	return f.applyBatch(logs, nil)
 }
 
 // ApplyAfter applies entries that are committed before raft says so, if all commands up to
 // index before have been applied, and gives what they come to, nil if not; raft comes with them
-// in any case. It may be called from any goroutine.
-func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) []any {
+// in any case. Whoever has their commands gives them too; nil if not. It may be called from any
+// goroutine.
+func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log, cmds []Command) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	if f.applied.Load() < before {
 		return nil
 	}
-	return f.applyBatch(logs)
+	return f.applyBatch(logs, cmds)
 }
 
-// applyBatch is ApplyBatch; applying is held.
-func (f *FSM) applyBatch(logs []*raft.Log) []any {
+// applyBatch is ApplyBatch, of commands that are at hand or nil; applying is held.
+func (f *FSM) applyBatch(logs []*raft.Log, cmds []Command) []any {
 	out := make([]any, len(logs))
 	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
@@ -165,7 +166,11 @@ func (f *FSM) applyBatch(logs []*raft.Log) []any {
 			out[i] = Response{Index: l.Index, Stopped: true}
 			continue
 		}
-		r, ok := f.step(l)
+		var made *commit
+		if cmds != nil {
+			made = cmds[i].made
+		}
+		r, ok := f.step(l, made)
 		if l.Type == raft.LogCommand {
 			out[i] = r
 		}
@@ -185,7 +190,11 @@ func (f *FSM) applyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-func (f *FSM) apply(l *raft.Log) (Response, error) {
+// apply applies an entry; made is the commit in it, nil where that must be read.
+func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
+	if made != nil {
+		return f.commit(l.Index, made), nil
+	}
 	if len(l.Data) == 0 {
 		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}, nil
 	}

@@ -82,11 +82,11 @@ func (n *Node) fence() {
 
 func (n *Node) newProposer() *proposer {
 	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, applied: n.fsm.Applied, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
-		deliver: func(ctx context.Context, leader uint64, cmd []byte) (reply, error) {
+		deliver: func(ctx context.Context, leader uint64, cmd meta.Command) (reply, error) {
 			if leader == n.o.Self.ID {
 				return n.proposeHere(ctx, cmd), nil
 			}
-			b, err := n.peers.Action(ctx, leader, callPropose, cmd)
+			b, err := n.peers.Action(ctx, leader, callPropose, cmd.Bytes)
 			if err != nil {
 				return reply{}, err
 			}
@@ -104,14 +104,14 @@ func (n *Node) answer(b []byte) (reply, error) {
 }
 
 // proposeHere appends a command to the log of the leader.
-func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
-	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd) {
+func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
+	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd.Bytes) {
 		return reply{Unlogged: pgerr.From(err)}
 	}
 	term := n.raft.CurrentTerm()
 	a, err, ok := n.solo.propose(cmd)
 	if !ok {
-		a, err = n.throughRaft(ctx, cmd)
+		a, err = n.throughRaft(ctx, cmd.Bytes)
 	}
 	switch {
 	case err == nil:
@@ -345,7 +345,7 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		return codec.Marshal(n.proposeHere(ctx, cmd)), nil
+		return codec.Marshal(n.proposeHere(ctx, meta.Command{Bytes: cmd})), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)

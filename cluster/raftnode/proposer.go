@@ -26,7 +26,7 @@ type proposer struct {
 	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error
 	// deliver hands a command to the leader. An error says nothing of what
 	// became of it.
-	deliver func(ctx context.Context, leader uint64, cmd []byte) (reply, error)
+	deliver func(ctx context.Context, leader uint64, cmd meta.Command) (reply, error)
 	// applied is the command that was applied here last.
 	applied func() uint64
 	// waitFor waits until the command with this index is applied here.
@@ -38,10 +38,10 @@ type proposer struct {
 func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
 	for {
 		id := p.box.begin()
-		cmd := meta.EncodeCommit(id, changes)
-		if len(cmd) > maxCommand {
+		cmd := meta.NewCommand(id, changes)
+		if len(cmd.Bytes) > maxCommand {
 			p.box.withdraw(id)
-			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd))
+			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd.Bytes))
 		}
 		r, err := p.resolve(ctx, id, cmd)
 		if err != nil {
@@ -63,7 +63,7 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 
 // resolve proposes a command until its outcome is known. What it answers is
 // certain; an error means that nothing happened, but for 40003.
-func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd []byte) (r reply, err error) {
+func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Command) (r reply, err error) {
 	w := newWait(ctx, p.ctx, p.patience)
 	defer w.end()
 	answered := false

@@ -65,7 +65,7 @@ var errLost = errors.New("the connection is gone")
 // proposer makes one whose commands go through deliver.
 func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd []byte) (reply, error)) *proposer {
 	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, applied: l.fsm.Applied, waitFor: l.fsm.WaitFor,
-		deliver: func(ctx context.Context, _ uint64, cmd []byte) (reply, error) { return deliver(ctx, cmd) },
+		deliver: func(ctx context.Context, _ uint64, cmd meta.Command) (reply, error) { return deliver(ctx, cmd.Bytes) },
 		atLeader: func(ctx context.Context, try func(context.Context, uint64) (bool, error)) error {
 			for {
 				if err := ctx.Err(); err != nil {
