@@ -64,7 +64,16 @@ func asRead(x catalog.Change) bool {
 // EncodeCommit makes the bytes of a command that applies changes; none of them is a commit
 // that does no more than what its id says.
 func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
-	return codec.Append([]byte{cmdCommit}, commit{ID: id, Changes: changes})
+	room := 64
+	for _, c := range changes {
+		room += 64
+		if a, ok := c.(*catalog.AppendSegments); ok {
+			for _, g := range a.Segments {
+				room += 96 + 48*len(g.Zones) + len(g.Inline)
+			}
+		}
+	}
+	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes})
 }
 
 // Response is what a commit came to.

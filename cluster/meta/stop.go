@@ -53,8 +53,8 @@ func (f *FSM) fail(index uint64, cause error) error {
 	defer f.mu.Unlock()
 	f.failed = err
 	close(f.stopped)
-	close(f.changed) // whoever waits for an index hears of it
-	f.changed = make(chan struct{})
+	close(f.next()) // whoever waits for an index hears of it
+	f.changed = nil
 	return err
 }
 
