@@ -21,6 +21,7 @@ type builder struct {
 	dt   arrow.DataType
 	form layoutForm
 
+	expect      int // rows, where that is known: room is made for them at once
 	rows, nulls int
 	valid       []byte // nil while no row is NULL
 	data        []byte // fixed: values; strings: bytes; bits: bytes of 0 and 1
@@ -180,6 +181,9 @@ func (b *builder) appendValid(arr arrow.Array, sel []int32, n int) {
 func (b *builder) appendFixed(arr arrow.Array, sel []int32, n int) {
 	d := arr.Data()
 	src := d.Buffers()[1].Bytes()[d.Offset()*b.width:]
+	if b.data == nil && b.expect > n {
+		b.data = make([]byte, 0, b.expect*b.width)
+	}
 	if sel == nil {
 		b.data = append(b.data, src[:n*b.width]...)
 		return
@@ -191,6 +195,9 @@ func (b *builder) appendFixed(arr arrow.Array, sel []int32, n int) {
 
 func (b *builder) startOffsets() {
 	if len(b.offs) == 0 {
+		if b.offs == nil && b.expect > 0 {
+			b.offs = make([]int32, 0, b.expect+1)
+		}
 		b.offs = append(b.offs, 0)
 	}
 }
@@ -198,6 +205,9 @@ func (b *builder) startOffsets() {
 func (b *builder) appendStrings(arr arrow.Array, sel []int32, n int) {
 	s := batch.StringsOf(arr)
 	if b.dict != nil && !b.dict.closed {
+		if b.index == nil && b.expect > n {
+			b.index = make([]int32, 0, b.expect)
+		}
 		if b.index = b.dict.encode(b.index, s, arr, sel, n); b.dict.fits(b.rows + n) {
 			return
 		}

@@ -83,6 +83,9 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 		scan.Missing = append(scan.Missing, c.Missing)
 		o.Columns = append(o.Columns, WriterColumn{Num: c.Num, Type: c.Type})
 	}
+	for _, ref := range segs {
+		o.Rows += ref.Live()
+	}
 	w := s.NewWriter(o)
 	change := &catalog.ReplaceSegments{Table: rel.OID, Part: part}
 	for _, ref := range segs {

@@ -36,7 +36,7 @@ func (o *once) room(t types.Type, arr arrow.Array) int64 {
 
 // size is how many slots there are for n more texts.
 func (o *once) size(n int) int {
-	size := max(len(o.slot), 1024)
+	size := max(len(o.slot), 32)
 	for size < 2*(o.n+n) {
 		size *= 2
 	}
