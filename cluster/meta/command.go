@@ -32,10 +32,48 @@ type commit struct {
 	Changes []catalog.Change
 }
 
-// EncodeCommit makes the command that applies changes; none of them is a commit
+// Command is a commit as a log has it. Where its own node applies it, what it was made of
+// needs not be read from it again.
+type Command struct {
+	Bytes []byte
+	made  *commit // what Bytes read as; nil: they are read
+}
+
+// NewCommand makes the command that applies changes, which nobody may change any more.
+func NewCommand(id CommitID, changes []catalog.Change) Command {
+	c := Command{Bytes: EncodeCommit(id, changes)}
+	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !asRead(x) }) {
+		c.made = &commit{ID: id, Changes: changes}
+	}
+	return c
+}
+
+// asRead tells the changes that small statements are made of, and which are, to the last nil,
+// what reading their encoding gives: the state must not tell a log that was read from one
+// that was not. What a file holds is told with more rows at a time, and read.
+func asRead(x catalog.Change) bool {
+	switch x := x.(type) {
+	case *catalog.AppendSegments:
+		return !slices.ContainsFunc(x.Segments, func(g *catalog.Segment) bool { return g.Inline == nil })
+	case *catalog.DeleteRows, *catalog.UniqueKeys:
+		return true
+	}
+	return false
+}
+
+// EncodeCommit makes the bytes of a command that applies changes; none of them is a commit
 // that does no more than what its id says.
 func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
-	return codec.Append([]byte{cmdCommit}, commit{ID: id, Changes: changes})
+	room := 64
+	for _, c := range changes {
+		room += 64
+		if a, ok := c.(*catalog.AppendSegments); ok {
+			for _, g := range a.Segments {
+				room += 96 + 48*len(g.Zones) + len(g.Inline)
+			}
+		}
+	}
+	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes})
 }
 
 // Response is what a commit came to.

@@ -26,7 +26,7 @@ type FSM struct {
 	sessions sessions
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed with the next change of applied, or of failed
+	changed   chan struct{} // closed with the next change of applied, or of failed; nil until somebody waits
 	redefined chan struct{} // closed with the next change of what the state defines
 	defined   *catalog.Definitions
 	expected  map[*byte]chan<- Answer // by the first byte of a command
@@ -36,7 +36,7 @@ type FSM struct {
 
 // New makes a machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
-	f := &FSM{log: log, sessions: sessions{}, changed: make(chan struct{}), redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
+	f := &FSM{log: log, sessions: sessions{}, redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
 	first := catalog.New()
 	f.current.Store(first)
 	f.defined = first.Definitions()
@@ -54,6 +54,15 @@ func (f *FSM) Applied() uint64 { return f.applied.Load() }
 func (f *FSM) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.next()
+}
+
+// next is the channel that is closed with the next change of applied; mu is held. Where nobody
+// waits there is none: most commits are seen by whoever proposed them.
+func (f *FSM) next() chan struct{} {
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
 	return f.changed
 }
 
@@ -102,9 +111,9 @@ func (f *FSM) answer(logs []*raft.Log, out []any) {
 
 // WaitFor waits until the command with this index has been applied.
 func (f *FSM) WaitFor(ctx context.Context, index uint64) error {
-	for {
+	for f.applied.Load() < index {
 		f.mu.Lock()
-		ch, failed := f.changed, f.failed
+		ch, failed := f.next(), f.failed
 		f.mu.Unlock()
 		switch {
 		case f.applied.Load() >= index:
@@ -118,14 +127,17 @@ func (f *FSM) WaitFor(ctx context.Context, index uint64) error {
 			return ctx.Err()
 		}
 	}
+	return nil
 }
 
 func (f *FSM) notify(index uint64) {
 	f.applied.Store(index)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	close(f.changed)
-	f.changed = make(chan struct{})
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
 	if now := f.current.Load().Definitions(); now != f.defined {
 		f.defined = now
 		close(f.redefined)
@@ -140,23 +152,24 @@ func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	return f.applyBatch(logs)
+	return f.applyBatch(logs, nil)
 }
 
 // ApplyAfter applies entries that are committed before raft says so, if all commands up to
 // index before have been applied, and gives what they come to, nil if not; raft comes with them
-// in any case. It may be called from any goroutine.
-func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log) []any {
+// in any case. Whoever has their commands gives them too; nil if not. It may be called from any
+// goroutine.
+func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log, cmds []Command) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	if f.applied.Load() < before {
 		return nil
 	}
-	return f.applyBatch(logs)
+	return f.applyBatch(logs, cmds)
 }
 
-// applyBatch is ApplyBatch; applying is held.
-func (f *FSM) applyBatch(logs []*raft.Log) []any {
+// applyBatch is ApplyBatch, of commands that are at hand or nil; applying is held.
+func (f *FSM) applyBatch(logs []*raft.Log, cmds []Command) []any {
 	out := make([]any, len(logs))
 	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
@@ -165,7 +178,11 @@ func (f *FSM) applyBatch(logs []*raft.Log) []any {
 			out[i] = Response{Index: l.Index, Stopped: true}
 			continue
 		}
-		r, ok := f.step(l)
+		var made *commit
+		if cmds != nil {
+			made = cmds[i].made
+		}
+		r, ok := f.step(l, made)
 		if l.Type == raft.LogCommand {
 			out[i] = r
 		}
@@ -185,7 +202,11 @@ func (f *FSM) applyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-func (f *FSM) apply(l *raft.Log) (Response, error) {
+// apply applies an entry; made is the commit in it, nil where that must be read.
+func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
+	if made != nil {
+		return f.commit(l.Index, made), nil
+	}
 	if len(l.Data) == 0 {
 		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}, nil
 	}

@@ -5,14 +5,18 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/RoaringBitmap/roaring"
 	"github.com/hashicorp/raft"
 
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -295,17 +299,97 @@ func TestApplyAfter(t *testing.T) {
 		id := meta.CommitID{Gateway: 7, Epoch: 1, Seq: index, Mark: 1}
 		return &raft.Log{Index: index, Type: raft.LogCommand, Data: meta.EncodeCommit(id, []catalog.Change{&catalog.AllocOIDs{N: 1}})}
 	}
-	f.ApplyAfter(1, []*raft.Log{entry(2)})
+	f.ApplyAfter(1, []*raft.Log{entry(2)}, nil)
 	if f.Applied() != 0 {
 		t.Fatal("a command is applied before the one that it follows")
 	}
 	one, two, three := entry(1), entry(2), entry(3)
 	answer, forget := f.Expect(two.Data)
 	defer forget()
-	f.ApplyAfter(0, []*raft.Log{one, two})
+	f.ApplyAfter(0, []*raft.Log{one, two}, nil)
 	a := <-answer
 	next := f.ApplyBatch([]*raft.Log{one, two, three})[2].(meta.Response)
 	if a.At != 2 || f.Applied() != 3 || next.Outcome.OIDs[0] != a.Outcome.OIDs[0]+1 {
 		t.Fatal(a, f.Applied(), next)
+	}
+}
+
+// TestApplyMade: a machine that is given commands as they were made comes to what one does that
+// reads them: segments to the last nil, refusals, copies, and the bytes of the snapshot.
+func TestApplyMade(t *testing.T) {
+	made, read := meta.New(quiet), meta.New(quiet)
+	index, seq := uint64(0), uint64(0)
+	apply := func(id meta.CommitID, changes ...catalog.Change) meta.Response {
+		t.Helper()
+		index++
+		cmd := meta.NewCommand(id, changes)
+		a := made.ApplyAfter(index-1, []*raft.Log{{Index: index, Type: raft.LogCommand, Data: cmd.Bytes}}, []meta.Command{cmd})
+		b := read.ApplyBatch([]*raft.Log{{Index: index, Type: raft.LogCommand, Data: bytes.Clone(cmd.Bytes)}})
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("%+v\n%+v", a[0], b[0])
+		}
+		return a[0].(meta.Response)
+	}
+	next := func(changes ...catalog.Change) meta.Response {
+		t.Helper()
+		seq++
+		return apply(meta.CommitID{Gateway: 7, Epoch: 1, Seq: seq, Mark: 1}, changes...)
+	}
+	const oid = types.OID(20001)
+	next(&catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s", Owner: catalog.BootstrapRoleOID}})
+	if r := next(&catalog.PutRelation{Rel: &catalog.Relation{OID: oid, Schema: 20000, Name: "t", Kind: 'r', Partitions: 2, Owner: catalog.BootstrapRoleOID}}); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	bit := func(row uint32) []byte {
+		b, err := roaring.BitmapOf(row).ToBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	shared := false
+	for i := range 40 {
+		g := &catalog.Segment{ID: catalog.SegmentID{byte(i), 1}, Rows: 1 + int64(i%3), Inline: []byte{byte(i)}, Zones: []catalog.Zone{{Column: 1, Min: int64(i), Max: int64(i), Unique: true}, {Column: 2, Min: "a"}, {Column: 3}}}
+		if i%5 == 0 {
+			g.Zones, g.Nodes = nil, []uint64{}
+		}
+		claim := &catalog.UniqueKeys{Table: oid, Constraint: 20002, ReadVersion: index, Hashes: []uint64{uint64(i)}}
+		list := []catalog.Change{claim, &catalog.AppendSegments{Table: oid, Part: i % 2, Segments: []*catalog.Segment{g}}}
+		if i > 0 {
+			list = append(list, &catalog.DeleteRows{Table: oid, Segment: catalog.SegmentID{byte(i - 1), 1}, Rows: bit(0)})
+		}
+		if r := next(list...); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		for _, p := range made.Current().Manifest(oid).Partitions {
+			shared = shared || slices.Contains(p, g)
+		}
+		if r := apply(meta.CommitID{Gateway: 7, Epoch: 1, Seq: seq, Mark: 1}, list...); r.Index != index-1 {
+			t.Fatal("a copy is applied again", r)
+		}
+		if r := next(list...); r.Err == nil {
+			t.Fatal("a claim from before another is not refused")
+		}
+	}
+	if !shared {
+		t.Error("the commands are read again")
+	}
+	file := &catalog.Segment{ID: catalog.SegmentID{99}, Rows: 5, Bytes: 9, Nodes: []uint64{1}}
+	next(&catalog.AppendSegments{Table: oid, Segments: []*catalog.Segment{file}})
+	if a, b := made.Current().Manifest(oid).Partitions, read.Current().Manifest(oid).Partitions; !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	var a, b sink
+	for f, w := range map[*meta.FSM]*sink{made: &a, read: &b} {
+		s, err := f.Snapshot()
+		if err == nil {
+			err = s.Persist(w)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("the snapshots differ")
 	}
 }

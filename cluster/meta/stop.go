@@ -13,9 +13,9 @@ import (
 // it count as not applied, so that they are applied from the log by the next
 // process that can.
 
-// step applies one entry; ok is false where the machine has stopped, now or
+// step applies one entry, as apply; ok is false where the machine has stopped, now or
 // before.
-func (f *FSM) step(l *raft.Log) (r Response, ok bool) {
+func (f *FSM) step(l *raft.Log, made *commit) (r Response, ok bool) {
 	if err := f.Err(); err != nil {
 		return Response{Index: l.Index, Err: err, Stopped: true}, false
 	}
@@ -24,7 +24,7 @@ func (f *FSM) step(l *raft.Log) (r Response, ok bool) {
 	}
 	err := func() (err error) {
 		defer recovered(&err)
-		r, err = f.apply(l)
+		r, err = f.apply(l, made)
 		return err
 	}()
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *FSM) fail(index uint64, cause error) error {
 	defer f.mu.Unlock()
 	f.failed = err
 	close(f.stopped)
-	close(f.changed) // whoever waits for an index hears of it
-	f.changed = make(chan struct{})
+	close(f.next()) // whoever waits for an index hears of it
+	f.changed = nil
 	return err
 }
 

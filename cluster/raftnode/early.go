@@ -63,7 +63,7 @@ func (e *early) configured(c raft.Configuration, self raft.ServerID) {
 // stored is told of entries that are on the disk, in their order, by raft's own goroutine.
 func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
 	if before, ok := e.note(self, entries); ok {
-		e.fsm.ApplyAfter(before, entries)
+		e.fsm.ApplyAfter(before, entries, nil)
 		// Who waits for the answer comes before what raft has yet to note.
 		runtime.Gosched()
 	}

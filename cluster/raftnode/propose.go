@@ -44,6 +44,9 @@ type reply struct {
 	Refused, Unlogged *pgerr.Error
 }
 
+// known tells whether it says what became of the command.
+func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged == nil }
+
 // Propose commits changes: all or nothing, on a majority of the nodes' disks,
 // applied on this node when it returns, if that can be soon. Where an error
 // says 40003 it is not known what became of them, or will; with any other,
@@ -82,11 +85,17 @@ func (n *Node) fence() {
 
 func (n *Node) newProposer() *proposer {
 	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, applied: n.fsm.Applied, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
-		deliver: func(ctx context.Context, leader uint64, cmd []byte) (reply, error) {
+		here: func(cmd meta.Command) (reply, bool) {
+			if n.Leader() != n.o.Self.ID {
+				return reply{}, false
+			}
+			return n.proposeAlone(cmd)
+		},
+		deliver: func(ctx context.Context, leader uint64, cmd meta.Command) (reply, error) {
 			if leader == n.o.Self.ID {
 				return n.proposeHere(ctx, cmd), nil
 			}
-			b, err := n.peers.Action(ctx, leader, callPropose, cmd)
+			b, err := n.peers.Action(ctx, leader, callPropose, cmd.Bytes)
 			if err != nil {
 				return reply{}, err
 			}
@@ -104,15 +113,32 @@ func (n *Node) answer(b []byte) (reply, error) {
 }
 
 // proposeHere appends a command to the log of the leader.
-func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
-	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd) {
-		return reply{Unlogged: pgerr.From(err)}
+func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
+	r, ok := n.proposeAlone(cmd)
+	if !ok {
+		term := n.raft.CurrentTerm()
+		a, err := n.throughRaft(ctx, cmd.Bytes)
+		r = n.replyTo(term, a, err)
+	}
+	return r
+}
+
+// proposeAlone is proposeHere where nobody else takes part in the log, and says something too
+// where there is no room; ok is false where raft must be asked.
+func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
+	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd.Bytes) {
+		return reply{Unlogged: pgerr.From(err)}, true
 	}
 	term := n.raft.CurrentTerm()
 	a, err, ok := n.solo.propose(cmd)
 	if !ok {
-		a, err = n.throughRaft(ctx, cmd)
+		return reply{}, false
 	}
+	return n.replyTo(term, a, err), true
+}
+
+// replyTo says what became of a command that was proposed in a term.
+func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 	switch {
 	case err == nil:
 	case errors.Is(err, errNotLed), errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -346,7 +372,7 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		return codec.Marshal(n.proposeHere(ctx, cmd)), nil
+		return codec.Marshal(n.proposeHere(ctx, meta.Command{Bytes: cmd})), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)

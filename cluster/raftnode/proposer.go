@@ -24,9 +24,12 @@ type proposer struct {
 	// atLeader calls try with the leader until it wants no more, as
 	// Node.atLeader.
 	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error
+	// here brings a command into the log of this node and has it applied, where nobody else
+	// takes part in it: what it waits for is the disk. ok is false where that is not so.
+	here func(cmd meta.Command) (r reply, ok bool)
 	// deliver hands a command to the leader. An error says nothing of what
 	// became of it.
-	deliver func(ctx context.Context, leader uint64, cmd []byte) (reply, error)
+	deliver func(ctx context.Context, leader uint64, cmd meta.Command) (reply, error)
 	// applied is the command that was applied here last.
 	applied func() uint64
 	// waitFor waits until the command with this index is applied here.
@@ -38,10 +41,10 @@ type proposer struct {
 func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
 	for {
 		id := p.box.begin()
-		cmd := meta.EncodeCommit(id, changes)
-		if len(cmd) > maxCommand {
+		cmd := meta.NewCommand(id, changes)
+		if len(cmd.Bytes) > maxCommand {
 			p.box.withdraw(id)
-			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd))
+			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd.Bytes))
 		}
 		r, err := p.resolve(ctx, id, cmd)
 		if err != nil {
@@ -63,9 +66,20 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 
 // resolve proposes a command until its outcome is known. What it answers is
 // certain; an error means that nothing happened, but for 40003.
-func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd []byte) (r reply, err error) {
+func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Command) (r reply, err error) {
+	lost := false
+	if ctx.Err() == nil && p.ctx.Err() == nil {
+		r, ok := p.here(cmd)
+		if ok && r.known() && (r.Refused != nil || r.Ended != 0 || p.applied() >= r.Index) {
+			return r, nil // as most are: nothing is left to wait for
+		}
+		lost = ok && (r.Unsure || r.known()) // else no log has it
+	}
 	w := newWait(ctx, p.ctx, p.patience)
 	defer w.end()
+	if lost {
+		w.lost()
+	}
 	answered := false
 	err = p.atLeader(w.ctx, func(wait context.Context, leader uint64) (bool, error) {
 		if err := w.send(); err != nil {

@@ -65,7 +65,8 @@ var errLost = errors.New("the connection is gone")
 // proposer makes one whose commands go through deliver.
 func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd []byte) (reply, error)) *proposer {
 	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, applied: l.fsm.Applied, waitFor: l.fsm.WaitFor,
-		deliver: func(ctx context.Context, _ uint64, cmd []byte) (reply, error) { return deliver(ctx, cmd) },
+		here:    func(meta.Command) (reply, bool) { return reply{}, false },
+		deliver: func(ctx context.Context, _ uint64, cmd meta.Command) (reply, error) { return deliver(ctx, cmd.Bytes) },
 		atLeader: func(ctx context.Context, try func(context.Context, uint64) (bool, error)) error {
 			for {
 				if err := ctx.Err(); err != nil {
@@ -146,15 +147,26 @@ func TestOutcomeAtEachPoint(t *testing.T) {
 			return reply{}, errLost
 		}, "", true},
 	} {
-		t.Run(x.name, func(t *testing.T) {
+		outcome := func(t *testing.T, alone bool) {
 			l := newFakeLog()
 			ctx, end := context.WithCancel(context.Background())
 			defer end()
 			tries := 0
-			p := l.proposer(1, func(_ context.Context, cmd []byte) (reply, error) {
+			deliver := func(_ context.Context, cmd []byte) (reply, error) {
 				tries++
 				return x.deliver(l, end, cmd, tries)
-			})
+			}
+			p := l.proposer(1, deliver)
+			p.here = func(cmd meta.Command) (reply, bool) {
+				if !alone {
+					return reply{}, false
+				}
+				r, err := deliver(ctx, cmd.Bytes)
+				if err != nil {
+					r = reply{NotLeader: true, Unsure: true}
+				}
+				return r, true
+			}
 			if x.deliver == nil {
 				end()
 			}
@@ -168,7 +180,12 @@ func TestOutcomeAtEachPoint(t *testing.T) {
 			if x.code == pgerr.StatementCompletionUnknown && errors.Is(err, context.Canceled) {
 				t.Fatal("an unknown outcome is not a cancel")
 			}
-		})
+			if alone && err == nil && tries == 1 && len(p.box.open) > 0 {
+				t.Fatal("the commit is open still")
+			}
+		}
+		t.Run(x.name, func(t *testing.T) { outcome(t, false) })
+		t.Run(x.name+", alone", func(t *testing.T) { outcome(t, true) })
 	}
 }
 

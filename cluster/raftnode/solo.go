@@ -63,7 +63,7 @@ const feedEvery = 5 * time.Millisecond
 
 // proposal is a command that is to be written with others.
 type proposal struct {
-	cmd    []byte
+	cmd    meta.Command
 	turn   chan bool // true: to write for all who wait; false: it is done
 	answer meta.Answer
 	err    error
@@ -72,7 +72,7 @@ type proposal struct {
 var errNotLed = errors.New("the node does not lead the term any more")
 
 // propose has a command written and applied; ok is false where raft must do that.
-func (s *solo) propose(cmd []byte) (a meta.Answer, err error, ok bool) {
+func (s *solo) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 	s.mu.Lock()
 	for !s.open && s.led && !s.over && s.early.single(s.term) {
 		s.changed.Wait() // or those who propose by way of raft would keep each other there
@@ -131,15 +131,16 @@ func (s *solo) write(batch []*proposal, term, at uint64) []*raft.Log {
 	if !s.leads(term) {
 		return failed(errNotLed)
 	}
-	entries := make([]*raft.Log, len(batch))
+	entries, cmds := make([]*raft.Log, len(batch)), make([]meta.Command, len(batch))
 	for i, p := range batch {
-		entries[i] = &raft.Log{Index: at + 1 + uint64(i), Term: term, Type: raft.LogCommand, Data: p.cmd}
+		entries[i] = &raft.Log{Index: at + 1 + uint64(i), Term: term, Type: raft.LogCommand, Data: p.cmd.Bytes}
+		cmds[i] = p.cmd
 	}
 	if err := s.store(entries); err != nil {
 		return failed(err)
 	}
 	before, _ := s.early.note(s.self, entries)
-	out := s.fsm.ApplyAfter(before, entries)
+	out := s.fsm.ApplyAfter(before, entries, cmds)
 	for i, p := range batch {
 		p.answer = meta.Answer{Response: meta.Response{Index: entries[i].Index, Stopped: true}, At: entries[i].Index}
 		if out != nil {

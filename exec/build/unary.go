@@ -48,7 +48,7 @@ func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (re
 // byRow tells whether what calls give depends on those of the row before: beside
 // nextval('s') currval('s') gives this row's value.
 func byRow(es []expr.Expr) bool {
-	taken := map[any]bool{} // the sequences of nextval
+	var taken map[any]bool // the sequences of nextval
 	calls, same := 0, false
 	for _, e := range es {
 		expr.Walk(e, func(x expr.Expr) bool {
@@ -62,6 +62,9 @@ func byRow(es []expr.Expr) bool {
 				k, ok := c.Args[0].(*expr.Const)
 				if ok {
 					ok = !taken[k.Val]
+					if taken == nil {
+						taken = map[any]bool{}
+					}
 					taken[k.Val] = true
 				}
 				same = same || !ok

@@ -5,18 +5,49 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // compiler turns expressions into nodes.
 type compiler struct {
-	env *function.Env
-	ord map[expr.ColID]int
+	env  *function.Env
+	cols []plan.Column      // of the input
+	ord  map[expr.ColID]int // their places; nil where there are few
 	// Of several expressions: the calls seen, and the places of those that
 	// occur more than once, by fingerprint.
 	seen   map[string]bool
 	shared map[string]int
+}
+
+// fewColumns are looked through for a place: a map of them is for more expressions than most
+// statements have.
+const fewColumns = 16
+
+func newCompiler(in []plan.Column, env *function.Env) *compiler {
+	c := &compiler{env: env, cols: in}
+	if len(in) > fewColumns {
+		c.ord = make(map[expr.ColID]int, len(in))
+		for i := len(in) - 1; i >= 0; i-- { // the first of two counts
+			c.ord[in[i].ID] = i
+		}
+	}
+	return c
+}
+
+// place gives the place of a column in the input.
+func (c *compiler) place(id expr.ColID) (int, bool) {
+	if c.ord != nil {
+		i, ok := c.ord[id]
+		return i, ok
+	}
+	for i := range c.cols {
+		if c.cols[i].ID == id {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func (c *compiler) compile(e expr.Expr) (node, error) {
@@ -34,7 +65,7 @@ func (c *compiler) compile(e expr.Expr) (node, error) {
 func (c *compiler) plain(e expr.Expr) (node, error) {
 	switch e := e.(type) {
 	case *expr.Col:
-		i, ok := c.ord[e.ID]
+		i, ok := c.place(e.ID)
 		if !ok {
 			return nil, pgerr.Internal("column %s (%d) is not in the input", e.Name, e.ID)
 		}

@@ -50,12 +50,7 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Fil
 	if env == nil {
 		env = &function.Env{}
 	}
-	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
-	for i, col := range in {
-		if _, dup := c.ord[col.ID]; !dup {
-			c.ord[col.ID] = i
-		}
-	}
+	c := newCompiler(in, env)
 	f := &Filter{env: env, m: env.NewMeter()}
 	f.a = vector.NewArena(&f.m)
 	for _, e := range flatten(conds) {

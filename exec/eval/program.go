@@ -94,12 +94,7 @@ func compileRoot(t types.Type, in []plan.Column, env *function.Env, compile func
 	if env == nil {
 		env = &function.Env{}
 	}
-	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
-	for i, col := range in {
-		if _, dup := c.ord[col.ID]; !dup {
-			c.ord[col.ID] = i
-		}
-	}
+	c := newCompiler(in, env)
 	root, err := compile(c)
 	if err != nil {
 		return nil, err

@@ -36,12 +36,8 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Program
 	if env == nil {
 		env = &function.Env{}
 	}
-	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in)), shared: map[string]int{}, seen: map[string]bool{}}
-	for i, col := range in {
-		if _, dup := c.ord[col.ID]; !dup {
-			c.ord[col.ID] = i
-		}
-	}
+	c := newCompiler(in, env)
+	c.shared, c.seen = map[string]int{}, map[string]bool{}
 	p = &Programs{env: env, m: env.NewMeter(), total: true}
 	p.a = vector.NewArena(&p.m)
 	known := map[string]int{}

@@ -83,6 +83,9 @@ func setBits(bits []byte, at, n int) {
 func (b *builder) appendFixed(arr arrow.Array, sel []int32, n int) {
 	d := arr.Data()
 	src := d.Buffers()[1].Bytes()[d.Offset()*b.width:]
+	if b.data == nil && b.expect > n {
+		b.data = make([]byte, 0, b.expect*b.width)
+	}
 	var dst []byte
 	b.data, dst = more(b.data, n*b.width)
 	switch {
@@ -126,6 +129,9 @@ func (b *builder) appendBits(v *array.Boolean, sel []int32, n int) {
 
 func (b *builder) startOffsets() {
 	if len(b.offs) == 0 {
+		if b.offs == nil && b.expect > 0 {
+			b.offs = make([]int32, 0, b.expect+1)
+		}
 		b.offs = append(b.offs, 0)
 	}
 }
@@ -160,6 +166,9 @@ func (b *builder) appendVar(d arrow.ArrayData, sel []int32, n int) {
 
 func (b *builder) appendStrings(arr arrow.Array, sel []int32, n int) {
 	if b.dict != nil && !b.dict.closed {
+		if b.index == nil && b.expect > n {
+			b.index = make([]int32, 0, b.expect)
+		}
 		if b.index = b.dict.encode(b.index, batch.StringsOf(arr), arr, sel, n); b.dict.fits(b.rows + n) {
 			return
 		}

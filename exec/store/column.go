@@ -19,6 +19,7 @@ type builder struct {
 	dt   arrow.DataType
 	form layoutForm
 
+	expect      int // rows, where that is known: room is made for them at once
 	rows, nulls int
 	valid       []byte // nil while no row is NULL
 	data        []byte // fixed: values; strings: bytes; bits: bytes of 0 and 1

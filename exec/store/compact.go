@@ -87,6 +87,9 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 	if len(segs) > 0 && !slices.ContainsFunc(segs, func(g *catalog.Segment) bool { return g.Part != segs[0].Part || g.Of != segs[0].Of }) {
 		o.Part, o.Of = segs[0].Part, segs[0].Of
 	}
+	for _, ref := range segs {
+		o.Rows += ref.Live()
+	}
 	w := s.NewWriter(o)
 	change := &catalog.ReplaceSegments{Table: rel.OID, Part: part}
 	for _, ref := range segs {

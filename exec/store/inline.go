@@ -3,7 +3,9 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -28,7 +30,7 @@ type inlineCols struct {
 // inline makes a segment of the pending rows and empties the writer.
 func (w *Writer) inline() *catalog.Segment {
 	seg := &catalog.Segment{ID: newID(), Rows: w.rows}
-	var cols inlineCols
+	cols := make([]WriterColumn, 0, len(w.cols))
 	arrs := make([]arrow.Array, len(w.cols))
 	for i, c := range w.cols {
 		arrs[i] = c.array()
@@ -43,7 +45,7 @@ func (w *Writer) inline() *catalog.Segment {
 			z.Unique = z.Nulls == 0
 		}
 		seg.Zones = append(seg.Zones, z)
-		cols.Nums, cols.Types = append(cols.Nums, c.num), append(cols.Types, c.typ)
+		cols = append(cols, WriterColumn{Num: c.num, Type: c.typ})
 		c.held = []arrow.Array{arrs[i]} // see restore
 		c.take()
 	}
@@ -64,16 +66,24 @@ func (w *Writer) restore() error {
 	return nil
 }
 
-func encodeInline(cols inlineCols, b *batch.Batch) []byte {
-	head := codec.Marshal(cols)
-	out := binary.LittleEndian.AppendUint32(nil, uint32(len(head)))
-	out = append(out, head...)
-	for len(out)%8 != 0 {
-		out = append(out, 0)
-	}
-	var e batch.Encoder
-	return e.Append(out, b)
+func encodeInline(cols []WriterColumn, b *batch.Batch) []byte {
+	head := inlineHeads.write(cols)
+	e := encoders.Get().(*batch.Encoder)
+	defer encoders.Put(e)
+	e.Encode(b)
+	n := (4 + len(head) + 7) &^ 7
+	out := make([]byte, n, n+e.Len())
+	binary.LittleEndian.PutUint32(out, uint32(len(head)))
+	copy(out[4:], head)
+	_ = e.Parts(func(p []byte) error {
+		out = append(out, p...)
+		return nil
+	})
+	e.Reset()
+	return out
 }
+
+var encoders = sync.Pool{New: func() any { return new(batch.Encoder) }}
 
 // inlineHead is what an inline segment's columns come to.
 type inlineHead struct {
@@ -84,13 +94,44 @@ type inlineHead struct {
 // heads keeps what the heads of inline segments came to: a table's rows come one by one,
 // by the thousand, and all have the same.
 type heads struct {
-	mu   sync.Mutex
-	made map[string]*inlineHead
+	mu      sync.Mutex
+	made    map[string]*inlineHead
+	written atomic.Pointer[[]writtenHead] // the newest first
+}
+
+// writtenHead is what columns were encoded as.
+type writtenHead struct {
+	cols []WriterColumn
+	head []byte
+}
+
+// write encodes columns.
+func (h *heads) write(cols []WriterColumn) []byte {
+	var list []writtenHead
+	if p := h.written.Load(); p != nil {
+		list = *p
+	}
+	for i := range list {
+		if slices.Equal(list[i].cols, cols) {
+			return list[i].head
+		}
+	}
+	var of inlineCols
+	for _, c := range cols {
+		of.Nums, of.Types = append(of.Nums, c.Num), append(of.Types, c.Type)
+	}
+	b := codec.Marshal(of)
+	if len(b) <= longHead {
+		next := append([]writtenHead{{slices.Clone(cols), b}}, list[:min(len(list), maxWritten-1)]...)
+		h.written.Store(&next) // another's may be lost, and is made again
+	}
+	return b
 }
 
 const (
-	maxHeads = 256
-	longHead = 4 << 10
+	maxWritten = 16
+	maxHeads   = 256
+	longHead   = 4 << 10
 )
 
 var inlineHeads heads
@@ -165,14 +206,13 @@ func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok boo
 	}
 	b = kernel.Compact(b)
 	seg = &catalog.Segment{ID: newID(), Rows: int64(b.N)}
-	var ic inlineCols
+	seg.Zones = make([]catalog.Zone, 0, len(cols))
 	for i, c := range cols {
 		z := bounds(c.Num, c.Type, b.Cols[i])
 		z.Distinct = seg.Rows - z.Nulls
 		z.Unique = seg.Rows == 1 && z.Nulls == 0
 		seg.Zones = append(seg.Zones, z)
-		ic.Nums, ic.Types = append(ic.Nums, c.Num), append(ic.Types, c.Type)
 	}
-	seg.Inline = encodeInline(ic, b)
+	seg.Inline = encodeInline(cols, b)
 	return seg, len(seg.Inline) <= InlineBytes
 }

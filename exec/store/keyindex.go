@@ -28,22 +28,27 @@ type keyIndex struct {
 	filter keyFilter
 }
 
-// keyFilter tells most keys that a segment has not got without its index: a bit for each
-// tag, of eight a row or more. Those of a partition lie side by side (partMarks), so that
+// keyFilter tells most keys that a segment has not got without its index: three bits for each
+// tag, in one word of as many as give a row eight or more. Those of a partition lie side by side (partMarks), so that
 // a look at a segment that lacks the key is one place of memory, which depends on no other.
 type keyFilter []uint64
 
 func newKeyFilter(hashes []uint64) keyFilter {
 	f := make(keyFilter, 1<<bits.Len(uint(len(hashes)/filterRows)))
 	for _, h := range hashes {
-		f[h/64%uint64(len(f))] |= 1 << (h % 64)
+		f[h/64&uint64(len(f)-1)] |= filterBits(h)
 	}
 	return f
 }
 
+// filterBits are those of a hash in its word of a filter: of three, all are another's in one
+// segment of fifty; of one, in one of twelve, each of which costs two places of its index.
+func filterBits(h uint64) uint64 { return 1<<(h%64) | 1<<(h>>58) | 1<<(h>>52%64) }
+
 // lacks tells whether no key has a hash; false also where there is no filter.
 func (f keyFilter) lacks(h uint64) bool {
-	return len(f) > 0 && f[h/64&uint64(len(f)-1)]>>(h%64)&1 == 0
+	bits := filterBits(h)
+	return len(f) > 0 && f[h/64&uint64(len(f)-1)]&bits != bits
 }
 
 // filterRows is how many rows of a segment share a word of its filter, at the most.

@@ -36,7 +36,7 @@ func (o *once) room(t types.Type, arr arrow.Array) int64 {
 
 // size is the hashes that there is memory for when n more are there.
 func (o *once) size(n int) int {
-	size := max(cap(o.hashes), 1024)
+	size := max(cap(o.hashes), 16)
 	for size < len(o.hashes)+n {
 		size *= 2
 	}

@@ -23,6 +23,7 @@ type WriterColumn struct {
 type WriterOptions struct {
 	Columns      []WriterColumn
 	Account      *mem.Account // charged for what is held; may be nil
+	Rows         int64        // how many there will be; 0 if that is not known
 	Compress     bool         // zstd for plain strings where it pays
 	GroupRows    int
 	SegmentRows  int64
@@ -72,10 +73,16 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	}
 	w := &Writer{store: s, o: o, inside: new(int64)}
 	for _, c := range o.Columns {
-		w.cols = append(w.cols, newBuilder(c.Num, c.Type))
+		b := newBuilder(c.Num, c.Type)
+		b.expect = int(min(o.Rows, maxExpected))
+		w.cols = append(w.cols, b)
 	}
 	return w
 }
+
+// maxExpected is for how many rows builders make room before they come: what compaction merges
+// is mostly few rows, again and again.
+const maxExpected = 4096
 
 // Rows is how many rows were written so far, those of finished segments
 // included.

@@ -65,7 +65,10 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 	if lo < 0 {
 		return z
 	}
-	z.Min, z.Max = types.DatumAt(t, arr, lo), types.DatumAt(t, arr, hi)
+	z.Min = types.DatumAt(t, arr, lo)
+	if z.Max = z.Min; hi != lo {
+		z.Max = types.DatumAt(t, arr, hi)
+	}
 	if s, ok := z.Min.(string); ok {
 		z.Min = cutText(types.Compared(t, s))
 	}

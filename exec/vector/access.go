@@ -324,21 +324,42 @@ func NewConst(t types.Type, d types.Datum, n int) (*Vec, error) {
 	if d == nil {
 		return NewNull(n), nil
 	}
-	var arr arrow.Array
 	if s, ok := d.(string); ok && t.IsString() {
 		v := &Vec{Kind: Str, N: n, One: true, Off: []int32{0, int32(len(s))}, Data: StringBytes(s)}
 		return v, nil
 	}
-	arr, err := types.ArrayOf1(t, d, 1)
-	if err != nil {
-		return nil, err
+	v := constNumber(KindOf(t), d)
+	if v == nil {
+		arr, err := types.ArrayOf1(t, d, 1)
+		if err != nil {
+			return nil, err
+		}
+		v = FromArrow(nil, arr)
 	}
-	v := FromArrow(nil, arr)
 	v.One, v.N = true, n
 	if v.Kind != Arr {
 		v.Arr = nil
 	}
 	return v, nil
+}
+
+// constNumber is a column of one number of the widths that statements have most; nil for
+// others.
+func constNumber(k Kind, d types.Datum) *Vec {
+	switch x := d.(type) {
+	case int64:
+		switch k {
+		case I32:
+			return NewFixed(k, []int32{int32(x)}, nil)
+		case I64:
+			return NewFixed(k, []int64{x}, nil)
+		}
+	case float64:
+		if k == F64 {
+			return NewFixed(k, []float64{x}, nil)
+		}
+	}
+	return nil
 }
 
 // BadDatum is a mistake of ours: d is no value of t.

@@ -226,6 +226,9 @@ func build(t reflect.Type) *coder {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return &coder{
 				enc: func(dst []byte, v reflect.Value) []byte {
+					if v.CanAddr() {
+						return append(dst, v.Bytes()...)
+					}
 					n := len(dst)
 					dst = append(dst, make([]byte, t.Len())...)
 					reflect.Copy(reflect.ValueOf(dst[n:]), v)

@@ -261,7 +261,10 @@ func arrayOf1(dt arrow.DataType, d Datum) arrow.Array {
 	}
 	switch v := d.(type) {
 	case int64:
-		if dt.ID() == arrow.INT64 {
+		switch dt.ID() {
+		case arrow.INT32:
+			return array.NewInt32Data(column(binary.LittleEndian.AppendUint32(make([]byte, 0, 4), uint32(v))))
+		case arrow.INT64:
 			return array.NewInt64Data(column(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), uint64(v))))
 		}
 	case float64:
