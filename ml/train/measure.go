@@ -22,12 +22,13 @@ type measures struct {
 
 // measure gives what measures a leaf, or gives its cuts.
 func (w *Worker) measure(t *measureTask, cut bool) (leafFunc, error) {
-	if err := w.room(family.Scratch(t.predictor), 0, len(w.leaves), true); err != nil {
-		return nil, err
-	}
 	var grid *rankGrid
-	if t.coarse {
-		grid = newRankGrid(t.cuts)
+	var ranking int64 // what a thread's takes, and again what is made of it
+	if t.coarse && !cut {
+		grid, ranking = newRankGrid(t.cuts), slotBytes(t.cuts)
+	}
+	if err := w.room(family.Scratch(t.predictor)+ranking, ranking, len(w.leaves), true); err != nil {
+		return nil, err
 	}
 	return func(ctx context.Context, leaf int) (family.Message, error) {
 		rows := family.Rows{Leaf: leaf, Held: t.held}
@@ -51,7 +52,7 @@ func (w *Worker) measure(t *measureTask, cut bool) (leafFunc, error) {
 
 // scores gives the scores of a block, those that were kept where they were.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
-	if s := w.keptScores(b, rows); s != nil {
+	if s := w.keptScores(rows); s != nil {
 		return s
 	}
 	return p.Score(b)
@@ -59,12 +60,12 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 
 // keptScores gives the scores of a block that the family or the task before kept, or
 // nil.
-func (w *Worker) keptScores(b *dataset.Block, rows family.Rows) *family.Scores {
+func (w *Worker) keptScores(rows family.Rows) *family.Scores {
 	w.mu.Lock()
 	s := w.scored[blockOf(rows)]
 	if s != nil {
 		delete(w.scored, blockOf(rows))
-		w.blocks.Unreserve(scoresBytes(b))
+		w.blocks.Unreserve(scoresBytes(s))
 	}
 	w.mu.Unlock()
 	if s != nil {
@@ -78,8 +79,8 @@ func (w *Worker) keptScores(b *dataset.Block, rows family.Rows) *family.Scores {
 
 // keepScores keeps scores of two classes for the task that measures, where there
 // is plenty of memory: to walk many trees twice takes longer than all the rest.
-func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores) {
-	if !w.blocks.TryReserve(scoresBytes(b)) {
+func (w *Worker) keepScores(rows family.Rows, s *family.Scores) {
+	if !w.blocks.TryReserve(scoresBytes(s)) {
 		return
 	}
 	w.mu.Lock()
@@ -90,7 +91,13 @@ func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores
 	w.scored[blockOf(rows)] = s
 }
 
-func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
+// scoresBytes is what scores of classes take, of two of which there may be one array.
+func scoresBytes(s *family.Scores) (n int64) {
+	for _, p := range s.Probs {
+		n += 8 * int64(len(p))
+	}
+	return n
+}
 
 // measureBlock measures a model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
@@ -101,7 +108,7 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 		return m
 	}
 	truth, weights := b.Targets()
-	r := w.keptScores(b, rows)
+	r := w.keptScores(rows)
 	if r == nil {
 		if v, ok := p.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
 			return m

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -51,7 +52,7 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor)
 			out = append(out, p[i]+0)
 		}
 	}
-	w.keepScores(b, rows, s)
+	w.keepScores(rows, s)
 	return mergeCuts(out, nil)
 }
 
@@ -100,12 +101,18 @@ func newRankGrid(c cuts) *rankGrid {
 	return g
 }
 
+// slots is how many slots there are among cuts.
+func slots(c cuts) int { return 2*len(c) + 1 }
+
+// slotBytes is what they take.
+func slotBytes(c cuts) int64 { return int64(slots(c)) * int64(unsafe.Sizeof(metric.Rank{})) }
+
 // newRankBins makes what a measurement asks for; nil where each score counts.
 func newRankBins(p *measureTask, g *rankGrid) *rankBins {
 	if !p.coarse {
 		return nil
 	}
-	return &rankBins{p.cuts, make([]metric.Rank, 2*len(p.cuts)+1), g}
+	return &rankBins{p.cuts, make([]metric.Rank, slots(p.cuts)), g}
 }
 
 // at gives the slot of a probability.
