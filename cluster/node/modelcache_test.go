@@ -167,7 +167,7 @@ func TestPredictionsAreCharged(t *testing.T) {
 		for i := range cols {
 			cols[i] = batch.FromSlice(arrow.PrimitiveTypes.Float64, make([]float64, n), nil)
 		}
-		_, err := sc.Score(context.Background(), []*expr.Predict{{}}, cols, n)
+		_, err := sc.Score(context.Background(), []*expr.Predict{{}}, cols, n, false)
 		return err
 	}
 	for range 3 {

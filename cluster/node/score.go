@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -18,14 +19,22 @@ import (
 
 // scorer is a model as an expression uses it: on one goroutine at a time.
 type scorer struct {
-	s    *model.Scorer
-	acct *mem.Account // of what scoring takes, which is used again; nil where nobody counts
+	s      *model.Scorer
+	acct   *mem.Account // of what scoring takes, which is used again; nil where nobody counts
+	memory vector.Arena // of scores that need not last
 }
 
 // Score implements function.Scorer.
-func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error) {
+func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
+	size := s.s.Scratch(n)
+	var lent *vector.Arena
+	if scratch {
+		s.memory.Reset()
+		lent = &s.memory
+		size += 16 * int64(n) * int64(len(asked))
+	}
 	if s.acct != nil {
-		if err := s.acct.Resize(max(s.acct.Used(), s.s.Scratch(n))); err != nil {
+		if err := s.acct.Resize(max(s.acct.Used(), size)); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +59,7 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 		default:
 			r := scores[of]
 			if r == nil {
-				if r, err = of.Score(cols, n); err != nil {
+				if r, err = of.Score(cols, n, lent); err != nil {
 					return nil, err
 				}
 				scores[of] = r

@@ -48,6 +48,9 @@ type Together interface {
 	Begin(workers int) (steps int)
 	// Step does a worker's share of a step. All workers end it before any begins the next.
 	Step(step, worker int)
+	// End comes after the last step. Neither this aggregate nor those that were merged into
+	// it are given more rows, or asked for anything but the result.
+	End()
 }
 
 // New makes the aggregate of a call. Its arguments come in the order of

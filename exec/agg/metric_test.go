@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -254,4 +255,66 @@ func TestEvaluationsOfManyRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRankingsHandMemoryOn counts the pairs of one evaluation after the other, each of which
+// gives its memory back: the next has it, and its own scores in it.
+func TestRankingsHandMemoryOn(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	was := map[*uint64]bool{}
+	again := 0
+	for round := range 4 {
+		var label []int64
+		var score []float64
+		aggs := make([]*ranked, 3) // of threads
+		for i := range aggs {
+			aggs[i] = metric("roc_auc", []types.Type{types.Int8, types.Float8}).(*ranked)
+			aggs[i].Resize(1)
+			l, s := make([]int64, 50000), make([]float64, 50000)
+			for k := range l {
+				l[k] = int64(r.Intn(2))
+				s[k] = r.NormFloat64() + float64(l[k])*float64(round)
+			}
+			label, score = append(label, l...), append(score, s...)
+			if err := aggs[i].Update(make([]uint32, len(l)), []arrow.Array{int64s(l...), float64s(s...)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range aggs {
+			for i := range a.groups[0].sides {
+				for _, c := range a.groups[0].sides[i].of.chunks {
+					if at := &c[0]; was[at] {
+						again++
+					} else {
+						was[at] = true
+					}
+				}
+			}
+		}
+		to := aggs[0]
+		for _, a := range aggs[1:] {
+			if err := to.MergeFrom([]uint32{0}, a, []uint32{0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for step := range to.Begin(2) {
+			to.Step(step, 0)
+			to.Step(step, 1)
+		}
+		to.End()
+		if b := to.Bytes(); b > 4096 {
+			t.Errorf("%d bytes are charged after the pairs are counted", b)
+		}
+		res, err := to.Results(0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := types.DatumAt(types.Float8, res, 0).(float64), slowArea(label, score); math.Abs(got-want) > 1e-15 {
+			t.Errorf("round %d: %v, want %v", round, got, want)
+		}
+	}
+	if again == 0 {
+		t.Error("no memory was used again")
+	}
+	runtime.KeepAlive(was)
 }

@@ -3,6 +3,8 @@ package agg
 import (
 	"math"
 	"math/bits"
+
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // area is the Mann-Whitney statistic over the number of pairs: the chance that one of
@@ -18,6 +20,7 @@ import (
 // A worker does its chunks' share of the first three, and its parts' of the last.
 type area struct {
 	sides   [2]*scores
+	n       [2]int // of them
 	to      []uint64
 	workers []areaWorker
 }
@@ -36,7 +39,7 @@ const (
 )
 
 func newArea(first, second *scores, workers int) *area {
-	return &area{sides: [2]*scores{first, second}, to: make([]uint64, first.n+second.n), workers: make([]areaWorker, workers)}
+	return &area{sides: [2]*scores{first, second}, n: [2]int{first.n, second.n}, to: spare.Dirty[uint64](first.n + second.n), workers: make([]areaWorker, workers)}
 }
 
 func rankSum(first, second *scores, workers int) float64 {
@@ -162,7 +165,7 @@ func (a *area) value() float64 {
 		c.merge(&a.workers[i].pairs)
 	}
 	wins := math.Ldexp(float64(c.high), 64) + float64(c.low)
-	return wins / (2 * (float64(a.sides[0].n) * float64(a.sides[1].n)))
+	return wins / (2 * (float64(a.n[0]) * float64(a.n[1])))
 }
 
 // pairCounter counts two for each pair in which the first is the greater one, and

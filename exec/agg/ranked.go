@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/spare"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -34,7 +35,7 @@ func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
 		size := min(max(s.cap, firstScores), mostScores)
-		s.chunks = append(s.chunks, make([]uint64, 0, size))
+		s.chunks = append(s.chunks, spare.Dirty[uint64](size)[:0])
 		s.cap += size
 		last++
 	}
@@ -48,6 +49,14 @@ func (s *scores) took(n int) {
 		*c = (*c)[:len(*c)+n]
 		s.n += n
 	}
+}
+
+// free gives the memory back, which nobody else may read any more.
+func (s *scores) free() {
+	for _, c := range s.chunks {
+		spare.Reuse(c)
+	}
+	s.chunks, s.cap = nil, 0
 }
 
 func (s *scores) add(v uint64) {
@@ -206,8 +215,20 @@ func (s *ranked) Begin(workers int) (steps int) {
 	return areaSteps
 }
 
-// Step implements Together.
+// Step implements Together. The scores are not needed once their pairs are counted.
 func (s *ranked) Step(step, worker int) { s.area.step(step, worker) }
+
+// End implements Together.
+func (s *ranked) End() {
+	if s.area == nil {
+		return
+	}
+	spare.Reuse(s.area.to)
+	s.area.to = nil
+	for i := range s.groups[0].sides {
+		s.change(&s.groups[0].sides[i].of, (*scores).free)
+	}
+}
 
 func (s *ranked) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {

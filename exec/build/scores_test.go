@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -22,17 +23,25 @@ import (
 type scorerHost struct {
 	function.Host
 	rows atomic.Int64
+	// Of scores that need not last: how many there were, and where they lie, one after the other.
+	lent    atomic.Int64
+	scratch [][]int32
 }
 
 func (h *scorerHost) Scorer(context.Context, expr.ModelRef, *mem.Pool) (function.Scorer, error) {
 	return h, nil
 }
 
-func (h *scorerHost) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error) {
+func (h *scorerHost) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
 	h.rows.Add(int64(n))
 	out := make([]arrow.Array, len(asked))
 	for i, p := range asked {
 		v := slices.Clone(cols[0].(*array.Int32).Int32Values())
+		if scratch && h.scratch != nil {
+			h.lent.Add(int64(n))
+			v = append(h.scratch[i][:0], v...)
+			h.scratch[i] = v
+		}
 		for k := range v {
 			v[k] = 10*v[k] + int32(p.Output)
 		}
@@ -78,5 +87,45 @@ func TestScoresOnce(t *testing.T) {
 		if n := h.rows.Load(); n != 3*rows {
 			t.Errorf("%d threads: %d rows were scored, want %d", threads, n, 3*rows)
 		}
+	}
+}
+
+// TestScoresThatAreSummedUp: scores that an aggregate alone reads lie where those of the batch
+// before did, and those of rows that are given out do not.
+func TestScoresThatAreSummedUp(t *testing.T) {
+	in := &plan.Values{Cols: []plan.Column{col(1, types.Int4)}}
+	const rows = 30000
+	for i := range rows {
+		in.Rows = append(in.Rows, []expr.Expr{konst(int64(i), types.Int4)})
+	}
+	p := &plan.Project{Input: in}
+	for k := range 2 {
+		p.Items = append(p.Items, plan.Item{Col: col(10+k, types.Int4),
+			Expr: &expr.Predict{Ref: expr.ModelRef{OID: 1}, Args: []expr.Expr{ref(in.Cols[0])}, Output: k, Typ: types.Int4}})
+	}
+	h := &scorerHost{scratch: make([][]int32, 2)}
+	got, err := run(t, nil, p, 1, &function.Env{Host: h})
+	if err != nil || len(got) != rows || h.lent.Load() != 0 {
+		t.Fatalf("%d rows, %d scores lent, error %v", len(got), h.lent.Load(), err)
+	}
+	for i, r := range got {
+		if r[1] != r[0].(int64)+1 || r[0].(int64)%10 != 0 {
+			t.Fatalf("row %d is %v", i, r)
+		}
+	}
+	a := &plan.Aggregate{Input: p}
+	for k := range 2 {
+		for _, f := range fn.Lookup("sum") {
+			if len(f.Args) == 1 && f.Args[0] == types.Int4.OID {
+				a.Aggs = append(a.Aggs, plan.AggItem{Col: col(20+k, types.Int8), Call: expr.AggCall{Fn: f, Args: []expr.Expr{ref(p.Items[k].Col)}, Typ: types.Int8}})
+			}
+		}
+	}
+	got, err = run(t, nil, a, 1, &function.Env{Host: h})
+	if want := int64(10 * rows * (rows - 1) / 2); err != nil || len(got) != 1 || got[0][0] != want || got[0][1] != want+rows {
+		t.Fatalf("the sums are %v, error %v", got, err)
+	}
+	if n := h.lent.Load(); n != 2*rows {
+		t.Errorf("%d scores were lent, want %d", n, 2*rows)
 	}
 }

@@ -83,7 +83,7 @@ func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 		}
 	}
 	var err error
-	if n.got, err = n.scorer.Score(fr.ctx, n.each, cols, fr.n); err != nil {
+	if n.got, err = n.scorer.Score(fr.ctx, n.each, cols, fr.n, fr.scratch); err != nil {
 		return nil, err
 	}
 	return n.answer(fr, 0)

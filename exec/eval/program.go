@@ -34,13 +34,14 @@ type node interface {
 // frame says for which rows of which batch to compute. Rows are numbered from
 // 0 to n-1 within a frame.
 type frame struct {
-	ctx  context.Context
-	env  *function.Env
-	a    *vector.Arena
-	b    *batch.Batch
-	sel  []int32 // rows of the batch; nil: all
-	n    int
-	cols []*vector.Vec // columns loaded so far, by ordinal
+	ctx     context.Context
+	env     *function.Env
+	a       *vector.Arena
+	b       *batch.Batch
+	sel     []int32 // rows of the batch; nil: all
+	n       int
+	cols    []*vector.Vec // columns loaded so far, by ordinal
+	scratch bool          // what is computed for all rows need not outlast the next batch
 	// shared are the results of sharedNodes so far; nil: they are not kept.
 	shared []*vector.Vec
 }
@@ -52,6 +53,7 @@ func (fr *frame) narrow(rows []int32) *frame {
 	}
 	sub := *fr
 	sub.cols, sub.shared = nil, nil
+	sub.scratch = false // who narrows may do so again for other rows of the batch
 	sub.n = len(rows)
 	if fr.sel == nil {
 		sub.sel = rows
@@ -110,7 +112,7 @@ func compileRoot(t types.Type, in []plan.Column, env *function.Env, compile func
 // Type is the type of the expression.
 func (p *Program) Type() types.Type { return p.typ }
 
-func (p *Program) run(ctx context.Context, b *batch.Batch) (*vector.Vec, error) {
+func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vector.Vec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func (p *Program) run(ctx context.Context, b *batch.Batch) (*vector.Vec, error) 
 	if len(cols) != len(b.Cols) {
 		cols = make([]*vector.Vec, len(b.Cols))
 	}
-	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, scratch: scratch}
 	if p.fr.n == 0 {
 		return vector.NewNull(0), nil
 	}
@@ -131,7 +133,7 @@ func (p *Program) run(ctx context.Context, b *batch.Batch) (*vector.Vec, error) 
 // start is run for a caller that has its own meter.
 func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vector.Vec, err error) {
 	defer p.m.Catch(b.Rows(), &err)
-	return p.run(ctx, b)
+	return p.run(ctx, b, false)
 }
 
 // Eval computes the expression for the rows of b that count: row i of the
@@ -141,7 +143,7 @@ func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, er
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
-	v, err := p.run(ctx, b)
+	v, err := p.run(ctx, b, false)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +156,7 @@ func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Ar
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
-	v, err := p.run(ctx, b)
+	v, err := p.run(ctx, b, true)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +189,7 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types
 // again: what it charged stays charged for the value.
 func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 	defer p.m.Catch(1, &err)
-	v, err := p.run(ctx, batch.New(nil, 1))
+	v, err := p.run(ctx, batch.New(nil, 1), false)
 	if err != nil {
 		return nil, err
 	}

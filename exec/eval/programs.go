@@ -94,7 +94,7 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 	if len(cols) != len(b.Cols) {
 		cols = make([]*vector.Vec, len(b.Cols))
 	}
-	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, shared: p.share}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, shared: p.share, scratch: true}
 	for i, root := range p.roots {
 		if k := p.cols[i]; k >= 0 && b.Sel == nil {
 			p.out[i] = b.Cols[k]

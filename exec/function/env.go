@@ -69,9 +69,10 @@ type Session struct {
 
 // Scorer applies a model: cols are its features in order, n rows each. It gives a
 // column for each prediction that is asked for, of which Mode and Output count, and of
-// Parts the first: of a model with several targets that one, none for all at once.
+// Parts the first: of a model with several targets that one, none for all at once. With
+// scratch the columns need not last longer than until the next are asked for.
 type Scorer interface {
-	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error)
+	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error)
 }
 
 // AdvisoryLocker is a Host that has advisory locks. A key of one number has

@@ -43,6 +43,7 @@ type project struct {
 	rows  int            // how many rows at a time keep results small
 	most  int            // how many they may be
 	wary  bool           // more were too many once
+	lent  bool           // what is computed lies in memory of its program
 }
 
 // projectProbe is how many rows are computed before it is known how long results
@@ -67,7 +68,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 			o.todo = append(o.todo, b.Slice(o.rows, n))
 			n, b = o.rows, b.Slice(0, o.rows)
 		}
-		out, err := projectBatch(ctx, b, o.items)
+		out, err := projectBatch(ctx, b, o.items, o.lent)
 		if TooLong(err, n) {
 			o.rows, o.wary = n/2, true
 			continue
@@ -94,7 +95,10 @@ func newProject(in Operator, items []Item) *project {
 }
 
 // Lend implements Lender: what waits in todo is gone before more is asked for.
-func (o *project) Lend() { Lend(o.in) }
+func (o *project) Lend() {
+	o.lent = true
+	Lend(o.in)
+}
 
 func (o *project) Close() error {
 	o.todo = nil
@@ -103,7 +107,7 @@ func (o *project) Close() error {
 
 // projectBatch computes items over b. A selection is kept where nothing is
 // computed, since columns then stay as they are.
-func projectBatch(ctx context.Context, b *batch.Batch, items []Item) (*batch.Batch, error) {
+func projectBatch(ctx context.Context, b *batch.Batch, items []Item, lent bool) (*batch.Batch, error) {
 	computed := false
 	for _, it := range items {
 		computed = computed || it.Program != nil
@@ -112,7 +116,11 @@ func projectBatch(ctx context.Context, b *batch.Batch, items []Item) (*batch.Bat
 	for i, it := range items {
 		switch {
 		case it.Program != nil:
-			c, err := it.Program.Eval(ctx, b)
+			eval := it.Program.Eval
+			if lent {
+				eval = it.Program.EvalScratch
+			}
+			c, err := eval(ctx, b)
 			if err != nil {
 				return nil, err
 			}

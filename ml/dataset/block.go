@@ -6,6 +6,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/spare"
+	"github.com/tributarydb/tributary/exec/vector"
 )
 
 // Block is rows as the kernels want them: in tiles of f64.Lanes rows, the last
@@ -34,17 +36,20 @@ type Block struct {
 	Windows []int32 // first rows, ascending; nil for a block of rows
 	Length  int
 
+	// Memory is what the scores of the rows are made in, where they need not last; nil otherwise.
+	Memory *vector.Arena
+
 	Hashes []RowHash // of rows of which some will be held out, until they are
 }
 
 // NewBlock makes a block of zeros; BlockBytes tells its size.
 func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
-	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: zeroed[float64](n), W: zeroed[float64](n)}
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Zeroed[float64](n), W: spare.Zeroed[float64](n)}
 	if narrow {
-		b.X32 = zeroed[float32](n * dense)
+		b.X32 = spare.Zeroed[float32](n * dense)
 	} else {
-		b.X64 = zeroed[float64](n * dense)
+		b.X64 = spare.Zeroed[float64](n * dense)
 	}
 	return b
 }
@@ -53,11 +58,11 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 // with Clear from which row on not: they have whatever their memory had.
 func NewDirty(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
-	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spared[float64](n), W: spared[float64](n)}
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Dirty[float64](n), W: spare.Dirty[float64](n)}
 	if narrow {
-		b.X32 = spared[float32](n * dense)
+		b.X32 = spare.Dirty[float32](n * dense)
 	} else {
-		b.X64 = spared[float64](n * dense)
+		b.X64 = spare.Dirty[float64](n * dense)
 	}
 	return b
 }
@@ -179,9 +184,9 @@ func firstSpared[T float32 | float64](v []T, n int, copied bool) []T {
 	if v == nil || !copied {
 		return first(v, n, false)
 	}
-	c := spared[T](n)
+	c := spare.Dirty[T](n)
 	copy(c, v[:n])
-	reuse(v)
+	spare.Reuse(v)
 	return c
 }
 
@@ -500,10 +505,10 @@ func (s *Blocks) Close() error {
 	defer s.mu.Unlock()
 	for _, it := range s.items {
 		if b := &it.b; it.disk == nil {
-			reuse(b.X32)
-			reuse(b.X64)
-			reuse(b.Y)
-			reuse(b.W)
+			spare.Reuse(b.X32)
+			spare.Reuse(b.X64)
+			spare.Reuse(b.Y)
+			spare.Reuse(b.W)
 		}
 	}
 	s.items, s.idle = nil, nil

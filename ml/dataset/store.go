@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/spare"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -365,7 +366,7 @@ func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, key
 			want = size
 		}
 		sh.regions = append(sh.regions, uint32(len(s.regions)))
-		s.regions = append(s.regions, largePages(make([]byte, want)))
+		s.regions = append(s.regions, spare.LargePages(make([]byte, want)))
 		sh.used = 0
 	}
 	num := sh.regions[len(sh.regions)-1]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -56,7 +57,7 @@ func (p *predictor) Bytes() int64 { return int64(8*(len(p.theta)+len(p.errors)))
 
 // Score implements family.Predictor.
 func (p *predictor) Score(b *dataset.Block) *family.Scores {
-	z := p.margins(b, p.theta)
+	z := p.margins(vector.Alloc[float64](b.Memory, b.Padded()*p.slopes()), b, p.theta)
 	n, padded := b.Rows, b.Padded()
 	out := &family.Scores{Rows: n}
 	p.obj.Link(z, padded)
@@ -84,11 +85,10 @@ func (p *predictor) Values(dst []float64, b *dataset.Block, from int) (ok bool) 
 	return true
 }
 
-// margins gives the margins of all rows of a block, those that fill up the last
+// margins sets z to the margins of all rows of a block, those that fill up the last
 // tile included, output by output.
-func (p *predictor) margins(b *dataset.Block, theta []float64) []float64 {
+func (p *predictor) margins(z []float64, b *dataset.Block, theta []float64) []float64 {
 	padded, per := b.Padded(), p.f.Params()+1
-	z := make([]float64, padded*p.slopes())
 	for k := range p.slopes() {
 		th := theta[k*per:][:per]
 		for from := 0; from < padded; from += dataset.ChunkRows {
@@ -116,7 +116,10 @@ func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Exp
 		}
 		return out
 	}
-	e := &family.Explanation{Prediction: at(p.margins(b, p.theta))}
+	margins := func(theta []float64) []float64 {
+		return at(p.margins(make([]float64, padded*p.slopes()), b, theta))
+	}
+	e := &family.Explanation{Prediction: margins(p.theta)}
 	slots := p.f.Slots()
 	theta := make([]float64, len(p.theta))
 	only := func(keep func(slot int) bool) []float64 {
@@ -125,7 +128,7 @@ func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Exp
 				theta[j] = p.theta[j]
 			}
 		}
-		return at(p.margins(b, theta))
+		return margins(theta)
 	}
 	e.Baseline = only(func(j int) bool { return j == per-1 })
 	for j, sl := range slots {

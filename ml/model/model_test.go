@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
@@ -55,7 +56,7 @@ func mustScore(t *testing.T, m *Model, cols []arrow.Array) *Scores {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Score(cols, cols[0].Len())
+	r, err := s.Score(cols, cols[0].Len(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,5 +144,43 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	good[8] = 99
 	if _, err := Decode(good); !pgerr.Is(err, pgerr.FeatureNotSupported) {
 		t.Errorf("another version: %v", err)
+	}
+}
+
+// TestScoresInLentMemory: scores that need not last are the same, and those of the next rows
+// lie where they did.
+func TestScoresInLentMemory(t *testing.T) {
+	m := linear("logistic_regression", types.Int4, []string{"\x03\x00\x00\x00", "\x07\x00\x00\x00"}, 0.5, 0)
+	s, err := NewScorer(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lent vector.Arena
+	var at [2]*float64
+	for round := range at {
+		v := make([]float64, 1000-round)
+		for i := range v {
+			v[i] = float64((i*37+round)%100) - 50
+		}
+		lent.Reset()
+		var got [2]string
+		for k, a := range []*vector.Arena{nil, &lent} {
+			r, err := s.Score(xs(v...), len(v), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := r.Positive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[k] = fmt.Sprint(p, r.Column(0))
+			at[round] = &r.Probs[1][0]
+		}
+		if got[0] != got[1] {
+			t.Errorf("round %d: lent memory gives other scores", round)
+		}
+	}
+	if at[0] != at[1] {
+		t.Error("the memory was not used again")
 	}
 }

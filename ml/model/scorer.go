@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -57,6 +58,7 @@ func (s *Scorer) Scratch(rows int) int64 {
 
 // Scores are the results for some rows.
 type Scores struct {
+	memory         *vector.Arena
 	*family.Scores // nil where there is none
 	scorer         *Scorer
 	ends           []int32 // of windows: for each row, the window that it ends, or -1
@@ -65,8 +67,9 @@ type Scores struct {
 // Score scores rows 0 … n-1 of cols, which are the model's Features in order.
 // NULL and NaN features are imputed, so every row has a score. Of a model of
 // windows the rows are a partition in its order, and a row has the score of the
-// window that it ends, NULL where it ends none.
-func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
+// window that it ends, NULL where it ends none. They lie in what is lent, and what is
+// made of them; of nil they have their own.
+func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, error) {
 	if w := s.m.Windows; w != nil {
 		first, ends := w.firsts(n)
 		out := &Scores{scorer: s, ends: ends}
@@ -86,7 +89,9 @@ func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Scores{Scores: s.m.Predictor.Score(b), scorer: s}
+	b.Memory = lent
+	out := &Scores{Scores: s.m.Predictor.Score(b), scorer: s, memory: lent}
+	b.Memory = nil
 	s.blocks.Put(b)
 	return out, nil
 }
@@ -117,7 +122,7 @@ func (r *Scores) column(i int) arrow.Array {
 	case r.Label != nil:
 		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
 	case len(r.Probs) == 2:
-		if c := r.scorer.classes.ofTwo(r.Scores); c != nil {
+		if c := r.scorer.classes.ofTwo(r.Scores, r.memory); c != nil {
 			return c
 		}
 		return r.scorer.classes.make(r.Classes())
@@ -226,22 +231,22 @@ func (c *classArray) make(idx []int32) arrow.Array {
 
 // ofTwo makes the column of numbers that Scores.Classes would choose, without their
 // places; nil where the classes are no numbers.
-func (c *classArray) ofTwo(s *family.Scores) arrow.Array {
+func (c *classArray) ofTwo(s *family.Scores, a *vector.Arena) arrow.Array {
 	switch {
 	case c.dict != nil || c.t.OID == types.BoolOID:
 		return nil
 	case c.t.OID == types.Int2OID:
-		return pickTwo[int16](c, s)
+		return pickTwo[int16](c, s, a)
 	case c.t.OID == types.Int4OID:
-		return pickTwo[int32](c, s)
+		return pickTwo[int32](c, s, a)
 	case c.t.OID == types.Int8OID || c.t.IsFixed():
-		return pickTwo[int64](c, s)
+		return pickTwo[int64](c, s, a)
 	}
 	return nil
 }
 
-func pickTwo[T int16 | int32 | int64](c *classArray, s *family.Scores) arrow.Array {
-	vals := make([]T, s.Rows)
+func pickTwo[T int16 | int32 | int64](c *classArray, s *family.Scores, a *vector.Arena) arrow.Array {
+	vals := vector.Alloc[T](a, s.Rows)
 	family.PickTwo(vals, s, T(c.i64[0]), T(c.i64[1]))
 	return batch.FromSlice(c.t.Arrow(), vals, nil)
 }

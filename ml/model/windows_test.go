@@ -64,7 +64,7 @@ func TestScoresOfWindows(t *testing.T) {
 		{[]float64{1, 5, 3, 0, 2, 9}, "[(null) (null) 1 (null) 0 (null)] [(null) (null) 2 (null) -1 (null)] [(null) (null) 0.75 (null) 0.25 (null)] [(null) (null) [0.25 0.75] (null) [0.75 0.25] (null)]"},
 		{[]float64{1, 5}, "[(null) (null)] [(null) (null)] [(null) (null)] [(null) (null)]"},
 	} {
-		r, err := s.Score([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, c.x, nil)}, len(c.x))
+		r, err := s.Score([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, c.x, nil)}, len(c.x), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 package net
 
-import "github.com/tributarydb/tributary/ml/dataset"
+import "github.com/tributarydb/tributary/exec/spare"
 
 // shape is that of a sample: so many steps of so many numbers. A row of a table
 // has one step.
@@ -88,7 +88,7 @@ type tape struct {
 }
 
 // newTape makes a tape of so many numbers.
-func newTape(numbers int) *tape { return &tape{slab: dataset.Zeros[float32](numbers)} }
+func newTape(numbers int) *tape { return &tape{slab: spare.Zeros[float32](numbers)} }
 
 // reset begins anew.
 func (t *tape) reset() { t.used, t.made, t.stack = 0, 0, t.stack[:0] }

@@ -119,7 +119,7 @@ func TestWeightIsCopies(t *testing.T) {
 			in := (&table{cols: cols}).batch(rows)
 			var got [2]*family.Scores
 			for i := range got {
-				s, err := train(i == 0).Score(in.Cols, len(rows))
+				s, err := train(i == 0).Score(in.Cols, len(rows), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -96,7 +96,7 @@ func (h *cutsHand) block(b *dataset.Block, rows family.Rows) {
 		}
 		h.cuts.add(some[:n])
 	}
-	h.w.keepScores(b, rows, s)
+	h.w.keepScores(rows, s)
 }
 
 // withBlock calls f with a leaf's block that is to be measured, if there is one.
@@ -120,7 +120,7 @@ func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func
 
 // scores gives the scores of a block, those that were kept where they were.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
-	if s := w.keptScores(b, rows); s != nil {
+	if s := w.keptScores(rows); s != nil {
 		return s
 	}
 	return p.Score(b)
@@ -128,12 +128,12 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 
 // keptScores gives the scores of a block that the family or the task before kept, or
 // nil.
-func (w *Worker) keptScores(b *dataset.Block, rows family.Rows) *family.Scores {
+func (w *Worker) keptScores(rows family.Rows) *family.Scores {
 	w.mu.Lock()
 	s := w.scored[blockOf(rows)]
 	if s != nil {
 		delete(w.scored, blockOf(rows))
-		w.blocks.Unreserve(scoresBytes(b))
+		w.blocks.Unreserve(scoresBytes(s))
 	}
 	w.mu.Unlock()
 	if s != nil {
@@ -147,8 +147,8 @@ func (w *Worker) keptScores(b *dataset.Block, rows family.Rows) *family.Scores {
 
 // keepScores keeps scores of two classes for the task that measures, where there
 // is plenty of memory: to walk many trees twice takes longer than all the rest.
-func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores) {
-	if !w.blocks.TryReserve(scoresBytes(b)) {
+func (w *Worker) keepScores(rows family.Rows, s *family.Scores) {
+	if !w.blocks.TryReserve(scoresBytes(s)) {
 		return
 	}
 	w.mu.Lock()
@@ -159,14 +159,20 @@ func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores
 	w.scored[blockOf(rows)] = s
 }
 
-func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
+// scoresBytes is what scores of classes take, of two of which there may be one array.
+func scoresBytes(s *family.Scores) (n int64) {
+	for _, p := range s.Probs {
+		n += 8 * int64(len(p))
+	}
+	return n
+}
 
 // block measures the model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
 func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
 	m, t := h.m, h.t
 	truth, weights := b.Targets()
-	r := h.w.keptScores(b, rows)
+	r := h.w.keptScores(rows)
 	if r == nil {
 		if v, ok := t.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
 			return

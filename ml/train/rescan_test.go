@@ -142,7 +142,7 @@ func TestRowsRescanned(t *testing.T) {
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "eval_fraction", 0.3}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(2), "batch_size", int64(5000)}}, // shuffled
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(2), "batch_size", int64(20000)}},
-		// The other families that learn from one row at a time, but trees (TestTreesReadAgain).
+		// The other families that learn from one row at a time, but trees (TestTreesRescanned).
 		{"lasso", "w", nil, []any{"alpha", 0.01, "max_iterations", int64(4)}},
 		{"elastic_net", "w", []int{0, 1, 2, 6, 7}, []any{"alpha", 0.01, "max_iterations", int64(4)}},
 		{"huber_regression", "w", nil, []any{"max_iterations", int64(2)}},
@@ -208,18 +208,18 @@ func TestRowsRescanned(t *testing.T) {
 	}
 }
 
-// TestTreesReadAgain: so it is of trees, whose sketches and histograms need more memory beside
+// TestTreesRescanned: so it is of trees, whose sketches and histograms need more memory beside
 // the rows.
-func TestTreesReadAgain(t *testing.T) {
+func TestTreesRescanned(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
 	for _, algorithm := range []string{"gradient_boosted_trees", "random_forest"} {
 		job := mustJob(t, algorithm, "y", tb, "n_estimators", int64(2), "max_depth", int64(3))
-		want, err := trainAgain(t, job, &source{rows: all}, 1, 0)
+		want, err := trainRescanned(t, job, &source{rows: all}, 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := trainAgain(t, job, &source{rows: all}, 1, 12<<20)
+		got, err := trainRescanned(t, job, &source{rows: all}, 1, 12<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

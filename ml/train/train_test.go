@@ -436,7 +436,7 @@ func TestPredictionsAreThoseOfTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	cols := tb.batch(tb.rows).Cols
-	sc, err := s.Score(cols[:7], len(tb.rows)) // the label comes last
+	sc, err := s.Score(cols[:7], len(tb.rows), nil) // the label comes last
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 					}
 					some.rows = append(some.rows, v)
 				}
-				sc, err := s.Score(some.batch(some.rows).Cols, n)
+				sc, err := s.Score(some.batch(some.rows).Cols, n, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -59,7 +59,7 @@ func TestWeightsAreRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sc, err := s.Score(copied.batch(copied.rows).Cols[:3], len(copied.rows))
+			sc, err := s.Score(copied.batch(copied.rows).Cols[:3], len(copied.rows), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestRankingOfManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := s.Score(tb.batch(tb.rows).Cols[:1], len(tb.rows))
+	sc, err := s.Score(tb.batch(tb.rows).Cols[:1], len(tb.rows), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"context"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -128,8 +127,8 @@ func (o *aggThread) consume(ctx context.Context) error {
 		}
 		return nil
 	}
-	if len(o.s.keyTypes) == 0 && !slices.ContainsFunc(o.t.aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) {
-		op.Lend(o.in) // sums are taken of what is read
+	if len(o.s.keyTypes) == 0 {
+		op.Lend(o.in) // aggregates copy what they keep
 	}
 	o.take(true)
 	defer o.take(false)

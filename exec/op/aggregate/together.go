@@ -14,6 +14,7 @@ import (
 //	the thread that gives: charges what they take, prepares
 //	barrier
 //	every thread: its share of a step ─▶ barrier ─▶ its share of the next …
+//	the thread that gives: ends
 func (o *aggThread) together(ctx context.Context) error {
 	s := o.s
 	if !s.joint {
@@ -46,6 +47,13 @@ func (o *aggThread) together(ctx context.Context) error {
 		x.of.Step(x.step, me)
 		if err := s.barrier.Wait(ctx, nil); err != nil {
 			return err
+		}
+	}
+	if o.out != nil {
+		for _, a := range o.out.aggs {
+			if t, ok := a.(agg.Together); ok {
+				t.End()
+			}
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package dataset
+package spare
 
 import (
 	"unsafe"
@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largePages asks the kernel to back a long buffer with large pages: touching
+// LargePages asks the kernel to back a long buffer with large pages: touching
 // it for the first time costs a third then. So are those that it shares with
 // its neighbours, which are buffers like it mostly. A refusal costs speed only.
-func largePages(b []byte) []byte {
+func LargePages(b []byte) []byte {
 	const page = 2 << 20
 	if len(b) >= page {
 		at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // A dataset has the memory of one that was closed before, as zeros, and nobody
@@ -53,20 +54,6 @@ func TestSpares(t *testing.T) {
 	runtime.KeepAlive(was)
 }
 
-// Nothing but a block keeps memory from the collector, and a small block has none
-// of a large one.
-func TestSparesAreGarbage(t *testing.T) {
-	const long = 3 << 20
-	reuse(make([]float64, long/8))
-	if v := takeSpare[float64](long / 16); v != nil {
-		t.Error("half of a spare was used")
-	}
-	runtime.GC()
-	if v := takeSpare[float64](long / 8); v != nil {
-		t.Errorf("a spare of %d bytes was kept over a collection", 8*len(v))
-	}
-}
-
 // TestDirtyBlocks: a block whose columns are somebody's to write is zeros from
 // where they stop, whatever its memory had.
 func TestDirtyBlocks(t *testing.T) {
@@ -79,8 +66,8 @@ func TestDirtyBlocks(t *testing.T) {
 					old.Set(i, j, 7)
 				}
 			}
-			reuse(old.X32)
-			reuse(old.X64)
+			spare.Reuse(old.X32)
+			spare.Reuse(old.X64)
 			b := NewDirty(rows, dense, 0, narrow)
 			for i := range end {
 				for j := range dense {

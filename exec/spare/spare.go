@@ -1,4 +1,4 @@
-package dataset
+package spare
 
 import (
 	"cmp"
@@ -8,21 +8,24 @@ import (
 	"weak"
 )
 
-// spares are the long arrays of blocks that are gone, by their sizes, until the
+// spares are long arrays that are gone, by their sizes, until the
 // collector finds them. They are held weakly: garbage like any other to it, to
-// accounts and to limits, but the next training may have them first. Fresh memory
+// accounts and to limits, but whoever wants as much may have them first. Fresh memory
 // comes from the system a page at a time, each cleared, and much of what the system
 // was given back it has given away in turn: touching it for the first time can take
-// as long as the training.
+// as long as what is done with it.
 var spares struct {
 	sync.Mutex
 	list []spare // ascending by size
 	most int     // as many are looked through for what the collector has found
 }
 
+// Number is what arrays are of.
+type Number interface{ float32 | float64 | uint64 }
+
 type spare struct {
 	bytes int
-	at    weak.Pointer[float64]
+	at    weak.Pointer[uint64]
 }
 
 const (
@@ -30,14 +33,14 @@ const (
 	spareWaste = 8        // an array may be longer than asked for by one in so many
 )
 
-// reuse keeps v in case that memory is wanted. Nobody uses v any more.
-func reuse[T float32 | float64](v []T) {
+// Reuse keeps v in case that memory is wanted. Nobody uses v any more.
+func Reuse[T Number](v []T) {
 	v = v[:cap(v)]
 	n := len(raw(v))
 	if n < spareFrom {
 		return
 	}
-	s := spare{n, weak.Make((*float64)(unsafe.Pointer(unsafe.SliceData(v))))}
+	s := spare{n, weak.Make((*uint64)(unsafe.Pointer(unsafe.SliceData(v))))}
 	spares.Lock()
 	defer spares.Unlock()
 	if len(spares.list) >= spares.most {
@@ -53,33 +56,33 @@ func spareAt(n int) int {
 	return at
 }
 
-// zeroed gives n zeros, in memory of a spare where there is one of about the size.
-func zeroed[T float32 | float64](n int) []T {
-	if v := takeSpare[T](n); v != nil {
+// Zeroed gives n zeros, in memory of a spare where there is one of about the size.
+func Zeroed[T Number](n int) []T {
+	if v := take[T](n); v != nil {
 		clear(v)
 		return v
 	}
 	return Zeros[T](n)
 }
 
-// spared is zeroed with whatever a spare had.
-func spared[T float32 | float64](n int) []T {
-	if v := takeSpare[T](n); v != nil {
+// Dirty is Zeroed with whatever a spare had.
+func Dirty[T Number](n int) []T {
+	if v := take[T](n); v != nil {
 		return v
 	}
 	return Zeros[T](n)
 }
 
 // Zeros gives n zeros in large pages, if they are long enough for them.
-func Zeros[T float32 | float64](n int) []T {
+func Zeros[T Number](n int) []T {
 	v := make([]T, n)
-	largePages(raw(v))
+	LargePages(raw(v))
 	return v
 }
 
-// takeSpare takes a spare that has room for n numbers out of the list, nil for none.
+// take takes a spare that has room for n numbers out of the list, nil for none.
 // Those that the collector has found go on the way.
-func takeSpare[T float32 | float64](n int) []T {
+func take[T Number](n int) []T {
 	var z T
 	bytes := n * int(unsafe.Sizeof(z))
 	if bytes < spareFrom {
@@ -89,7 +92,7 @@ func takeSpare[T float32 | float64](n int) []T {
 	defer spares.Unlock()
 	from := spareAt(bytes)
 	to := from
-	var v *float64
+	var v *uint64
 	for to < len(spares.list) && v == nil && spares.list[to].bytes <= bytes+bytes/spareWaste {
 		v = spares.list[to].at.Value()
 		to++
@@ -99,4 +102,10 @@ func takeSpare[T float32 | float64](n int) []T {
 		return nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(v)), n)
+}
+
+// raw gives the bytes of v.
+func raw[T Number](v []T) []byte {
+	var z T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
 }

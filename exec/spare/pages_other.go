@@ -1,0 +1,5 @@
+//go:build !linux
+
+package spare
+
+func LargePages(b []byte) []byte { return b }

@@ -1,0 +1,20 @@
+package spare
+
+import (
+	"runtime"
+	"testing"
+)
+
+// Nothing but its owner keeps memory from the collector, and a short array has none of a
+// long one.
+func TestSparesAreGarbage(t *testing.T) {
+	const long = 3 << 20
+	Reuse(make([]float64, long/8))
+	if v := take[float64](long / 16); v != nil {
+		t.Error("half of a spare was used")
+	}
+	runtime.GC()
+	if v := take[float64](long / 8); v != nil {
+		t.Errorf("a spare of %d bytes was kept over a collection", 8*len(v))
+	}
+}
