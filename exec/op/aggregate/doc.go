@@ -11,7 +11,7 @@
 //	a thread's table ─▶ coarser grouping sets from the finer (rollup.go)
 //	               ─▶ merge.go: each thread takes a share of all threads' groups,
 //	                  but for ranges that only one has (ownblocks.go)
-//	               ─▶ aside.go, radix.go: groups that hardly repeat, by bits of the hash
+//	               ─▶ deferred.go, radix.go: rows whose groups hardly repeat, by bits of the hash
 //	               ─▶ exec/partition, where there is no room; merged one by one
 //
 // Groups come in no order. A state is merged in any order with the same bits: sums are

@@ -31,8 +31,8 @@ import (
 //	barrier
 //	each thread:  its share of the groups of every thread, by key or hash ─▶ results
 //
-// With one thread the table is the result. Where groups hardly repeat a thread puts rows
-// by that are grouped by partitions (radix.go). Large tables of a partial phase are given
+// With one thread the table is the result. Where groups hardly repeat a thread defers
+// rows, which are grouped by partitions (radix.go). Large tables of a partial phase are given
 // as they are: the final phase looks for their groups once more. When any thread had to
 // spill, or there is no room to merge, all write what they hold, and partitions are merged
 // one after the other, each by one thread, splitting again where one does not fit.
@@ -84,7 +84,7 @@ type aggShared struct {
 	slot     []int          // of each aggregate: the call in calls with its states
 	spilled  bool           // set by the barrier's serial part
 	runs     [kernel.Parts][]*spill.Run
-	radix    *aggRadix // nil: no rows were put by
+	radix    *aggRadix // nil: no rows were deferred
 	apart    bool      // each thread gives its table as it is
 	shared   *sharedBlocks
 	joint    bool // the threads find the only group's results together, in these steps
@@ -140,20 +140,20 @@ func (s *aggShared) newAgg(c expr.AggCall) (agg.Agg, error) {
 }
 
 type aggThread struct {
-	s      *aggShared
-	thread int
-	in     op.Operator
-	vals   *eval.Programs // of keys and arguments
-	keyAt  []int          // the keys' places in vals
-	kept   []int          // what is kept of rows that are put by: places in vals, or states' columns
-	inputs []aggInput     // by slot
-	narrow bool           // rows that do not count are not computed
-	rows   int            // how many rows at a time keep values small
-	t      *groupTable
-	aside  rowsAside
-	rule   asideRule
-	acct   *mem.Account
-	lent   int64 // of it: for the results given last
+	s        *aggShared
+	thread   int
+	in       op.Operator
+	vals     *eval.Programs // of keys and arguments
+	keyAt    []int          // the keys' places in vals
+	kept     []int          // what is kept of rows that are deferred: places in vals, or states' columns
+	inputs   []aggInput     // by slot
+	narrow   bool           // rows that do not count are not computed
+	rows     int            // how many rows at a time keep values small
+	t        *groupTable
+	deferred deferredRows
+	rule     deferRule
+	acct     *mem.Account
+	lent     int64 // of it: for the results given last
 	// expected is how many groups the table has room for.
 	expected int
 	// sized is how many groups the states have room for, about: they grow by half.
@@ -225,7 +225,7 @@ func (o *aggThread) reset() error {
 	}
 	o.t = newGroupTable(o.s.keyTypes, aggs)
 	o.t.grant = o.grant
-	o.aside, o.rule = rowsAside{}, asideRule{able: o.canPutBy(aggs)}
+	o.deferred, o.rule = deferredRows{}, deferRule{able: o.canDefer(aggs)}
 	o.rolled, o.rolledTo, o.expected, o.sized = 0, 0, expectFrom, 0
 	return nil
 }
@@ -408,19 +408,19 @@ func (s *aggShared) prepare() error {
 	}
 	s.joint = s.joins()
 	var bytes int64
-	groups, aside := 0, false
+	groups, deferred := 0, false
 	for _, l := range s.with {
 		bytes += l.held()
 		groups += l.t.n()
-		aside = aside || l.aside.rows > 0
+		deferred = deferred || l.deferred.rows > 0
 	}
-	if aside {
+	if deferred {
 		s.alike()
 		room, err := s.divide()
 		s.spilled = !room
 		return err
 	}
-	if s.n.Phase == plan.AggPartial && groups >= asideGroups {
+	if s.n.Phase == plan.AggPartial && groups >= deferGroups {
 		s.apart = true
 		return nil
 	}

@@ -562,11 +562,11 @@ func TestHashAggPhases(t *testing.T) {
 	}
 }
 
-// TestHashAggAside: so many groups that threads put rows by, with keys that come again in
+// TestHashAggDeferred: so many groups that threads defer rows, with keys that come again in
 // later rows and in other threads, at last so often that rows go into the table again; and
-// what was put by is spilled. Keys and arguments are of all kinds: numbers, strings,
+// what was deferred is spilled. Keys and arguments are of all kinds: numbers, strings,
 // NULLs, numerics whose equal values may differ.
-func TestHashAggAside(t *testing.T) {
+func TestHashAggDeferred(t *testing.T) {
 	const fresh, rows, groups = 330_000, 450_000, 290_000
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Text, types.Float8, types.Numeric, types.Text}}
 	c := aggCase{keys: []int{1, 0, 3}, drop: -1}
@@ -588,14 +588,14 @@ func TestHashAggAside(t *testing.T) {
 				least[g] = name
 			}
 		}
-		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, asideText(g), x, number.DecimalFromInt64(int64(g%5), int32(g%3)), name})
+		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, fewTexts(g), x, number.DecimalFromInt64(int64(g%5), int32(g%3)), name})
 	}
 	c.tb = tb
 	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(float8)", c.col(2)), c.call("min(text)", c.col(4))}
 	var want []types.Row
 	for g, n := range counts {
 		if n > 0 {
-			want = append(want, types.Row{asideText(g), int64(g) << 20, number.DecimalFromInt64(int64(g%5), int32(g%3)), n, sums[g], least[g]})
+			want = append(want, types.Row{fewTexts(g), int64(g) << 20, number.DecimalFromInt64(int64(g%5), int32(g%3)), n, sums[g], least[g]})
 		}
 	}
 	tc := optest.Case{Inputs: []optest.Table{tb}, Out: out, Want: want}
@@ -627,7 +627,7 @@ func TestHashAggDictionary(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	counts, sums := map[types.Datum]int64{}, map[types.Datum]int64{}
 	for i := range 6000 {
-		name := asideText(r.Intn(10 + i/2))
+		name := fewTexts(r.Intn(10 + i/2))
 		counts[name]++
 		sums[name] += int64(i)
 		tb.Rows = append(tb.Rows, types.Row{name, int64(i)})
@@ -648,8 +648,8 @@ func TestHashAggDictionary(t *testing.T) {
 	optest.Run(t, tc)
 }
 
-// asideText is a string of few values, some of them long, and NULL.
-func asideText(g int) types.Datum {
+// fewTexts is a string of few values, some of them long, and NULL.
+func fewTexts(g int) types.Datum {
 	switch g % 7 {
 	case 0:
 		return nil

@@ -23,7 +23,7 @@ type aggInput struct {
 	args   []*eval.Program // what computes them for the rows that it passes
 	filter *eval.Program   // which rows count; Final: whose states
 	state  int             // Final: the input column with the states
-	kept   []int           // the places of args, or states, in what is kept of rows put by
+	kept   []int           // the places of args, or states, in what is kept of deferred rows
 }
 
 func (o *aggThread) compile(in []plan.Column) error {
@@ -193,7 +193,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		cols[len(cols)-1] = setColumn(set, r.n)
 	}
 	if o.rule.on && r.rows == nil {
-		return o.putBy(ctx, r, cols)
+		return o.deferRows(ctx, r, cols)
 	}
 	if err := o.room(ctx, r); err != nil {
 		return err

@@ -119,7 +119,7 @@ func (o *aggThread) spill(ctx context.Context) error {
 	if err := writeGroups(ctx, o.t, o.parts); err != nil {
 		return err
 	}
-	if err := o.spillAside(ctx); err != nil {
+	if err := o.spillDeferred(ctx); err != nil {
 		return err
 	}
 	if err := o.spillSets(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// Where threads have put rows by (aside.go), groups are made by partitions of the hash,
+// Where threads have deferred rows (deferred.go), groups are made by partitions of the hash,
 // each by one thread, from what all threads have of it (Kuiper, Boncz and Mühleisen,
 // "Robust External Hash Aggregation in the Solid State Age", 2024):
 //
@@ -17,11 +17,11 @@ import (
 
 // held is what the thread holds.
 func (o *aggThread) held() int64 {
-	return o.t.bytes() + o.aside.held() + 40*int64(len(o.rule.seen))
+	return o.t.bytes() + o.deferred.held() + 40*int64(len(o.rule.seen))
 }
 
 // holds tells whether it holds anything.
-func (o *aggThread) holds() bool { return o.t.n() > 0 || o.aside.rows > 0 }
+func (o *aggThread) holds() bool { return o.t.n() > 0 || o.deferred.rows > 0 }
 
 // aggRadix is what all threads hold, once groups are made by partitions.
 type aggRadix struct {
@@ -33,11 +33,11 @@ type aggRadix struct {
 }
 
 // radixThread is a table whose groups are in the order of partitions, those of partition p
-// being order[starts[p]:starts[p+1]], and rows put by.
+// being order[starts[p]:starts[p+1]], and deferred rows.
 type radixThread struct {
 	*groupTable
 	order, starts []uint32
-	pieces        []asidePiece
+	pieces        []deferredPiece
 }
 
 // radixBits are the bits of the partitions that there are at most.
@@ -52,9 +52,9 @@ func (s *aggShared) divide() (bool, error) {
 	total, groups, bytes, each, need := 0, 0, int64(0), int64(0), int64(0)
 	for _, l := range s.with {
 		n := l.t.n()
-		total, groups, bytes = total+n+l.aside.rows, groups+n, bytes+l.held()
+		total, groups, bytes = total+n+l.deferred.rows, groups+n, bytes+l.held()
 		each = max(each, l.t.bytes()/int64(max(n, 1)))
-		need += l.aside.waiting()
+		need += l.deferred.waiting()
 	}
 	r := &aggRadix{acct: s.rt.Pool.Account("hash aggregate", false), parts: 1, shift: 64, pack: s.with[0].t.pack}
 	for r.parts < 1<<radixBits && (r.parts < 2*len(s.with) || r.parts*radixRows < total) {
@@ -89,10 +89,10 @@ func (s *aggShared) divide() (bool, error) {
 // packer has them.
 func (o *aggThread) divideOwn(ctx context.Context) error {
 	r := o.s.radix
-	o.aside.cut()
+	o.deferred.cut()
 	t := &r.threads[o.radix]
-	t.groupTable, t.pieces = o.t, o.aside.pieces
-	o.t, o.aside, o.rule = nil, rowsAside{}, asideRule{}
+	t.groupTable, t.pieces = o.t, o.deferred.pieces
+	o.t, o.deferred, o.rule = nil, deferredRows{}, deferRule{}
 	if o.codes != nil {
 		r.pack.Recode(o.codes, t.words)
 		for _, p := range t.pieces {
@@ -128,7 +128,7 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		return err
 	}
 	step := 1 << radixBits / r.parts
-	within := func(piece *asidePiece) (int, int) {
+	within := func(piece *deferredPiece) (int, int) {
 		return int(piece.starts[p*step]), int(piece.starts[(p+1)*step])
 	}
 	n := 0

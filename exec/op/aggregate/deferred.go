@@ -16,18 +16,18 @@ import (
 )
 
 // A thread whose groups hardly repeat stops looking for them once its table has outgrown
-// the cache: it puts rows by, packed keys and what aggregates read, in pieces that are in
+// the cache: it defers rows, packed keys and what aggregates read, in pieces that are in
 // the order of the hash. Groups are then made by partitions of the hash (radix.go), so
 // large that the table of one fits the cache: no state is made twice, and nothing is
 // read from far memory but in its order.
 
-// asideGroups is how many groups outgrow the cache, about, and the rows of a piece.
-const asideGroups = 64 << 10
+// deferGroups is how many groups outgrow the cache, about, and the rows of a piece.
+const deferGroups = 64 << 10
 
-// asideRule tells when groups hardly repeat.
-type asideRule struct {
+// deferRule tells when groups hardly repeat.
+type deferRule struct {
 	able   bool // the aggregates may take in rows later
-	on     bool // rows are put by
+	on     bool // rows are deferred
 	rows   int  // taken in since groups were looked at last
 	groups int  // of the table then
 	// seen are, of each 256 hashes that there were since, about one, of all that were
@@ -36,23 +36,23 @@ type asideRule struct {
 	sampled int
 }
 
-// canPutBy tells whether all aggregates can take in rows later: a filter is computed
+// canDefer tells whether all aggregates can take in rows later: a filter is computed
 // from other columns, and those that keep their rows are charged as these come in.
-func (o *aggThread) canPutBy(aggs []agg.Agg) bool {
+func (o *aggThread) canDefer(aggs []agg.Agg) bool {
 	return o.s.sets == nil && len(o.s.keyTypes) > 0 &&
 		!slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) &&
 		!slices.ContainsFunc(o.inputs, func(in aggInput) bool { return in.filter != nil })
 }
 
 // repeats takes note of n more rows that are in the table, and finds out whether the
-// next are to be put by.
+// next are to be deferred.
 func (o *aggThread) repeats(n int) {
 	r, t := &o.rule, o.t
 	if !r.able || t.rng != nil || t.numbers != nil {
 		return
 	}
 	r.rows += n
-	if t.n() < max(asideGroups, 2*r.groups) {
+	if t.n() < max(deferGroups, 2*r.groups) {
 		return
 	}
 	r.on = 4*r.rows < 5*(t.n()-r.groups)
@@ -65,7 +65,7 @@ func (o *aggThread) repeats(n int) {
 
 // sample sees some of the hashes. Where each group has come twice on average, a table
 // takes less memory than the rows.
-func (r *asideRule) sample(hashes []uint64) {
+func (r *deferRule) sample(hashes []uint64) {
 	for _, h := range hashes {
 		if h>>32&255 == 0 {
 			r.seen[h] = struct{}{}
@@ -77,9 +77,9 @@ func (r *asideRule) sample(hashes []uint64) {
 	}
 }
 
-// rowsAside are the rows that a thread has put by.
-type rowsAside struct {
-	pieces []asidePiece
+// deferredRows are the rows whose grouping a thread has deferred.
+type deferredRows struct {
+	pieces []deferredPiece
 	rows   int
 	bytes  int64 // of the pieces
 	// The rows that wait for a piece, and columns of them by batches.
@@ -89,22 +89,22 @@ type rowsAside struct {
 	all           []int32
 }
 
-// asidePiece are rows in the order of the upper bits of their hashes: those of bits p are
+// deferredPiece are rows in the order of the upper bits of their hashes: those of bits p are
 // starts[p] to starts[p+1].
-type asidePiece struct {
+type deferredPiece struct {
 	words, hashes []uint64
 	cols          []arrow.Array // of aggInput.kept, then the keys that groupValues keeps
 	starts        []uint32
 }
 
-// asideShift leaves the bits of a hash by which pieces are in order.
-const asideShift = 64 - radixBits
+// deferredShift leaves the bits of a hash by which pieces are in order.
+const deferredShift = 64 - radixBits
 
-func (a *rowsAside) waiting() int64 { return 8*int64(cap(a.words)+cap(a.hashes)) + a.colBytes }
+func (a *deferredRows) waiting() int64 { return 8*int64(cap(a.words)+cap(a.hashes)) + a.colBytes }
 
-func (a *rowsAside) held() int64 { return a.bytes + a.waiting() }
+func (a *deferredRows) held() int64 { return a.bytes + a.waiting() }
 
-// keep finds the places of what aggregates read among the columns of rows put by.
+// keep finds the places of what aggregates read among the columns of deferred rows.
 func (o *aggThread) keep() {
 	place := map[int]int{}
 	for i := range o.inputs {
@@ -123,7 +123,7 @@ func (o *aggThread) keep() {
 	}
 }
 
-// keptColumns gives the columns of rows that are put by.
+// keptColumns gives the columns of deferred rows.
 func (o *aggThread) keptColumns(r *aggRows, keys []arrow.Array) []arrow.Array {
 	var out []arrow.Array
 	for _, at := range o.kept {
@@ -143,8 +143,8 @@ func (o *aggThread) keptColumns(r *aggRows, keys []arrow.Array) []arrow.Array {
 	return out
 }
 
-// putBy puts rows by.
-func (o *aggThread) putBy(ctx context.Context, r *aggRows, keys []arrow.Array) error {
+// deferRows keeps rows to be grouped later.
+func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Array) error {
 	cols := o.keptColumns(r, keys)
 	var colBytes int64
 	for _, c := range cols {
@@ -152,13 +152,13 @@ func (o *aggThread) putBy(ctx context.Context, r *aggRows, keys []arrow.Array) e
 	}
 	// A piece is made beside the rows that it is of.
 	need := 2 * (int64(r.n)*8*int64(o.t.width+1) + colBytes)
-	if err := o.claim(ctx, o.aside.waiting()+need, need); err != nil {
+	if err := o.claim(ctx, o.deferred.waiting()+need, need); err != nil {
 		return err
 	}
 	if !o.rule.on { // the rows were spilled, and it begins anew
 		return o.add(ctx, r, nil, -1)
 	}
-	t, a := o.t, &o.aside
+	t, a := o.t, &o.deferred
 	t.rows, t.hbuf = t.pack.Pack(keys, r.n, t.rows, t.hbuf)
 	a.words = append(doubled(a.words, len(t.rows)), t.rows...)
 	a.hashes = append(doubled(a.hashes, r.n), t.hbuf...)
@@ -174,28 +174,28 @@ func (o *aggThread) putBy(ctx context.Context, r *aggRows, keys []arrow.Array) e
 	a.colBytes += colBytes
 	a.rows += r.n
 	o.rule.sample(t.hbuf)
-	if len(a.hashes) >= asideGroups || a.colBytes >= 2*op.BatchBytes {
+	if len(a.hashes) >= deferGroups || a.colBytes >= 2*op.BatchBytes {
 		a.cut()
 	}
 	return o.resizeAccount(ctx)
 }
 
 // cut makes a piece of the rows that wait for one.
-func (a *rowsAside) cut() {
+func (a *deferredRows) cut() {
 	n := len(a.hashes)
 	if n == 0 {
 		return
 	}
-	p := asidePiece{starts: make([]uint32, 1<<radixBits+1)}
+	p := deferredPiece{starts: make([]uint32, 1<<radixBits+1)}
 	for _, h := range a.hashes {
-		p.starts[h>>asideShift+1]++
+		p.starts[h>>deferredShift+1]++
 	}
 	for i := range p.starts[1:] {
 		p.starts[i+1] += p.starts[i]
 	}
 	at, order := slices.Clone(p.starts), make([]int32, n)
 	for i, h := range a.hashes {
-		to := &at[h>>asideShift]
+		to := &at[h>>deferredShift]
 		order[*to] = int32(i)
 		*to++
 	}
@@ -219,7 +219,7 @@ func (a *rowsAside) cut() {
 	a.words, a.hashes, a.cols, a.colBytes = a.words[:0], a.hashes[:0], nil, 0
 }
 
-func (a *rowsAside) waitingColumns() []arrow.Array {
+func (a *deferredRows) waitingColumns() []arrow.Array {
 	out := make([]arrow.Array, len(a.cols))
 	for i, list := range a.cols {
 		out[i] = kernel.Concat(list[0].DataType(), list)
@@ -227,11 +227,11 @@ func (a *rowsAside) waitingColumns() []arrow.Array {
 	return out
 }
 
-// spillAside writes the groups of the rows that were put by to partitions.
-func (o *aggThread) spillAside(ctx context.Context) error {
-	pieces := o.aside.pieces
-	if len(o.aside.hashes) > 0 {
-		pieces = append(pieces, asidePiece{words: o.aside.words, hashes: o.aside.hashes, cols: o.aside.waitingColumns()})
+// spillDeferred writes the groups of the deferred rows to partitions.
+func (o *aggThread) spillDeferred(ctx context.Context) error {
+	pieces := o.deferred.pieces
+	if len(o.deferred.hashes) > 0 {
+		pieces = append(pieces, deferredPiece{words: o.deferred.words, hashes: o.deferred.hashes, cols: o.deferred.waitingColumns()})
 	}
 	for i := range pieces {
 		p := &pieces[i]
@@ -253,13 +253,13 @@ func (o *aggThread) spillAside(ctx context.Context) error {
 				return err
 			}
 		}
-		*p = asidePiece{}
+		*p = deferredPiece{}
 	}
 	return nil
 }
 
 // takeIn groups rows [from, to) of a piece.
-func (o *aggThread) takeIn(t *groupTable, p *asidePiece, from, to int) error {
+func (o *aggThread) takeIn(t *groupTable, p *deferredPiece, from, to int) error {
 	groups := t.put(p.words[from*t.width:to*t.width], p.hashes[from:to])
 	cols := make([]arrow.Array, len(p.cols))
 	for i, c := range p.cols {
