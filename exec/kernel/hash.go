@@ -33,8 +33,9 @@ func hash64(v uint64) uint64 { return mix(v^hashK0, hashK1) }
 // HashInt is the hash of an integer column's value v.
 func HashInt(v int64) uint64 { return hash64(uint64(v)) }
 
-// Combine folds the hash of a further column into that of those before it.
-func Combine(h, v uint64) uint64 { return mix(h^v, hashK2^bits.RotateLeft64(h, 23)) }
+// Combine folds the hash of a further column into that of those before it. One of the two
+// is turned first: else all rows in which two columns are equal would have one hash.
+func Combine(h, v uint64) uint64 { return mix(bits.RotateLeft64(h, 23)^v, hashK2^h) }
 
 // HashBytes hashes a byte string.
 func HashBytes(b []byte) uint64 {
