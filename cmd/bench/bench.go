@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ type Options struct {
 	DSN       string // a Postgres URL or key=value text; empty: a node of our own
 	Runs      int    // timed runs after the first
 	JSON      string // file for the results
-	ServerPID int    // whose CPU time is reported; 0: none, or our own node's
+	ServerPID []int  // whose CPU time is reported; empty: none, or our own node's
 
 	SF       float64
 	Queries  []int // empty: all
@@ -63,7 +64,7 @@ type run struct {
 	dsn  string
 	conn *pgx.Conn
 	out  io.Writer
-	pid  int
+	pids []int // whose CPU time is reported
 	all  []report
 }
 
@@ -95,7 +96,7 @@ func Main(ctx context.Context, args []string, out io.Writer, start Starter) (err
 	if err != nil {
 		return err
 	}
-	b := &run{o: o, dsn: o.DSN, out: out, pid: o.ServerPID}
+	b := &run{o: o, dsn: o.DSN, out: out, pids: o.ServerPID}
 	if b.exportOnly(names) {
 		return b.tpchExport(ctx)
 	}
@@ -105,7 +106,7 @@ func Main(ctx context.Context, args []string, out io.Writer, start Starter) (err
 			return err
 		}
 		defer func() { err = errors.Join(err, stop()) }()
-		b.dsn, b.pid = dsn, os.Getpid()
+		b.dsn, b.pids = dsn, []int{os.Getpid()}
 	}
 	if b.conn, err = pgx.Connect(ctx, b.dsn); err != nil {
 		return err
@@ -141,7 +142,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.DSN, "dsn", "", "server to measure, as postgres://user@host:port/database (default: a node of its own in a temporary directory)")
 	fs.IntVar(&o.Runs, "runs", 5, "timed runs of each query after the cold one")
 	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
-	fs.IntVar(&o.ServerPID, "server-pid", 0, "process whose CPU time is reported beside the time on the clock (default: our own node's)")
+	pids := fs.String("server-pid", "", "processes, such as 17,18,19 of three nodes, whose CPU time together is reported beside the time on the clock (default: our own node's)")
 	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
 	queries := fs.String("queries", "", "tpch, tpcds, loads, groupby, joins: numbers of the queries, such as 1,3,6 (default: all)")
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
@@ -177,14 +178,22 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	if o.Runs < 1 || o.Rows < 1 || o.Samples < 1 || o.Features < 1 {
 		return o, nil, errors.New("--runs, --rows, --samples and --features are at least 1")
 	}
-	for _, q := range strings.FieldsFunc(*queries, func(r rune) bool { return r == ',' }) {
+	if o.Queries, err = numbers("queries", *queries, most); err == nil {
+		o.ServerPID, err = numbers("server-pid", *pids, math.MaxInt32)
+	}
+	return o, names, err
+}
+
+// numbers reads a flag of whole numbers from 1 to most, separated by commas.
+func numbers(name, text string, most int) (out []int, err error) {
+	for _, q := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(strings.TrimSpace(q))
 		if err != nil || n < 1 || n > most {
-			return o, nil, fmt.Errorf("--queries %q: numbers from 1 to %d, separated by commas", *queries, most)
+			return nil, fmt.Errorf("--%s %q: numbers from 1 to %d, separated by commas", name, text, most)
 		}
-		o.Queries = append(o.Queries, n)
+		out = append(out, n)
 	}
-	return o, names, nil
+	return out, nil
 }
 
 // suiteNames gives the suites that are asked for, in order, and the greatest

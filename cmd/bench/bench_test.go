@@ -2,6 +2,8 @@ package bench
 
 import (
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -112,15 +114,31 @@ func TestArguments(t *testing.T) {
 	if err != nil || len(names) != 1 || names[0] != "tpch" || o.SF != 0.01 || len(o.Queries) != 2 || o.Runs != 2 {
 		t.Errorf("%+v, %v, %v", o, names, err)
 	}
+	if o, _, err := parseArgs([]string{"tpch", "--server-pid", "17,18, 19"}, io.Discard); err != nil || !slices.Equal(o.ServerPID, []int{17, 18, 19}) {
+		t.Errorf("%v, %v", o.ServerPID, err)
+	}
 	if _, names, err := parseArgs([]string{"all"}, io.Discard); err != nil || len(names) != len(suites)-2 {
 		t.Errorf("all: %v, %v", names, err)
 	}
 	if _, names, err := parseArgs([]string{"all", "--tpcds", "x", "--loads", "y", "--queries", "99"}, io.Discard); err != nil || len(names) != len(suites) {
 		t.Errorf("all with directories: %v, %v", names, err)
 	}
-	for _, bad := range [][]string{{}, {"tpcds"}, {"loads"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}} {
+	for _, bad := range [][]string{{}, {"tpcds"}, {"loads"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}, {"tpch", "--server-pid", "n1"}} {
 		if _, _, err := parseArgs(bad, io.Discard); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
+	}
+}
+
+// TestCPUTime: work that is done shows, and twice where a process is named twice.
+func TestCPUTime(t *testing.T) {
+	if cpuNanos(os.Getpid()) == 0 {
+		t.Skip("the operating system does not tell")
+	}
+	one, two := &run{pids: []int{os.Getpid()}}, &run{pids: []int{os.Getpid(), os.Getpid()}}
+	for start := one.cpuTime(); one.cpuTime() < start+0.002; {
+	}
+	if a, b := one.cpuTime(), two.cpuTime(); b < 2*a {
+		t.Errorf("%v of one process, %v of it twice", a, b)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"math/big"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -159,25 +158,14 @@ func median(s []float64) float64 {
 	return (s[n/2-1] + s[n/2]) / 2
 }
 
-// cpuTime is the seconds of CPU that the server's process has used, where the
-// operating system tells (Linux), in steps of its clock tick of 10 ms.
+// cpuTime is the seconds of CPU that the server's processes have used together, where the
+// operating system tells (Linux).
 func (b *run) cpuTime() float64 {
-	if b.pid == 0 {
-		return 0
+	var sum int64
+	for _, pid := range b.pids {
+		sum += cpuNanos(pid)
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.pid))
-	if err != nil {
-		return 0
-	}
-	// The name in parentheses may hold spaces; utime and stime are the 12th
-	// and 13th fields after it.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	sys, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + sys) / 100
+	return float64(sum) / 1e9
 }
 
 // add keeps a report and prints it as a line of a markdown table.
@@ -190,7 +178,7 @@ func (b *run) add(r report) {
 	if r.Error != "" {
 		note = "ERROR " + strings.ReplaceAll(r.Error, "\n", " ")
 	}
-	b.say("| %s | %.3f | %.3f | %.3f | %.3f | %.2f | %d | %s | %s |", r.Name, r.Cold, r.Min, r.Median, r.Max, r.CPU, r.Rows, r.Hash, note)
+	b.say("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %d | %s | %s |", r.Name, r.Cold, r.Min, r.Median, r.Max, r.CPU, r.Rows, r.Hash, note)
 }
 
 // finish writes the JSON and fails if a query failed or an answer differs.

@@ -23,7 +23,8 @@ type Agg interface {
 	Resize(groups int)
 	// Update adds row i of args to group groups[i]. args are dense.
 	Update(groups []uint32, args []arrow.Array) error
-	// MergeStates adds encoded state i to group groups[i].
+	// MergeStates adds encoded state i to group groups[i]. One that is NULL, which an outer
+	// join has for rows without a partner, adds nothing.
 	MergeStates(groups []uint32, states *array.Binary) error
 	// States encodes groups [from, to); Results gives their values.
 	States(from, to int) (arrow.Array, error)

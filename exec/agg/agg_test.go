@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/internal/optest"
@@ -383,11 +384,20 @@ func (s spec) encoded(t *testing.T, r *rand.Rand, parts []agg.Agg) agg.Agg {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// Among them NULLs, as an outer join has them.
 			var of []uint32
+			var with [][]byte
+			var valid []bool
 			for g := from; g < to; g++ {
-				of = append(of, uint32(g))
+				for r.Intn(4) == 0 {
+					of, with, valid = append(of, uint32(r.Intn(groups))), append(with, nil), append(valid, false)
+				}
+				one := st.(*array.Binary)
+				of, with, valid = append(of, uint32(g)), append(with, one.Value(g-from)), append(valid, one.IsValid(g-from))
 			}
-			if err := a.MergeStates(of, st.(*array.Binary)); err != nil {
+			b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+			b.AppendValues(with, valid)
+			if err := a.MergeStates(of, b.NewBinaryArray()); err != nil {
 				t.Fatal(err)
 			}
 			from = to

@@ -70,6 +70,9 @@ func (c *classLoss) place(label arrow.Array, classes *array.List, i int) int {
 func (c *classLoss) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Sum
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != exact.Bytes {
 			return badState()

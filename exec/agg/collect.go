@@ -238,6 +238,9 @@ func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
 	width := len(c.args) + len(c.order)
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		for len(b) > 0 {
 			row := make(types.Row, width)

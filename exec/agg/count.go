@@ -33,6 +33,9 @@ func (c *count) Update(groups []uint32, args []arrow.Array) error {
 
 func (c *count) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		v, _, err := getU64(states.Value(i))
 		if err != nil {
 			return err

@@ -147,6 +147,9 @@ func (s *decimalSum) value(g int) (number.Decimal, error) {
 
 func (s *decimalSum) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		n, rest, err := getU64(states.Value(i))
 		if err != nil {
 			return err

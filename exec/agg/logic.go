@@ -72,6 +72,9 @@ func (l *logic) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) er
 
 func (l *logic) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		if b := states.Value(i); len(b) == 1 && b[0] > 0 {
 			l.put(g, b[0] == 2)
 		}

@@ -73,6 +73,9 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
 	var e exact.Sum
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != 5*exact.Bytes {
 			return badState()
@@ -198,6 +201,9 @@ func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 func (v *floatVariance) MergeStates(groups []uint32, states *array.Binary) error {
 	var e exact.Sum
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != 2*exact.Bytes {
 			return badState()

@@ -193,6 +193,9 @@ func (s *percentile) States(from, to int) (arrow.Array, error) {
 func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) == 0 {
 			continue

@@ -74,6 +74,9 @@ func (e *errorTotals) States(from, to int) (arrow.Array, error) {
 func (e *errorTotals) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Long
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		for _, p := range e.s[g].Parts() {
 			n, w := binary.Uvarint(b)

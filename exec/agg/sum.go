@@ -128,6 +128,9 @@ func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
 
 func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != intSumBytes {
 			return badState()
@@ -242,6 +245,9 @@ func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 
 func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		if !s.s.MergeBytes(g, states.Value(i)) {
 			return badState()
 		}
@@ -315,6 +321,9 @@ func (s *intervalSum) Update(groups []uint32, args []arrow.Array) error {
 func (s *intervalSum) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != 24 {
 			return badState()

@@ -59,6 +59,9 @@ func (v *exactVariance) add(g uint32, n int64, x, xx number.Decimal) (err error)
 
 func (v *exactVariance) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		n, rest, err := getU64(states.Value(i))
 		if err != nil {
 			return err
@@ -217,6 +220,9 @@ func (v *intVariance) Update(groups []uint32, args []arrow.Array) error {
 func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
 	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
 		b := states.Value(i)
 		if len(b) != intSumBytes+24 {
 			return badState()

@@ -232,14 +232,14 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 			return UniqueKeys(n.L, st)
 		case plan.RightSemi, plan.RightAnti:
 			return UniqueKeys(n.R, st)
-		case plan.Inner, plan.Left:
+		case plan.Inner, plan.Left, plan.Right:
 			lk, rk := UniqueKeys(n.L, st), UniqueKeys(n.R, st)
 			lcols, rcols := plan.Emits(n.L), plan.Emits(n.R)
 			var out []plan.ColSet
-			if CoversKey(rk, boundBy(n, rcols)) {
+			if n.Kind != plan.Right && CoversKey(rk, boundBy(n, rcols)) {
 				out = append(out, lk...)
 			}
-			if n.Kind == plan.Inner && CoversKey(lk, boundBy(n, lcols)) {
+			if n.Kind != plan.Left && CoversKey(lk, boundBy(n, lcols)) {
 				out = append(out, rk...)
 			}
 			if n.Kind == plan.Inner && len(lk) > 0 && len(rk) > 0 {

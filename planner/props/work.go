@@ -24,10 +24,11 @@ func Work(n plan.Node, st Statistics) float64 {
 		out := e.Of(n).Rows
 		switch n := n.(type) {
 		case *plan.Scan:
-			// Conditions are asked of what those before them have left, half of it.
+			// Conditions are asked of what those before them have left, half of it, and make
+			// masks, which are half the work of values that are kept.
 			rows := max(n.Rows, out)
 			for _, c := range n.Filter {
-				work += rows * exprWork(c)
+				work += rows * exprWork(c) / 2
 				rows = max(rows/2, out)
 			}
 			return work + rows/2
@@ -42,7 +43,7 @@ func Work(n plan.Node, st Statistics) float64 {
 			l, r := e.Of(n.L).Rows, e.Of(n.R).Rows
 			work += r * (20 + rowWork(n.R)) // kept
 			if found := min(l, out); n.Kind == plan.Inner || n.Kind == plan.Semi || n.Kind == plan.RightSemi || n.Kind == plan.Right {
-				work += 2*l + found*20 // the table's keys are asked of each, and the rest are dropped
+				work += 1.5*l + found*20 // the table's keys are asked of each, and the rest are dropped
 			} else {
 				work += l * 20
 			}

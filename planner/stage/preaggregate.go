@@ -22,7 +22,9 @@ import (
 //
 // A state meets the partners that each of its rows would meet, so what is
 // merged is the same whatever the partners' number. The joins then carry a row a
-// group, and names and countries are read once for each. Conditions of aggregates
+// group, and names and countries are read once for each. Where an outer join has NULLs
+// for a row, it has one for its state, which counts for nothing, as the row would have
+// for aggregates that pass over NULLs. Conditions of aggregates
 // over what the joins bring are asked of states (earlycase.go). DISTINCT is a grouping
 // without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
@@ -119,6 +121,9 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			if side == 0 && len(args) == 0 && x.Kind == plan.Inner && p.rows(x.L) < p.rows(x.R) {
 				side = 1 // either may count its rows: the one that has more
 			}
+			if side < 0 {
+				side = paddedSide(x, calls, by, args)
+			}
 			if side < 0 || slices.ContainsFunc(plan.Exprs(x), expr.Volatile) {
 				break
 			}
@@ -211,7 +216,7 @@ const (
 // droppedInScan tells of a join that scans give hardly a row which it drops:
 // they hear of the keys that its other side has.
 func droppedInScan(x *plan.Join, side int) bool {
-	if x.Kind != plan.Inner && x.Kind != plan.Semi || side != 0 || len(x.LKeys) != 1 {
+	if x.Kind != plan.Inner && x.Kind != plan.Right && x.Kind != plan.Semi || side != 0 || len(x.LKeys) != 1 {
 		return false
 	}
 	key, ok := x.LKeys[0].(*expr.Col)
@@ -335,6 +340,28 @@ func sideOf(j *plan.Join, args colSet) int {
 		}
 	}
 	return -1
+}
+
+// paddedSide is the input of an outer join that has all arguments, and of whose rows the
+// join gives NULLs where there is none, if these count for nothing in any of the calls: an
+// argument is NULL then. count(*) counts them. It is -1 for none.
+func paddedSide(j *plan.Join, calls []earlyCall, by map[expr.ColID]expr.Expr, args colSet) int {
+	side := slices.Index([]plan.JoinKind{plan.Right, plan.Left}, j.Kind)
+	if side < 0 {
+		return -1
+	}
+	has := plan.Emits(j.Children()[side])
+	for c := range args {
+		if !has[c] {
+			return -1
+		}
+	}
+	for _, c := range calls {
+		if !slices.ContainsFunc(rewrite.SubstAll(c.call.Args, by), func(e expr.Expr) bool { return props.NullIf(e, has) }) {
+			return -1
+		}
+	}
+	return side
 }
 
 // gathered weighs the columns of the other side that a join's rows carry on.

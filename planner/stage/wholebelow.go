@@ -28,12 +28,28 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	if !p.wholeAt(n, calls, path, &whole) {
 		return nil
 	}
+	padded := slices.ContainsFunc(path, earlyStep.padded)
+	if whole.Aggs = slices.Clone(whole.Aggs); padded {
+		for i := range whole.Aggs {
+			whole.Aggs[i].Col.ID = p.newCol()
+		}
+	}
 	given := whole.Schema()[len(whole.Groups):]
 	out := &plan.Project{Input: rebuildPath(path, &whole, given), Items: slices.Clone(n.Groups)}
 	for i, a := range n.Aggs {
-		out.Items = append(out.Items, plan.Item{Col: a.Col, Expr: rewrite.ColOf(given[from[i]])})
+		var e expr.Expr = rewrite.ColOf(given[from[i]])
+		if padded && a.Call.Fn.Name == "count" {
+			e = &expr.Coalesce{Args: []expr.Expr{e, &expr.Const{Val: int64(0), Typ: e.Type()}}, Typ: e.Type()} // NULL where there was none
+		}
+		out.Items = append(out.Items, plan.Item{Col: a.Col, Expr: e})
 	}
 	return out
+}
+
+// padded tells whether a step is to the side of a join that it may give NULLs for.
+func (s earlyStep) padded() bool {
+	j, ok := s.n.(*plan.Join)
+	return ok && (j.Kind == plan.Left && s.side == 1 || j.Kind == plan.Right && s.side == 0)
 }
 
 // wholeAt tells whether whole at the end of path may stand for n.

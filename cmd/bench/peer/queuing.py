@@ -7,9 +7,9 @@ threads come free) and inf (all at once).
 
 Makes the files in DIR (kept for the next run), starts three nodes of one thread in
 DIR/nodes, and reads the files with as many as given and with ten times as many
-(--more). Reports seconds and, by samples of 10 ms, the anonymous memory of the three
-processes above what they had before the statement: its peak at the node that has most,
-and of all. Needs pyarrow, numpy and psycopg.
+(--more). Reports seconds, CPU seconds of the three processes and, by samples of 10 ms,
+their anonymous memory above what they had before the statement: its peak at the node
+that has most, and of all. Settings take turns. Needs pyarrow, numpy and psycopg.
 """
 
 import argparse
@@ -47,6 +47,11 @@ def anonymous(pid):
             if line.startswith("RssAnon"):
                 return int(line.split()[1]) * 1024
     return 0
+
+
+def cpu(pids):
+    """Seconds of all threads of the processes, by their clocks (CPUCLOCK_SCHED)."""
+    return sum(time.clock_gettime(~p << 3 | 2) for p in pids)
 
 
 class Watch:
@@ -113,10 +118,10 @@ def measure(c, saturation, directory):
         conn.execute(f"SET worker_saturation = '{saturation}'")
         conn.execute(f"SET tributary.shared_directories = '{directory}'")
         w = Watch(c.pids())
-        start = time.monotonic()
+        start, used = time.monotonic(), cpu(c.pids())
         answer = conn.execute(QUERY.format(glob=f"{directory}/*.parquet")).fetchone()
-        seconds = time.monotonic() - start
-        return seconds, w.stop(), answer
+        seconds, used = time.monotonic() - start, cpu(c.pids()) - used
+        return seconds, w.stop(), answer, used
 
 
 def plot(path, series):
@@ -164,12 +169,13 @@ def main():
     try:
         series = []
         for name, n in sets:
+            turns = [(s, measure(c, s, f"{o.dir}/{name}")) for _ in range(o.runs + 1) for s in ("1.1", "inf")][2:]
             for saturation in ("1.1", "inf"):
-                runs = [measure(c, saturation, f"{o.dir}/{name}") for _ in range(o.runs + 1)][1:]
+                runs = [r for s, r in turns if s == saturation]
                 best = min(runs, key=lambda r: r[0])
                 most = sorted(max(max(m) for _, m in r[1]) for r in runs)[len(runs) // 2]
                 total = sorted(max(sum(m) for _, m in r[1]) for r in runs)[len(runs) // 2]
-                print(f"{n} files, worker_saturation {saturation}: {best[0]:.2f} s, "
+                print(f"{n} files, worker_saturation {saturation}: {best[0]:.2f} s, {min(r[3] for r in runs):.2f} s of CPU, "
                       f"peak of a node {most / 1e6:.0f} MB, of all {total / 1e6:.0f} MB; {best[2]}", flush=True)
                 if name == sets[-1][0]:
                     series.append((f"{n} files, worker_saturation {saturation}", best[1]))
