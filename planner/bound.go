@@ -49,7 +49,7 @@ func (b *Bound) uses() []plan.TableUse {
 	return b.Query.Tables
 }
 
-// Lasting tells whether a statement's binding depends on its text, its context and
+// Lasting reports whether a statement's binding depends on its text, its context and
 // the catalog's definitions alone: files and the state of nodes may be others by
 // the next time.
 func (b *Bound) Lasting() bool {

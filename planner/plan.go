@@ -23,11 +23,11 @@ type Env struct {
 	WithoutParams func(readNow func()) rule.Folder
 	// NodesFor is how many of the nodes a tree is worth; nil: all.
 	NodesFor func(root plan.Node) int
-	// Local tells whether this node has all that a tree of few rows reads.
+	// Local reports whether this node has all that a tree of few rows reads.
 	Local func(root plan.Node) bool
-	// Replicas tells what of the tables lies where; nil: nothing is known.
+	// Replicas says what of the tables lies where; nil: nothing is known.
 	Replicas stage.Replicas
-	// Scarce tells whether memory is short; nil: it is not.
+	// Scarce reports whether memory is short; nil: it is not.
 	Scarce func() bool
 	// Stats are statistics, where they are not the state's.
 	Stats props.Statistics
@@ -65,7 +65,7 @@ func Plan(b *Bound, e *Env) (*Planned, error) {
 	return p, err
 }
 
-// Known gives the generic plan of a statement where one has been made and this node has all that
+// Known returns the generic plan of a statement where one has been made and this node has all that
 // it reads, without what making one takes.
 func Known(b *Bound, st *catalog.State, role types.OID, local func(root plan.Node) bool) (*Planned, error) {
 	g := b.generic.Load()
@@ -130,7 +130,7 @@ func Short(root plan.Node, cols []plan.Column, stats props.Statistics) (*plan.St
 	return s, nil
 }
 
-// genericPlan gives the plan of a statement that is the same whatever its
+// genericPlan returns the plan of a statement that is the same whatever its
 // parameters are (opt.Keyed), made once for all; without stages where there is none.
 // It is of definitions that the state has; statistics served as estimates only. It
 // stays on this node.

@@ -20,7 +20,7 @@ type Cluster struct {
 type Catalog interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
-	// Changed gives a channel that is closed when Current next changes.
+	// Changed returns a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
 	// Commit proposes changes as one and waits until they are applied here.
 	Commit(ctx context.Context, changes []catalog.Change) error
@@ -137,7 +137,7 @@ func (c *Cluster) drained(ctx context.Context, node *catalog.Node, idle bool, no
 	}
 }
 
-// Members tells of the cluster's nodes. Its methods may be called from any
+// Members are the cluster's nodes. Its methods may be called from any
 // goroutine.
 type Members interface {
 	Alive(node uint64) bool

@@ -20,7 +20,7 @@ type Locks struct {
 // Holder is a session, as its locks see it.
 type Holder struct{ of *Locks }
 
-// Holder gives a session that has no locks.
+// Holder returns a session that has no locks.
 func (a *Locks) Holder() *Holder { return &Holder{a} }
 
 type lock struct {
@@ -49,7 +49,7 @@ func sharedIndex(shared bool) int {
 func (h *hold) exclusive() bool { return h.session[0]+h.xact[0] > 0 }
 func (h *hold) empty() bool     { return !h.exclusive() && h.session[1]+h.xact[1] == 0 }
 
-// free tells whether s may have the lock with others holding what they hold;
+// free reports whether s may have the lock with others holding what they hold;
 // before is how much of the queue is ahead of it.
 func (l *lock) free(s *Holder, shared bool, before []*request) bool {
 	for o, h := range l.held {
@@ -123,7 +123,7 @@ func (s *Holder) Lock(ctx context.Context, key function.AdvisoryKey, mode functi
 	}
 }
 
-// circular tells whether s waits, by others, for itself.
+// circular reports whether s waits, by others, for itself.
 func (a *Locks) circular(s *Holder) bool {
 	seen := map[*Holder]bool{}
 	var waitsFor func(x *Holder) bool
@@ -180,7 +180,7 @@ func (a *Locks) grant(key function.AdvisoryKey) {
 	}
 }
 
-// Unlock gives a lock of the session back once; false if it has none.
+// Unlock returns a lock of the session back once; false if it has none.
 func (s *Holder) Unlock(key function.AdvisoryKey, shared bool) bool {
 	a := s.of
 	a.mu.Lock()

@@ -45,14 +45,14 @@ type Config struct {
 type Meta interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
-	// Changed gives a channel that is closed when Current next changes.
+	// Changed returns a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
 	// Redefined is Changed but for commits of rows alone.
 	Redefined() <-chan struct{}
 	// Barrier waits until Current holds all that was committed anywhere before
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error
-	// Leaderless tells that Barrier will hardly succeed now.
+	// Leaderless reports whether Barrier will hardly succeed now.
 	Leaderless() bool
 	// Commit proposes the changes as one and waits until they are applied here.
 	// 40003 says that it is not known what became of them; any other error, that

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// checkTraining checks a TRAIN statement, and gives its parameters' types.
+// checkTraining checks a TRAIN statement, and returns its parameters' types.
 func (c *commands) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
 	view, err := c.s.Begin(ctx)
 	if err != nil {

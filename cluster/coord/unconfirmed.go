@@ -53,7 +53,7 @@ func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.Sta
 	return queryView{st, b, false}, err
 }
 
-// standsAlone tells whether a query reads no table, only constants, functions
+// standsAlone reports whether a query reads no table, only constants, functions
 // and what the catalog says.
 func standsAlone(q *plan.Query) bool {
 	for _, b := range q.Buffers {
@@ -64,7 +64,7 @@ func standsAlone(q *plan.Query) bool {
 	return len(q.Tables) == 0 && len(q.Locks) == 0
 }
 
-// readsCatalog tells whether a query shows the catalog or the nodes' state.
+// readsCatalog reports whether a query shows the catalog or the nodes' state.
 func readsCatalog(q *plan.Query) bool {
 	found := false
 	var walk func(plan.Node)

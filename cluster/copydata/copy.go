@@ -273,7 +273,7 @@ type encoding struct {
 
 func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
 
-// next gives more bytes and where in them each row ends, io.EOF at the end.
+// next returns more bytes and where in them each row ends, io.EOF at the end.
 func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 	e.buf, e.ends = e.buf[:0], e.ends[:0]
 	if !e.begun {

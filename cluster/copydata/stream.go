@@ -22,10 +22,10 @@ type Stream struct {
 	close   func() error
 }
 
-// In tells COPY FROM STDIN.
+// In reports whether it is COPY FROM STDIN.
 func (c *Stream) In() bool { return c.in != nil }
 
-// Binary tells the binary format.
+// Binary reports whether the format is binary.
 func (c *Stream) Binary() bool { return c.binary }
 
 // Columns is the number of columns.
@@ -53,7 +53,7 @@ func (c *Stream) Fail(reason string) error {
 	return err
 }
 
-// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+// Read returns the next rows of COPY TO and where in p each ends, io.EOF at the
 // end.
 func (c *Stream) Read(ctx context.Context) (p []byte, ends []int, err error) {
 	err = batch.Guard(func() (err error) { // rows may lie in mapped files

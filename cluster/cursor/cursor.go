@@ -140,7 +140,7 @@ func (c *Cursor) Fetch(ctx context.Context, n *ast.FetchStmt) (*Passed, error) {
 	return &Passed{c, out}, nil
 }
 
-// next gives rows and takes them off p, io.EOF at the end.
+// next returns rows and takes them off p, io.EOF at the end.
 func (c *Cursor) next(p *span) (*batch.Batch, error) {
 	from, to := p.from, p.to
 	if p.reverse {

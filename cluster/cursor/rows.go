@@ -104,7 +104,7 @@ func (c *rows) drop(n int64) {
 	}
 }
 
-// slice gives the rows from row number from on, to number to at most, that are
+// slice returns the rows from row number from on, to number to at most, that are
 // in one batch with it; nil if there are none.
 func (c *rows) slice(ctx context.Context, from, to int64) (*batch.Batch, error) {
 	i := sort.Search(len(c.starts), func(i int) bool { return c.starts[i] >= from }) - 1

@@ -19,7 +19,7 @@ type Set struct {
 // Len is how many there are.
 func (s *Set) Len() int { return len(s.byName) }
 
-// All gives them in the order of their names.
+// All returns them in the order of their names.
 func (s *Set) All() iter.Seq[*Cursor] {
 	return func(yield func(*Cursor) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.byName)) {

@@ -24,7 +24,7 @@ type LostError struct {
 // Error implements error.
 func (e *LostError) Error() string { return fmt.Sprintf("node %d is lost: %v", e.Node, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // Hub is a node's end of all exchanges. Its methods may be called from any
@@ -93,7 +93,7 @@ func errNotRunning(run string) error {
 	return pgerr.New(pgerr.AdminShutdown, "statement %s does not run on this node any more", run)
 }
 
-// aligned gives data at an address that batch.Decode can alias.
+// aligned returns data at an address that batch.Decode can alias.
 func aligned(data []byte) []byte {
 	if len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%8 == 0 {
 		return data

@@ -110,7 +110,7 @@ func (q *inbox) push(ctx context.Context, b *batch.Batch) error {
 	}
 }
 
-// end tells that a sender has sent all.
+// end notes that a sender has sent all.
 func (q *inbox) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -48,7 +48,7 @@ func NewCommand(id CommitID, changes []catalog.Change) Command {
 	return c
 }
 
-// asRead tells the changes that small statements are made of, and which are, to the last nil,
+// asRead reports whether it is one of the changes that small statements are made of, and which are, to the last nil,
 // what reading their encoding gives: the state must not tell a log that was read from one
 // that was not. What a file holds is told with more rows at a time, and read.
 func asRead(x catalog.Change) bool {
@@ -91,7 +91,7 @@ type Response struct {
 	Ended uint64
 }
 
-// Fills tells whether a command brings rows: such are refused where a disk has
+// Fills reports whether a command brings rows: such are refused where a disk has
 // little room left, and those that may make room are not.
 func Fills(cmd []byte) bool {
 	if len(cmd) == 0 || cmd[0] != cmdCommit {

@@ -49,7 +49,7 @@ func (f *FSM) Current() *catalog.State { return f.current.Load() }
 // Applied is the log index of the last command that was applied.
 func (f *FSM) Applied() uint64 { return f.applied.Load() }
 
-// Changed gives a channel that is closed when the next command has been
+// Changed returns a channel that is closed when the next command has been
 // applied.
 func (f *FSM) Changed() <-chan struct{} {
 	f.mu.Lock()
@@ -66,7 +66,7 @@ func (f *FSM) next() chan struct{} {
 	return f.changed
 }
 
-// Redefined gives a channel that is closed when the state next defines something else:
+// Redefined returns a channel that is closed when the state next defines something else:
 // commits of rows alone, by the thousand, do not.
 func (f *FSM) Redefined() <-chan struct{} {
 	f.mu.Lock()
@@ -156,7 +156,7 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 }
 
 // ApplyAfter applies entries that are committed before raft says so, if all commands up to
-// index before have been applied, and gives what they come to, nil if not; raft comes with them
+// index before have been applied, and returns what they come to, nil if not; raft comes with them
 // in any case. Whoever has their commands gives them too; nil if not. It may be called from any
 // goroutine.
 func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log, cmds []Command) []any {

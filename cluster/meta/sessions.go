@@ -43,7 +43,7 @@ func (d done) response() Response {
 	return r
 }
 
-// admit tells what a commit comes to where that is known; else it is to be
+// admit returns what a commit comes to where that is known; else it is to be
 // applied, and noted in the session.
 func (ss sessions) admit(index uint64, id CommitID) (*session, Response, bool) {
 	s := ss[id.Gateway]

@@ -58,7 +58,7 @@ func (f *FSM) fail(index uint64, cause error) error {
 	return err
 }
 
-// Stopped gives a channel that is closed when the machine has met a command it
+// Stopped returns a channel that is closed when the machine has met a command it
 // cannot apply; Err says which. It never goes on: the process must end.
 func (f *FSM) Stopped() <-chan struct{} { return f.stopped }
 

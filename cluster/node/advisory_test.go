@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// waits runs a statement that must wait for a lock, and gives what it comes to.
+// waits runs a statement that must wait for a lock, and returns what it comes to.
 func waits(c *client, sql string) <-chan error {
 	out := make(chan error, 1)
 	go func() {

@@ -27,7 +27,7 @@ func (r *records) Write(p []byte) (int, error) {
 	return r.b.Write(p)
 }
 
-// take gives what was written since the last call: statement, objects, roles and
+// take returns what was written since the last call: statement, objects, roles and
 // result of each record. The rest must be what every record of the test has.
 func (r *records) take(t *testing.T, role string) (out []string) {
 	t.Helper()

@@ -191,7 +191,7 @@ func (c *client) must(sql string) []string {
 	return rows
 }
 
-// sorted gives the rows in an order of their own, unless the query has one.
+// sorted returns the rows in an order of their own, unless the query has one.
 func sorted(sql string, rows []string) []string {
 	if strings.Contains(sql, "order by 1") {
 		return rows

@@ -64,7 +64,7 @@ func (m *models) shed(n int64) (freed int64) {
 	return freed
 }
 
-// drop lets the model go that was not used for longest, and gives its bytes; under
+// drop lets the model go that was not used for longest, and returns its bytes; under
 // the lock.
 func (m *models) drop() int64 {
 	c := m.idle.Remove(m.idle.Back()).(*cachedModel)
@@ -75,7 +75,7 @@ func (m *models) drop() int64 {
 	return n
 }
 
-// use gives a version's scorer, which is kept until release is called.
+// use returns a version's scorer, which is kept until release is called.
 func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) (_ *model.Scorer, release func(), err error) {
 	for {
 		m.mu.Lock()
@@ -151,7 +151,7 @@ func (m *models) leave(c *cachedModel) {
 	}
 }
 
-// cached tells what there is.
+// cached returns what there is.
 func (m *models) cached() sysview.CachedModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ const flowers = `create table flowers as select (i % 3)::int4 as kind, i % 2 = 0
 	(((i * 53) % 97) / 20.0 - (i % 3))::float8 as b, case i % 4 when 0 then 'red' when 1 then 'blue' when 2 then null else 'green' end as colour,
 	(i % 7 + 1)::float8 as w from generate_series(1, 3000) i`
 
-// one gives the only value of a query.
+// one returns the only value of a query.
 func (c *client) one(sql string) string {
 	c.t.Helper()
 	rows := c.must(sql)

@@ -220,13 +220,13 @@ func (n *Node) Name() string { return n.o.Name }
 // ClusterAddr is the address for other nodes.
 func (n *Node) ClusterAddr() string { return n.server.Addr().String() }
 
-// Gone gives a channel that is closed when the cluster has removed this node.
+// Gone returns a channel that is closed when the cluster has removed this node.
 func (n *Node) Gone() <-chan struct{} { return n.raft.Gone() }
 
-// Leads tells whether the node leads its cluster's Raft.
+// Leads reports whether the node leads its cluster's Raft.
 func (n *Node) Leads() bool { return n.raft.Leads() }
 
-// Failed gives an error when the node can go on no more and is to be closed.
+// Failed returns an error when the node can go on no more and is to be closed.
 func (n *Node) Failed() <-chan error { return n.raft.Failed() }
 
 // Close stops everything, newest first. It may be called on a node that did not
@@ -270,7 +270,7 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ready tells whether the node serves statements: its cluster has a leader.
+// Ready reports whether the node serves statements: its cluster has a leader.
 func (n *Node) Ready() bool { return n.raft.Leader() != 0 }
 
 // Catalog is the newest state of the catalog that this node has applied.

@@ -35,7 +35,7 @@ func (n *Node) takers() []worker.Member {
 	return out
 }
 
-// stateAt gives the catalog at a version or later.
+// stateAt returns the catalog at a version or later.
 func (n *Node) stateAt(ctx context.Context, version uint64) (*catalog.State, error) {
 	if n.raft.Current().Version() < version {
 		// Whoever asks hears of it sooner than who waits to be told; without a leader that

@@ -73,7 +73,7 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 	return out, nil
 }
 
-// column gives what is asked for of scores.
+// column returns what is asked for of scores.
 func column(of *model.Scorer, r *model.Scores, p *expr.Predict) (arrow.Array, error) {
 	switch {
 	case p.Mode == expr.PredictValue:
@@ -88,7 +88,7 @@ func column(of *model.Scorer, r *model.Scores, p *expr.Predict) (arrow.Array, er
 	return nil, pgerr.Unsupported("predict_proba needs a classifier")
 }
 
-// explain gives the columns of ml.explain_predict.
+// explain returns the columns of ml.explain_predict.
 func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
 	e, err := of.Explain(cols, n)
 	if err != nil {

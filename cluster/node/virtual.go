@@ -136,7 +136,7 @@ const maxTasks = 64
 // maxQuery bounds the text told with a task.
 const maxQuery = 200
 
-// tasksOf gives a node's tasks; of one that is down, none.
+// tasksOf returns a node's tasks; of one that is down, none.
 func (n *Node) tasksOf(id uint64) []worker.TaskInfo {
 	if id == n.raft.ID() {
 		return n.worker.Tasks()
@@ -186,7 +186,7 @@ func (n *Node) reportOf(id uint64) (r nodeReport) {
 // can hold.
 const shortOfSpace = 1 << 30
 
-// short tells whether a node has little space left, as it last told.
+// short reports whether a node has little space left, as it last told.
 func (n *Node) short(id uint64) bool {
 	var free int64
 	if id == n.dir.ID {

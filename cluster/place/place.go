@@ -154,7 +154,7 @@ func (r ranker) spread(have []uint64) int {
 	return len(zones)
 }
 
-// Plan gives the steps towards every file having its holders, the most urgent
+// Plan returns the steps towards every file having its holders, the most urgent
 // first: files with the fewest live copies, then those with a holder too many,
 // then those with two in one zone and none in another, then moves that even out
 // the bytes. The same input gives the same plan.
@@ -211,7 +211,7 @@ type planner struct {
 	busy     map[int]bool // files that have an action
 }
 
-// keeps tells whether a node counts as a holder of what it has.
+// keeps reports whether a node counts as a holder of what it has.
 func (p *planner) keeps(id uint64) bool {
 	n, ok := p.nodes[id]
 	return ok && !n.Draining && (n.Alive || n.DeadFor < p.o.Grace)

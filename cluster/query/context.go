@@ -101,7 +101,7 @@ func (c *Context) Env(pool *mem.Pool) *function.Env {
 	return &function.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
 }
 
-// Schemas gives the schemas of the search path that exist and that the role may
+// Schemas returns the schemas of the search path that exist and that the role may
 // use, temporary ones first.
 func (c *Context) Schemas(st *catalog.State) []*catalog.Schema {
 	var out []*catalog.Schema

@@ -23,7 +23,7 @@ type encoded struct {
 // means.
 var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true, "idle_session_timeout": true}
 
-// Encode gives the context's durable form; set are the settings that it was made
+// Encode returns the context's durable form; set are the settings that it was made
 // of.
 func (c *Context) Encode(set *settings.Set) []byte {
 	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: codec.Marshal(c.Params)}

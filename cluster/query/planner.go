@@ -37,7 +37,7 @@ type Virtuals interface {
 	For(x *Execution, st *catalog.State) op.Virtuals
 }
 
-// Next gives a number that no statement or transaction of the node has.
+// Next returns a number that no statement or transaction of the node has.
 func (p *Planner) Next() uint64 { return p.last.Add(1) }
 
 // Binding is what binding a text in a context takes. It is text's that positions

@@ -69,7 +69,7 @@ const (
 	planBytes, planBytesPerByte = 8 << 10, 64
 )
 
-// find gives what was bound in a state that defines the same.
+// find returns what was bound in a state that defines the same.
 func (p *plans) find(k planKey, of *catalog.Definitions) *planner.Bound {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -204,7 +204,7 @@ func isCollect(n plan.Node) bool {
 	return ok
 }
 
-// replicas tells what of the tables lies where, unless that is not to count.
+// replicas returns what of the tables lies where, unless that is not to count.
 func (r *Run) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
 	if r.nodes <= 1 || !r.x.Context.Colocate {
 		return nil
@@ -212,7 +212,7 @@ func (r *Run) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replica
 	return r.Replicas(manifests)
 }
 
-// here tells whether a tree of few rows may run on this node alone: all that its
+// here reports whether a tree of few rows may run on this node alone: all that its
 // scans may read is here.
 func (r *Run) here(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	if r.nodes <= 1 {

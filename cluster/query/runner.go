@@ -55,9 +55,9 @@ type Statement interface {
 	// stops the plan everywhere. manifests, where it has one, replaces the
 	// state's manifest for a scan.
 	Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
-	// Replicas tells what of the tables lies where; for the goroutine that plans.
+	// Replicas returns what of the tables lies where; for the goroutine that plans.
 	Replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas
-	// Lacks tells whether no row of a manifest has these values of a constraint's
+	// Lacks reports whether no row of a manifest has these values of a constraint's
 	// columns; false also where that is not known without a plan.
 	Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool
 	// Fill runs a reader to its end into buffer id, which later plans of the

@@ -143,7 +143,7 @@ func (d *Dir) standing() standing {
 	return d.is.Standing
 }
 
-// Close gives the lock back.
+// Close returns the lock back.
 func (d *Dir) Close() error {
 	if d.lock == nil {
 		return nil

@@ -42,14 +42,14 @@ func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configu
 	e.led = term
 }
 
-// leads tells whether this node leads a term as the only voter.
+// leads reports whether this node leads a term as the only voter.
 func (e *early) leads(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.led == term && e.term == term && e.alone
 }
 
-// single tells whether this node leads a term and nobody else takes part in the log.
+// single reports whether this node leads a term and nobody else takes part in the log.
 func (e *early) single(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

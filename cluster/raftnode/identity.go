@@ -90,7 +90,7 @@ func readIdentity(path string) (identity, error) {
 
 func (i identity) write(path string) error { return replaceFile(path, i.String()) }
 
-// replaceFile gives a file of the owner's a new text: after a crash it is the old
+// replaceFile returns a file of the owner's a new text: after a crash it is the old
 // one or the new one.
 func replaceFile(path, text string) error {
 	tmp := path + ".tmp"

@@ -221,7 +221,7 @@ func readRecord(b []byte) (entries []*raft.Log, gen uint64, number uint32, size 
 	return entries, le.Uint64(b[8:]), le.Uint32(b[16:]), (end + recordAlign - 1) / recordAlign * recordAlign, true
 }
 
-// readJournal gives the entries of a file that are of a later generation than done,
+// readJournal returns the entries of a file that are of a later generation than done,
 // and that generation; 0 for none.
 func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error) {
 	at := 0
@@ -338,7 +338,7 @@ func (j *journal) put(entries []*raft.Log) error {
 	return nil
 }
 
-// write puts a record of at most size bytes behind the last and syncs it; it gives the
+// write puts a record of at most size bytes behind the last and syncs it; it returns the
 // record's end.
 func (j *journal) write(size int64, entries []*raft.Log) (end int64, err error) {
 	before := int(j.at % journalBlock)

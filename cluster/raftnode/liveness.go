@@ -99,7 +99,7 @@ func (l *liveness) led(known bool, now time.Time) {
 	}
 }
 
-// leaderless tells whether waiting for a leader is of little use: there has been
+// leaderless reports whether waiting for a leader is of little use: there has been
 // none for so long, or somebody has waited in vain since it was lost.
 func (l *liveness) leaderless(now time.Time) bool {
 	l.mu.Lock()
@@ -180,7 +180,7 @@ func (l *liveness) keep(member func(uint64) bool) {
 	}
 }
 
-// Liveness tells whether a member is alive as this node sees it, and since
+// Liveness reports whether a member is alive as this node sees it, and since
 // when. A node is alive to itself.
 func (n *Node) Liveness(id uint64) (alive bool, since time.Time) {
 	if id == n.o.Self.ID {
@@ -194,7 +194,7 @@ func (n *Node) Liveness(id uint64) (alive bool, since time.Time) {
 	return n.fsm.Current().Node(id) != nil, n.live.start
 }
 
-// LivenessChanged gives a channel that is closed when a member next dies or
+// LivenessChanged returns a channel that is closed when a member next dies or
 // comes back.
 func (n *Node) LivenessChanged() <-chan struct{} {
 	n.live.mu.Lock()
@@ -284,11 +284,11 @@ func (n *Node) dismissed() {
 	})
 }
 
-// Gone gives a channel that is closed when the node is no member any more: it
+// Gone returns a channel that is closed when the node is no member any more: it
 // was removed.
 func (n *Node) Gone() <-chan struct{} { return n.gone }
 
-// ask pings a member and tells whether it answers. An answer that comes late is a
+// ask pings a member and reports whether it answers. An answer that comes late is a
 // sign of life as long as the member does not count as dead.
 func (n *Node) ask(id uint64) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))

@@ -289,7 +289,7 @@ func good(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
 	return upTo
 }
 
-// checkSnapshots tells whether the newest good snapshot and the log make a whole:
+// checkSnapshots reports whether the newest good snapshot and the log make a whole:
 // raft passes over a snapshot that it cannot read, also where there is no other.
 func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
 	root := filepath.Join(dir, "snapshots")

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// writtenLog makes a log with some history, and gives its entries.
+// writtenLog makes a log with some history, and returns its entries.
 func writtenLog(t *testing.T, path string) [][]byte {
 	t.Helper()
 	b, err := openLog(path, nil, 0)

@@ -29,7 +29,7 @@ func newHlog(to *slog.Logger) hclog.Logger {
 	return &hlog{Logger: hclog.NewNullLogger(), to: to, said: map[string]time.Time{}}
 }
 
-// fresh tells whether a message is due. There are few different ones.
+// fresh reports whether a message is due. There are few different ones.
 func (l *hlog) fresh(msg string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,7 +63,7 @@ func (n *Node) announce(fresh bool) {
 	}
 }
 
-// refusedForGood tells whether asking again for admission is of no use.
+// refusedForGood reports whether asking again for admission is of no use.
 func refusedForGood(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.DuplicateObject, pgerr.InvalidParameterValue, pgerr.ObjectNotInPrerequisiteState:
@@ -80,7 +80,7 @@ func (n *Node) Use(memory int64, threads int) {
 	n.goFunc(func() { n.announce(false) })
 }
 
-// wrongSecret gives the refusal of a node that has not the cluster's secret. It
+// wrongSecret returns the refusal of a node that has not the cluster's secret. It
 // ends a joiner only: who has a member's address now can say it to other members.
 func wrongSecret(err error) error {
 	if no := rpc.Refusal(err); no != nil && no.Code == pgerr.InvalidAuthorizationSpecification {

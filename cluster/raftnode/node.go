@@ -207,16 +207,16 @@ func (n *Node) Peers() *rpc.Peers { return n.peers }
 // Current is the newest state this node knows.
 func (n *Node) Current() *catalog.State { return n.fsm.Current() }
 
-// Changed gives a channel that is closed with the next change of Current.
+// Changed returns a channel that is closed with the next change of Current.
 func (n *Node) Changed() <-chan struct{} { return n.fsm.Changed() }
 
-// Redefined gives a channel that is closed when what Current defines next changes.
+// Redefined returns a channel that is closed when what Current defines next changes.
 func (n *Node) Redefined() <-chan struct{} { return n.fsm.Redefined() }
 
 // WaitFor waits until this node has applied the commit with this index.
 func (n *Node) WaitFor(ctx context.Context, index uint64) error { return n.fsm.WaitFor(ctx, index) }
 
-// Addr gives a member's address: as it announced itself, or as the catalog
+// Addr returns a member's address: as it announced itself, or as the catalog
 // says.
 func (n *Node) Addr(id uint64) (string, bool) {
 	if id == n.o.Self.ID {
@@ -243,7 +243,7 @@ func (n *Node) Leader() uint64 {
 	return nodeID(id)
 }
 
-// Leads tells whether this node leads.
+// Leads reports whether this node leads.
 func (n *Node) Leads() bool { return n.leads.Load() && n.fsm.Err() == nil }
 
 // WaitReady waits until the cluster has a leader and this node is a member that
@@ -305,7 +305,7 @@ func (n *Node) knownAddresses() (out []string) {
 	return out
 }
 
-// Failed gives an error when the node can go on no more; the process is to end.
+// Failed returns an error when the node can go on no more; the process is to end.
 func (n *Node) Failed() <-chan error { return n.failed }
 
 // watchMachine takes the node out of its cluster when its state machine stops:

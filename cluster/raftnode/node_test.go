@@ -176,7 +176,7 @@ func (c *cluster) restart(i int) {
 
 func (c *cluster) kill(i int) { c.m[i].stop(c.t) }
 
-// leader gives the place of the leader that a majority agrees on.
+// leader returns the place of the leader that a majority agrees on.
 func (c *cluster) leader(among ...int) int {
 	c.t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

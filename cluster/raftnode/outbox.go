@@ -108,7 +108,7 @@ func (o *outbox) waitOpened(ctx context.Context) error {
 	}
 }
 
-// inDoubt tells whether a commit may be applied yet of which this node does not
+// inDoubt reports whether a commit may be applied yet of which this node does not
 // know.
 func (o *outbox) inDoubt() bool {
 	o.mu.Lock()

@@ -44,7 +44,7 @@ type reply struct {
 	Refused, Unlogged *pgerr.Error
 }
 
-// known tells whether it says what became of the command.
+// known reports whether it says what became of the command.
 func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged == nil }
 
 // Propose commits changes: all or nothing, on a majority of the nodes' disks,
@@ -58,7 +58,7 @@ func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Resp
 	return n.proposer.propose(ctx, changes)
 }
 
-// InDoubt tells whether a commit that was proposed by this node, in this life
+// InDoubt reports whether a commit that was proposed by this node, in this life
 // or an earlier one, may be applied yet although nobody waits for it.
 func (n *Node) InDoubt() bool { return n.proposer.box.inDoubt() }
 
@@ -258,7 +258,7 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 	return err
 }
 
-// Leaderless tells whether this node has known no leader for some time.
+// Leaderless reports whether this node has known no leader for some time.
 func (n *Node) Leaderless() bool { return n.live.leaderless(time.Now()) }
 
 // leaderTime is how long a call waits for a leader to be found, readTime how
@@ -284,7 +284,7 @@ func (n *Node) askLeader() (reply, error) {
 	return n.answer(b)
 }
 
-// readIndexHere gives the index up to which the leader answers for what is
+// readIndexHere returns the index up to which the leader answers for what is
 // committed.
 func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
@@ -316,7 +316,7 @@ func (n *Node) committed(term uint64) reply {
 	return reply{Index: n.fsm.Applied(), Term: term, Committed: ledFrom}
 }
 
-// verify proves that this node leads, and gives what was committed before.
+// verify proves that this node leads, and returns what was committed before.
 func (n *Node) verify() (reply, error) {
 	term := n.raft.CurrentTerm()
 	r := n.committed(term)

@@ -96,7 +96,7 @@ func (x *stopped) survey(log *slog.Logger) error {
 	return nil
 }
 
-// Survey tells what the directory of a stopped member knows.
+// Survey returns what the directory of a stopped member knows.
 func Survey(path string, log *slog.Logger) (Survivor, error) {
 	x, err := openStopped(path, log)
 	if err != nil {

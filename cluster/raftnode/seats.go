@@ -61,7 +61,7 @@ func (n *Node) handOver(ctx context.Context) {
 	}
 }
 
-// seatOnce makes one change; it tells whether there was one to make.
+// seatOnce makes one change; it reports whether there was one to make.
 func (n *Node) seatOnce(ctx context.Context) bool {
 	conf, index, err := n.seats(ctx)
 	if err != nil {

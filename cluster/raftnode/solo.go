@@ -190,7 +190,7 @@ func (s *solo) lead(term uint64) {
 	s.reopen()
 }
 
-// stored is told of entries that raft has stored; it gives those that it had not from here.
+// stored is told of entries that raft has stored; it returns those that it had not from here.
 func (s *solo) stored(entries []*raft.Log) []*raft.Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *solo) feed() {
 	}
 }
 
-// give gives raft entries.
+// give returns raft entries.
 func (s *solo) give(list []*raft.Log) raft.Future {
 	out := make(futures, len(list))
 	for i, l := range list {

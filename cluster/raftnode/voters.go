@@ -53,7 +53,7 @@ func wantVoters(members, ask int) int {
 // odd is the greatest odd number up to n, -1 for 0.
 func odd(n int) int { return (n - 1) | 1 }
 
-// nextStep gives the next change on the way from raft's configuration to what
+// nextStep returns the next change on the way from raft's configuration to what
 // the catalog's members call for, as the leader self, who is alive, makes it. A member enters as a
 // learner, which no commit waits for, and votes when it has caught up, and when
 // with it an odd number vote: a second one alone would stop all when it dies. A
@@ -131,10 +131,10 @@ func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter
 	return step{}
 }
 
-// ready tells whether a learner may vote.
+// ready reports whether a learner may vote.
 func (m standee) ready() bool { return m.Alive && m.CaughtUp && !m.Draining }
 
-// stays tells whether a voter keeps its vote.
+// stays reports whether a voter keeps its vote.
 func (m standee) stays(replaceAfter time.Duration) bool {
 	return !m.Draining && (m.Alive || m.DeadFor < replaceAfter)
 }
@@ -152,7 +152,7 @@ func (m standee) worse(o standee, replaceAfter time.Duration) bool {
 	return m.ID > o.ID
 }
 
-// allSeated tells whether as many vote as should.
+// allSeated reports whether as many vote as should.
 func allSeated(conf []seat, members, ask int) bool {
 	voters := 0
 	for _, s := range conf {

@@ -30,7 +30,7 @@ func replicaOn(t *testing.T) (n []*node, fs *errfs.FS) {
 	return n, fs
 }
 
-// whole tells whether a segment's file is good on every node that the commit
+// whole reports whether a segment's file is good on every node that the commit
 // named.
 func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	t.Helper()

@@ -49,7 +49,7 @@ type Options struct {
 	// ScrubEvery from the end of one pass to the next (a day).
 	Audit, ScrubEvery time.Duration
 	ScrubRate         int64
-	// Short tells that a node has little space left; may be nil.
+	// Short is called for a node that has little space left; may be nil.
 	Short func(node uint64) bool
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
@@ -147,7 +147,7 @@ func (r *Repl) ready(ctx context.Context) error {
 	}
 }
 
-// members gives the nodes as place sees them.
+// members returns the nodes as place sees them.
 func (r *Repl) members() []place.Node {
 	var out []place.Node
 	now := time.Now()

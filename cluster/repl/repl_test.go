@@ -167,7 +167,7 @@ func (n *node) write(from, to int64, inline bool) *catalog.Segment {
 	return segs[0]
 }
 
-// read gives the table's numbers as a node sees them.
+// read returns the table's numbers as a node sees them.
 func (n *node) read() ([]int64, error) {
 	if err := n.ReadIndex(ctx); err != nil {
 		return nil, err

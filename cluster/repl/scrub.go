@@ -29,7 +29,7 @@ type scrubber struct {
 	state ScrubState
 }
 
-// ScrubState tells how far scrubbing is.
+// ScrubState returns how far scrubbing is.
 func (r *Repl) ScrubState() ScrubState {
 	r.scrub.mu.Lock()
 	defer r.scrub.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *scrubber) run() {
 	}
 }
 
-// due tells whether a pass is to be made: one is under way, or the last is long
+// due reports whether a pass is to be made: one is under way, or the last is long
 // ago. One that ended later than now was made before the clock was set back.
 func due(m store.ScrubMark, now time.Time, every time.Duration) bool {
 	last := time.Unix(m.Completed, 0)

@@ -224,7 +224,7 @@ func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	return nil
 }
 
-// handleHave gives those of the files that are here, and claims them.
+// handleHave returns those of the files that are here, and claims them.
 func (r *Repl) handleHave(_ context.Context, ids []catalog.SegmentID) (have []catalog.SegmentID, _ error) {
 	for _, id := range ids {
 		if r.o.Store.Claim(id) {

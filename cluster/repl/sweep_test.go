@@ -130,7 +130,7 @@ func (x *site) file() *catalog.Segment {
 	return s
 }
 
-// looks sweeps so many times and tells whether the file is still there.
+// looks sweeps so many times and reports whether the file is still there.
 func (x *site) looks(n int, s *catalog.Segment) bool {
 	for range n {
 		_, _ = x.r.look(context.Background())

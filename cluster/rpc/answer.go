@@ -46,7 +46,7 @@ func (s *Server) serveLine(c net.Conn) {
 	}
 }
 
-// call takes a call and answers it; it tells whether there may be another.
+// call takes a call and answers it; it reports whether there may be another.
 func (in *inward) call(ctx context.Context, s *Server) bool {
 	ctx, in.gone = context.WithCancel(ctx)
 	defer in.gone()
@@ -119,7 +119,7 @@ func (in *inward) piece() ([]byte, error) {
 	return b, nil
 }
 
-// recv gives the handler a piece.
+// recv returns the handler a piece.
 func (in *inward) recv() ([]byte, error) {
 	if in.ended {
 		return nil, io.EOF

@@ -25,12 +25,12 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("node at %s is not reachable: %v", e.Addr, e.Err)
 }
 
-// Unwrap gives the error a client sees, and what gRPC or the node said.
+// Unwrap returns the error a client sees, and what gRPC or the node said.
 func (e *UnreachableError) Unwrap() []error {
 	return []error{pgerr.New(pgerr.ConnectionFailure, "node at %s is not reachable", e.Addr), e.Err}
 }
 
-// Unreachable tells whether err is of a node that did not answer.
+// Unreachable reports whether err is of a node that did not answer.
 func Unreachable(err error) bool {
 	var u *UnreachableError
 	return errors.As(err, &u)
@@ -75,7 +75,7 @@ func (w *wireError) refusal() *pgerr.Error {
 	return e
 }
 
-// toWire gives the trailer and status that carry err.
+// toWire returns the trailer and status that carry err.
 func toWire(err error) (metadata.MD, error) {
 	if err == nil {
 		return nil, nil
@@ -99,7 +99,7 @@ func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) e
 	return fromWire(ctx, c.addr, c.refused.Load(), err, trailer)
 }
 
-// fromWire gives the error that a call to the node at addr ended with, which refused may
+// fromWire returns the error that a call to the node at addr ended with, which refused may
 // say more of.
 func fromWire(ctx context.Context, addr string, refused *pgerr.Error, err error, trailer metadata.MD) error {
 	if err == nil {

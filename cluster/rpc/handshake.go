@@ -26,7 +26,7 @@ type Identity struct {
 	Node    uint64
 }
 
-// Self tells a node's identity, which changes once: with its admission.
+// Self returns the node's identity, which changes once: with its admission.
 type Self func() Identity
 
 // Fixed is the Self of a node that stays what it is.
@@ -63,7 +63,7 @@ type proof struct {
 	Refusal *wireError
 }
 
-// guest tells whether another node may only make the calls that are for guests.
+// guest reports whether another node may only make the calls that are for guests.
 func (me Identity) guest(other Identity) bool {
 	return me.Cluster.IsZero() || other.Cluster != me.Cluster
 }

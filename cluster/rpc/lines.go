@@ -85,7 +85,7 @@ type lines struct {
 	wg     sync.WaitGroup
 }
 
-// take gives a line that waits.
+// take returns a line that waits.
 func (s *lines) take(at place) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()

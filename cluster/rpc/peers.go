@@ -214,7 +214,7 @@ func Handle[Request, Reply any](s *Server, name string, f func(ctx context.Conte
 // messages grow at their ends (package codec).
 const encodingVersion = 1
 
-// Encode gives the encoding of a message.
+// Encode returns the encoding of a message.
 func Encode[T any](v T) []byte { return codec.Append([]byte{encodingVersion}, v) }
 
 // Decode reads what Encode gave.

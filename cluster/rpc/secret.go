@@ -43,7 +43,7 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText keeps it out of logs and messages.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// IsZero tells whether there is none.
+// IsZero reports whether there is none.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
 // role is whose proof it is: one end's is of no use as the other's.
@@ -63,7 +63,7 @@ func (s Secret) prove(r role, said []byte) []byte {
 	return m.Sum(nil)
 }
 
-// proves tells whether a proof is right, in the same time for any wrong one.
+// proves reports whether a proof is right, in the same time for any wrong one.
 func (s Secret) proves(r role, said, mac []byte) bool { return hmac.Equal(mac, s.prove(r, said)) }
 
 // Trust is how the two ends of a connection prove that they are of one cluster:

@@ -80,7 +80,7 @@ func openDoor(t *testing.T, trust rpc.Trust) *door {
 
 func (d *door) addr() string { return d.Addr().String() }
 
-// knock tries every service; it gives how many let it in, and the last error.
+// knock tries every service; it returns how many let it in, and the last error.
 func (d *door) knock(t *testing.T, with *rpc.Dialer) (in int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -72,7 +72,7 @@ func Listen(ln net.Listener, trust Trust, self Self, log *slog.Logger) *Server {
 // Addr is where the server listens.
 func (s *Server) Addr() net.Addr { return s.mux.ln.Addr() }
 
-// RaftListener gives the connections that carry raft.
+// RaftListener returns the connections that carry raft.
 func (s *Server) RaftListener() net.Listener { return s.mux.raft }
 
 // RegisterAction, RegisterGet and RegisterPut set the handler of a name.

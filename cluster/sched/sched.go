@@ -316,7 +316,7 @@ func (s *Scheduler) other(l *leaf, at int) int {
 	return sp
 }
 
-// mayRead tells whether a node holds a split, or nobody does.
+// mayRead reports whether a node holds a split, or nobody does.
 func (s *Scheduler) mayRead(sp Split, at int) bool {
 	return holds(sp, s.nodes[at].ID) || !heldByAny(sp, s.nodes)
 }

@@ -21,7 +21,7 @@ type OIDs struct {
 
 const oidBlock = 256
 
-// New gives a free object identifier.
+// New returns a free object identifier.
 func (b *OIDs) New(ctx context.Context) (types.OID, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,7 +39,7 @@ type block struct {
 }
 
 // Next fills out with the next values of a sequence for a session in a transaction,
-// and tells how many there were before an error. What is not at hand is taken in one
+// and returns how many there were before an error. What is not at hand is taken in one
 // commit, with ahead values more, which the caller gives back where they are not used:
 // else they would be a gap. Where the sequence's definition is of this very
 // transaction, nobody else sees it, and its position is kept in the transaction's

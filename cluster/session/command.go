@@ -25,7 +25,7 @@ type Command struct {
 	// Run starts an execution. The result's columns may differ from Columns only
 	// where those are nil (EXECUTE, FETCH).
 	Run func(ctx context.Context, x *Execution) (*Result, error)
-	// Repeatable tells a statement that may be run anew where its commit met a
+	// Repeatable marks a statement that may be run anew where its commit met a
 	// conflict.
 	Repeatable bool
 	// Control commands run in a failed transaction and start none.

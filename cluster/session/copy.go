@@ -13,7 +13,7 @@ type CopyStream struct {
 	portal *Portal
 }
 
-// Copy gives the byte stream of a COPY, after Start; nil for other statements.
+// Copy returns the byte stream of a COPY, after Start; nil for other statements.
 func (p *Portal) Copy() *CopyStream {
 	if p.res == nil || p.res.Copy == nil {
 		return nil
@@ -43,7 +43,7 @@ func (c *CopyStream) Finish(ctx context.Context) error {
 // Fail ends the copy with the client's reason.
 func (c *CopyStream) Fail(reason string) error { return c.portal.failed(c.Stream.Fail(reason)) }
 
-// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+// Read returns the next rows of COPY TO and where in p each ends, io.EOF at the
 // end.
 func (c *CopyStream) Read(ctx context.Context) (p []byte, ends []int, err error) {
 	p, ends, err = c.Stream.Read(c.portal.x.Ctx)

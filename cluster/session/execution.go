@@ -111,7 +111,7 @@ func (x *Execution) idle() {
 	}
 }
 
-// Begin gives the view that a statement is planned in, in a transaction that is opened if
+// Begin returns the view that a statement is planned in, in a transaction that is opened if
 // there is none.
 func (s *Session) Begin(ctx context.Context) (*catalog.State, error) {
 	return s.OpenTxn().Begin(ctx, s.registry.cfg.Catalog)

@@ -44,7 +44,7 @@ func (i *interrupts) terminate(cause *pgerr.Error) {
 	}
 }
 
-// Killed tells whether the session must end, and why. From any goroutine.
+// Killed reports whether the session must end, and why. From any goroutine.
 func (i *interrupts) Killed() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -59,7 +59,7 @@ type watch struct {
 	timer  *time.Timer
 }
 
-// watch gives a statement's context: it ends by the caller's and by what the
+// watch returns a statement's context: it ends by the caller's and by what the
 // watch lets through. The watch must be ended.
 func (i *interrupts) watch(ctx context.Context) (context.Context, *watch, error) {
 	if err := i.Killed(); err != nil {

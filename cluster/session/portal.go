@@ -75,7 +75,7 @@ func (p *Portal) Start(ctx context.Context) error {
 	return nil
 }
 
-// Next gives the next rows, io.EOF at the end.
+// Next returns the next rows, io.EOF at the end.
 func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := p.Start(ctx); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (p *Prepared) Node() ast.Stmt {
 // Params are the parameter types, all known.
 func (p *Prepared) Params() []types.Type { return p.h.Params }
 
-// Empty tells the empty query.
+// Empty reports whether it is the empty query.
 func (p *Prepared) Empty() bool { return p.stmt == nil }
 
 // Columns describes the rows; nil where there are none.
@@ -131,7 +131,7 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 	return &Prepared{s: s, stmt: st, h: h}, nil
 }
 
-// isControl tells the statements that a failed transaction takes.
+// isControl reports whether it is one of the statements that a failed transaction takes.
 func isControl(st *parse.Statement) bool {
 	t, ok := st.Node.(*ast.TransactionStmt)
 	if !ok {

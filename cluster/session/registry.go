@@ -195,7 +195,7 @@ func (r *Registry) Cancel(pid, secret uint32) {
 	}
 }
 
-// CancelBackend is pg_cancel_backend; it tells whether there was such a session.
+// CancelBackend is pg_cancel_backend; it reports whether there was such a session.
 func (r *Registry) CancelBackend(pid uint32) bool {
 	s := r.session(pid)
 	if s != nil {

@@ -167,7 +167,7 @@ func (s *Session) TxStatus() byte {
 	return 'T'
 }
 
-// InBlock tells whether the session is between BEGIN and COMMIT.
+// InBlock reports whether the session is between BEGIN and COMMIT.
 func (s *Session) InBlock() bool { return s.tx != nil && s.tx.Explicit }
 
 // Sequences are the values that it took last.

@@ -23,7 +23,7 @@ const maxNamed = 1 << 16
 // statements are a session's prepared statements, by name.
 type statements map[string]*named
 
-// Keep gives a prepared statement a name: 42P05 if it is taken.
+// Keep returns a prepared statement a name: 42P05 if it is taken.
 func (s statements) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
 
 func (s statements) keep(name string, p *Prepared, sql bool) error {

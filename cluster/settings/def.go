@@ -33,7 +33,7 @@ const (
 	Internal Context = "internal"
 )
 
-// OfSession tells whether a session may have a value of its own.
+// OfSession reports whether a session may have a value of its own.
 func (d *Def) OfSession() bool { return d.Context == User || d.Context == Super }
 
 // Def describes a setting.
@@ -218,7 +218,7 @@ func dateStyle(v string) (string, error) {
 }
 
 // timeZone takes what PostgreSQL takes: INTERVAL '…', hours east of Greenwich,
-// a name in any case or a POSIX rule. It gives the zone's own name.
+// a name in any case or a POSIX rule. It returns the zone's own name.
 func timeZone(v string) (string, error) {
 	bad := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "TimeZone", v)
 	var east float64

@@ -45,7 +45,7 @@ func (s *Set) SetStart(name, value string) error {
 // is the same.
 func (s *Set) Changes() uint64 { return s.changes }
 
-// Get gives a setting's value. Custom settings ("a.b") exist once set.
+// Get returns a setting's value. Custom settings ("a.b") exist once set.
 func (s *Set) Get(name string) (string, error) {
 	key := canonical(name)
 	if v, ok := s.values[key]; ok {
@@ -69,16 +69,16 @@ func (s *Set) Value(name string) string {
 	return v
 }
 
-// Bool gives a boolean setting.
+// Bool returns a boolean setting.
 func (s *Set) Bool(name string) bool { return s.Value(name) == "on" }
 
-// Int gives an integer setting in its base unit.
+// Int returns an integer setting in its base unit.
 func (s *Set) Int(name string) int64 {
 	n, _ := strconv.ParseInt(s.base(name), 10, 64)
 	return n
 }
 
-// Float gives a real setting.
+// Float returns a real setting.
 func (s *Set) Float(name string) float64 {
 	f, _ := strconv.ParseFloat(s.base(name), 64)
 	return f
@@ -190,7 +190,7 @@ func (s *Set) changed(d *Def, v string) {
 // Begin starts remembering changes for a transaction.
 func (s *Set) Begin() { s.inTxn, s.undo = true, s.undo[:0] }
 
-// Mark gives a place that RollbackTo goes back to (a savepoint).
+// Mark returns a place that RollbackTo goes back to (a savepoint).
 func (s *Set) Mark() int { return len(s.undo) }
 
 // RollbackTo undoes the changes since mark.

@@ -127,7 +127,7 @@ var byName = func() map[string]*Def {
 	return m
 }()
 
-// Find gives a setting's definition; nil if there is none.
+// Find returns a setting's definition; nil if there is none.
 func Find(name string) *Def { return byName[canonical(name)] }
 
 // All lists the settings by name.

@@ -15,7 +15,7 @@ type buffers struct {
 // mostIdle bounds what is kept: as many as a worker sends at once, of a slice.
 const mostIdle = 32
 
-// get gives an empty buffer, of at least so many bytes.
+// get returns an empty buffer, of at least so many bytes.
 func (b *buffers) get(room int) ([]byte, error) {
 	b.mu.Lock()
 	if k := len(b.idle) - 1; k >= 0 {

@@ -60,7 +60,7 @@ func (m *down) children() []int {
 	return reduce.Children(len(m.who), m.stripe, m.at)
 }
 
-// pieces gives those of the stripe of a whole task.
+// pieces returns those of the stripe of a whole task.
 func (m *down) pieces(b []byte) func() ([]byte, error) {
 	at := m.stripe * pieceBytes
 	return func() ([]byte, error) {
@@ -143,7 +143,7 @@ type arrival struct {
 	step bool          // nothing that was decoded looks at the bytes any more
 }
 
-// arrive gives the task that a stripe is of.
+// arrive returns the task that a stripe is of.
 func (p *part) arrive(m *down) (*arrival, error) {
 	p.mu.Lock()
 	a := p.coming[m.iter]
@@ -203,7 +203,7 @@ func (p *part) save(b []byte, step bool) {
 	p.spare = b
 }
 
-// again gives the memory of the step before, which is charged, if that was of this
+// again returns the memory of the step before, which is charged, if that was of this
 // size, or with -1 of any.
 func (p *part) again(size int) []byte {
 	p.mu.Lock()
@@ -216,7 +216,7 @@ func (p *part) again(size int) []byte {
 	return b
 }
 
-// put copies bytes to the place where they belong, and gives it.
+// put copies bytes to the place where they belong, and returns it.
 func (a *arrival) put(at int, b []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

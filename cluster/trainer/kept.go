@@ -105,7 +105,7 @@ func (k *keeper) fit() {
 	}
 }
 
-// find tells what there is under a key.
+// find returns what there is under a key.
 func (k *keeper) find(key [32]byte) (d keptMsg) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +115,7 @@ func (k *keeper) find(key [32]byte) (d keptMsg) {
 	return d
 }
 
-// take gives a part of an origin and keeps it no longer; nil where it has gone.
+// take returns a part of an origin and keeps it no longer; nil where it has gone.
 func (k *keeper) take(key [32]byte, origin string) *kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // worse.
 const askFor = 5 * time.Second
 
-// Over opens a group over a dataset that an earlier one has left, and tells what that
+// Over opens a group over a dataset that an earlier one has left, and returns what that
 // one's driver knew of it; nil where not all members have their part of it, or
 // others would take part now.
 func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {

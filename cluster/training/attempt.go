@@ -76,7 +76,7 @@ func (d *drive) run(ctx context.Context) error {
 	}
 }
 
-// nodeLost tells whether what failed may be done without the node that failed.
+// nodeLost reports whether what failed may be done without the node that failed.
 func nodeLost(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.ConnectionFailure, pgerr.AdminShutdown, pgerr.CannotConnectNow:

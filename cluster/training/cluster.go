@@ -60,12 +60,12 @@ type Blobs interface {
 	Read(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error
 }
 
-// Members tells of the cluster's nodes. Its methods may be called from any
+// Members are the cluster's nodes. Its methods may be called from any
 // goroutine.
 type Members interface {
 	Alive(node uint64) bool
-	// Changed gives a channel that is closed when Alive next changes.
+	// Changed returns a channel that is closed when Alive next changes.
 	Changed() <-chan struct{}
-	// Leads tells whether this node is the one that looks after the others' jobs.
+	// Leads reports whether this node is the one that looks after the others' jobs.
 	Leads() bool
 }

@@ -35,7 +35,7 @@ type Config struct {
 type Catalog interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
-	// Changed gives a channel that is closed when Current next changes.
+	// Changed returns a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
 	// Redefined is Changed but for commits of rows, and reports of progress, alone.
 	Redefined() <-chan struct{}

@@ -160,7 +160,7 @@ func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.Select
 	return queryOver("SELECT "+strings.Join(items, ", ")+" FROM (SELECT 1) AS nan_input", q)
 }
 
-// starOf tells whether an item is *, and gives the columns that it leaves out.
+// starOf reports whether an item is *, and returns the columns that it leaves out.
 func starOf(n ast.Node) (except []string, ok bool) {
 	if c, isRef := n.(*ast.ColumnRef); isRef {
 		_, except, ok = parse.Star(c.Fields.Items)
@@ -243,7 +243,7 @@ func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chai
 	return it, chain, err
 }
 
-// encoderCall tells whether n is a call of one of ML's preprocessing functions:
+// encoderCall reports whether n is a call of one of ML's preprocessing functions:
 // of anything in schema ml, or of the functions' own names where SQL has none such.
 func encoderCall(n ast.Node) (*ast.FuncCall, string) {
 	for {

@@ -50,7 +50,7 @@ func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr
 	return nil, pgerr.New(pgerr.UndefinedObject, "model %q was dropped as soon as it was trained", end.Model)
 }
 
-// resumable tells whether RESUME TRAINING has something to go on from.
+// resumable reports whether RESUME TRAINING has something to go on from.
 func resumable(j *catalog.Job) bool {
 	return !j.Attached && (j.State == catalog.JobFailed || j.State == catalog.JobCancelled) && (j.Checkpoint != nil || !j.CheckpointFile.IsZero())
 }
@@ -68,7 +68,7 @@ func (j *Jobs) driverFor() uint64 {
 	return after(self, ids)
 }
 
-// after gives the id that follows in a ring; id itself if there is no other.
+// after returns the id that follows in a ring; id itself if there is no other.
 func after(id uint64, ids []uint64) uint64 {
 	slices.Sort(ids)
 	for _, n := range ids {

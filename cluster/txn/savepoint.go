@@ -24,7 +24,7 @@ func (t *Txn) Savepoint(name string, undo func()) error {
 	return nil
 }
 
-// find gives the newest savepoint of that name.
+// find returns the newest savepoint of that name.
 func (t *Txn) find(name string) (int, error) {
 	for i := len(t.saves) - 1; i >= 0; i-- {
 		if t.saves[i].name == name {

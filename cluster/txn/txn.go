@@ -74,7 +74,7 @@ func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
 	return t.State()
 }
 
-// Begun tells whether the transaction has read a state.
+// Begun reports whether the transaction has read a state.
 func (t *Txn) Begun() bool { return t.base != nil }
 
 // State is the view without moving to a newer base. The transaction must have begun.
@@ -92,7 +92,7 @@ func (t *Txn) State() (*catalog.State, error) {
 // Known is the view where it is at hand; else nil.
 func (t *Txn) Known() *catalog.State { return t.view }
 
-// Peek gives the view with more changes, without keeping them.
+// Peek returns the view with more changes, without keeping them.
 func (t *Txn) Peek(changes []catalog.Change) (*catalog.State, error) {
 	st, err := t.State()
 	if err != nil {

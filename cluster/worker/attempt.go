@@ -251,7 +251,7 @@ func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
 	}
 }
 
-// read tells that a node has read a split.
+// read notes that a node has read a split.
 func (a *attempt) read(node uint64, id leafID, split int) {
 	for i := range a.leaves {
 		if a.leaves[i].id == id {
@@ -309,7 +309,7 @@ func (a *attempt) error() error {
 
 func (a *attempt) isAgain() bool { return a.error() == errAgain }
 
-// over tells whether nothing that happens in the attempt matters any more.
+// over reports whether nothing that happens in the attempt matters any more.
 func (a *attempt) over() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

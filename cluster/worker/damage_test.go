@@ -66,7 +66,7 @@ func (rr *rottenReader) Next(ctx context.Context) (*batch.Batch, error) {
 	return r.mapped(ctx, b)
 }
 
-// mapped gives the same rows out of a segment that is cut short.
+// mapped returns the same rows out of a segment that is cut short.
 func (r *rotten) mapped(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
 	n := r.c.nodes[r.bad-1]
 	w := n.store.NewWriter(store.WriterOptions{Columns: []store.WriterColumn{{Num: 1, Type: types.Int8}}, InlineBytes: -1})

@@ -28,7 +28,7 @@ func newRemoteHost(ctx context.Context, w *Worker, m *startMsg) *remoteHost {
 	return &remoteHost{NoSession: function.NoSession{Where: "on a node other than the session's"}, w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
 }
 
-// state gives the catalog, once this node has it as new as the plan's.
+// state returns the catalog, once this node has it as new as the plan's.
 func (h *remoteHost) state() (*catalog.State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

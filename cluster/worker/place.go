@@ -14,13 +14,13 @@ import (
 // anywhere are the volatile functions that need nothing of the session.
 var anywhere = map[string]bool{"random": true, "gen_random_uuid": true, "clock_timestamp": true, "timeofday": true}
 
-// needsSession tells whether a function asks or changes what only the
+// needsSession reports whether a function asks or changes what only the
 // session's node has: sequences, locks, settings.
 func needsSession(f *fn.Func) bool {
 	return f != nil && (f.Vol == fn.Volatile && !anywhere[f.Name] || f.Name == "current_setting")
 }
 
-// look tells of a plan whether its stages for all nodes are bound to the
+// look reports whether a plan's stages for all nodes are bound to the
 // session's, whether it writes, and whether it has stages for all nodes. known tells
 // what all nodes know of the catalog.
 func look(p *plan.Staged, known common) (bound, writes, spread bool) {

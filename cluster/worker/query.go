@@ -113,7 +113,7 @@ func (s *Statement) manifest(n *plan.Scan, manifests map[*plan.Scan]*catalog.Man
 	return s.st.Manifest(n.Table)
 }
 
-// keeps tells whether a stage's rows stay where they are made.
+// keeps reports whether a stage's rows stay where they are made.
 func keeps(n plan.Node) bool {
 	if _, ok := n.(*plan.Collect); ok {
 		return true
@@ -303,7 +303,7 @@ func (q *query) trouble(a *attempt, node uint64, err error) {
 	}
 }
 
-// countMend tells whether a plan may start again after damage was mended once
+// countMend reports whether a plan may start again after damage was mended once
 // more: a disk that goes on failing must not keep it busy for ever.
 func (q *query) countMend() bool {
 	q.mu.Lock()

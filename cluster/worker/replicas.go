@@ -105,14 +105,14 @@ func (r *Replicas) Distributed(n *plan.Scan) []expr.ColID {
 	return key
 }
 
-// distributed tells whether the columns that a scan is read by are its table's distribution
+// distributed reports whether the columns that a scan is read by are its table's distribution
 // key, so that segments' parts are of their hash.
 func (s *Statement) distributed(n *plan.Scan) bool {
 	rel := s.st.RelationByOID(n.Table)
 	return rel != nil && len(n.ByHash) > 0 && slices.Equal(hashBy(n), rel.DistributionKey)
 }
 
-// reads tells whether a node has the tables of which a plan has each node read its own rows.
+// reads reports whether a node has the tables of which a plan has each node read its own rows.
 func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	for i := range p.Stages {
 		for _, n := range build.Leaves(p.Stages[i].Root) {

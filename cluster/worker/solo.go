@@ -79,7 +79,7 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, keep)
 }
 
-// Lacks tells whether no row of a manifest has these values of a constraint's columns,
+// Lacks reports whether no row of a manifest has these values of a constraint's columns,
 // where indexes tell.
 func (s *Statement) Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool {
 	k := store.KeyFor(rel, c, vals)

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TaskInfo tells of a task of this node: a stage of a plan that runs here.
+// TaskInfo describes a task of this node: a stage of a plan that runs here.
 type TaskInfo struct {
 	Statement string
 	Gateway   uint64

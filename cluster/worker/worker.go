@@ -35,7 +35,7 @@ type Config struct {
 	Budget  *spill.Budget
 	Sources op.Sources
 	Parts   func(*plan.Source) int // splits of a source
-	// Local tells the sources that only the gateway can read; may be nil.
+	// Local reports whether only the gateway can read a source; may be nil.
 	Local func(*plan.Source) bool
 	// Replicate makes a new segment durable on its replicas.
 	Replicate func(ctx context.Context, s *catalog.Segment) error

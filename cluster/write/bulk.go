@@ -20,7 +20,7 @@ import (
 // the order.
 const bulkRows = 64 << 10
 
-// inThreads tells whether the rows of an optimised tree are written where they
+// inThreads reports whether the rows of an optimised tree are written where they
 // are made.
 func (r *Run) inThreads(root plan.Node) bool {
 	n := root

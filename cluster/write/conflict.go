@@ -193,7 +193,7 @@ func numbered(in plan.Node, key []plan.Column, nth expr.ColID) plan.Node {
 	return w
 }
 
-// arbiters gives the unique constraints to look at: the one the binder found,
+// arbiters returns the unique constraints to look at: the one the binder found,
 // or all.
 func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	var out []*uniqueKey

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// conflictsInThreads tells whether ON CONFLICT decides where the rows are: of a large
+// conflictsInThreads reports whether ON CONFLICT decides where the rows are: of a large
 // source without an order, where one constraint decides. Several ask for the order in
 // which rows were proposed, since a row that one refuses stands in no other's way.
 func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {

@@ -40,7 +40,7 @@ type constraintModes struct {
 	named map[types.OID]bool
 }
 
-// deferred tells whether a foreign key is checked at the commit only.
+// deferred reports whether a foreign key is checked at the commit only.
 func (m *constraintModes) deferred(k fkey) bool {
 	if !k.Deferrable {
 		return false

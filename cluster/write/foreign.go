@@ -142,12 +142,12 @@ func (k *keyWatch) noteUpdated(w *ModifyTable, b *batch.Batch) error {
 	return k.note(w, b, olds, news)
 }
 
-// leaves tells whether the statement left columns of all its rows alone.
+// leaves reports whether the statement left columns of all its rows alone.
 func (k *keyWatch) leaves(nums []int16) bool {
 	return k != nil && k.kind == plan.UpdateRows && !slices.ContainsFunc(nums, func(n int16) bool { return !k.kept[n] })
 }
 
-// claims tells whether a constraint forbids keys that the statement may have made.
+// claims reports whether a constraint forbids keys that the statement may have made.
 func (k *keyWatch) claims(c *catalog.Constraint) bool {
 	return isUnique(c) && (c.Kind == 'e' || !k.leaves(c.Columns))
 }
@@ -160,7 +160,7 @@ type foreignKey struct {
 
 type fkey struct{ *catalog.Constraint }
 
-// moved tells whether the columns referred to may have got other values.
+// moved reports whether the columns referred to may have got other values.
 func (k fkey) moved(w *keyWatch) bool {
 	return w == nil || slices.ContainsFunc(k.RefCols, func(n int16) bool { return !w.kept[n] })
 }
@@ -321,7 +321,7 @@ type keyPlan struct {
 	manifests map[*plan.Scan]*catalog.Manifest
 }
 
-// goneKeys gives the keys of the rows a write removed that no row has now.
+// goneKeys returns the keys of the rows a write removed that no row has now.
 func goneKeys(st *catalog.State, w *written, k fkey, as []types.Type, first expr.ColID) keyPlan {
 	n := expr.ColID(2 * len(as))
 	a, as1 := keyRows(w.rel, k.RefCols, as, first)
@@ -346,7 +346,7 @@ func keyTypes(child, parent *catalog.Relation, k fkey) ([]types.Type, error) {
 
 // checkForeign looks for rows without what they refer to: new rows of the table
 // itself, and rows of others that refer to keys that are gone. It leaves the
-// foreign keys that due does not pick, and tells whether there were some.
+// foreign keys that due does not pick, and reports whether there were some.
 func (x *Execution) checkForeign(w *written, due func(fkey) bool) (rest bool, err error) {
 	st, err := x.Txn.State()
 	if err != nil {
@@ -392,7 +392,7 @@ func (x *Execution) checkForeign(w *written, due func(fkey) bool) (rest bool, er
 	return rest, nil
 }
 
-// among gives the segments of a manifest with these ids; nil if there are none.
+// among returns the segments of a manifest with these ids; nil if there are none.
 func among(m *catalog.Manifest, ids map[catalog.SegmentID]bool) *catalog.Manifest {
 	if m == nil || len(ids) == 0 {
 		return nil

@@ -126,7 +126,7 @@ func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, upda
 	return nil
 }
 
-// goneOnly gives the keys that were deleted, not updated.
+// goneOnly returns the keys that were deleted, not updated.
 func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
 	p := goneKeys(r.st, w, k, as, 100)
 	in := p.root.Schema()
@@ -143,7 +143,7 @@ func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) 
 	return p
 }
 
-// pairs gives the old and new keys of updated rows as columns.
+// pairs returns the old and new keys of updated rows as columns.
 func (r *Run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
 	// The batches have the watched columns twice; put them through a buffer of
 	// their own to project the key's out of them.

@@ -116,7 +116,7 @@ func (l *loader) batch(ctx context.Context, b *batch.Batch) (*batch.Batch, error
 	return out, nil
 }
 
-// readable gives the rows with NULLs for columns not computed yet: a generated
+// readable returns the rows with NULLs for columns not computed yet: a generated
 // column may not read another.
 func (l *loader) readable(b *batch.Batch) *batch.Batch {
 	cols := make([]arrow.Array, len(b.Cols))

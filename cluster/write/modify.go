@@ -362,7 +362,7 @@ func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*cat
 	return err
 }
 
-// Append gives the changes that distribute new segments to the partitions of a table: to
+// Append returns the changes that distribute new segments to the partitions of a table: to
 // that of their rows' hash, where that decides, else to the one with the fewest rows.
 func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
 	n := max(rel.Partitions, 1)
@@ -406,7 +406,7 @@ func (w *ModifyTable) Tag() string {
 	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.count)
 }
 
-// Returned gives the rows of RETURNING.
+// Returned returns the rows of RETURNING.
 func (w *ModifyTable) Returned() op.BatchReader { return &list{left: w.returned, done: w.acct.Close} }
 
 // Close forgets them.

@@ -33,7 +33,7 @@ type Host interface {
 	// Writes notes that the statement writes a table: filling in its identity columns
 	// takes no privilege of its own.
 	Writes(rel *catalog.Relation)
-	// Within gives the host of a statement within this one.
+	// Within returns the host of a statement within this one.
 	Within() Host
 }
 
@@ -144,7 +144,7 @@ func (r *Run) Bind(text string) (*plan.Query, error) {
 	return bind.Query(b, stmt.Node)
 }
 
-// First gives the first row of a reader as datums, nil if there is none, and
+// First returns the first row of a reader as datums, nil if there is none, and
 // closes the reader.
 func First(ctx context.Context, rows op.BatchReader, cols []plan.Column) ([]types.Datum, error) {
 	defer rows.Close()

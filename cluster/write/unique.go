@@ -19,7 +19,7 @@ import (
 const maxListedKeys = 64 << 10
 
 // checkUnique looks for the new segments' keys among each other and in the
-// table, for every unique constraint, and gives the claims to commit with.
+// table, for every unique constraint, and returns the claims to commit with.
 //
 // The new rows are in segments already, so both looks are ordinary plans over
 // ordinary scans: a grouping of the new ones (or what costs less where their keys are

@@ -17,7 +17,7 @@ import (
 // it would take at the least.
 const bitsPerRow = 64
 
-// distinctWithin tells whether the new rows of a key of one integer have no two that are
+// distinctWithin reports whether the new rows of a key of one integer have no two that are
 // equal, by a set of bits over the range that their zone maps tell. It is false also where
 // that does not tell: for other keys, those far from each other, where memory is short, and
 // where some are equal, for duplicatesWithin says which.

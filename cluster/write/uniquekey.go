@@ -20,7 +20,7 @@ type uniqueKey struct {
 	where expr.Expr   // nil: all rows
 }
 
-// isUnique tells the constraints that forbid equal keys.
+// isUnique reports whether it is one of the constraints that forbid equal keys.
 func isUnique(c *catalog.Constraint) bool {
 	return c.Kind == 'p' || c.Kind == 'u' || c.Kind == 'i' || c.Kind == 'e'
 }
@@ -67,7 +67,7 @@ func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKe
 	return k, nil
 }
 
-// over gives an expression over the live columns with other columns in their
+// over returns an expression over the live columns with other columns in their
 // place.
 func (k *uniqueKey) over(e expr.Expr, id func(i int) expr.ColID) expr.Expr {
 	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
@@ -81,7 +81,7 @@ func (k *uniqueKey) over(e expr.Expr, id func(i int) expr.ColID) expr.Expr {
 // idSpan is how many column ids the rows of a key take.
 const idSpan = 4096
 
-// rows gives a table's keys; those with a NULL only where NULLs are equal.
+// rows returns a table's keys; those with a NULL only where NULLs are equal.
 // Its columns have the ids from first on, those it reads others of the span.
 func (k *uniqueKey) rows(first expr.ColID) (plan.Node, *plan.Scan, []plan.Column) {
 	if k.Kind != 'e' {
@@ -120,7 +120,7 @@ func (k *uniqueKey) rows(first expr.ColID) (plan.Node, *plan.Scan, []plan.Column
 	return &plan.Filter{Input: p, Conds: some}, sc, cols
 }
 
-// ofRow gives the key's expressions over a row whose live columns have these
+// ofRow returns the key's expressions over a row whose live columns have these
 // ids; NULL for a row that the predicate leaves out.
 func (k *uniqueKey) ofRow(ids []expr.ColID) []expr.Expr {
 	id := func(i int) expr.ColID { return ids[i] }

@@ -196,7 +196,7 @@ func numbers(name, text string, most int) (out []int, err error) {
 	return out, nil
 }
 
-// suiteNames gives the suites that are asked for, in order, and the greatest
+// suiteNames returns the suites that are asked for, in order, and the greatest
 // number of a query that they have.
 func suiteNames(given []string, o Options) (names []string, most int, err error) {
 	for _, s := range suites {

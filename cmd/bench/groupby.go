@@ -56,7 +56,7 @@ func (b *run) groupbyReady(ctx context.Context) error {
 	return b.analyze(ctx)
 }
 
-// rowsThere tells whether a table is there, and to be kept, with --rows rows; another number is an error.
+// rowsThere reports whether a table is there, and to be kept, with --rows rows; another number is an error.
 func (b *run) rowsThere(ctx context.Context, table string) (bool, error) {
 	there, err := b.there(ctx, table)
 	if err != nil || !there || b.o.Reload {

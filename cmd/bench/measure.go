@@ -46,7 +46,7 @@ type cell struct {
 	valid bool
 }
 
-// query runs one text, which may hold several statements, and gives the last
+// query runs one text, which may hold several statements, and returns the last
 // result with columns.
 func (b *run) query(ctx context.Context, sql string) (answer, error) {
 	var a answer

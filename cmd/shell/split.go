@@ -39,7 +39,7 @@ func (s *splitter) end() {
 	s.parens = 0
 }
 
-// take gives the statements that are complete.
+// take returns the statements that are complete.
 func (s *splitter) take() []string {
 	r := s.ready
 	s.ready = nil
@@ -76,7 +76,7 @@ func (s *splitter) prompt() string {
 	return "="
 }
 
-// token gives the length of the next piece that cannot be cut, and moves the
+// token returns the length of the next piece that cannot be cut, and moves the
 // state over it.
 func (s *splitter) token(t string) int {
 	switch {

@@ -20,7 +20,7 @@ type dashboard struct{ n *node.Node }
 // Ready implements http.Source.
 func (d dashboard) Ready() bool { return d.n.Ready() }
 
-// allow tells whether a password is that of a superuser.
+// allow reports whether a password is that of a superuser.
 func (d dashboard) allow(user, password string) bool {
 	r := d.n.Catalog().RoleByName(user)
 	if r == nil || !r.Super || !r.Login {
@@ -30,7 +30,7 @@ func (d dashboard) allow(user, password string) bool {
 	return err == nil && auth.Check(l.Verifier, password)
 }
 
-// open tells whether a superuser may log in without a password, over loopback:
+// open reports whether a superuser may log in without a password, over loopback:
 // then the page has nothing to ask.
 func (d dashboard) open() bool {
 	for _, r := range d.n.Catalog().Roles() {

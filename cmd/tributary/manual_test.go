@@ -43,7 +43,7 @@ func TestManualExamples(t *testing.T) {
 	}
 }
 
-// runExamples gives the page with the output of its examples as it is now.
+// runExamples returns the page with the output of its examples as it is now.
 func runExamples(t *testing.T, dsn, page string) string {
 	f := &feeder{}
 	parts := strings.Split(page, "```console\n")

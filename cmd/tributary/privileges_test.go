@@ -288,7 +288,7 @@ func (q *asker) make(o securable, priv string, public bool) {
 
 func (q *asker) unmake() { q.must("rollback") }
 
-// try gives the server's answer to a role: ok, or the SQLSTATE, with the text
+// try returns the server's answer to a role: ok, or the SQLSTATE, with the text
 // where that is a matter of privileges.
 func (q *asker) try(player, stmt string) string {
 	q.t.Helper()

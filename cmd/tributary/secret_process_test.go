@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 )
 
-// serveUntilEnd runs a node that is expected to end by itself; it gives what the
+// serveUntilEnd runs a node that is expected to end by itself; it returns what the
 // node wrote to standard error.
 func serveUntilEnd(t *testing.T, env string, args ...string) string {
 	t.Helper()

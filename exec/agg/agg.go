@@ -45,7 +45,7 @@ type Heavy interface {
 // together, before they are asked for it.
 type Together interface {
 	Agg
-	// Begin prepares for so many workers, and tells how many steps it takes them.
+	// Begin prepares for so many workers, and returns how many steps it takes them.
 	Begin(workers int) (steps int)
 	// Step does a worker's share of a step. All workers end it before any begins the next.
 	Step(step, worker int)
@@ -119,7 +119,7 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	return metric(name, args)
 }
 
-// Mergeable tells whether an aggregate may be done in two phases on several
+// Mergeable reports whether an aggregate may be done in two phases on several
 // nodes: its states travel.
 func Mergeable(call expr.AggCall) bool { return !call.Distinct && len(call.OrderBy) == 0 }
 

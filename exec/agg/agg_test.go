@@ -48,7 +48,7 @@ func specs(t *testing.T) []spec {
 	return out
 }
 
-// concrete gives types to try for a declared one.
+// concrete returns types to try for a declared one.
 func concrete(o types.OID) []types.Type {
 	switch t := (types.Type{OID: o, Mod: -1}); o {
 	case types.NumericOID:
@@ -187,7 +187,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// left tells what is refused, and why.
+// left returns what is refused, and why.
 func (s spec) left() string {
 	if s.name() == "array_agg" && s.ts[0].IsArray() {
 		return "arrays have one dimension"

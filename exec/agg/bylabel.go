@@ -36,7 +36,7 @@ type sideOf[S any] interface {
 	held() int64 // the memory
 	merge(o *S)  // o stays as it is
 	append(dst []byte) []byte
-	// decode merges what append wrote, and gives what comes after it; false where
+	// decode merges what append wrote, and returns what comes after it; false where
 	// it was not that. A nil one reads over it.
 	decode(b []byte) ([]byte, bool)
 }
@@ -46,7 +46,7 @@ const sideBytes = 64
 
 func (s *byLabel[S, P]) Resize(groups int) { s.groups = grown(s.groups, groups) }
 
-// side gives the part of a group that a label's rows go to; nil if the group
+// side returns the part of a group that a label's rows go to; nil if the group
 // is over.
 func (s *byLabel[S, P]) side(g, label uint32) *S {
 	x := &s.groups[g]
@@ -84,7 +84,7 @@ func (s *byLabel[S, P]) change(to *S, f func(P)) {
 	s.bytes += P(to).held() - was
 }
 
-// of tells whether rows of these labels are all of the sides that a group has, and the
+// of reports whether rows of these labels are all of the sides that a group has, and the
 // second one's, none's where it has one. There are so many labels in all.
 func (x *labelled[S]) of(label []uint32, labels int) (second uint32, ok bool) {
 	if x.over || len(x.sides) == 0 {
@@ -105,7 +105,7 @@ func (x *labelled[S]) of(label []uint32, labels int) (second uint32, ok bool) {
 	return second, true
 }
 
-// sorted gives a group's sides, the lesser label first.
+// sorted returns a group's sides, the lesser label first.
 func (s *byLabel[S, P]) sorted(g int) []side[S] {
 	return slices.SortedFunc(slices.Values(s.groups[g].sides), func(a, b side[S]) int {
 		return cmp.Compare(s.labels.keys[a.label], s.labels.keys[b.label])
@@ -121,7 +121,7 @@ func (s *byLabel[S, P]) holds(from, to int) (n int64) {
 	return n
 }
 
-// A state is a byte that tells whether the group is over, then each side: the
+// A state is a byte that reports whether the group is over, then each side: the
 // label's key with its length, and what is kept.
 func (s *byLabel[S, P]) States(from, to int) (arrow.Array, error) {
 	if size := s.holds(from, to); size > maxBytes {

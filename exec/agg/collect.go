@@ -70,7 +70,7 @@ func (c *collect) typeOf(k int) types.Type {
 	return c.order[k-len(c.args)]
 }
 
-// skips tells rows that never count: a NULL argument of all but the aggregates
+// skips reports whether a row never counts: a NULL argument of all but the aggregates
 // that keep NULLs.
 func (c *collect) skips(row types.Row) bool {
 	switch c.call.Fn.Name {

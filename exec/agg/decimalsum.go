@@ -93,7 +93,7 @@ func (s *decimalSum) put(g uint32, hi int64, lo uint64, scale int32) (bool, erro
 	return true, s.flush(g)
 }
 
-// roomy tells whether 128 bits hold the sum of two numbers with such high words.
+// roomy reports whether 128 bits hold the sum of two numbers with such high words.
 func roomy(hi int64) bool { return hi>>62 == hi>>63 }
 
 // flush moves the words of a group to over.

@@ -111,7 +111,7 @@ func (c *collect) jsonAgg(rows []types.Row) (types.Datum, error) {
 	return c.json(append(out, ']'))
 }
 
-// json gives text as the result type wants it: jsonb is canonical.
+// json returns text as the result type wants it: jsonb is canonical.
 func (c *collect) json(text []byte) (types.Datum, error) {
 	if c.call.Typ.OID == types.JSONBOID {
 		return types.ParseText(types.JSONB, string(text), c.env)

@@ -24,7 +24,7 @@ type intMoments struct {
 	xx, yy, xy wide
 }
 
-// smallInts tells of arguments that are integers of at most 32 bits, made floats.
+// smallInts reports whether the arguments are integers of at most 32 bits, made floats.
 func smallInts(args []expr.Expr) bool {
 	for _, a := range args {
 		c, ok := a.(*expr.Cast)

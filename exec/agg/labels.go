@@ -76,7 +76,7 @@ func (o *ofLabels) share(l *labels) *labels {
 	return o.labels
 }
 
-// truth gives the numbers of all rows of the first argument, good until the next batch.
+// truth returns the numbers of all rows of the first argument, good until the next batch.
 func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 	if !o.follows || o.from != arr {
 		o.kept, o.all = o.rows(arr), o.kept
@@ -85,7 +85,7 @@ func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 	return o.kept
 }
 
-// each gives one group for every row.
+// each returns one group for every row.
 func (o *ofLabels) each(g uint32, n int) []uint32 {
 	if cap(o.repeats) < n {
 		o.repeats = make([]uint32, n)
@@ -97,7 +97,7 @@ func (o *ofLabels) each(g uint32, n int) []uint32 {
 	return groups
 }
 
-// listed gives the rows of a Lister as arrays of their own.
+// listed returns the rows of a Lister as arrays of their own.
 func listed(rows []int32, args []arrow.Array) []arrow.Array {
 	if rows == nil {
 		return args
@@ -109,13 +109,13 @@ func listed(rows []int32, args []arrow.Array) []arrow.Array {
 	return out
 }
 
-// of gives the number of row i of arr.
+// of returns the number of row i of arr.
 func (l *labels) of(arr arrow.Array, i int) uint32 {
 	l.buf = kernel.AppendKey(l.buf[:0], l.typ, arr, i)
 	return l.number(l.buf)
 }
 
-// rows gives the numbers of all rows of arr, good until the next call; those of
+// rows returns the numbers of all rows of arr, good until the next call; those of
 // NULLs mean nothing.
 func (l *labels) rows(arr arrow.Array) []uint32 {
 	if n := arr.Len(); cap(l.all) < n {
@@ -186,7 +186,7 @@ func (l *labels) coded(out []uint32, a *array.Dictionary) {
 	}
 }
 
-// text gives the number of row i of arr, which is of this text.
+// text returns the number of row i of arr, which is of this text.
 func (l *labels) text(arr arrow.Array, i int, text string) uint32 {
 	for k := range l.texts.few {
 		if t := &l.texts.few[k]; t.text == text {

@@ -159,7 +159,7 @@ func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow
 	return nil
 }
 
-// Shared tells whether the states of a serve b too, if their arguments are the
+// Shared reports whether the states of a serve b too, if their arguments are the
 // same: a sum and an average keep the same.
 func Shared(a, b expr.AggCall) bool {
 	if a.Filter != nil || b.Filter != nil || a.Distinct || b.Distinct || len(a.OrderBy)+len(b.OrderBy) > 0 || len(a.Args) != len(b.Args) || a.Direct+b.Direct > 0 {
@@ -177,7 +177,7 @@ func Shared(a, b expr.AggCall) bool {
 	return t.IsFixed()
 }
 
-// View gives b's results from the states of a, for calls that are Shared. It is
+// View returns b's results from the states of a, for calls that are Shared. It is
 // valid until a changes.
 func View(a, b Agg) Agg {
 	x, ok1 := a.(*intSum)

@@ -122,7 +122,7 @@ func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 	x.sides[x.upper].of.hit.AddAll(loss)
 }
 
-// entropies gives what all rows lose if they are hits (1) or misses (0).
+// entropies returns what all rows lose if they are hits (1) or misses (0).
 func (s *logLoss) entropies(to, p []float64, hit float64) []float64 {
 	y := s.y[:len(p)]
 	to = to[:len(p)]

@@ -271,7 +271,7 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// measures gives fn.ClassMeasures of a matrix, nil of one without rows. Precision,
+// measures returns fn.ClassMeasures of a matrix, nil of one without rows. Precision,
 // recall and F1 of two classes are those of the greater one, of more the plain mean
 // over the classes ("macro" in scikit-learn), as a training's own metrics are.
 func (c *confusion) measures(m map[[2]uint32]int64) []float64 {

@@ -27,7 +27,7 @@ func float64s(v ...float64) arrow.Array {
 }
 
 // measureIn adds the rows to one group in as many parts, each merged by its
-// state, and gives the group's value.
+// state, and returns the group's value.
 func measureIn(t *testing.T, name string, parts int, label, got arrow.Array) types.Datum {
 	t.Helper()
 	whole := metric(name, []types.Type{types.Int8, types.Int8})

@@ -50,7 +50,7 @@ func (m *moments) add(x, y float64) {
 
 func (m *moments) parts() [5]*exact.Sum { return [5]*exact.Sum{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
 
-// sums gives the spreads. One infinite or NaN value makes them NaN.
+// sums returns the spreads. One infinite or NaN value makes them NaN.
 func (m *moments) sums() sums {
 	s := sums{n: float64(m.x.N()), sx: m.x.Value(), sy: m.y.Value()}
 	if m.x.N() > 0 {
@@ -101,7 +101,7 @@ func (p *pair) Results(from, to int) (arrow.Array, error) {
 	return pairResults(p.fn, from, to, func(g int) sums { return p.s[g].sums() })
 }
 
-// pairResults gives the values of fn by the groups' sums.
+// pairResults returns the values of fn by the groups' sums.
 func pairResults(fn string, from, to int, of func(g int) sums) (arrow.Array, error) {
 	t := types.Float8
 	if fn == "regr_count" {

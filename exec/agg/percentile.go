@@ -44,7 +44,7 @@ func (p *pile) n() int {
 	return n
 }
 
-// next begins another list, twice as large, and gives the bytes that takes.
+// next begins another list, twice as large, and returns the bytes that takes.
 func (p *pile) next() int64 {
 	size := min(max(2*cap(p.last), firstPile), mostPile)
 	var list int64
@@ -64,7 +64,7 @@ func (p *pile) appendTo(dst []uint64) []uint64 {
 	return append(dst, p.last...)
 }
 
-// newPercentile gives nil for other calls.
+// newPercentile returns nil for other calls.
 func newPercentile(call expr.AggCall, args []types.Type) Agg {
 	if call.Fn.Name != "percentile_cont" || call.Distinct || len(call.OrderBy) != 1 || call.OrderBy[0].Expr.Type().OID != types.Float8OID || args[0].OID != types.Float8OID {
 		return nil
@@ -163,7 +163,7 @@ func (s *percentile) Need(from, to int, states bool) int64 {
 	return 8*s.count(from, to) + 9*int64(to-from)
 }
 
-// States encodes the fraction, after a byte that tells whether it is there, and
+// States encodes the fraction, after a byte that says whether it is there, and
 // the values; nothing for a group without.
 func (s *percentile) States(from, to int) (arrow.Array, error) {
 	le := binary.LittleEndian

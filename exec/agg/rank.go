@@ -104,7 +104,7 @@ func span(keys []uint64, least, most uint64) (uint64, uint64) {
 	return least, most
 }
 
-// parts tells which part a key k is of, k>>shift − low, and how many there are.
+// parts returns which part a key k is of, k>>shift − low, and how many there are.
 func (a *area) parts() (shift int, low uint64, parts int) {
 	least, most := ^uint64(0), uint64(0)
 	for i := range a.workers {

@@ -30,7 +30,7 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-// room gives where the next ones go, at least one; took tells how many went there.
+// room returns where the next ones go, at least one; took tells how many went there.
 func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {

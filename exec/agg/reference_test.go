@@ -667,7 +667,7 @@ func (s spec) close(got, want types.Datum, ty types.Type) bool {
 	return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y))
 }
 
-// classReference gives the measures of two classes by their definitions.
+// classReference returns the measures of two classes by their definitions.
 func classReference(tp, fp, fn, tn float64) types.Datum {
 	type measures [3]float64 // precision, recall, F1
 	of := func(hit, over, under float64) measures {

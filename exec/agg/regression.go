@@ -50,7 +50,7 @@ func (e *errorTotals) UpdateList(g uint32, rows []int32, n int, args []arrow.Arr
 	return nil
 }
 
-// same tells whether all rows are of one group.
+// same reports whether all rows are of one group.
 func same(groups []uint32) bool {
 	for _, g := range groups {
 		if g != groups[0] {
@@ -111,7 +111,7 @@ func (e *errorTotals) Results(from, to int) (arrow.Array, error) {
 
 func (e *errorTotals) Bytes() int64 { return int64(cap(e.s)) * exact.ErrorsBytes }
 
-// errorMeasure gives a measure of n rows by Σ|y−p|, Σ(y−p)², Σ(y−p) and Σ(y−ȳ)².
+// errorMeasure returns a measure of n rows by Σ|y−p|, Σ(y−p)², Σ(y−p) and Σ(y−ȳ)².
 func errorMeasure(name string, n, abs, sq, d float64, total func() float64) float64 {
 	left := sq
 	switch name {

@@ -197,7 +197,7 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// integers gives sums as bigint.
+// integers returns sums as bigint.
 func (s *intSum) integers(from, to int) (arrow.Array, error) {
 	out := make([]int64, to-from)
 	valid := make([]byte, batch.BitmapBytes(len(out)))

@@ -124,7 +124,7 @@ func (v *exactVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error
 	return nil
 }
 
-// enough tells whether n values have a variance.
+// enough reports whether n values have a variance.
 func enough(n int64, pop bool) bool { return n > 1 || n == 1 && pop }
 
 // variance is (N Σx² − (Σx)²) / (N (N−1)), or N² for the population, or its root.

@@ -32,7 +32,7 @@ func (b *Batch) Rows() int {
 	return b.N
 }
 
-// With gives a batch of other columns with the same rows, selection and order.
+// With returns a batch of other columns with the same rows, selection and order.
 func (b *Batch) With(cols []arrow.Array) *Batch {
 	return &Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: b.Seq}
 }
@@ -88,7 +88,7 @@ func dataBytes(d arrow.ArrayData) int64 {
 	return n
 }
 
-// SourceRows gives the places in the columns of rows that are counted over the
+// SourceRows returns the places in the columns of rows that are counted over the
 // selection: rows itself where there is none.
 func (b *Batch) SourceRows(rows []int32) []int32 {
 	if b.Sel == nil {
@@ -101,7 +101,7 @@ func (b *Batch) SourceRows(rows []int32) []int32 {
 	return out
 }
 
-// Slice gives rows [from, to) of the batch's counted rows, without copying.
+// Slice returns rows [from, to) of the batch's counted rows, without copying.
 func (b *Batch) Slice(from, to int) *Batch {
 	out := &Batch{N: b.N, Cols: b.Cols, Seq: b.Seq}
 	if b.Sel != nil {

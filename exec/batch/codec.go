@@ -89,7 +89,7 @@ func (e *Encoder) Encode(b *Batch) {
 // Len is the length of what Encode made.
 func (e *Encoder) Len() int { return len(e.shapes) + len(e.body) + e.apart }
 
-// Parts gives what Encode made, in parts that follow each other, until yield
+// Parts returns what Encode made, in parts that follow each other, until yield
 // fails.
 func (e *Encoder) Parts(yield func([]byte) error) error {
 	if err := yield(e.shapes); err != nil {
@@ -209,7 +209,7 @@ func (e *Encoder) bits(src []byte, off, n int) {
 	e.pad()
 }
 
-// offsets writes the offsets of a window, starting at 0, and gives the range
+// offsets writes the offsets of a window, starting at 0, and returns the range
 // of the child they span.
 func (e *Encoder) offsets(d arrow.ArrayData) (from, to int32) {
 	n := d.Len()
@@ -275,7 +275,7 @@ func (e *Encoder) dictionary(arr arrow.Array) {
 	e.pad()
 }
 
-// FrameBytes gives the length of the encoding that data begins with, from its
+// FrameBytes returns the length of the encoding that data begins with, from its
 // first 16 bytes; ok is false if they cannot be a batch's.
 func FrameBytes(data []byte) (n int, ok bool) {
 	if len(data) < headerBytes || binary.LittleEndian.Uint32(data[4:]) != 0 {

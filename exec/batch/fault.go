@@ -53,7 +53,7 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Fault gives the error of the mapped file that a panic is a fault under, where the
+// Fault returns the error of the mapped file that a panic is a fault under, where the
 // goroutine has such panics (debug.SetPanicOnFault); nil if it is something else.
 func Fault(panicked any) error {
 	e, ok := panicked.(interface{ Addr() uintptr })

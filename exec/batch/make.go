@@ -94,7 +94,7 @@ func CountBits(b []byte, n int) int {
 	return c
 }
 
-// Bit tells bit i of an Arrow bitmap.
+// Bit returns bit i of an Arrow bitmap.
 func Bit(b []byte, i int) bool { return b[i>>3]>>(i&7)&1 != 0 }
 
 // SetBit sets bit i of an Arrow bitmap.

@@ -46,7 +46,7 @@ func ValidRuns(arr arrow.Array, f func(from, to int)) {
 	}
 }
 
-// bitsAt gives 64 bits of a bitmap from bit i on, zeros beyond its end.
+// bitsAt returns 64 bits of a bitmap from bit i on, zeros beyond its end.
 func bitsAt(bm []byte, i int) uint64 {
 	b, shift := bm[i>>3:], i&7
 	if len(b) < 9 {

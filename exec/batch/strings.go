@@ -16,7 +16,7 @@ type Strings struct {
 	arr    arrow.Array
 }
 
-// StringsOf gives access to a String or Dictionary(int32, String) column.
+// StringsOf returns access to a String or Dictionary(int32, String) column.
 func StringsOf(arr arrow.Array) Strings {
 	switch a := arr.(type) {
 	case *array.String:
@@ -39,5 +39,5 @@ func (s Strings) Value(i int) string {
 	return s.Values.Value(int(s.Index[i]))
 }
 
-// IsNull tells whether row i is NULL.
+// IsNull reports whether row i is NULL.
 func (s Strings) IsNull(i int) bool { return s.arr.IsNull(i) }

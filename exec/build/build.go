@@ -120,7 +120,7 @@ func setOf(cols []plan.Column) colSet {
 	return s
 }
 
-// with gives the union of s and the columns that exprs read.
+// with returns the union of s and the columns that exprs read.
 func (s colSet) with(exprs ...expr.Expr) colSet {
 	out := make(colSet, len(s)+4)
 	for id := range s {

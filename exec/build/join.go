@@ -118,7 +118,7 @@ func carry(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// samePhysicalType tells whether columns of a and b hold equal values alike.
+// samePhysicalType reports whether columns of a and b hold equal values alike.
 func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID || b.OID == types.NumericOID {
 		return a.OID == b.OID && a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
@@ -133,7 +133,7 @@ func samePhysicalType(a, b types.Type) bool {
 	return a.OID == b.OID || arrow.TypeEqual(a.Arrow(), b.Arrow())
 }
 
-// commonType gives the type in which keys of types a and b can be compared as
+// commonType returns the type in which keys of types a and b can be compared as
 // they are represented.
 func commonType(a, b types.Type) (types.Type, error) {
 	if samePhysicalType(a, b) {

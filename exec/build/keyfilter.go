@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyFilters gives a filter for each key of a join which a scan of the probe
-// side can use (nil for the others), and tells those scans of it.
+// keyFilters returns a filter for each key of a join which a scan of the probe
+// side can use (nil for the others), and returns those scans of it.
 //
 //	⋈ year = 2001          the join's table has 365 days
 //	├─ ⋈ item              (passes the day on)
@@ -49,7 +49,7 @@ func integerColumn(e expr.Expr) *expr.Col {
 }
 
 // tellScans finds the scans that column id of n comes from, where dropping its
-// rows below drops the same rows of n, and gives them f, which it makes for the
+// rows below drops the same rows of n, and returns them f, which it makes for the
 // first. far says that some operator worth sparing is between. It gives f.
 func (b *builder) tellScans(n plan.Node, id expr.ColID, far bool, f *op.KeyFilter) *op.KeyFilter {
 	if slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {

@@ -33,7 +33,7 @@ func (b *builder) ordering(keys []plan.SortKey) ordering {
 	return o
 }
 
-// labels gives the places of an enum's labels, nil for other types.
+// labels returns the places of an enum's labels, nil for other types.
 func (b *builder) labels(t types.Type) map[string]int32 {
 	if t.OID < types.FirstUserOID || t.IsArray() || b.Env == nil || b.Env.Host == nil {
 		return nil

@@ -19,7 +19,7 @@ func (p *programs) rewind() *programs {
 	return p
 }
 
-// compiled gives what f makes, or what it made when the tree was built before.
+// compiled returns what f makes, or what it made when the tree was built before.
 func compiled[T any](b *builder, f func() (T, error)) (T, error) {
 	k := b.kept
 	if k != nil && k.at < len(k.list) {

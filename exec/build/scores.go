@@ -54,7 +54,7 @@ func (b *builder) scoreOnce(items []op.Item, es []expr.Expr, at []int, in []plan
 	return nil
 }
 
-// sharedScores gives for each expression the places of all that read the scores
+// sharedScores returns for each expression the places of all that read the scores
 // that it reads, where there are others; else nil.
 func sharedScores(es []expr.Expr) [][]int {
 	out := make([][]int, len(es))

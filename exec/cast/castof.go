@@ -36,7 +36,7 @@ func chain(mid types.Type, first, second function.Impl) function.Impl {
 	}
 }
 
-// Between gives the conversion between two types; nil where values are represented
+// Between returns the conversion between two types; nil where values are represented
 // alike and nothing needs checking.
 func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 	base := to
@@ -250,7 +250,7 @@ func parseAs[T any](to types.Type) function.Impl {
 	})
 }
 
-// textCast gives the text of values.
+// textCast returns the text of values.
 func textCast(from, to types.Type) function.Impl {
 	clip := to.OID == types.NameOID
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {

@@ -38,7 +38,7 @@ func (op CmpOp) Swap() CmpOp {
 	return op
 }
 
-// Holds tells whether a three-way result satisfies the operator.
+// Holds reports whether a three-way result satisfies the operator.
 func (op CmpOp) Holds(c int) bool {
 	switch op {
 	case OpEQ:
@@ -231,7 +231,7 @@ func compareFloats[T Float](op CmpOp) function.Impl {
 	}
 }
 
-// SpreadVals gives c.n values, also of a vec that holds one for all.
+// SpreadVals returns c.n values, also of a vec that holds one for all.
 func SpreadVals[T any](c *function.Call, v *vector.Vec) []T {
 	if !v.One || c.N == 1 {
 		return vector.Values[T](v)
@@ -298,7 +298,7 @@ func compareWith(op CmpOp, cmp rowCmp) function.Impl {
 // rowCmp orders row i of l and row j of r, neither NULL.
 type rowCmp func(l *vector.Vec, i int, r *vector.Vec, j int) int
 
-// Comparer gives the order of a type.
+// Comparer returns the order of a type.
 func Comparer(t types.Type, env *function.Env) rowCmp {
 	switch vector.KindOf(t) {
 	case vector.Bool:

@@ -135,12 +135,12 @@ func threeWayMaker(f *fn.Func, at []types.Type, _ types.Type) function.Impl {
 	}
 }
 
-// IsInt tells of int2, int4, int8.
+// IsInt reports whether a type is int2, int4 or int8.
 func IsInt(t types.Type) bool {
 	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
 }
 
-// IsFloat tells of float4 and float8.
+// IsFloat reports whether a type is float4 or float8.
 func IsFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
 
 // compareMixed compares operands that are represented differently, nil where they
@@ -259,7 +259,7 @@ func Convert[From, To Integer | Float](a *vector.Arena, v *vector.Vec, k vector.
 	return out
 }
 
-// WidenInt gives a column of integers as int8.
+// WidenInt returns a column of integers as int8.
 func WidenInt(a *vector.Arena, v *vector.Vec) *vector.Vec {
 	switch v.Kind {
 	case vector.I16:
@@ -272,7 +272,7 @@ func WidenInt(a *vector.Arena, v *vector.Vec) *vector.Vec {
 	return v
 }
 
-// WidenFloat gives a column of floats as float8.
+// WidenFloat returns a column of floats as float8.
 func WidenFloat(a *vector.Arena, v *vector.Vec) *vector.Vec {
 	switch v.Kind {
 	case vector.F32:

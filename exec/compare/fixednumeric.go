@@ -46,7 +46,7 @@ type scaled struct {
 	more, ok bool
 }
 
-// scaledOf gives one that is not ok for what is no int64 then.
+// scaledOf returns one that is not ok for what is no int64 then.
 func scaledOf(d number.Decimal, scale int32) scaled {
 	whole := d.Trunc(scale)
 	v, ok := whole.Coefficient(scale)

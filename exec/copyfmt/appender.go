@@ -188,7 +188,7 @@ func fixed(f []byte, prec, scale int) (int64, bool) {
 	return v, true
 }
 
-// plainFloat tells a number that Go and PostgreSQL read alike: no hex, no
+// plainFloat reports whether it is a number that Go and PostgreSQL read alike: no hex, no
 // underscore, no "Inf", no blanks.
 func plainFloat(f []byte) bool {
 	for _, c := range f {

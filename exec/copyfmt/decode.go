@@ -104,7 +104,7 @@ func (d *Decoder) reset(in io.Reader) {
 	d.line, d.ended = 0, false
 }
 
-// Next gives the next rows, io.EOF at the end.
+// Next returns the next rows, io.EOF at the end.
 func (d *Decoder) Next() (*batch.Batch, error) {
 	if d.ended {
 		return nil, io.EOF
@@ -267,7 +267,7 @@ func (d *Decoder) drain() error {
 	return err
 }
 
-// readRecord gives the next line without its end; in CSV a quoted field may
+// readRecord returns the next line without its end; in CSV a quoted field may
 // hold line ends. The bytes are valid until the next call.
 func (d *Decoder) readRecord() ([]byte, error) {
 	d.buf = d.buf[:0]
@@ -360,7 +360,7 @@ func trimEnd(b []byte) []byte {
 	return b
 }
 
-// splitText gives the fields of a text-format line.
+// splitText returns the fields of a text-format line.
 func (d *Decoder) splitText(rec []byte, put func(i int, f []byte, null bool) error) error {
 	delim := d.opts.Delimiter
 	for i := 0; ; i++ {
@@ -448,7 +448,7 @@ func hexVal(c byte) int {
 	return -1
 }
 
-// splitCSV gives the fields of a CSV record.
+// splitCSV returns the fields of a CSV record.
 func (d *Decoder) splitCSV(rec []byte, put func(i int, f []byte, null bool) error) error {
 	delim, q, escape := d.opts.Delimiter, d.opts.Quote, d.opts.Escape
 	plain := bytes.IndexByte(rec, q) < 0

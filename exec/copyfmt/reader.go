@@ -66,7 +66,7 @@ func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size i
 	return r, nil
 }
 
-// Next gives the next rows, io.EOF at the end.
+// Next returns the next rows, io.EOF at the end.
 func (r *Reader) Next() (*batch.Batch, error) {
 	if r.first.opts.Format == Binary {
 		return r.first.Next()

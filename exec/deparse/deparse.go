@@ -36,7 +36,7 @@ type deparser struct {
 // errForm says that an expression has a form that is not written here.
 var errForm = errors.New("not written")
 
-// ShowExpr gives a kept expression as PostgreSQL shows it. want is the type of
+// ShowExpr returns a kept expression as PostgreSQL shows it. want is the type of
 // the column whose default it is, of OID 0 for other expressions. What has a
 // form not known here is shown as it is kept.
 func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.Type, pretty bool) string {
@@ -84,7 +84,7 @@ func bare(n ast.Node) ast.Node {
 	}
 }
 
-// literal gives a string constant, whose type is what it is used for.
+// literal returns a string constant, whose type is what it is used for.
 func literal(n ast.Node) (string, bool) {
 	if c, ok := n.(*ast.A_Const); ok && !c.Isnull {
 		if s, ok := c.Val.(*ast.String); ok {

@@ -75,7 +75,7 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
 	return d.as(plain(s), types.Type{OID: e.OID, Mod: -1}, want), nil
 }
 
-// called gives the type of a call's value and the function that it calls.
+// called returns the type of a call's value and the function that it calls.
 func (d *deparser) called(x *ast.FuncCall, name string) (types.Type, *expr.Call, error) {
 	if d.trace != nil {
 		c := d.trace.Calls[x]

@@ -151,7 +151,7 @@ func (d *deparser) join(x *ast.JoinExpr) (string, error) {
 	return out, nil
 }
 
-// isTrue tells of the condition that CROSS JOIN has.
+// isTrue reports whether n is the condition that CROSS JOIN has.
 func isTrue(n ast.Node) bool {
 	c, ok := n.(*ast.A_Const)
 	if !ok {

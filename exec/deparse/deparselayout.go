@@ -33,7 +33,7 @@ func (d *deparser) within(p piece, of form, op string, left bool) string {
 	return p.s
 }
 
-// stands tells whether p needs no parentheses in an expression of a form; left
+// stands reports whether p needs no parentheses in an expression of a form; left
 // says that it is the first operand.
 func (p piece) stands(of form, op string, left bool) bool {
 	switch p.form {
@@ -103,7 +103,7 @@ func (d *deparser) line(word string, before, after, plus int) string {
 	return newline + strings.Repeat(" ", n+plus) + word
 }
 
-// lines gives the text with its line ends, without blanks before them.
+// lines returns the text with its line ends, without blanks before them.
 func lines(s string) string {
 	parts := strings.Split(s, newline)
 	for i := range parts[:len(parts)-1] {

@@ -295,7 +295,7 @@ func (d *deparser) logic(x *ast.BoolExpr) (piece, error) {
 	return d.enclose("NOT "+d.within(parts[0], formBool, "NOT", false), formBool, "NOT"), nil
 }
 
-// flat gives the arguments of a chain, whose beginning the parser may have
+// flat returns the arguments of a chain, whose beginning the parser may have
 // nested: a AND b AND c is one.
 func flat(x *ast.BoolExpr) []ast.Node {
 	first, ok := bare(x.Args.Items[0]).(*ast.BoolExpr)

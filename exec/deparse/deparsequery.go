@@ -216,7 +216,7 @@ func (d *deparser) setOperation(sel *ast.SelectStmt, names []string, shown, top 
 	return out, nil
 }
 
-// decorated tells whether a side of a set operation has clauses of its own.
+// decorated reports whether a side of a set operation has clauses of its own.
 func decorated(sel *ast.SelectStmt) bool {
 	return sel.WithClause != nil || sel.LimitCount != nil || sel.LimitOffset != nil || sel.SortClause != nil && len(sel.SortClause.Items) > 0
 }
@@ -334,7 +334,7 @@ func (d *deparser) expand(list *ast.NodeList, names []string) error {
 	return nil
 }
 
-// written gives a target's expression, and the column's name where it is one.
+// written returns a target's expression, and the column's name where it is one.
 func (d *deparser) written(t target) (piece, string, error) {
 	if t.ref != nil {
 		s, err := d.reference(*t.ref)

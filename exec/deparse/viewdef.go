@@ -62,7 +62,7 @@ func viewLines(q *qualifier, r *catalog.Relation, n ast.Node, pretty bool, wrap 
 	return out, q.means(out, bound)
 }
 
-// means tells whether a text, read by the session, gives the columns of a query:
+// means reports whether a text, read by the session, gives the columns of a query:
 // a printed view that would not is worse than one in one line.
 func (q *qualifier) means(text string, want *plan.Query) bool {
 	list, err := parse.Parse(text, parse.Postgres)
@@ -157,7 +157,7 @@ func (q *qualifier) query(n ast.Node, ctes map[string]bool) {
 	}, nil)
 }
 
-// relation gives the schema that a relation's name needs, "" for none.
+// relation returns the schema that a relation's name needs, "" for none.
 func (q *qualifier) relation(name string) string {
 	for _, p := range q.path {
 		if oid := q.oid(p, name); oid != 0 {
@@ -170,7 +170,7 @@ func (q *qualifier) relation(name string) string {
 	return ""
 }
 
-// enum gives the schema that the name of a user's type needs, "" for none.
+// enum returns the schema that the name of a user's type needs, "" for none.
 func (q *qualifier) enum(name string) string {
 	st := q.h.Catalog()
 	in := func(s types.OID) *catalog.EnumType { return st.Enum(s, name) }

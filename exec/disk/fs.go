@@ -15,7 +15,7 @@ type FS interface {
 	// OpenDirect opens a file for a reader that wants the bytes of the device and
 	// not those the system remembers of it, where the system can do that.
 	OpenDirect(path string) (io.ReadCloser, error)
-	// Map gives a file's bytes, to be read only, until unmap is called.
+	// Map returns a file's bytes, to be read only, until unmap is called.
 	Map(path string) (data []byte, unmap func(), err error)
 	Stat(path string) (fs.FileInfo, error)
 	ReadDir(dir string) ([]fs.DirEntry, error)

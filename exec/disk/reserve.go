@@ -49,7 +49,7 @@ func NewReserve(dir string, log *slog.Logger) (*Reserve, error) {
 	return r, nil
 }
 
-// Release gives the room up; it tells whether there was any.
+// Release returns the room up; it reports whether there was any.
 func (r *Reserve) Release() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *Reserve) Watch(stop <-chan struct{}) {
 	}
 }
 
-// Room gives the error of a write that would need room, nil where there is some.
+// Room returns the error of a write that would need room, nil where there is some.
 func (r *Reserve) Room() error {
 	if r == nil {
 		return nil

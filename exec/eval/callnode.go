@@ -107,7 +107,7 @@ func (n *callNode) apply(fr *frame, args []*vector.Vec, rows int, allOne bool) (
 }
 
 // byDictionary computes a function of one dictionary column an entry, and maps
-// rows to the results. It gives nil where that does not pay.
+// rows to the results. It returns nil where that does not pay.
 func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, error) {
 	var d *vector.Vec
 	at := 0
@@ -155,7 +155,7 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 }
 
 // entries computes a boolean function once an entry of the dictionary of d: 1
-// where it is true. It gives nil where an argument is not constant.
+// where it is true. It returns nil where an argument is not constant.
 func (n *callNode) entries(d *vector.Vec, fr *frame) ([]uint8, error) {
 	args := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {

@@ -36,7 +36,7 @@ func newCompiler(in []plan.Column, env *function.Env) *compiler {
 	return c
 }
 
-// place gives the place of a column in the input.
+// place returns the place of a column in the input.
 func (c *compiler) place(id expr.ColID) (int, bool) {
 	if c.ord != nil {
 		i, ok := c.ord[id]
@@ -170,7 +170,7 @@ func cheapAll(es []expr.Expr) []bool {
 	return out
 }
 
-// cheap tells whether an expression may be computed for rows that do not need
+// cheap reports whether an expression may be computed for rows that do not need
 // it: it cannot fail and costs less than picking the rows that do.
 func cheap(e expr.Expr) bool {
 	ok := true

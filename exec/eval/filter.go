@@ -34,7 +34,7 @@ type Filter struct {
 }
 
 // condition narrows a selection: of the rows sel (nil: all n) it writes those
-// that pass to out and tells how many they are. ok is false where this batch's
+// that pass to out and returns how many they are. ok is false where this batch's
 // column is in a form it does not read.
 type condition struct {
 	e    expr.Expr
@@ -81,7 +81,7 @@ func flatten(conds []expr.Expr) []expr.Expr {
 	return out
 }
 
-// Select gives the batch narrowed to the rows that pass; the same batch where
+// Select returns the batch narrowed to the rows that pass; the same batch where
 // all do.
 func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch, err error) {
 	if err := ctx.Err(); err != nil {
@@ -248,7 +248,7 @@ func (c *condition) perEntry(col int, compute func(dict *vector.Vec, fr *frame) 
 	c.fast, c.mask, c.col = e.narrow, e.mask(col), col
 }
 
-// comparisonOf tells which comparison a call is.
+// comparisonOf returns which comparison a call is.
 func comparisonOf(e *expr.Call) (compare.CmpOp, bool) {
 	op, ok := comparisons()[e.Fn.ID]
 	return op, ok

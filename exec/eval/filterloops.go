@@ -24,7 +24,7 @@ var comparisons = sync.OnceValue(func() map[string]compare.CmpOp {
 })
 
 // selector narrows a selection by a condition on one column: of the rows sel
-// (nil: all n) it writes those that pass to out and tells how many; ok is false
+// (nil: all n) it writes those that pass to out and returns how many; ok is false
 // where it does not read the form this column has.
 type selector func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
 

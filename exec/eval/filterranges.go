@@ -119,7 +119,7 @@ func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
 type masker func(f *Filter, b *batch.Batch, m []uint16, and bool) (k int, ok bool)
 
 // masked applies conditions that have maskers, all by one mask, and notes which in
-// done. It gives the rows that are left and, unless all of the batch are, their numbers.
+// done. It returns the rows that are left and, unless all of the batch are, their numbers.
 func (f *Filter) masked(b *batch.Batch) (sel []int32, n int) {
 	n = b.N
 	w := selection.Words(n)

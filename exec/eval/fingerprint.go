@@ -80,7 +80,7 @@ func putType(b *strings.Builder, t types.Type) {
 	fmt.Fprintf(b, ":%d.%d.%d.%d ", t.OID, t.Mod, t.Prec, t.Scale)
 }
 
-// total tells whether an expression may be computed for rows that do not need
+// total reports whether an expression may be computed for rows that do not need
 // it: it is arithmetic of fixed numerics, which has room for every result, or
 // it is cheap.
 func total(e expr.Expr) bool {

@@ -222,7 +222,7 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	return out, nil
 }
 
-// entries tells which entries of v's dictionary are in the set; remembered for
+// entries returns which entries of v's dictionary are in the set; remembered for
 // the next batch of the same dictionary.
 func (n *inNode) entries(v *vector.Vec) []uint8 {
 	if n.entry != nil && v.Key != nil && n.entry.Key == v.Key {

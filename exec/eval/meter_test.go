@@ -23,7 +23,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bound gives the expression of SELECT sql.
+// bound returns the expression of SELECT sql.
 func bound(t *testing.T, sql string) expr.Expr {
 	t.Helper()
 	list, err := parse.Parse("SELECT "+sql, parse.Postgres)

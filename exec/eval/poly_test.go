@@ -293,7 +293,7 @@ func show(t types.Type, d types.Datum) string {
 	return types.TextOf(t, d, nil)
 }
 
-// disguise gives the same rows in another form: sliced, selected, strings by
+// disguise returns the same rows in another form: sliced, selected, strings by
 // dictionary.
 func disguise(r *rand.Rand, b *batch.Batch) *batch.Batch {
 	n := b.Rows()

@@ -47,7 +47,7 @@ func columnsAsked(e *expr.Predict) []*expr.Predict {
 	return out
 }
 
-// answer gives what asked[i] asks for.
+// answer returns what asked[i] asks for.
 func (n *predictNode) answer(fr *frame, i int) (*vector.Vec, error) {
 	e, at := n.asked[i], n.from[i]
 	if e.Typ.OID != types.RecordOID {
@@ -99,7 +99,7 @@ func (n *sameScores) eval(fr *frame) (*vector.Vec, error) {
 	return n.of.answer(fr, n.i)
 }
 
-// SameScores tells whether two predictions are read off the same scores: of one
+// SameScores reports whether two predictions are read off the same scores: of one
 // model for the same features.
 func SameScores(a, b *expr.Predict) bool {
 	if a.Ref != b.Ref || len(a.Args) != len(b.Args) {

@@ -46,7 +46,7 @@ type frame struct {
 	shared []*vector.Vec
 }
 
-// narrow gives the frame of some rows of fr.
+// narrow returns the frame of some rows of fr.
 func (fr *frame) narrow(rows []int32) *frame {
 	if len(rows) == fr.n {
 		return fr
@@ -185,7 +185,7 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types
 	return p.constant(ctx)
 }
 
-// constant gives the value of a program without columns, which is not used
+// constant returns the value of a program without columns, which is not used
 // again: what it charged stays charged for the value.
 func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 	defer p.m.Catch(1, &err)

@@ -75,7 +75,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Program
 	return p, at, nil
 }
 
-// Total tells whether the expressions may be computed for rows that do not
+// Total reports whether the expressions may be computed for rows that do not
 // count: none of them can fail, and none costs more than a loop over numbers.
 func (p *Programs) Total() bool { return p.total }
 

@@ -93,7 +93,7 @@ func (c *compiler) quotientCompare(e *expr.Call) (node, error) {
 	return nil, nil
 }
 
-// isQuotient tells whether e divides numerics to one of variable length.
+// isQuotient reports whether e divides numerics to one of variable length.
 func isQuotient(e expr.Expr) bool {
 	x, ok := e.(*expr.Call)
 	return ok && x.Fn.ID == "numeric_div(numeric,numeric)" && !x.Typ.IsFixed()

@@ -51,7 +51,7 @@ func (l *Local) receives(n plan.Node) {
 	}
 }
 
-// Node gives the exchange as the tasks of node i see it.
+// Node returns the exchange as the tasks of node i see it.
 func (l *Local) Node(i int) op.Exchange { return &localNode{l: l, node: i} }
 
 // Fail ends all streams, those to come too, with an error: a task has failed.
@@ -64,7 +64,7 @@ func (l *Local) Fail(err error) {
 	}
 }
 
-// queue gives a stream; senders are all of the stage's.
+// queue returns a stream; senders are all of the stage's.
 func (l *Local) queue(id streamID, senders int) *Queue {
 	if l.merged[id.stage] {
 		senders = 1

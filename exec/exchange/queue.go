@@ -88,7 +88,7 @@ func (q *Queue) End(err error) {
 	q.changed()
 }
 
-// Next gives the next batch, io.EOF at the end.
+// Next returns the next batch, io.EOF at the end.
 func (q *Queue) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
 		q.mu.Lock()
@@ -125,7 +125,7 @@ func (q *Queue) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Close tells that nobody reads any more. It may be called twice.
+// Close says that nobody reads any more. It may be called twice.
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

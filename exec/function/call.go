@@ -62,5 +62,5 @@ func (t Table) Puts(m Maker, ids ...string) {
 	}
 }
 
-// Skip tells whether row i is NULL and so need not be computed.
+// Skip reports whether row i is NULL and so need not be computed.
 func (c *Call) Skip(i int) bool { return c.Valid != nil && c.Valid[i>>3]>>(i&7)&1 == 0 }

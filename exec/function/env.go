@@ -33,9 +33,9 @@ type Env struct {
 type Host interface {
 	// Catalog is the statement's view of the catalog.
 	Catalog() *catalog.State
-	// Session tells about the session; the same value for the whole statement.
+	// Session describes the session; the same value for the whole statement.
 	Session() *Session
-	// Setting gives a setting as SHOW prints it.
+	// Setting returns a setting as SHOW prints it.
 	Setting(name string) (string, bool)
 	// Set changes a setting (set_config) and gives what it is afterwards.
 	Set(name, value string, local bool) (string, error)
@@ -45,7 +45,7 @@ type Host interface {
 	Currval(sequence types.OID) (int64, error)
 	Lastval() (int64, error)
 	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
-	// Scorer gives a model ready to predict, which is in use until pool, that of a
+	// Scorer returns a model ready to predict, which is in use until pool, that of a
 	// statement, is closed; with nil it may be forgotten at once.
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
@@ -135,7 +135,7 @@ func (e *Env) EnumOf(t types.Type) (*catalog.EnumType, error) {
 	return x, nil
 }
 
-// Host gives the host of a call, or the error that there is none.
+// Host returns the host of a call, or the error that there is none.
 func (c *Call) Host() (Host, error) {
 	if c.Env.Host == nil {
 		return nil, pgerr.Unsupported("function %s is not supported here", c.Fn.Name)
@@ -143,7 +143,7 @@ func (c *Call) Host() (Host, error) {
 	return c.Env.Host, nil
 }
 
-// StampAt gives a date or timestamp as a timestamp, or, zoned, as one with time
+// StampAt returns a date or timestamp as a timestamp, or, zoned, as one with time
 // zone, for comparing; dates beyond the range of timestamps saturate.
 func StampAt(env *Env, v *vector.Vec, t types.Type, i int, zoned bool) int64 {
 	x := vector.IntAt(v, i)

@@ -14,7 +14,7 @@ type Query struct {
 	Path *path.Path
 	Root json.Value
 	Vars json.Value // an object
-	// Match tells whether a text matches a POSIX expression with its flags.
+	// Match reports whether a text matches a POSIX expression with its flags.
 	Match func(text, pattern, flags string) (bool, error)
 
 	// last is the index of the last element of the innermost array that is
@@ -25,7 +25,7 @@ type Query struct {
 	steps     int
 }
 
-// Items gives what the path selects. With an error come the items before it.
+// Items returns what the path selects. With an error come the items before it.
 // Errors that Silent holds for are of the values, the others of the query.
 func (q *Query) Items(ctx context.Context) ([]json.Value, error) {
 	q.forgiving = !q.Path.Strict
@@ -34,7 +34,7 @@ func (q *Query) Items(ctx context.Context) ([]json.Value, error) {
 	return r.out, err
 }
 
-// Silent tells whether an error of Items is one that the argument silent, the
+// Silent reports whether an error of Items is one that the argument silent, the
 // operators and predicates pass over.
 func Silent(err error) bool {
 	switch pgerr.CodeOf(err) {

@@ -22,7 +22,7 @@ const (
 // RowID makes an id.
 func RowID(chunk, row int) uint32 { return uint32(chunk)<<chunkShift | uint32(row) }
 
-// SplitID gives an id's parts.
+// SplitID returns an id's parts.
 func SplitID(id uint32) (chunk, row int) { return int(id >> chunkShift), int(id & chunkMask) }
 
 // Column keeps arrays of at most ChunkRows rows and gives any of their rows by
@@ -90,7 +90,7 @@ func NewColumn(t types.Type) *Column {
 // Chunks is the number of arrays appended.
 func (c *Column) Chunks() int { return len(c.chunks) }
 
-// Chunk gives the array appended as number i.
+// Chunk returns the array appended as number i.
 func (c *Column) Chunk(i int) arrow.Array { return c.chunks[i] }
 
 // Append adds a chunk.
@@ -153,7 +153,7 @@ func (c *Column) appendStrings(arr arrow.Array) {
 	c.strs = append(c.strs, s)
 }
 
-// IsNull tells whether row id is NULL; NoRow is.
+// IsNull reports whether row id is NULL; NoRow is.
 func (c *Column) IsNull(id uint32) bool {
 	if id == NoRow || c.lay == layNull {
 		return true
@@ -161,10 +161,10 @@ func (c *Column) IsNull(id uint32) bool {
 	return c.nulls && !c.valid[id>>chunkShift].get(id&chunkMask)
 }
 
-// HasNulls tells whether any row is NULL.
+// HasNulls reports whether any row is NULL.
 func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
 
-// Gather gives the rows ids, in their order.
+// Gather returns the rows ids, in their order.
 func (c *Column) Gather(ids []uint32) arrow.Array {
 	none := false
 	for _, id := range ids {
@@ -257,7 +257,7 @@ func (c *Column) gatherValid(ids []uint32, none bool) []byte {
 // that the next one overwrites.
 const wordText = 16
 
-// gatherStrings gives the texts ids as rows at of n, which ascend (nil: as all rows); NULLs
+// gatherStrings returns the texts ids as rows at of n, which ascend (nil: as all rows); NULLs
 // and the rows between are empty. First where each text lies is looked up, then they are
 // copied: that many rows of a large table wait for memory side by side.
 func (c *Column) gatherStrings(dt arrow.DataType, ids []uint32, at []int32, n int, bits []byte) arrow.Array {

@@ -72,7 +72,7 @@ func concatDict(arrs []arrow.Array) arrow.Array {
 	return makeDict(index, bits, dictOf(arrs[0]))
 }
 
-// unify gives the arrays, all dictionary columns, over one dictionary; nil
+// unify returns the arrays, all dictionary columns, over one dictionary; nil
 // where some are not or where the dictionary would be large for their rows.
 func unify(arrs []arrow.Array) []arrow.Array {
 	rows, size := 0, 0

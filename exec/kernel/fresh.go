@@ -5,7 +5,7 @@ import "unsafe"
 // pageBytes is the size of the system's pages, of which none is smaller.
 const pageBytes = 4096
 
-// Fresh gives n zeros, with room for as many as most, for a table whose places are
+// Fresh returns n zeros, with room for as many as most, for a table whose places are
 // read before they are written, in no order: a hash table's slots, or sums by group.
 //
 // It writes to every page once. What the system has not given yet is its one page of

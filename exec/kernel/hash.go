@@ -296,13 +296,13 @@ func (h *Hasher) byKey(t types.Type, arr arrow.Array, out []uint64) {
 // Parts is the number of partitions of one level of spilling.
 const Parts = 32
 
-// Part gives the partition of a hash at a level of spilling, from 0.
+// Part returns the partition of a hash at a level of spilling, from 0.
 func Part(h uint64, level int) int { return int(h>>(59-5*level)) & (Parts - 1) }
 
-// Dest gives which of n tasks a row with hash h goes to.
+// Dest returns which of n tasks a row with hash h goes to.
 func Dest(h uint64, n int) int { return int(uint64(uint32(h)) * uint64(n) >> 32) }
 
-// Dests gives the first and the last of n tasks to which rows go that are of part part of
+// Dests returns the first and the last of n tasks to which rows go that are of part part of
 // of: the parts of one number are ranges of the hash, and so are those of another.
 func Dests(part, of, n int) (first, last int) {
 	least := func(part int) uint64 { return (uint64(part)<<32 + uint64(of) - 1) / uint64(of) }

@@ -67,7 +67,7 @@ func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, c
 	in.intern(arr, hashes, codes)
 }
 
-// use makes known fit a dictionary. It gives false for one so large beside the rows that
+// use makes known fit a dictionary. It returns false for one so large beside the rows that
 // to forget its numbers costs more than to look rows up, unless it is the last again.
 func (in *interner) use(dict *array.Data, n int) bool {
 	if dict == nil {
@@ -192,7 +192,7 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 }
 
 // hits numbers the rows whose short strings are those that one of their first slots
-// names, and gives the others: of strings that were seen, nearly none. Slots, strings
+// names, and returns the others: of strings that were seen, nearly none. Slots, strings
 // and misses have a loop each without a branch that a read decides, so that reads do not
 // wait for each other. The second slot is looked at only where most strings are there.
 func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
@@ -293,7 +293,7 @@ func (in *interner) one(arr arrow.Array, row int32, h uint64) uint32 {
 	}
 }
 
-// translate gives the own numbers of all values of another interner, by theirs.
+// translate returns the own numbers of all values of another interner, by theirs.
 func (in *interner) translate(o *interner) []uint32 {
 	out := make([]uint32, len(o.ids)+1)
 	for from := 0; from < len(o.ids); from += ChunkRows {

@@ -10,7 +10,7 @@ type Integer interface {
 	~int16 | ~int32 | ~int64 | ~uint32
 }
 
-// IntRange gives the least and the greatest value of an integer column; false
+// IntRange returns the least and the greatest value of an integer column; false
 // if all are NULL or arr is none.
 func IntRange(arr arrow.Array) (lo, hi int64, ok bool) {
 	switch a := arr.(type) {
@@ -28,7 +28,7 @@ func IntRange(arr arrow.Array) (lo, hi int64, ok bool) {
 	return 0, 0, false
 }
 
-// RangeOf gives the least and the greatest of vals, the values of arr, that are
+// RangeOf returns the least and the greatest of vals, the values of arr, that are
 // not NULL; false if all are.
 func RangeOf[T Integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
 	if len(vals) == arr.NullN() {

@@ -48,7 +48,7 @@ func column(t testing.TB, r *rand.Rand, ty types.Type, n int) ([]types.Datum, ar
 
 func show(t types.Type, d types.Datum) string { return optest.Text(types.Row{d}, []types.Type{t}) }
 
-// forms gives the array and other forms of the same rows.
+// forms returns the array and other forms of the same rows.
 func forms(arr arrow.Array) []arrow.Array {
 	n := int64(arr.Len())
 	out := []arrow.Array{arr, array.NewSlice(kernel.Concat(arr.DataType(), []arrow.Array{array.NewSlice(arr, 0, min(n, 3)), arr}), min(n, 3), min(n, 3)+n)}

@@ -28,7 +28,7 @@ type Keys struct {
 	Offs  []uint64 // N+1 of them where Width is 0
 }
 
-// At gives the key of row i.
+// At returns the key of row i.
 func (k *Keys) At(i int) []byte {
 	if k.Width > 0 {
 		return k.Data[i*k.Width : (i+1)*k.Width]

@@ -24,7 +24,7 @@ const (
 	layStruct        // children
 )
 
-// layoutOf gives the layout of dt and, for layFixed, the bytes of a value.
+// layoutOf returns the layout of dt and, for layFixed, the bytes of a value.
 func layoutOf(dt arrow.DataType) (layout, int) {
 	switch t := dt.(type) {
 	case *arrow.NullType:
@@ -50,7 +50,7 @@ type (
 	bytes16 [16]byte
 )
 
-// view gives buffer b as values of T.
+// view returns buffer b as values of T.
 func view[T any](b *memory.Buffer) []T {
 	if b == nil || b.Len() == 0 {
 		return nil
@@ -68,7 +68,7 @@ func raw[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// values gives the rows of a fixed-width array.
+// values returns the rows of a fixed-width array.
 func values[T any](d arrow.ArrayData) []T {
 	if d.Len() == 0 {
 		return nil
@@ -76,7 +76,7 @@ func values[T any](d arrow.ArrayData) []T {
 	return view[T](d.Buffers()[1])[d.Offset() : d.Offset()+d.Len()]
 }
 
-// offsets gives the n+1 offsets of a String, Binary or List array's rows.
+// offsets returns the n+1 offsets of a String, Binary or List array's rows.
 func offsets(d arrow.ArrayData) []int32 {
 	if d.Len() == 0 {
 		return []int32{0}
@@ -91,7 +91,7 @@ func bytesOf(d arrow.ArrayData) []byte {
 	return nil
 }
 
-// valid gives an array's validity bitmap and the bit of its first row; nil
+// valid returns an array's validity bitmap and the bit of its first row; nil
 // where no row is known to be NULL. It does not ask the array how many are: a
 // slice of an array counts when it is first asked and notes the answer, which
 // threads that share it must not do at once.
@@ -151,7 +151,7 @@ func makeDict(index []int32, bits []byte, values *array.Data) arrow.Array {
 
 var noStrings = makeVar(arrow.BinaryTypes.String, []int32{0}, nil, nil).Data().(*array.Data)
 
-// dictOf gives the values of a dictionary column, nil where it has none.
+// dictOf returns the values of a dictionary column, nil where it has none.
 func dictOf(arr arrow.Array) *array.Data {
 	d, _ := arr.Data().Dictionary().(*array.Data)
 	return d

@@ -191,7 +191,7 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 	return out
 }
 
-// same tells whether two values of the column, strings or numerics, are equal.
+// same reports whether two values of the column, strings or numerics, are equal.
 func (c *Column) same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -77,7 +77,7 @@ func NewPacker(ts []types.Type) *Packer {
 	return p
 }
 
-// fixedBits gives the bits of a type whose values are equal as their bits are.
+// fixedBits returns the bits of a type whose values are equal as their bits are.
 func fixedBits(t types.Type) (uint, bool) {
 	switch t.Arrow().ID() {
 	case arrow.BOOL:
@@ -106,7 +106,7 @@ func (p *Packer) Bytes() int64 {
 	return n
 }
 
-// Pack gives the words and the hashes (Hasher's) of n rows of cols, in the
+// Pack returns the words and the hashes (Hasher's) of n rows of cols, in the
 // slices that it is given where they are large enough.
 func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ []uint64) {
 	words, hashes = grow(words, n*p.words), grow(hashes, n)
@@ -187,7 +187,7 @@ func putFixed[T uint16 | uint32 | uint64](f *packField, vals []T, bm []byte, off
 	}
 }
 
-// Null tells whether column k of a row is NULL.
+// Null reports whether column k of a row is NULL.
 func (p *Packer) Null(k int, row []uint64) bool {
 	_, ok := p.fields[k].value(row)
 	return !ok
@@ -224,7 +224,7 @@ func (f *packField) value(row []uint64) (uint64, bool) {
 	return v, v != 0
 }
 
-// Hash gives the hashes of rows, as Pack did.
+// Hash returns the hashes of rows, as Pack did.
 func (p *Packer) Hash(words, out []uint64) []uint64 {
 	out = grow(out, len(words)/max(p.words, 1))
 	for k := range p.fields {
@@ -263,7 +263,7 @@ func (p *Packer) Translate(from *Packer, words []uint64) {
 	p.Recode(p.to, words)
 }
 
-// Adopt takes in the interned values of from, of the same types, and gives the own
+// Adopt takes in the interned values of from, of the same types, and returns the own
 // numbers of each field's, by theirs. from must not change any more.
 func (p *Packer) Adopt(from *Packer) [][]uint32 {
 	to := make([][]uint32, len(p.fields))
@@ -292,10 +292,10 @@ func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 	}
 }
 
-// Numbers tells whether a row is nothing but the number of its only column's value.
+// Numbers reports whether a row is nothing but the number of its only column's value.
 func (p *Packer) Numbers() bool { return len(p.fields) == 1 && !p.fields[0].fixed }
 
-// Unpack gives column k of rows.
+// Unpack returns column k of rows.
 func (p *Packer) Unpack(k int, words []uint64) arrow.Array {
 	f, n, dt := &p.fields[k], len(words)/p.words, p.types[k].Arrow()
 	if !f.fixed {

@@ -15,7 +15,7 @@ type shortText struct{ lo, hi uint64 }
 // longText stands for a longer string; no short one is like it.
 var longText = shortText{hi: ^uint64(0)}
 
-// shortOf gives data[from:to] as a shortText, and whether it is one.
+// shortOf returns data[from:to] as a shortText, and whether it is one.
 func shortOf(data []byte, from, to int32) (shortText, bool) {
 	n := to - from
 	if n > 15 {
@@ -45,7 +45,7 @@ type texts struct {
 	data        []byte
 }
 
-// textsOf gives false for an array of anything else.
+// textsOf returns false for an array of anything else.
 func textsOf(arr arrow.Array) (texts, bool) {
 	switch a := arr.(type) {
 	case *array.String, *array.Binary:

@@ -12,7 +12,7 @@ import (
 // asking for the next. Rows that are not given have values of columns before.
 type Room struct{ words []uint64 }
 
-// inRoom gives n values, which may be anything, in the room; nil: in memory of their own.
+// inRoom returns n values, which may be anything, in the room; nil: in memory of their own.
 func inRoom[T any](r *Room, n int) []T {
 	if r == nil || n == 0 {
 		return make([]T, n)
@@ -24,7 +24,7 @@ func inRoom[T any](r *Room, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&r.words[0])), n)
 }
 
-// Spread gives n rows of which row at[i] is row ids[i]; the others may be anything. It
+// Spread returns n rows of which row at[i] is row ids[i]; the others may be anything. It
 // is Gather for columns beside others that stay as they are, under a selection of at.
 // none says that some ids may be NoRow. The result may lie in room, where that is not nil.
 func (c *Column) Spread(ids []uint32, at []int32, n int, none bool, room *Room) arrow.Array {

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Take gives the rows idx of arr, in the order of idx; -1 gives NULL.
+// Take returns the rows idx of arr, in the order of idx; -1 gives NULL.
 func Take(arr arrow.Array, idx []int32) arrow.Array {
 	var signs int32
 	for _, j := range idx {
@@ -145,7 +145,7 @@ func takeVar(src []int32, data []byte, idx []int32) ([]int32, []byte) {
 	return offs, out
 }
 
-// Compact gives b without a selection: its columns hold exactly the rows that
+// Compact returns b without a selection: its columns hold exactly the rows that
 // count. A batch without a selection is given as it is.
 func Compact(b *batch.Batch) *batch.Batch {
 	if b.Sel == nil {
@@ -158,7 +158,7 @@ func Compact(b *batch.Batch) *batch.Batch {
 	return &batch.Batch{Cols: cols, N: len(b.Sel), Seq: -1}
 }
 
-// Flatten gives a dictionary column as plain strings, others as they are.
+// Flatten returns a dictionary column as plain strings, others as they are.
 func Flatten(arr arrow.Array) arrow.Array {
 	if arr.DataType().ID() != arrow.DICTIONARY {
 		return arr
@@ -187,7 +187,7 @@ func Flatten(arr arrow.Array) arrow.Array {
 // allRows are the numbers of all rows that a chunk may have. Nobody changes them.
 var allRows = iota32(ChunkRows)
 
-// iota32 gives 0..n-1.
+// iota32 returns 0..n-1.
 func iota32(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {

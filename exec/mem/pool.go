@@ -180,7 +180,7 @@ func (p *Pool) root() *Pool {
 	return p
 }
 
-// above tells whether more than a share of the node's limit is in use, and not
+// above reports whether more than a share of the node's limit is in use, and not
 // idle.
 func (p *Pool) above(share float64) bool {
 	return float64(p.used.Load()+p.beyond.Load()-p.Idle()) > share*float64(p.limit.Load())
@@ -333,7 +333,7 @@ func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
 	return nil
 }
 
-// Refused tells whether err is a refusal by this account's own budget, so that
+// Refused reports whether err is a refusal by this account's own budget, so that
 // its operator can help itself by spilling.
 func (a *Account) Refused(err error) bool {
 	var b *BudgetError

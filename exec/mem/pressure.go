@@ -74,7 +74,7 @@ func (p *Pool) statement() *Pool {
 	return p
 }
 
-// doomed tells why the statement must fail; nil if it need not.
+// doomed returns why the statement must fail; nil if it need not.
 func (p *Pool) doomed() *BudgetError { return p.statement().doom.Load() }
 
 // largest is the statement that holds most.
@@ -90,7 +90,7 @@ func (p *Pool) largest() *Pool {
 	return best
 }
 
-// asked tells whether an account was asked to spill and has not done it yet.
+// asked reports whether an account was asked to spill and has not done it yet.
 func (p *Pool) asked() bool {
 	any := false
 	p.walk(func(a *Account) { any = any || a.spill.Load() && a.reserved.Load() >= minSpillAsk })
@@ -121,7 +121,7 @@ func (p *Pool) wait(of *Pool, n int64, fell bool) bool {
 	}
 }
 
-// freeing gives a channel that is closed when bytes are given back next.
+// freeing returns a channel that is closed when bytes are given back next.
 func (p *Pool) freeing() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +165,7 @@ func (p *Pool) fell(asked int64) {
 	p.parent.wake() // it may wait for bytes itself
 }
 
-// Paused tells whether the node is above the share at which no new work is
+// Paused reports whether the node is above the share at which no new work is
 // admitted beside other.
 func (p *Pool) Paused() bool { return p.root().above(PauseShare) }
 
@@ -185,7 +185,7 @@ type BudgetError struct {
 // Error implements error.
 func (e *BudgetError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap gives the error a client sees.
+// Unwrap returns the error a client sees.
 func (e *BudgetError) Unwrap() error {
 	if e.Held > 0 {
 		return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q is of the largest statement, and another asked for %d bytes", e.Operator, e.Node, e.Asked).

@@ -43,7 +43,7 @@ const (
 	holding
 )
 
-// fits tells whether there is room for need where room bytes are for all.
+// fits reports whether there is room for need where room bytes are for all.
 func (q *queue) fits(need, room int64) bool {
 	return q.holding == 0 || q.holding < q.most && q.held+need <= room
 }
@@ -77,7 +77,7 @@ func (q *queue) wait(i *item) {
 	q.roles = append(q.roles, &line{i.role, []*item{i}})
 }
 
-// next lets the item in whose turn it is, if there is room, and gives it; nil
+// next lets the item in whose turn it is, if there is room, and returns it; nil
 // otherwise.
 func (q *queue) next(room int64) *item {
 	if q.waiting == 0 || !q.fits(q.roles[0].items[0].need, room) {
@@ -145,7 +145,7 @@ func (q *queue) place(i *item) int {
 	return n
 }
 
-// without gives a list without one of its elements, leaving the list as it is.
+// without returns a list without one of its elements, leaving the list as it is.
 func without[T comparable](list []T, x T) []T {
 	out := make([]T, 0, len(list))
 	for _, y := range list {

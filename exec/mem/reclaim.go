@@ -16,7 +16,7 @@ var ErrBusy = errors.New("mem: the holder is at work")
 
 // OnReclaim says how the account's bytes are given back for another operator of the
 // statement: by f, which writes away what its operator holds if that is at a safe
-// point, and tells whether it did. It is called from any goroutine that asks for
+// point, and reports whether it did. It is called from any goroutine that asks for
 // memory, so an operator has a lock for what f touches, which it holds while it works
 // and not while it waits for its input; f must only try it, and gives ErrBusy where
 // another has it. Any other error of f is the asker's.

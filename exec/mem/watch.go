@@ -86,11 +86,11 @@ func (l *liveHeap) look() {
 	l.before = now
 }
 
-// doubtful tells whether much was found beyond the accounts.
+// doubtful reports whether much was found beyond the accounts.
 func (p *Pool) doubtful() bool { return p.beyond.Load() > p.Limit()/doubtShare }
 
 // recount collects where much was found beyond the accounts, before somebody is refused
-// bytes for it: it may have died since. It tells whether less was found. Who can spill is
+// bytes for it: it may have died since. It reports whether less was found. Who can spill is
 // refused often where much does live there, and does not have it collected each time.
 func (p *Pool) recount(spillable bool) bool {
 	l := p.live.Load()
@@ -118,7 +118,7 @@ const (
 	doubtLooks = 20 // a second: what does live there is not collected all the time
 )
 
-// after takes at each look whether much was found, and tells whether to collect.
+// after takes at each look whether much was found, and reports whether to collect.
 func (d *doubt) after(much bool) bool {
 	if d.wait > 0 {
 		d.wait--
@@ -145,7 +145,7 @@ const (
 )
 
 // after takes how many bytes could go back now, and how many were ever allocated, and
-// tells whether to give them. What statements went through meanwhile came of the same
+// reports whether to give them. What statements went through meanwhile came of the same
 // memory: where one follows another there is much to give at every look, and all of it
 // is about to be used.
 func (r *release) after(spare int64, allocated uint64) bool {

@@ -138,7 +138,7 @@ func SystemRelationName(h function.Host, oid types.OID) (schema, name string, ok
 	return "", "", false
 }
 
-// RegIn gives the object that a name denotes, for the input of the reg* types.
+// RegIn returns the object that a name denotes, for the input of the reg* types.
 func RegIn(h function.Host, t types.OID, name string) (types.OID, error) {
 	st := h.Catalog()
 	switch t {
@@ -371,7 +371,7 @@ func findOperatorName(name string) (types.OID, error) {
 	return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one operator named %s", name)
 }
 
-// RegOut gives the name of an object as the reg* types print it: qualified where
+// RegOut returns the name of an object as the reg* types print it: qualified where
 // the search path would not find it.
 func RegOut(h function.Host, t types.OID, oid types.OID) (string, bool) {
 	st := h.Catalog()

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// NewAppend gives the rows of its inputs one after the other: UNION ALL. All
+// NewAppend returns the rows of its inputs one after the other: UNION ALL. All
 // threads take the inputs in the same order (see the package comment).
 func NewAppend(rt *Runtime, inputs [][]Operator) []Operator {
 	return Instances(rt, func(i int) *concat {

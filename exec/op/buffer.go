@@ -154,7 +154,7 @@ func (f *Buffer) Spilled() int64 {
 	return disk
 }
 
-// Open gives a reader from the first row on. The buffer is finished.
+// Open returns a reader from the first row on. The buffer is finished.
 func (f *Buffer) Open() (BatchReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

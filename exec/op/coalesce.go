@@ -64,7 +64,7 @@ func (s *Coalescer) Next(pull func() (*batch.Batch, error)) (*batch.Batch, error
 	}
 }
 
-// large tells whether a batch is worth passing on alone.
+// large reports whether a batch is worth passing on alone.
 func large(b *batch.Batch) bool { return b.Rows() >= smallRows || b.Bytes() >= BatchBytes/8 }
 
 func (s *Coalescer) flush() *batch.Batch {

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// TooLong tells that what was computed over n rows was too much for one batch,
+// TooLong reports whether what was computed over n rows was too much for one batch,
 // and that fewer rows may do.
 func TooLong(err error, n int) bool { return n > 1 && errors.Is(err, vector.ErrBatchTooLarge) }
 

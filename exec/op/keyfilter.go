@@ -59,7 +59,7 @@ func (f *KeyFilter) Few() (keys []int64, ok bool) {
 // zoneSpan is how many places of a set Any looks at for a run of rows.
 const zoneSpan = 1 << 17
 
-// Any tells whether the join has a key from lo to hi, as far as it knows.
+// Any reports whether the join has a key from lo to hi, as far as it knows.
 func (f *KeyFilter) Any(lo, hi int64) bool {
 	k := f.keys.Load()
 	if k == nil {
@@ -94,7 +94,7 @@ func (f *KeyFilter) Any(lo, hi int64) bool {
 }
 
 // Select adds the rows of arr (sel; nil: all) that may have one of the keys to
-// out, which may be sel[:0]. It gives false where it does not know.
+// out, which may be sel[:0]. It returns false where it does not know.
 func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 	k := f.keys.Load()
 	if k == nil {

@@ -102,9 +102,9 @@ type Sources interface {
 
 // Exchange connects the stages of a statement.
 type Exchange interface {
-	// Writer gives the way out of a stage for this node's task.
+	// Writer returns the way out of a stage for this node's task.
 	Writer(ctx context.Context, stage *plan.Stage) (ExchangeWriter, error)
-	// Readers gives what the tasks of stage r.From send here: one reader a
+	// Readers returns what the tasks of stage r.From send here: one reader a
 	// sender where r.Merge is set, so that they can be merged, else one reader
 	// of whatever comes first. (Waiting for one sender while another has no
 	// credit left could go round in a circle.)

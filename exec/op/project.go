@@ -16,7 +16,7 @@ type Item struct {
 	Program Program
 }
 
-// NewProject gives items, a list for each thread.
+// NewProject returns items, a list for each thread.
 func NewProject(in []Operator, items [][]Item) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {

@@ -84,7 +84,7 @@ func (c *RowCheck) text(b *batch.Batch, k int) string {
 	return string(append(out, ')'))
 }
 
-// storedRow gives the stored row of counted row k.
+// storedRow returns the stored row of counted row k.
 func storedRow(b *batch.Batch, k int) int {
 	if b.Sel != nil {
 		return int(b.Sel[k])
@@ -92,7 +92,7 @@ func storedRow(b *batch.Batch, k int) int {
 	return k
 }
 
-// firstFalse gives the first row that is false (not NULL), -1 for none.
+// firstFalse returns the first row that is false (not NULL), -1 for none.
 func firstFalse(arr arrow.Array) int {
 	a, ok := arr.(interface{ Value(int) bool })
 	if !ok {

@@ -112,7 +112,7 @@ func (s *RowIDs) segment(acct *mem.Account, ordinal uint32) (*segmentRows, error
 	return g, nil
 }
 
-// Merge adds an encoded bitmap of a segment's rows, and tells whether some of them
+// Merge adds an encoded bitmap of a segment's rows, and reports whether some of them
 // were there already.
 func (s *RowIDs) Merge(acct *mem.Account, ordinal uint32, enc []byte) (again bool, err error) {
 	more := roaring.New()
@@ -154,7 +154,7 @@ func (s *RowIDs) Ordinals() []uint32 {
 // Rows are the rows of a segment.
 func (s *RowIDs) Rows(ordinal uint32) *roaring.Bitmap { return s.segs[ordinal].rows }
 
-// Encoded gives the bitmap of a segment's rows as it is kept and sent.
+// Encoded returns the bitmap of a segment's rows as it is kept and sent.
 func (s *RowIDs) Encoded(ordinal uint32) ([]byte, error) {
 	b := s.segs[ordinal].rows
 	b.RunOptimize()

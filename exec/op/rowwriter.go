@@ -156,7 +156,7 @@ func (w *RowWriter) CheckRows(ctx context.Context, src *batch.Batch) error {
 	return w.Check.Rows(ctx, src, w.New(src))
 }
 
-// New gives the source's rows as rows of the table.
+// New returns the source's rows as rows of the table.
 func (w *RowWriter) New(src *batch.Batch) *batch.Batch { return columnsAt(src, w.Values) }
 
 func columnsAt(src *batch.Batch, at []int) *batch.Batch {

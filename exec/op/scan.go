@@ -69,7 +69,7 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
-// cut gives the first rows of a batch and keeps the others for later.
+// cut returns the first rows of a batch and keeps the others for later.
 func (o *scan) cut(b *batch.Batch) *batch.Batch {
 	o.rest = nil
 	size := b.Bytes()

@@ -11,7 +11,7 @@ import (
 
 // NewSetCount ends INTERSECT and EXCEPT: its input has each distinct row with,
 // as its last two columns (int8), how often it was on the left and on the
-// right. It gives the rows as often as the operation says, without the counts.
+// right. It returns the rows as often as the operation says, without the counts.
 //
 //	            distinct         ALL
 //	INTERSECT   l > 0 and r > 0  min(l, r)
@@ -84,7 +84,7 @@ func (o *setCount) times(l, r int64) int64 {
 	return l - r
 }
 
-// repeat gives every row that has times left once: copies of a row are batches
+// repeat returns every row that has times left once: copies of a row are batches
 // that share its columns.
 func (o *setCount) repeat() *batch.Batch {
 	out := o.b.With(o.b.Cols)

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// NewShared gives the batches of readers, which are opened once, to whichever
+// NewShared returns the batches of readers, which are opened once, to whichever
 // thread asks: virtual relations, received rows, buffers. A thread that finds a
 // reader busy goes on to the next, so that several senders' streams are read
 // side by side.

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// NewStatic gives batches made beforehand: VALUES.
+// NewStatic returns batches made beforehand: VALUES.
 func NewStatic(rt *Runtime, batches []*batch.Batch) []Operator {
 	next := new(atomic.Int64)
 	return Instances(rt, func(int) *static { return &static{next: next, batches: batches} })

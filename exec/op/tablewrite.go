@@ -101,7 +101,7 @@ func (o *tableWrite) changed(ctx context.Context, src *batch.Batch, updated bool
 	})
 }
 
-// finish tells of what was written.
+// finish reports what was written.
 func (o *tableWrite) finish(ctx context.Context) error {
 	list, err := o.w.Finish(ctx)
 	if err != nil || len(list) == 0 {

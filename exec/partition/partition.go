@@ -184,7 +184,7 @@ type Reader struct {
 	at   int
 }
 
-// Next gives the next batch; nil at the end. It holds one run open at a time.
+// Next returns the next batch; nil at the end. It holds one run open at a time.
 func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
 		if r.cur == nil {

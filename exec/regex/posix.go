@@ -108,7 +108,7 @@ func compileWith(tr *translator, pattern, flags string) (*Regex, error) {
 	return r, nil
 }
 
-// Match tells whether there is a match in s.
+// Match reports whether there is a match in s.
 func (r *Regex) Match(s string) (bool, error) {
 	if r.wide != nil && !isASCII(s) {
 		return r.wide.Match(s)
@@ -120,7 +120,7 @@ func (r *Regex) Match(s string) (bool, error) {
 	return r.matchIn(s), nil
 }
 
-// First gives the first match in s and its groups, as regexp does.
+// First returns the first match in s and its groups, as regexp does.
 func (r *Regex) First(s string) ([]int, error) {
 	if r.wide != nil && !isASCII(s) {
 		return r.wide.First(s)
@@ -136,7 +136,7 @@ func (r *Regex) find(s string) []int {
 	return r.grouped(s, r.search(r.re, s))
 }
 
-// grouped gives a match with its groups as the quantifiers were written.
+// grouped returns a match with its groups as the quantifiers were written.
 func (r *Regex) grouped(s string, m []int) []int {
 	if m == nil || r.split == nil {
 		return m
@@ -342,7 +342,7 @@ func (t *translator) branch(depth int) (greed, error) {
 	}
 }
 
-// quantifier translates one, if there is one, and gives the preference of the
+// quantifier translates one, if there is one, and returns the preference of the
 // atom of preference g with it.
 func (t *translator) quantifier(allowed bool, g greed) (greed, error) {
 	if t.i >= len(t.s) {

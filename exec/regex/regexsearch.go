@@ -51,7 +51,7 @@ func (r *Regex) search(re *regexp.Regexp, s string) []int {
 	return re.FindReaderSubmatchIndex(&meteredRunes{s: s, m: m, per: r.size})
 }
 
-// matchIn tells whether there is a match.
+// matchIn reports whether there is a match.
 func (r *Regex) matchIn(s string) bool {
 	m := r.C.Meter()
 	m.Poll(vector.RowWork + len(s)/16)

@@ -51,7 +51,7 @@ func (r *Set) Chunks() int { return len(r.lens) }
 // ChunkRows is the number of rows of chunk ch.
 func (r *Set) ChunkRows(ch int) int { return int(r.lens[ch]) }
 
-// Column gives column i, a chunk of it for each chunk of the set.
+// Column returns column i, a chunk of it for each chunk of the set.
 func (r *Set) Column(i int) *kernel.Column { return r.cols[i] }
 
 // Add keeps the rows of b, which has no selection; the set holds on to b's
@@ -110,7 +110,7 @@ func (r *Set) append(b *batch.Batch) {
 	r.lens = append(r.lens, int32(b.N))
 }
 
-// Full tells that there are nearly as many chunks as ids can name.
+// Full reports whether there are nearly as many chunks as ids can name.
 func (r *Set) Full() bool { return len(r.lens) >= kernel.MaxChunks-2 }
 
 // Take moves the rows of o to the end of r and leaves o empty.
@@ -143,7 +143,7 @@ func (r *Set) Encode(which []int) {
 	}
 }
 
-// Chunk gives chunk ch as a batch.
+// Chunk returns chunk ch as a batch.
 func (r *Set) Chunk(ch int) *batch.Batch {
 	cols := make([]arrow.Array, len(r.cols))
 	for i, c := range r.cols {
@@ -152,7 +152,7 @@ func (r *Set) Chunk(ch int) *batch.Batch {
 	return batch.New(cols, int(r.lens[ch]))
 }
 
-// Gather gives the rows ids, in that order, of the columns which (nil: all).
+// Gather returns the rows ids, in that order, of the columns which (nil: all).
 func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
 	if which == nil {
 		out := make([]arrow.Array, len(r.cols))
@@ -183,7 +183,7 @@ func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int, ro
 	return out
 }
 
-// IDs gives the ids of all rows in order.
+// IDs returns the ids of all rows in order.
 func (r *Set) IDs() []uint32 {
 	out := make([]uint32, 0, r.n)
 	for ch, n := range r.lens {
@@ -194,7 +194,7 @@ func (r *Set) IDs() []uint32 {
 	return out
 }
 
-// Concat gives the rows of batches without selections as one batch of
+// Concat returns the rows of batches without selections as one batch of
 // columns ts; a single batch is given as it is.
 func Concat(ts []types.Type, in []*batch.Batch) *batch.Batch {
 	if len(in) == 1 {

@@ -78,7 +78,7 @@ func newCSV(s *Sources, a *args) (table, error) {
 	return t, nil
 }
 
-// splittable tells a file whose records can be found from the middle: it takes
+// splittable reports whether it is a file whose records can be found from the middle: it takes
 // counting the quotes before, and an escape that is not the quote makes that
 // no longer a matter of counting.
 func (t *csvTable) splittable(f file) bool {

@@ -24,7 +24,7 @@ type file struct {
 	key  string // path, size and time of change: what was found out holds for it
 }
 
-// packed tells a compressed file, which can be read from its beginning only.
+// packed reports whether it is a compressed file, which can be read from its beginning only.
 func (f file) packed() bool {
 	return strings.HasSuffix(f.path, ".gz") || strings.HasSuffix(f.path, ".zst")
 }
@@ -72,7 +72,7 @@ func expand(patterns []string) ([]file, error) {
 	return out, nil
 }
 
-// below tells whether all files lie below some of the directories.
+// below reports whether all files lie below some of the directories.
 func below(files []file, directories []string) bool {
 	for _, f := range files {
 		path := filepath.Clean(f.path)

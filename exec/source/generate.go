@@ -127,7 +127,7 @@ func normals(seed, column uint64, b int64, n int) []float64 {
 	return out
 }
 
-// shuffled gives a permutation of n columns.
+// shuffled returns a permutation of n columns.
 func shuffled(n int, s *stream) []int {
 	p := make([]int, n)
 	for i := range p {

@@ -63,7 +63,7 @@ func (h *hybrid) run() error {
 	return nil
 }
 
-// all takes up to n values that are all v, and tells how many they were: what a
+// all takes up to n values that are all v, and returns how many they were: what a
 // column without NULLs costs.
 func (h *hybrid) all(v int32, n int) (int, error) {
 	if h.same == 0 && h.left == 0 {

@@ -132,7 +132,7 @@ func openObjects(f file) (*objects, error) {
 	}
 }
 
-// next gives one object, io.EOF at the end.
+// next returns one object, io.EOF at the end.
 func (o *objects) next() (json.Value, error) {
 	var raw stdjson.RawMessage
 	if o.array && !o.dec.More() {

@@ -39,7 +39,7 @@ const (
 	maxMatrixCells = 1 << 62
 )
 
-// newMatrix gives the rows of a matrix, as columns x0 ….
+// newMatrix returns the rows of a matrix, as columns x0 ….
 func newMatrix(_ *Sources, a *args) (table, error) {
 	m := readMatrix(a)
 	if a.err != nil {
@@ -233,7 +233,7 @@ func (a *args) places(name string, n int64) (from, step, count int64) {
 	return from, step, count
 }
 
-// read gives rows [from, from+n) of the wanted columns.
+// read returns rows [from, from+n) of the wanted columns.
 func (m *matrix) read(from int64, n int, want []bool) [][]float64 {
 	out := make([][]float64, len(want))
 	for j, w := range want {
@@ -273,7 +273,7 @@ type randomMatrix struct {
 	normal bool
 }
 
-// column gives the first n numbers of a column's block.
+// column returns the first n numbers of a column's block.
 func (m *randomMatrix) column(col, b int64, n int) []float64 {
 	if m.normal {
 		return normals(m.seed, uint64(col), b, n)

@@ -44,11 +44,11 @@ type values interface {
 	// spread puts the last values, fewer than rows, where valid has ones from row
 	// first on.
 	spread(valid []byte, first, rows, values int)
-	// finish gives the batch's column.
+	// finish returns the batch's column.
 	finish(valid []byte) arrow.Array
 }
 
-// readable tells whether all pages of a chunk are of encodings that pages knows.
+// readable reports whether all pages of a chunk are of encodings that pages knows.
 func readable(encodings []parquet.Encoding, optional bool) bool {
 	levels := false
 	for _, e := range encodings {

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// valuesOf gives what decodes a leaf of a file's schema, which the library would make
+// valuesOf returns what decodes a leaf of a file's schema, which the library would make
 // a column of from, into a column of t; nil for what the library converts. rows is
 // how many the chunk has.
 func valuesOf(leaf *schema.Column, from arrow.DataType, t types.Type, rows int64) values {
@@ -188,7 +188,7 @@ type textValues struct {
 
 var errText = errors.New("a string is cut off")
 
-// strings appends n strings to offsets and data, and gives what is left of b.
+// strings appends n strings to offsets and data, and returns what is left of b.
 func (v *textValues) strings(offs []int32, data, b []byte, n int) ([]int32, []byte, []byte, error) {
 	first := len(offs) - 1
 	for range n {
@@ -229,7 +229,7 @@ func checkText(offs []int32, data []byte) error {
 	return nil
 }
 
-// plainText tells that bytes are all from 1 to 127.
+// plainText reports whether bytes are all from 1 to 127.
 func plainText(b []byte) bool {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {

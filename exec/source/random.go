@@ -21,7 +21,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// newStream gives the stream of one purpose (a column's number, or one of the
+// newStream returns the stream of one purpose (a column's number, or one of the
 // purposes below) and block.
 func newStream(seed, purpose, block uint64) *stream {
 	return &stream{key: mix(mix(mix(seed+golden)+purpose*golden) + block*golden)}

@@ -74,12 +74,12 @@ func (s *Sources) table(name string, list []plan.Arg) (table, error) {
 	return t, err
 }
 
-// IsFile tells the sources that read files of the server.
+// IsFile reports whether it is one of the sources that read files of the server.
 func IsFile(name string) bool {
 	return name == "read_csv" || name == "read_json" || name == "read_parquet"
 }
 
-// Local tells the sources that only the session's node can read: files of its
+// Local reports whether it is one of the sources that only the session's node can read: files of its
 // own disks.
 func Local(s *plan.Source) bool { return IsFile(s.Name) && s.Shared == 0 }
 
@@ -145,7 +145,7 @@ func (s *Sources) forget(key weak.Pointer[plan.Source]) {
 	delete(s.tables, key)
 }
 
-// Parts tells into how many splits a source is worth dividing; 1 where it
+// Parts returns into how many splits a source is worth dividing; 1 where it
 // cannot be told, and Open then tells why.
 func (s *Sources) Parts(src *plan.Source) int {
 	t, err := s.resolved(src)

@@ -50,7 +50,7 @@ func src(t testing.TB, s *Sources, name string, args []plan.Arg, cols ...string)
 	return out
 }
 
-// read gives the rows as text by Seq, in of parts read in any order.
+// read returns the rows as text by Seq, in of parts read in any order.
 func read(t testing.TB, s *Sources, p *plan.Source, of int) []string {
 	t.Helper()
 	rows, err := tryRead(s, p, of)

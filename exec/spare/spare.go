@@ -56,7 +56,7 @@ func spareAt(n int) int {
 	return at
 }
 
-// Zeroed gives n zeros, in memory of a spare where there is one of about the size.
+// Zeroed returns n zeros, in memory of a spare where there is one of about the size.
 func Zeroed[T Number](n int) []T {
 	if v := take[T](n); v != nil {
 		clear(v)
@@ -73,7 +73,7 @@ func Dirty[T Number](n int) []T {
 	return Zeros[T](n)
 }
 
-// Zeros gives n zeros in large pages, if they are long enough for them.
+// Zeros returns n zeros in large pages, if they are long enough for them.
 func Zeros[T Number](n int) []T {
 	v := make([]T, n)
 	LargePages(raw(v))
@@ -104,7 +104,7 @@ func take[T Number](n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(v)), n)
 }
 
-// raw gives the bytes of v.
+// raw returns the bytes of v.
 func raw[T Number](v []T) []byte {
 	var z T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))

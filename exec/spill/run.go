@@ -210,7 +210,7 @@ func (r *Run) Rows() int64 { return r.rows }
 // Size is what the batches take in memory and on disk.
 func (r *Run) Size() (mem, disk int64) { return r.mem, r.disk }
 
-// Open gives a reader from the first batch on. Close it.
+// Open returns a reader from the first batch on. Close it.
 func (r *Run) Open() (*Reader, error) {
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -260,7 +260,7 @@ type Reader struct {
 	acct *mem.Account // holds the last batch while it is a long one; nil before the first such
 }
 
-// Next gives the next batch, io.EOF after the last. The batch owns its memory,
+// Next returns the next batch, io.EOF after the last. The batch owns its memory,
 // which, where it is long, is charged until the next Next.
 func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {

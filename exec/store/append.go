@@ -18,7 +18,7 @@ func rowAt(sel []int32, i int) int {
 	return int(sel[i])
 }
 
-// more gives n more places behind s: what s is with them, and them.
+// more returns n more places behind s: what s is with them, and them.
 func more[T any](s []T, n int) (all, added []T) {
 	s = slices.Grow(s, n)
 	return s[:len(s)+n], s[len(s) : len(s)+n]

@@ -71,7 +71,7 @@ func (b *builder) bytes() int64 {
 	return n
 }
 
-// room tells whether more bytes of values would overflow 32-bit offsets.
+// room reports whether more bytes of values would overflow 32-bit offsets.
 func (b *builder) room(more int64) bool { return int64(len(b.data))+more < 1<<31-1 }
 
 // append adds the rows sel of arr, or all of them if sel is nil.
@@ -134,7 +134,7 @@ func (b *builder) restart() {
 	}
 }
 
-// array gives the group's rows as a column of its own and empties the builder.
+// array returns the group's rows as a column of its own and empties the builder.
 // It is plain, or a dictionary over all values seen so far.
 func (b *builder) array() arrow.Array {
 	n := b.rows

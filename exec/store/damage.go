@@ -27,7 +27,7 @@ type Damage struct {
 
 type damage struct{ found, repaired atomic.Int64 }
 
-// Damage gives the counts.
+// Damage returns the counts.
 func (s *Store) Damage() Damage { return Damage{s.damage.found.Load(), s.damage.repaired.Load()} }
 
 // Condemn notes that the file of a segment is damaged or missing here, once,
@@ -41,7 +41,7 @@ func (s *Store) Condemn(ref *catalog.Segment) {
 	}
 }
 
-// replaced tells whether another file has taken the place of the damaged one.
+// replaced reports whether another file has taken the place of the damaged one.
 func (s *Store) replaced(bad *CorruptError) bool {
 	switch {
 	case bad.Missing:
@@ -102,7 +102,7 @@ func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 	return s.remote.Fetch(ctx, ref)
 }
 
-// Mend has the damage that a statement's error tells of repaired, and gives a
+// Mend has the damage that a statement's error tells of repaired, and returns a
 // *MendedError then. It gives err back where that is about something else or no
 // replica can be asked, and an error of its own where none could help.
 func (s *Store) Mend(ctx context.Context, err error) error {

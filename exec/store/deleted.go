@@ -15,7 +15,7 @@ func readDeleted(s *catalog.Segment) (*roaring.Bitmap, error) {
 	return b, nil
 }
 
-// AddDeleted gives the segment's bitmap with rows added, and how many rows are
+// AddDeleted returns the segment's bitmap with rows added, and how many rows are
 // deleted then: what a catalog.SetDeleted carries. Rows may come in any order.
 func AddDeleted(s *catalog.Segment, rows []uint32) (bitmap []byte, n int64, err error) {
 	b := roaring.New()

@@ -124,7 +124,7 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 	return index
 }
 
-// fits tells whether the dictionary may grow on, rows being in the group.
+// fits reports whether the dictionary may grow on, rows being in the group.
 func (d *dictionary) fits(rows int) bool {
 	if d.len() > dictEntries || len(d.data) > dictBytes {
 		return false
@@ -138,7 +138,7 @@ func (d *dictionary) fits(rows int) bool {
 	return d.used || rows < 2*batch.DefaultSize || (rows-d.len())*4*dictEntries >= rows*rows
 }
 
-// pays tells whether a group of rows is smaller and quicker as indices, or those after it
+// pays reports whether a group of rows is smaller and quicker as indices, or those after it
 // will be: it has most of the values that there are. Of dictEntries values, each as often
 // as another, the second half of a group brings 7/9 of those that the first brought; where
 // half of the rows have a value of their own, it brings as many.

@@ -43,7 +43,7 @@ func newDivider(rel *catalog.Relation, nums []int16) (*divider, error) {
 	return d, nil
 }
 
-// divide gives the rows of b by part, as numbers of the batch's columns. They are good until
+// divide returns the rows of b by part, as numbers of the batch's columns. They are good until
 // the next call.
 func (d *divider) divide(b *batch.Batch) [][]int32 {
 	for i, c := range d.cols {

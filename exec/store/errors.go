@@ -22,7 +22,7 @@ type CorruptError struct {
 // Error implements error.
 func (e *CorruptError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap gives the error a client sees.
+// Unwrap returns the error a client sees.
 func (e *CorruptError) Unwrap() error {
 	if e.Missing {
 		return pgerr.New(pgerr.DataCorrupted, "segment %s is missing on this node", e.Segment)
@@ -38,13 +38,13 @@ type MendedError struct{ Segment catalog.SegmentID }
 // Error implements error.
 func (e *MendedError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap gives the error a client sees.
+// Unwrap returns the error a client sees.
 func (e *MendedError) Unwrap() error {
 	return pgerr.New(pgerr.DataCorrupted, "segment %s was damaged and has been replaced from another replica", e.Segment).
 		WithHint("Run the statement again.")
 }
 
-// ioError gives an error of the file system its code for the client.
+// ioError returns an error of the file system its code for the client.
 func ioError(err error, doing, path string) error {
 	if err == nil {
 		return nil

@@ -118,7 +118,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	return key
 }
 
-// sameValues tells the types whose equal values are the same bits, and which are
+// sameValues reports whether it is one of the types whose equal values are the same bits, and which are
 // looked up by.
 func sameValues(t types.Type) bool {
 	switch kindOf(t) {
@@ -130,10 +130,10 @@ func sameValues(t types.Type) bool {
 	return false
 }
 
-// IsInt tells the keys that are an integer: MayHave knows all that a filter by it does.
+// IsInt reports whether the key is an integer: MayHave knows all that a filter by it does.
 func (k *Key) IsInt() bool { return k.only != nil }
 
-// MayHave tells from a segment's zone maps whether it may have the key.
+// MayHave reports whether a segment may have the key, by its zone maps.
 func (k *Key) MayHave(g *catalog.Segment) bool {
 	if k.only == nil {
 		return true
@@ -171,7 +171,7 @@ func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *K
 	return out
 }
 
-// Lacks tells whether no row has the key. It is false also where this node's indexes do
+// Lacks reports whether no row has the key. It is false also where this node's indexes do
 // not tell: somebody must read then.
 func (p *Pin) Lacks(ctx context.Context, m *catalog.Manifest, k *Key) bool {
 	elsewhere := false
@@ -197,8 +197,8 @@ type candidate struct {
 	known   bool
 }
 
-// candidates gives the segments that may have a key. Those are passed over first of
-// which memory at hand tells that they have not got it; keep is asked of the others.
+// candidates returns the segments that may have a key. Those are passed over first of
+// which memory at hand shows that they have not got it; keep is asked of the others.
 func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep func(*catalog.Segment) bool) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		if m == nil {
@@ -247,7 +247,7 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 	}
 }
 
-// find gives the rows of a segment that may have a key; false if no index tells. What is
+// find returns the rows of a segment that may have a key; false if no index tells. What is
 // known of the key in it then is noted in at, unless that is nil. What is wrong with a
 // segment is for its reader to say, and to mend.
 func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPlace) (rows []uint32, ok bool) {
@@ -270,7 +270,7 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	return index.find(k.hash, nil), true
 }
 
-// keyHashes gives the hashes of a segment's rows by columns; nil where it has not
+// keyHashes returns the hashes of a segment's rows by columns; nil where it has not
 // got them all.
 func (s *segment) keyHashes(nums []int16, ts []types.Type) (out []uint64, err error) {
 	cols := make([]int, len(nums))

@@ -28,7 +28,7 @@ type keyIndex struct {
 	filter keyFilter
 }
 
-// keyFilter tells most keys that a segment has not got without its index: three bits for each
+// keyFilter rules out most keys that a segment has not got without its index: three bits for each
 // tag, in one word of as many as give a row eight or more. Those of a partition lie side by side (partMarks), so that
 // a look at a segment that lacks the key is one place of memory, which depends on no other.
 type keyFilter []uint64
@@ -45,7 +45,7 @@ func newKeyFilter(hashes []uint64) keyFilter {
 // segment of fifty; of one, in one of twelve, each of which costs two places of its index.
 func filterBits(h uint64) uint64 { return 1<<(h%64) | 1<<(h>>58) | 1<<(h>>52%64) }
 
-// lacks tells whether no key has a hash; false also where there is no filter.
+// lacks reports whether no key has a hash; false also where there is no filter.
 func (f keyFilter) lacks(h uint64) bool {
 	bits := filterBits(h)
 	return len(f) > 0 && f[h/64&uint64(len(f)-1)]&bits != bits
@@ -126,7 +126,7 @@ type segmentKey struct {
 	kept  *list.Element // in the budget's list, under its lock
 }
 
-// look gives the index, if there is one.
+// look returns the index, if there is one.
 func (x *segmentKey) look() *keyIndex {
 	if x == nil {
 		return nil
@@ -138,10 +138,10 @@ func (x *segmentKey) look() *keyIndex {
 	return had
 }
 
-// indexed gives what a segment knows of a key, with an index if it has one by now.
+// indexed returns what a segment knows of a key, with an index if it has one by now.
 // Making it is put off until looks have read so many rows for want of it that it costs
 // no more, so that no scan pays for indexes that nobody looks into again: of a hundred
-// million rows zones may leave a look a few. may tells whether who looks makes one now
+// million rows zones may leave a look a few. may reports whether who looks makes one now
 // (nil: he does).
 func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentKey {
 	g.keyMu.Lock()

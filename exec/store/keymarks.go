@@ -95,7 +95,7 @@ func (p *partMarks) gather(acct *mem.Account) {
 	p.filters = filters
 }
 
-// hold charges what so many marks will take, and tells whether there is memory for
+// hold charges what so many marks will take, and reports whether there is memory for
 // them.
 func (p *partMarks) hold(acct *mem.Account, marks int) bool {
 	n := p.filterBytes + int64(marks)*int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0])+unsafe.Sizeof(p.filters[0])+unsafe.Sizeof(keyPlace{}))
@@ -129,7 +129,7 @@ const (
 	resyncs = 32
 )
 
-// marks gives the marks of a partition's segments, in their order, and what is known of
+// marks returns the marks of a partition's segments, in their order, and what is known of
 // the key in each, which the reader may fill in; empty for few.
 func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) markList {
 	if len(segs) < markSegments {
@@ -170,7 +170,7 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ma
 	return old.markList
 }
 
-// meets tells how far another list is of the same segments, some of them perhaps with
+// meets returns how far another list is of the same segments, some of them perhaps with
 // more rows deleted.
 func (p *partMarks) meets(now []*catalog.Segment) int {
 	n := min(len(p.segs), len(now))

@@ -12,7 +12,7 @@ import (
 // onceTexts is how many different texts a segment may have for them to be compared.
 const onceTexts = 1 << 18
 
-// once tells whether no two values of a segment's column are equal. That is a fact and
+// once reports whether no two values of a segment's column are equal. That is a fact and
 // no estimate: the planner takes such a column as a key of the rows there are. It is
 // known of integers and dates that rise from row to row, as the numbers of a dimension
 // do, and of texts whose hashes are all different: equal hashes of different texts
@@ -97,7 +97,7 @@ func rises[T kernel.Integer](o *once, vals []T) bool {
 	return true
 }
 
-// take gives places for the hashes of n texts, which the caller fills; nil where nothing is
+// take returns places for the hashes of n texts, which the caller fills; nil where nothing is
 // known any more.
 func (o *once) take(t types.Type, n int, nulls bool) []uint64 {
 	if o.not || n == 0 {
@@ -145,5 +145,5 @@ func (o *once) decide() {
 	}
 }
 
-// known tells whether all values are different.
+// known reports whether all values are different.
 func (o *once) known() bool { return o.some && !o.not }

@@ -127,7 +127,7 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 	return true
 }
 
-// affords tells whether the statement makes an index of so many rows: of those that take
+// affords reports whether the statement makes an index of so many rows: of those that take
 // long one, while the others wait for the statements after it. Made at once, those of all
 // segments of a table took fifty times what a look did (TPC-DS 37 of scale factor 10).
 func (p *Pin) affords(rows int64) bool {
@@ -159,7 +159,7 @@ func (r *reader) pickSpan(n int) int {
 	return int(last-r.at) + 1
 }
 
-// pickedOf gives the picked rows of the next n that are in sel (nil: all).
+// pickedOf returns the picked rows of the next n that are in sel (nil: all).
 func (r *reader) pickedOf(sel []int32, n int) (out []int32, none bool) {
 	for _, row := range r.picks {
 		if int64(row) >= r.at+int64(n) {

@@ -11,13 +11,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Pruner tells from zone maps which runs of rows a scan's filter may pass. It
+// Pruner finds in zone maps which runs of rows a scan's filter may pass. It
 // errs towards reading. It is read-only once made.
 type Pruner struct {
 	tests []test
 }
 
-// test tells whether a row of a run with these zones may pass.
+// test reports whether a row of a run with these zones may pass.
 type test func(zones []catalog.Zone, rows int64) bool
 
 // NewPruner understands comparisons of a column with a constant or parameter,
@@ -43,7 +43,7 @@ func (c *pruneCompiler) pruner(s *plan.Scan) *Pruner {
 	return p
 }
 
-// MayMatch tells whether some row of a run may pass the filter.
+// MayMatch reports whether some row of a run may pass the filter.
 func (p *Pruner) MayMatch(zones []catalog.Zone, rows int64) bool {
 	for _, t := range p.tests {
 		if !t(zones, rows) {
@@ -58,7 +58,7 @@ type pruneCompiler struct {
 	env  *function.Env
 }
 
-// test gives nil for what it does not understand.
+// test returns nil for what it does not understand.
 func (c *pruneCompiler) test(e expr.Expr) test {
 	switch e := e.(type) {
 	case *expr.Const:
@@ -284,7 +284,7 @@ func kindOf(t types.Type) kind {
 	return kindOther
 }
 
-// comparableBound gives the conversion of a column's bound to what a constant
+// comparableBound returns the conversion of a column's bound to what a constant
 // of type k compares with, where the column is compared as via.
 func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, bool), bool) {
 	same := func(d types.Datum) (types.Datum, bool) { return d, true }
@@ -333,7 +333,7 @@ func dateTimestamp(d types.Datum) (types.Datum, bool) {
 	return dateMicros(days)
 }
 
-// dateMicros gives midnight of a date; not for the infinities.
+// dateMicros returns midnight of a date; not for the infinities.
 func dateMicros(days int64) (types.Datum, bool) {
 	const day = 86_400_000_000
 	if days <= math.MinInt32 || days >= math.MaxInt32 || days > math.MaxInt64/day || days < math.MinInt64/day {

@@ -125,7 +125,7 @@ type scanPlan struct {
 // wholeKey is the plan of a split that has a key.
 var wholeKey = scanPlan{prune: &Pruner{}}
 
-// hasInt tells whether a column of one row has an integer.
+// hasInt reports whether a column of one row has an integer.
 func hasInt(arr arrow.Array, want int64) bool {
 	if arr.IsNull(0) {
 		return false
@@ -266,7 +266,7 @@ func (r *reader) use(seg *segment) error {
 	return nil
 }
 
-// samePhysicalType tells whether columns of two types look alike in memory.
+// samePhysicalType reports whether columns of two types look alike in memory.
 func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID && b.OID == types.NumericOID {
 		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
@@ -325,7 +325,7 @@ func (r *reader) next(ctx context.Context) (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
-// seek makes group the one that row at is in. It gives false, and moves at
+// seek makes group the one that row at is in. It returns false, and moves at
 // behind the group, where the zone maps exclude it.
 func (r *reader) seek() bool {
 	g := &r.seg.foot.Groups
@@ -346,7 +346,7 @@ func (r *reader) seek() bool {
 	return true
 }
 
-// rows gives n rows from at on, nil if none of them counts.
+// rows returns n rows from at on, nil if none of them counts.
 func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 	sel, none := r.live(n)
 	if r.picked && !none {
@@ -414,7 +414,7 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 	return &batch.Batch{Cols: cols, N: n, Sel: sel, Seq: RowID(r.ordinal, uint32(r.at))}, nil
 }
 
-// live gives the selection of rows that are not deleted, nil for all.
+// live returns the selection of rows that are not deleted, nil for all.
 func (r *reader) live(n int) (sel []int32, none bool) {
 	if r.deleted == nil {
 		return nil, false
@@ -439,7 +439,7 @@ func (r *reader) live(n int) (sel []int32, none bool) {
 	return sel, len(sel) == 0
 }
 
-// column gives column i of the scan's schema for n rows from at on.
+// column returns column i of the scan's schema for n rows from at on.
 func (r *reader) column(i, n int) (arrow.Array, error) {
 	if i == len(r.scan.Cols) {
 		ids := make([]int64, n)

@@ -75,7 +75,7 @@ func (r *keyReader) filter(had, passed int) {
 	}
 }
 
-// mayMatch tells whether some row of a run with these zones may find a match.
+// mayMatch reports whether some row of a run with these zones may find a match.
 func (r *keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
 	for i := range r.keys {
 		k := &r.keys[i]
@@ -101,7 +101,7 @@ const (
 	nearShare = 0.5      // the same where the join asks right after
 )
 
-// before tells whether to ask before the filter.
+// before reports whether to ask before the filter.
 func (k *scanKey) before() bool {
 	if k.asked < keySample || float64(k.given)*float64(k.had) > float64(k.passed)*float64(k.asked) {
 		return false
@@ -109,7 +109,7 @@ func (k *scanKey) before() bool {
 	return k.Rows || k.share() <= nearShare
 }
 
-// after tells whether to ask after the filter.
+// after reports whether to ask after the filter.
 func (r *keyReader) after(k *scanKey) bool {
 	switch {
 	case k.asked < keySample:

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keysOf builds a join's table over keys, and gives the filter that it tells.
+// keysOf builds a join's table over keys, and returns the filter that it tells.
 func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	t.Helper()
 	pool := mem.NewPool("n", 0)

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Look tells by name and size alone whether a file of this node is as the
+// Look checks by name and size alone whether a file of this node is as the
 // catalog has it. The error is a *CorruptError where it is not.
 func (s *Store) Look(ref *catalog.Segment) error {
 	st, err := s.fs.Stat(s.path(ref.ID))

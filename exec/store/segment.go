@@ -42,7 +42,7 @@ type segment struct {
 	dead atomic.Bool // replaced or removed: unmapped with the last pin
 }
 
-// stamp tells whether a file is as it was when it was mapped.
+// stamp reports whether a file is as it was when it was mapped.
 type stamp struct {
 	size  int64
 	mtime time.Time
@@ -152,7 +152,7 @@ func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData
 	return d, nil
 }
 
-// textsWithin tells whether the texts of d end within its bytes, which Arrow panics
+// textsWithin reports whether the texts of d end within its bytes, which Arrow panics
 // about: a footer that was forged may give one column's bytes to another.
 func textsWithin(d arrow.ArrayData) bool {
 	switch d.DataType().(type) {

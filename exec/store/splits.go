@@ -34,7 +34,7 @@ func Splits(m *catalog.Manifest, leaf int, rows int64, keep func(*catalog.Segmen
 	return out
 }
 
-// At gives the segment that an ordinal names and its partition; nil if there is
+// At returns the segment that an ordinal names and its partition; nil if there is
 // none.
 func At(m *catalog.Manifest, ordinal uint32) (part int, s *catalog.Segment) {
 	n := int(ordinal)

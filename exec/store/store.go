@@ -138,7 +138,7 @@ func (s *Store) tempPath(id catalog.SegmentID) string {
 	return filepath.Join(s.dir, id.String()+tempSuffix)
 }
 
-// Claim tells whether the node has the file, on stable storage as all are and
+// Claim reports whether the node has the file, on stable storage as all are and
 // not known to be damaged. If it has, sweeps begin anew to look whether it is
 // needed: who claims it is about to commit that it is.
 func (s *Store) Claim(id catalog.SegmentID) bool {
@@ -155,7 +155,7 @@ func (s *Store) anew(id catalog.SegmentID) {
 	delete(s.seen, id)
 }
 
-// Has tells whether the node has the file.
+// Has reports whether the node has the file.
 func (s *Store) Has(id catalog.SegmentID) bool {
 	_, err := s.fs.Stat(s.path(id))
 	return err == nil

@@ -12,7 +12,7 @@ import (
 // that need not have it.
 const StrayGrace = time.Hour
 
-// References gives the files that a state needs on a node (0: on any): those of
+// References returns the files that a state needs on a node (0: on any): those of
 // segments, of models and of running jobs.
 func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	refs := map[catalog.SegmentID]struct{}{}
@@ -78,7 +78,7 @@ type Look struct {
 	Began uint64
 }
 
-// List gives the files there are.
+// List returns the files there are.
 func (s *Store) List() ([]catalog.SegmentID, error) {
 	entries, err := s.fs.ReadDir(s.dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) List() ([]catalog.SegmentID, error) {
 }
 
 // Sweep removes files that nothing needs, as two looks found, this one and an
-// earlier one, and nobody has claimed in between. It gives the number of files
+// earlier one, and nobody has claimed in between. It returns the number of files
 // removed.
 func (s *Store) Sweep(l Look) int {
 	now, removed := s.now(), 0

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bounds gives the zone of a group's column: least and greatest value of the
+// bounds returns the zone of a group's column: least and greatest value of the
 // types that compare simply, and the NULLs. Distinct is left to the sketch.
 func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 	z := catalog.Zone{Column: num, Nulls: int64(arr.NullN())}
@@ -94,7 +94,7 @@ func cutText(s string) string {
 	return s[:n]
 }
 
-// ordered tells the string types whose order is that of the bytes that count. Enums
+// ordered reports whether it is one of the string types whose order is that of the bytes that count. Enums
 // order by label, jsonb by value.
 func ordered(t types.Type) bool {
 	switch t.OID {
@@ -288,7 +288,7 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 	z.Nulls += g.Nulls
 }
 
-// zoneOf gives the zones of a column over all groups.
+// zoneOf returns the zones of a column over all groups.
 func zoneOf(t types.Type, num int16, groups []footerGroup, col int, s *sketch) catalog.Zone {
 	z := catalog.Zone{Column: num}
 	var rows int64

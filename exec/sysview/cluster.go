@@ -60,7 +60,7 @@ func clusterNodes(v *view, put put) error {
 	return nil
 }
 
-// nodeNames gives the names of nodes in the order of their ids.
+// nodeNames returns the names of nodes in the order of their ids.
 func (v *view) nodeNames(ids []uint64) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

@@ -42,14 +42,14 @@ func derived(kind byte, of types.OID, part int) types.OID {
 func rowType(rel types.OID) types.OID  { return rel | 1<<30 }
 func rowArray(rel types.OID) types.OID { return rel | 3<<29 }
 
-// hasRowType tells the relations whose rows are a type.
+// hasRowType reports whether a kind of relation has rows that are a type.
 func hasRowType(k catalog.RelKind) bool {
 	return hasRows(k) || k == catalog.KindView || k == catalog.KindComposite
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// hasRows tells the kinds that hold rows of their own.
+// hasRows reports whether it is one of the kinds that hold rows of their own.
 func hasRows(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindMatView }
 
 func (v *view) schemaName(oid types.OID) string {
@@ -59,7 +59,7 @@ func (v *view) schemaName(oid types.OID) string {
 	return ""
 }
 
-// indexesOf gives the indexes of all tables, by OID within a table.
+// indexesOf returns the indexes of all tables, by OID within a table.
 func (v *view) indexesOf() map[types.OID][]*catalog.Relation {
 	out := map[types.OID][]*catalog.Relation{}
 	for _, r := range v.st.Relations() {
@@ -70,7 +70,7 @@ func (v *view) indexesOf() map[types.OID][]*catalog.Relation {
 	return out
 }
 
-// foreign gives the tables that a foreign key touches, on either side.
+// foreign returns the tables that a foreign key touches, on either side.
 func (v *view) foreign() map[types.OID]bool {
 	out := map[types.OID]bool{}
 	for _, r := range v.st.Relations() {

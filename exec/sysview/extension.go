@@ -15,7 +15,7 @@ const (
 	classExtension types.OID = 3079
 )
 
-// ours tells the schemas of the extension.
+// ours reports whether it is one of the schemas of the extension.
 func ours(schema types.OID) bool {
 	return schema == catalog.MLSchemaOID || schema == catalog.ClusterSchemaOID
 }

@@ -17,7 +17,7 @@ type Host interface {
 	Locks() []LockRow
 	Nodes() []NodeRow
 	Tasks() []TaskRow
-	// ModelRows gives the rows of a relation that looks into a model, such as
+	// ModelRows returns the rows of a relation that looks into a model, such as
 	// ml.weights('m'), in the order of its shape; m is nil where none was named.
 	ModelRows(relation string, m *catalog.ModelVersion) ([][]types.Datum, error)
 }

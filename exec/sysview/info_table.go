@@ -19,7 +19,7 @@ func yesNo(b bool) string {
 
 const anyPriv = "arwdDxt"
 
-// isTable tells the kinds that information_schema.tables lists.
+// isTable reports whether it is one of the kinds that information_schema.tables lists.
 func isTable(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindView }
 
 func infoCatalogName(_ *view, put put) error { return put(catalog.DatabaseName) }
@@ -240,7 +240,7 @@ func infoSequences(v *view, put put) error {
 	return nil
 }
 
-// identitySequence tells the sequences behind identity columns, which
+// identitySequence reports whether it is one of the sequences behind identity columns, which
 // information_schema does not list.
 func (v *view) identitySequence(s *catalog.Sequence) bool {
 	t := v.st.RelationByOID(s.OwnedTable)

@@ -59,7 +59,7 @@ func features(m *catalog.ModelVersion) []string {
 	return out
 }
 
-// seesModel tells whether the asking role may know of a model.
+// seesModel reports whether the asking role may know of a model.
 func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Object(), "U") }
 
 // statement is the text that trained a version: it tells of tables, and is for who

@@ -76,7 +76,7 @@ func pgClass(v *view, put put) error {
 
 var publicRead = []catalog.Grant{{Role: 0, Grantor: catalog.BootstrapRoleOID, Privs: "r"}}
 
-// shared tells the catalogs that all databases of a server have in common.
+// shared reports whether it is one of the catalogs that all databases of a server have in common.
 func shared(sh *shape) bool {
 	switch sh.name {
 	case "pg_authid", "pg_auth_members", "pg_database", "pg_tablespace", "pg_shdepend", "pg_shdescription", "pg_shseclabel",
@@ -197,7 +197,7 @@ func (v *view) eachDefault(f func(r *catalog.Relation, c *catalog.Column, text s
 	return nil
 }
 
-// plainLiteral tells a string constant that stands alone.
+// plainLiteral matches a string constant that stands alone.
 var plainLiteral = regexp.MustCompile(`^'([^']|'')*'$`)
 
 // defaultText is a default with what its text alone does not say: the sequence

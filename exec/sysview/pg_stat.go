@@ -152,7 +152,7 @@ func onSequences(v *view, put put) error {
 	return nil
 }
 
-// pgStats tells what the zone maps know.
+// pgStats returns what the zone maps know.
 func pgStats(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		m := v.st.Manifest(r.OID)

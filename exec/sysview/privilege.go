@@ -11,16 +11,16 @@ import (
 
 func (v *view) super() bool { return v.st.Super(v.sess.Role) }
 
-// owns tells whether the session's role has what an owner has.
+// owns reports whether the session's role has what an owner has.
 func (v *view) owns(owner types.OID) bool { return v.st.Inherits(v.sess.Role, owner) }
 
-// may tells whether the session's role has one of the privileges (letters of
+// may reports whether the session's role has one of the privileges (letters of
 // aclitem) on an object.
 func (v *view) may(o catalog.Object, letters string) bool {
 	return slices.ContainsFunc([]byte(letters), func(l byte) bool { return v.st.May(v.sess.Role, o, l) })
 }
 
-// sees tells whether information_schema shows a relation to the session's role:
+// sees reports whether information_schema shows a relation to the session's role:
 // it has some privilege on it, or on a column.
 func (v *view) sees(r *catalog.Relation, letters string) bool {
 	return slices.ContainsFunc([]byte(letters), func(l byte) bool {

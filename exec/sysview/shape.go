@@ -72,10 +72,10 @@ var shapes = sync.OnceValue(func() *Shapes {
 // SequenceRow is the relation that reading a sequence reads.
 const SequenceRow = "$sequence"
 
-// Catalog gives the shapes of all relations.
+// Catalog returns the shapes of all relations.
 func Catalog() *Shapes { return shapes() }
 
-// tableLines gives the lines of an embedded table, continuations joined.
+// tableLines returns the lines of an embedded table, continuations joined.
 func tableLines(name string) []string {
 	b, err := tables.ReadFile("tables/" + name + ".txt")
 	if err != nil {
@@ -115,7 +115,7 @@ func parseNumber(s string) int64 {
 	return n
 }
 
-// Virtual gives a relation's columns, Name, Type and Num, and a table's OID, 0
+// Virtual returns a relation's columns, Name, Type and Num, and a table's OID, 0
 // for a view.
 func (s *Shapes) Virtual(schema, name string) (cols []plan.Column, table types.OID, ok bool) {
 	sh := s.byName[shapeKey{schema, name}]
@@ -128,7 +128,7 @@ func (s *Shapes) Virtual(schema, name string) (cols []plan.Column, table types.O
 	return append(cols, sh.cols...), table, true
 }
 
-// OfModel tells whether a relation may be called with a model's name.
+// OfModel reports whether a relation may be called with a model's name.
 func (s *Shapes) OfModel(schema, name string) bool {
 	sh := s.byName[shapeKey{schema, name}]
 	return sh != nil && sh.ofModel

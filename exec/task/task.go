@@ -32,7 +32,7 @@ type Task struct {
 	short *short // a task without goroutines; nil for others
 }
 
-// Start builds a stage and starts its threads. It gives no task where building
+// Start builds a stage and starts its threads. It returns no task where building
 // fails. The task lives until ctx ends, its work is done, or Close.
 func Start(ctx context.Context, c build.Config) (*Task, error) {
 	var tree *build.Tree
@@ -147,7 +147,7 @@ func (t *Task) Err() error {
 // Cols are the columns of the rows that the task gives.
 func (t *Task) Cols() []plan.Column { return t.tree.Cols }
 
-// Next gives the next batch of a root stage, io.EOF after the last.
+// Next returns the next batch of a root stage, io.EOF after the last.
 func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	if t.out == nil {
 		return nil, pgerr.Internal("stage %d has no reader", t.stage.ID)
@@ -187,7 +187,7 @@ func (t *Task) Wait(ctx context.Context) error {
 // Cancel stops the task with a cause and does not wait.
 func (t *Task) Cancel(cause error) { t.fail(cause) }
 
-// Close stops the task and waits for its threads. It gives no error of the task:
+// Close stops the task and waits for its threads. It returns no error of the task:
 // Next or Wait do.
 func (t *Task) Close() error {
 	t.cancel(context.Canceled)

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Datum gives row i of a vec of type t as a datum, nil for NULL. Strings are
+// Datum returns row i of a vec of type t as a datum, nil for NULL. Strings are
 // not copied: functions must not keep them.
 func (v *Vec) Datum(t types.Type, i int) types.Datum {
 	if v.Null(i) {
@@ -64,7 +64,7 @@ func (v *Vec) Datum(t types.Type, i int) types.Datum {
 	return nil
 }
 
-// Reader gives access to the values of a vec of type t as Go values: bool,
+// Reader returns access to the values of a vec of type t as Go values: bool,
 // int64, float64, string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array,
 // Row, or any datum. It must not be asked for NULL rows (Datum gives nil).
 func Reader[T any](v *Vec, t types.Type) func(int) T {

@@ -106,7 +106,7 @@ func (a *Arena) keep(words int) {
 	}
 }
 
-// Bytes gives n bytes: of the arena where they are few, else their own, which a
+// Bytes returns n bytes: of the arena where they are few, else their own, which a
 // result takes along.
 func (a *Arena) Bytes(n int) []byte {
 	if n <= 8*arenaChunk {
@@ -115,13 +115,13 @@ func (a *Arena) Bytes(n int) []byte {
 	return a.Lasting(n)
 }
 
-// Lasting gives n zeros that no reset of the arena touches.
+// Lasting returns n zeros that no reset of the arena touches.
 func (a *Arena) Lasting(n int) []byte {
 	a.Meter().Charge(int64(n))
 	return make([]byte, n)
 }
 
-// Alloc gives n values of T, with whatever they held before; from the heap
+// Alloc returns n values of T, with whatever they held before; from the heap
 // (zeroed) where a is nil. T must not hold pointers.
 func Alloc[T any](a *Arena, n int) []T {
 	if a == nil || n == 0 {
@@ -132,7 +132,7 @@ func Alloc[T any](a *Arena, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(w))), n)
 }
 
-// holds tells whether memory lies in the arena.
+// holds reports whether memory lies in the arena.
 func (a *Arena) holds(p unsafe.Pointer) bool {
 	if p == nil {
 		return false
@@ -175,7 +175,7 @@ func (a *Arena) Detach(v *Vec) *Vec {
 
 // ---- bitmaps ----
 
-// BitsFrom gives bits [off, off+n) of an Arrow bitmap as one that starts at
+// BitsFrom returns bits [off, off+n) of an Arrow bitmap as one that starts at
 // bit 0, without copying where it can.
 func BitsFrom(a *Arena, b []byte, off, n int) []byte {
 	if off&7 == 0 {

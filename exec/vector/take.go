@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Take gives rows sel of a column.
+// Take returns rows sel of a column.
 func Take(a *Arena, arr arrow.Array, sel []int32, t types.Type) (*Vec, error) {
 	if b, ok := arr.(*array.Boolean); ok {
 		// straight from the bits, rather than unpacking rows that do not count
@@ -34,7 +34,7 @@ func Take(a *Arena, arr arrow.Array, sel []int32, t types.Type) (*Vec, error) {
 	return TakeVec(a, FromArrow(a, arr), sel, t)
 }
 
-// TakeVec gives rows sel of a vec.
+// TakeVec returns rows sel of a vec.
 func TakeVec(a *Arena, v *Vec, sel []int32, t types.Type) (*Vec, error) {
 	n := len(sel)
 	if v.One {

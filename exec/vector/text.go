@@ -142,7 +142,7 @@ func (t *Text) Len() int { return len(t.data) - t.from }
 func (t *Text) Bytes() []byte  { return t.data[t.from:len(t.data):len(t.data)] }
 func (t *Text) String() string { return BytesString(t.data[t.from:]) }
 
-// holds tells whether b is the open value, or its beginning.
+// holds reports whether b is the open value, or its beginning.
 func (t *Text) holds(b []byte) bool {
 	return t.open && len(b) > 0 && len(b) <= len(t.data)-t.from && unsafe.SliceData(b) == &t.data[t.from]
 }

@@ -33,7 +33,7 @@ const (
 	Arr              // an Arrow array: lists, structs
 )
 
-// KindOf gives the kind that carries a type.
+// KindOf returns the kind that carries a type.
 func KindOf(t types.Type) Kind {
 	if t.IsArray() {
 		return Arr
@@ -132,7 +132,7 @@ func (v *Vec) At(i int) int {
 	return i
 }
 
-// Null tells whether row i is NULL.
+// Null reports whether row i is NULL.
 func (v *Vec) Null(i int) bool {
 	if v.One {
 		i = 0
@@ -140,7 +140,7 @@ func (v *Vec) Null(i int) bool {
 	return v.Kind == Null || v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0
 }
 
-// AllNull tells of a single NULL for all rows, or the null type.
+// AllNull reports whether it is a single NULL for all rows, or the null type.
 func (v *Vec) AllNull() bool { return v.Kind == Null || v.One && v.N > 0 && v.Null(0) }
 
 // Str is the string of row i of a kStr or kDict; "" for NULL is not promised.
@@ -321,7 +321,7 @@ func withNulls(arr arrow.Array, valid []byte) arrow.Array {
 	return array.MakeFromData(array.NewData(d.DataType(), n, bufs, d.Children(), n-batch.CountBits(valid, n), d.Offset()))
 }
 
-// sameForm tells whether an array of type have is a column of type want.
+// sameForm reports whether an array of type have is a column of type want.
 func sameForm(have, want arrow.DataType) bool {
 	switch have.ID() {
 	case arrow.DICTIONARY:

@@ -33,7 +33,7 @@ var order = []struct {
 // wireSees is all that the wire may know of the engine.
 var wireSees = []string{"sql/", "exec/batch"}
 
-// layerOf gives the layer's rank and the rank of the package within it; the
+// layerOf returns the layer's rank and the rank of the package within it; the
 // longest listed prefix counts, so kernel/f64 may come before kernel.
 func layerOf(path string) (layer, within int, ok bool) {
 	first, rest, _ := strings.Cut(path, "/")

@@ -37,7 +37,7 @@ func TestOperatorsAreHandled(t *testing.T) {
 	}
 }
 
-// find gives the declaration of a name in a file.
+// find returns the declaration of a name in a file.
 func find(t *testing.T, file, name string) ast.Node {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -101,7 +101,7 @@ func (f *FS) step(fills bool) (last bool, err error) {
 	return false, nil
 }
 
-// Reboot gives a disk with what the power left on this one.
+// Reboot returns a disk with what the power left on this one.
 func (f *FS) Reboot(r *rand.Rand) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()

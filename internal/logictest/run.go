@@ -80,7 +80,7 @@ func (x *Runner) set(name, value string) {
 
 var escape = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-// Lines gives rows as a file has them.
+// Lines returns rows as a file has them.
 func (res *Result) Lines() []string {
 	out := make([]string, len(res.Rows))
 	for i, row := range res.Rows {
@@ -100,7 +100,7 @@ func (res *Result) Lines() []string {
 	return out
 }
 
-// Check compares a result with what its record says, and tells the difference,
+// Check compares a result with what its record says, and returns the difference,
 // "" if there is none.
 func Check(r *Record, res Result) string {
 	switch {

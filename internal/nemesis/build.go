@@ -10,7 +10,7 @@ import (
 )
 
 // Build makes a program in a directory whose clock and disk can be spoilt where
-// that is possible, and gives its path.
+// that is possible, and returns its path.
 func Build(dir string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return process.Build(dir)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// until polls something another process does, and gives what was wrong last.
+// until polls something another process does, and returns what was wrong last.
 func until(ctx context.Context, what string, try func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -196,7 +196,7 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 	return p, err
 }
 
-// take makes the end of a node our doing, and gives its process.
+// take makes the end of a node our doing, and returns its process.
 func (n *node) take() *process.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -204,7 +204,7 @@ func (n *node) take() *process.Node {
 	return n.proc
 }
 
-// ending tells whether the end of the node's last process was our doing.
+// ending reports whether the end of the node's last process was our doing.
 func (n *node) ending() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -57,7 +57,7 @@ func (p plan) String() string {
 	return strings.Join(s, ", ")
 }
 
-// source gives the random numbers of one use in one round.
+// source returns the random numbers of one use in one round.
 func source(seed uint64, round int, use string) *rand.Rand {
 	h := uint64(round) + 1
 	for _, c := range []byte(use) {
@@ -97,19 +97,19 @@ func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 // deadAfter is how long a node is silent before the others take it for dead.
 const deadAfter = 3 * time.Second
 
-// damages tells whether a plan needs every file to be whole before it, and
+// damages reports whether a plan needs every file to be whole before it, and
 // leaves some that are not.
 func (p plan) damages() bool {
 	return slices.ContainsFunc(p, func(f fault) bool { return f.kind == "flip" })
 }
 
-// bearable tells whether so many nodes can go on: what is damaged is on another,
+// bearable reports whether so many nodes can go on: what is damaged is on another,
 // and without one that leaves there is a majority of two.
 func bearable(kind string, nodes int) bool {
 	return nodes >= map[string]int{"flip": 2, "member": 3}[kind]
 }
 
-// together tells whether two kinds may meet. Damage stays alone: with one copy
+// together reports whether two kinds may meet. Damage stays alone: with one copy
 // damaged and the others out of reach, no system could answer; a node need not
 // start on a full disk; what ends all nodes is enough by itself; and who is to
 // leave must not be started again by another fault.
@@ -126,7 +126,7 @@ func together(a, b string) bool {
 	return true
 }
 
-// gentle tells whether all nodes and files are within reach in spite of a fault.
+// gentle reports whether all nodes and files are within reach in spite of a fault.
 func gentle(kind string) bool {
 	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync"}, kind)
 }

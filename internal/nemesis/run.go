@@ -110,10 +110,10 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	return err
 }
 
-// over tells whether the time is up.
+// over reports whether the time is up.
 func (r *run) over() bool { return r.o.For > 0 && time.Since(r.began) > r.o.For }
 
-// generation runs rounds on a cluster of their own; it gives the next round.
+// generation runs rounds on a cluster of their own; it returns the next round.
 func (r *run) generation(ctx context.Context, from, to int) (next int, failure *Failure, err error) {
 	dir := filepath.Join(r.o.Dir, fmt.Sprintf("cluster-%d", from))
 	if err := os.MkdirAll(r.o.Dir, 0o700); err != nil {

@@ -64,7 +64,7 @@ type session struct {
 
 var modes = []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeDescribeExec}
 
-// connect gives the session's connection, a new one where it needs one.
+// connect returns the session's connection, a new one where it needs one.
 func (s *session) connect(ctx context.Context) (*pgx.Conn, error) {
 	if s.conn != nil && (s.conn.IsClosed() || s.left <= 0 && s.fixed < 0) {
 		s.drop()

@@ -34,7 +34,7 @@ type Case struct {
 	Ordered bool
 	// Check, if set, is used instead of Want, for results that may vary.
 	Check func(t *testing.T, got []types.Row)
-	// Err, if set, tells whether the error that comes is the right one.
+	// Err, if set, reports whether the error that comes is the right one.
 	Err func(error) bool
 	// Spills says that with a small budget the operator must write to disk;
 	// 0 is a budget of 1 MiB.
@@ -205,7 +205,7 @@ func (c *Case) once(t *testing.T, threads int, f Form, budget int64) (spilled in
 	return e.pool.Spilled()
 }
 
-// Compare tells what is different.
+// Compare reports what is different.
 func Compare(t *testing.T, got, want []types.Row, ts []types.Type, ordered bool) {
 	t.Helper()
 	g, w := Texts(got, ts, ordered), Texts(want, ts, ordered)

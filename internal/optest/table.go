@@ -119,7 +119,7 @@ func (tb Table) Batches(t testing.TB, f Form) []*batch.Batch {
 	return out
 }
 
-// offset gives arr as a slice that does not begin at row 0.
+// offset returns arr as a slice that does not begin at row 0.
 func offset(t testing.TB, ty types.Type, arr arrow.Array) arrow.Array {
 	if arr.DataType().ID() == arrow.DICTIONARY {
 		return arr
@@ -285,7 +285,7 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 	return fmt.Sprintf("v%d", k)
 }
 
-// Columns gives items that are the input's columns.
+// Columns returns items that are the input's columns.
 func Columns(threads int, cols ...int) [][]op.Item {
 	out := make([][]op.Item, threads)
 	for i := range out {

@@ -180,7 +180,7 @@ func (in *Interp) subquery(s *expr.Subquery, r Row) (types.Datum, error) {
 	return result, nil
 }
 
-// all tells whether conditions are all true of a row.
+// all reports whether conditions are all true of a row.
 func (in *Interp) all(conds []expr.Expr, r Row) (bool, error) {
 	v, err := in.and(conds, r)
 	return v == true, err
@@ -204,7 +204,7 @@ func (in *Interp) and(conds []expr.Expr, r Row) (types.Datum, error) {
 	return out, nil
 }
 
-// Run gives the rows of n; outer are the columns of outer queries.
+// Run returns the rows of n; outer are the columns of outer queries.
 func (in *Interp) Run(n plan.Node, outer Row) ([]Row, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -663,7 +663,7 @@ func (in *Interp) Fill(id int, rows []Row, cols []plan.Column) {
 	in.Buffers[id] = byPosition(rows, cols, pos)
 }
 
-// SortedCopy gives lines in order.
+// SortedCopy returns lines in order.
 func SortedCopy(lines []string) []string {
 	out := slices.Clone(lines)
 	slices.Sort(out)

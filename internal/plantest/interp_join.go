@@ -35,7 +35,7 @@ func equalKeys(t types.Type, a, b types.Datum) types.Datum {
 	return types.Compare(t, a, b) == 0
 }
 
-// match tells how a pair meets a join's condition: whether the keys choose it,
+// match returns how a pair meets a join's condition: whether the keys choose it,
 // and the condition's value.
 func (in *Interp) match(n *plan.Join, r Row) (candidate bool, v types.Datum, err error) {
 	v, err = in.and(n.On, r)

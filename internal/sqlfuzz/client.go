@@ -99,7 +99,7 @@ func (s *server) close() {
 	}
 }
 
-// run sends statements, all at once, and gives an answer to each. One that lost
+// run sends statements, all at once, and returns an answer to each. One that lost
 // the connection says so, and those after it are sent on a new one; where there
 // is none to be had the answers end and the error says why.
 func (s *server) run(ctx context.Context, list ...request) ([]*answer, error) {

@@ -36,7 +36,7 @@ func broken(a *answer) string {
 	return ""
 }
 
-// resource tells errors that speak of the machine, not of the statement.
+// resource reports whether an error speaks of the machine, not of the statement.
 func resource(code string) bool {
 	return strings.HasPrefix(code, "53") || strings.HasPrefix(code, "54") || code == "57014"
 }

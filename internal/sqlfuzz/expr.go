@@ -127,7 +127,7 @@ func (g *generator) fill(production string, t typ, s *scope, depth int) string {
 
 func (g *generator) predicate(s *scope, depth int) string { return g.expr("b", s, depth) }
 
-// scalarSubquery gives one row: an aggregate without groups, or the first row in
+// scalarSubquery returns one row: an aggregate without groups, or the first row in
 // an order that leaves no choice.
 func (g *generator) scalarSubquery(t typ, s *scope, depth int) string {
 	from, in := g.from(s, depth-1, 1)

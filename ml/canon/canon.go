@@ -23,11 +23,11 @@ type E struct {
 // piece is about how much is kept before it is written.
 const piece = 256 << 10
 
-// To makes an E that writes to w. Flush must end it, and gives the error of what
+// To makes an E that writes to w. Flush must end it, and returns the error of what
 // cannot be encoded too.
 func To(w io.Writer) *E { return &E{to: w} }
 
-// Flush writes what is left, and gives the first error of w.
+// Flush writes what is left, and returns the first error of w.
 func (e *E) Flush() error {
 	if e.to != nil && e.err == nil && len(e.B) > 0 {
 		_, e.err = e.to.Write(e.B)
@@ -111,7 +111,7 @@ type part struct {
 	b        []byte
 }
 
-// parts gives room for a list of n numbers: all at once, or, where they are
+// parts returns room for a list of n numbers: all at once, or, where they are
 // written on, a piece at a time.
 func (e *E) parts(n, size int) iter.Seq[part] {
 	return func(yield func(part) bool) {
@@ -208,7 +208,7 @@ func (d *D) owe(n int) {
 	d.owed = 0
 }
 
-// take gives the next n bytes, or nil after a fault.
+// take returns the next n bytes, or nil after a fault.
 func (d *D) take(n int) []byte {
 	if d.bad || n < 0 || n > len(d.b) {
 		d.bad, d.b = true, nil
@@ -359,7 +359,7 @@ func (d *D) Type() types.Type {
 // Fail marks the input as faulty: a value was read that cannot be.
 func (d *D) Fail() { d.bad, d.b = true, nil }
 
-// OK tells whether no fault was met so far.
+// OK reports whether no fault was met so far.
 func (d *D) OK() bool { return !d.bad }
 
 // Varint reads a number as binary.AppendVarint writes it; a longer spelling of it

@@ -28,7 +28,7 @@ func (e *E) LentF32s(v []float32) {
 	e.f32s(v)
 }
 
-// lent takes a list of numbers of size bytes, and tells whether they can be lent.
+// lent takes a list of numbers of size bytes, and reports whether they can be lent.
 func (d *D) lent(size int) (b []byte, ok bool) {
 	n := d.Count(size)
 	for _, v := range d.take(-(d.size - len(d.b)) & (lentAt - 1)) {

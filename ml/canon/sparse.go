@@ -14,7 +14,7 @@ const (
 	mostSparse = 1 << 26
 )
 
-// Run gives the next run of a list from a place on that is not to be counted as zeros:
+// Run returns the next run of a list from a place on that is not to be counted as zeros:
 // it begins and ends with a member that is not zero, and no more than Gap-1 zeros
 // follow each other in it. It is empty, at the end, where nothing but zeros is left.
 func Run[T int64 | uint32 | uint64](v []T, at int) (from, to int) {

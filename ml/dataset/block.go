@@ -42,7 +42,7 @@ type Block struct {
 	Hashes []RowHash // of rows of which some will be held out, until they are
 }
 
-// NewBlock makes a block of zeros; BlockBytes tells its size.
+// NewBlock makes a block of zeros; BlockBytes is its size.
 func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
 	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Zeroed[float64](n), W: spare.Zeroed[float64](n)}
@@ -151,7 +151,7 @@ func (b *Block) Last(k int) int {
 	return k
 }
 
-// Targets gives the labels and weights of the units. Where these are rows they
+// Targets returns the labels and weights of the units. Where these are rows they
 // are b's own.
 func (b *Block) Targets() (y, w []float64) {
 	if b.Windows == nil {
@@ -167,7 +167,7 @@ func (b *Block) Targets() (y, w []float64) {
 // Padded is the number of rows with those that fill up the last tile.
 func (b *Block) Padded() int { return len(b.Y) }
 
-// First gives the first rows of b, those after which are zeros: in b's memory, or
+// First returns the first rows of b, those after which are zeros: in b's memory, or
 // as a copy. b is not to be used any more.
 func (b *Block) First(rows int, copied bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
@@ -265,7 +265,7 @@ func (s *Blocks) evictAll() error {
 	return nil
 }
 
-// TryReserve charges n bytes if there is plenty of memory, and tells whether it
+// TryReserve charges n bytes if there is plenty of memory, and reports whether it
 // did.
 func (s *Blocks) TryReserve(n int64) bool {
 	s.mu.Lock()
@@ -390,7 +390,7 @@ func (s *Blocks) End(id int) int {
 	}
 }
 
-// Open gives block id, to be read only; release must be called once. A nil
+// Open returns block id, to be read only; release must be called once. A nil
 // block means that there is none.
 func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	s.mu.Lock()
@@ -438,7 +438,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	return &c, release, nil
 }
 
-// Take gives block id, nil for none, for its caller to change and to Put again: it
+// Take returns block id, nil for none, for its caller to change and to Put again: it
 // is not kept any more. Its memory stays reserved.
 func (s *Blocks) Take(id int) (*Block, error) {
 	s.mu.Lock()
@@ -492,7 +492,7 @@ func (s *Blocks) Bytes() int64 {
 // OnDisk is the size of the file that blocks went to.
 func (s *Blocks) OnDisk() int64 { return s.file.bytes() }
 
-// Spilled tells whether blocks lie on disk.
+// Spilled reports whether blocks lie on disk.
 func (s *Blocks) Spilled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,7 @@ package dataset
 
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
-// Part gives the block without these of its columns: they are the labels of the
+// Part returns the block without these of its columns: they are the labels of the
 // targets after the first.
 func (b *Block) Part(cols []int) *Block {
 	out := *b

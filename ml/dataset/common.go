@@ -40,7 +40,7 @@ type common struct {
 	at   int  // of the record, in the region of all of them
 }
 
-// Common gives the rows that more than one row in spreadIn of total is a copy of,
+// Common returns the rows that more than one row in spreadIn of total is a copy of,
 // of the buckets that are here. All rows must have been put.
 func (s *Store) Common(total int64) (out []Common, err error) {
 	if err := s.Finish(); err != nil {
@@ -191,7 +191,7 @@ func Together(list []Common, total int64) []Common {
 	return out
 }
 
-// Perhaps gives the rows of which more than one in spreadIn may be copies.
+// Perhaps returns the rows of which more than one in spreadIn may be copies.
 func (c *Copies) Perhaps() (rows []RowHash) {
 	c.each(func(h RowHash, _ []Copy, n int64) {
 		if n+c.Missed > c.Rows/spreadIn {
@@ -219,7 +219,7 @@ func NewCounted(rows []RowHash) *Counted {
 	return c
 }
 
-// Count counts row i of a view, whose record record makes, and tells whether it is one
+// Count counts row i of a view, whose record record makes, and reports whether it is one
 // of those.
 func (c *Counted) Count(v *View, i int, held bool, record func() []byte) bool {
 	if !c.bucket[v.Bucket(i)] {
@@ -241,7 +241,7 @@ func (c *Counted) Count(v *View, i int, held bool, record func() []byte) bool {
 	return true
 }
 
-// List gives those that were counted, in no order.
+// List returns those that were counted, in no order.
 func (c *Counted) List() (list []Common) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,7 +253,7 @@ func (c *Counted) List() (list []Common) {
 	return list
 }
 
-// spreads tells whether a record is a copy of a row that is spread.
+// spreads reports whether a record is a copy of a row that is spread.
 func (s *Store) spreads(rec []byte) bool {
 	h := RowHash(rec)
 	return slices.ContainsFunc(s.spread, func(c common) bool { return c.Hash == h })
@@ -273,7 +273,7 @@ func (s *Store) away(bkt int) (rows, size int) {
 	return rows, size
 }
 
-// ordinals gives the copies [from, to) of a row that a leaf has.
+// ordinals returns the copies [from, to) of a row that a leaf has.
 func (c *common) ordinals(l *Leaf) (from, to int64) {
 	if c.Home {
 		if b := c.Hash.bucket(); b < l.from || b >= l.to {
@@ -296,7 +296,7 @@ func (c *common) copies(l *Leaf) int64 {
 	return to - from - held
 }
 
-// draws gives how many copies of spread rows a leaf holds out.
+// draws returns how many copies of spread rows a leaf holds out.
 func (l *Leaf) draws(d *Drawer) map[RowHash]*leafDraw {
 	out := map[RowHash]*leafDraw{}
 	for i := range l.store.spread {

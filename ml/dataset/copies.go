@@ -27,7 +27,7 @@ const (
 	maxNodes = 1 << 16
 )
 
-// Copies tells how often rows occur among those that were added: of a node, or,
+// Copies says how often rows occur among those that were added: of a node, or,
 // merged, of all.
 //
 // The common ones are found by the algorithm of Misra and Gries ("Finding
@@ -51,7 +51,7 @@ type Copy struct {
 	// Apart is how many of them were counted apart from other rows whose statistics were
 	// taken.
 	Apart int64
-	// Whole tells that these are all copies that the node has, whatever it missed of others.
+	// Whole says that these are all copies that the node has, whatever it missed of others.
 	Whole bool
 }
 

@@ -47,7 +47,7 @@ func (s *Store) AddCoded(v *View, b *Block, rows []int32) error {
 	})
 }
 
-// Record gives the record of row i.
+// Record returns the record of row i.
 func (s *Store) Record(b *Block, i int) []byte {
 	rec := make([]byte, s.layout.fixed)
 	s.layout.encode(rec, b, i)

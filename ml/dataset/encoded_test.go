@@ -16,7 +16,7 @@ import (
 )
 
 // codedStores distributes rows of three numbers of which some have many copies, as two
-// dense columns, a code, a label and a weight, and gives the stores of what was
+// dense columns, a code, a label and a weight, and returns the stores of what was
 // encoded, of two nodes: the second has the second half of the leaves.
 func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted bool, limit int64) (nodes [2]*Store) {
 	t.Helper()

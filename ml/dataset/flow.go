@@ -13,7 +13,7 @@ const (
 // Flow makes the store one that keeps no rows from now on.
 func (s *Store) Flow() { s.flowing.Store(true) }
 
-// Short tells whether rows have flowed by, or should, for what is held leaves
+// Short reports whether rows have flowed by, or should, for what is held leaves
 // too little memory for what comes: then it does not hold all rows, and Drain is
 // to be called. All rows must have been added.
 func (s *Store) Short() bool {
@@ -31,7 +31,7 @@ func (s *Store) Drain() error {
 	return s.spill(all...)
 }
 
-// full tells whether a shard of a flowing store has enough for a view.
+// full reports whether a shard of a flowing store has enough for a view.
 func (s *Store) full(sh *shard) bool {
 	return s.flowing.Load() && (sh.held >= flowRows || sh.bytes >= s.flowBytes())
 }

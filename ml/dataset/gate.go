@@ -44,7 +44,7 @@ func (g *Gate) Enter(take func() error) error {
 	}
 }
 
-// come gives how many had left and how many are inside.
+// come returns how many had left and how many are inside.
 func (g *Gate) come() (left uint64, others int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,7 +52,7 @@ func (g *Gate) come() (left uint64, others int) {
 	return g.left, g.inside - 1
 }
 
-// Leave tells that what Enter took was given back.
+// Leave gives back what Enter took.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

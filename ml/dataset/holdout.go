@@ -33,7 +33,7 @@ type Quota struct {
 	Held []int64
 }
 
-// Unsure gives the rows, ascending by hash, whose copies must be counted anew to
+// Unsure returns the rows, ascending by hash, whose copies must be counted anew to
 // know which are common: none where each that may be has been counted whole, wherever
 // copies can have been missed.
 func (c *Copies) Unsure() (rows []RowHash) {
@@ -53,7 +53,7 @@ func (c *Copies) Unsure() (rows []RowHash) {
 	return c.MayBeCommon()
 }
 
-// MayBeCommon gives the rows, ascending by hash, that may be common by what is known.
+// MayBeCommon returns the rows, ascending by hash, that may be common by what is known.
 func (c *Copies) MayBeCommon() (rows []RowHash) {
 	c.each(func(h RowHash, copies []Copy, n int64) {
 		if c.common(n + c.Missed) {
@@ -63,7 +63,7 @@ func (c *Copies) MayBeCommon() (rows []RowHash) {
 	return rows
 }
 
-// common tells whether so many copies make a row common.
+// common reports whether so many copies make a row common.
 func (c *Copies) common(n int64) bool { return n > 1 && n > c.Rows/commonIn }
 
 // each calls f with each row's copies by node and their sum.
@@ -121,7 +121,7 @@ func (c *Copies) Holdout(share float64, perNode bool) *Holdout {
 // single one would be for whichever node has them.
 func byNode(copies []Copy) []int64 { return make([]int64, max(2, copies[len(copies)-1].Node+1)) }
 
-// Quota tells whether a row is common, and how many of its copies node holds out then.
+// Quota reports whether a row is common, and how many of its copies node holds out then.
 func (h *Holdout) Quota(row RowHash, node int) (held int64, common bool) {
 	at, common := slices.BinarySearchFunc(h.Common, row, func(q Quota, row RowHash) int { return bytes.Compare(q.Hash[:], row[:]) })
 	if !common {
@@ -223,7 +223,7 @@ type Drawer struct {
 	common    map[RowHash]*atomic.Int64 // copies still to hold out
 }
 
-// On gives what draws on a node.
+// On returns what draws on a node.
 func (h *Holdout) On(node int) *Drawer {
 	d := &Drawer{share: h.Share, from: h.From, cut: h.Cut, common: make(map[RowHash]*atomic.Int64, len(h.Common))}
 	for _, q := range h.Common {
@@ -234,10 +234,10 @@ func (h *Holdout) On(node int) *Drawer {
 	return d
 }
 
-// Draws tells whether some rows are held out.
+// Draws reports whether some rows are held out.
 func (d *Drawer) Draws() bool { return d.share > 0 }
 
-// Drawn tells whether a row is held out. It is asked of each row once.
+// Drawn reports whether a row is held out. It is asked of each row once.
 func (d *Drawer) Drawn(h RowHash) bool {
 	if len(d.common) > 0 {
 		if left := d.common[h]; left != nil {
@@ -359,7 +359,7 @@ func ZoneAround(cuts []int) Zone {
 	return ZoneOf(ranges...)
 }
 
-// Draws tells whether statistics that were taken apart by the zone, and of copies that c
+// Draws reports whether statistics that were taken apart by the zone, and of copies that c
 // says of, tell those of rows that h holds out from others.
 func (z Zone) Draws(h *Holdout, c *Copies) bool {
 	held, ok := z.Held(h)
@@ -385,7 +385,7 @@ func (z Zone) Part(h RowHash) int {
 	return at
 }
 
-// Held tells of each part whether h holds its rows out, those that are not common; false
+// Held reports of each part whether h holds its rows out, those that are not common; false
 // where the parts do not say that.
 func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
 	held = make([]bool, z.Parts())
@@ -406,14 +406,14 @@ func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
 	return held, known >= 2
 }
 
-// Only gives row i alone, as long as v lives.
+// Only returns row i alone, as long as v lives.
 func (v *View) Only(i int) *View {
 	c := *v
 	c.order, c.recs, c.Rows, c.release = v.order[i:i+1], nil, 1, func() {}
 	return &c
 }
 
-// Parted gives the rows of a view by part, nil for none.
+// Parted returns the rows of a view by part, nil for none.
 func (v *View) Parted(z Zone) []*View {
 	out := make([]*View, z.Parts())
 	for i, at := range v.order {

@@ -43,7 +43,7 @@ func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace boo
 	return stores
 }
 
-// heldOut gives how many copies of each value are held out, as a training does.
+// heldOut returns how many copies of each value are held out, as a training does.
 func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
 	t.Helper()
 	leaves, all, again := leavesOf(t, stores, inPlace)
@@ -116,7 +116,7 @@ func view(t *testing.T, l *Leaf) *View {
 	return v
 }
 
-// drawn gives how many copies of each value a holdout draws.
+// drawn returns how many copies of each value a holdout draws.
 func drawn(t *testing.T, leaves [][]*Leaf, h *Holdout) map[int64]int {
 	t.Helper()
 	var e canon.E

@@ -55,7 +55,7 @@ func (s *Store) Finish() error {
 	return nil
 }
 
-// tight tells whether memory is not plainly sufficient for what comes after the
+// tight reports whether memory is not plainly sufficient for what comes after the
 // adding of rows.
 func (s *Store) tight() bool {
 	s.mu.Lock()
@@ -219,7 +219,7 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	return order
 }
 
-// InFile tells whether the rows lie in the file.
+// InFile reports whether the rows lie in the file.
 func (l *Leaf) InFile() bool { return l.spilled }
 
 // Free gives the leaf's own memory back; the leaf is empty then.
@@ -228,7 +228,7 @@ func (l *Leaf) Free() {
 	*l = Leaf{store: l.store}
 }
 
-// Open gives access to the rows. Close the view; several may be open at once.
+// Open returns access to the rows. Close the view; several may be open at once.
 func (l *Leaf) Open() (*View, error) {
 	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {},
 		held: l.held, share: l.share, keyed: l.store.cfg.Windows}

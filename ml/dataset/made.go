@@ -32,7 +32,7 @@ func (s *Blocks) PutMade(id, rows, windows int, bytes int64, build func() (*Bloc
 	s.items[id] = &stored{made: m}
 }
 
-// open gives the block, made if it is not there.
+// open returns the block, made if it is not there.
 func (s *Blocks) open(m *made) (b *Block, release func(), err error) {
 	m.making.Lock()
 	defer m.making.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/disk"
 )
 
-// mapped gives the bytes of e, which starts at a page, without copying them.
+// mapped returns the bytes of e, which starts at a page, without copying them.
 // release must be called once; the bytes are gone then.
 func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 	if e.len == 0 {
@@ -33,7 +33,7 @@ func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 	return b, release, nil
 }
 
-// space gives n bytes of zeros that are written to the file. release must be
+// space returns n bytes of zeros that are written to the file. release must be
 // called once; the bytes are gone then.
 func (t *tempFile) space(n int) (b []byte, release func(), err error) {
 	e, err := t.reserve(n, fileAlign)

@@ -4,7 +4,7 @@ package dataset
 // the last of which may fill up the leaf's last tile.
 type Slice struct{ Leaf, From, To int }
 
-// BatchSlices gives the units that belong to step step of an epoch of steps
+// BatchSlices returns the units that belong to step step of an epoch of steps
 // mini-batches, over leaves of so many units each: the tiles of all leaves, each
 // of unit of them (family.Plan.Unit), one leaf after the other, are cut into
 // steps runs as equal as can be. So a mini-batch touches few leaves, and a

@@ -40,7 +40,7 @@ func (o *order) add(rec []byte) {
 	o.rows = append(o.rows, hashed{hi, lo, uint32(len(o.rows))})
 }
 
-// places gives the place of each row.
+// places returns the place of each row.
 func (o *order) places() []int32 {
 	all := o.rows
 	compare := func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo)) }

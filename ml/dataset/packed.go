@@ -82,7 +82,7 @@ func (p *packing) write(b []byte) error {
 	return err
 }
 
-// end ends the piece, and tells its size, which is whole words of the directory, and sum.
+// end ends the piece, and returns its size, which is whole words of the directory, and sum.
 func (p *packing) end() (size int, sum uint32, err error) {
 	if err = p.flush(); err == nil && p.size%dirWord != 0 {
 		err = p.write(make([]byte, dirWord-p.size%dirWord))

@@ -95,7 +95,7 @@ func (b *Block) AddDenseGrad(acc []float64, from int, r []float64) {
 	}
 }
 
-// Value gives the number in row i of dense column j.
+// Value returns the number in row i of dense column j.
 func (b *Block) Value(i, j int) float64 {
 	at := (i&^(f64.Lanes-1))*b.Dense + j*f64.Lanes + i&(f64.Lanes-1)
 	if b.X32 != nil {
@@ -104,7 +104,7 @@ func (b *Block) Value(i, j int) float64 {
 	return b.X64[at]
 }
 
-// CodeAt gives the code in row i of column j of the codes.
+// CodeAt returns the code in row i of column j of the codes.
 func (b *Block) CodeAt(i, j int) int32 {
 	return b.Code[(i&^(f64.Lanes-1))*b.Codes+j*f64.Lanes+i&(f64.Lanes-1)]
 }

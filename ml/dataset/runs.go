@@ -97,7 +97,7 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	return nil
 }
 
-// extents gives the pieces of a run that buckets [from, to) have, which are whole
+// extents returns the pieces of a run that buckets [from, to) have, which are whole
 // pieces.
 func (s *Store) extents(r run, from, to int) ([]extent, error) {
 	per := Buckets / s.pieces()
@@ -236,7 +236,7 @@ func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
 	return size, nil
 }
 
-// hasRuns tells whether some of these shards wrote to the file.
+// hasRuns reports whether some of these shards wrote to the file.
 func hasRuns(shards []*shard) bool {
 	return slices.ContainsFunc(shards, func(sh *shard) bool { return len(sh.runs) > 0 })
 }

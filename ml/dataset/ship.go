@@ -67,7 +67,7 @@ func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 	return nil
 }
 
-// takeOut forgets a run of a bucket's records in memory, and gives a copy of them,
+// takeOut forgets a run of a bucket's records in memory, and returns a copy of them,
 // which is charged; nil where there are no more.
 func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 	s.moving.Lock()

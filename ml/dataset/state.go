@@ -30,7 +30,7 @@ func NewState(cfg Config) *State {
 	return &State{cfg: cfg, file: tempFile{dir: cfg.Temp}, acct: cfg.Pool.Account("training state of rows", false)}
 }
 
-// Space gives n bytes of zeros, aligned to eight, that are good until Close. A
+// Space returns n bytes of zeros, aligned to eight, that are good until Close. A
 // page of the file that cannot be read or written is a fault as under any mapped
 // file: see batch.Guard.
 func (s *State) Space(n int) ([]byte, error) {

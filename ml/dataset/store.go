@@ -43,7 +43,7 @@ func LocalLeaves(rows int64, threads int) int {
 // runRows is how many rows follow each other in a bucket of a store in place.
 const runRows = 256
 
-// LeafBuckets gives the buckets [from, to) of a leaf.
+// LeafBuckets returns the buckets [from, to) of a leaf.
 func LeafBuckets(leaf, leaves int) (from, to int) {
 	per := Buckets / leaves
 	return leaf * per, (leaf + 1) * per
@@ -121,7 +121,7 @@ type deck struct {
 	gone [Buckets]uint32 // the first ones, that were taken
 }
 
-// of gives the keys of a bucket that are left.
+// of returns the keys of a bucket that are left.
 func (d *deck) of(bkt int) []key {
 	from := d.gone[bkt]
 	if bkt > 0 {
@@ -203,7 +203,7 @@ func (s *Store) shrink(n int64) {
 	s.acct.Shrink(n)
 }
 
-// shouldSpill tells a shard that the node asks the store to spill: not one that
+// shouldSpill reports whether it is a shard that the node asks the store to spill: not one that
 // holds little of it, whose runs would be many and short.
 func (s *Store) shouldSpill(sh *shard) bool {
 	s.mu.Lock()
@@ -220,7 +220,7 @@ func (s *Store) shouldSpill(sh *shard) bool {
 
 const shardBytes = int64(Buckets) * 16 // a shard's own size, roughly
 
-// checkout gives a shard for the caller's goroutine alone, until checkin. Where
+// checkout returns a shard for the caller's goroutine alone, until checkin. Where
 // there is no memory for another one it makes some, as room does.
 func (s *Store) checkout() (sh *shard, err error) {
 	err = s.turns.try(false, func() error { return s.makeRoom() }, func(bool) error {
@@ -310,7 +310,7 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// room gives zeroed memory for records of size bytes and the run that their n
+// room returns zeroed memory for records of size bytes and the run that their n
 // keys, at most groupRows, are to be appended to and kept with. Where there is
 // no memory it makes some.
 func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, err error) {
@@ -456,7 +456,7 @@ func (s *Store) spill(shards ...*shard) error {
 	return nil
 }
 
-// Counts gives the rows of each bucket.
+// Counts returns the rows of each bucket.
 func (s *Store) Counts() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

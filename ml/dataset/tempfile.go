@@ -52,7 +52,7 @@ const fileAlign = 4096 // pieces that are mapped start at a page
 
 func diskError(err error) error { return disk.Error(err, "could not access temporary training data") }
 
-// reserve gives the place for n bytes, opening the file at first.
+// reserve returns the place for n bytes, opening the file at first.
 func (t *tempFile) reserve(n int, align int64) (extent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,7 @@ package dataset
 
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
-// Run tells whether the columns are float4 ones whose slots follow each other
+// Run reports whether the columns are float4 ones whose slots follow each other
 // in a record, as Tiles wants them.
 func (l *Layout) Run(cols []int) bool {
 	for i, c := range cols {
@@ -15,7 +15,7 @@ func (l *Layout) Run(cols []int) bool {
 
 // Tiles writes a Run of columns of rows [from, from+n) to the first columns of
 // those rows in a block of float32s. from is a multiple of f64.Lanes, n at most
-// ViewRows. nulls tells whether a value is NULL; it reads as 0.
+// ViewRows. nulls reports whether a value is NULL; it reads as 0.
 func (v *View) Tiles(cols []int, from, n int, b *Block) (nulls bool) {
 	recs, anyNull := v.window(from, n)
 	for _, c := range cols {
@@ -40,7 +40,7 @@ func (v *View) Tiles(cols []int, from, n int, b *Block) (nulls bool) {
 	return nulls
 }
 
-// Slots gives the bits of column c, of a fixed width of at most eight bytes, in
+// Slots returns the bits of column c, of a fixed width of at most eight bytes, in
 // rows [from, from+len(dst)). ok is false for a column of another kind, and
 // where a value is NULL.
 func (v *View) Slots(c, from int, dst []uint64) (ok bool) {

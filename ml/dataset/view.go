@@ -42,7 +42,7 @@ func (v *View) Layout() *Layout { return v.layout }
 
 func (v *View) rec(i int) []byte { return v.order[i].in(v.regions) }
 
-// window gives the records of rows [from, from+n), and which columns have NULLs
+// window returns the records of rows [from, from+n), and which columns have NULLs
 // among them. The records are whole: their slots may be read without checks.
 func (v *View) window(from, n int) (recs []unsafe.Pointer, nulls []byte) {
 	if from != v.from || n != len(v.recs) {
@@ -83,13 +83,13 @@ func slot[T uint64 | int64 | int32 | uint32 | int16 | uint8](rec unsafe.Pointer,
 
 func ptr[T any](rec unsafe.Pointer, at int) *T { return (*T)(unsafe.Add(rec, at)) }
 
-// Draw gives a number that row i's hash chose uniformly from [0, 1): the same
+// Draw returns a number that row i's hash chose uniformly from [0, 1): the same
 // wherever the row is.
 func (v *View) Draw(i int) float64 {
 	return float64(be.Uint64(v.rec(i)[8:])>>11) * 0x1p-53
 }
 
-// Null tells whether column c of row i is NULL.
+// Null reports whether column c of row i is NULL.
 func (v *View) Null(c, i int) bool { return v.layout.null(v.rec(i), c) }
 
 func (l *Layout) null(rec []byte, c int) bool { return rec[nullsAt+c>>3]>>(c&7)&1 != 0 }
@@ -168,7 +168,7 @@ func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
 	return nulls
 }
 
-// Bytes gives the canonical bytes of column c in row i, nil for NULL: the text,
+// Bytes returns the canonical bytes of column c in row i, nil for NULL: the text,
 // the binary form, or the slot of a number. They alias the view.
 func (v *View) Bytes(c, i int) []byte { return v.layout.value(v.rec(i), c) }
 

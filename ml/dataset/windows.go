@@ -21,7 +21,7 @@ type Windows struct {
 	Length, Stride   int
 }
 
-// of gives the number of windows of a partition of so many rows.
+// of returns the number of windows of a partition of so many rows.
 func (w *Windows) of(rows int) int {
 	if rows < w.Length {
 		return 0
@@ -29,7 +29,7 @@ func (w *Windows) of(rows int) int {
 	return (rows-w.Length)/w.Stride + 1
 }
 
-// Check tells whether rows of this layout can be distributed so: 0A000 for a column
+// Check reports whether rows of this layout can be distributed so: 0A000 for a column
 // whose values have no order of their bytes or numbers.
 func (w *Windows) Check(l *Layout) error {
 	for _, c := range w.Partition {
@@ -72,7 +72,7 @@ const (
 	spreadWindows = 256 // the least that are worth a node
 )
 
-// orders tells whether values of column c are ordered by rank and compare.
+// orders reports whether values of column c are ordered by rank and compare.
 func (l *Layout) orders(c int) bool {
 	switch l.classes[c] {
 	case classArray:
@@ -89,7 +89,7 @@ func (l *Layout) orders(c int) bool {
 	return true
 }
 
-// rank gives a number that is no greater than that of another record where the
+// rank returns a number that is no greater than that of another record where the
 // value of column c, which is not NULL, is not: for most types it tells all.
 func (l *Layout) rank(rec []byte, c int) uint64 {
 	const sign = 1 << 63

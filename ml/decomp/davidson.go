@@ -46,7 +46,7 @@ const (
 // multiple of what products are worked in.
 func (d *driver) guarded() int { return (d.k+4+2+7)/8*8 - 2 }
 
-// mayDavidson tells whether all columns are numbers and all rows weigh 1.
+// mayDavidson reports whether all columns are numbers and all rows weigh 1.
 func (d *driver) mayDavidson() bool {
 	f := d.set.Fitted
 	return f.Dense == d.d && d.set.Weight == float64(d.set.Rows) && d.guarded() < d.d
@@ -158,7 +158,7 @@ func (d *driver) refine(p *partial) {
 	d.aim(extend(basis, r, n)[len(basis):])
 }
 
-// ritz gives the k greatest eigenvalues of a symmetric matrix within the span of an
+// ritz returns the k greatest eigenvalues of a symmetric matrix within the span of an
 // orthonormal basis, their vectors and what the matrix makes of these beside their
 // multiples; image is what it makes of the basis.
 func ritz(basis, image [][]float64, k int) (values []float64, q, r [][]float64) {

@@ -122,7 +122,7 @@ func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// reference gives mean, eigenvalues and eigenvectors of what a family looks at.
+// reference returns mean, eigenvalues and eigenvectors of what a family looks at.
 func reference(d *familytest.Data, center bool) (mean, values []float64, vectors [][]float64, total float64) {
 	n := len(coords(d, 0))
 	mean = make([]float64, n)

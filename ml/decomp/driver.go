@@ -395,7 +395,7 @@ func extend(out, v [][]float64, n int) [][]float64 {
 	return out
 }
 
-// normal gives count vectors of n normal numbers, orthonormal.
+// normal returns count vectors of n normal numbers, orthonormal.
 func normal(seed uint64, count, n int) [][]float64 {
 	q := make([][]float64, count)
 	for k := range q {

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// eigen gives the k greatest eigenvalues of the symmetric n×n matrix a and their
+// eigen returns the k greatest eigenvalues of the symmetric n×n matrix a and their
 // orthonormal eigenvectors. It destroys a.
 func eigen(a []float64, n, k int) (values []float64, vectors [][]float64) {
 	return reduce(a, n).top(k)
@@ -32,7 +32,7 @@ func reduce(a []float64, n int) spectrum {
 	return spectrum{tridiagonal(a, n), e}
 }
 
-// top gives the k greatest eigenvalues and their orthonormal eigenvectors.
+// top returns the k greatest eigenvalues and their orthonormal eigenvectors.
 func (t spectrum) top(k int) (values []float64, vectors [][]float64) {
 	for i := range k {
 		v := t.value(t.n - 1 - i)

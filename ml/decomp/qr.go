@@ -49,7 +49,7 @@ func stack(r, other []float64) {
 	absorb(r, m, n, n, n, true)
 }
 
-// rightSingular gives the singular values of rows, greatest first, and the right
+// rightSingular returns the singular values of rows, greatest first, and the right
 // singular vectors, by one-sided Jacobi rotations, which keep even small ones
 // right (Demmel and Veselić, "Jacobi's method is more accurate than QR", 1992).
 // The rows become orthogonal.

@@ -37,7 +37,7 @@ func Names() (out []string) {
 	return out
 }
 
-// Find gives a family by its name or a synonym, and the task that this one asks for,
+// Find returns a family by its name or a synonym, and the task that this one asks for,
 // "" for none: 22023 for an unknown one, 0A000 for one that is known but not here.
 func Find(name string) (family.Family, family.Task, error) {
 	hint := "Algorithms are " + strings.Join(Names(), ", ") + "."

@@ -33,7 +33,7 @@ func (o *Values) ClassWeights() (out []ClassWeight) {
 	return out
 }
 
-// HasClassWeights tells whether the option asks for any.
+// HasClassWeights reports whether the option asks for any.
 func (o *Values) HasClassWeights() bool {
 	return o.Bool("class_weights", false) || o.ClassWeights() != nil
 }

@@ -53,7 +53,7 @@ type Info struct {
 // Others are all names but the first.
 func (i *Info) Others() []string { return slices.Concat(i.Synonyms, i.Classifiers, i.Regressors) }
 
-// Asks tells whether a name is one of the family's, and the task that it asks for,
+// Asks reports whether a name is one of the family's, and the task that it asks for,
 // "" where the target decides. Case, hyphens and underscores do not matter:
 // RandomForestClassifier is random_forest_classifier.
 func (i *Info) Asks(name string) (Task, bool) {

@@ -70,7 +70,7 @@ func Read(args []Arg, defs []*Option) (*Values, error) {
 	return o, nil
 }
 
-// Find gives the option of this name, in any case, or nil.
+// Find returns the option of this name, in any case, or nil.
 func Find(defs []*Option, name string) *Option {
 	name = strings.ToLower(name)
 	for _, d := range defs {
@@ -104,7 +104,7 @@ func errUnknown(a Arg, defs []*Option) error {
 	return e.WithHint("%s", hint(defs))
 }
 
-// Nearest gives the name that s was probably meant to be, or "": one that at
+// Nearest returns the name that s was probably meant to be, or "": one that at
 // most a third of the letters away is, by the edit distance of Damerau with
 // adjacent transpositions.
 func Nearest(s string, names []string) string {
@@ -142,7 +142,7 @@ func distance(a, b string) int {
 	return d[len(a)][len(b)]
 }
 
-// Given tells whether the statement gave an option.
+// Given reports whether the statement gave an option.
 func (o *Values) Given(name string) bool { _, ok := o.v[name]; return ok }
 
 // Pos is where the statement gave an option, 0 where it did not or where the

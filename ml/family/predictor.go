@@ -81,7 +81,7 @@ func (s *Scores) Chances(k int) []float64 {
 	return out
 }
 
-// Class gives the number of row i's most probable class, the first of equals.
+// Class returns the number of row i's most probable class, the first of equals.
 func (s *Scores) Class(i int) int {
 	best := 0
 	for k := 1; k < len(s.Probs); k++ {
@@ -92,7 +92,7 @@ func (s *Scores) Class(i int) int {
 	return best
 }
 
-// Classes gives Class of all rows.
+// Classes returns Class of all rows.
 func (s *Scores) Classes() []int32 {
 	out := make([]int32, s.Rows)
 	if len(s.Probs) == 2 {
@@ -131,21 +131,21 @@ func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
 // Keeper is a Worker that keeps the scores of its rows: they are measured by
 // those once the training is done, and its blocks need not be scored again.
 type Keeper interface {
-	// Kept gives the scores of a block, or nil.
+	// Kept returns the scores of a block, or nil.
 	Kept(r Rows) *Scores
 }
 
 // Describer is a Predictor with something to show in the relations of schema
 // ml, such as weights, feature_importance and centroids.
 type Describer interface {
-	// Describe gives the rows of a relation in the order of its columns; ok is
+	// Describe returns the rows of a relation in the order of its columns; ok is
 	// false where the model has no such thing.
 	Describe(relation string) (rows [][]types.Datum, ok bool)
 }
 
 // Survivor is a Predictor of times to events.
 type Survivor interface {
-	// Curves gives times, and by time and row the chance that the event has not
+	// Curves returns times, and by time and row the chance that the event has not
 	// come by then.
 	Curves(b *dataset.Block) (times []float64, left [][]float64)
 }

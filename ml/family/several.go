@@ -27,7 +27,7 @@ type Aimed interface{ Target() int }
 
 // Divided is a Predictor of several targets.
 type Divided interface {
-	// Part gives the predictor of one of them, the first being 0.
+	// Part returns the predictor of one of them, the first being 0.
 	Part(target int) Predictor
 }
 
@@ -92,7 +92,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 	return &p, nil
 }
 
-// alike tells whether trainings of both plans can be over the same blocks.
+// alike reports whether trainings of both plans can be over the same blocks.
 func (p *Plan) alike(o *Plan) bool {
 	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow &&
 		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain)
@@ -277,7 +277,7 @@ type severalWorker struct {
 	err error
 }
 
-// of gives the worker of a step's target, and the step as it knows it.
+// of returns the worker of a step's target, and the step as it knows it.
 func (w *severalWorker) of(s *Step) (Worker, *Step, error) {
 	a, ok := s.Body.(*aimed)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 // slices, each merged at homes of its own.
 type Sliced interface {
 	Message
-	// Slice gives elements [from, to), as far as there are any, which may share
+	// Slice returns elements [from, to), as far as there are any, which may share
 	// memory with the partial. The slice from 0 has besides what is not of the
 	// vector, the others have zeros for it.
 	Slice(from, to int) Message
-	// Join gives the partial of which these are the slices, in their order, the
+	// Join returns the partial of which these are the slices, in their order, the
 	// receiver the first of them.
 	Join(slices []Message) (Message, error)
 }

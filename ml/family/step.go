@@ -37,12 +37,12 @@ type Step struct {
 //
 //	for !d.State().Done { d.Tell(merged(d.Next())) }
 type Driver interface {
-	// Next gives the step wanted now, the same again until Tell.
+	// Next returns the step wanted now, the same again until Tell.
 	Next() *Step
 	// Tell gives the merged partial of Next's step, which the driver may keep.
 	// Errors are 22003 and the like: there is no model.
 	Tell(p Message) error
-	// State tells where the training stands.
+	// State returns where the training stands.
 	State() State
 	// Predictor is what was learnt, of the best iteration where there is a
 	// best. It is asked for once the training is done.
@@ -55,7 +55,7 @@ type Driver interface {
 
 // Foretold is a Driver that asks for what statistics may tell.
 type Foretold interface {
-	// Foretold gives the partial of Next's step where the rows to train on have these
+	// Foretold returns the partial of Next's step where the rows to train on have these
 	// ranges and weigh 1 each; nil where the step asks for more.
 	Foretold(r *feature.Ranges) Message
 }
@@ -101,7 +101,7 @@ func NoLoss() float64 { return math.NaN() }
 // Node is where a Worker or a Driver works.
 type Node struct {
 	Threads int // of a driver too, where it computes much at once
-	// Root tells that the driver is here too: a worker charges what it holds.
+	// Root says that the driver is here too: a worker charges what it holds.
 	Root bool
 	// Grow charges bytes of the worker's own state, such as that of rows, or of
 	// the driver's; a negative number gives them back. It may be called from any
@@ -138,7 +138,7 @@ type Worker interface {
 	// PassBytes bounds the memory of one Pass of a step, and of a partial, which is
 	// beside it.
 	PassBytes(s *Step) (pass, partial int64)
-	// NewPass gives what one goroutine works a step with.
+	// NewPass returns what one goroutine works a step with.
 	NewPass(s *Step) (Pass, error)
 	// Close frees everything. No pass is at work.
 	Close()
@@ -166,5 +166,5 @@ type Rows struct {
 	From, To int
 }
 
-// Whole tells whether the rows are all of the block.
+// Whole reports whether the rows are all of the block.
 func (r Rows) Whole(b *dataset.Block) bool { return r.From == 0 && r.To >= b.End() }

@@ -36,7 +36,7 @@ var (
 // WindowOptions are the options of a family whose Plan asks for windows.
 func WindowOptions() []*Option { return []*Option{Window, Stride, OrderBy, PartitionBy} }
 
-// NamesColumn tells whether an option gives the column of this name a part of
+// NamesColumn reports whether an option gives the column of this name a part of
 // its own, such as target, weight or order.
 func NamesColumn(a Arg, column string) bool {
 	d := Find(append(WindowOptions(), Common...), a.Name)

@@ -112,7 +112,7 @@ func (f *finder) find(key []byte) int32 {
 	return f.many.find(key)
 }
 
-// finder gives the number of a category by its key: NULL, a nil key, has that after
+// finder returns the number of a category by its key: NULL, a nil key, has that after
 // the others where it has a slot, and -1 is for what has none.
 func (c *FitCol) finder() func(key []byte) int32 {
 	known, null := newFinder(c.Cats), int32(-1)
@@ -162,7 +162,7 @@ type writer struct {
 	buf, ind [chunkRows]float64
 }
 
-// column gives the function that writes a column's places in rows [from, to).
+// column returns the function that writes a column's places in rows [from, to).
 // dense and code are the first of its columns, ones the first of its slots.
 func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
 	switch c.Encoder {

@@ -13,7 +13,7 @@ import (
 // chunkRows is how many values of a column are looked at at once.
 const chunkRows = dataset.ViewRows
 
-// needs tells what statistics a column's part asks for.
+// needs returns what statistics a column's part asks for.
 func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 	switch c.Role {
 	case Label:
@@ -41,14 +41,14 @@ func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 	return moments, cats, sketch
 }
 
-// Collect gives the statistics of the training rows of a leaf, and checks the
+// Collect returns the statistics of the training rows of a leaf, and checks the
 // values of all its rows.
 func (s *Spec) Collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	st, _, err := s.collectAll(ctx, v, false)
 	return st, err
 }
 
-// CollectUnfitted is Collect, and gives the leaf's unfitted block, nil where there is none.
+// CollectUnfitted is Collect, and returns the leaf's unfitted block, nil where there is none.
 func (s *Spec) CollectUnfitted(ctx context.Context, v *dataset.View) (*Stats, *Unfitted, error) {
 	return s.collectAll(ctx, v, s.HasUnfitted())
 }
@@ -136,7 +136,7 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	return st, nil
 }
 
-// zeroOrOne tells whether all are 0 or 1.
+// zeroOrOne reports whether all are 0 or 1.
 func zeroOrOne(vals []float64) bool {
 	for _, v := range vals {
 		if v != 0 && v != 1 {
@@ -188,7 +188,7 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.sums = s.powers(k.col)
 }
 
-// powers gives how many powers of a column's numbers are summed: none where
+// powers returns how many powers of a column's numbers are summed: none where
 // nothing asks for their mean.
 func (s *Spec) powers(c *Col) uint8 {
 	switch {
@@ -389,7 +389,7 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 	return nil
 }
 
-// finish gives the statistics, or says what is wrong with the values.
+// finish returns the statistics, or says what is wrong with the values.
 func (k *collector) finish(st *ColStats) error {
 	c := k.col
 	st.Nulls = k.nulls

@@ -79,7 +79,7 @@ type tiler struct {
 	center, inv []float64
 }
 
-// newTiler gives nil where there are other columns, or NULLs.
+// newTiler returns nil where there are other columns, or NULLs.
 func (f *Fitted) newTiler(s *columns) *tiler {
 	if !f.Narrow || f.Codes > 0 || f.Dense != len(f.Cols) {
 		return nil
@@ -118,7 +118,7 @@ func (t *tiler) fill(b *dataset.Block, from, to int) bool {
 	return all
 }
 
-// carries tells whether arr may carry values of t.
+// carries reports whether arr may carry values of t.
 func carries(arr arrow.Array, t types.Type) bool {
 	if t.IsString() {
 		switch a := arr.(type) {
@@ -252,7 +252,7 @@ func (s *columns) Bytes(c, i int) []byte {
 	return b
 }
 
-// remembered gives code(i) of rows with these values: those of some values that rows had are
+// remembered returns code(i) of rows with these values: those of some values that rows had are
 // known, for most categories that are numbers are few and small.
 func remembered[T int16 | int32 | int64](a arrow.Array, values []T, code func(i int) int32) func(i int) int32 {
 	var known [64]struct {

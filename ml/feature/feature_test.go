@@ -50,7 +50,7 @@ func column(t types.Type, vals ...any) arrow.Array {
 	return b.NewArray()
 }
 
-// viewOf gives rows as a dataset of one leaf has them.
+// viewOf returns rows as a dataset of one leaf has them.
 func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *dataset.View, done func()) {
 	t.Helper()
 	layout, err := dataset.NewLayout(s.Columns())

@@ -29,7 +29,7 @@ type Target struct {
 	Keys []string // as Fitted.Keys
 }
 
-// Aim gives the encoders for a training, or a model, of one of several targets, the
+// Aim returns the encoders for a training, or a model, of one of several targets, the
 // first being the label.
 func (f *Fitted) Aim(target int) *Fitted {
 	one := *f
@@ -102,7 +102,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	return f, nil
 }
 
-// classKeys gives the classes of a target.
+// classKeys returns the classes of a target.
 func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
 		keys = append(keys, k.Key)
@@ -185,7 +185,7 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 	return f, nil
 }
 
-// Without gives the encoders without those of these columns, each of which is one
+// Without returns the encoders without those of these columns, each of which is one
 // number, and which numbers of a block they are. They are its further targets.
 func (f *Fitted) Without(columns []string) (*Fitted, []int) {
 	out := *f
@@ -226,7 +226,7 @@ func (f *Fitted) With(columns []string, others *Fitted) *Fitted {
 	return &out
 }
 
-// shape gives the numbers, codes and slots of codes of a column.
+// shape returns the numbers, codes and slots of codes of a column.
 func (c *FitCol) shape() (dense int, codes []int) {
 	null := 0
 	if c.NullSlot {

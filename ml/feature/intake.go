@@ -61,7 +61,7 @@ type Taken struct {
 	stats   *Stats
 }
 
-// TakesIn tells whether rows in place can be taken in by an Intake.
+// TakesIn reports whether rows in place can be taken in by an Intake.
 func (s *Spec) TakesIn() bool { return s.plain() }
 
 // NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by
@@ -81,7 +81,7 @@ func (s *Spec) NewIntake(later bool) *Intake {
 	return k
 }
 
-// Start gives the block that the rows that follow go to, of UnfittedBytes and hashes.
+// Start returns the block that the rows that follow go to, of UnfittedBytes and hashes.
 func (k *Intake) Start(rows int) *dataset.Block {
 	b := dataset.NewDirty(rows, len(k.feats), len(k.cats), k.s.Narrow)
 	if k.later {
@@ -360,7 +360,7 @@ type interned struct {
 // often it was counted, each in an array of which up to half is free.
 const internedBytes = 2 * (16 + 4*2 + 8)
 
-// id gives the number of a category, -1 for NULL.
+// id returns the number of a category, -1 for NULL.
 func (m *interned) id(key []byte) int32 {
 	if key == nil {
 		return -1
@@ -382,7 +382,7 @@ type classIDs struct {
 // few is how many classes are found without hashing.
 const few = 8
 
-// id gives the number of a class, -1 if there are too many of them, or for NULL.
+// id returns the number of a class, -1 if there are too many of them, or for NULL.
 func (c *classIDs) id(key []byte) int32 {
 	if key == nil {
 		return -1

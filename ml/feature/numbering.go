@@ -12,7 +12,7 @@ type numbering struct {
 // Where keys lie is nobody's affair.
 var numberingSeed = maphash.MakeSeed()
 
-// at gives the number of a key, or where it is to be put.
+// at returns the number of a key, or where it is to be put.
 func (m *numbering) at(key []byte) (number int32, slot int) {
 	mask := len(m.slots) - 1
 	for slot = int(maphash.Bytes(numberingSeed, key)) & mask; ; slot = (slot + 1) & mask {
@@ -23,7 +23,7 @@ func (m *numbering) at(key []byte) (number int32, slot int) {
 	}
 }
 
-// find gives the number of a key, -1 for one that has none.
+// find returns the number of a key, -1 for one that has none.
 func (m *numbering) find(key []byte) int32 {
 	if len(m.slots) == 0 {
 		return -1
@@ -32,7 +32,7 @@ func (m *numbering) find(key []byte) int32 {
 	return n
 }
 
-// number gives the number of a key.
+// number returns the number of a key.
 func (m *numbering) number(key []byte) int32 {
 	if 2*len(m.keys) >= len(m.slots) {
 		m.slots = make([]int32, max(16, 2*len(m.slots)))

@@ -9,8 +9,8 @@ type Ranges struct {
 	YLow, YHigh float64
 }
 
-// Ranges gives what the statistics that f was fitted to, or others of rows that it
-// encodes, tell of these rows' blocks: encoders of numbers keep their order. It gives nil
+// Ranges returns what the statistics that f was fitted to, or others of rows that it
+// encodes, tell of these rows' blocks: encoders of numbers keep their order. It returns nil
 // where only a look at the blocks tells, and where rows do not all weigh 1.
 func (f *Fitted) Ranges(s *Spec, st *Stats) *Ranges {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Narrow && !s.AutoNarrow() || st.Rows == 0 {

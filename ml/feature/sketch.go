@@ -64,7 +64,7 @@ func sketchOf(vals, w []float64) Sketch {
 	return Sketch{0, items}.cut()
 }
 
-// merge gives the sketch of both; neither is changed.
+// merge returns the sketch of both; neither is changed.
 func (s Sketch) merge(o Sketch) Sketch {
 	if len(o.items) == 0 {
 		return s
@@ -108,7 +108,7 @@ func (s Sketch) cut() Sketch {
 	return Sketch{s.low + more, slices.Clip(slices.Clone(out))}
 }
 
-// Quantile gives the least number that has at least the share q of the weight at or
+// Quantile returns the least number that has at least the share q of the weight at or
 // below it, the mean of two where that is a tie, as medians are taken; within an
 // interval of several numbers as if they lay evenly in it.
 func (s Sketch) Quantile(q float64) float64 {

@@ -72,7 +72,7 @@ type Col struct {
 	Target bool
 }
 
-// classes tells whether the column is predicted as a class.
+// classes reports whether the column is predicted as a class.
 func (s *Spec) classes(c *Col) bool { return c.Role == Label && s.Classes || c.Encoder == Class }
 
 // Spec says what is learnt from.
@@ -93,7 +93,7 @@ func (s *Spec) Columns() []dataset.Column {
 	return out
 }
 
-// LabelCol gives the label's column number, or -1.
+// LabelCol returns the label's column number, or -1.
 func (s *Spec) LabelCol() int { return s.roleCol(Label) }
 
 // Targets are the numbers of the columns that are predicted beside the label.
@@ -106,10 +106,10 @@ func (s *Spec) Targets() (cols []int) {
 	return cols
 }
 
-// WeightCol gives the weight's column number, or -1.
+// WeightCol returns the weight's column number, or -1.
 func (s *Spec) WeightCol() int { return s.roleCol(Weight) }
 
-// EventCol gives the event's column number, or -1.
+// EventCol returns the event's column number, or -1.
 func (s *Spec) EventCol() int { return s.roleCol(Event) }
 
 func (s *Spec) roleCol(r Role) int {
@@ -121,7 +121,7 @@ func (s *Spec) roleCol(r Role) int {
 	return -1
 }
 
-// IsNumber tells whether values of t are numbers to an encoder.
+// IsNumber reports whether values of t are numbers to an encoder.
 func IsNumber(t types.Type) bool {
 	switch t.OID {
 	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
@@ -250,7 +250,7 @@ func ascending(v []float64) bool {
 	return true
 }
 
-// AutoNarrow tells whether float32 holds every feature exactly: the precision
+// AutoNarrow reports whether float32 holds every feature exactly: the precision
 // to choose where none was asked for.
 func (s *Spec) AutoNarrow() bool {
 	for _, c := range s.Cols {

@@ -129,7 +129,7 @@ type ColStats struct {
 	Sketch Sketch
 }
 
-// Vary tells whether the rows differ in any feature.
+// Vary reports whether the rows differ in any feature.
 func (st *Stats) Vary(s *Spec) bool {
 	for i := range s.Cols {
 		if s.Cols[i].Role == Feature && !s.Cols[i].Target && st.Cols[i].varies() {
@@ -139,7 +139,7 @@ func (st *Stats) Vary(s *Spec) bool {
 	return false
 }
 
-// varies tells whether the rows differ in the column.
+// varies reports whether the rows differ in the column.
 func (s *ColStats) varies() bool {
 	if s.Nulls > 0 || len(s.Cats) > 1 || s.Number != nil && (s.Number.M2 > 0 || s.Number.Min < s.Number.Max) {
 		return true
@@ -187,7 +187,7 @@ const (
 	MaxClasses  = 1000    // of a label
 )
 
-// Hold gives the statistics of rows that are held out, of which the classes alone
+// Hold returns the statistics of rows that are held out, of which the classes alone
 // count, out of those that they would have.
 func (s *Spec) Hold(st *Stats) *Stats {
 	out := &Stats{Held: st.Rows, Cols: make([]ColStats, len(st.Cols))}
@@ -203,7 +203,7 @@ func (s *Spec) Hold(st *Stats) *Stats {
 	return out
 }
 
-// mergeNumbers gives the statistics of a's and b's rows together.
+// mergeNumbers returns the statistics of a's and b's rows together.
 func mergeNumbers(a, b NumberStats) NumberStats {
 	if a.N == 0 {
 		return b
@@ -301,7 +301,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 	return o, nil
 }
 
-// Times gives the statistics of n times the rows, n above 0.
+// Times returns the statistics of n times the rows, n above 0.
 func (s *Spec) Times(st *Stats, n int64) (sum *Stats, err error) {
 	for ; ; n /= 2 {
 		if n%2 == 1 {
@@ -320,7 +320,7 @@ func (s *Spec) Times(st *Stats, n int64) (sum *Stats, err error) {
 	}
 }
 
-// topCats gives the limit most frequent categories, ties by their bytes, in
+// topCats returns the limit most frequent categories, ties by their bytes, in
 // ascending order of their bytes.
 func topCats(c []CatCount, limit int) []string {
 	if len(c) > limit {
@@ -338,7 +338,7 @@ func topCats(c []CatCount, limit int) []string {
 	return keys
 }
 
-// mostFrequent gives the category with the highest count, the least of them.
+// mostFrequent returns the category with the highest count, the least of them.
 func mostFrequent(c []CatCount) (key string, ok bool) {
 	var best float64
 	for _, x := range c {
@@ -438,7 +438,7 @@ type tally struct {
 	w mass
 }
 
-// of gives the tally of a value.
+// of returns the tally of a value.
 func (c *catCounter) of(key []byte) *tally {
 	k := c.number(key)
 	if int(k) == len(c.hits) {
@@ -475,7 +475,7 @@ func (c *catCounter) counted(keys []string, train, held hits) {
 	}
 }
 
-// list gives the counts, ascending by key.
+// list returns the counts, ascending by key.
 func (c *catCounter) list() []CatCount {
 	out := make([]CatCount, 0, len(c.keys))
 	for i, k := range c.keys {

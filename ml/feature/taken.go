@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// CollectTaken gives the statistics of a block of rows as they came: of those that
+// CollectTaken returns the statistics of a block of rows as they came: of those that
 // are not held out. They are none where another block has them with its own.
 func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 	if t.counted {
@@ -22,7 +22,7 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 	return s.collectRows(b, t, t.part(false), t.part(true))
 }
 
-// CollectRows gives the statistics of some rows of such a block.
+// CollectRows returns the statistics of some rows of such a block.
 func (s *Spec) CollectRows(b *dataset.Block, t *Taken, rows []int32) (*Stats, error) {
 	return s.collectRows(b, t, rows, nil)
 }
@@ -140,7 +140,7 @@ func (k *blockStats) targets(y []float64) {
 }
 
 // features adds the features of such rows, those of whole tiles together, where
-// their sizes allow it, and gives how many are NaN.
+// their sizes allow it, and returns how many are NaN.
 func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	if len(k.feats) == 0 {
 		return 0
@@ -170,7 +170,7 @@ func (k *blockStats) parts(b *dataset.Block, from, whole, to int, low, high, sum
 	return nans
 }
 
-// finish gives the statistics; t has the keys.
+// finish returns the statistics; t has the keys.
 func (k *blockStats) finish(t *Taken) (*Stats, error) {
 	n := k.rows
 	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Cols: make([]ColStats, len(k.cols))}
@@ -223,7 +223,7 @@ func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
 	}
 }
 
-// numbers gives find of the keys of a column of categories, by their numbers here. A key
+// numbers returns find of the keys of a column of categories, by their numbers here. A key
 // is looked up when a row has it.
 func (t *Taken) numbers(j int, find func(key []byte) int32) func(code int32) int32 {
 	known, null := unknownCodes(len(t.cats[j])), find(nil)
@@ -290,13 +290,13 @@ func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
 	}
 }
 
-// FinishesTaken tells whether the encoders change no more than the block's values,
+// FinishesTaken reports whether the encoders change no more than the block's values,
 // where they lie.
 func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
 	return t.Held == nil && f.changesValues(b, t)
 }
 
-// changesValues tells whether the encoders make a number of each number, and a code of
+// changesValues reports whether the encoders make a number of each number, and a code of
 // each category.
 func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
 	if f.Codes != b.Codes || f.Dense != b.Dense || len(f.Cols) != b.Dense+b.Codes {
@@ -310,7 +310,7 @@ func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
 	return true
 }
 
-// Parts gives the number of rows to train on and of those held out.
+// Parts returns the number of rows to train on and of those held out.
 func (t *Taken) Parts() (train, held int) {
 	if t.Held == nil {
 		return t.Rows, 0

@@ -163,7 +163,7 @@ func (t *Transform) Apply(s *Spec) error {
 		WithHint("Preprocessing functions are %s.", strings.Join(names, ", "))
 }
 
-// IsTransform tells whether a function's name, without "ml.", is one of
+// IsTransform reports whether a function's name, without "ml.", is one of
 // BigQuery ML's preprocessing functions.
 func IsTransform(name string) bool {
 	name = strings.ToLower(name)

@@ -21,12 +21,12 @@ type UnfittedBlock struct {
 	keys   []string // what the numbers of Y mean, for classes
 }
 
-// HasUnfitted tells whether leaves have unfitted blocks. Of weighted rows there is none: their
+// HasUnfitted reports whether leaves have unfitted blocks. Of weighted rows there is none: their
 // statistics are not those of their values alone. Nor is there of labels that are
 // read with another column.
 func (s *Spec) HasUnfitted() bool { return s.plain() && s.oneHot() == nil }
 
-// plain tells whether the features are numbers, and categories of a slot each, whose
+// plain reports whether the features are numbers, and categories of a slot each, whose
 // blocks can be made before the encoders are fitted.
 func (s *Spec) plain() bool {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Targets() != nil {
@@ -86,7 +86,7 @@ type unfittedReader struct {
 	w        writer
 }
 
-// unfitted gives the statistics that collect would give, and the unfitted block. d is nil
+// unfitted returns the statistics that collect would give, and the unfitted block. d is nil
 // where there is something in the rows that wants collect to look at it.
 func (s *Spec) unfitted(ctx context.Context, v *dataset.View) (st *Stats, d *UnfittedBlock, err error) {
 	k := &unfittedReader{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
@@ -213,7 +213,7 @@ func (c *slotCounter) count(slots []uint64, y []float64) bool {
 	return true
 }
 
-// keys gives the classes' canonical bytes.
+// keys returns the classes' canonical bytes.
 func (c *slotCounter) keys(width int) []string {
 	out := make([]string, len(c.vals))
 	for i, v := range c.vals {
@@ -222,7 +222,7 @@ func (c *slotCounter) keys(width int) []string {
 	return out
 }
 
-// Finishes tells whether the encoders need no more than an unfitted block holds.
+// Finishes reports whether the encoders need no more than an unfitted block holds.
 func (f *Fitted) Finishes(d *Unfitted) bool {
 	b := d.Train.b
 	return f.Codes == 0 && f.Dense == b.Dense && len(f.Cols) == b.Dense && f.Narrow == (b.X32 != nil)
@@ -259,7 +259,7 @@ func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights
 	return b
 }
 
-// scales gives what is taken off each number, of columns that are one number or a
+// scales returns what is taken off each number, of columns that are one number or a
 // code, and what that is multiplied by; plain tells that both do nothing.
 func (f *Fitted) scales() (center, inv []float64, plain bool) {
 	plain = true

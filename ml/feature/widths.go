@@ -1,6 +1,6 @@
 package feature
 
-// CodeSlots gives the number of slots of each code of a row, in the order of
+// CodeSlots returns the number of slots of each code of a row, in the order of
 // codes: a code's slots follow those of the codes before it.
 func (f *Fitted) CodeSlots() []int {
 	var out []int

@@ -65,7 +65,7 @@ func (k *Coarse) spill() {
 	k.rows = 0
 }
 
-// Take gives the sums of products of bytes, of which those of columns are
+// Take returns the sums of products of bytes, of which those of columns are
 // f64.CoarseMiddle too great, row by row from the diagonal on, and begins anew.
 func (k *Coarse) Take() Sums {
 	k.spill()

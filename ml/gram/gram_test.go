@@ -34,7 +34,7 @@ func block(rows []row, dense int, narrow bool) *dataset.Block {
 	return b
 }
 
-// total gives the bounds of rows, and the products of their columns and ones, of
+// total returns the bounds of rows, and the products of their columns and ones, of
 // blocks that rows are cut into as r has it.
 func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center bool) (Columns, Sums) {
 	t.Helper()

@@ -15,7 +15,7 @@ const (
 	long = 0
 )
 
-// whole gives the sums as numbers and how many bits the greatest of them has, long where these
+// whole returns the sums as numbers and how many bits the greatest of them has, long where these
 // are too many, and the runs of those that are not zero (canon.Run).
 func (s *Sums) whole() (v []int64, width uint8, run func(at int) (from, to int)) {
 	v = s.Low
@@ -43,7 +43,7 @@ func (s *Sums) whole() (v []int64, width uint8, run func(at int) (from, to int))
 	return v, width, run
 }
 
-// look gives the bits that any of the numbers has, negative ones inverted, and their runs: of
+// look returns the bits that any of the numbers has, negative ones inverted, and their runs: of
 // most lists there is one, which is found without a second look.
 func look(v []int64) (any uint64, run func(at int) (from, to int)) {
 	first, end := 0, len(v)
@@ -93,7 +93,7 @@ func pack(e *canon.E, v []int64, width uint8) {
 	e.B = e.B[:at+size]
 }
 
-// unpack reads numbers that pack wrote, and gives the bits that any of them has, negative ones
+// unpack reads numbers that pack wrote, and returns the bits that any of them has, negative ones
 // inverted.
 func unpack(d *canon.D, v []int64, width uint8) (any uint64) {
 	b := d.Take(packed(len(v), width))

@@ -34,7 +34,7 @@ func (p *Product) Add(a, b []float64, n int, next []byte) {
 	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, p.rows, p.cols, n, p.upper, next)
 }
 
-// Take gives the sums row by row, of upper from the diagonal on, and begins anew.
+// Take returns the sums row by row, of upper from the diagonal on, and begins anew.
 func (p *Product) Take() Sums {
 	n := p.rows * p.cols
 	if p.upper {

@@ -44,7 +44,7 @@ func (s *Sums) Room(most int64) {
 	s.most += most
 }
 
-// Fits tells whether there is room for so much without a look at what there is.
+// Fits reports whether there is room for so much without a look at what there is.
 func (s *Sums) Fits(most int64) bool { return s.most <= full-most }
 
 // tighten finds how large members of Low are: it was said what they could be.
@@ -100,7 +100,7 @@ func add(to, v []int64) {
 	}
 }
 
-// at gives sum i in two: what it has below 2^40, and above.
+// at returns sum i in two: what it has below 2^40, and above.
 func (s *Sums) at(i int) (low, high int64) {
 	low = s.Low[i]
 	if high = low >> spill; s.High != nil {
@@ -232,7 +232,7 @@ func DecodeSums(d *canon.D) (s Sums) {
 	return s
 }
 
-// readLong reads what long wrote, and gives the bits that sums have above 2^40.
+// readLong reads what long wrote, and returns the bits that sums have above 2^40.
 func (s *Sums) readLong(d *canon.D, from, to int) (any uint64) {
 	b, at := d.Ahead(), 0
 	for i := from; i < to; i++ {
@@ -261,12 +261,12 @@ func (s *Sums) readLong(d *canon.D, from, to int) (any uint64) {
 	return any
 }
 
-// Slice gives the sums [from, to), as far as there are any, in the same memory.
+// Slice returns the sums [from, to), as far as there are any, in the same memory.
 func (s *Sums) Slice(from, to int) Sums {
 	return Sums{family.Cut(s.Low, from, to), family.Cut(s.High, from, to), s.most}
 }
 
-// Join gives the sums of which these are slices, in their order.
+// Join returns the sums of which these are slices, in their order.
 func Join(list []Sums) (s Sums) {
 	n, high := 0, false
 	for _, x := range list {

@@ -109,7 +109,7 @@ func (d *driver) given() error {
 	return nil
 }
 
-// rows gives the coordinates of a block's rows.
+// rows returns the coordinates of a block's rows.
 func rows(b *dataset.Block, ones int) []float64 {
 	g := newGroup(b.Dense, b.Codes)
 	n := b.Dense + ones
@@ -314,7 +314,7 @@ func (d *driver) assigned(p *partial) {
 	d.moveTo(d.means(), nil)
 }
 
-// means gives the means of clusters; empty ones stay where they are.
+// means returns the means of clusters; empty ones stay where they are.
 func (d *driver) means() []float64 {
 	s, n := &d.s, d.coords()
 	out := append([]float64{}, s.points...)

@@ -111,7 +111,7 @@ func (f noMemory) NewWorker(s *family.Setup, n *family.Node) (family.Worker, err
 	}})
 }
 
-// row gives the coordinates of a row.
+// row returns the coordinates of a row.
 func row(d *familytest.Data, i int) []float64 {
 	x := append([]float64{}, d.X[i]...)
 	for j, n := range d.Cats {

@@ -87,7 +87,7 @@ const (
 	unknown int32 = -2
 )
 
-// keeps tells whether a step uses state of rows.
+// keeps reports whether a step uses state of rows.
 func keeps(op uint8) bool { return op == opDraw || op == opWeigh || op == opAssign }
 
 // Add implements family.Pass.

@@ -62,7 +62,7 @@ func reduce(points []float64, weights []int64, k, d int, seed uint64) []float64 
 	return lloyd(points, w, out, d, max(1, int(min(100, roundsMost/work))))
 }
 
-// heaviest gives the k points of the greatest weight, the first of equals.
+// heaviest returns the k points of the greatest weight, the first of equals.
 func heaviest(points []float64, weights []int64, k, d int) []float64 {
 	order := make([]int, len(weights))
 	for i := range order {
@@ -126,7 +126,7 @@ func (r *random) uniform() float64 {
 	return float64(mix(uint64(*r))>>11) * 0x1p-53
 }
 
-// draw gives an index with these weights, any if all are 0.
+// draw returns an index with these weights, any if all are 0.
 func (r *random) draw(w []float64) int {
 	sum := 0.0
 	for _, v := range w {

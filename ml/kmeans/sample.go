@@ -26,7 +26,7 @@ func (p *pick) compare(o *pick) int {
 	return slices.Compare(p.Code, o.Code)
 }
 
-// coords gives the point that the row is.
+// coords returns the point that the row is.
 func (p *pick) coords(ones int) []float64 {
 	c := make([]float64, len(p.X)+ones)
 	copy(c, p.X)

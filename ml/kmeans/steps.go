@@ -72,7 +72,7 @@ func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 // quickTiles are worked at once in float32.
 const quickTiles = 4
 
-// quickly tells whether the tiles from row on are such that stay can take them.
+// quickly reports whether the tiles from row on are such that stay can take them.
 func (p *pass) quickly(st *state, row int) bool {
 	t := row / f64.Lanes
 	for q := range quickTiles {
@@ -131,7 +131,7 @@ func (p *pass) again(st *state, tile, to int) {
 	}
 }
 
-// hold tells which rows of a tile stay where they are for certain, and takes the
+// hold finds which rows of a tile stay where they are for certain, and takes the
 // others into a group; all rows, where that is quicker.
 func (p *pass) hold(st *state, tile, to int) {
 	s, t := p.p, tile/f64.Lanes

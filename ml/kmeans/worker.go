@@ -92,7 +92,7 @@ func (w *worker) Close() {
 	w.used, w.state = 0, nil
 }
 
-// rows gives the state of a block's rows, or nil where there is no memory for
+// rows returns the state of a block's rows, or nil where there is no memory for
 // it: then the pass computes what it would have known.
 func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 	w.mu.Lock()
@@ -129,7 +129,7 @@ func allWeigh(w []float64) bool {
 	return true
 }
 
-// places gives what the passes of a step share.
+// places returns what the passes of a step share.
 func (w *worker) places(s *family.Step) *places {
 	b, _ := s.Body.(*body)
 	w.mu.Lock()

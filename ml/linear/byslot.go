@@ -27,7 +27,7 @@ type sorted struct {
 	used int64
 }
 
-// get gives the block of these rows by its slots, nil where it is to be read by rows.
+// get returns the block of these rows by its slots, nil where it is to be read by rows.
 // Nobody else asks for the same rows meanwhile.
 func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
 	if s == nil || !r.Whole(b) {

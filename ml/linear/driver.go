@@ -213,7 +213,7 @@ const (
 // most2 is the power of two that is at least v.
 func most2(v float64) float64 { return 0.5 / gram.Half(v) }
 
-// again tells whether a step must be made again, because something was greater
+// again reports whether a step must be made again, because something was greater
 // than its sums were made for, or so much smaller that they have too few digits,
 // and sets what the sums are made for next.
 func (d *driver) again(r *request, p *partial) bool {

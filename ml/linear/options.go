@@ -79,7 +79,7 @@ func (g *glm) Options() []*family.Option {
 	return append(out, unsupported...)
 }
 
-// stochastic tells whether the statement asks for mini-batches.
+// stochastic reports whether the statement asks for mini-batches.
 func stochastic(o *family.Values) bool {
 	return slices.Contains([]string{"sgd", "momentum", "adam"}, o.Text("optimizer", ""))
 }
@@ -114,7 +114,7 @@ func checkWord(o *family.Values) error {
 	return nil
 }
 
-// penalty gives the penalties on the mean loss of rows of this weight.
+// penalty returns the penalties on the mean loss of rows of this weight.
 func (g *glm) penalty(o *family.Values, weight float64) (l1, l2 float64) {
 	if o.Given("l1_reg") || o.Given("l2_reg") {
 		return o.Float("l1_reg", 0), o.Float("l2_reg", 0)

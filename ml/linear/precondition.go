@@ -12,7 +12,7 @@ import (
 // how columns are scaled and correlated.
 const gramParams = 96
 
-// preconditions tells whether that is worth while.
+// preconditions reports whether that is worth while.
 func (d *driver) preconditions() bool {
 	return d.how == lbfgs && d.root.l1 == 0 && d.g.task == family.Classification && d.root.per <= gramParams
 }

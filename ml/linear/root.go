@@ -19,13 +19,13 @@ type root struct {
 	intercept bool
 }
 
-// penalised tells whether parameter i is a weight that penalties are of.
+// penalised reports whether parameter i is a weight that penalties are of.
 func (r *root) penalised(i int) bool {
 	j := r.column(i)
 	return i < r.slopes*r.per && j != r.per-1 && j != r.offset
 }
 
-// learnt tells whether parameter i is learnt.
+// learnt reports whether parameter i is learnt.
 func (r *root) learnt(i int) bool {
 	j := r.column(i)
 	return i >= r.slopes*r.per || j != r.offset && (j != r.per-1 || r.intercept)
@@ -71,7 +71,7 @@ func (r *root) hessian(hess []float64) {
 	}
 }
 
-// unit gives a vector of a size about 1: bounds of what it brings rows serve for the next
+// unit returns a vector of a size about 1: bounds of what it brings rows serve for the next
 // one then. The factor is a power of two.
 func unit(v []float64) []float64 {
 	out := append([]float64{}, v...)

@@ -80,7 +80,7 @@ func (d *driver) checkTarget(b *bounds) error {
 	return nil
 }
 
-// goOn gives the parameters of the model that the training goes on from, nil for
+// goOn returns the parameters of the model that the training goes on from, nil for
 // none.
 func (r *root) goOn(start family.Predictor) ([]float64, error) {
 	m, ok := start.(*predictor)
@@ -100,7 +100,7 @@ func (r *root) goOn(start family.Predictor) ([]float64, error) {
 	return theta, nil
 }
 
-// measures tells whether the tolerance is of a gradient that is to be found first.
+// measures reports whether the tolerance is of a gradient that is to be found first.
 func (d *driver) measures() bool { return !d.g.bends && !stochastic(d.s.Options) }
 
 // start begins with weights of 0 and this intercept, or where the model stands

@@ -62,7 +62,7 @@ type Scores struct {
 	Rows                            float64 // weight of all rows
 }
 
-// Scores gives the measures. Of two classes the greater one in order is the
+// Scores returns the measures. Of two classes the greater one in order is the
 // positive one, whose precision, recall and F1 are given; of more classes they
 // are the plain means over the classes.
 func (m *Matrix) Scores(order func(a, b string) int) Scores {

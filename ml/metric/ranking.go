@@ -117,7 +117,7 @@ type Point struct {
 	TP, FP, TN, FN      float64
 }
 
-// Curve gives the ROC curve from the threshold infinity down, at most limit
+// Curve returns the ROC curve from the threshold infinity down, at most limit
 // points, evenly chosen; 0 for all.
 func (r *Ranking) Curve(limit int) []Point {
 	r.flush()

@@ -93,7 +93,7 @@ const (
 	targeted = 6 // version 2 with the targets beside the label, and windows or none
 )
 
-// Encode gives the canonical bytes.
+// Encode returns the canonical bytes.
 func (m *Model) Encode() []byte {
 	var e canon.E
 	m.encode(&e)
@@ -164,7 +164,7 @@ func decodeWindows(d *canon.D) *Windows {
 	return w
 }
 
-// firsts gives the first rows of the windows of a partition of n rows, and for
+// firsts returns the first rows of the windows of a partition of n rows, and for
 // each of its rows the number of the window that it ends, or -1.
 func (w *Windows) firsts(n int) (first, ends []int32) {
 	first, ends = []int32{}, make([]int32, n)

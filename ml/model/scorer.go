@@ -102,7 +102,7 @@ func (r *Scores) Column(i int) arrow.Array {
 	return r.byRow(r.scorer.m.Columns()[i].Type.Arrow(), func() arrow.Array { return r.column(i) })
 }
 
-// byRow gives a column of scores as one of rows.
+// byRow returns a column of scores as one of rows.
 func (r *Scores) byRow(t arrow.DataType, scores func() arrow.Array) arrow.Array {
 	switch {
 	case r.ends == nil:

@@ -161,7 +161,7 @@ func (r *risks) push(at int64, all, events float64) {
 	r.at, r.all, r.events = append(r.at, at), append(r.all, all), append(r.events, events)
 }
 
-// likelihood gives the negative log partial likelihood, and by the number of
+// likelihood returns the negative log partial likelihood, and by the number of
 // times seen the cumulative hazard of a row of score 0, and what an event there
 // has less of it: by Breslow (1974) all events at a time happen with all of them
 // at risk, by Efron (1977) one after the other. It fails where sums are for other

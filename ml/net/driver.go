@@ -315,7 +315,7 @@ func (d *driver) epoch(of sums) {
 	s.op, s.state.Done = numOps, true
 }
 
-// inUnits gives a loss in the target's own units.
+// inUnits returns a loss in the target's own units.
 func (d *driver) inUnits(loss float64) float64 {
 	dev := d.s.units.dev
 	switch d.spec.loss {

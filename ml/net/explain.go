@@ -69,7 +69,7 @@ func (p *explained) Explain(b *dataset.Block, scores *family.Scores) *family.Exp
 	return e
 }
 
-// columns names the features, and gives for each number behind the embeddings the
+// columns names the features, and returns for each number behind the embeddings the
 // feature that it is of.
 func (p *explained) columns(e *family.Explanation) (of []int) {
 	slots := p.fit.Slots()
@@ -99,7 +99,7 @@ func (p *explained) columns(e *family.Explanation) (of []int) {
 	return of
 }
 
-// embedded gives a row that was loaded as it is behind the embeddings.
+// embedded returns a row that was loaded as it is behind the embeddings.
 func (p *explained) embedded(d *feed, in *tensor, i int) []float32 {
 	emb, ok := p.net.layers[0].(*embedding)
 	if !ok {
@@ -115,7 +115,7 @@ func (p *explained) embedded(d *feed, in *tensor, i int) []float32 {
 func pathAt(s int) float64 { return (float64(s) + 0.5) / pathSteps }
 
 // integrate sets parts, by feature, to the integrals of the gradient of output k
-// along the straight way to u, times u, and gives the outputs at both ends.
+// along the straight way to u, times u, and returns the outputs at both ends.
 func (p *explained) integrate(tail *net, params, g []float32, t *tape, u []float32, k int, column []int, parts []float64) (baseline, prediction float64) {
 	t.reset()
 	in := t.tensor(microRows, tail.in)

@@ -11,9 +11,9 @@ import (
 type nets struct {
 	info family.Info
 	own  []*family.Option
-	// self tells that the target is the row itself.
+	// self says that the target is the row itself.
 	self bool
-	// windows tells that samples are sequences of rows.
+	// windows says that samples are sequences of rows.
 	windows bool
 }
 

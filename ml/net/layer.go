@@ -16,13 +16,13 @@ type tensor struct {
 	v []float32
 }
 
-// step gives a step, width × samples.
+// step returns a step, width × samples.
 func (x *tensor) step(s int) []float32 { return x.v[s*x.width*x.n:][:x.width*x.n] }
 
-// column gives number j of a step, of all samples.
+// column returns number j of a step, of all samples.
 func (x *tensor) column(s, j int) []float32 { return x.v[(s*x.width+j)*x.n:][:x.n:x.n] }
 
-// sample gives the numbers of one sample, in memory for them or in new memory.
+// sample returns the numbers of one sample, in memory for them or in new memory.
 func (x *tensor) sample(i int, dst []float32) []float32 {
 	dst = dst[:0]
 	for ; i < len(x.v); i += x.n {
@@ -52,11 +52,11 @@ type layer interface {
 	// scratch is how many numbers forward and backward of n samples take from
 	// the tape together.
 	scratch(n int) int
-	// forward gives the output, and pushes what backward needs on the tape. It
+	// forward returns the output, and pushes what backward needs on the tape. It
 	// does not change in.
 	forward(p []float32, in *tensor, t *tape) *tensor
 	// backward pops what forward pushed, adds the gradient of the sum over all
-	// samples to g, and gives that of the input, nil where nobody needs it: the
+	// samples to g, and returns that of the input, nil where nobody needs it: the
 	// first layer of a net. It may change dout.
 	backward(p, g []float32, dout *tensor, t *tape) *tensor
 }
@@ -93,17 +93,17 @@ func newTape(numbers int) *tape { return &tape{slab: spare.Zeros[float32](number
 // reset begins anew.
 func (t *tape) reset() { t.used, t.made, t.stack = 0, 0, t.stack[:0] }
 
-// take gives n numbers of any value.
+// take returns n numbers of any value.
 func (t *tape) take(n int) []float32 {
 	v := t.slab[t.used:][:n:n]
 	t.used += n
 	return v
 }
 
-// tensor gives a tensor of any values.
+// tensor returns a tensor of any values.
 func (t *tape) tensor(n int, s shape) *tensor { return t.of(n, s, t.take(n*s.size())) }
 
-// of gives a tensor of these values.
+// of returns a tensor of these values.
 func (t *tape) of(n int, s shape, v []float32) *tensor {
 	if t.made == len(t.tensors) {
 		t.tensors, t.made = make([]tensor, max(32, 2*len(t.tensors))), 0 // who has an old one keeps it

@@ -8,7 +8,7 @@ import (
 
 // loss compares a net's outputs z with the target y.
 type loss interface {
-	// eval gives the sum over samples of weight · loss, where a sample's loss is
+	// eval returns the sum over samples of weight · loss, where a sample's loss is
 	// the mean over its numbers, and sets dz, where it is not nil, to that sum's
 	// gradient by z.
 	eval(z, y *tensor, weight []float64, dz *tensor) float64
@@ -117,7 +117,7 @@ func (softmax) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
 	return total
 }
 
-// softmaxInto sets p to the probabilities, and gives the greatest of z, whose
+// softmaxInto sets p to the probabilities, and returns the greatest of z, whose
 // numbers are this far apart, and the sum of e^(z-that).
 func softmaxInto(p []float64, z []float32, apart int) (top, sum float64) {
 	top = math.Inf(-1)

@@ -56,7 +56,7 @@ func (n *net) params() int { return n.at[len(n.at)-1] }
 // out is the shape of the outputs.
 func (n *net) out() shape { return n.layers[len(n.layers)-1].out() }
 
-// of gives layer i's part of a vector of parameters.
+// of returns layer i's part of a vector of parameters.
 func (n *net) of(i int, p []float32) []float32 { return p[n.at[i]:n.at[i+1]:n.at[i+1]] }
 
 // weights visits the ranges of parameters that penalties and decay are for.
@@ -89,7 +89,7 @@ func (n *net) scratch(samples int) int {
 	return s
 }
 
-// forward gives the outputs for the inputs, and the codes on the tape.
+// forward returns the outputs for the inputs, and the codes on the tape.
 func (n *net) forward(p []float32, in *tensor, t *tape) *tensor {
 	for i, l := range n.layers {
 		in = l.forward(n.of(i, p), in, t)
@@ -106,7 +106,7 @@ func (n *net) learn(p, g []float32, out, y *tensor, weight []float64, t *tape) f
 	return sum
 }
 
-// backward adds the gradient to g whose part by the outputs is d, and gives that by
+// backward adds the gradient to g whose part by the outputs is d, and returns that by
 // the inputs, nil where the first layer has none.
 func (n *net) backward(p, g []float32, d *tensor, t *tape) *tensor {
 	for i := len(n.layers) - 1; i >= 0; i-- {

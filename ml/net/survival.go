@@ -76,7 +76,7 @@ func readIntervals(v family.Value) (any, error) {
 	return ends, nil
 }
 
-// validEnds tells whether these may be the ends of intervals.
+// validEnds reports whether these may be the ends of intervals.
 func validEnds(ends []float64) bool {
 	last := 0.0
 	for _, e := range ends {
@@ -126,7 +126,7 @@ func (survival) Plan(r *family.Request) (*family.Plan, error) {
 	return p, nil
 }
 
-// efron tells how ties count.
+// efron returns how ties count.
 func efron(o *family.Values) bool {
 	def := tiesEfron
 	if o.Given("weight") {

@@ -71,7 +71,7 @@ func (f *nets) recurrentOf(o *family.Values, p *family.Plan) *recurrent {
 	return r
 }
 
-// grainOf gives how many windows are worked apart at least: few, so that a mini-batch is
+// grainOf returns how many windows are worked apart at least: few, so that a mini-batch is
 // even work for many threads, whatever each leaf has of it. But a part's gradient has all
 // parameters, which is to be little beside their use at every step, and weights
 // beyond the nearer caches want to be used for many samples.

@@ -26,7 +26,7 @@ func (t Tweedie) Name() string {
 // Outputs implements Objective.
 func (Tweedie) Outputs() int { return 1 }
 
-// Targets tells which targets there may be: any where all is true, else none below
+// Targets returns which targets there may be: any where all is true, else none below
 // 0, or, where zero is false, above 0 only.
 func (t Tweedie) Targets() (all, zero bool) { return t.Power < 1, t.Power < 2 }
 

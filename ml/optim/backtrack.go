@@ -24,7 +24,7 @@ func (b *backtrack) set(c *core, alpha float64) {
 	c.moveTrial(alpha)
 }
 
-// short tells whether e, of the trial point, has not come down to most. Then the
+// short reports whether e, of the trial point, has not come down to most. Then the
 // trial is half as far, or the core has a reason to stop.
 func (b *backtrack) short(c *core, e *Eval, most float64) bool {
 	if finite(e) && e.Loss <= most {

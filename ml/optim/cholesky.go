@@ -46,7 +46,7 @@ func Factor(h []float64, n int) *Cholesky {
 	return c
 }
 
-// Dead tells whether column j is left out.
+// Dead reports whether column j is left out.
 func (c *Cholesky) Dead(j int) bool { return c.dead[j] }
 
 // Solve sets p so that H·p = b; what is left out is 0.

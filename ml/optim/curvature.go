@@ -47,7 +47,7 @@ func (c *curvature) learn(x, next, g, h []float64) {
 }
 
 // shape multiplies q by the inverse of the Hessian, by the two-loop recursion; it
-// tells whether it knows any.
+// reports whether it knows any.
 func (c *curvature) shape(q []float64) bool {
 	k := len(c.s)
 	if k == 0 {

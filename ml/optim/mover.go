@@ -91,7 +91,7 @@ func (o *Mover[T]) Part(x, g []T, rate float64, from, to int) {
 	}
 }
 
-// Fits tells whether a mover that was read back can go on with so many
+// Fits reports whether a mover that was read back can go on with so many
 // parameters.
 func (o *Mover[T]) Fits(params int) bool {
 	m, v := 0, 0

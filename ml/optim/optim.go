@@ -46,13 +46,13 @@ type Eval struct {
 
 // Optimizer is a step machine. Its methods are for one goroutine.
 type Optimizer interface {
-	// Next gives the evaluation wanted now. It may be called again, with the
+	// Next returns the evaluation wanted now. It may be called again, with the
 	// same answer, until Tell.
 	Next() Request
 	// Tell gives the answer to Next. done means that Result stands; an error
 	// (22P01, 22003) that no finite answer can be found.
 	Tell(e *Eval) (done bool, err error)
-	// State tells where the machine stands.
+	// State returns where the machine stands.
 	State() State
 	// Encode writes the machine's state.
 	Encode(e *canon.E)
@@ -126,7 +126,7 @@ func (c *core) State() State {
 	return State{Theta: c.x, Loss: c.f, GradNorm: norm(c.g), Iteration: c.iter, Evals: c.evals, Reason: c.reason}
 }
 
-// accept makes (trial, e) the current point and tells whether that ends it.
+// accept makes (trial, e) the current point and reports whether that ends it.
 func (c *core) accept(e *Eval) bool { return c.acceptAt(e, norm(e.Grad)) }
 
 // acceptAt is accept where n is the size of the gradient.

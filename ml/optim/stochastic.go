@@ -55,7 +55,7 @@ func EpochOf(rows int64, steps int) Epoch {
 	return Epoch{steps, int(max(runRows*int64(steps)/max(rows, 1), 1))}
 }
 
-// Shuffled gives the mini-batch that is the i-th in time. Runs come in an order
+// Shuffled returns the mini-batch that is the i-th in time. Runs come in an order
 // that seed and epoch choose, the first one begins anywhere, and within a run
 // mini-batches come in an order of its own. What is one run is shuffled whole.
 func (e Epoch) Shuffled(seed uint64, epoch, i int) int {
@@ -71,7 +71,7 @@ func (e Epoch) Shuffled(seed uint64, epoch, i int) int {
 	return (first + run*e.Run + shuffled(mix(seed+uint64(run)), epoch, i%e.Run, e.Run)) % e.Steps
 }
 
-// shuffled gives member i of a permutation of n that seed and epoch choose: a
+// shuffled returns member i of a permutation of n that seed and epoch choose: a
 // four-round Feistel network over the next power of four, walked until it
 // lands below n, so that no table is kept or shipped.
 func shuffled(seed uint64, epoch, i, n int) int {

@@ -63,7 +63,7 @@ func (h *homes) list(p *Plan) {
 	}
 }
 
-// home gives that of a shared node in a slice.
+// home returns that of a shared node in a slice.
 func (h *homes) home(p *Plan, n Node) int {
 	h.once.Do(func() { h.list(p) })
 	slice := p.slice % period
@@ -121,7 +121,7 @@ func (h *homes) children(p *Plan, n Node) []Node {
 	return []Node{l}
 }
 
-// best gives the home of a node whose value is wanted at a worker, and what that
+// best returns the home of a node whose value is wanted at a worker, and what that
 // costs.
 func (h *homes) best(p *Plan, n Node, to int) (home, cost int) {
 	if of := p.owns[n.Level][n.Index]; of != shared {

@@ -127,7 +127,7 @@ func (p *Plan) Home(n Node) int {
 	return p.homes.home(p, n)
 }
 
-// Valid tells whether n is a node of the tree.
+// Valid reports whether n is a node of the tree.
 func (p *Plan) Valid(n Node) bool {
 	return n.Level >= 0 && int(n.Level) < len(p.owns) && n.Index >= 0 && int(n.Index) < len(p.owns[n.Level])
 }
@@ -156,12 +156,12 @@ func (p *Plan) Tops(worker int) []Node {
 	return tops
 }
 
-// LeavesUnder gives the leaves [from, to) below n.
+// LeavesUnder returns the leaves [from, to) below n.
 func (p *Plan) LeavesUnder(n Node) (from, to int) {
 	return int(n.Index) << n.Level, min((int(n.Index)+1)<<n.Level, p.leaves)
 }
 
-// children gives the one or two nodes that n merges.
+// children returns the one or two nodes that n merges.
 func (p *Plan) children(n Node) (l, r Node, two bool) {
 	l = Node{n.Level - 1, 2 * n.Index}
 	r = Node{n.Level - 1, 2*n.Index + 1}

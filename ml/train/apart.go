@@ -65,7 +65,7 @@ const (
 	apartIn     = 1024 // a row seems common if more than one of these in so many is a copy
 )
 
-// seem gives the rows that seem common among some, of which a sample is looked at from all
+// seem returns the rows that seem common among some, of which a sample is looked at from all
 // over them: a row that begins to come is then met before many of its copies have flowed by.
 func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
 	n := min(rows, apartSample)
@@ -103,7 +103,7 @@ func (f *flow) apartBytes() (n int64) {
 	return n
 }
 
-// sift counts copies of rows that are kept apart, and tells of each row whether it is one;
+// sift counts copies of rows that are kept apart, and reports of each row whether it is one;
 // nil for none. one gives the statistics of a row.
 func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
 	var list []dataset.RowHash
@@ -271,7 +271,7 @@ func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
 	return append(list, c.Holdout(r.job.holdout(r.in.Rows), perNode))
 }
 
-// drawn tells whether what is held out is known of rows that have flowed by, taken apart
+// drawn reports whether what is held out is known of rows that have flowed by, taken apart
 // by a zone.
 func (r *runner) drawn(c *dataset.Copies, z dataset.Zone) bool {
 	return !slices.ContainsFunc(r.holdouts(c), func(h *dataset.Holdout) bool { return !z.Draws(h, c) })
@@ -343,7 +343,7 @@ func (w *Worker) recount(t *recountTask) (*dataset.Copies, error) {
 	return &dataset.Copies{}, nil
 }
 
-// recounted ends it, and tells of how many copies there are.
+// recounted ends it, and returns how many copies there are.
 func (w *Worker) recounted() (*dataset.Copies, error) {
 	out := &dataset.Copies{}
 	err := w.drain()

@@ -18,7 +18,7 @@ import (
 // what its class there does: blocks have the rows' own weights, and are multiplied as
 // they are opened for a target.
 
-// checkClassWeights tells what class weights cannot be with.
+// checkClassWeights returns what class weights cannot be with.
 func (j *Job) checkClassWeights() error {
 	if !j.Options.HasClassWeights() {
 		return nil
@@ -119,7 +119,7 @@ type targetWeights struct {
 	sums  []float64   // of the rows to train on, likewise multiplied
 }
 
-// weigh gives the class weights of several targets; nil where there are none.
+// weigh returns the class weights of several targets; nil where there are none.
 func (r *runner) weigh(ctx context.Context) (*targetWeights, error) {
 	if r.job.targets == nil || !r.job.Options.HasClassWeights() {
 		return nil, nil
@@ -163,7 +163,7 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 	return w
 }
 
-// aimed gives a block of rows as one of several targets has them, and what gives its memory
+// aimed returns a block of rows as one of several targets has them, and what gives its memory
 // back.
 func (w *Worker) aimed(b *dataset.Block, target int, weights *targetWeights) (*dataset.Block, func(), error) {
 	b, free := aimed(b, target), func() {}
@@ -240,7 +240,7 @@ func (s weighed) Encode(e *canon.E) {
 	}
 }
 
-// weigh gives what weighs a leaf.
+// weigh returns what weighs a leaf.
 func (w *Worker) weigh(t *weighTask) leafFunc {
 	return func(ctx context.Context, leaf int) (family.Message, error) {
 		sums := make(weighed, len(t.class))

@@ -20,7 +20,7 @@ type Fold struct {
 	Metrics    []family.Metric
 }
 
-// mayFold tells what cross-validation cannot be with.
+// mayFold returns what cross-validation cannot be with.
 func (j *Job) mayFold() error {
 	if j.Folds() == 0 {
 		return nil

@@ -21,7 +21,7 @@ func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
 	return r.holdouts(c)[0], nil
 }
 
-// counted tells how often rows occur.
+// counted returns how often rows occur.
 func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 	c, err := r.copies(ctx, &copiesTask{})
 	if err != nil {

@@ -37,7 +37,7 @@ func (r *runner) given() (out []*dataset.Block, err error) {
 	return out, nil
 }
 
-// missing tells whether a column has a NULL or a NaN.
+// missing reports whether a column has a NULL or a NaN.
 func missing(b *batch.Batch, col int) bool {
 	switch a := b.Cols[col].(type) {
 	case *array.Float64:

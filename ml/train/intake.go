@@ -24,7 +24,7 @@ type intake struct {
 	idle   []*taker
 	all    []*taker
 	leaves []*feature.Taken // by the number of the leaf; nil for one that flowed by
-	// flowing tells that blocks are not kept: see flow.
+	// flowing says that blocks are not kept: see flow.
 	flowing atomic.Bool
 	shed    sync.Mutex // held while what was kept flows by
 }
@@ -128,7 +128,7 @@ func (n *intake) checkin(t *taker) {
 	n.idle = append(n.idle, t)
 }
 
-// start gives a taker a block: an eighth of what it had so far, so that leaves are
+// start returns a taker a block: an eighth of what it had so far, so that leaves are
 // many and even, but small where there is not plenty of memory.
 func (n *intake) start(t *taker) error {
 	each := n.bytes(dataset.ViewRows) / dataset.ViewRows
@@ -289,7 +289,7 @@ func (n *intake) countLeaf(leaf int, rows []dataset.RowHash) (*dataset.Copies, e
 	return b.Count(rows, n.w.self), nil
 }
 
-// fit draws what is held out of a leaf, and gives its statistics.
+// fit draws what is held out of a leaf, and returns its statistics.
 func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature.Stats, error) {
 	b, release, err := n.w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 	if err != nil {

@@ -65,7 +65,7 @@ func (it *item) size() (n int) {
 	return n
 }
 
-// itemsOf gives the items of a leaf in a step, of slice s where there is one.
+// itemsOf returns the items of a leaf in a step, of slice s where there is one.
 // There is always one, so that the leaf has its place in the tree.
 func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice) []*item {
 	all := &item{leaf: leaf, node: node}

@@ -88,7 +88,7 @@ func (j *Job) options() []*family.Option {
 	return append(append([]*family.Option{}, family.Common...), j.Family.Options()...)
 }
 
-// ofOthers tells an option that other families have from one that nobody knows.
+// ofOthers distinguishes an option that other families have from one that nobody knows.
 func (j *Job) ofOthers(args []family.Arg) error {
 	for _, a := range args {
 		if family.Find(j.options(), a.Name) != nil {
@@ -147,7 +147,7 @@ func findFamily(algorithm string, args []family.Arg) (f family.Family, task fami
 	return f, task, nil
 }
 
-// labels gives the targets' names, nil for none, and whether the statement named
+// labels returns the targets' names, nil for none, and whether the statement named
 // them.
 func (j *Job) labels(predict []string) (names []string, named bool, err error) {
 	option := j.Options.Texts("label", nil)
@@ -236,7 +236,7 @@ func undefined(column string) *pgerr.Error {
 	return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", column)
 }
 
-// CheckTargets tells which of what PREDICT names is no column of the training query,
+// CheckTargets returns which of what PREDICT names is no column of the training query,
 // at its position.
 func CheckTargets(predict []string, pos []int, cols []dataset.Column) error {
 	for i, name := range predict {
@@ -332,7 +332,7 @@ func errNoWindows(w *family.Windows) error {
 		WithHint("Shorten the option window, or partition by fewer columns.")
 }
 
-// Encode gives the bytes from which another node makes the same job.
+// Encode returns the bytes from which another node makes the same job.
 func (j *Job) Encode() []byte {
 	var e canon.E
 	e.Str(j.Family.Info().Name)
@@ -377,10 +377,10 @@ func (j *Job) split() string {
 // Folds is how many folds a cross-validation has, 0 for none.
 func (j *Job) Folds() int { return j.Options.Int("cross_validation", 0) }
 
-// counts tells whether what is held out depends on how often rows occur.
+// counts reports whether what is held out depends on how often rows occur.
 func (j *Job) counts() bool { return j.windows == nil && (j.draws() || j.Folds() > 0) }
 
-// draws tells whether rows to hold out are drawn.
+// draws reports whether rows to hold out are drawn.
 func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_split" }
 
 // zone is where their draw will end, as far as is known before the rows are.
@@ -399,7 +399,7 @@ func (j *Job) zone() dataset.Zone {
 	return dataset.ZoneOf(cuts...)
 }
 
-// holdout gives the share of rows held out of so many.
+// holdout returns the share of rows held out of so many.
 func (j *Job) holdout(rows int64) float64 {
 	switch j.split() {
 	case "random":
@@ -416,14 +416,14 @@ func (j *Job) holdout(rows int64) float64 {
 	return 0
 }
 
-// WarmStart tells whether the training goes on from a model (Input.Start).
+// WarmStart reports whether the training goes on from a model (Input.Start).
 func (j *Job) WarmStart() bool { return j.Options.Bool(family.WarmStart.Names[0], false) }
 
-// Gathers tells whether the first worker sends what goes down to each of the
+// Gathers reports whether the first worker sends what goes down to each of the
 // others and is sent every partial.
 func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "gather" }
 
-// InPlace tells whether rows are trained on where the query made them: nothing
+// InPlace reports whether rows are trained on where the query made them: nothing
 // is distributed, and all partials are of nodes.
 func (j *Job) InPlace() bool {
 	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Distributed
@@ -442,7 +442,7 @@ func (j *Job) Leaves(buckets []int64) int {
 	return dataset.Leaves(rows)
 }
 
-// Spreads tells whether the copies of common rows are shared by so many leaves.
+// Spreads reports whether the copies of common rows are shared by so many leaves.
 func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
 
 // Seed is the training's.
@@ -472,7 +472,7 @@ func (j *Job) more() []string {
 	return j.targets[1:]
 }
 
-// column gives the number of the column that is called just so.
+// column returns the number of the column that is called just so.
 func (j *Job) column(name string) int {
 	return slices.IndexFunc(j.Columns, func(c dataset.Column) bool { return c.Name == name })
 }

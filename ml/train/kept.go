@@ -27,7 +27,7 @@ type Table struct {
 	Digest [32]byte // of its manifest
 }
 
-// Encoding gives bytes that are equal for jobs that make the same blocks of the same
+// Encoding returns bytes that are equal for jobs that make the same blocks of the same
 // rows, whatever they learn from them; nil for a job that has another model's encoders.
 // Those of a cross-validation are of its last training, of all rows.
 func (j *Job) Encoding() []byte {
@@ -96,7 +96,7 @@ type Dataset struct {
 	place  bool
 }
 
-// Leave gives the worker's blocks, charged to pool, which is the node's. They are the
+// Leave returns the worker's blocks, charged to pool, which is the node's. They are the
 // worker's no longer, which has nothing left but to be closed. What went to a file goes
 // with them, rows too of which blocks are made.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {

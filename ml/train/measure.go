@@ -28,7 +28,7 @@ type measureHand struct {
 	bins *rankBins // nil where each score counts
 }
 
-// measure gives what measures leaves.
+// measure returns what measures leaves.
 func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) {
 	bins, ranking := int64(0), int64(0)
 	var grid *rankGrid
@@ -64,7 +64,7 @@ type cutsHand struct {
 	cuts cuts
 }
 
-// cuts gives what collects cuts.
+// cuts returns what collects cuts.
 func (w *Worker) cuts(t *measureTask) (work func() (hand, error), err error) {
 	if err := w.room(family.Scratch(t.predictor), cutsBytes, len(w.leaves), true); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func
 	return nil
 }
 
-// scores gives the scores of a block, those that were kept where they were.
+// scores returns the scores of a block, those that were kept where they were.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
 	if s := w.keptScores(rows); s != nil {
 		return s
@@ -126,7 +126,7 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 	return p.Score(b)
 }
 
-// keptScores gives the scores of a block that the family or the task before kept, or
+// keptScores returns the scores of a block that the family or the task before kept, or
 // nil.
 func (w *Worker) keptScores(rows family.Rows) *family.Scores {
 	w.mu.Lock()
@@ -235,7 +235,7 @@ func (m *measures) values(v family.Valuer, b *dataset.Block) (ok bool) {
 	return true
 }
 
-// unit tells whether all weights are 1.
+// unit reports whether all weights are 1.
 func unit(w []float64) bool {
 	for _, v := range w {
 		if v != 1 {
@@ -310,7 +310,7 @@ func decodeMeasures(d *canon.D) *measures {
 	return &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
 }
 
-// list gives the metrics in the order in which they are shown.
+// list returns the metrics in the order in which they are shown.
 func (m *measures) list() (out []family.Metric) {
 	if !m.classes {
 		r := m.reg

@@ -111,7 +111,7 @@ func (c *cuts) merge(o *cuts) {
 	c.add(o.table)
 }
 
-// list gives the scores, ascending.
+// list returns the scores, ascending.
 func (c *cuts) list() []float64 {
 	out := make([]float64, 0, c.n)
 	for _, s := range c.table {
@@ -180,7 +180,7 @@ func rankBytes(cuts int) (bins, ranking int64) {
 	return 16 * n, 24 * n
 }
 
-// at gives the slot of a probability. Which half a cut lies in nobody could foretell: it is
+// at returns the slot of a probability. Which half a cut lies in nobody could foretell: it is
 // no branch.
 func (b *rankBins) at(p float64) int {
 	part := max(0, min(int(p*gridParts), gridParts-1)) // of a NaN too

@@ -65,7 +65,7 @@ type flow struct {
 // flowFolds is of how many folds statistics are taken apart.
 const flowFolds = 20
 
-// flows tells whether a job's rows may be read again: not those of windows, whose
+// flows reports whether a job's rows may be read again: not those of windows, whose
 // rows it takes all to know.
 func (j *Job) flows() bool { return j.windows == nil && j.Folds() <= flowFolds }
 
@@ -93,7 +93,7 @@ func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err e
 	return err
 }
 
-// counting tells that the query is read only for statistics.
+// counting reports whether the query is read only for statistics.
 func (f *flow) counting() bool { return f.readings > 0 && f.task == nil }
 
 // all are the statistics of all parts' rows, of which h holds some out on node self; nil
@@ -127,7 +127,7 @@ func (f *flow) forget() {
 	}
 }
 
-// next gives the number of the next leaf.
+// next returns the number of the next leaf.
 func (f *flow) next() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -322,12 +322,12 @@ func (n *intake) drain() error {
 	return nil
 }
 
-// short tells whether blocks are not kept, or went to the file.
+// short reports whether blocks are not kept, or went to the file.
 func (n *intake) short() bool {
 	return n.w.flow.may && (n.flowing.Load() || n.w.blocks.Spilled())
 }
 
-// Short tells whether this worker cannot hold its rows, all of which were added.
+// Short reports whether this worker cannot hold its rows, all of which were added.
 // Then no worker is to.
 func (w *Worker) Short() bool {
 	if w.in != nil {
@@ -419,7 +419,7 @@ func (w *Worker) rescan(t *rescanTask) error {
 	return nil
 }
 
-// collected ends a reading of rows that are not kept, and gives the statistics of
+// collected ends a reading of rows that are not kept, and returns the statistics of
 // those that are not held out. Those of a fold are what the last reading found out:
 // it was for the fold before.
 func (w *Worker) collected(t *fitTask) (family.Message, error) {
@@ -449,7 +449,7 @@ func (w *Worker) collected(t *fitTask) (family.Message, error) {
 	return st, nil
 }
 
-// rescanned gives the blocks of the second reading.
+// rescanned returns the blocks of the second reading.
 func (w *Worker) rescanned() (*encodedRows, error) {
 	f := &w.flow
 	if f.task == nil {

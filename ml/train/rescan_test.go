@@ -42,7 +42,7 @@ func (s *source) read(ctx context.Context) error {
 	return nil
 }
 
-// pick gives some columns of a table and its batches.
+// pick returns some columns of a table and its batches.
 func pick(tb *table, all []*batch.Batch, cols []int) (*table, []*batch.Batch) {
 	some := &table{}
 	for _, c := range cols {

@@ -41,7 +41,7 @@ type Iteration struct {
 	Seconds        float64 // that it took
 }
 
-// Event tells an observer what a job is doing.
+// Event is what a job is doing, for an observer.
 type Event struct {
 	Phase     string // "fit", "encode", "iterate", "measure"
 	Iteration *Iteration
@@ -231,7 +231,7 @@ func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []
 	return f, classWeights, err
 }
 
-// keep gives the encoders of the model that the training goes on from in the place
+// keep returns the encoders of the model that the training goes on from in the place
 // of those that were fitted now.
 func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 	m := r.in.Start

@@ -42,7 +42,7 @@ func (w *Worker) partedBytes(rows int) int64 {
 	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + one*int64(len(cols))
 }
 
-// aimed gives a block whose labels are the values of a target.
+// aimed returns a block whose labels are the values of a target.
 func aimed(b *dataset.Block, target int) *dataset.Block {
 	if target <= 0 || target > len(b.More) {
 		return b

@@ -133,7 +133,7 @@ func (t *fitTask) merge(j *Job, left, right family.Message) (family.Message, err
 	return j.spec.MergeStats(a, b)
 }
 
-// as gives a partial of the kind that is expected.
+// as returns a partial of the kind that is expected.
 func as[T any](m family.Message) (T, error) {
 	v, ok := m.(T)
 	if !ok {
@@ -230,7 +230,7 @@ func (t *stepTask) parts() int {
 	return max(1, (t.step.Elements+t.per-1)/t.per)
 }
 
-// Needs tells whether a worker has a part in the task, of leaves with these
+// Needs reports whether a worker has a part in the task, of leaves with these
 // owners. The first one does always: it is given the result.
 func (t *Task) Needs(worker int, owners []int) bool {
 	s, ok := t.body.(*stepTask)
@@ -240,7 +240,7 @@ func (t *Task) Needs(worker int, owners []int) bool {
 	return slices.ContainsFunc(s.slices, func(x dataset.Slice) bool { return x.Leaf < len(owners) && owners[x.Leaf] == worker })
 }
 
-// Step tells whether the task is a family's step.
+// Step reports whether the task is a family's step.
 func (t *Task) Step() bool {
 	_, ok := t.body.(*stepTask)
 	return ok

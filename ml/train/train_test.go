@@ -85,7 +85,7 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 	return l, rows
 }
 
-// tryLocal gives an error of the rows.
+// tryLocal returns an error of the rows.
 func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error) {
 	t.Helper()
 	l := &Local{}
@@ -465,7 +465,7 @@ func TestPredictionsAreThoseOfTraining(t *testing.T) {
 	}
 }
 
-// described gives the rows of one of the relations of a model.
+// described returns the rows of one of the relations of a model.
 func described(res *Result, relation string) [][]types.Datum {
 	rows, _ := res.Model.Predictor.(family.Describer).Describe(relation)
 	return rows

@@ -54,7 +54,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 // idName is how columns are called that identify rows.
 var idName = regexp.MustCompile(`(?i)^(id|uuid|guid|key)$|(_id|_uuid|_guid)$|[a-z]Id$`)
 
-// identifies tells whether a column's values seem to be names of the rows: texts
+// identifies reports whether a column's values seem to be names of the rows: texts
 // that hardly repeat; integers one after the other; integers with such a name that
 // are spread as wide as there are rows.
 func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {

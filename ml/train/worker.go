@@ -165,7 +165,7 @@ func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 	return w.store.Add(ctx, b)
 }
 
-// Counts gives this node's rows by bucket; the sums over all nodes give the
+// Counts returns this node's rows by bucket; the sums over all nodes give the
 // number of leaves (Job.Leaves). Of a job in place buckets mean nothing.
 func (w *Worker) Counts() []int64 {
 	n := w.store.Counts()
@@ -206,7 +206,7 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 // PutBucket takes rows that another node's TakeBucket emitted.
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
-// Common gives the rows of this worker whose copies are so many that all leaves
+// Common returns the rows of this worker whose copies are so many that all leaves
 // share them, of total rows; where rows are distributed encoded, those that were counted
 // for that. All rows must have been put.
 func (w *Worker) Common(total int64) ([]dataset.Common, error) {
@@ -348,7 +348,7 @@ func (w *Worker) nextFold(fold int) error {
 	return nil
 }
 
-// collect gives a leaf's statistics and, where there is plenty of memory for
+// collect returns a leaf's statistics and, where there is plenty of memory for
 // it, keeps its unfitted block.
 func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *dataset.View) (*feature.Stats, error) {
 	w.dropUnfitted(leaf)
@@ -383,7 +383,7 @@ func (w *Worker) dropUnfitted(leaves ...int) {
 	}
 }
 
-// takeUnfitted gives a leaf's unfitted block, nil for none, and keeps it no longer.
+// takeUnfitted returns a leaf's unfitted block, nil for none, and keeps it no longer.
 func (w *Worker) takeUnfitted(leaf int) *unfitted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -392,7 +392,7 @@ func (w *Worker) takeUnfitted(leaf int) *unfitted {
 	return d
 }
 
-// leaf gives a leaf's rows, made when they are first wanted.
+// leaf returns a leaf's rows, made when they are first wanted.
 func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	w.mu.Lock()
 	l := w.rows[leaf]
@@ -685,13 +685,13 @@ func errEnded() error {
 	return pgerr.New(pgerr.ConnectionFailure, "a training has ended on this node")
 }
 
-// Home gives what the driver of the job needs to know of this node, where it is
+// Home returns what the driver of the job needs to know of this node, where it is
 // with the worker.
 func (w *Worker) Home() *family.Node {
 	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space, Memory: w.cfg.Pool.Limit()}
 }
 
-// familyWorker gives the family's part, made by the first step.
+// familyWorker returns the family's part, made by the first step.
 func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	w.mu.Lock()
 	f, have := w.fitted, w.family

@@ -19,7 +19,7 @@ type scratch struct {
 	packed [][]int64 // zeros
 }
 
-// zeros gives n of them.
+// zeros returns n of them.
 func (s *scratch) zeros(n int) (z []int64) {
 	if k := len(s.packed) - 1; k >= 0 {
 		z, s.packed = s.packed[k], s.packed[:k]

@@ -80,7 +80,7 @@ func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*pro
 	return drv.(*driver), w.(*worker), blocks
 }
 
-// trainTrees gives a training's trees over the training's own bins.
+// trainTrees returns a training's trees over the training's own bins.
 func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
 	drv, w, _ := run(t, Boosted, d, options...)
 	w.Close()

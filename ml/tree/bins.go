@@ -99,7 +99,7 @@ func (b *bins) place() {
 	}
 }
 
-// of gives a column's bins out of those of n rows: that of row r is at r·width.
+// of returns a column's bins out of those of n rows: that of row r is at r·width.
 func (c *column) of(bins []uint8, n int) []uint8 { return bins[n*c.before+c.k:] }
 
 // newBins chooses the bins.
@@ -134,7 +134,7 @@ func newBins(p *problem, s *sketch) *bins {
 	return b
 }
 
-// between gives a bound of a < b that is not below a and is below b.
+// between returns a bound of a < b that is not below a and is below b.
 func between(a, b float64) float64 {
 	if m := float64(0.5*a) + float64(0.5*b); m >= a && m < b {
 		return m

@@ -51,7 +51,7 @@ func newDrawer(p *problem, g *ground, tree int) *drawer {
 	return d
 }
 
-// row gives how often a row is drawn, in parts of draw.
+// row returns how often a row is drawn, in parts of draw.
 func (d *drawer) row(hash uint64) uint32 {
 	if len(d.copied) > 0 {
 		if n, ok := d.copied[hash]; ok {
@@ -75,7 +75,7 @@ func (d *drawer) row(hash uint64) uint32 {
 	return n
 }
 
-// many gives how often each copy counts. Few copies are drawn one by one, many
+// many returns how often each copy counts. Few copies are drawn one by one, many
 // from the normal distribution that theirs comes close to, made of twelve
 // uniform numbers.
 func (d *drawer) many(c copies, mean float64) uint32 {

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// players gives the input columns, each once, and for each column of the trees
+// players returns the input columns, each once, and for each column of the trees
 // which of them it is of.
 func (m *model) players() (names []string, of []int) {
 	for _, n := range m.names {

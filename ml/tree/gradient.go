@@ -37,7 +37,7 @@ func (p *problem) newGradients() gradients {
 	return g
 }
 
-// run gives first and second derivatives of a run of rows from at on in z and h,
+// run returns first and second derivatives of a run of rows from at on in z and h,
 // and the losses. Rows of an output are step apart from those of the next.
 func (g *gradients) run(scores []float64, n, at int, y []float64) (loss []float64, step int) {
 	rows := min(n-at, g.rows)
@@ -284,7 +284,7 @@ func (p *pass) put(k *rows, t, row, i int, y float64, r *round, units, times int
 // classShift is where a vote keeps its class; below is how much it counts.
 const classShift = 40
 
-// labels gives the sums of labels that are being filled.
+// labels returns the sums of labels that are being filled.
 func (p *pass) labels() *labels {
 	if p.label == nil {
 		p.label = &labels{weight: make([]int64, max(p.w.p.classes, 1))}
@@ -334,7 +334,7 @@ func newHops(b *bins, t *tree, n int) *hops {
 	return h
 }
 
-// walk gives the leaf where a row ends that is at a node.
+// walk returns the leaf where a row ends that is at a node.
 func (h *hops) walk(bins []uint8, row int, at int32) int32 {
 	for {
 		n := &h.nodes[at]

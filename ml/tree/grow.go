@@ -89,7 +89,7 @@ func (t *grower) build(i int32) build {
 	return build{t.no, i, wide, n.cols}
 }
 
-// splittable tells whether a node might be split, from its sums alone.
+// splittable reports whether a node might be split, from its sums alone.
 func (t *grower) splittable(n *growNode) bool {
 	return n.depth < t.p.depth && t.s.weight(n.sum) >= 2*t.p.minChild && len(t.g.order) > 0
 }
@@ -118,7 +118,7 @@ func (t *grower) open() []int32 {
 	return out
 }
 
-// walk splits best-first as far as it is known what comes. It gives the nodes
+// walk splits best-first as far as it is known what comes. It returns the nodes
 // that are split, how many more may be, and where it had to stop the nodes
 // waiting, the best first; none where it is done.
 func (t *grower) walk() (split []int32, left int, front []int32) {
@@ -197,7 +197,7 @@ func (t *grower) expand(i int32) (s split, builds []build, work bool) {
 	return s, []build{t.build(left + small)}, true
 }
 
-// bounds gives for a split on a constrained column the bound between the
+// bounds returns for a split on a constrained column the bound between the
 // children's values: as lo with hi infinite where values must not fall to the
 // right, as hi with lo infinite where they must not rise.
 func (t *grower) bounds(n *growNode) (lo, hi float64) {
@@ -232,7 +232,7 @@ type look struct {
 	own  bool // it may be kept as it is
 }
 
-// built takes the histogram of a node as asked for, and gives what is to be looked
+// built takes the histogram of a node as asked for, and returns what is to be looked
 // through: that, and where its parent's was kept, its sibling's. What they hold is
 // made by apart, which may be called beside that of other nodes: packed sums are
 // taken apart, in scratch or where that is nil in memory of their own, and the
@@ -347,7 +347,7 @@ func (t *grower) drop(i int32) {
 	t.nodes[i].hist = nil
 }
 
-// room gives memory for n integers of any value, of a histogram that was given up
+// room returns memory for n integers of any value, of a histogram that was given up
 // where there is one: fresh memory costs as much as what is made in it.
 func (t *grower) room(n int) []int64 {
 	if h, ok := t.spare.Get().(*[]int64); ok && cap(*h) >= n {
@@ -363,7 +363,7 @@ func (t *grower) free(h []int64) {
 	}
 }
 
-// finish gives the tree, once nothing is open: in the workers' numbering, and
+// finish returns the tree, once nothing is open: in the workers' numbering, and
 // as it is kept, without what was tried and not chosen.
 func (t *grower) finish() (wide, slim tree) {
 	chosen := make([]bool, len(t.nodes))

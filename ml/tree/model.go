@@ -177,7 +177,7 @@ func decodeModel(f *feature.Fitted, forest bool, d *canon.D) (*model, error) {
 	return m, nil
 }
 
-// belongs tells whether the bins are of the encoders' columns.
+// belongs reports whether the bins are of the encoders' columns.
 func (m *model) belongs(f *feature.Fitted) bool {
 	slots := f.CodeSlots()
 	if len(m.cols) != f.Dense+len(slots) {

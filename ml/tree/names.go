@@ -2,7 +2,7 @@ package tree
 
 import "github.com/tributarydb/tributary/ml/feature"
 
-// codeNames gives the input column of each code.
+// codeNames returns the input column of each code.
 func codeNames(f *feature.Fitted) []string {
 	slots := f.Slots()[f.Dense:]
 	var out []string

@@ -67,7 +67,7 @@ func width(g *ground, cols []int) int {
 	return n
 }
 
-// ground gives what a step brings, or what is known.
+// ground returns what a step brings, or what is known.
 func (w *worker) ground(b *body) *ground {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -344,7 +344,7 @@ func (p *pass) take(k *rows) {
 	}
 }
 
-// result gives the partial that is being filled.
+// result returns the partial that is being filled.
 func (p *pass) result() *grown {
 	if p.out == nil {
 		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: p.w.hist(p.size), taken: make([][]taken, len(p.b.takes)), pool: &p.w.hists}

@@ -60,13 +60,13 @@ func newProblem(s *family.Setup, forest bool) *problem {
 // steps, and more memory a row.
 const forestTogether = 8
 
-// votes tells whether the histograms are of classes.
+// votes reports whether the histograms are of classes.
 func (p *problem) votes() bool { return p.channels > 1 }
 
-// pairs tells whether gradient and curvature have an integer each.
+// pairs reports whether gradient and curvature have an integer each.
 func (p *problem) pairs(g *ground) bool { return g.wide && !p.votes() }
 
-// squared tells whether gradients are residuals.
+// squared reports whether gradients are residuals.
 func (p *problem) squared() bool { return p.classes == 0 }
 
 // ground is what the first look at the rows settled for the rest of a training.
@@ -122,7 +122,7 @@ func (p *problem) groundBytes() int64 {
 	return n + 8*int64(p.dense*p.maxBin)
 }
 
-// sampled tells whether trees see drawn rows.
+// sampled reports whether trees see drawn rows.
 func (p *problem) sampled() bool { return p.bootstrap || p.subsample < 1 }
 
 func (g *ground) encode(e *canon.E) {
@@ -171,7 +171,7 @@ type packing struct {
 // draw is the unit of how often a row is drawn.
 const draw = 256
 
-// packing gives the form for gradients of at most bound.
+// packing returns the form for gradients of at most bound.
 func (p *problem) packing(bound float64) packing {
 	switch {
 	case p.forest && p.classes > 0:

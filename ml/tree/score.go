@@ -84,7 +84,7 @@ func newFlat(m *model) *flat {
 	return f
 }
 
-// step gives the node after one for a row, the l-th of those whose bins are at
+// step returns the node after one for a row, the l-th of those whose bins are at
 // b. Nodes are at base; decodeModel has seen to it that all of this exists.
 func step(base unsafe.Pointer, at uint32, b unsafe.Pointer, l uintptr) uint32 {
 	n := (*flatNode)(unsafe.Add(base, at))
@@ -122,7 +122,7 @@ func (f *flat) walk(t flatTree, bins []uint8, n int, scores [][]float64) {
 	}
 }
 
-// margins gives the scores of a block's rows, output by output.
+// margins returns the scores of a block's rows, output by output.
 func (m *model) margins(b *dataset.Block) [][]float64 {
 	out := make([][]float64, m.outputs)
 	for k := range out {

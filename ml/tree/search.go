@@ -134,7 +134,7 @@ func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
 	return s.score(float64(sum[0])*s.gUnit, float64(sum[1])*s.hUnit, l2)
 }
 
-// best gives the best split of a node by some columns, nil for all, or nil where
+// best returns the best split of a node by some columns, nil for all, or nil where
 // none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
 // bin by bin, class after class. perRow is the curvature of the tree's mean row.
 func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *choice {
@@ -434,7 +434,7 @@ func (s *searcher) arrange() {
 	}
 }
 
-// within tells whether children's values need no clipping: a split by category
+// within reports whether children's values need no clipping: a split by category
 // is not tried where they do.
 func (s *searcher) within(n *growNode, left, right []int64, l2 float64) bool {
 	if s.votes || math.IsInf(n.lo, -1) && math.IsInf(n.hi, 1) {

@@ -60,7 +60,7 @@ func sketchBytes(dense, slots int) int64 {
 	return 2*int64(sampleSize(dense))*int64(8*dense+16) + int64(dense)*8*(4*maxBins+40) + int64(slots)*8
 }
 
-// key gives a value's bits in one form for equal values.
+// key returns a value's bits in one form for equal values.
 func key(v float64) uint64 {
 	if v != v {
 		return math.Float64bits(math.NaN())
@@ -218,7 +218,7 @@ func (v *values) put(k uint64) {
 	}
 }
 
-// list gives the values, ascending.
+// list returns the values, ascending.
 func (v *values) list() []float64 {
 	var out []float64
 	for _, k := range v.table {
@@ -285,7 +285,7 @@ func (s *sample) compact(dense int) {
 	*s = out
 }
 
-// column gives the different values of a number column in the sample, ascending,
+// column returns the different values of a number column in the sample, ascending,
 // and the weight of each.
 func (s *sample) column(j, dense int) (vals []float64, w []int64) {
 	type item struct {

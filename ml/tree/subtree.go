@@ -25,7 +25,7 @@ func rowBytes(p *problem, g *ground) int64 {
 	return int64(len(g.order)) + 8
 }
 
-// small tells whether a node's rows are to be taken. Best-first trees grow no
+// small reports whether a node's rows are to be taken. Best-first trees grow no
 // more than they must.
 func (t *grower) small(n *growNode) bool {
 	levels := t.p.depth - n.depth - 1 // of histograms below
@@ -94,7 +94,7 @@ func newGardener(p *problem, g *ground, s *searcher) *gardener {
 	return &gardener{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
 }
 
-// grow gives what grows below a node, which is number 0 of what it gives.
+// grow returns what grows below a node, which is number 0 of what it gives.
 func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
 	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}

@@ -20,7 +20,7 @@ type node struct {
 
 const leaf = -1
 
-// missLeft tells where missing values go.
+// missLeft returns where missing values go.
 func (n *node) missLeft(c *column) bool { return n.set.has(c.miss()) }
 
 // numberSet is the set of the bins up to thr, and of missing values.
@@ -78,7 +78,7 @@ func decodeTrees(d *canon.D) (list []tree) {
 	return list
 }
 
-// fits tells whether the nodes form trees: children come after their parents.
+// fits reports whether the nodes form trees: children come after their parents.
 // Columns are another matter.
 func (t *tree) fits() bool {
 	if len(t.nodes) == 0 || len(t.values) == 0 || len(t.values)%len(t.nodes) != 0 {
@@ -92,7 +92,7 @@ func (t *tree) fits() bool {
 	return true
 }
 
-// uses tells whether all columns exist and can split.
+// uses reports whether all columns exist and can split.
 func (t *tree) uses(b *bins) bool {
 	for i := range t.nodes {
 		if n := &t.nodes[i]; n.col != leaf && (int(n.col) >= len(b.cols) || b.cols[n.col].stride == 0) {

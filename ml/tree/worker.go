@@ -50,7 +50,7 @@ const (
 	weightsDiffer            // not all are 1
 )
 
-// even tells whether the rows' weights, always the same ones, are all 1.
+// even reports whether the rows' weights, always the same ones, are all 1.
 func (k *rows) even(w []float64) bool {
 	if k.weights == 0 {
 		k.weights = weightsEven
@@ -71,7 +71,7 @@ func newWorker(p *problem, n *family.Node) *worker {
 // Close implements family.Worker.
 func (w *worker) Close() { w.blocks = nil }
 
-// space gives room for n numbers of a block.
+// space returns room for n numbers of a block.
 func space[T uint8 | uint32 | uint64 | int64 | float64](w *worker, n int) ([]T, error) {
 	var z T
 	b, err := w.node.Space(n * int(unsafe.Sizeof(z)))
@@ -105,7 +105,7 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	return k, nil
 }
 
-// of gives what is kept of a block, which may be nil.
+// of returns what is kept of a block, which may be nil.
 func (w *worker) of(at place, b *dataset.Block) (*rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +151,7 @@ func (w *worker) begin(k *rows, base []float64) (err error) {
 	return nil
 }
 
-// hist gives n zeros, in memory that a partial has given up, if that suffices.
+// hist returns n zeros, in memory that a partial has given up, if that suffices.
 func (w *worker) hist(n int) []int64 {
 	if h, ok := w.hists.Get().(*[]int64); ok && cap(*h) >= n {
 		clear((*h)[:n])

@@ -31,7 +31,7 @@ type ForeignAction struct {
 	Buffer int
 }
 
-// Action gives the statement that carries out a foreign key's action, and the columns
+// Action returns the statement that carries out a foreign key's action, and the columns
 // of the buffer that it reads:
 //
 //	UPDATE child c SET a = k.n1 FROM buffer k WHERE c.a = k.o1 AND k.o1 IS DISTINCT FROM k.n1

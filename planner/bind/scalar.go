@@ -113,7 +113,7 @@ func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, 
 	return newBinder(s).Assign(e, column, t, typing.Position{})
 }
 
-// Convertible tells whether ALTER COLUMN TYPE may turn e into type t: by an
+// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an
 // assignment cast, or with USING by an assignment of what it gives.
 func Convertible(s *Session, e expr.Expr, column string, t types.Type, using bool) error {
 	b := newBinder(s)
@@ -148,7 +148,7 @@ func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 }
 
 // Derive checks an expression of TRANSFORM over the columns of the training
-// query, and tells which of them it reads. Whoever predicts must get what
+// query, and returns which of them it reads. Whoever predicts must get what
 // training got: it can hold no subquery, no parameter and nothing volatile.
 func Derive(s *Session, n ast.Node, cols []catalog.ModelFeature) (reads []int, err error) {
 	b := newBinder(s)

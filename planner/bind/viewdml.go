@@ -229,7 +229,7 @@ func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 	return r, w.renamed(vt, r)
 }
 
-// renamed gives a row of what a view reads the names that the view's text has
+// renamed returns a row of what a view reads the names that the view's text has
 // for it.
 func (w *writing) renamed(vt *viewTarget, r *scope.Item) error {
 	cols, alias := vt.inner.AsSeen(w.reads(vt), r.Cols, vt.from.Alias)

@@ -377,7 +377,7 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 	return nil
 }
 
-// indexReads gives the columns of a table that an index is made of.
+// indexReads returns the columns of a table that an index is made of.
 func (p *planner) indexReads(x *catalog.Index, over *catalog.Relation) ([]int16, error) {
 	out := slices.Concat(x.Columns, x.Include)
 	for i, e := range append(slices.Clone(x.Exprs), x.Where) {

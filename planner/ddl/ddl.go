@@ -221,7 +221,7 @@ func texts(l *ast.NodeList) []string {
 	return out
 }
 
-// schemaFor gives the schema that a new object goes to.
+// schemaFor returns the schema that a new object goes to.
 func (p *planner) schemaFor(rv *ast.RangeVar) (*catalog.Schema, error) {
 	if _, _, err := catalog.RelationName(rv.CatalogName, rv.SchemaName, rv.RelName); err != nil {
 		return nil, pgerr.From(err).At(p.pos(rv.CatalogName, rv.SchemaName, rv.RelName))
@@ -260,12 +260,12 @@ func (p *planner) mayCreate(sc *catalog.Schema) error {
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
 }
 
-// may tells whether the role has a privilege on an object.
+// may reports whether the role has a privilege on an object.
 func (p *planner) may(o catalog.Object, letter byte) bool {
 	return p.st.May(p.env.Bind.Role, o, letter)
 }
 
-// owns tells whether the role is an object's owner, or has what it has.
+// owns reports whether the role is an object's owner, or has what it has.
 func (p *planner) owns(owner types.OID) bool { return p.st.Inherits(p.env.Bind.Role, owner) }
 
 // mustOwn fails with 42501 unless the role owns an object.
@@ -363,7 +363,7 @@ func kindName(k catalog.RelKind) string {
 	return "table"
 }
 
-// freeName gives base_…_suffix, with a number where that name is taken, cut to
+// freeName returns base_…_suffix, with a number where that name is taken, cut to
 // 63 bytes as PostgreSQL cuts.
 func (p *planner) freeName(schema types.OID, parts []string, suffix string, taken func(string) bool) string {
 	base := strings.Join(parts, "_")
@@ -382,7 +382,7 @@ func (p *planner) freeName(schema types.OID, parts []string, suffix string, take
 	}
 }
 
-// taken tells whether a relation of that name is there; with IF NOT EXISTS
+// taken reports whether a relation of that name is there; with IF NOT EXISTS
 // that is a notice.
 func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool, err error) {
 	if p.st.Relation(sc.OID, name) == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // columnExpr binds a default or generation expression and its assignment to
-// the column, for their errors. It gives the sequence whose next value the
+// the column, for their errors. It returns the sequence whose next value the
 // default is, if that is all it is: the default is of that sequence from then
 // on, whatever its name becomes.
 func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence types.OID, err error) {
@@ -43,7 +43,7 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 	return 0, nil
 }
 
-// used gives the attribute numbers that a kept expression reads, sorted.
+// used returns the attribute numbers that a kept expression reads, sorted.
 func (p *planner) used(text string, over *catalog.Relation, kind bind.ScalarKind) ([]int16, error) {
 	x, cols, err := bind.ScalarText(p.env.Bind, text, over, kind)
 	if err != nil {

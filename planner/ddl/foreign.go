@@ -150,7 +150,7 @@ func (t *tableBuilder) keyColumns(rel *catalog.Relation, names []string) ([]int1
 	return out, nil
 }
 
-// referencedKey gives the columns referred to and the index that makes them
+// referencedKey returns the columns referred to and the index that makes them
 // unique: those named, or the primary key.
 func (t *tableBuilder) referencedKey(parent *catalog.Relation, names []string) ([]int16, types.OID, error) {
 	if len(names) == 0 {

@@ -68,7 +68,7 @@ func (d *defs) must(sql string) *ddl.Result {
 	return res
 }
 
-// referenced gives the tables that a table says refer to it.
+// referenced returns the tables that a table says refer to it.
 func (d *defs) referenced(name string) (out []string) {
 	d.t.Helper()
 	for _, oid := range d.st.Relation(catalog.PublicOID, name).ReferencedBy {

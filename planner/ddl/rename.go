@@ -312,7 +312,7 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 	return p.ownSequences(rel.OID, oid)
 }
 
-// ownSequences gives the sequences of a table's columns the table's new owner.
+// ownSequences returns the sequences of a table's columns the table's new owner.
 func (p *planner) ownSequences(table, owner types.OID) error {
 	for _, r := range p.st.Relations() {
 		if r.Kind == catalog.KindSequence && r.Seq.OwnedTable == table && r.Owner != owner {

@@ -67,7 +67,7 @@ func (p *planner) alterSequence(n *ast.AlterSeqStmt) error {
 }
 
 // sequenceOptions applies options to rel.Seq; defaults are filled where fresh.
-// It gives the value of a RESTART.
+// It returns the value of a RESTART.
 func (p *planner) sequenceOptions(rel *catalog.Relation, opts *ast.NodeList, fresh bool) (restart *int64, err error) {
 	s := rel.Seq
 	seen := map[string]*ast.DefElem{}

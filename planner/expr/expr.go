@@ -12,7 +12,7 @@ type ColID int32
 type Expr interface {
 	Type() types.Type
 	Children() []Expr
-	// With gives a copy with other children, in the order of Children.
+	// With returns a copy with other children, in the order of Children.
 	With(children []Expr) Expr
 }
 
@@ -45,7 +45,7 @@ type (
 		Op   string // the operator's name where it was written as one, for EXPLAIN
 		Pos  int    // position in the statement (characters from 1), 0 unknown
 	}
-	// Cast converts Arg to Typ. Explicit tells a written cast, which may cut
+	// Cast converts Arg to Typ. Explicit marks a written cast, which may cut
 	// strings to their length.
 	Cast struct {
 		Arg      Expr

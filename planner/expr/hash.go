@@ -1,6 +1,6 @@
 package expr
 
-// Hash gives a number that is the same for expressions that are equal but for
+// Hash returns a number that is the same for expressions that are equal but for
 // their positions, and rarely for others: what keeps lists of distinct conditions
 // or aggregates finds an expression by it instead of comparing with each.
 func Hash(e Expr) uint64 { return hash(hashSeed, e) }

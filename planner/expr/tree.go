@@ -194,7 +194,7 @@ func Columns(e Expr, set map[ColID]bool) {
 	})
 }
 
-// Volatile tells whether e, which has no subquery, may give another value each time.
+// Volatile reports whether e, which has no subquery, may give another value each time.
 func Volatile(e Expr) (found bool) {
 	Walk(e, func(x Expr) bool {
 		c, ok := x.(*Call)

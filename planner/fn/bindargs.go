@@ -2,7 +2,7 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// BindArgs gives the physical types of the arguments and the result type of a
+// BindArgs returns the physical types of the arguments and the result type of a
 // call whose arguments have been coerced to the declared types (to a common
 // type where those are anycompatible). It is Bind where the function has one.
 func (f *Func) BindArgs(args []types.Type) (physical []types.Type, ret types.Type) {

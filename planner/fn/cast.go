@@ -11,7 +11,7 @@ type CastEntry struct {
 // AllCasts lists the rows of pg_cast.
 func AllCasts() []CastEntry { return reg().casts }
 
-// Cast tells whether one type converts to another, and where the conversion
+// Cast reports whether one type converts to another, and where the conversion
 // applies unasked: pg_cast, then what PostgreSQL does without an entry there —
 // unknown literals become anything, arrays convert as their elements do, and
 // every type has a text form (assignment to a string, explicit from one).
@@ -83,7 +83,7 @@ func CastVolatility(from, to types.OID) Volatility {
 	return Immutable
 }
 
-// textual tells whether a type's text depends on settings or on the catalog.
+// textual reports whether a type's text depends on settings or on the catalog.
 func textual(o types.OID) bool {
 	switch o {
 	case types.DateOID, types.TimestampOID, types.TimestamptzOID, types.IntervalOID, types.MoneyOID, types.RecordOID:
@@ -92,7 +92,7 @@ func textual(o types.OID) bool {
 	return o >= types.FirstUserOID || types.IsReg(o) || types.Type{OID: o}.IsArray()
 }
 
-// IsPolymorphic tells whether an argument's declared type takes its meaning
+// IsPolymorphic reports whether an argument's declared type takes its meaning
 // from the call.
 func IsPolymorphic(o types.OID) bool {
 	switch o {

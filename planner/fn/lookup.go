@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Lookup gives all overloads of a name. The slice must not be modified.
+// Lookup returns all overloads of a name. The slice must not be modified.
 func Lookup(name string) []*Func { return reg().byName[name] }
 
 // ByID finds a function by its ID; nil if there is none.
@@ -15,10 +15,10 @@ func ByID(id string) *Func { return reg().byID[id] }
 // ByOID finds a function by its OID; nil if there is none.
 func ByOID(oid types.OID) *Func { return reg().byOID[oid] }
 
-// Operators gives the infix operators of a name.
+// Operators returns the infix operators of a name.
 func Operators(name string) []*Operator { return reg().infix[name] }
 
-// Prefix gives the prefix operators of a name.
+// Prefix returns the prefix operators of a name.
 func Prefix(name string) []*Operator { return reg().prefix[name] }
 
 // FindOperator finds the operator of exactly these operand types (left 0: a

@@ -95,7 +95,7 @@ func TestManualAggregates(t *testing.T) {
 	manual.Part(t, sqlPage, "windows", manual.Table([]string{"function", "arguments → result"}, overloads("window")))
 }
 
-// overloads gives a row a function: its arguments by its results.
+// overloads returns a row a function: its arguments by its results.
 func overloads(file string) (rows [][]string) {
 	type result struct {
 		ret  string

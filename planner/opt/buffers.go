@@ -169,7 +169,7 @@ func positions(cols []plan.Column, at []int) []plan.Column {
 	return out
 }
 
-// reads gives n with the columns of the buffers in it that are left.
+// reads returns n with the columns of the buffers in it that are left.
 func (d *demands) reads(r *rule.Run, n plan.Node) plan.Node {
 	if len(d.kept) == 0 {
 		return n

@@ -103,7 +103,7 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	return s.outer
 }
 
-// of tells which argument of DISTINCT e is; -1 if none.
+// of returns which argument of DISTINCT e is; -1 if none.
 func (s *distinctSplit) of(e expr.Expr) int {
 	return slices.IndexFunc(s.args, func(x expr.Expr) bool { return rewrite.Same(x, e) })
 }
@@ -117,7 +117,7 @@ func (s *distinctSplit) within(i int) expr.Expr {
 	return rewrite.Compare("=", rewrite.ColOf(s.mask), &expr.Const{Val: mask, Typ: types.Int4})
 }
 
-// regroups tells whether an aggregate over a group can be computed of aggregates
+// regroups reports whether an aggregate over a group can be computed of aggregates
 // over its parts. Sums of floats cannot: they would be rounded twice.
 func regroups(c expr.AggCall) bool {
 	if c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || c.Fn == nil || c.Distinct {

@@ -95,7 +95,7 @@ func intervalOf(arm expr.Expr) (of expr.Expr, i interval, ok bool) {
 	return of, i, of != nil
 }
 
-// ordered tells of types whose constants the planner compares as their operators do.
+// ordered reports whether it is one of the types whose constants the planner compares as their operators do.
 func ordered(t types.Type) bool {
 	switch t.OID {
 	case types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.DateOID, types.TimestampOID, types.TimestamptzOID:
@@ -132,7 +132,7 @@ func compareHigh(a, b *bound) int {
 	return 1
 }
 
-// meets tells whether there is nothing between an end and a beginning.
+// meets reports whether there is nothing between an end and a beginning.
 func meets(high, low *bound) bool {
 	if high == nil || low == nil {
 		return true

@@ -44,7 +44,7 @@ type graphPred struct {
 
 const maxLeaves = 63
 
-// reorderable tells of joins that a cluster goes through.
+// reorderable reports whether it is one of the joins that a cluster goes through.
 func reorderable(n plan.Node) bool {
 	j, ok := n.(*plan.Join)
 	if !ok {
@@ -116,7 +116,7 @@ func anyVolatileExpr(es []expr.Expr) bool {
 	return false
 }
 
-// clusterBelow tells whether n is a join of a cluster, perhaps under filters
+// clusterBelow reports whether n is a join of a cluster, perhaps under filters
 // and projections that only pass columns on.
 func clusterBelow(n plan.Node) bool {
 	for {
@@ -139,7 +139,7 @@ func clusterBelow(n plan.Node) bool {
 	}
 }
 
-// passesOn tells whether p only drops or reorders columns.
+// passesOn reports whether p only drops or reorders columns.
 func passesOn(p *plan.Project) bool {
 	for _, it := range p.Items {
 		c, ok := rewrite.AsColumn(it.Expr)
@@ -309,7 +309,7 @@ func (g *joinGraph) classes() {
 	}
 }
 
-// between gives the conditions that a join of s1 and s2 is the first to have
+// between returns the conditions that a join of s1 and s2 is the first to have
 // all columns for; of each class one.
 func (g *joinGraph) between(s1, s2 uint64) []expr.Expr {
 	var out []expr.Expr
@@ -333,13 +333,13 @@ func (g *joinGraph) between(s1, s2 uint64) []expr.Expr {
 	return out
 }
 
-// fresh tells whether s2 is a lone dependent: conditions on its columns alone
+// fresh reports whether s2 is a lone dependent: conditions on its columns alone
 // could not be applied before.
 func (g *joinGraph) fresh(mask, s2 uint64) bool {
 	return mask == s2 && bits.OnesCount64(s2) == 1 && g.leaves[bits.TrailingZeros64(s2)].kind != plan.Inner
 }
 
-// linked tells whether some condition is about both sets, or s2 is a dependent
+// linked reports whether some condition is about both sets, or s2 is a dependent
 // that may join s1. A dependent of no leaf, the value of a subquery that reads nothing
 // outside, waits for the leaves that its value is compared with: other joins would
 // carry it along, and take it for a key of theirs.
@@ -361,7 +361,7 @@ func (g *joinGraph) linked(s1, s2 uint64) bool {
 	return free
 }
 
-// dependent gives the kind of a lone dependent; Inner for any other set.
+// dependent returns the kind of a lone dependent; Inner for any other set.
 func (g *joinGraph) dependent(s uint64) plan.JoinKind {
 	if bits.OnesCount64(s) == 1 {
 		return g.leaves[bits.TrailingZeros64(s)].kind
@@ -369,7 +369,7 @@ func (g *joinGraph) dependent(s uint64) plan.JoinKind {
 	return plan.Inner
 }
 
-// joinable tells whether s1 may be joined with s2 on its right.
+// joinable reports whether s1 may be joined with s2 on its right.
 func (g *joinGraph) joinable(s1, s2 uint64) bool {
 	if g.dependent(s1) != plan.Inner {
 		return false

@@ -132,7 +132,7 @@ func isInt(t types.Type) bool {
 
 func isFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
 
-// isText tells of types whose equality is that of their bytes.
+// isText reports whether it is one of the types whose equality is that of their bytes.
 func isText(t types.Type) bool {
 	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
 }

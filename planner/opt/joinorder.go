@@ -78,7 +78,7 @@ func newPlanner(g *joinGraph, est *props.Estimator) *joinPlanner {
 	return p
 }
 
-// own gives the conditions on one input alone that pushdown left here.
+// own returns the conditions on one input alone that pushdown left here.
 func (p *joinPlanner) own(i int) []expr.Expr {
 	var out []expr.Expr
 	for _, q := range p.g.preds {
@@ -172,7 +172,7 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 // outCost is the work of a row that a join gives, whichever way it is made.
 const outCost = 0.5
 
-// turnable tells of kinds that have a mirror image.
+// turnable reports whether it is one of the kinds that have a mirror image.
 func turnable(k plan.JoinKind) bool {
 	switch k {
 	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
@@ -205,7 +205,7 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 	return false
 }
 
-// computed tells of a join on the equality of an expression.
+// computed reports whether it is a join on the equality of an expression.
 func (p *joinPlanner) computed(a, b uint64, kind plan.JoinKind) bool {
 	if kind != plan.Inner {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Keyed tells whether an optimised tree reads no more than a row of each of its
+// Keyed reports whether an optimised tree reads no more than a row of each of its
 // tables, whatever the parameters are and however many rows there are: each scan
 // gives all columns of a unique key a value. There is no better plan for such a
 // statement, so one made without the parameters is good for all.

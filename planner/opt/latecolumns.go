@@ -73,7 +73,7 @@ type lateScan struct {
 	from   int
 }
 
-// newLateColumns gives nil where there is nothing to be won.
+// newLateColumns returns nil where there is nothing to be won.
 func newLateColumns(r *rule.Run, s *plan.Sort) *lateColumns {
 	l := &lateColumns{r: r, sort: s, groups: map[expr.ColID]int{}, shown: map[expr.ColID]int{}, fixed: map[int]bool{}, equal: map[expr.ColID][]expr.ColID{}}
 	for in := s.Input; l.agg == nil; {

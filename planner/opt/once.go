@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// onceBelow tells that it shows nowhere how often a row of n's i-th input is there,
+// onceBelow reports whether it shows nowhere how often a row of n's i-th input is there,
 // given that it does not (once) of n's own rows.
 func onceBelow(n plan.Node, i int, once bool) bool {
 	if slices.ContainsFunc(plan.Exprs(n), rewrite.IsVolatile) {

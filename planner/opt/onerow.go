@@ -55,7 +55,7 @@ func extremeOf(c expr.AggCall) *expr.Col {
 	return col
 }
 
-// oneValue gives the columns of n that have one value in all its rows.
+// oneValue returns the columns of n that have one value in all its rows.
 func oneValue(n plan.Node) plan.ColSet {
 	if props.ExactlyOne(n) {
 		return plan.Emits(n)

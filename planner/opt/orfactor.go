@@ -86,7 +86,7 @@ func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 	return out, changed
 }
 
-// leafSets gives the columns of each input of the joins below n.
+// leafSets returns the columns of each input of the joins below n.
 func leafSets(n plan.Node) []plan.ColSet {
 	switch n := n.(type) {
 	case *plan.Join:

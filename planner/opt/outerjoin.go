@@ -145,7 +145,7 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	return &c
 }
 
-// wantsPadded tells whether conds drop each row of a left join that has a
+// wantsPadded reports whether conds drop each row of a left join that has a
 // partner: they want a column NULL that cannot be where the join's condition is true.
 func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	for _, c := range rewrite.SplitAll(conds) {
@@ -160,7 +160,7 @@ func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	return false
 }
 
-// padded gives the rows of an anti-join with NULLs for its right side.
+// padded returns the rows of an anti-join with NULLs for its right side.
 func padded(n *plan.Join) plan.Node {
 	p := &plan.Project{Input: n, Items: rewrite.PassItems(n.L.Schema())}
 	for _, c := range n.R.Schema() {

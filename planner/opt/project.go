@@ -76,7 +76,7 @@ func mergeProjects(up, low *plan.Project) *plan.Project {
 	return &plan.Project{Input: low.Input, Items: items}
 }
 
-// identity tells whether p emits its input's columns and nothing else, in any
+// identity reports whether p emits its input's columns and nothing else, in any
 // order.
 func identity(p *plan.Project) bool {
 	in := p.Input.Schema()

@@ -24,7 +24,7 @@ func rulePrune(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 
 type pruner struct{ r *rule.Run }
 
-// prune gives n with at least the columns of need. ordered tells whether the
+// prune returns n with at least the columns of need. ordered reports whether the
 // order of n's rows shows.
 func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	p.r.Look()
@@ -133,7 +133,7 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	return p.r.MapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, rewrite.Union(plan.Emits(k), need), true) })
 }
 
-// unread tells of joins that only add columns which nobody reads: PostgreSQL
+// unread reports whether it is one of the joins that only add columns which nobody reads: PostgreSQL
 // does not run such a subquery either.
 func (p *pruner) unread(n *plan.Join, need plan.ColSet) bool {
 	switch n.Kind {

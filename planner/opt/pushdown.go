@@ -40,7 +40,7 @@ func (p *pusher) kids(n plan.Node) plan.Node {
 	return p.r.MapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
 }
 
-// push gives n with conds applied as low as they can be.
+// push returns n with conds applied as low as they can be.
 func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	p.r.Look()
 	switch n := n.(type) {

@@ -54,7 +54,7 @@ func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// reduceSide gives side with the aggregation in it limited to the keys that
+// reduceSide returns side with the aggregation in it limited to the keys that
 // partner has; side itself where that does not pay.
 func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node {
 	agg := aggregateIn(side)

@@ -65,7 +65,7 @@ func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	return &plan.Project{Input: &c, Items: items}
 }
 
-// fewGroups tells whether there may be quotientRows for each group. How many there are of
+// fewGroups reports whether there may be quotientRows for each group. How many there are of
 // several keys is not known: they are taken as no more than of one of them.
 func (w *narrower) fewGroups(n *plan.Aggregate) bool {
 	est := w.r.Estimates()
@@ -120,7 +120,7 @@ func inverseOf(d number.Decimal) (number.Decimal, bool) {
 	return number.Decimal{}, false
 }
 
-// exactQuotients tells whether the quotients of all numbers of type t by d have all their
+// exactQuotients reports whether the quotients of all numbers of type t by d have all their
 // digits, of which those of the numbers' have and places more, and the least number's has
 // the most. How many a quotient has depends on where the first digits in base 10000 are,
 // and on which of these is greater (number.Decimal.Div): of a number with four more before

@@ -65,7 +65,7 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 	}), nil
 }
 
-// carryOver gives the conditions of from over column a alone, as conditions on
+// carryOver returns the conditions of from over column a alone, as conditions on
 // b that have does not hold yet.
 func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 	var out rewrite.ExprSet

@@ -11,7 +11,7 @@ import (
 // Validate checks what every plan must keep: each column that a node reads is
 // emitted below it, no id is emitted twice, by-position inputs fit. With final
 // it also checks what optimisation promises: no Apply, no Subquery, conditions
-// of joins in keys and residual. It gives the first violation.
+// of joins in keys and residual. It returns the first violation.
 func Validate(n plan.Node, final bool) error {
 	return validate(n, nil, final)
 }

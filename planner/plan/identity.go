@@ -19,7 +19,7 @@ type Identity struct {
 	Types  []types.OID // users' types that they know
 }
 
-// Identity tells what the rows of an optimised query depend on. ok is false where
+// Identity returns what the rows of an optimised query depend on. ok is false where
 // that is more than the plan and its tables: files, system relations, the session,
 // the time, chance. pure tells sources that make their rows of their arguments.
 func (q *Query) Identity(pure func(*Source) bool) (id Identity, ok bool) {

@@ -47,7 +47,7 @@ func (n *Scan) Schema() []Column {
 	return append(n.Cols[:len(n.Cols):len(n.Cols)], Column{ID: n.RowID, Name: "rowid", Type: types.Int8})
 }
 
-// Apart tells whether each node reads rows of its own choice, which no other node can take
+// Apart reports whether each node reads rows of its own choice, which no other node can take
 // over.
 func (n *Scan) Apart() bool { return n.Whole || n.Range > 0 || len(n.ByHash) > 0 }
 

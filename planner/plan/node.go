@@ -28,7 +28,7 @@ type Node interface {
 	WithChildren([]Node) Node
 	// Traits say what holds of every node of its kind.
 	Traits() Traits
-	// mapExprs gives a copy with m applied to each expression of its own.
+	// mapExprs returns a copy with m applied to each expression of its own.
 	mapExprs(m *mapper) Node
 	// format prints it, without its inputs, in a line.
 	format(p *printer) string

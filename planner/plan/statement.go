@@ -115,7 +115,7 @@ type OnConflict struct {
 	Where    expr.Expr
 }
 
-// Poll tells whether the statement that is being planned may go on: its error
+// Poll reports whether the statement that is being planned may go on: its error
 // ends planning, and is what the client reads. It is called often, from the
 // goroutine that plans, so it must be cheap.
 type Poll func() error

@@ -153,7 +153,7 @@ func addFree(n Node, free ColSet) {
 	}
 }
 
-// MapChildren gives n over what f makes of its children, in order; n itself where
+// MapChildren returns n over what f makes of its children, in order; n itself where
 // none changes.
 func MapChildren(n Node, f func(Node) Node) Node {
 	kids := n.Children()

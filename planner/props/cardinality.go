@@ -370,7 +370,7 @@ func (e *Estimator) setOp(n *plan.SetOp) *Relation {
 	return out
 }
 
-// allConds gives the conditions of a join in one list, before or after its
+// allConds returns the conditions of a join in one list, before or after its
 // keys were taken out.
 func allConds(n *plan.Join) []expr.Expr {
 	if len(n.LKeys) == 0 && len(n.Residual) == 0 {
@@ -530,7 +530,7 @@ func matchShare(l, r *Relation, share, rest float64, keyed bool) float64 {
 	return share * (1 - math.Pow(1-rest, min(per, 1000)))
 }
 
-// RowsFunc gives a function that estimates the rows of nodes; it remembers
+// RowsFunc returns a function that estimates the rows of nodes; it remembers
 // what it saw, so it is for one plan.
 func RowsFunc(st Statistics) func(plan.Node) float64 {
 	if st == nil {

@@ -1,4 +1,4 @@
-// Package props tells what is known of the rows of a plan before it runs.
+// Package props finds what is known of the rows of a plan before it runs.
 //
 //	for sure    keys.go        unique keys, columns without NULL, at most one row
 //	estimated   stats.go       a table's statistics: zone maps, distinct values

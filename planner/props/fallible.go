@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fallible tells whether computing e of the rows of n may be an error: then it must not be
+// Fallible reports whether computing e of the rows of n may be an error: then it must not be
 // computed of rows of which the statement does not ask it.
 func Fallible(e expr.Expr, n plan.Node, st Statistics) bool {
 	bad := false
@@ -30,7 +30,7 @@ func Fallible(e expr.Expr, n plan.Node, st Statistics) bool {
 	return bad
 }
 
-// bounded tells of arithmetic of numerics of so few digits that none is too large,
+// bounded reports whether arithmetic is of numerics of so few digits that none is too large,
 // a quotient by a constant being one.
 func bounded(c *expr.Call, n plan.Node) bool {
 	if slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !e.Type().IsFixed() && !averaged(e, n) }) {
@@ -51,7 +51,7 @@ func zero(c *expr.Const) bool {
 	return !ok || d.Sign() == 0
 }
 
-// averaged tells whether e is an average of numerics of few digits, as a node within n
+// averaged reports whether e is an average of numerics of few digits, as a node within n
 // gives it.
 func averaged(e expr.Expr, n plan.Node) bool {
 	c, ok := rewrite.AsColumn(e)
@@ -71,7 +71,7 @@ func averaged(e expr.Expr, n plan.Node) bool {
 	return false
 }
 
-// Widens tells whether each value of a has one of b.
+// Widens reports whether each value of a has one of b.
 func Widens(a, b types.Type) bool {
 	if a.OID == types.NumericOID {
 		return b.OID == types.NumericOID && b.Mod < 0

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NullIf tells whether e is NULL for sure where all of cols are.
+// NullIf reports whether e is NULL for sure where all of cols are.
 func NullIf(e expr.Expr, cols plan.ColSet) bool {
 	switch e := e.(type) {
 	case *expr.Col:
@@ -60,7 +60,7 @@ func allOf(es []expr.Expr, p func(expr.Expr) bool) bool {
 	return len(es) > 0
 }
 
-// Rejects tells whether the condition e cannot be true where all of cols are
+// Rejects reports whether the condition e cannot be true where all of cols are
 // NULL.
 func Rejects(e expr.Expr, cols plan.ColSet) bool {
 	if NullIf(e, cols) {
@@ -92,7 +92,7 @@ func Rejects(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// ExactlyOne tells whether n gives exactly one row whatever the data.
+// ExactlyOne reports whether n gives exactly one row whatever the data.
 func ExactlyOne(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Values:
@@ -113,7 +113,7 @@ func ExactlyOne(n plan.Node) bool {
 	return t.AtMostOnce() && t.KeepsSome() && ExactlyOne(n.Children()[0])
 }
 
-// AtMostOneRow tells whether n gives no row or one.
+// AtMostOneRow reports whether n gives no row or one.
 func AtMostOneRow(n plan.Node) bool {
 	if ExactlyOne(n) {
 		return true
@@ -155,7 +155,7 @@ func CoversKey(keys []plan.ColSet, bound plan.ColSet) bool {
 	return false
 }
 
-// UniqueKeys gives sets of columns of which no two rows of n agree. NULLs count
+// UniqueKeys returns sets of columns of which no two rows of n agree. NULLs count
 // as equal, so nullable unique columns are none.
 func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 	if AtMostOneRow(n) {
@@ -271,7 +271,7 @@ func fewKeys(keys []plan.ColSet) []plan.ColSet {
 	return out
 }
 
-// exchanged gives keys of an inner join in which keys of the one side stand for columns
+// exchanged returns keys of an inner join in which keys of the one side stand for columns
 // of the other that equal theirs: where names are a key of customers,
 //
 //	sales by customer and year ⋈ customers    has (customer, year), and (name, year)
@@ -316,11 +316,11 @@ func containsKey(keys []plan.ColSet, k plan.ColSet) bool {
 	return slices.ContainsFunc(keys, func(x plan.ColSet) bool { return maps.Equal(x, k) })
 }
 
-// sameValues tells of columns that are equal that one value of a has one of b: of text
+// sameValues reports whether of equal columns a value of a belongs to a single one of b: of text
 // and bpchar several texts may equal one.
 func sameValues(a, b types.Type) bool { return a.OID == b.OID || a.IsIntegral() && b.IsIntegral() }
 
-// boundBy gives the columns of one side of a join that equal something of the
+// boundBy returns the columns of one side of a join that equal something of the
 // other side.
 func boundBy(j *plan.Join, side plan.ColSet) plan.ColSet {
 	out := plan.ColSet{}
@@ -379,7 +379,7 @@ func scanColumns(n *plan.Scan, nums []int16) plan.ColSet {
 	return out
 }
 
-// NotNull gives the columns of n that are never NULL.
+// NotNull returns the columns of n that are never NULL.
 func NotNull(n plan.Node, st Statistics) plan.ColSet {
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -474,7 +474,7 @@ func addRejected(out plan.ColSet, conds []expr.Expr, cols []plan.Column) {
 	}
 }
 
-// NeverNull tells whether e has a value, given columns that have.
+// NeverNull reports whether e has a value, given columns that have.
 func NeverNull(e expr.Expr, cols plan.ColSet) bool {
 	switch e := e.(type) {
 	case *expr.Col:
@@ -510,7 +510,7 @@ func NeverNull(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// OrderedAgg tells whether the order of the input shows in the result.
+// OrderedAgg reports whether the order of the input shows in the result.
 func OrderedAgg(c expr.AggCall) bool {
 	if c.Fn == nil {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// FitsRange tells of integer arithmetic over columns of n that no row of the
+// FitsRange reports whether of integer arithmetic over columns of n no row of the
 // snapshot makes it overflow, by the bounds of the columns: differences of dates'
 // keys and the like. The rows that joins and conditions drop are among those.
 func FitsRange(e expr.Expr, n plan.Node, st Statistics) bool {

@@ -12,7 +12,7 @@ import (
 
 // Statistics is what the optimiser knows of tables.
 type Statistics interface {
-	// Table gives a table's statistics; nil if nothing is known.
+	// Table returns a table's statistics; nil if nothing is known.
 	Table(oid types.OID) *TableStats
 }
 
@@ -27,13 +27,13 @@ type TableStats struct {
 	load func(num int16) (ColStats, bool)
 	// notNull, where not nil, tells of constraints without loading.
 	notNull map[int16]bool
-	// proven tells whether the rows there are prove a column to be a key; nil where
+	// proven reports whether the rows there are prove a column to be a key; nil where
 	// nothing is taken as proven by them. known has the answers.
 	proven func(num int16) bool
 	known  map[int16]bool
 }
 
-// Key tells whether no row of the snapshot has a column's value twice, nor NULL: by
+// Key reports whether no row of the snapshot has a column's value twice, nor NULL: by
 // constraint, or since the rows are such.
 func (t *TableStats) Key(num int16) bool {
 	for _, k := range t.Unique {
@@ -52,7 +52,7 @@ func (t *TableStats) Key(num int16) bool {
 	return is
 }
 
-// Col gives a column's statistics.
+// Col returns a column's statistics.
 func (t *TableStats) Col(num int16) (ColStats, bool) {
 	if c, ok := t.Cols[num]; ok || t.load == nil {
 		return c, ok
@@ -64,7 +64,7 @@ func (t *TableStats) Col(num int16) (ColStats, bool) {
 	return c, ok
 }
 
-// NotNull tells whether a constraint keeps NULL out of a column.
+// NotNull reports whether a constraint keeps NULL out of a column.
 func (t *TableStats) NotNull(num int16) bool {
 	if t.notNull != nil {
 		return t.notNull[num]
@@ -186,7 +186,7 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
 	return t
 }
 
-// allDifferent tells whether no two rows of the segments have the same value in a
+// allDifferent reports whether no two rows of the segments have the same value in a
 // column, and none NULL: no two of a segment do, and the segments' ranges lie apart.
 func allDifferent(c catalog.Column, segs []*catalog.Segment) bool {
 	var zones []catalog.Zone

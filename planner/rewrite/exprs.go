@@ -36,7 +36,7 @@ func IsNull(e expr.Expr) bool {
 	return ok && c.Val == nil
 }
 
-// PassItems gives Project items that pass cols on.
+// PassItems returns Project items that pass cols on.
 func PassItems(cols []plan.Column) []plan.Item {
 	out := make([]plan.Item, len(cols))
 	for i, c := range cols {
@@ -103,7 +103,7 @@ func ColumnsOf(es ...expr.Expr) plan.ColSet {
 	return s
 }
 
-// Subset tells whether all of a is in b.
+// Subset reports whether all of a is in b.
 func Subset(a, b plan.ColSet) bool {
 	for c := range a {
 		if !b[c] {
@@ -113,7 +113,7 @@ func Subset(a, b plan.ColSet) bool {
 	return true
 }
 
-// Intersects tells whether a and b share a column.
+// Intersects reports whether a and b share a column.
 func Intersects(a, b plan.ColSet) bool {
 	for c := range a {
 		if b[c] {
@@ -135,7 +135,7 @@ func Union(a, b plan.ColSet) plan.ColSet {
 	return out
 }
 
-// SortedIDs gives a set's members in order: nothing that reaches a plan may
+// SortedIDs returns a set's members in order: nothing that reaches a plan may
 // depend on the order of a map.
 func SortedIDs(s plan.ColSet) []expr.ColID {
 	out := make([]expr.ColID, 0, len(s))
@@ -181,7 +181,7 @@ func SubstAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
 	return out
 }
 
-// has tells whether e or something in it satisfies p. Subqueries' plans are
+// has reports whether e or something in it satisfies p. Subqueries' plans are
 // looked into.
 func has(e expr.Expr, p func(expr.Expr) bool) bool {
 	found := false
@@ -236,17 +236,17 @@ func volatileNode(x expr.Expr) bool {
 	return ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
 }
 
-// IsVolatile tells whether e may give another value each time.
+// IsVolatile reports whether e may give another value each time.
 func IsVolatile(e expr.Expr) bool { return has(e, volatileNode) }
 
 func PlanVolatile(n plan.Node) bool { return planHas(n, volatileNode) }
 
-// HasSubquery tells whether e holds a subquery.
+// HasSubquery reports whether e holds a subquery.
 func HasSubquery(e expr.Expr) bool {
 	return has(e, func(x expr.Expr) bool { _, ok := x.(*expr.Subquery); return ok })
 }
 
-// Costly tells whether computing e twice instead of once matters.
+// Costly reports whether computing e twice instead of once matters.
 func Costly(e expr.Expr) bool {
 	return has(e, func(x expr.Expr) bool {
 		switch x.(type) {
@@ -257,7 +257,7 @@ func Costly(e expr.Expr) bool {
 	})
 }
 
-// Same tells whether two expressions compute the same, positions aside.
+// Same reports whether two expressions compute the same, positions aside.
 func Same(a, b expr.Expr) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -330,7 +330,7 @@ func Same(a, b expr.Expr) bool {
 	return false
 }
 
-// sameText tells equal values apart that print differently: 1.0 and 1.00.
+// sameText distinguishes equal values that print differently: 1.0 and 1.00.
 func sameText(x, y *expr.Const) bool {
 	d, ok := x.Val.(number.Decimal)
 	if !ok {
@@ -344,12 +344,12 @@ func sameList(a, b []expr.Expr) bool {
 	return slices.EqualFunc(a, b, Same)
 }
 
-// ContainsSame tells whether list has an expression that is the Same as e.
+// ContainsSame reports whether list has an expression that is the Same as e.
 func ContainsSame(list []expr.Expr, e expr.Expr) bool {
 	return slices.ContainsFunc(list, func(x expr.Expr) bool { return Same(x, e) })
 }
 
-// Equality gives the sides of a binary "=".
+// Equality returns the sides of a binary "=".
 func Equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 	c, ok := e.(*expr.Call)
 	if !ok || c.Op != "=" || len(c.Args) != 2 {

@@ -42,7 +42,7 @@ func (s *ExprSet) Has(e expr.Expr) bool {
 	return false
 }
 
-// Add puts e in if it is not there, and tells whether it did.
+// Add puts e in if it is not there, and reports whether it did.
 func (s *ExprSet) Add(e expr.Expr) bool {
 	if s.Has(e) {
 		return false

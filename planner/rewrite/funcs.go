@@ -89,7 +89,7 @@ func Carry(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// SameValue tells that l and r are NULL or the very same value, which equal
+// SameValue returns the expression that l and r are NULL or the very same value, which equal
 // values of a type without exact equality, or with none at all, need not be.
 func SameValue(l, r expr.Expr) expr.Expr {
 	l, r = Image(l), Image(r)
@@ -122,7 +122,7 @@ func Function(name string, args ...types.OID) *fn.Func {
 	return nil
 }
 
-// Negate gives the comparison that is true where c is false; nil if unknown.
+// Negate returns the comparison that is true where c is false; nil if unknown.
 func Negate(c *expr.Call) expr.Expr {
 	if c.Op == "" || len(c.Args) != 2 {
 		return nil

@@ -192,7 +192,7 @@ func (f *Constants) call(e *expr.Call) expr.Expr {
 	return e
 }
 
-// stableCast tells of casts whose result depends on the session's settings;
+// stableCast reports whether it is one of the casts whose result depends on the session's settings;
 // the gateway folds those when execution starts.
 func stableCast(from, to types.Type) bool {
 	zoned := func(t types.Type) bool { return t.OID == types.TimestamptzOID || t.OID == types.TimetzOID }
@@ -385,7 +385,7 @@ func foldCoalesce(e *expr.Coalesce) expr.Expr {
 
 // dateCompare turns a comparison of a date with a constant timestamp, which is
 // what date '1998-12-01' - interval '90 days' gives, into one of dates: they
-// compare as 32-bit numbers and zone maps know them. It gives nil where e is
+// compare as 32-bit numbers and zone maps know them. It returns nil where e is
 // something else.
 //
 //	d <  ts    d <  day(ts) at midnight, else d <= day(ts)

@@ -6,7 +6,7 @@ import (
 )
 
 // Rename copies a tree and gives every column that it makes a new id, so that
-// both may stand in one plan. It tells which id became which.
+// both may stand in one plan. It returns which id became which.
 func (r *Run) Rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
 	rn := &renamer{r: r, ids: map[expr.ColID]expr.ColID{}, bufs: map[int]int{}}
 	rn.collect(n)
@@ -168,9 +168,9 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 	return n
 }
 
-// Apart gives new ids to columns of n that only pass a column of taken on: in
+// Apart returns new ids to columns of n that only pass a column of taken on: in
 // (SELECT … GROUP BY outer.x) the group has outer.x's id, which must not come
-// out of a relation that is joined with outer. It tells which of n's columns
+// out of a relation that is joined with outer. It returns which of n's columns
 // got another id.
 func (r *Run) Apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}

@@ -50,7 +50,7 @@ type Run struct {
 
 func NewRun(env *Env, nextBuf int) *Run { return &Run{Env: env, NextBuf: nextBuf} }
 
-// Estimates gives the estimator of this phase.
+// Estimates returns the estimator of this phase.
 func (r *Run) Estimates() *props.Estimator {
 	if r.Card == nil {
 		r.Card = props.New(r.Env.Stats)
@@ -116,7 +116,7 @@ func ReadsBuffer(n plan.Node, id int) bool {
 	return false
 }
 
-// AtMostOne tells whether a left row meets at most one row of n under conds:
+// AtMostOne reports whether a left row meets at most one row of n under conds:
 // they bind a unique key of n.
 func (r *Run) AtMostOne(n plan.Node, conds []expr.Expr) bool {
 	if props.AtMostOneRow(n) {

@@ -142,7 +142,7 @@ func groupKeys(n *plan.Aggregate) []expr.Expr {
 	return out
 }
 
-// mergeable tells whether partial states of all aggregates can be merged.
+// mergeable reports whether partial states of all aggregates can be merged.
 func mergeable(n *plan.Aggregate) bool {
 	for _, a := range n.Aggs {
 		c := a.Call

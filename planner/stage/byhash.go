@@ -38,7 +38,7 @@ func sentCost(n plan.Node) float64 {
 }
 
 // sendBy brings rows to the node of the hash of keys: by reading them there, if that costs
-// less than sending them. moved tells whether they are sent.
+// less than sending them. moved reports whether they are sent.
 func (p *placer) sendBy(n plan.Node, d dist, keys []expr.Expr) (m plan.Node, at dist, moved bool) {
 	if p.pickedBy(n, d, keys) {
 		return n, hashDist(keys), false

@@ -6,14 +6,14 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Replicas tells what of a table may be read where.
+// Replicas says what of a table may be read where.
 type Replicas interface {
-	// Everywhere tells whether each node that takes part has all rows of a scan.
+	// Everywhere reports whether each node that takes part has all rows of a scan.
 	Everywhere(*plan.Scan) bool
-	// Clustered tells whether the nodes can divide a scan's rows by ranges of a column's
+	// Clustered reports whether the nodes can divide a scan's rows by ranges of a column's
 	// values so that few are read by two.
 	Clustered(*plan.Scan, plan.Column) bool
-	// Distributed gives the columns by whose hash a scan's rows lie on the nodes that take
+	// Distributed returns the columns by whose hash a scan's rows lie on the nodes that take
 	// part, in the order of the hash: each has the rows that an exchange by these would send
 	// it. It is nil where they do not, or the scan does not read all of the columns.
 	Distributed(*plan.Scan) []expr.ColID
@@ -86,7 +86,7 @@ func (p *placer) scan(n *plan.Scan) dist {
 	return d
 }
 
-// everywhere tells whether a scan may be read whole or by ranges. One that stands in the
+// everywhere reports whether a scan may be read whole or by ranges. One that stands in the
 // plan twice is read one way.
 func (p *placer) everywhere(n *plan.Scan) bool {
 	return p.replicas != nil && p.seen[n] == 1 && p.replicas.Everywhere(n)
@@ -292,7 +292,7 @@ func (p *placer) probeWhole(n *plan.Join, l plan.Node, ld, rd dist) bool {
 	return p.readWhole(l, ld, max(wholeRows, min(all, share)-probed))
 }
 
-// readWhole gives n where each node reads all of it, if that costs less than sending it.
+// readWhole returns n where each node reads all of it, if that costs less than sending it.
 func (p *placer) readWhole(n plan.Node, d dist, limit float64) bool {
 	if p.replicas == nil || d.kind != spread && !d.lies {
 		return false

@@ -23,7 +23,7 @@ type link struct {
 	read plan.StageID
 }
 
-// stage adds a stage and those below it, and gives its id.
+// stage adds a stage and those below it, and returns its id.
 func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	id := plan.StageID(len(c.out.Stages))
 	c.out.Stages = append(c.out.Stages, plan.Stage{ID: id, Out: to})

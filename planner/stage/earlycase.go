@@ -83,7 +83,7 @@ func isNull(e expr.Expr) bool {
 	return e == nil || ok && c.Val == nil
 }
 
-// sameCall tells of calls over the same columns that they have the same states.
+// sameCall reports whether calls over the same columns have the same states.
 func sameCall(a, b expr.AggCall) bool {
 	if a.Fn != b.Fn || a.Filter != nil || b.Filter != nil || len(a.Args) != len(b.Args) {
 		return false

@@ -183,7 +183,7 @@ func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.
 	}
 }
 
-// refused tells of errors that are an answer.
+// refused reports whether an error is an answer.
 func refused(err error) bool {
 	var e *pgerr.Error
 	return errors.As(err, &e) && e.Code != pgerr.InternalError

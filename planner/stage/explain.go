@@ -99,7 +99,7 @@ type describer struct {
 	names map[expr.ColID]string
 }
 
-// describe gives the entries of a plan, under one for what writes its rows.
+// describe returns the entries of a plan, under one for what writes its rows.
 func (o *Options) describe(p Part) *entry {
 	root := describe(p.Plan, o, p.Actuals)
 	if p.Writes == nil {
@@ -196,7 +196,7 @@ func (d *describer) named(e expr.Expr) expr.Expr {
 
 func (d *describer) str(e expr.Expr) string { return plan.ExprString(d.named(e), false) }
 
-// node gives the entry of n, or those of its inputs where n is not worth a
+// node returns the entry of n, or those of its inputs where n is not worth a
 // line.
 func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	num := d.next[st]
@@ -245,7 +245,7 @@ func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	return []*entry{e}
 }
 
-// picksOnly tells of projections that compute nothing.
+// picksOnly reports whether a projection computes nothing.
 func picksOnly(p *plan.Project) bool {
 	for _, it := range p.Items {
 		if _, ok := it.Expr.(*expr.Col); !ok {

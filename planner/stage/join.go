@@ -73,13 +73,13 @@ func (d dist) sendable() dist {
 	return d
 }
 
-// worthMoving tells whether a left side at the gateway should rather go to the
+// worthMoving reports whether a left side at the gateway should rather go to the
 // nodes than have the right one come.
 func (p *placer) worthMoving(n *plan.Join) bool {
 	return !whole(n) && p.rows(n.R) > 10*p.rows(n.L) && p.rows(n.R) > broadcastRows
 }
 
-// whole tells whether each node must have all of the right side.
+// whole reports whether each node must have all of the right side.
 func whole(n *plan.Join) bool {
 	if len(n.LKeys) == 0 {
 		return true
@@ -124,7 +124,7 @@ func (p *placer) broadcast(n *plan.Join, ld, rd dist) bool {
 	return r*float64(p.nodes) < moved
 }
 
-// placed tells how a side's rows are hashed by some of its join keys: the
+// placed returns how a side's rows are hashed by some of its join keys: the
 // indexes of the keys, in the order of the hash; nil if they are not.
 func placed(d dist, keys []expr.Expr) []int {
 	if d.kind != hashed || len(d.keys) == 0 {
@@ -200,7 +200,7 @@ func joinDist(j *plan.Join, at []int) dist {
 	return d
 }
 
-// sameTypes tells whether the keys of both sides are plain columns of one type,
+// sameTypes reports whether the keys of both sides are plain columns of one type,
 // so that equal values hash alike without a cast.
 func sameTypes(j *plan.Join, at []int) bool {
 	for _, i := range at {

@@ -44,7 +44,7 @@ func (p *placer) preaggregate(n plan.Node) plan.Node {
 	return n
 }
 
-// summed tells whether the aggregates keep sums and not rows.
+// summed reports whether the aggregates keep sums and not rows.
 func summed(n *plan.Aggregate) bool {
 	if !mergeable(n) || slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {
 		return false
@@ -213,7 +213,7 @@ const (
 	earlyRows = 20000
 )
 
-// droppedInScan tells of a join that scans give hardly a row which it drops:
+// droppedInScan reports whether the scans below a join drop nearly all rows that it would drop:
 // they hear of the keys that its other side has.
 func droppedInScan(x *plan.Join, side int) bool {
 	if x.Kind != plan.Inner && x.Kind != plan.Right && x.Kind != plan.Semi || side != 0 || len(x.LKeys) != 1 {
@@ -223,7 +223,7 @@ func droppedInScan(x *plan.Join, side int) bool {
 	return ok && slices.Contains([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID}, key.Typ.OID) && scanned(x.L, key.ID)
 }
 
-// scanned tells whether a scan within n gives column id.
+// scanned reports whether a scan within n gives column id.
 func scanned(n plan.Node, id expr.ColID) bool {
 	if s, ok := n.(*plan.Scan); ok {
 		return slices.ContainsFunc(s.Cols, func(c plan.Column) bool { return c.ID == id })
@@ -231,7 +231,7 @@ func scanned(n plan.Node, id expr.ColID) bool {
 	return slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return scanned(k, id) })
 }
 
-// filtered tells whether conditions drop rows of n: how many rows of another
+// filtered reports whether conditions drop rows of n: how many rows of another
 // table find a partner then is not known well.
 func filtered(n plan.Node) bool {
 	switch x := n.(type) {
@@ -243,7 +243,7 @@ func filtered(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), filtered)
 }
 
-// groupable tells whether rows of n can be grouped by some of its columns: of equal
+// groupable reports whether rows of n can be grouped by some of its columns: of equal
 // values that differ, such as 1.0 and 1.00, a group would show one, and what is above
 // may tell them apart.
 func (p *placer) groupable(n plan.Node, keys colSet) bool {

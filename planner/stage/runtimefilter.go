@@ -11,7 +11,7 @@ import (
 // for it to get a runtime filter.
 const leastSpared = 10000
 
-// runtimeFilter gives the left side of a join by hash, l placed, without the rows whose
+// runtimeFilter returns the left side of a join by hash, l placed, without the rows whose
 // key no row of the right side has, where that pays: they would be sent to another
 // node to be dropped there. The right side's exchange then sends its keys to every node.
 //

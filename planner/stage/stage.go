@@ -16,7 +16,7 @@ type Env struct {
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
-	// Replicas tells what may be read where it is wanted; nil: nothing.
+	// Replicas says what may be read where it is wanted; nil: nothing.
 	Replicas Replicas
 	// Always begins every aggregation that can be below joins there, however many
 	// groups that makes, and runtime filters for every join by hash: for tests.
@@ -144,7 +144,7 @@ func hashDist(keys []expr.Expr) dist {
 	return d
 }
 
-// within tells whether rows that agree in cols are on one node.
+// within reports whether rows that agree in cols are on one node.
 func (d dist) within(cols colSet) bool {
 	if d.kind != hashed || len(d.keys) == 0 {
 		return false
@@ -198,7 +198,7 @@ func with1(n, in plan.Node) plan.Node {
 	return n.WithChildren([]plan.Node{in})
 }
 
-// place gives n with the exchanges it needs, and where its rows are.
+// place returns n with the exchanges it needs, and where its rows are.
 func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 	if p.poll != nil {
 		if err := p.poll(); err != nil {

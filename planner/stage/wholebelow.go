@@ -46,13 +46,13 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	return out
 }
 
-// padded tells whether a step is to the side of a join that it may give NULLs for.
+// padded reports whether a step is to the side of a join that it may give NULLs for.
 func (s earlyStep) padded() bool {
 	j, ok := s.n.(*plan.Join)
 	return ok && (j.Kind == plan.Left && s.side == 1 || j.Kind == plan.Right && s.side == 0)
 }
 
-// wholeAt tells whether whole at the end of path may stand for n.
+// wholeAt reports whether whole at the end of path may stand for n.
 func (p *placer) wholeAt(n *plan.Aggregate, calls []earlyCall, path []earlyStep, whole *plan.Aggregate) bool {
 	if len(n.Sets) > 0 || n.GroupingID != 0 || slices.ContainsFunc(n.Aggs, mayFail) || slices.ContainsFunc(calls, func(c earlyCall) bool { return c.when != nil }) {
 		return false
@@ -88,7 +88,7 @@ func (p *placer) havingBelow(before, f *plan.Filter) plan.Node {
 	return rewrite.Filter(sunk(f.Input, down), up)
 }
 
-// sunk gives n with conditions as far below projections and joins as they can be.
+// sunk returns n with conditions as far below projections and joins as they can be.
 func sunk(n plan.Node, conds []expr.Expr) plan.Node {
 	switch x := n.(type) {
 	case *plan.Project:
@@ -109,7 +109,7 @@ func sunk(n plan.Node, conds []expr.Expr) plan.Node {
 	return rewrite.Filter(n, conds)
 }
 
-// mayFail tells of an aggregate that the end of a group may be an error, which must not
+// mayFail reports whether the end of an aggregate's group may be an error, which must not
 // be where a join drops the group: a sum of floats may be too large, and so may a
 // variance, but not of integers.
 func mayFail(a plan.AggItem) bool {

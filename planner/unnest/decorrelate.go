@@ -134,7 +134,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 	return &plan.Join{Kind: kind, L: a.L, R: a.R, On: on, MarkCol: a.MarkCol}
 }
 
-// plainNotIn tells whether a NOT IN is one equality of a left expression with
+// plainNotIn reports whether a NOT IN is one equality of a left expression with
 // a right one, which is all AntiNull can do.
 func (d *decorrelator) plainNotIn(a *plan.Apply) bool {
 	if len(a.On) != 1 {
@@ -232,7 +232,7 @@ func (d *decorrelator) simpler(a *plan.Apply) plan.Node {
 	return nil
 }
 
-// listed gives the columns of a list of rows as calls of unnest side by side; nil where
+// listed returns the columns of a list of rows as calls of unnest side by side; nil where
 // a type has no array that unnest takes apart into its values.
 func listed(n *plan.Values) []plan.SetCall {
 	calls := make([]plan.SetCall, len(n.Cols))
@@ -333,7 +333,7 @@ func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
 }
 
 // hoist takes the conditions over L's columns out of n where a join above may
-// check them as well, and gives what is left with the conditions. exists tells
+// check them as well, and returns what is left with the conditions. exists tells
 // that only the existence of a row of n matters: then a semi-join in it may be
 // an inner one, EXISTS (u … EXISTS (s …)) being EXISTS (u, s …).
 func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) {
@@ -448,7 +448,7 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 	return j
 }
 
-// fillable gives the table's node with an indicator where it is needed, and
+// fillable returns the table's node with an indicator where it is needed, and
 // items that compute R's columns from a padded row; no items where NULLs are
 // right for all.
 func fillable(r *rule.Run, t *table) (plan.Node, []plan.Item) {

@@ -91,7 +91,7 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	return t
 }
 
-// choosesRows tells whether a relation may have other rows when it is read again: which of
+// choosesRows reports whether a relation may have other rows when it is read again: which of
 // equal ones LIMIT or DISTINCT ON takes is not said.
 func choosesRows(n plan.Node) bool {
 	switch n := n.(type) {
@@ -105,7 +105,7 @@ func choosesRows(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), choosesRows)
 }
 
-// buffers tells whether L can be a buffer.
+// buffers reports whether L can be a buffer.
 func (d *decorrelator) buffers() bool { return !d.r.InStep && len(plan.FreeColumns(d.l)) == 0 }
 
 // buffered makes L a buffer of the statement, so that it runs once although it
@@ -123,7 +123,7 @@ func (d *decorrelator) buffered() plan.Node {
 	return d.l
 }
 
-// ensure gives a table in which each of cols has a column that stands for it.
+// ensure returns a table in which each of cols has a column that stands for it.
 func (d *decorrelator) ensure(t *table, cols plan.ColSet) *table {
 	have := t.values()
 	lack := false

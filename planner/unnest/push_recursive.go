@@ -52,7 +52,7 @@ func (d *decorrelator) pushRound(n *plan.Buffer) *table {
 	return t
 }
 
-// readsRounds tells whether n reads rows that carry values already.
+// readsRounds reports whether n reads rows that carry values already.
 func (d *decorrelator) readsRounds(n plan.Node) bool {
 	for id := range d.rounds {
 		if rule.ReadsBuffer(n, id) {

@@ -207,7 +207,7 @@ func (u *unnester) comparisons(s *expr.Subquery, args []expr.Expr) []expr.Expr {
 	return on
 }
 
-// plan gives the subquery's plan with its own subqueries turned already.
+// plan returns the subquery's plan with its own subqueries turned already.
 func (u *unnester) plan(s *expr.Subquery) plan.Node {
 	return u.tree(s.Plan.(plan.Node))
 }
@@ -468,7 +468,7 @@ func checkedCount(r *rule.Run, name string, count expr.Expr) expr.Expr {
 	return rewrite.CallOf(f, "", count)
 }
 
-// betweenRows gives the conditions that LIMIT and OFFSET put on a row's number.
+// betweenRows returns the conditions that LIMIT and OFFSET put on a row's number.
 // A NULL count or offset is none.
 func betweenRows(r *rule.Run, num plan.Column, count, offset expr.Expr) []expr.Expr {
 	var conds []expr.Expr

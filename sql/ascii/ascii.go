@@ -5,16 +5,16 @@ import "math"
 // IsSpace is C's isspace: blank, \t, \n, \v, \f, \r.
 func IsSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// IsDigit tells whether c is 0 to 9.
+// IsDigit reports whether c is 0 to 9.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// IsAlpha tells whether c is a letter.
+// IsAlpha reports whether c is a letter.
 func IsAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// IsAlnum tells whether c is a letter or a digit.
+// IsAlnum reports whether c is a letter or a digit.
 func IsAlnum(c byte) bool { return IsDigit(c) || IsAlpha(c) }
 
-// IsPunct tells whether c is printed and neither a letter nor a digit.
+// IsPunct reports whether c is printed and neither a letter nor a digit.
 func IsPunct(c byte) bool { return c > ' ' && c < 0x7f && !IsAlnum(c) }
 
 // Lower is c in lower case.
@@ -49,7 +49,7 @@ func HexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// LeadingInt reads an integer as C's strtol does and tells how many bytes it took.
+// LeadingInt reads an integer as C's strtol does and returns how many bytes it took.
 func LeadingInt(s string) (v int64, n int, over bool) {
 	for n < len(s) && IsSpace(s[n]) {
 		n++

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Apply gives the state after changes, or an error and s stands as it was. The
+// Apply returns the state after changes, or an error and s stands as it was. The
 // version does not move: this is a transaction's view of its own changes.
 func (s *State) Apply(changes []Change) (*State, error) {
 	next, _, err := s.apply(s.version, changes, false)

@@ -134,7 +134,7 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 	}
 }
 
-// find gives a segment's place. A few are searched for, from both ends: one row is
+// find returns a segment's place. A few are searched for, from both ends: one row is
 // in a large old segment or in a small new one. For more an index is made, for a
 // statement that deletes touches many segments.
 func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {

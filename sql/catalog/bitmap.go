@@ -23,7 +23,7 @@ func readBitmap(b []byte) (*roaring.Bitmap, error) {
 	return m, nil
 }
 
-// joined gives the bitmap of b's rows and others in its portable form, and how many they
+// joined returns the bitmap of b's rows and others in its portable form, and how many they
 // are; disjoint is false where b has one of those already.
 func joined(b []byte, rows *roaring.Bitmap) (out []byte, n int64, disjoint bool, err error) {
 	if rows.GetCardinality() == 1 {
@@ -58,7 +58,7 @@ const (
 
 var le = binary.LittleEndian
 
-// withRow gives b with one row more, and how many there are then, without decoding it:
+// withRow returns b with one row more, and how many there are then, without decoding it:
 // each UPDATE of a row makes such a bitmap of its segment's. The bytes are those that
 // joined comes to otherwise. ok is false where that must look: where the row is there, has
 // no container, changes its container's kind, or where b is not such a bitmap.

@@ -191,7 +191,7 @@ type (
 	}
 	// SetDeleted gives a segment a new bitmap of deleted rows. ExpectDeletedRows
 	// is how many there were when the writer looked: bitmaps only grow, so the
-	// number tells whether somebody else deleted in between (40001). A segment
+	// number reports whether somebody else deleted in between (40001). A segment
 	// with no live row left leaves the manifest.
 	SetDeleted struct {
 		Table             types.OID

@@ -6,10 +6,10 @@ package catalog
 // such as a plan, is good for the other.
 type Definitions struct{ _ byte } // not of size 0: each has an address of its own
 
-// Definitions tells states apart that define something else.
+// Definitions returns what distinguishes states that define something else.
 func (s *State) Definitions() *Definitions { return s.definitions }
 
-// defines tells whether a change may touch anything but rows and what follows
+// defines reports whether a change may touch anything but rows and what follows
 // them. What is not listed does.
 func defines(c Change) bool {
 	switch c.(type) {

@@ -239,7 +239,7 @@ func (r *Relation) ColumnNum(num int16) *Column {
 	return nil
 }
 
-// Live gives the columns that are not dropped, in order.
+// Live returns the columns that are not dropped, in order.
 func (r *Relation) Live() []Column {
 	out := make([]Column, 0, len(r.Columns))
 	for _, c := range r.Columns {
@@ -250,7 +250,7 @@ func (r *Relation) Live() []Column {
 	return out
 }
 
-// PrimaryKey gives the primary key constraint, or nil.
+// PrimaryKey returns the primary key constraint, or nil.
 func (r *Relation) PrimaryKey() *Constraint {
 	for i := range r.Constraints {
 		if r.Constraints[i].Kind == 'p' {
@@ -260,7 +260,7 @@ func (r *Relation) PrimaryKey() *Constraint {
 	return nil
 }
 
-// SecurityInvoker tells whether what a view reads is checked as who reads the
+// SecurityInvoker reports whether what a view reads is checked as who reads the
 // view, not as its owner.
 func (r *Relation) SecurityInvoker() bool {
 	on, err := types.ParseText(types.Bool, r.Options["security_invoker"], nil)

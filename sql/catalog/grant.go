@@ -144,7 +144,7 @@ func (o Object) Revoke(grantor types.OID, from []types.OID, privs string, option
 	return g.done(), nil
 }
 
-// find gives the place of what grantor gave role, made where there is none.
+// find returns the place of what grantor gave role, made where there is none.
 func (g *grants) find(role, grantor types.OID) int {
 	i := slices.IndexFunc(g.list, func(x Grant) bool { return x.Role == role && x.Grantor == grantor })
 	if i < 0 {
@@ -228,7 +228,7 @@ func (g *grants) done() []Grant {
 	return out
 }
 
-// Reown gives the grants of an object whose owner changes: the new owner takes
+// Reown returns the grants of an object whose owner changes: the new owner takes
 // the old one's place, as grantee and as grantor.
 func (o Object) Reown(to types.OID) []Grant {
 	if len(o.ACL) == 0 || o.Owner == to {
@@ -262,7 +262,7 @@ func (g *grants) add(x Grant) {
 	g.list[i].Privs = privSet{p.have | q.have, p.option | q.option}.String()
 }
 
-// Admins tells whether a role may make others members of a role.
+// Admins reports whether a role may make others members of a role.
 func (s *State) Admins(role, of types.OID) bool {
 	if s.Super(role) {
 		return true

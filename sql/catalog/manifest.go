@@ -101,7 +101,7 @@ func (m *Manifest) count() {
 	m.live = live
 }
 
-// IsZero tells the id that names nothing.
+// IsZero reports whether the id names nothing.
 func (id SegmentID) IsZero() bool { return id == SegmentID{} }
 
 // String is the id in hexadecimal, the name of its file.

@@ -170,7 +170,7 @@ func (m *Model) Bare() *Model {
 	return &n
 }
 
-// Find gives the version with this number; 0 means the default. nil if none.
+// Find returns the version with this number; 0 means the default. nil if none.
 func (m *Model) Find(number int) *ModelVersion {
 	if number == 0 {
 		number = m.Default
@@ -312,10 +312,10 @@ func (j *Job) At(s *State) *State {
 // the loss of a majority makes a new one.
 type ClusterID [16]byte
 
-// IsZero tells whether there is none yet.
+// IsZero reports whether there is none yet.
 func (id ClusterID) IsZero() bool { return id == ClusterID{} }
 
-// String gives it as 32 hexadecimal digits.
+// String returns it as 32 hexadecimal digits.
 func (id ClusterID) String() string { return hex.EncodeToString(id[:]) }
 
 // Node is a member of the cluster.

@@ -112,25 +112,25 @@ func (c *Column) Object(r *Relation) Object {
 	return Object{Class: ClassColumn, Owner: r.Owner, ACL: c.ACL, Bare: true}
 }
 
-// holds tells whether a list of letters has one, with its grant option if asked.
+// holds reports whether a list of letters has one, with its grant option if asked.
 func holds(privs string, letter byte, option bool) bool {
 	i := strings.IndexByte(privs, letter)
 	return i >= 0 && (!option || i+1 < len(privs) && privs[i+1] == '*')
 }
 
-// Super tells whether a role is a superuser.
+// Super reports whether a role is a superuser.
 func (s *State) Super(role types.OID) bool {
 	r := s.roles[role]
 	return r != nil && r.Super
 }
 
-// MemberOf tells whether a role may SET ROLE to another: it is that role, a
+// MemberOf reports whether a role may SET ROLE to another: it is that role, a
 // superuser, or a member, directly or not.
 func (s *State) MemberOf(role, of types.OID) bool {
 	return role == of || s.Super(role) || s.reaches(role, of, false)
 }
 
-// Inherits tells whether a role has what another has without SET ROLE: as
+// Inherits reports whether a role has what another has without SET ROLE: as
 // MemberOf, but a role made NOINHERIT passes nothing on.
 func (s *State) Inherits(role, of types.OID) bool {
 	return role == of || s.Super(role) || s.reaches(role, of, true)
@@ -155,12 +155,12 @@ func (s *State) reaches(role, of types.OID, inherit bool) bool {
 	return false
 }
 
-// May tells whether a role has a privilege, a letter of aclitem, on an object.
+// May reports whether a role has a privilege, a letter of aclitem, on an object.
 func (s *State) May(role types.OID, o Object, letter byte) bool {
 	return s.Super(role) || s.granted(role, o, letter, false)
 }
 
-// MayGrant tells whether a role may grant a privilege on an object: its owner
+// MayGrant reports whether a role may grant a privilege on an object: its owner
 // may, and who has it with the grant option.
 func (s *State) MayGrant(role types.OID, o Object, letter byte) bool {
 	return s.Inherits(role, o.Owner) || s.granted(role, o, letter, true)
@@ -175,18 +175,18 @@ func (s *State) granted(role types.OID, o Object, letter byte, option bool) bool
 	return false
 }
 
-// MayAny tells whether a role has any privilege at all on an object.
+// MayAny reports whether a role has any privilege at all on an object.
 func (s *State) MayAny(role types.OID, o Object) bool {
 	return slices.ContainsFunc([]byte(o.Class.Privileges()), func(l byte) bool { return s.May(role, o, l) })
 }
 
-// MayColumn tells whether a role has a privilege on a column, by a grant on it or
+// MayColumn reports whether a role has a privilege on a column, by a grant on it or
 // on the whole relation.
 func (s *State) MayColumn(role types.OID, r *Relation, c *Column, letter byte) bool {
 	return s.May(role, r.Object(), letter) || s.granted(role, c.Object(r), letter, false)
 }
 
-// MayAnyColumn tells whether a role has a privilege on some column of a relation.
+// MayAnyColumn reports whether a role has a privilege on some column of a relation.
 func (s *State) MayAnyColumn(role types.OID, r *Relation, letter byte) bool {
 	if s.May(role, r.Object(), letter) {
 		return true
@@ -226,7 +226,7 @@ type DefaultGrants struct {
 	ACL []Grant
 }
 
-// Database gives the database.
+// Database returns the database.
 func (s *State) Database() Database { return s.database }
 
 // DefaultGrants lists what ALTER DEFAULT PRIVILEGES has set.

@@ -77,10 +77,10 @@ func (s *State) RelationByOID(oid types.OID) *Relation { return s.relations[oid]
 // Relations lists all, by OID.
 func (s *State) Relations() []*Relation { return sorted(s.relations) }
 
-// Manifest gives a table's segments; nil for what has none.
+// Manifest returns a table's segments; nil for what has none.
 func (s *State) Manifest(table types.OID) *Manifest { return s.manifests[table] }
 
-// SequenceAt gives a sequence's position.
+// SequenceAt returns a sequence's position.
 func (s *State) SequenceAt(oid types.OID) SeqValue { return s.sequences[oid] }
 
 // Enum finds a user's type by name; nil if there is none.
@@ -160,14 +160,14 @@ func (s *State) Node(id uint64) *Node { return s.nodes[id] }
 // Cluster is the cluster's id; zero until its first leader has said it.
 func (s *State) Cluster() ClusterID { return s.cluster }
 
-// Removed tells whether a node was a member and was taken out: it does not come
+// Removed reports whether a node was a member and was taken out: it does not come
 // back under the same id.
 func (s *State) Removed(id uint64) bool { return s.removed[id] }
 
 // Nodes lists the members, by id.
 func (s *State) Nodes() []*Node { return sorted(s.nodes) }
 
-// Setting gives a cluster setting.
+// Setting returns a cluster setting.
 func (s *State) Setting(name string) (string, bool) {
 	v, ok := s.settings[name]
 	return v, ok
@@ -183,7 +183,7 @@ func (s *State) Settings() []NamedText {
 	return out
 }
 
-// Comment gives the comment on an object or, with Column, on a column.
+// Comment returns the comment on an object or, with Column, on a column.
 func (s *State) Comment(d Dep) string { return s.comments[d] }
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []V {

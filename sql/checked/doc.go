@@ -1,2 +1,2 @@
-// Package checked is arithmetic on int64 that tells of an overflow.
+// Package checked is arithmetic on int64 that reports an overflow.
 package checked

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Layout tells how the types of values are encoded, a line a struct or union that they
+// Layout returns how the types of values are encoded, a line a struct or union that they
 // are made of:
 //
 //	worker.orders: Run string, Go bool, Segments []worker.segmentMsg

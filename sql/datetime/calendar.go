@@ -37,16 +37,16 @@ const (
 	maxTimestamp = int64(math.MaxInt64) - 1
 )
 
-// IsInfDate tells whether v is one of the infinite dates.
+// IsInfDate reports whether v is one of the infinite dates.
 func IsInfDate(v int64) bool { return v == DateInf || v == DateNegInf }
 
-// IsInfTimestamp tells whether v is one of the infinite timestamps.
+// IsInfTimestamp reports whether v is one of the infinite timestamps.
 func IsInfTimestamp(v int64) bool { return v == TimestampInf || v == TimestampNegInf }
 
-// ValidDate tells whether a day lies in date's range.
+// ValidDate reports whether a day lies in date's range.
 func ValidDate(v int64) bool { return v >= minDate && v <= maxDate }
 
-// ValidTimestamp tells whether microseconds since 1970 lie in timestamp's range.
+// ValidTimestamp reports whether microseconds since 1970 lie in timestamp's range.
 func ValidTimestamp(v int64) bool { return v >= minTimestamp && v <= maxTimestamp }
 
 // ErrTimestampRange is the error of a timestamp beyond the range of its type.
@@ -57,7 +57,7 @@ func ErrTimestampRange() error {
 // ErrDateRange is the error of a date beyond the range of its type.
 func ErrDateRange() error { return pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range") }
 
-// YMDToDate gives the day of a date of the proleptic Gregorian calendar. Year
+// YMDToDate returns the day of a date of the proleptic Gregorian calendar. Year
 // 0 is 1 BC. Month and day may lie outside their ranges; they carry over.
 func YMDToDate(y, m, d int) int64 {
 	yy, mm := checked.FloorDiv(int64(y)*12+int64(m)-1, 12)
@@ -110,7 +110,7 @@ type civil struct {
 	micros           int64 // since midnight
 }
 
-// splitTime gives hours, minutes, seconds and microseconds of a span.
+// splitTime returns hours, minutes, seconds and microseconds of a span.
 func splitTime(micros int64) (h, m, s, us int64) {
 	h, micros = micros/microsPerHour, micros%microsPerHour
 	m, micros = micros/microsPerMin, micros%microsPerMin

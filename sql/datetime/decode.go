@@ -444,7 +444,7 @@ func (d *dtDecoder) resolveZone() dtErr {
 	return 0
 }
 
-// constantZone tells whether a zone has had one offset only.
+// constantZone reports whether a zone has had one offset only.
 func constantZone(loc *time.Location) bool {
 	from, to := time.Unix(0, 0).In(loc).ZoneBounds()
 	return from.IsZero() && to.IsZero()

@@ -172,7 +172,7 @@ func extractClock(u dtUnit, micros int64) (number.Decimal, bool) {
 	return number.Decimal{}, false
 }
 
-// isoWeek gives the ISO 8601 year and week of a day.
+// isoWeek returns the ISO 8601 year and week of a day.
 func isoWeek(day int64) (year, week int) {
 	_, dow := checked.FloorDiv(day+3, 7) // 0 is Monday
 	thursday := day - dow + 3

@@ -62,7 +62,7 @@ func FormatInterval(format string, iv Interval) (s string, ok bool, err error) {
 
 var romanMonths = [...]string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
 
-// cased gives a name in the case in which a format names the field.
+// cased returns a name in the case in which a format names the field.
 func cased(name, key string) string {
 	switch {
 	case strings.ToUpper(key) == key:

@@ -1,6 +1,6 @@
 package datetime
 
-// isoOfInterval gives the ISO year, week and day of that year which to_char()
+// isoOfInterval returns the ISO year, week and day of that year which to_char()
 // shows of an interval: those of its fields taken for a date, month 0 and day 0
 // included, by PostgreSQL's arithmetic of Julian days.
 func isoOfInterval(year, mon, mday int) (isoYear, week, day int) {

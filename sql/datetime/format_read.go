@@ -67,7 +67,7 @@ func ParseDateFormat(s, format string) (int64, error) {
 	return day, nil
 }
 
-// readFormat gives the date and time, and the offset east if one was read.
+// readFormat returns the date and time, and the offset east if one was read.
 func readFormat(s, format string) (dtState, *int, error) {
 	st := dtState{year: 0, month: 1, day: 1, meridiem: -1}
 	if format == "" {
@@ -168,7 +168,7 @@ func (r *formatReader) set(dest *int, v int, n *template.Node) error {
 	return nil
 }
 
-// nextSeparates tells whether the digits of a field end where no digit is, so
+// nextSeparates reports whether the digits of a field end where no digit is, so
 // that it may have any number of them.
 func (r *formatReader) nextSeparates() bool {
 	if r.nodes[r.at].Mods&(template.TH|template.Th) != 0 {

@@ -95,7 +95,7 @@ func (p *ivParts) addYears(v int64, f float64, years int64) bool {
 	return addTo32(&p.months, int64(math.RoundToEven(f*float64(years)*12)))
 }
 
-// add adds v and a fraction of a unit and tells which fields that sets.
+// add adds v and a fraction of a unit and returns which fields that sets.
 func (p *ivParts) add(u dtUnit, v int64, f float64) (tmask dtMask, e dtErr) {
 	ok := false
 	switch u {

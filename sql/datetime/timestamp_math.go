@@ -224,7 +224,7 @@ func TimestampToTimestamptz(ts int64, loc *time.Location) (int64, error) {
 	return v, nil
 }
 
-// TimestamptzToTimestamp gives the local time in a zone (AT TIME ZONE of a
+// TimestamptzToTimestamp returns the local time in a zone (AT TIME ZONE of a
 // timestamp with time zone).
 func TimestamptzToTimestamp(ts int64, loc *time.Location) (int64, error) {
 	if IsInfTimestamp(ts) {
@@ -287,7 +287,7 @@ func TimestamptzToTimeTZ(ts int64, loc *time.Location) (v TimeTZ, ok bool) {
 	return TimeTZ{us, int32(-offsetAt(ts, loc))}, true
 }
 
-// TimeToTimeTZ gives a time of day the offset of the session's zone today.
+// TimeToTimeTZ returns a time of day the offset of the session's zone today.
 func TimeToTimeTZ(us int64, env *Settings) TimeTZ {
 	env = env.orDefault()
 	day, _ := checked.FloorDiv(ToLocal(env.now(), env.Zone()), MicrosPerDay)

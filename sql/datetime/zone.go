@@ -253,7 +253,7 @@ func tzData(rule string, east int) []byte {
 	return append(append(append(b, '\n'), rule...), '\n')
 }
 
-// ToLocal gives local microseconds of an instant.
+// ToLocal returns local microseconds of an instant.
 func ToLocal(ts int64, loc *time.Location) int64 {
 	return ts + int64(offsetAt(ts, loc))*microsPerSec
 }
@@ -296,7 +296,7 @@ func localOffset(local int64, loc *time.Location) int {
 	return after
 }
 
-// FromLocal gives the instant of local microseconds; ok is false out of range.
+// FromLocal returns the instant of local microseconds; ok is false out of range.
 func FromLocal(local int64, loc *time.Location) (ts int64, ok bool) {
 	ts = local - int64(localOffset(local, loc))*microsPerSec
 	return ts, ValidTimestamp(ts) && (ts < local) == (ts-local < 0)

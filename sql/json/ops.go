@@ -142,7 +142,7 @@ func (v Value) ArrayLength() (int, error) {
 	return 0, errJSONParam("cannot get array length of a non-array")
 }
 
-// without gives v without the elements that drop names.
+// without returns v without the elements that drop names.
 func (v Value) without(drop func(i int) bool) Value {
 	out := Value{Kind: v.Kind}
 	for i, e := range v.Elems {

@@ -340,7 +340,7 @@ func ParseJSONB(s string) (Value, error) {
 	return v, nil
 }
 
-// CanonicalJSONB gives the text that carries a jsonb value.
+// CanonicalJSONB returns the text that carries a jsonb value.
 func CanonicalJSONB(s string) (string, error) {
 	v, err := ParseJSONB(s)
 	if err != nil {

@@ -17,7 +17,7 @@ func (p *jsonScan) space() {
 
 func (p *jsonScan) at(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
 
-// str steps over a string and tells whether it has escapes.
+// str steps over a string and reports whether it has escapes.
 func (p *jsonScan) str() (body string, escapes bool) {
 	from := p.i + 1
 	for p.i++; p.i < len(p.s) && p.s[p.i] != '"'; p.i++ {
@@ -67,7 +67,7 @@ func (p *jsonScan) value() string {
 	return p.s[from:p.i]
 }
 
-// JSONField gives the text of a member of an object, of duplicates the last.
+// JSONField returns the text of a member of an object, of duplicates the last.
 func JSONField(s, key string) (text string, ok bool) {
 	p := jsonScan{s: s}
 	p.space()
@@ -110,7 +110,7 @@ func JSONBElement(s string, i int) (text string, ok bool) {
 	return JSONElement(s, i)
 }
 
-// JSONElement gives the text of an element of an array, counted from the end
+// JSONElement returns the text of an element of an array, counted from the end
 // where i is negative.
 func JSONElement(s string, i int) (text string, ok bool) {
 	if i < 0 {
@@ -156,7 +156,7 @@ func eachElement(s string, f func(v string) bool) bool {
 	}
 }
 
-// JSONText gives a value's text as ->> does: a string unquoted; ok is false
+// JSONText returns a value's text as ->> does: a string unquoted; ok is false
 // for null.
 func JSONText(s string) (text string, ok bool) {
 	p := jsonScan{s: s}

@@ -35,7 +35,7 @@ type Value struct {
 	Raw   string   // the source text of a parsed value; empty in a made one
 }
 
-// Scalar tells whether v is neither an array nor an object.
+// Scalar reports whether v is neither an array nor an object.
 func (v Value) Scalar() bool { return v.Kind < Array }
 
 // TypeOf is json_typeof().

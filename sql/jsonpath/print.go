@@ -20,7 +20,7 @@ type printer struct{ strings.Builder }
 var infix = map[Kind]string{Add: " + ", Sub: " - ", Mul: " * ", Div: " / ", Mod: " % ", And: " && ", Or: " || ", Equal: " == ", NotEqual: " != ",
 	Less: " < ", LessEqual: " <= ", Greater: " > ", GreaterEqual: " >= ", StartsWith: " starts with "}
 
-// priority tells which operators bind tighter.
+// priority returns which operators bind tighter.
 func priority(k Kind) int {
 	switch k {
 	case Or:

@@ -63,5 +63,5 @@ type Node struct {
 // Subscript is one of [a, b to c]; To is nil for a single index.
 type Subscript struct{ From, To *Node }
 
-// Predicate tells whether n is true, false or unknown, and nothing follows.
+// Predicate reports whether n is true, false or unknown, and nothing follows.
 func (n *Node) Predicate() bool { return n.Kind >= And && n.Next == nil }

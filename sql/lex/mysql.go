@@ -26,7 +26,7 @@ type mysqlScanner struct {
 // mysqlVersion is the release whose versioned comments are read.
 const mysqlVersion = "80400"
 
-// MySQL gives the tokens of text up to its end or the first lexical error, by
+// MySQL returns the tokens of text up to its end or the first lexical error, by
 // the rules of MySQL.
 func MySQL(text string) (*Source, *Error) {
 	s := &mysqlScanner{scanner: scanner{text: text, toks: make([]Token, 0, len(text)/4+4)}}
@@ -95,7 +95,7 @@ func (s *mysqlScanner) next() bool {
 	return s.err == nil
 }
 
-// afterName tells whether the dot at i follows a name, as in t.1a.
+// afterName reports whether the dot at i follows a name, as in t.1a.
 func (s *mysqlScanner) afterName(i int) bool {
 	n := len(s.toks)
 	return n > 0 && int(s.toks[n-1].End) == i && (s.toks[n-1].Kind == Ident || s.toks[n-1].Kind == Quoted)

@@ -90,7 +90,7 @@ func (w *Writer) Done() *Run {
 	return w.f
 }
 
-// Token gives the source token that the written token ending at or after the
+// Token returns the source token that the written token ending at or after the
 // text offset end came from; f.hi when the offset is that of the end.
 func (f *Run) Token(end int) int {
 	if f.ends != nil {

@@ -34,7 +34,7 @@ type scanner struct {
 	err  *Error
 }
 
-// Postgres gives the tokens of text up to its end or the first lexical
+// Postgres returns the tokens of text up to its end or the first lexical
 // error. Text is at most maxText bytes, so that offsets fit int32.
 func Postgres(text string) (*Source, *Error) {
 	s := &scanner{text: text, toks: make([]Token, 0, len(text)/4+4)}
@@ -67,7 +67,7 @@ func isIdentStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
 
-// IsIdentPart tells whether c may stand in an unquoted name.
+// IsIdentPart reports whether c may stand in an unquoted name.
 func IsIdentPart(c byte) bool { return isIdentStart(c) || ascii.IsDigit(c) || c == '$' }
 func isOpChar(c byte) bool    { return c != 0 && strings.IndexByte("~!@#^&|`?+-*/%<>=", c) >= 0 }
 

@@ -60,18 +60,18 @@ func (s *Source) Kind(i int) Kind {
 	return s.Toks[i].Kind
 }
 
-// IsSelf tells whether token i is the single character c.
+// IsSelf reports whether token i is the single character c.
 func (s *Source) IsSelf(i int, c byte) bool {
 	k := s.Kind(i)
 	return (k == Self || k == Op) && s.Toks[i].End-s.Toks[i].Start == 1 && s.Text[s.Toks[i].Start] == c
 }
 
-// IsWord tells whether token i is the unquoted word w (given in lower case).
+// IsWord reports whether token i is the unquoted word w (given in lower case).
 func (s *Source) IsWord(i int, w string) bool {
 	return s.Kind(i) == Ident && int(s.Toks[i].End-s.Toks[i].Start) == len(w) && Fold(s.Raw(i)) == w
 }
 
-// IsName tells whether token i can be read as a name. Keywords count: which of
+// IsName reports whether token i can be read as a name. Keywords count: which of
 // them may stand where is the grammar's business.
 func (s *Source) IsName(i int) bool { return s.Kind(i) == Ident || s.Kind(i) == Quoted }
 
@@ -90,7 +90,7 @@ func (s *Source) Name(i int) string {
 	return ""
 }
 
-// IsReserved tells whether w (folded) can never be a bare column name.
+// IsReserved reports whether w (folded) can never be a bare column name.
 func IsReserved(w string) bool {
 	k := parser.LookupKeyword(w)
 	return k != nil && (k.Category == parser.ReservedKeyword || k.Category == parser.TypeFuncNameKeyword)
@@ -140,7 +140,7 @@ func unquoteName(raw string) string {
 	return strings.ReplaceAll(raw[1:len(raw)-1], q+q, q)
 }
 
-// AllVersioned tells whether every token stands in a /*! */ comment.
+// AllVersioned reports whether every token stands in a /*! */ comment.
 func (s *Source) AllVersioned(lo, hi int) bool {
 	at := lo
 	for _, r := range s.versioned {

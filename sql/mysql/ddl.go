@@ -123,7 +123,7 @@ func (t *translator) tableOptions(s *sqlparser.TableSpec) (start string) {
 	return start
 }
 
-// indexed tells whether an index is more than a way to be quick; a plain one
+// indexed reports whether an index is more than a way to be quick; a plain one
 // is noted and left out.
 func (t *translator) indexed(x *sqlparser.IndexDefinition) bool {
 	if x.Info.IsUnique() {

@@ -48,7 +48,7 @@ func (t *translator) insert(n *sqlparser.Insert) {
 	}
 }
 
-// target gives the one table that UPDATE and DELETE may name.
+// target returns the one table that UPDATE and DELETE may name.
 func (t *translator) target(verb string, list []sqlparser.TableExpr) *sqlparser.AliasedTableExpr {
 	if len(list) == 1 {
 		if a, ok := list[0].(*sqlparser.AliasedTableExpr); ok {

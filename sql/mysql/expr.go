@@ -17,7 +17,7 @@ import (
 //	value   SELECT a = b       (a = b)::int          SELECT TRUE  1
 //	cond    WHERE a            a <> 0                WHERE a = b  a = b
 
-// truth tells whether an expression is written as a Postgres boolean.
+// truth reports whether an expression is written as a Postgres boolean.
 func truth(e sqlparser.Expr) bool {
 	switch e := e.(type) {
 	case *sqlparser.AndExpr, *sqlparser.OrExpr, *sqlparser.XorExpr, *sqlparser.NotExpr, *sqlparser.ComparisonExpr,

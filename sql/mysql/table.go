@@ -21,7 +21,7 @@ const callTable = "\x01call "
 // tableCall is a call cut out of a FROM: its text for the Postgres grammar.
 type tableCall struct{ text string }
 
-// tableCallAt tells whether a function is called at token i in place of a table.
+// tableCallAt reports whether a function is called at token i in place of a table.
 func (t *translator) tableCallAt(i int) bool {
 	s := t.s
 	if !s.IsName(i) || s.IsSelf(i-1, '.') || i == t.lo {
@@ -40,7 +40,7 @@ func (t *translator) tableCallAt(i int) bool {
 	return !t.insideCall(i, "extract", "substring", "substr", "mid", "trim")
 }
 
-// insideCall tells whether the innermost open parenthesis before token i is
+// insideCall reports whether the innermost open parenthesis before token i is
 // that of one of these functions, whose arguments have a FROM of their own.
 func (t *translator) insideCall(i int, names ...string) bool {
 	depth := 0

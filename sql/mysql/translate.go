@@ -156,7 +156,7 @@ func (t *translator) unfit(i int) error {
 	return nil
 }
 
-// plain tells whether s is of ASCII only.
+// plain reports whether s is of ASCII only.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {

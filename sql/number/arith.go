@@ -167,7 +167,7 @@ func infBySign(sign int) Decimal {
 	return DecimalNaN
 }
 
-// lead4 gives the position of the first digit in base 10000, counted from the
+// lead4 returns the position of the first digit in base 10000, counted from the
 // point, and that digit: PostgreSQL chooses scales of quotients from them.
 func (d Decimal) lead4() (weight, digit int) {
 	if d.big == nil {

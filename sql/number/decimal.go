@@ -59,7 +59,7 @@ var (
 	}()
 )
 
-// pow10Big gives 10^n; the result must not be modified.
+// pow10Big returns 10^n; the result must not be modified.
 func pow10Big(n int) *big.Int {
 	if n < len(bigPow10) {
 		return bigPow10[n]
@@ -106,7 +106,7 @@ func errNumericOverflow() *pgerr.Error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
 
-// checked gives d, or the overflow error where d is beyond what a numeric may be.
+// checked returns d, or the overflow error where d is beyond what a numeric may be.
 func (d Decimal) checked() (Decimal, error) {
 	if d.scale > maxDisplayScale {
 		return Decimal{}, errNumericOverflow()
@@ -117,7 +117,7 @@ func (d Decimal) checked() (Decimal, error) {
 	return d, nil
 }
 
-// coefBig gives the coefficient as a big.Int that must not be modified.
+// coefBig returns the coefficient as a big.Int that must not be modified.
 func (d Decimal) coefBig() *big.Int {
 	if d.big != nil {
 		return d.big
@@ -135,7 +135,7 @@ func (d Decimal) numDigits() int {
 // leadExp is the power of ten of the first significant digit; 0 has -scale-1.
 func (d Decimal) leadExp() int { return d.numDigits() - 1 - int(d.scale) }
 
-// DecimalFromInt64 gives v times 10^-scale.
+// DecimalFromInt64 returns v times 10^-scale.
 func DecimalFromInt64(v int64, scale int32) Decimal {
 	if scale < 0 {
 		return Decimal{coef: v}.shift(int(-scale))
@@ -143,12 +143,12 @@ func DecimalFromInt64(v int64, scale int32) Decimal {
 	return Decimal{coef: v, scale: scale}
 }
 
-// shift gives d times 10^n (n >= 0) without a scale change.
+// shift returns d times 10^n (n >= 0) without a scale change.
 func (d Decimal) shift(n int) Decimal {
 	return mkDecimal(new(big.Int).Mul(d.coefBig(), pow10Big(n)), d.scale)
 }
 
-// DecimalFromBig gives v times 10^-scale; it copies v.
+// DecimalFromBig returns v times 10^-scale; it copies v.
 func DecimalFromBig(v *big.Int, scale int32) Decimal { return mkDecimal(new(big.Int).Set(v), scale) }
 
 // DecimalFromFloat64 converts with the 15 significant digits that PostgreSQL
@@ -329,15 +329,15 @@ func scanDecimal(text string) (Decimal, bool) {
 	return d, true
 }
 
-// IsNaN tells whether d is NaN.
+// IsNaN reports whether d is NaN.
 func (d Decimal) IsNaN() bool { return d.kind == decNaN }
 
-// IsInf tells whether d is an infinity: of either sign for 0, else of sign's.
+// IsInf reports whether d is an infinity: of either sign for 0, else of sign's.
 func (d Decimal) IsInf(sign int) bool {
 	return sign >= 0 && d.kind == decPosInf || sign <= 0 && d.kind == decNegInf
 }
 
-// IsFinite tells whether d is an ordinary number.
+// IsFinite reports whether d is an ordinary number.
 func (d Decimal) IsFinite() bool { return d.kind == decFinite }
 
 // Scale is the number of digits after the point that d prints.
@@ -402,7 +402,7 @@ func (d Decimal) AppendText(dst []byte) []byte {
 	return append(dst, digits...)
 }
 
-// Float64 gives the nearest float64, an infinity beyond the range.
+// Float64 returns the nearest float64, an infinity beyond the range.
 func (d Decimal) Float64() float64 {
 	switch d.kind {
 	case decNaN:
@@ -434,7 +434,7 @@ func (d Decimal) Int64() (v int64, ok bool) {
 	return d.coef, d.big == nil
 }
 
-// Coefficient gives d times 10^scale where that is an exact int64 after
+// Coefficient returns d times 10^scale where that is an exact int64 after
 // rounding to scale, as the fixed form of a numeric column needs.
 func (d Decimal) Coefficient(scale int32) (v int64, ok bool) {
 	if d.kind != decFinite {
@@ -446,7 +446,7 @@ func (d Decimal) Coefficient(scale int32) (v int64, ok bool) {
 	return d.coef, d.big == nil
 }
 
-// Big gives the coefficient as a new big.Int; 0 for NaN and infinities.
+// Big returns the coefficient as a new big.Int; 0 for NaN and infinities.
 func (d Decimal) Big() *big.Int { return new(big.Int).Set(d.coefBig()) }
 
 // ToInt casts to an integer type, rounding halves away from zero.

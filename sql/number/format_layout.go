@@ -130,7 +130,7 @@ func (w *numWriter) signOr(c byte) {
 	}
 }
 
-// predecSpace tells whether the 0 before a point is left out, as in " .1".
+// predecSpace reports whether the 0 before a point is left out, as in " .1".
 func (w *numWriter) predecSpace() bool {
 	return !w.has(nfZero) && w.at == 0 && w.number[0] == '0' && w.post != 0
 }

@@ -200,7 +200,7 @@ func Log(base, d Decimal) (Decimal, error) {
 	return fromFloat(q, scale), nil
 }
 
-// isIntegral tells whether d is a whole number (the infinities count as such).
+// isIntegral reports whether d is a whole number (the infinities count as such).
 func (d Decimal) isIntegral() bool {
 	switch d.kind {
 	case decNaN:

@@ -76,7 +76,7 @@ func FitFixed(prec, scale int, d Decimal) (Decimal, error) {
 	return r, nil
 }
 
-// Fixed gives the int64 that carries d in a fixed numeric column of scale.
+// Fixed returns the int64 that carries d in a fixed numeric column of scale.
 func (d Decimal) Fixed(scale int32) (int64, error) {
 	c, ok := d.Coefficient(scale)
 	if !ok {

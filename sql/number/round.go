@@ -15,14 +15,14 @@ const (
 	ceilward
 )
 
-// Round gives d with scale digits after the point, halves away from zero, zeros
+// Round returns d with scale digits after the point, halves away from zero, zeros
 // added where d has fewer. A negative scale rounds before the point.
 func (d Decimal) Round(scale int32) Decimal { return d.rescale(scale, halfAway) }
 
 // Rescale is Round.
 func (d Decimal) Rescale(scale int32) Decimal { return d.rescale(scale, halfAway) }
 
-// Trunc gives d with scale digits after the point, the rest cut off.
+// Trunc returns d with scale digits after the point, the rest cut off.
 func (d Decimal) Trunc(scale int32) Decimal { return d.rescale(scale, truncate) }
 
 // Floor is the greatest integer not above d.
@@ -93,7 +93,7 @@ func (d Decimal) rescale(scale int32, how rounding) Decimal {
 	return mkDecimal(q, scale).unscale()
 }
 
-// bump tells whether a quotient cut toward zero moves one away from zero.
+// bump reports whether a quotient cut toward zero moves one away from zero.
 func bump(how rounding, neg, rest, half bool) bool {
 	switch how {
 	case halfAway:

@@ -220,7 +220,7 @@ func AppendFloat(dst []byte, f float64, bits, extra int) []byte {
 	return append(dst, digits[exp+1:]...)
 }
 
-// strictShortest gives more digits where e, the shortest text of f, lies just
+// strictShortest returns more digits where e, the shortest text of f, lies just
 // in the middle between f and its neighbour: it reads back as f by the rule of
 // ties only, and PostgreSQL does not print that.
 func strictShortest(e []byte, f float64, bits int) []byte {

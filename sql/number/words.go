@@ -11,7 +11,7 @@ import (
 // Quotients and roots of a numeric's sixteen digits and more do not fit one word,
 // but mostly two: what is here spares them math/big, which allocates each step.
 
-// decimalOfWords gives hi·2^64 + lo, or less 0, times 10^-scale.
+// decimalOfWords returns hi·2^64 + lo, or less 0, times 10^-scale.
 func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
 	if hi == 0 && lo <= math.MaxInt64 {
 		if neg {
@@ -36,7 +36,7 @@ func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
 	return mkDecimal(b, scale)
 }
 
-// DecimalFromInt128 gives hi·2^64 + lo times 10^-scale, for sums in two words.
+// DecimalFromInt128 returns hi·2^64 + lo times 10^-scale, for sums in two words.
 func DecimalFromInt128(hi int64, lo uint64, scale int32) Decimal {
 	u := uint64(hi)
 	if hi < 0 {
@@ -47,7 +47,7 @@ func DecimalFromInt128(hi int64, lo uint64, scale int32) Decimal {
 	return decimalOfWords(hi < 0, u, lo, scale)
 }
 
-// words gives the magnitude of d's coefficient where two words hold it.
+// words returns the magnitude of d's coefficient where two words hold it.
 func (d Decimal) words() (hi, lo uint64, ok bool) {
 	if d.big == nil {
 		return 0, checked.Abs(d.coef), true

@@ -27,7 +27,7 @@ type dottedNames struct {
 	first []int      // their first tokens
 }
 
-// dottedAt gives the token after the last part of the name of more than two
+// dottedAt returns the token after the last part of the name of more than two
 // parts that begins at token i; 0 if none does.
 func (s *source) dottedAt(i, hi int) int {
 	if !s.IsName(i) || !s.IsSelf(i+1, '.') || !s.IsName(i+2) || !s.IsSelf(i+3, '.') || i+4 >= hi || !s.IsName(i+4) || s.IsSelf(i-1, '.') {
@@ -65,7 +65,7 @@ func (s *source) writeDotted(w *rewriter, i, end int) {
 	n.parts, n.first = append(n.parts, parts), append(n.first, i)
 }
 
-// of gives the parts that a mark stands for.
+// of returns the parts that a mark stands for.
 func (n *dottedNames) of(name string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, n.mark)
 	if !ok {

@@ -42,7 +42,7 @@ func Star(fields []ast.Node) (before []ast.Node, except []string, ok bool) {
 	return nil, nil, false
 }
 
-// excludeAt gives the token after the list if token i is a star that leaves
+// excludeAt returns the token after the list if token i is a star that leaves
 // columns out; 0 if it is not.
 func (s *source) excludeAt(i, lo, hi int) int {
 	if !s.IsSelf(i, '*') || i+2 >= hi {
@@ -71,7 +71,7 @@ func (s *source) excludeAt(i, lo, hi int) int {
 	return 0
 }
 
-// starBegins tells whether the star at token i stands for columns, and does not
+// starBegins reports whether the star at token i stands for columns, and does not
 // multiply.
 func (s *source) starBegins(i, lo int) bool {
 	if i == lo {

@@ -32,7 +32,7 @@ func (c *cursor) failWith(e error) {
 	}
 }
 
-// peek tells whether the next tokens are these words.
+// peek reports whether the next tokens are these words.
 func (c *cursor) peek(words ...string) bool {
 	if c.err != nil || c.i+len(words) > c.hi {
 		return false

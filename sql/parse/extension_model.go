@@ -135,7 +135,7 @@ func (s *source) listItems(node ast.Stmt, lo int) ([]*ast.ResTarget, error) {
 	return nil, s.SyntaxError(lo)
 }
 
-// bareList tells whether a tree is a bare select list: SELECT items and not more,
+// bareList reports whether a tree is a bare select list: SELECT items and not more,
 // so that "1 FROM t" cannot pass for an item.
 func bareList(node ast.Stmt) bool {
 	sel, ok := node.(*ast.SelectStmt)

@@ -69,7 +69,7 @@ func (c *cursor) statement() Extension {
 	return nil
 }
 
-// trainAhead tells whether {TRAIN|CREATE} [OR REPLACE] MODEL is next.
+// trainAhead reports whether {TRAIN|CREATE} [OR REPLACE] MODEL is next.
 func (c *cursor) trainAhead() bool {
 	for _, verb := range []string{"train", "create"} {
 		if c.peek(verb, "model") || c.peek(verb, "or", "replace", "model") {

@@ -29,7 +29,7 @@ func (s *Statement) NumParams() int {
 	return most
 }
 
-// best gives the position of the token with the lowest rank, the first of
+// best returns the position of the token with the lowest rank, the first of
 // equals; a negative rank is no match. 0 if nothing matches.
 func (s *Statement) best(rank func(i int) int) int {
 	return s.src.Pos(s.bestToken(rank))
@@ -100,7 +100,7 @@ func (s *Statement) FindIdentN(n int, parts ...string) int {
 	return whole
 }
 
-// match tells whether tokens from i on are the dotted name, and where it ends.
+// match reports whether tokens from i on are the dotted name, and where it ends.
 func (s *Statement) match(i int, parts []string) int {
 	for k, p := range parts {
 		if k > 0 {

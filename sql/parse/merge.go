@@ -13,7 +13,7 @@ import (
 // without the parentheses, its clauses merged as Postgres merges them; a clause
 // given twice is refused as Postgres refuses it.
 
-// queryParen tells whether the parenthesis at token i opens a query that
+// queryParen reports whether the parenthesis at token i opens a query that
 // stands where a query begins, not where an expression or a relation does.
 func (s *source) queryParen(lo, i int) bool {
 	if !(s.IsSelf(i+1, '(') || s.IsWord(i+1, "select") || s.IsWord(i+1, "values") || s.IsWord(i+1, "with") || s.IsWord(i+1, "table")) {
@@ -40,7 +40,7 @@ var clauseNames = [...]string{"ORDER BY", "LIMIT", "OFFSET", "FOR"}
 
 const clauseFor = 3
 
-// clauseAt gives the number of the clause that token i begins, or -1.
+// clauseAt returns the number of the clause that token i begins, or -1.
 func (s *source) clauseAt(i int) int {
 	if s.Kind(i) != lex.Ident || s.IsSelf(i-1, '.') || s.IsWord(i-1, "as") {
 		return -1

@@ -6,7 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 )
 
-// Defines tells the statements that change definitions, privileges, roles,
+// Defines reports whether it is one of the statements that change definitions, privileges, roles,
 // models or the cluster itself. Those that move rows, look or steer the session
 // are listed, so that a statement nobody thought of is one that defines.
 func (s *Statement) Defines() bool {

@@ -109,7 +109,7 @@ func One(sql string, d Dialect) (*Statement, error) {
 	return list[0], nil
 }
 
-// errorAtEnd tells whether err is for the want of a further token.
+// errorAtEnd reports whether err is for the want of a further token.
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)
 	return e.Position == 0 || e.Position >= lex.CharPos(sql, len(sql))

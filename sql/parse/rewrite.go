@@ -108,7 +108,7 @@ func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 	return i
 }
 
-// versionAt reads the @3 that may follow a model's name at token i, and gives the
+// versionAt reads the @3 that may follow a model's name at token i, and returns the
 // token after it.
 func (s *source) versionAt(i, hi int) (string, int) {
 	if i+1 < hi && s.IsSelf(i, '@') && s.Kind(i+1) == lex.Number {

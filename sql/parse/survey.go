@@ -97,13 +97,13 @@ func (s *source) survey(lo, hi int) survey {
 	return v
 }
 
-// modelAt tells whether "ml . f ( MODEL name" begins at token i.
+// modelAt reports whether "ml . f ( MODEL name" begins at token i.
 func (s *source) modelAt(i, hi int) bool {
 	return i+5 < hi && s.IsWord(i, "ml") && s.IsSelf(i+1, '.') && s.IsName(i+2) && s.IsSelf(i+3, '(') &&
 		s.IsWord(i+4, "model") && s.IsName(i+5) && !s.IsSelf(i-1, '.')
 }
 
-// commented tells whether a string may be of parts with a comment between them,
+// commented reports whether a string may be of parts with a comment between them,
 // where the grammar's lexer sees two strings.
 func (s *source) commented(i int) bool {
 	raw := s.Raw(i)
@@ -113,7 +113,7 @@ func (s *source) commented(i int) bool {
 	return strings.Contains(raw, "--") && strings.ContainsAny(raw, "\n\r")
 }
 
-// floatAt tells whether "float ( n )" begins at token i; the grammar takes it
+// floatAt reports whether "float ( n )" begins at token i; the grammar takes it
 // and drops n, though float(1) to float(24) is real.
 func (s *source) floatAt(i, hi int) bool {
 	return i+3 < hi && s.IsWord(i, "float") && s.IsSelf(i+1, '(') && s.Kind(i+2) == lex.Number && s.IsSelf(i+3, ')') &&
@@ -167,7 +167,7 @@ func (s *source) checkWithinGroup(lo, i int) error {
 	return nil
 }
 
-// afterCTE tells whether the parenthesis closed at token i is a CTE's query.
+// afterCTE reports whether the parenthesis closed at token i is a CTE's query.
 func (s *source) afterCTE(lo, i int) bool {
 	depth := 0
 	for ; i >= lo; i-- {

@@ -131,7 +131,7 @@ func (s *Statement) words(n int) []string {
 	return out
 }
 
-// Temporary tells CREATE TEMPORARY …, which the tree of a sequence does not.
+// Temporary reports whether it is CREATE TEMPORARY …, which the tree of a sequence does not.
 func (s *Statement) Temporary() bool {
 	w := s.words(3)
 	if len(w) == 3 && (w[1] == "LOCAL" || w[1] == "GLOBAL") {

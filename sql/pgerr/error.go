@@ -70,7 +70,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the cause, if any.
+// Unwrap returns the cause, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
 // WithDetail sets the detail and returns e, for chaining at the place of New.
@@ -134,7 +134,7 @@ func From(err error) *Error {
 	return &Error{Code: InternalError, Severity: SevError, Message: err.Error()}
 }
 
-// CodeOf gives the SQLSTATE of err as From finds it; "" for nil.
+// CodeOf returns the SQLSTATE of err as From finds it; "" for nil.
 func CodeOf(err error) Code {
 	if e := From(err); e != nil {
 		return e.Code
@@ -142,5 +142,5 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// Is tells whether err's SQLSTATE is code.
+// Is reports whether err's SQLSTATE is code.
 func Is(err error, code Code) bool { return err != nil && CodeOf(err) == code }

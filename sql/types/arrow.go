@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// DatumAt gives row i of a column of t, nil for NULL. Strings and bytes are
+// DatumAt returns row i of a column of t, nil for NULL. Strings and bytes are
 // copied: the column may lie in a mapped file that the value outlives.
 func DatumAt(t Type, arr arrow.Array, i int) Datum {
 	if arr.IsNull(i) {
@@ -228,12 +228,12 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 	return errCarry(t, d)
 }
 
-// FixedCoefficient gives the int64 that carries v in a fixed numeric column.
+// FixedCoefficient returns the int64 that carries v in a fixed numeric column.
 func FixedCoefficient(t Type, v number.Decimal) (int64, error) {
 	return v.Fixed(int32(t.Scale))
 }
 
-// Shareable gives arr once it holds what Arrow makes on first use and writes into
+// Shareable returns arr once it holds what Arrow makes on first use and writes into
 // it, the values of its dictionary and how many rows of a slice are NULL: from
 // then on goroutines may share it.
 func Shareable(arr arrow.Array) arrow.Array {

@@ -131,7 +131,7 @@ func Compared[S string | []byte](t Type, s S) S {
 	return s
 }
 
-// EqualIsSame tells whether equal values of t are the same value to every
+// EqualIsSame reports whether equal values of t are the same value to every
 // function: 1.0 and 1.00, 'a' and 'a ' as bpchar, or -0 and 0 are not.
 func (t Type) EqualIsSame() bool {
 	switch t.OID {
@@ -141,12 +141,12 @@ func (t Type) EqualIsSame() bool {
 	return t.IsFixed() || t.OID >= FirstUserOID && t.OID < UserArrayBit
 }
 
-// EqualByBytes tells whether equal strings of t are the same bytes. They are
+// EqualByBytes reports whether equal strings of t are the same bytes. They are
 // not for bpchar, where blanks at the end do not count, and for jsonb, where 1.0
 // is 1.00.
 func (t Type) EqualByBytes() bool { return t.OID != BpcharOID && t.OID != JSONBOID }
 
-// Equal tells whether two values of t are equal by the type's = operator,
+// Equal reports whether two values of t are equal by the type's = operator,
 // NULL being equal to NULL.
 func Equal(t Type, a, b Datum) bool { return Compare(t, a, b) == 0 }
 

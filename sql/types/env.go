@@ -28,9 +28,9 @@ type Env struct {
 
 // Names is the catalog's side of the reg* types' text forms.
 type Names interface {
-	// RegIn gives the object a name denotes; t is the reg type.
+	// RegIn returns the object a name denotes; t is the reg type.
 	RegIn(t OID, name string) (OID, error)
-	// RegOut gives the name to print; ok is false to print the number.
+	// RegOut returns the name to print; ok is false to print the number.
 	RegOut(t OID, oid OID) (name string, ok bool)
 }
 

@@ -134,7 +134,7 @@ var (
 	Void        = Type{OID: VoidOID, Mod: -1}
 )
 
-// FixedNumeric is a numeric represented in an int64. visible tells whether the
+// FixedNumeric is a numeric represented in an int64. visible reports whether the
 // client sees numeric(prec,scale) or plain numeric.
 func FixedNumeric(prec, scale uint8, visible bool) Type {
 	t := Type{OID: NumericOID, Mod: -1, Prec: prec, Scale: scale}
@@ -144,10 +144,10 @@ func FixedNumeric(prec, scale uint8, visible bool) Type {
 	return t
 }
 
-// IsFixed tells whether t is a numeric represented in an int64.
+// IsFixed reports whether t is a numeric represented in an int64.
 func (t Type) IsFixed() bool { return t.OID == NumericOID && t.Prec > 0 }
 
-// SamePhysical tells whether columns of t and o hold equal values in equal bits.
+// SamePhysical reports whether columns of t and o hold equal values in equal bits.
 func (t Type) SamePhysical(o Type) bool {
 	return t.OID == o.OID && (t.Prec == 0) == (o.Prec == 0) && (t.Prec == 0 || t.Scale == o.Scale)
 }
@@ -173,7 +173,7 @@ var elemOf = func() map[OID]OID {
 	return m
 }()
 
-// ArrayOf gives the array type of t; ok is false if it has none.
+// ArrayOf returns the array type of t; ok is false if it has none.
 func ArrayOf(t Type) (Type, bool) {
 	a, ok := arrayOf[t.OID]
 	if t.OID >= FirstUserOID && t.OID < UserArrayBit {
@@ -182,10 +182,10 @@ func ArrayOf(t Type) (Type, bool) {
 	return Type{OID: a, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
-// IsArray tells whether t is an array type (int2vector and oidvector included).
+// IsArray reports whether t is an array type (int2vector and oidvector included).
 func (t Type) IsArray() bool { _, ok := elemOf[t.OID]; return ok || t.OID >= UserArrayBit }
 
-// Elem gives the element type of an array type; ok is false for other types.
+// Elem returns the element type of an array type; ok is false for other types.
 func (t Type) Elem() (Type, bool) {
 	e, ok := elemOf[t.OID]
 	if t.OID >= UserArrayBit {
@@ -194,7 +194,7 @@ func (t Type) Elem() (Type, bool) {
 	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
-// IsIntegral tells of types whose values are integers in Arrow and compared as such:
+// IsIntegral reports whether it is one of the types whose values are integers in Arrow and compared as such:
 // the integers and dates.
 func (t Type) IsIntegral() bool {
 	switch t.OID {
@@ -204,7 +204,7 @@ func (t Type) IsIntegral() bool {
 	return false
 }
 
-// IsString tells whether t is represented as String or Dictionary(int32, String).
+// IsString reports whether t is represented as String or Dictionary(int32, String).
 func (t Type) IsString() bool {
 	switch t.OID {
 	case TextOID, VarcharOID, BpcharOID, NameOID, CharOID, JSONOID, JSONBOID, UnknownOID, CstringOID,
@@ -224,7 +224,7 @@ var (
 	DictArrow        = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 )
 
-// ArrowTypes gives Arrow of each of ts.
+// ArrowTypes returns Arrow of each of ts.
 func ArrowTypes(ts []Type) []arrow.DataType {
 	out := make([]arrow.DataType, len(ts))
 	for i, t := range ts {
@@ -233,7 +233,7 @@ func ArrowTypes(ts []Type) []arrow.DataType {
 	return out
 }
 
-// Arrow gives the Arrow type a column of t has when it is not dictionary
+// Arrow returns the Arrow type a column of t has when it is not dictionary
 // encoded. See the package comment for the table.
 func (t Type) Arrow() arrow.DataType {
 	if e, ok := t.Elem(); ok {

@@ -80,11 +80,11 @@ type typeTable struct {
 	byName map[string]OID
 }
 
-// PgTypes gives the rows of pg_type for the built-in types and their arrays,
+// PgTypes returns the rows of pg_type for the built-in types and their arrays,
 // ordered by OID. The slice must not be modified.
 func PgTypes() []PgType { return builtins().rows }
 
-// PgTypeOf gives the row of one built-in type.
+// PgTypeOf returns the row of one built-in type.
 func PgTypeOf(o OID) (PgType, bool) {
 	if p := builtins().byOID[o]; p != nil {
 		return *p, true
@@ -92,7 +92,7 @@ func PgTypeOf(o OID) (PgType, bool) {
 	return PgType{}, false
 }
 
-// IsPseudo tells the types that no column may have.
+// IsPseudo reports whether it is one of the types that no column may have.
 func (t Type) IsPseudo() bool {
 	p := builtins().byOID[t.OID]
 	return p != nil && p.Kind == 'p'
@@ -205,7 +205,7 @@ func (t Type) String() string {
 	return TypeName(t.OID)
 }
 
-// HasMod tells whether values of a type may carry a modifier.
+// HasMod reports whether values of a type may carry a modifier.
 func (o OID) HasMod() bool {
 	p := builtins().byOID[o]
 	return p != nil && p.ModIn != "-"

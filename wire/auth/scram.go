@@ -70,7 +70,7 @@ func parse(v string) (c scram.StoredCredentials, err error) {
 	return scram.StoredCredentials{KeyFactors: scram.KeyFactors{Salt: string(s), Iters: n}, StoredKey: a, ServerKey: b}, nil
 }
 
-// Check tells whether a password is the verifier's, for protocols that bring the
+// Check reports whether a password is the verifier's, for protocols that bring the
 // password itself.
 func Check(verifier, password string) bool {
 	c, err := parse(verifier)
@@ -170,7 +170,7 @@ func nobody(role string) scram.StoredCredentials {
 // Step takes a client message and gives the answer.
 func (e *Exchange) Step(msg string) (string, error) { return e.conv.Step(msg) }
 
-// Done tells whether the exchange is over, Valid whether the password was
+// Done reports whether the exchange is over, Valid whether the password was
 // proved.
 func (e *Exchange) Done() bool  { return e.conv.Done() }
 func (e *Exchange) Valid() bool { return e.known && e.conv.Valid() }

@@ -38,7 +38,7 @@ func NewRows(ts []types.Type, formats []int16, env *types.Env, room func(bytes i
 }
 
 // Append writes counted rows [from, to) of b as DataRow messages, but no more
-// once dst holds full bytes, and a long one alone. It gives the first row that is
+// once dst holds full bytes, and a long one alone. It returns the first row that is
 // not written.
 func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int, error) {
 	cols := b.Cols[:len(r.types)]

@@ -10,7 +10,7 @@ import (
 // Long is the size of a row from which room for it is asked for.
 const Long = 1 << 20
 
-// long tells whether rows of b may be long.
+// long reports whether rows of b may be long.
 func long(b *batch.Batch) bool { return b.Bytes() > Long/2 }
 
 // weight bounds what a row takes as a message, and what making it takes beside.

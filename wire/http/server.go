@@ -121,7 +121,7 @@ type Options struct {
 	// TLS, where set, is required of every client.
 	TLS *tls.Config
 	// Allow, where set, is asked for the name and the password of every request but
-	// the health checks; Open, where set, tells whether none are needed now.
+	// the health checks; Open, where set, reports whether none are needed now.
 	Allow func(user, password string) bool
 	Open  func() bool
 	Log   *slog.Logger
@@ -189,7 +189,7 @@ func guard(next http.Handler, o Options) http.Handler {
 	})
 }
 
-// ownHost tells whether a request's host is one that a stranger's domain cannot
+// ownHost reports whether a request's host is one that a stranger's domain cannot
 // be: an address, or a name without a dot.
 func ownHost(host string) bool {
 	name := host

@@ -40,7 +40,7 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// suspect tells whether logins from an address failed lately.
+// suspect reports whether logins from an address failed lately.
 func (a *attempts) suspect(addr string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

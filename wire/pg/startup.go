@@ -260,7 +260,7 @@ func isLoopback(a net.Addr) bool {
 	return a.Network() == "unix" || a.Network() == "pipe"
 }
 
-// certified tells whether the client has shown a certificate of the cluster's
+// certified reports whether the client has shown a certificate of the cluster's
 // authority that is made out to the user. A server's certificate is not one.
 func (c *conn) certified(user string) bool {
 	t, ok := c.nc.(*tls.Conn)

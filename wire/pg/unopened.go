@@ -12,7 +12,7 @@ type unopened struct {
 	dropped         int64
 }
 
-// enter gives a connection a place and tells whom that pushed out, nil for
+// enter returns a connection a place and tells whom that pushed out, nil for
 // nobody.
 func (u *unopened) enter(c *conn, working bool) (out *conn) {
 	u.leave(c)

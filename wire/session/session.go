@@ -12,7 +12,7 @@ import (
 
 // Engine opens sessions. Its methods may be called from any goroutine.
 type Engine interface {
-	// Authenticate gives what is needed to check a login: it does not check it.
+	// Authenticate returns what is needed to check a login: it does not check it.
 	// With fresh it knows what any node had committed before; that takes a round of
 	// the cluster. An unknown role is reported as one with Exists false, so that the wire
 	// can answer after the same exchange as for a wrong password.
@@ -30,7 +30,7 @@ type Login struct {
 	Exists, CanLogin bool
 	// Verifier is the SCRAM-SHA-256 verifier, "" where no password is set.
 	Verifier string
-	// Super tells a superuser, whose logins are in the audit log.
+	// Super marks a superuser, whose logins are in the audit log.
 	Super bool
 	// Groups are the roles that the role is a member of.
 	Groups []string
@@ -74,7 +74,7 @@ type Session interface {
 	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
 	Prepare(ctx context.Context, text *parse.Statement, oids []types.OID) (Statement, error)
-	// Keep gives a statement a name. PREPARE has the same names: 42P05 where one is
+	// Keep returns a statement a name. PREPARE has the same names: 42P05 where one is
 	// taken. Kept finds one, 26000 if there is none; Forget frees one, if there is.
 	Keep(name string, st Statement) error
 	Kept(name string) (Statement, error)
@@ -87,7 +87,7 @@ type Session interface {
 	Sync(ctx context.Context, ok bool) error
 	// TxStatus is 'I', 'T' or 'E'.
 	TxStatus() byte
-	// Killed tells why the session must end, nil as long as it need not. From any
+	// Killed returns why the session must end, nil as long as it need not. From any
 	// goroutine.
 	Killed() error
 	// IdleLimit is how long the session may wait for its client now, and the FATAL
@@ -101,7 +101,7 @@ type Session interface {
 
 // Statement is a prepared statement.
 type Statement interface {
-	// Empty tells the empty query, answered by EmptyQueryResponse.
+	// Empty reports whether it is the empty query, answered by EmptyQueryResponse.
 	Empty() bool
 	// Params are the parameter types, all known.
 	Params() []types.Type
@@ -126,7 +126,7 @@ type Portal interface {
 	// Columns as of the statement, or of the execution where that decides
 	// (EXECUTE, FETCH, SHOW).
 	Columns() []Column
-	// Copy tells that the portal moves bytes instead of rows; nil for most.
+	// Copy returns the stream of a portal that moves bytes instead of rows; nil for most.
 	Copy() Copy
 	// Next runs on and gives the next rows, io.EOF at the end. The first call
 	// starts the execution. Batches may be kept until Close.
@@ -144,7 +144,7 @@ type Portal interface {
 // Copy is a COPY FROM STDIN or TO STDOUT. One of the two groups of methods is
 // used, by In.
 type Copy interface {
-	// In tells FROM STDIN. Binary and Columns go into CopyInResponse or
+	// In reports whether it is FROM STDIN. Binary and Columns go into CopyInResponse or
 	// CopyOutResponse.
 	In() bool
 	Binary() bool
@@ -155,7 +155,7 @@ type Copy interface {
 	Write(ctx context.Context, p []byte) error
 	Finish(ctx context.Context) error
 	Fail(reason string) error
-	// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+	// Read returns the next rows of COPY TO and where in p each ends, io.EOF at the
 	// end. They are valid until the next call.
 	Read(ctx context.Context) (p []byte, ends []int, err error)
 }

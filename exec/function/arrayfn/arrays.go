@@ -258,7 +258,7 @@ func PiecesOf(a []types.Datum) *Pieces {
 	return p
 }
 
-// Next gives the next piece.
+// Next returns the next piece.
 func (p *Pieces) Next() (s string, null, ok bool) {
 	if p.end {
 		return "", false, false

@@ -214,7 +214,7 @@ func jsonText(v json.Value, binary bool) string {
 	return v.String()
 }
 
-// flatText gives the elements of VARIADIC text[] arguments, given one by one or
+// flatText returns the elements of VARIADIC text[] arguments, given one by one or
 // as an array.
 func flatText(a []types.Datum) []types.Datum {
 	if len(a) == 1 {
@@ -225,7 +225,7 @@ func flatText(a []types.Datum) []types.Datum {
 	return a
 }
 
-// pathOf gives a path; ok is false where an element is NULL.
+// pathOf returns a path; ok is false where an element is NULL.
 func pathOf(a []types.Datum) ([]string, bool) {
 	var p []string
 	for _, d := range flatText(a) {

@@ -93,7 +93,7 @@ func addArithmetic(t function.Table) {
 	}
 }
 
-// Same gives the first argument.
+// Same returns the first argument.
 func Same(_ *function.Call, args []*vector.Vec) (*vector.Vec, error) { return args[0], nil }
 
 type arOp uint8
@@ -284,7 +284,7 @@ func wideArith(op arOp) function.Impl {
 	}
 }
 
-// rawArith computes + - * over int64 and tells whether no row overflowed.
+// rawArith computes + - * over int64 and reports whether no row overflowed.
 func rawArith(c *function.Call, op arOp, out []int64, l, r *vector.Vec) bool {
 	if l.One && !r.One && op != arSub {
 		l, r = r, l

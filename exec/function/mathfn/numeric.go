@@ -291,7 +291,7 @@ func fixedArith(c *function.Call, op arOp, out []int64, l, r *vector.Vec) {
 	}
 }
 
-// smallReader gives coefficients that fit an int64.
+// smallReader returns coefficients that fit an int64.
 func smallReader(v *vector.Vec, t types.Type) func(int) (int64, int32, bool) {
 	if v.Kind == vector.I64 {
 		s := int32(t.Scale)

@@ -129,7 +129,7 @@ func keywordRows() []types.Datum {
 	return rows
 }
 
-// Unnest gives the elements of a list.
+// Unnest returns the elements of a list.
 func Unnest(c *function.SetCall, row int) function.Generator {
 	v := c.Args[0]
 	l, ok := v.Arr.(*array.List)

@@ -90,7 +90,7 @@ func addCatalog(t function.Table) {
 	}
 }
 
-// missing tells of errors that say that a name denotes nothing.
+// missing reports whether an error says that a name denotes nothing.
 func missing(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.UndefinedFunction, pgerr.InvalidSchemaName, pgerr.AmbiguousFunction:
@@ -351,7 +351,7 @@ func indexKeys(h function.Host, tab *catalog.Relation, ix *catalog.Index, option
 	return out
 }
 
-// bareCall tells of an expression that is a function call, which needs no
+// bareCall reports whether an expression is a function call, which needs no
 // parentheses.
 func bareCall(s string) bool {
 	i := strings.IndexByte(s, '(')
@@ -384,7 +384,7 @@ func indexDef(h function.Host, r, tab *catalog.Relation, pretty bool) string {
 	return b.String()
 }
 
-// classHas tells whether an object is one of the catalog of a name. Objects
+// classHas reports whether an object is one of the catalog of a name. Objects
 // whose kind is not known here pass.
 func classHas(h function.Host, class string, o types.OID) bool {
 	st := h.Catalog()

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// IsBit tells of bit and bit varying.
+// IsBit reports whether a type is bit or bit varying.
 func IsBit(t types.Type) bool { return t.OID == types.BitOID || t.OID == types.VarbitOID }
 
 // addBits registers the functions of bit strings, which are represented as text of
@@ -105,7 +105,7 @@ func shiftBits(c *function.Call, s string, n int64) (string, error) {
 // maxBits is the longest bit string that a modifier may ask for.
 const maxBits = 83886080
 
-// bitsOf gives the low n bits of a number of width bits, extended by its sign.
+// bitsOf returns the low n bits of a number of width bits, extended by its sign.
 func bitsOf(c *function.Call, v uint64, width int, negative bool, n int) string {
 	if n < 1 || n > maxBits {
 		n = 1

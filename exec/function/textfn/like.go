@@ -47,7 +47,7 @@ func addPatterns(t function.Table) {
 	})))
 }
 
-// PatternFunc tells of functions that can fail only by their pattern; with a
+// PatternFunc reports whether it is one of the functions that can fail only by their pattern; with a
 // constant pattern they may be computed for strings that no row has, since a bad
 // patternOf fails for any.
 func PatternFunc(f *fn.Func) bool {
@@ -240,7 +240,7 @@ func (l *likePattern) match(s string) (bool, error) {
 	return l.ends(segs[last], s), nil
 }
 
-// at matches a run at the start of s, and tells its length.
+// at matches a run at the start of s, and returns its length.
 func (l *likePattern) at(seg likeSeg, s string) (int, bool) {
 	n := 0
 	for _, t := range seg {
@@ -267,7 +267,7 @@ func (l *likePattern) width(s string) int {
 	return w
 }
 
-// find gives the first place where a run matches.
+// find returns the first place where a run matches.
 func (l *likePattern) find(seg likeSeg, s string) (from, n int, ok bool) {
 	for from <= len(s) {
 		if !seg[0].any {
@@ -288,7 +288,7 @@ func (l *likePattern) find(seg likeSeg, s string) (from, n int, ok bool) {
 	return 0, 0, false
 }
 
-// ends tells whether a run matches the end of s: it has a fixed number of
+// ends reports whether a run matches the end of s: it has a fixed number of
 // characters, so there is one place to look.
 func (l *likePattern) ends(seg likeSeg, s string) bool {
 	i := len(s)
@@ -313,7 +313,7 @@ func (l *likePattern) ends(seg likeSeg, s string) bool {
 	return true
 }
 
-// patternOf gives the compiled form of a pattern, from the node's memory where it
+// patternOf returns the compiled form of a pattern, from the node's memory where it
 // is the one of last time.
 func patternOf(c *function.Call, p string, fold, bytes bool) *likePattern {
 	if l, ok := (*c.Memo).(*likePattern); ok && l.source == p {

@@ -190,7 +190,7 @@ func (e *Sum) Value() float64 {
 	return v
 }
 
-// roundBits gives hi·2^(64+unit) + lo·2^unit, rounded to the nearest, ties to
+// roundBits returns hi·2^(64+unit) + lo·2^unit, rounded to the nearest, ties to
 // even. What lies below 2^-1074 must be zero.
 func roundBits(hi, lo uint64, unit int) float64 {
 	n := 128 - bits.LeadingZeros64(hi)
@@ -284,5 +284,5 @@ func Spread(xy, x, y *Sum) float64 {
 // N is how many values were added.
 func (e *Sum) N() int64 { return e.n }
 
-// Special tells whether an infinity or a NaN was added.
+// Special reports whether an infinity or a NaN was added.
 func (e *Sum) Special() bool { return e.flag != 0 }

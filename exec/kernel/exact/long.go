@@ -94,7 +94,7 @@ func (e *Long) Merge(o *Long) {
 // N is how many values were added.
 func (e *Long) N() int64 { return e.n }
 
-// Special tells whether there is an infinity or a NaN in the sum.
+// Special reports whether there is an infinity or a NaN in the sum.
 func (e *Long) Special() bool { return e.flag != 0 }
 
 // Big is the sum in full; there must be no infinity or NaN in it.
@@ -158,7 +158,7 @@ func (e *Long) Append(dst []byte) []byte {
 	return dst
 }
 
-// Decode reads what Append wrote, and tells whether it can be that.
+// Decode reads what Append wrote, and reports whether it can be that.
 func (e *Long) Decode(b []byte) bool {
 	const head = 10
 	if len(b) < head || (len(b)-head)%8 != 0 {

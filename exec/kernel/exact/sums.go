@@ -183,7 +183,7 @@ func (e *Long) addShort(lo uint64, hi int64, base int32) {
 }
 
 // Value is the sum of group g as a float64, rounded to the nearest, ties to even; beyond
-// the greatest it is infinite. special tells whether that is for an infinity or a NaN
+// the greatest it is infinite. special reports whether that is for an infinity or a NaN
 // among the values.
 func (t *Sums) Value(g int) (v float64, special bool) {
 	p := &t.s[g]
@@ -253,7 +253,7 @@ func (t *Sums) Append(dst []byte, g int) []byte {
 	return dst
 }
 
-// MergeBytes adds what Append wrote to group g, and tells whether it can be that.
+// MergeBytes adds what Append wrote to group g, and reports whether it can be that.
 func (t *Sums) MergeBytes(g uint32, b []byte) bool {
 	if len(b) < sumHead {
 		return false

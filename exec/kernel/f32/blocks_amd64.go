@@ -143,7 +143,7 @@ func (s *scratch) inPlace(a, b operand, c result, m, n, k int) {
 	}
 }
 
-// tileFor gives the widest kind of tiles of which so many columns do not leave a register.
+// tileFor returns the widest kind of tiles of which so many columns do not leave a register.
 func tileFor(columns int) *tileKind {
 	i := 0
 	for tiles[i].width >= columns+minWidth && i < len(tiles)-1 {
@@ -152,7 +152,7 @@ func tileFor(columns int) *tileKind {
 	return &tiles[i]
 }
 
-// scattered tells whether a block of A is worth copying: its chains do not run
+// scattered reports whether a block of A is worth copying: its chains do not run
 // along rows, or rows are at a distance of a power of two, or nearly, and would
 // keep each other out of the caches.
 func (o operand) scattered() bool {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// guarded gives n floats with nothing behind them: who reads there dies.
+// guarded returns n floats with nothing behind them: who reads there dies.
 func guarded(t *testing.T, n int) []float32 {
 	page := syscall.Getpagesize()
 	size := (4*n + page - 1) / page * page

@@ -64,7 +64,7 @@ func Scatter32(dst []float32, stride int, cols [][]float32, row int) {
 }
 
 // Tile32 makes tiles out of rows [row, row+8·tiles) of columns: of tile t,
-// dst[8(t·len(cols)+j)+l] = cols[j][row+8t+l], but 0 for -0. It tells whether all values
+// dst[8(t·len(cols)+j)+l] = cols[j][row+8t+l], but 0 for -0. It reports whether all values
 // are finite.
 func Tile32(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
 	if len(cols) == 0 || tiles == 0 {

@@ -44,7 +44,7 @@ func crossEntropyGo(loss, p, y []float64) {
 // LossRows is the most losses that LossParts adds at once.
 const LossRows = 1024
 
-// LossParts gives three numbers whose sum is that of whole lanes of losses, at most
+// LossParts returns three numbers whose sum is that of whole lanes of losses, at most
 // LossRows, of 0 or from 2^-53 to 2^10: a multiple of 2^-30, one of 2^-70 and one of 2^-105.
 // None of the sums of such parts is rounded, in whatever order they are added (Splits).
 func LossParts(loss []float64) (high, middle, low float64) {

@@ -34,7 +34,7 @@ func (c *Centers) Set(k int, coord []float64) {
 	}
 }
 
-// Starts gives start values for one tile: 0, and infinity for what pads.
+// Starts returns start values for one tile: 0, and infinity for what pads.
 func (c *Centers) Starts() []float64 {
 	z := make([]float64, c.Padded()*Lanes)
 	for i := c.K * Lanes; i < len(z); i++ {

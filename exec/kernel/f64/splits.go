@@ -56,7 +56,7 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 	return s.lo, s.hi, s.out, s.ok
 }
 
-// Tile32 is Tile32 of whole columns to memory that is not looked at soon, and tells what
+// Tile32 is Tile32 of whole columns to memory that is not looked at soon, and returns what
 // ColumnSplits says of these tiles, where squares are not wanted (Plain).
 func (s *Splits) Tile32(dst []float32, cols [][]float32, row, tiles int) (low, high, sums []float64, ok []bool, finite bool) {
 	d := len(cols)

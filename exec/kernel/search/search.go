@@ -46,7 +46,7 @@ func New(text string) *Needle {
 	return &Needle{text: text, at: lo, gap: hi - lo, first: text[lo], second: text[hi]}
 }
 
-// Index gives the first place of the needle in s, -1 for none.
+// Index returns the first place of the needle in s, -1 for none.
 func (n *Needle) Index(s []byte) int {
 	for from := 0; from+len(n.text) <= len(s); {
 		k := next(s[from+n.at:len(s)-(len(n.text)-n.at-n.gap-1)], n.first, n.second, n.gap)
@@ -87,7 +87,7 @@ func (n *Needle) Rows(offs []int32, data []byte, f func(row int)) {
 	}
 }
 
-// skip gives how many of the ends, 16 at a time, are not beyond at.
+// skip returns how many of the ends, 16 at a time, are not beyond at.
 func skip(ends []int32, at int) int {
 	n := 0
 	for n+16 <= len(ends) && int(ends[n+15]) <= at {
@@ -96,7 +96,7 @@ func skip(ends []int32, at int) int {
 	return n
 }
 
-// nextGo gives the first i with s[i] = first and s[i+gap] = second, -1 for none.
+// nextGo returns the first i with s[i] = first and s[i+gap] = second, -1 for none.
 func nextGo(s []byte, first, second byte, gap int) int {
 	for i := 0; i+gap < len(s); i++ {
 		k := bytes.IndexByte(s[i:len(s)-gap], first)

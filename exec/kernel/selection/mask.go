@@ -22,7 +22,7 @@ type Range struct {
 }
 
 // Mask32 sets m, of Words(len(v)), to the rows of v in a range of T, and where and is set
-// to those of them that m has. It tells how many rows m has then.
+// to those of them that m has. It returns how many rows m has then.
 func Mask32[T ~int32 | ~uint32](m []uint16, v []T, r Range, and bool) int {
 	return mask32(m, v, r, and)
 }
@@ -70,11 +70,11 @@ func And(m []uint16, valid []byte, off, n int) int {
 	return k
 }
 
-// Rows writes the numbers of the rows of m and tells how many they are. len(out) is
+// Rows writes the numbers of the rows of m and returns how many they are. len(out) is
 // at least 16·len(m).
 func Rows(m []uint16, out []int32) int { return rows(m, out[:16*len(m)]) }
 
-// Some writes those of the rows sel that are in a range and tells how many they
+// Some writes those of the rows sel that are in a range and returns how many they
 // are. out may be sel.
 func Some[T Integer](v []T, r Range, sel, out []int32) int {
 	lo, width, flip := r.Lo, r.Width, bit(r.Not)
@@ -140,7 +140,7 @@ func entriesFrom(i int, m []uint16, v []int32, flags *Table, and bool) int {
 	return n
 }
 
-// put sets a word of a mask, and where and is set to what it has of w, and tells how
+// put sets a word of a mask, and where and is set to what it has of w, and returns how
 // many rows that is.
 func put(m *uint16, w int, and bool) int {
 	if and {

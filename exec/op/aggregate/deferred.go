@@ -24,7 +24,7 @@ import (
 // deferGroups is how many groups outgrow the cache, about, and the rows of a piece.
 const deferGroups = 64 << 10
 
-// deferRule tells when groups hardly repeat.
+// asideRule says when groups hardly repeat.
 type deferRule struct {
 	able   bool // the aggregates may take in rows later
 	on     bool // rows are deferred
@@ -36,7 +36,7 @@ type deferRule struct {
 	sampled int
 }
 
-// canDefer tells whether all aggregates can take in rows later: a filter is computed
+// canDefer reports whether all aggregates can take in rows later: a filter is computed
 // from other columns, and those that keep their rows are charged as these come in.
 func (o *aggThread) canDefer(aggs []agg.Agg) bool {
 	return o.s.sets == nil && len(o.s.keyTypes) > 0 &&
@@ -123,7 +123,7 @@ func (o *aggThread) keep() {
 	}
 }
 
-// keptColumns gives the columns of deferred rows.
+// keptColumns returns the columns of deferred rows.
 func (o *aggThread) keptColumns(r *aggRows, keys []arrow.Array) []arrow.Array {
 	var out []arrow.Array
 	for _, at := range o.kept {

@@ -35,7 +35,7 @@ type groupCodes struct {
 }
 
 // byCode finds the groups of n rows of cols (rows; nil: all), as lists in
-// t.codes. It gives false where keys have no small dictionaries.
+// t.codes. It returns false where keys have no small dictionaries.
 func (t *groupTable) byCode(cols []arrow.Array, rows []int32, n int) bool {
 	if t.codes == nil {
 		t.codes = &groupCodes{}
@@ -207,7 +207,7 @@ func (t *groupTable) nameCodes(cols []arrow.Array) {
 	}
 }
 
-// each gives the group of each row that counts, as byCode found them.
+// each returns the group of each row that counts, as byCode found them.
 func (c *groupCodes) each(rows []int32, n int) []uint32 {
 	if cap(c.of) < n {
 		c.of = make([]uint32, n)

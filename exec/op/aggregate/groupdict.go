@@ -22,7 +22,7 @@ type groupDict struct {
 // them costs a batch about as much as a few of its rows.
 const dictSpread = 16
 
-// byDict is find for tables of one key that is numbered. It gives false for a column
+// byDict is find for tables of one key that is numbered. It returns false for a column
 // without a dictionary, or with one that is too large.
 func (t *groupTable) byDict(col arrow.Array, n int) ([]uint32, bool) {
 	a, ok := col.(*array.Dictionary)

@@ -12,7 +12,7 @@ import (
 )
 
 // rangeTable groups batches of keys by their range, and wants each key to have one group.
-// It gives the table, nil once that has given up its range.
+// It returns the table, nil once that has given up its range.
 func rangeTable(t *testing.T, next func() []int64, batches int) *groupTable {
 	t.Helper()
 	g, seen := newGroupTable([]types.Type{types.Int8}, nil), map[int64]uint32{}

@@ -64,7 +64,7 @@ func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
 
 func (t *groupTable) n() int { return t.count }
 
-// hashed tells whether groups are found by hash.
+// hashed reports whether groups are found by hash.
 func (t *groupTable) hashed() bool { return t.rng == nil && t.numbers == nil }
 
 // bytes is the memory held.
@@ -76,7 +76,7 @@ func (t *groupTable) bytes() int64 {
 	return n
 }
 
-// some gives to such that the results of groups [from, to) make no large batch,
+// some returns to such that the results of groups [from, to) make no large batch,
 // and what making them takes beyond that of plain columns.
 func (t *groupTable) some(from, to int, states bool) (int, int64) {
 	for {
@@ -93,7 +93,7 @@ func (t *groupTable) some(from, to int, states bool) (int, int64) {
 	}
 }
 
-// find gives the group of each of the n rows of cols, making groups as needed.
+// find returns the group of each of the n rows of cols, making groups as needed.
 // The result is valid until the next call.
 func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 	if t.rng != nil {
@@ -316,7 +316,7 @@ func (t *groupTable) fill() {
 	}
 }
 
-// keyColumns gives the keys of groups [from, to).
+// keyColumns returns the keys of groups [from, to).
 func (t *groupTable) keyColumns(from, to int) []arrow.Array {
 	out := make([]arrow.Array, len(t.types))
 	for k := range out {
@@ -340,7 +340,7 @@ func (t *groupTable) keyColumn(k, from, to int) arrow.Array {
 	return t.values.cols[i].Gather(ids)
 }
 
-// picked gives the packed rows of some groups.
+// picked returns the packed rows of some groups.
 func (t *groupTable) picked(list []uint32, out []uint64) []uint64 {
 	out = slices.Grow(out[:0], len(list)*t.width)
 	for _, g := range list {

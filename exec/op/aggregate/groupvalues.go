@@ -19,7 +19,7 @@ type groupValues struct {
 	fresh []int32 // scratch
 }
 
-// newGroupValues gives nil where no key needs it.
+// newGroupValues returns nil where no key needs it.
 func newGroupValues(ts []types.Type) *groupValues {
 	var v *groupValues
 	for k, t := range ts {
@@ -33,7 +33,7 @@ func newGroupValues(ts []types.Type) *groupValues {
 	return v
 }
 
-// spelledOnce tells whether equal values of t are written alike: those of bpchar(n) all
+// spelledOnce reports whether equal values of t are written alike: those of bpchar(n) all
 // have n characters.
 func spelledOnce(t types.Type) bool {
 	return t.EqualIsSame() || t.OID == types.BpcharOID && t.Mod >= 0
@@ -81,7 +81,7 @@ func (v *groupValues) add(groups []uint32, column func(k int, rows []int32) arro
 	}
 }
 
-// of tells which of the columns has key k; -1 if none.
+// of returns which of the columns has key k; -1 if none.
 func (v *groupValues) of(k int) int {
 	if v != nil {
 		for i, key := range v.keys {

@@ -472,7 +472,7 @@ func (s *aggShared) alike() {
 // fewGroups are merged by one thread.
 const fewGroups = 4096
 
-// few tells that all threads together hold few groups.
+// few reports whether all threads together hold few groups.
 func (o *aggThread) few() bool {
 	n := 0
 	for _, l := range o.s.with {
@@ -550,7 +550,7 @@ func (o *aggThread) give() (*batch.Batch, error) {
 	return out, nil
 }
 
-// result gives what call is to give from the states in a slot.
+// result returns what call is to give from the states in a slot.
 func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
 	a := o.out.aggs[slot]
 	if o.s.n.Phase == plan.AggPartial {

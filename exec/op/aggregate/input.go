@@ -247,7 +247,7 @@ func contains(list []int, k int) bool {
 	return false
 }
 
-// each gives the group of each row that counts.
+// each returns the group of each row that counts.
 func (o *aggThread) each(r *aggRows) []uint32 {
 	if r.groups != nil {
 		return r.groups

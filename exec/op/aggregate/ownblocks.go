@@ -8,7 +8,7 @@ package aggregate
 //	                         ├─▶ merged: 2
 //	thread 1       blocks 2 3 ──▶ results of 3
 
-// sharedBlocks tells which blocks more than one thread has. Nil: all of them.
+// sharedBlocks are those that more than one thread has. Nil: all of them.
 type sharedBlocks struct {
 	first int64
 	by    []uint8 // how many threads have it, up to 2
@@ -105,7 +105,7 @@ func (o *aggThread) keepOwn() {
 	}
 }
 
-// nextAlive gives the first group from at on that is not lost.
+// nextAlive returns the first group from at on that is not lost.
 func nextAlive(lost []bool, at, n int) int {
 	for lost != nil && at < n && lost[at] {
 		at++

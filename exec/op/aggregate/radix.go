@@ -20,7 +20,7 @@ func (o *aggThread) held() int64 {
 	return o.t.bytes() + o.deferred.held() + 40*int64(len(o.rule.seen))
 }
 
-// holds tells whether it holds anything.
+// holds reports whether it holds anything.
 func (o *aggThread) holds() bool { return o.t.n() > 0 || o.deferred.rows > 0 }
 
 // aggRadix is what all threads hold, once groups are made by partitions.

@@ -59,7 +59,7 @@ func (o *aggThread) together(ctx context.Context) error {
 	return nil
 }
 
-// joins tells whether there is anything that the threads are to find together.
+// joins reports whether there is anything that the threads are to find together.
 func (s *aggShared) joins() bool {
 	if len(s.keyTypes) > 0 || s.n.Phase == plan.AggPartial || len(s.with) == 0 {
 		return false

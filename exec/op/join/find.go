@@ -68,7 +68,7 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 	f.drop(t.cfg.nullKeys(keys, n), sel)
 }
 
-// places tells whether there are places for values, so that find can read keys under a
+// places reports whether there are places for values, so that find can read keys under a
 // selection.
 func (t *hashTable) places(key arrow.Array) bool {
 	if !t.direct {
@@ -172,7 +172,7 @@ func (t *hashTable) findHashes(f *found) {
 	f.cut(n)
 }
 
-// lookUp gives the head of the list of a hash, 0 for none.
+// lookUp returns the head of the list of a hash, 0 for none.
 func lookUp(slots []uint64, mask, h uint64) uint32 {
 	tag := h >> 32
 	at := h & mask

@@ -133,7 +133,7 @@ func (o *join) Next(ctx context.Context) (*batch.Batch, error) {
 // Lend implements op.Lender. What waits in out is copied, for it has a selection.
 func (o *join) Lend() { o.probe.lend = make([]kernel.Room, len(o.s.cfg.rOutAt)) }
 
-// step gives the next batch, of any size.
+// step returns the next batch, of any size.
 func (o *join) step(ctx context.Context) (*batch.Batch, error) {
 	for {
 		switch o.phase {
@@ -170,7 +170,7 @@ func (o *join) step(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// unmatchedBatch gives build rows with NULLs for the left columns.
+// unmatchedBatch returns build rows with NULLs for the left columns.
 func unmatchedBatch(c *layout, t *hashTable, ids []uint32) *batch.Batch {
 	cols := make([]arrow.Array, 0, len(c.lOutAt)+len(c.rOutAt))
 	for _, at := range c.lOutAt {
@@ -179,7 +179,7 @@ func unmatchedBatch(c *layout, t *hashTable, ids []uint32) *batch.Batch {
 	return batch.New(append(cols, t.rows.Gather(ids, c.rOutAt)...), len(ids))
 }
 
-// probeNext gives what the thread's next left rows find in the table.
+// probeNext returns what the thread's next left rows find in the table.
 func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 	c := o.s.cfg
 	o.probe.t, o.probe.room = o.s.table, o.s.room
@@ -226,7 +226,7 @@ func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// probeKeys gives the keys of b's rows: where the table is by value, of a column as it is
+// probeKeys returns the keys of b's rows: where the table is by value, of a column as it is
 // under b's selection.
 func (o *join) probeKeys(ctx context.Context, b *batch.Batch) (keys []arrow.Array, sel []int32, err error) {
 	items := o.s.cfg.LKeys[o.thread]

@@ -114,7 +114,7 @@ func (c joinCase) out(ts []types.Type) []types.Type {
 	return append(append([]types.Type(nil), ts...), ts...)
 }
 
-// pair gives the three-valued result of a pair of rows.
+// pair returns the three-valued result of a pair of rows.
 func (c joinCase) pair(ts []types.Type, l, r types.Row) types.Datum {
 	null := false
 	for _, k := range c.keys {

@@ -168,7 +168,7 @@ func newLayout(jc Config) *layout {
 	return c
 }
 
-// stored gives a batch of an input in the stored layout, without a selection.
+// stored returns a batch of an input in the stored layout, without a selection.
 func stored(ctx context.Context, b *batch.Batch, which []int, keys []op.Item) (*batch.Batch, error) {
 	cols := make([]arrow.Array, 0, len(which)+len(keys))
 	for _, w := range which {

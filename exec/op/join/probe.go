@@ -114,7 +114,7 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 	}
 }
 
-// next gives the next batch of results, nil when the batch is done.
+// next returns the next batch of results, nil when the batch is done.
 func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 	p.release()
 	if len(p.outRows) > 0 {
@@ -180,7 +180,7 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 	return nil, nil
 }
 
-// give gives the next of the pairs that wait.
+// give returns the next of the pairs that wait.
 func (p *prober) give() (*batch.Batch, error) {
 	n := len(p.outRows)
 	if !p.outSizes.narrow(max(n, p.max)) {
@@ -345,7 +345,7 @@ func (p *prober) keep(pairs []int32) {
 	p.rows, p.ids = p.rows[:len(pairs)], p.ids[:len(pairs)]
 }
 
-// pairBatch gives the columns that the residual reads, over the page.
+// pairBatch returns the columns that the residual reads, over the page.
 func (p *prober) pairBatch() *batch.Batch {
 	cols := make([]arrow.Array, len(p.cfg.residual))
 	src := p.b.SourceRows(p.rows)
@@ -376,7 +376,7 @@ func (p *prober) note() error {
 	return nil
 }
 
-// emit gives the page's pairs as rows. ids may hold kernel.NoRow. Where a probe row has
+// emit returns the page's pairs as rows. ids may hold kernel.NoRow. Where a probe row has
 // one pair at most, its columns are given as they are, under a selection, if most rows
 // have one: whoever reads them next leaves the others out, and of many columns nobody
 // reads all.
@@ -541,7 +541,7 @@ func (p *prober) decide(ctx context.Context) error {
 	})
 }
 
-// finish gives what a batch's matched and unknown decide: the rows of kinds
+// finish returns what a batch's matched and unknown decide: the rows of kinds
 // that emit no pairs, the unmatched rows of outer joins. nil for no rows.
 func (p *prober) finish(b *batch.Batch, matched, unknown []bool) *batch.Batch {
 	n := b.Rows()

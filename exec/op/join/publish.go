@@ -33,7 +33,7 @@ const filterRows = 1 << 20
 // setBytes is the most that a bitmap of keys takes.
 const setBytes = maxExists
 
-// keySet gives what is known of key i: the table's own index where that is by
+// keySet returns what is known of key i: the table's own index where that is by
 // the key's value, else a bitmap, or the range. In a range that is too wide for a bit
 // a number one is for a run of them: of a thousand orders of sixty million the numbers
 // that lie beside them pass too, not all sixty million.
@@ -95,7 +95,7 @@ func setBits[T kernel.Integer](k *op.KeySet, vals []T, arr arrow.Array) {
 	}
 }
 
-// list gives the values of key i in all rows.
+// list returns the values of key i in all rows.
 func (t *hashTable) list(i int) []int64 {
 	out := make([]int64, 0, t.rows.Rows())
 	for ch := range t.keys[i].Chunks() {

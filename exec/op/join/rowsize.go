@@ -5,7 +5,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// colSize tells how many bytes the rows of an array take where they are copied,
+// colSize is how many bytes the rows of an array take where they are copied,
 // dictionary columns as plain strings.
 type colSize struct {
 	fixed  int64
@@ -94,7 +94,7 @@ func fixedBytes(dt arrow.DataType) int64 {
 	return 0
 }
 
-// dictStrings gives the strings of a dictionary column, nil where it has none.
+// dictStrings returns the strings of a dictionary column, nil where it has none.
 // It leaves the column as it is, which others may be reading.
 func dictStrings(a *array.Dictionary) *array.String {
 	d, _ := a.Data().Dictionary().(*array.Data)

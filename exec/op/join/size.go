@@ -21,7 +21,7 @@ const (
 	wideRow = 64 << 10
 )
 
-// pairSizes tells what pairs take of some columns.
+// pairSizes is what pairs take of some columns.
 type pairSizes struct {
 	lAt, rAt []int     // stored columns of each side
 	left     []colSize // of the probe batch, by stored column
@@ -41,7 +41,7 @@ func (s *pairSizes) start(left []colSize, sel []int32, t *hashTable) {
 	}
 }
 
-// narrow tells that n pairs are few bytes whichever they are.
+// narrow reports whether n pairs are few bytes whichever they are.
 func (s *pairSizes) narrow(n int) bool { return s.most*int64(n) <= pairBytes }
 
 // at is the bytes of the pair of a batch's row and a build row.

@@ -210,7 +210,7 @@ func runsRoom(parts [][]*spill.Run) int64 {
 	return pairRoom(bytes, rows)
 }
 
-// worth tells whether a partition can have results.
+// worth reports whether a partition can have results.
 func (s *shared) worth(t *task) bool {
 	if len(t.build) == 0 {
 		return len(t.probe) > 0 && s.cfg.keepsLeft()
@@ -218,7 +218,7 @@ func (s *shared) worth(t *task) bool {
 	return len(t.probe) > 0 || s.cfg.emitsBuild() && s.cfg.Kind != plan.RightSemi
 }
 
-// spillNext gives the next results of the partitions, io.EOF after all.
+// spillNext returns the next results of the partitions, io.EOF after all.
 func (o *join) spillNext(ctx context.Context) (*batch.Batch, error) {
 	sp := &o.spill
 	for {
@@ -438,7 +438,7 @@ func listRuns(in [kernel.Parts]*spill.Run) []*spill.Run {
 	return out
 }
 
-// taskNext gives the next results of the partition, io.EOF after all.
+// taskNext returns the next results of the partition, io.EOF after all.
 func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 	sp, c := &o.spill, o.s.cfg
 	for {

@@ -143,7 +143,7 @@ func (t *hashTable) findRange(ch int) {
 	}
 }
 
-// nullKeys tells which of the n or more rows of keys have a NULL that matches nothing;
+// nullKeys returns which of the n or more rows of keys have a NULL that matches nothing;
 // nil for none.
 func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 	var out []bool
@@ -350,7 +350,7 @@ func (t *hashTable) insertShared(hs []uint64, null []bool, ch int) (listed bool)
 	return listed
 }
 
-// id gives the row that cursor c is at, step the cursor after it (0: the end).
+// id returns the row that cursor c is at, step the cursor after it (0: the end).
 func (t *hashTable) id(c uint32) uint32 {
 	if t.all != nil {
 		return t.all[c-1]
@@ -381,7 +381,7 @@ func (t *hashTable) mark(ids []uint32) {
 	}
 }
 
-// rest gives the rows that go out by themselves, of the next chunk that has
+// rest returns the rows that go out by themselves, of the next chunk that has
 // some: those without a match, for RightSemi those with one. nil at the end.
 func (t *hashTable) rest() []uint32 {
 	want := uint32(0)

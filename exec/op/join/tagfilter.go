@@ -27,7 +27,7 @@ const (
 	maxFiltered = 1 << 24
 )
 
-// filtered gives the filter where it pays to ask it first: if no more than half of a
+// filtered returns the filter where it pays to ask it first: if no more than half of a
 // thread's rows have found anything so far.
 func (t *hashTable) filtered(f *found) *tagFilter {
 	if 2*f.had > f.asked {

@@ -77,7 +77,7 @@ func (in *mergeInput) load(ctx context.Context) error {
 
 func (in *mergeInput) setPrefix() { in.prefix = prefixOf(in.cur.keys.At(in.at)) }
 
-// prefixOf gives the first eight bytes of a key as a number.
+// prefixOf returns the first eight bytes of a key as a number.
 func prefixOf(k []byte) uint64 {
 	if len(k) >= 8 {
 		return binary.BigEndian.Uint64(k)
@@ -87,7 +87,7 @@ func prefixOf(k []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// less tells whether stream i's row comes before stream j's.
+// less reports whether stream i's row comes before stream j's.
 func (m *merger) less(i, j int) bool {
 	a, b := &m.in[i], &m.in[j]
 	switch {
@@ -135,7 +135,7 @@ func (m *merger) replay(i int) {
 	m.tree[0] = i
 }
 
-// next gives the next batch; nil at the end.
+// next returns the next batch; nil at the end.
 func (m *merger) next(ctx context.Context) (*sortedBatch, error) {
 	if !m.started {
 		if err := m.start(ctx); err != nil {
@@ -189,7 +189,7 @@ func (m *merger) next(ctx context.Context) (*sortedBatch, error) {
 	return &sortedBatch{b: batch.New(m.set.Gather(m.ids, nil), len(m.ids)), keys: m.keys}, nil
 }
 
-// whole tells whether all of the winner's batch comes before all others' rows,
+// whole reports whether all of the winner's batch comes before all others' rows,
 // so that it can go on as it is.
 func (m *merger) whole(in *mergeInput) bool {
 	if in.cur.b.N > m.rows {

@@ -30,7 +30,7 @@ func (o *sorter) runTypes() []arrow.DataType {
 	return dts
 }
 
-// keysApart tells whether runs have a column of keys.
+// keysApart reports whether runs have a column of keys.
 func (o *sorter) keysApart() bool {
 	for _, k := range o.s.cfg.Keys[o.thread] {
 		if k.Program != nil {
@@ -107,7 +107,7 @@ func keyColumn(k *kernel.Keys) arrow.Array {
 	return batch.FromOffsets(types.Bytea.Arrow(), offs, k.Data, nil)
 }
 
-// openRuns gives streams of the thread's runs, after merging some where there are
+// openRuns returns streams of the thread's runs, after merging some where there are
 // more than may be open at once beside others.
 func (o *sorter) openRuns(ctx context.Context, others int) ([]sortedStream, error) {
 	frame := max(frameBytes, min(o.rowBytes(o.runs), op.BatchBytes))

@@ -459,7 +459,7 @@ func (s *orderedSet) next(ctx context.Context) (*sortedBatch, error) {
 	return out, nil
 }
 
-// pickKeys gives the keys of some rows.
+// pickKeys returns the keys of some rows.
 func pickKeys(k *kernel.Keys, rows []uint32) *kernel.Keys {
 	w := k.Width
 	if w == 0 {

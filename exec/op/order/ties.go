@@ -21,7 +21,7 @@ func newRowKeys(items []op.Item, specs []kernel.KeySpec) *rowKeys {
 	return &rowKeys{items: items, enc: kernel.NewKeyEncoder(specs)}
 }
 
-// of gives the keys of b, until the next call.
+// of returns the keys of b, until the next call.
 func (r *rowKeys) of(ctx context.Context, b *batch.Batch) (*kernel.Keys, error) {
 	r.keys.Reset()
 	err := op.AppendKeys(ctx, b, r.items, r.enc, &r.keys)

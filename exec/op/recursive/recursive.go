@@ -21,7 +21,7 @@ type Config struct {
 	Close func()
 }
 
-// New gives the rows of Init, then those of Step over them, over
+// New returns the rows of Init, then those of Step over them, over
 // those, and so on until a round gives none. It runs in thread 0.
 //
 //	Init ─► round 0 ─► out        without All, rows seen before are dropped
@@ -82,7 +82,7 @@ func (o *union) Next(ctx context.Context) (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
-// next gives rows of this round that were not there before, nil at its end.
+// next returns rows of this round that were not there before, nil at its end.
 func (o *union) next(ctx context.Context) (*batch.Batch, error) {
 	if o.seen != nil && len(o.out) == 0 && (o.seen.full() || o.ended && o.seen.hasPending()) {
 		var err error

@@ -42,7 +42,7 @@ func (x *rowIndex) bytes() int64 {
 	return x.data + 12*int64(cap(x.ids)) + 8*int64(len(x.slots)) + 256*int64(x.small)
 }
 
-// find gives the place of a row of hash h, or the free slot where it would be.
+// find returns the place of a row of hash h, or the free slot where it would be.
 func (x *rowIndex) find(cols []arrow.Array, row int, h uint64) (at uint64, found bool) {
 	mask := uint64(len(x.slots) - 1)
 	tag := h >> 32 << 32
@@ -56,7 +56,7 @@ func (x *rowIndex) find(cols []arrow.Array, row int, h uint64) (at uint64, found
 	return at, false
 }
 
-// split gives the rows of b that are not there, in two batches: those for which
+// split returns the rows of b that are not there, in two batches: those for which
 // apart, if there is one, tells so by their hash, and the others.
 func (x *rowIndex) split(b *batch.Batch, apart func(h uint64) bool) (some, others *batch.Batch) {
 	x.tmp = x.h.Hash(b.Cols, b.N, x.tmp)
@@ -81,7 +81,7 @@ func picked(b *batch.Batch, sel []int32) *batch.Batch {
 	return kernel.Compact(&batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1})
 }
 
-// put adds the rows of b, none of which is there, each once, and gives those.
+// put adds the rows of b, none of which is there, each once, and returns those.
 func (x *rowIndex) put(b *batch.Batch) *batch.Batch {
 	if b.N > kernel.ChunkRows {
 		head, tail := x.put(b.Slice(0, kernel.ChunkRows)), x.put(b.Slice(kernel.ChunkRows, b.N))
@@ -180,7 +180,7 @@ func (x *rowIndex) grow() {
 	}
 }
 
-// each gives the rows in batches, those that skip (by arrival; nil: none) does
+// each returns the rows in batches, those that skip (by arrival; nil: none) does
 // not leave out.
 func (x *rowIndex) each(skip []bool, f func(*batch.Batch) error) error {
 	ids := make([]uint32, 0, kernel.ChunkRows)

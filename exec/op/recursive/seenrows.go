@@ -52,7 +52,7 @@ func newSeenRows(rt *op.Runtime, st *op.Stats, ts []types.Type) *seenRows {
 	return &seenRows{rt: rt, st: st, types: ts, acct: rt.Pool.Account("recursive union", true), recent: newRowIndex(ts), pending: newRowIndex(ts)}
 }
 
-// fresh gives the rows of b that are surely new, each once, and keeps for resolve
+// fresh returns the rows of b that are surely new, each once, and keeps for resolve
 // those that may be.
 func (s *seenRows) fresh(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
 	_, b = s.recent.split(b, nil)
@@ -116,12 +116,12 @@ func (s *seenRows) charged() {
 	}
 }
 
-// hasPending tells whether rows wait for resolve, full whether they are so many that
+// hasPending reports whether rows wait for resolve, full whether they are so many that
 // it should be now.
 func (s *seenRows) hasPending() bool { return s.pending.n > 0 }
 func (s *seenRows) full() bool       { return s.pending.bytes() > s.rt.PartitionBuffer() }
 
-// resolve gives those of the rows that wait that are new.
+// resolve returns those of the rows that wait that are new.
 func (s *seenRows) resolve(ctx context.Context) ([]*batch.Batch, error) {
 	pending := s.pending
 	there := make([]bool, pending.n)

@@ -82,8 +82,8 @@ type frame struct {
 	first bool // the first of its partition
 }
 
-// byFrames gives the results of the rows' frames, of which states makes so many
-// at once as are different and follow each other; it tells the first one's group.
+// byFrames returns the results of the rows' frames, of which states makes so many
+// at once as are different and follow each other; it returns the first one's group.
 func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	var pieces []arrow.Array
@@ -281,7 +281,7 @@ func integers(n int, f func(i int) int64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil)
 }
 
-// pick gives the rows of arr; -1 gives NULL. Many may be of one long value.
+// pick returns the rows of arr; -1 gives NULL. Many may be of one long value.
 func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows []int32) (arrow.Array, error) {
 	arr = kernel.Flatten(arr)
 	long := int64(0)

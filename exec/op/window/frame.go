@@ -75,7 +75,7 @@ func (s *frameSet) row(i int, k int64, last bool) int {
 	return -1
 }
 
-// grow tells whether all frames begin with their partition and none has less than
+// grow reports whether all frames begin with their partition and none has less than
 // the one before it there.
 func (s *frameSet) grow() bool {
 	if s.exclude != 0 {

@@ -17,7 +17,7 @@ type Sorting struct {
 	own   bool // for no other window
 }
 
-// SortingOf gives the order for one window.
+// SortingOf returns the order for one window.
 func SortingOf(n *plan.Window) Sorting {
 	s := Sorting{split: len(n.PartitionBy)}
 	for _, e := range n.PartitionBy {
@@ -34,7 +34,7 @@ func SortingOf(n *plan.Window) Sorting {
 	return s
 }
 
-// With gives an order that is good for another window of the same rows too, whose
+// With returns an order that is good for another window of the same rows too, whose
 // partitions may come in any order:
 //
 //	sum() OVER (PARTITION BY a, b, c)
@@ -65,7 +65,7 @@ func (s Sorting) With(below *plan.Window) (Sorting, bool) {
 	return s, false
 }
 
-// extended gives the keys of s and after them what o wants, where the first are
+// extended returns the keys of s and after them what o wants, where the first are
 // o's partition in some order and its order goes on from there.
 func (s Sorting) extended(o Sorting) ([]expr.Order, bool) {
 	if o.split > len(s.keys) || !within(o.keys[:o.split], s.keys[:o.split]) || !within(s.keys[:o.split], o.keys[:o.split]) {
@@ -83,7 +83,7 @@ func (s Sorting) extended(o Sorting) ([]expr.Order, bool) {
 	return slices.Concat(s.keys, more[len(rest):]), true
 }
 
-// within tells whether all expressions of a are among b's.
+// within reports whether all expressions of a are among b's.
 func within(a, b []expr.Order) bool {
 	for _, k := range a {
 		if !slices.ContainsFunc(b, func(x expr.Order) bool { return rewrite.Same(x.Expr, k.Expr) }) {

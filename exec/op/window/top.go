@@ -211,7 +211,7 @@ func (p *partitions) bytes(n int, size int64) int64 {
 	return held
 }
 
-// find gives the partitions of n rows, valid until the next call.
+// find returns the partitions of n rows, valid until the next call.
 func (p *partitions) find(cols []arrow.Array, n int) []uint32 {
 	if cap(p.of) < n {
 		p.of = make([]uint32, n)

@@ -126,7 +126,7 @@ func orEmpty(d types.Datum) types.Datum {
 	return d
 }
 
-// stands tells whether a stands before b.
+// stands reports whether a stands before b.
 func stands(ty types.Type, a, b types.Datum, desc, nullsFirst bool) bool {
 	switch {
 	case a == nil || b == nil:

@@ -162,7 +162,7 @@ func updateSpan(to agg.Agg, groups []uint32, args []arrow.Array, s span) error {
 	return to.Update(groups, sub)
 }
 
-// passing gives the rows of args that a filter lets through, and for each row
+// passing returns the rows of args that a filter lets through, and for each row
 // and the end how many of those come before it.
 func passing(pass *array.Boolean, args []arrow.Array, n int) ([]arrow.Array, []int32) {
 	before := make([]int32, n+1)

@@ -25,7 +25,7 @@ import (
 )
 
 // New makes the threads of window functions over inputs whose columns are
-// in. It gives the columns in, then those of n.Items.
+// in. It returns the columns in, then those of n.Items.
 //
 //	threads ─▶ sort by (partition, order) ─▶ each thread: its partitions, one block after the other
 //
@@ -342,7 +342,7 @@ func (o *window) restCost(from, to int) int64 {
 	return blockCost(o.rest.Slice(from, to))
 }
 
-// look makes sure that there are rows in rest; it gives false at the end.
+// look makes sure that there are rows in rest; it returns false at the end.
 func (o *window) look(ctx context.Context) (bool, error) {
 	for o.rest == nil && !o.ended {
 		b, err := o.in.Next(ctx)

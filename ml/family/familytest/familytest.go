@@ -117,7 +117,7 @@ func (d *Data) All(narrow bool) *dataset.Block {
 // Home is a node of one thread that charges nothing.
 var Home = &family.Node{Threads: 1, Root: true, Grow: func(int64) error { return nil }}
 
-// Space gives memory.
+// Space returns memory.
 func Space(n int) ([]byte, error) { return make([]byte, n), nil }
 
 // Spread says how a training is spread.
@@ -460,7 +460,7 @@ func (r *run) foldSlices(s *family.Step, parts []family.Message) (family.Message
 	return list[0].(family.Sliced).Join(list)
 }
 
-// rows gives the rows of each leaf in a step: of a mini-batch only the leaves
+// rows returns the rows of each leaf in a step: of a mini-batch only the leaves
 // that have some.
 func (r *run) rows(s *family.Step) (out [][]family.Rows) {
 	if s.Batch != nil {
@@ -485,7 +485,7 @@ func (r *run) rows(s *family.Step) (out [][]family.Rows) {
 	return out
 }
 
-// cut gives the parts of a leaf.
+// cut returns the parts of a leaf.
 func (r *run) cut(leaf []family.Rows) [][]family.Rows {
 	cut := r.set.Plan.Cut(leaf)
 	if len(cut) <= len(leaf) {

@@ -47,7 +47,7 @@ func (m *model) classifiers() (out []*model) {
 	return out
 }
 
-// prediction gives what a Predict of the model gives: its type, and of which parts it is.
+// prediction returns what a Predict of the model gives: its type, and of which parts it is.
 func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 	of := m.parts()
 	switch {
@@ -159,7 +159,7 @@ func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
 }
 
 // View is a relation that looks into a model, such as ml.weights: its arguments are
-// the model's name and a version, by position or name. It gives the relation that is
+// the model's name and a version, by position or name. It returns the relation that is
 // meant, the model's OID and the version's number.
 func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, error) {
 	b := sc.Binder

@@ -208,7 +208,7 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 	return p, err
 }
 
-// findField gives the field of this name, in any case where none has it as it
+// findField returns the field of this name, in any case where none has it as it
 // is, and how many there are.
 func findField(fields []scope.Column, name string) (at, n int) {
 	at = -1
@@ -515,7 +515,7 @@ func (m *model) classArray() *expr.Const {
 	return &expr.Const{Val: a, Typ: t}
 }
 
-// knowsAll tells that there is no label that the model does not know: of a boolean,
+// knowsAll reports whether there is no label that the model does not know: of a boolean,
 // both values are classes.
 func (m *model) knowsAll() bool { return m.v.TargetType.OID == types.BoolOID && len(m.v.Classes) == 2 }
 

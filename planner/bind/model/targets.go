@@ -121,7 +121,7 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 	return overPredictions(sc, text, "evaluate", name, query, n)
 }
 
-// measures tells whether there is an aggregate of labels of a target and their
+// measures reports whether there is an aggregate of labels of a target and their
 // probabilities.
 func measures(b *scope.Binder, f string, m *model, more ...expr.Expr) bool {
 	label := m.v.TargetType

@@ -234,7 +234,7 @@ func bindCTE(sc *scope.Scope, n *ast.CommonTableExpr, recursive bool, refs int) 
 	return c, nil
 }
 
-// readsOpen tells whether a plan reads the working table of a recursion that
+// readsOpen reports whether a plan reads the working table of a recursion that
 // is being bound: then its rows differ from round to round.
 func readsOpen(sc *scope.Scope, n plan.Node) bool {
 	if x, ok := n.(*plan.Buffer); ok {

@@ -32,7 +32,7 @@ type tracker struct {
 	mark, unmarked expr.Expr
 }
 
-// newTracker checks the clauses; own are the CTE's own columns. It gives nil
+// newTracker checks the clauses; own are the CTE's own columns. It returns nil
 // where there are none.
 func newTracker(sc *scope.Scope, c *scope.CTE, own []string) (*tracker, error) {
 	if c.Search == nil && c.Cycle == nil {

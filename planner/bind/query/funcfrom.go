@@ -294,7 +294,7 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 	return it, true, err
 }
 
-// isSource tells the table functions of sources, whatever their arguments.
+// isSource reports whether it is one of the table functions of sources, whatever their arguments.
 func isSource(b *scope.Binder, name string) bool {
 	src, err := b.Session.Sources.Source(name, nil)
 	return src != nil || err != nil

@@ -85,7 +85,7 @@ func (s *selecting) groupBy(list []ast.Node) error {
 	return nil
 }
 
-// groupItem gives the grouping sets of one item of GROUP BY.
+// groupItem returns the grouping sets of one item of GROUP BY.
 func (s *selecting) groupItem(n ast.Node) ([][]int, error) {
 	b := s.sc.Binder
 	switch g := typing.Unparen(n).(type) {
@@ -414,7 +414,7 @@ func (s *selecting) qualifiedName(c *expr.Col) string {
 	return c.Name
 }
 
-// dependent tells whether the grouping keys fix a column: they hold the whole
+// dependent reports whether the grouping keys fix a column: they hold the whole
 // primary key of its table.
 func (s *selecting) dependent(id expr.ColID) bool {
 	everywhere := func(key int) bool {

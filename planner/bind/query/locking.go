@@ -96,7 +96,7 @@ func (s *selecting) lockIDs(pr *Projector) {
 	}
 }
 
-// Locks gives a statement's locks. A query within others has lost its row ids on
+// Locks returns a statement's locks. A query within others has lost its row ids on
 // the way: it locks its tables whole.
 func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
 	emitted := plan.Emits(root)

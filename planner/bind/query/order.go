@@ -301,7 +301,7 @@ func operand(sc *scope.Scope, sel *ast.SelectStmt) (*scope.Query, error) {
 	return Bind(sc, sel, sc.Place, false)
 }
 
-// passes tells whether expressions are just the columns.
+// passes reports whether expressions are just the columns.
 func passes(es []expr.Expr, out []scope.Output) bool {
 	for i, e := range es {
 		c, ok := e.(*expr.Col)

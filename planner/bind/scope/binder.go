@@ -41,7 +41,7 @@ type Session struct {
 // OID is that of a table, which has system columns; 0 for a view.
 type VirtualCatalog interface {
 	Virtual(schema, name string) ([]plan.Column, types.OID, bool)
-	// OfModel tells whether a relation takes a model's name, as ml.weights('m')
+	// OfModel reports whether a relation takes a model's name, as ml.weights('m')
 	// does.
 	OfModel(schema, name string) bool
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// EqualExpr tells whether two expressions are the same, wherever they stand.
+// EqualExpr reports whether two expressions are the same, wherever they stand.
 // Subqueries are equal to themselves only.
 func EqualExpr(a, c expr.Expr) bool {
 	if a == nil || c == nil {
@@ -99,7 +99,7 @@ func EqualExpr(a, c expr.Expr) bool {
 	return equalList(a.Children(), c.Children())
 }
 
-// sameDatum tells whether two values of a type are one and the same: NaN is NaN,
+// sameDatum reports whether two values of a type are one and the same: NaN is NaN,
 // but 1.0 is not 1.00.
 func sameDatum(t types.Type, a, b types.Datum) bool {
 	if a == nil || b == nil {
@@ -158,7 +158,7 @@ func equalSpec(a, c *WindowSpec) bool {
 	return a == c || equalList(a.Part, c.Part) && equalKeys(a.Order, c.Order)
 }
 
-// equalPlan tells whether two subqueries that were bound apart are the same.
+// equalPlan reports whether two subqueries that were bound apart are the same.
 // Their own columns are numbered alike only in order of appearance; those of
 // outer queries must be the same columns.
 func equalPlan(a, c plan.Node) bool {
@@ -196,7 +196,7 @@ func shapeOf(n plan.Node) string {
 	return b.String()
 }
 
-// Volatile tells whether an expression may differ from row to row by itself.
+// Volatile reports whether an expression may differ from row to row by itself.
 func Volatile(es ...expr.Expr) bool {
 	found := false
 	for _, e := range es {

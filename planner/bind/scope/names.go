@@ -17,7 +17,7 @@ func ColumnName(n ast.Node) string {
 	return "?column?"
 }
 
-// figure gives a name and how good it is: 2 for a name that is surely meant, 1
+// figure returns a name and how good it is: 2 for a name that is surely meant, 1
 // for one that a better one may replace.
 func figure(n ast.Node) (string, int) {
 	switch n := n.(type) {

@@ -187,7 +187,7 @@ func (sc *Scope) bannedReference(r *Item) error {
 		WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(sc.Binder.PosIdent(r.Name))
 }
 
-// Use notes that a column is read, for privileges, and gives its expression.
+// Use notes that a column is read, for privileges, and returns its expression.
 func (b *Binder) Use(f Found) expr.Expr {
 	if f.Col.System {
 		return b.ofRow(f.Rel, f.Col.Expr)

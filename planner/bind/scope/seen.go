@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// AsSeen gives a relation's columns, those that are live, the names by which the
+// AsSeen returns a relation's columns, those that are live, the names by which the
 // text knows them. Columns that a view's text does not know of are hidden and
 // have no name.
 func (b *Binder) AsSeen(r *catalog.Relation, cols []Column, alias *ast.Alias) ([]Column, *ast.Alias) {

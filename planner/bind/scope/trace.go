@@ -22,7 +22,7 @@ func NewTrace() *Trace {
 	return &Trace{Exprs: map[ast.Node]expr.Expr{}, Calls: map[*ast.FuncCall]*expr.Call{}, Names: map[ast.Node][]Name{}}
 }
 
-// Trace gives what is to be filled in; nil for nothing.
+// Trace returns what is to be filled in; nil for nothing.
 func (b *Binder) Trace() *Trace {
 	if b.Depth > 0 {
 		return nil

@@ -109,7 +109,7 @@ func OuterCols(n plan.Node) []expr.ColID {
 	return out
 }
 
-// VolatilePlan tells whether a plan's rows may differ from run to run.
+// VolatilePlan reports whether a plan's rows may differ from run to run.
 func VolatilePlan(n plan.Node) bool {
 	found := false
 	eachExpr(n, func(e expr.Expr) { found = found || Volatile(e) })

@@ -224,7 +224,7 @@ func (b *Resolver) defaultArg(text string) (expr.Expr, error) {
 	return b.Constant(lit)
 }
 
-// spread gives the elements of an array whose length is known.
+// spread returns the elements of an array whose length is known.
 func spread(e expr.Expr) (elems []expr.Expr, ok bool) {
 	switch e := e.(type) {
 	case *expr.ArrayCtor:

@@ -14,7 +14,7 @@ import (
 
 func IsUnknown(e expr.Expr) bool { return e.Type().OID == types.UnknownOID }
 
-// CanCoerce tells whether a value of one type may become one of another in a
+// CanCoerce reports whether a value of one type may become one of another in a
 // context: implicit where nobody asked, assignment when stored, explicit.
 func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	if from == to || from == types.UnknownOID || from == 0 {
@@ -320,7 +320,7 @@ func (b *Resolver) AsPhysical(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: to}
 }
 
-// ResolveUnknown gives an expression that is still unknown the type text.
+// ResolveUnknown returns an expression that is still unknown the type text.
 func (b *Resolver) ResolveUnknown(e expr.Expr) (expr.Expr, error) {
 	if !IsUnknown(e) {
 		return e, nil

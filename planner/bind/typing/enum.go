@@ -13,7 +13,7 @@ import (
 //	min(e)                                          →  label(min(place(e)))
 //	percentile_disc(f) WITHIN GROUP (ORDER BY e)    →  label(percentile_disc(f) WITHIN GROUP (ORDER BY place(e)))
 
-// enumPlace gives the place of an enum's value among its labels, from 1.
+// enumPlace returns the place of an enum's value among its labels, from 1.
 func (b *Resolver) enumPlace(e expr.Expr) (expr.Expr, error) {
 	out := &expr.Case{Typ: types.Int4}
 	for i, l := range b.State.EnumByOID(e.Type().OID).Labels {
@@ -45,7 +45,7 @@ func (b *Resolver) enumLabel(place expr.Expr, t types.Type) (expr.Expr, error) {
 	return out, nil
 }
 
-// EnumExtreme tells min and max of an enum, and binds them over places: result
+// EnumExtreme recognises min and max of an enum, and binds them over places: result
 // turns what the aggregate gives into a label.
 func (b *Resolver) EnumExtreme(call *expr.AggCall) (result func(expr.Expr, error) (expr.Expr, error), err error) {
 	if len(call.Args) != 1 || call.Fn.Name != "min" && call.Fn.Name != "max" || !b.IsEnum(call.Args[0].Type().OID) {

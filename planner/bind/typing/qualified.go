@@ -96,7 +96,7 @@ func (b *Resolver) ColumnName(names []string) ([]string, error) {
 	return nil, err.At(b.PosIdent(names...))
 }
 
-// Qualified gives a name's last part and the schema before it, of a name that
+// Qualified returns a name's last part and the schema before it, of a name that
 // ObjectName took or takes before it is looked up.
 func Qualified(l *ast.NodeList) (schema, name string) {
 	parts := Strs(l)

@@ -150,7 +150,7 @@ func (b *Resolver) pickByCategory(in []types.OID, cands []Candidate) []Candidate
 	return out
 }
 
-// Fits tells whether a call with these types may mean c.
+// Fits reports whether a call with these types may mean c.
 func (b *Resolver) Fits(in []types.OID, c *Candidate) bool {
 	for i, a := range c.Args {
 		if !b.CanCoerce(in[i], a, fn.ImplicitCast) {
@@ -160,7 +160,7 @@ func (b *Resolver) Fits(in []types.OID, c *Candidate) bool {
 	return b.polyAgrees(in, c.Args)
 }
 
-// polyAgrees tells whether arguments at anyelement, anyarray and their kin are
+// polyAgrees reports whether arguments at anyelement, anyarray and their kin are
 // of one element type.
 func (b *Resolver) polyAgrees(in, decl []types.OID) bool {
 	var elem types.OID
@@ -425,7 +425,7 @@ func (b *Resolver) Arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 	return out, r, nil
 }
 
-// polymorph gives the types that declared ones stand for in this call, and the
+// polymorph returns the types that declared ones stand for in this call, and the
 // type of the result.
 func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos Position) ([]types.Type, types.Type, error) {
 	want := make([]types.Type, len(decl))

@@ -141,7 +141,7 @@ func (b *Resolver) ArrayOf(t types.Type) (types.Type, bool) {
 	return t, false
 }
 
-// Elem gives the element type of an array.
+// Elem returns the element type of an array.
 func (b *Resolver) Elem(t types.Type) (types.Type, bool) {
 	if e, ok := t.Elem(); ok {
 		return e, true

@@ -56,7 +56,7 @@ func standardize(s isa, elem int) {
 	s.done()
 }
 
-// tileStride gives the bytes of a tile of d columns.
+// tileStride returns the bytes of a tile of d columns.
 func tileStride(d reg.GPVirtual, elem int) reg.GPVirtual {
 	stride := GP64()
 	MOVQ(d, stride)

@@ -93,7 +93,7 @@ func gemm(s isa, n, regs int, many bool) {
 	s.done()
 }
 
-// threes gives new pointers to every third of n rows that lie step bytes apart.
+// threes returns new pointers to every third of n rows that lie step bytes apart.
 func threes(n int, x, step reg.GPVirtual) []reg.Register {
 	list := []reg.Register{GP64()}
 	MOVQ(x, list[0])
@@ -106,7 +106,7 @@ func threes(n int, x, step reg.GPVirtual) []reg.Register {
 	return list
 }
 
-// rowsAt gives the operands of n rows by pointers to every third.
+// rowsAt returns the operands of n rows by pointers to every third.
 func rowsAt(n int, threes []reg.Register, step reg.Register) []Mem {
 	var m []Mem
 	for i := range n {

@@ -23,7 +23,7 @@ func tileLoop(name string, tiles reg.GPVirtual, body func(n int)) {
 	}
 }
 
-// rows gives the operands of the same column in n (1 or 4) tiles that lie
+// rows returns the operands of the same column in n (1 or 4) tiles that lie
 // stride bytes apart; x3 points three strides behind x.
 func rows(n int, x, x3, stride reg.GPVirtual) []Mem {
 	m := []Mem{{Base: x}}

@@ -37,7 +37,7 @@ const (
 	cmpGT  = 0x1e
 )
 
-// pick gives cond(a pred b) ? yes : no, no being zero where it is nil.
+// pick returns cond(a pred b) ? yes : no, no being zero where it is nil.
 func (s isa) pick(pred uint64, a reg.VecVirtual, b Op, yes, no Op) reg.VecVirtual {
 	out := s.vec()
 	if s.parts == 1 {

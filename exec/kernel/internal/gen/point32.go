@@ -65,7 +65,7 @@ func whereNegative(x, v, rest reg.VecVirtual) {
 // held are constants in registers, for loops that would wait for their loads.
 var held = map[float32]reg.VecVirtual{}
 
-// f32 gives a constant.
+// f32 returns a constant.
 func f32(v float32) Op {
 	switch r, ok := held[v]; {
 	case ok && lanes == 4:
