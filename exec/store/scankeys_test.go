@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -98,16 +99,15 @@ func TestScanKeys(t *testing.T) {
 	}
 }
 
-// TestScanKeysBeforeFilter: where the keys of a join right above refuse more rows than the
-// scan's own filter, later splits ask for them first; where they refuse fewer, nobody asks
-// but the join. No row that has a key and passes is missed.
-func TestScanKeysBeforeFilter(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 7))
-	s := open(t, nil)
-	const num, date, rows = 0, 13, 80000
-	all := randomRows(r, rows)
+// scanKeysTable writes random rows, in some columns integers below a limit (column, limit), as
+// segments of several groups.
+func scanKeysTable(t *testing.T, r *rand.Rand, n int, below ...[2]int64) (*store.Store, rows, []*catalog.Segment) {
+	t.Helper()
+	s, all := open(t, nil), randomRows(r, n)
 	for i := range all {
-		all[i][num], all[i][date] = r.Int64N(1000), r.Int64N(2)
+		for _, b := range below {
+			all[i][b[0]] = r.Int64N(b[1])
+		}
 	}
 	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 4000, SegmentRows: 20000})
 	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
@@ -117,6 +117,16 @@ func TestScanKeysBeforeFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, all, segs
+}
+
+// TestScanKeysBeforeFilter: where the keys of a join right above refuse more rows than the
+// scan's own filter, later splits ask for them first; where they refuse fewer, nobody asks
+// but the join. No row that has a key and passes is missed.
+func TestScanKeysBeforeFilter(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 7))
+	const num, date, rows = 0, 13, 80000
+	s, all, segs := scanKeysTable(t, r, rows, [2]int64{num, 1000}, [2]int64{date, 2})
 	cs := []store.WriterColumn{cols[num], cols[date]}
 	for _, share := range []int64{20, 900} { // of 1000 numbers, where the filter passes a half
 		var keys []types.Datum
@@ -262,20 +272,8 @@ func TestScanPicks(t *testing.T) {
 // the others of what these leave, though the join that drops most is right above the scan.
 func TestScanKeysInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 8))
-	s := open(t, nil)
 	const num, date, rows = 0, 13, 80000
-	all := randomRows(r, rows)
-	for i := range all {
-		all[i][num], all[i][date] = r.Int64N(10_000), r.Int64N(10_000)
-	}
-	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 4000, SegmentRows: 20000})
-	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
-		t.Fatal(err)
-	}
-	segs, err := w.Finish(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, all, segs := scanKeysTable(t, r, rows, [2]int64{num, 10_000}, [2]int64{date, 10_000})
 	cs := []store.WriterColumn{cols[num], cols[date]}
 	var few, some []types.Datum
 	for i := range int64(4000) {
