@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/exec/source"
-	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
@@ -265,7 +265,7 @@ func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, eno
 			return rows
 		}
 		rows = 0
-		pr := store.NewPruner(n, r.x.Env)
+		pr := prune.NewPruner(n, r.x.Env)
 		for _, part := range m.Partitions {
 			for _, s := range part {
 				if pr.MayMatch(s.Zones, s.Rows) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
@@ -145,7 +146,7 @@ func splitRows(m *catalog.Manifest, threads int) int64 {
 func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest, threads int) (list []op.Split) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		pr, m := store.NewPruner(n, s.env), s.manifest(n, manifests)
+		pr, m := prune.NewPruner(n, s.env), s.manifest(n, manifests)
 		list = store.Splits(m, leaf, splitRows(m, threads), func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 	case *plan.Source:
 		of := 1

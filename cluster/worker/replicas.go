@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -146,7 +147,7 @@ func (s *Statement) ranges(ctx context.Context, p *plan.Staged, manifests map[*p
 					r.num = c.Num
 				}
 			}
-			pr := store.NewPruner(sc, s.env)
+			pr := prune.NewPruner(sc, s.env)
 			if r.spans, ok = s.pin.Spans(ctx, s.manifest(sc, manifests), r.num, pr.MayMatch); !ok || r.num == 0 {
 				return nil, pgerr.Internal("table %s cannot be read by ranges", sc.Name)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -37,7 +38,7 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	if rel == nil || len(s.Filter) == 0 {
 		return nil
 	}
-	c := newPruneCompiler(s, env)
+	c := prune.NewCompiler(s, env)
 	type value struct {
 		of  types.Type
 		val types.Datum
@@ -49,12 +50,12 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 			continue
 		}
 		for i := range 2 {
-			num, from, via, ok := c.column(call.Args[i])
+			num, from, via, ok := c.Column(call.Args[i])
 			if !ok {
 				continue
 			}
-			val, vt, ok := c.constant(call.Args[1-i])
-			if !ok || val == nil || !sameValues(from) || kindOf(from) != kindOf(via) || kindOf(via) != kindOf(vt) || !sameValues(vt) {
+			val, vt, ok := c.Constant(call.Args[1-i])
+			if !ok || val == nil || !sameValues(from) || prune.KindOf(from) != prune.KindOf(via) || prune.KindOf(via) != prune.KindOf(vt) || !sameValues(vt) {
 				continue
 			}
 			if bound == nil {
@@ -94,7 +95,7 @@ func KeyFor(rel *catalog.Relation, k *catalog.Constraint, vals []types.Datum) *K
 // newKey makes a key of the values, and their columns' types, of a constraint's columns.
 func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (types.Type, types.Datum)) *Key {
 	key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
-	if t, val := value(0); len(k.Columns) == 1 && kindOf(t) == kindInt {
+	if t, val := value(0); len(k.Columns) == 1 && prune.KindOf(t) == prune.Int {
 		if i, ok := val.(int64); ok {
 			key.types, key.only, key.hash = []types.Type{t}, &i, kernel.HashInt(i)
 			return key
@@ -104,7 +105,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	for j := range k.Columns {
 		t, val := value(j)
 		key.types = append(key.types, t)
-		if kindOf(t) == kindInt {
+		if prune.KindOf(t) == prune.Int {
 			// Integers hash alike whatever their width; the value may not fit
 			// the column's.
 			t = types.Int8
@@ -121,10 +122,10 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 // sameValues reports whether it is one of the types whose equal values are the same bits, and which are
 // looked up by.
 func sameValues(t types.Type) bool {
-	switch kindOf(t) {
-	case kindInt, kindDate, kindTimestamp, kindTimestamptz, kindUUID:
+	switch prune.KindOf(t) {
+	case prune.Int, prune.Date, prune.Timestamp, prune.Timestamptz, prune.UUID:
 		return true
-	case kindText:
+	case prune.Text:
 		return t.OID != types.BpcharOID
 	}
 	return false

@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -89,7 +90,7 @@ func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (
 	}
 	pin := k.s.Pin(64)
 	defer pin.Close()
-	pr := store.NewPruner(&sc, &function.Env{})
+	pr := prune.NewPruner(&sc, &function.Env{})
 	splits := pin.KeySplits(ctx, m, 0, key, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 	for _, sp := range splits {
 		read += sp.To - sp.From

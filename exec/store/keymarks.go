@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -219,7 +220,7 @@ func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	if g.Rows != 1 || g.Inline == nil {
 		return noMark
 	}
-	if len(k.nums) == 1 && kindOf(k.types[0]) == kindInt {
+	if len(k.nums) == 1 && prune.KindOf(k.types[0]) == prune.Int {
 		for i := range g.Zones { // which tell an integer exactly
 			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
 				return kernel.HashInt(v)

@@ -6,8 +6,7 @@ import (
 	"github.com/RoaringBitmap/roaring"
 
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,61 +14,6 @@ import (
 // key that is looked up in it, and how many rows a split has at least: else most of it
 // is read either way.
 const pickShare = 256
-
-// maxListed is how many values a filter lists at most to be looked up.
-const maxListed = 1 << 10
-
-// listed are the only values that a scan's filter passes of a column, few integers or
-// dates.
-type listed struct {
-	col  int // counted over the scan's columns
-	keys []int64
-}
-
-// listed finds them in a scan's filter: column = constant, column IN (constants).
-func (c *pruneCompiler) listed(s *plan.Scan) (out []listed) {
-	for _, f := range s.Filter {
-		var arg expr.Expr
-		var list []expr.Expr
-		switch f := f.(type) {
-		case *expr.In:
-			if f.Not || len(f.List) > maxListed {
-				continue
-			}
-			arg, list = f.Arg, f.List
-		case *expr.Call:
-			if f.Op != "=" || len(f.Args) != 2 {
-				continue
-			}
-			if arg, list = f.Args[0], f.Args[1:]; !c.isColumn(arg) {
-				arg, list = f.Args[1], f.Args[:1]
-			}
-		}
-		num, from, via, ok := c.column(arg)
-		if !ok || kindOf(from) != kindOf(via) || kindOf(from) != kindInt && kindOf(from) != kindDate {
-			continue
-		}
-		l := listed{col: slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })}
-		for _, e := range list {
-			val, t, known := c.constant(e)
-			if ok = ok && known && (val == nil || kindOf(t) == kindOf(from)); !ok {
-				break
-			}
-			if v, isInt := val.(int64); isInt {
-				l.keys = append(l.keys, v)
-			}
-		}
-		if ok {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-func (c *pruneCompiler) isColumn(e expr.Expr) bool {
-	_, _, _, ok := c.column(e)
-	return ok
-}
 
 // pick looks up the rows that have the few values which the filter or a join above
 // asks for, in place of reading all rows to see that most have none of them: what a
@@ -90,7 +34,7 @@ func (r *reader) pick() {
 		return
 	}
 	for _, l := range r.plan.listed {
-		if r.lookUp(l.col, l.keys) {
+		if r.lookUp(l.Col, l.Keys) {
 			return
 		}
 	}
@@ -109,7 +53,7 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 		return false
 	}
 	fc := &r.seg.foot.Cols[c]
-	if k := kindOf(fc.Type); k != kindInt && k != kindDate || int64(len(keys))*pickShare > fc.Zone.Distinct {
+	if k := prune.KindOf(fc.Type); k != prune.Int && k != prune.Date || int64(len(keys))*pickShare > fc.Zone.Distinct {
 		return false
 	}
 	known := r.pin.store.indexed(r.seg, &Key{nums: []int16{fc.Num}, types: []types.Type{fc.Type}}, r.pin.affords)

@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -116,14 +117,14 @@ func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError)
 // scanPlan is what all splits of a scan share.
 type scanPlan struct {
 	filterCols []int // ordinals in the scan's schema that the filter reads
-	prune      *Pruner
-	listed     []listed
+	prune      *prune.Pruner
+	listed     []prune.Listed
 	filters    sync.Pool // of op.Filter: one a reader at a time
 	compile    func() (op.Filter, error)
 }
 
 // wholeKey is the plan of a split that has a key.
-var wholeKey = scanPlan{prune: &Pruner{}}
+var wholeKey = scanPlan{prune: &prune.Pruner{}}
 
 // hasInt reports whether a column of one row has an integer.
 func hasInt(arr arrow.Array, want int64) bool {
@@ -147,8 +148,8 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	if sp := p.scans[s]; sp != nil {
 		return sp
 	}
-	c := newPruneCompiler(s, env)
-	sp := &scanPlan{prune: c.pruner(s), listed: c.listed(s)}
+	c := prune.NewCompiler(s, env)
+	sp := &scanPlan{prune: c.Pruner(s), listed: c.Listed(s)}
 	if len(s.Filter) > 0 {
 		used := map[expr.ColID]bool{}
 		for _, c := range s.Filter {
@@ -170,8 +171,8 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	return sp
 }
 
-// Pruner is NewPruner for a scan that the statement will open, made once.
-func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *Pruner { return p.plan(s, env).prune }
+// Pruner is prune.NewPruner for a scan that the statement will open, made once.
+func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *prune.Pruner { return p.plan(s, env).prune }
 
 // Open implements op.Tables: it reads the rows of a split that the scan's
 // filter passes and that are not deleted. Seq of a batch is the RowID of its

@@ -1,4 +1,4 @@
-package store
+package prune
 
 import (
 	"math"
@@ -22,18 +22,19 @@ type test func(zones []catalog.Zone, rows int64) bool
 
 // NewPruner understands comparisons of a column with a constant or parameter,
 // IN lists, IS NULL, and AND and OR of them.
-func NewPruner(s *plan.Scan, env *function.Env) *Pruner { return newPruneCompiler(s, env).pruner(s) }
+func NewPruner(s *plan.Scan, env *function.Env) *Pruner { return NewCompiler(s, env).Pruner(s) }
 
-// newPruneCompiler reads a scan's filters.
-func newPruneCompiler(s *plan.Scan, env *function.Env) *pruneCompiler {
-	c := &pruneCompiler{cols: make(map[expr.ColID]plan.Column, len(s.Cols)), env: env}
+// NewCompiler makes one for a scan's filter. env has the statement's parameters.
+func NewCompiler(s *plan.Scan, env *function.Env) *Compiler {
+	c := &Compiler{cols: make(map[expr.ColID]plan.Column, len(s.Cols)), env: env}
 	for _, col := range s.Cols {
 		c.cols[col.ID] = col
 	}
 	return c
 }
 
-func (c *pruneCompiler) pruner(s *plan.Scan) *Pruner {
+// Pruner makes the tests of the filter's conditions.
+func (c *Compiler) Pruner(s *plan.Scan) *Pruner {
 	p := &Pruner{}
 	for _, f := range s.Filter {
 		if t := c.test(f); t != nil {
@@ -53,13 +54,14 @@ func (p *Pruner) MayMatch(zones []catalog.Zone, rows int64) bool {
 	return true
 }
 
-type pruneCompiler struct {
+// Compiler reads conditions of a scan's columns.
+type Compiler struct {
 	cols map[expr.ColID]plan.Column
 	env  *function.Env
 }
 
 // test returns nil for what it does not understand.
-func (c *pruneCompiler) test(e expr.Expr) test {
+func (c *Compiler) test(e expr.Expr) test {
 	switch e := e.(type) {
 	case *expr.Const:
 		if pass, ok := e.Val.(bool); e.Val == nil || ok && !pass {
@@ -153,17 +155,17 @@ func nullTest(num int16, not bool) test {
 }
 
 // compare makes the test of "column op constant".
-func (c *pruneCompiler) compare(op string, l, r expr.Expr) test {
+func (c *Compiler) compare(op string, l, r expr.Expr) test {
 	switch op {
 	case "=", "<", "<=", ">", ">=":
 	default:
 		return nil
 	}
-	num, from, via, ok := c.column(l)
+	num, from, via, ok := c.Column(l)
 	if !ok {
 		return nil
 	}
-	val, vt, ok := c.constant(r)
+	val, vt, ok := c.Constant(r)
 	if !ok {
 		return nil
 	}
@@ -174,7 +176,7 @@ func (c *pruneCompiler) compare(op string, l, r expr.Expr) test {
 	if !ok {
 		return nil
 	}
-	if d, isInt := val.(int64); isInt && kindOf(vt) == kindInt && (kindOf(via) == kindNumeric) {
+	if d, isInt := val.(int64); isInt && KindOf(vt) == Int && (KindOf(via) == Numeric) {
 		val, vt = number.DecimalFromInt64(d, 0), types.Numeric
 	} else if isInt && vt.OID == types.DateOID && via.OID == types.TimestampOID {
 		if val, ok = dateMicros(d); !ok {
@@ -211,9 +213,9 @@ func (c *pruneCompiler) compare(op string, l, r expr.Expr) test {
 	}
 }
 
-// column sees through casts of a column that keep the order: via is the type
+// Column sees through casts of a column that keep the order: via is the type
 // it is compared as.
-func (c *pruneCompiler) column(e expr.Expr) (num int16, from, via types.Type, ok bool) {
+func (c *Compiler) Column(e expr.Expr) (num int16, from, via types.Type, ok bool) {
 	switch e := e.(type) {
 	case *expr.Col:
 		col, ok := c.cols[e.ID]
@@ -227,7 +229,8 @@ func (c *pruneCompiler) column(e expr.Expr) (num int16, from, via types.Type, ok
 	return 0, types.Type{}, types.Type{}, false
 }
 
-func (c *pruneCompiler) constant(e expr.Expr) (types.Datum, types.Type, bool) {
+// Constant returns the value and type of a constant or parameter.
+func (c *Compiler) Constant(e expr.Expr) (types.Datum, types.Type, bool) {
 	switch e := e.(type) {
 	case *expr.Const:
 		return e.Val, e.Typ, true
@@ -237,84 +240,44 @@ func (c *pruneCompiler) constant(e expr.Expr) (types.Datum, types.Type, bool) {
 		}
 	case *expr.Cast:
 		// A constant the planner left in another physical type.
-		if k, t, ok := c.constant(e.Arg); ok && e.Typ.Mod == -1 && t.OID == e.Typ.OID {
+		if k, t, ok := c.Constant(e.Arg); ok && e.Typ.Mod == -1 && t.OID == e.Typ.OID {
 			return k, e.Typ, true
 		}
 	}
 	return nil, types.Type{}, false
 }
 
-// kind groups types whose Datums compare with each other.
-type kind uint8
-
-const (
-	kindOther kind = iota
-	kindInt
-	kindNumeric
-	kindFloat
-	kindText
-	kindDate
-	kindTimestamp
-	kindTimestamptz
-	kindTime
-	kindUUID
-)
-
-func kindOf(t types.Type) kind {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID:
-		return kindInt
-	case types.NumericOID:
-		return kindNumeric
-	case types.Float4OID, types.Float8OID:
-		return kindFloat
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
-		return kindText
-	case types.DateOID:
-		return kindDate
-	case types.TimestampOID:
-		return kindTimestamp
-	case types.TimestamptzOID:
-		return kindTimestamptz
-	case types.TimeOID:
-		return kindTime
-	case types.UUIDOID:
-		return kindUUID
-	}
-	return kindOther
-}
-
 // comparableBound returns the conversion of a column's bound to what a constant
 // of type k compares with, where the column is compared as via.
 func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, bool), bool) {
 	same := func(d types.Datum) (types.Datum, bool) { return d, true }
-	a, b := kindOf(via), kindOf(k)
+	a, b := KindOf(via), KindOf(k)
 	switch {
-	case a == kindOther || b == kindOther:
+	case a == Other || b == Other:
 		return nil, false
 	case from.OID == types.BpcharOID && via.OID != types.BpcharOID || k.OID == types.BpcharOID && via.OID != types.BpcharOID:
 		// Blanks count or not, by the operator.
 		return nil, false
 	}
 	var conv func(types.Datum) (types.Datum, bool)
-	switch f := kindOf(from); {
+	switch f := KindOf(from); {
 	case f == a:
 		conv = same
-	case f == kindInt && a == kindNumeric:
+	case f == Int && a == Numeric:
 		conv = intDecimal
-	case f == kindInt && a == kindFloat && via.OID == types.Float8OID:
+	case f == Int && a == Float && via.OID == types.Float8OID:
 		conv = func(d types.Datum) (types.Datum, bool) { i, ok := d.(int64); return float64(i), ok }
-	case f == kindDate && a == kindTimestamp:
+	case f == Date && a == Timestamp:
 		conv = dateTimestamp
 	default:
 		return nil, false
 	}
 	switch {
-	case a == b, a == kindNumeric && b == kindInt, a == kindTimestamp && b == kindDate:
+	case a == b, a == Numeric && b == Int, a == Timestamp && b == Date:
 		return conv, true
-	case a == kindInt && b == kindNumeric && kindOf(from) == kindInt:
+	case a == Int && b == Numeric && KindOf(from) == Int:
 		return intDecimal, true
-	case a == kindDate && b == kindTimestamp && kindOf(from) == kindDate:
+	case a == Date && b == Timestamp && KindOf(from) == Date:
 		return dateTimestamp, true
 	}
 	return nil, false
