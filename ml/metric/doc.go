@@ -12,6 +12,7 @@
 //
 //	Matrix      counts by true and predicted class: accuracy, precision, recall, F1
 //	Ranking     weights by score: the exact area under the ROC curve, its points
+//	Cuts, Bins  of many rows: scores to tell others apart by, and a ranking by them
 //	LogLoss     cross-entropy of probabilities
 //	Regression  absolute and squared errors, R²
 //	Concordance whose event comes first: Harrell's index

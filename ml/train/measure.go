@@ -25,16 +25,16 @@ type measureHand struct {
 	w    *Worker
 	t    *measureTask
 	m    *measures
-	bins *rankBins // nil where each score counts
+	bins *metric.Bins // nil where each score counts
 }
 
 // measure returns what measures leaves.
 func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) {
 	bins, ranking := int64(0), int64(0)
-	var grid *rankGrid
+	var grid *metric.Grid
 	if t.coarse {
-		bins, ranking = rankBytes(len(t.cuts))
-		grid = newRankGrid(t.cuts)
+		bins, ranking = metric.BinsBytes(len(t.cuts))
+		grid = metric.NewGrid(t.cuts)
 	}
 	if err := w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
 		return nil, err
@@ -42,7 +42,11 @@ func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) 
 	return func() (hand, error) {
 		m := &measures{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 			rank: &metric.Ranking{}, reg: &metric.Regression{}}
-		return &measureHand{w: w, t: t, m: m, bins: newRankBins(t, grid)}, nil
+		h := &measureHand{w: w, t: t, m: m}
+		if t.coarse {
+			h.bins = metric.NewBins(t.cuts, grid)
+		}
+		return h, nil
 	}, nil
 }
 
@@ -52,7 +56,7 @@ func (h *measureHand) do(ctx context.Context, it *item) (family.Message, error) 
 
 func (h *measureHand) rest() family.Message {
 	if h.bins != nil {
-		h.m.rank = h.bins.ranking()
+		h.m.rank = h.bins.Ranking()
 	}
 	return h.m
 }
@@ -61,12 +65,12 @@ func (h *measureHand) rest() family.Message {
 type cutsHand struct {
 	w    *Worker
 	t    *measureTask
-	cuts cuts
+	cuts metric.Cuts
 }
 
 // cuts returns what collects cuts.
 func (w *Worker) cuts(t *measureTask) (work func() (hand, error), err error) {
-	if err := w.room(family.Scratch(t.predictor), cutsBytes, len(w.leaves), true); err != nil {
+	if err := w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
 		return nil, err
 	}
 	return func() (hand, error) { return &cutsHand{w: w, t: t}, nil }, nil
@@ -94,7 +98,7 @@ func (h *cutsHand) block(b *dataset.Block, rows family.Rows) {
 			}
 			n = next
 		}
-		h.cuts.add(some[:n])
+		h.cuts.Add(some[:n])
 	}
 	h.w.keepScores(rows, s)
 }
@@ -205,7 +209,7 @@ func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
 		m.loss.Add(r.Chance(y, i), w)
 		switch {
 		case h.bins != nil:
-			h.bins.add(y, r.Probs[1][i], w)
+			h.bins.Add(y, r.Probs[1][i], w)
 		case k == 2:
 			m.rank.Add(y == 1, r.Probs[1][i], w)
 		}
@@ -247,7 +251,7 @@ func unit(w []float64) bool {
 
 // unitBinary measures two classes' rows of weight 1, the common case. Whether the model is
 // right nobody could foretell: it is no branch.
-func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
+func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) {
 	var cells [4]int64
 	var given [dataset.ChunkRows]float64 // the probabilities of what was true
 	for from := 0; from < len(r.Probs[1]); from += len(given) {
@@ -263,7 +267,7 @@ func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 		}
 		m.loss.AddAll(given[:len(pos)])
 		if bins != nil {
-			bins.addAll(pos, y[from:])
+			bins.AddAll(pos, y[from:])
 			continue
 		}
 		for i, p := range pos {

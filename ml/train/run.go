@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -400,6 +401,9 @@ func (r *runner) step(ctx context.Context) error {
 	return r.driver.Tell(m)
 }
 
+// coarseRows is the number of rows from which rankings are coarse.
+const coarseRows = 1 << 18
+
 // cuts asks for the cuts of a coarse ranking, where there are two classes and
 // many rows.
 func (r *runner) cuts(ctx context.Context, t *measureTask) error {
@@ -415,11 +419,11 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if err != nil {
 		return err
 	}
-	c, err := as[*cuts](m)
+	c, err := as[*metric.Cuts](m)
 	if err != nil {
 		return err
 	}
-	t.coarse, t.cuts = true, c.list()
+	t.coarse, t.cuts = true, c.List()
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -89,7 +90,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		if t.body = m; kind == kindCuts {
 			t.body = &cutsTask{m}
 		}
-		if !slices.IsSorted(m.cuts) || len(m.cuts) > maxCuts {
+		if !slices.IsSorted(m.cuts) || len(m.cuts) > metric.MaxCuts {
 			d.Fail()
 		}
 	default:
@@ -355,17 +356,17 @@ type cutsTask struct{ *measureTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }
 
-func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return decodeCuts(d) }
+func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return metric.DecodeCuts(d) }
 
 func (t *cutsTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*cuts](left)
+	a, err := as[*metric.Cuts](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*cuts](right)
+	b, err := as[*metric.Cuts](right)
 	if err != nil {
 		return nil, err
 	}
-	a.merge(b)
+	a.Merge(b)
 	return a, nil
 }

@@ -73,63 +73,6 @@ func TestWeightsAreRows(t *testing.T) {
 	}
 }
 
-// TestCoarseRankingOfRareEvents compares the area under the curve of a coarse
-// ranking with the exact one, for events from common to very rare, whose scores
-// all lie close to 0.
-func TestCoarseRankingOfRareEvents(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 9))
-	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5, 1e-6} {
-		const rows, leaves = 400000, 7
-		p, pos := make([]float64, rows), make([]bool, rows)
-		var exact metric.Ranking
-		positives := int64(0)
-		for i := range p {
-			z := r.NormFloat64()
-			p[i] = math.Min(1, rate*math.Exp(z))
-			pos[i] = r.Float64() < p[i]
-			if i < 3 {
-				pos[i] = true
-			}
-			exact.Add(pos[i], p[i], 1)
-			if pos[i] {
-				positives++
-			}
-		}
-		merged := &cuts{}
-		for l := range leaves {
-			part := &cuts{}
-			for i := l; i < rows; i += leaves {
-				if pos[i] {
-					part.add(p[i : i+1])
-				}
-			}
-			merged.merge(part)
-		}
-		list := merged.list()
-		var coarse metric.Ranking
-		for l := range leaves {
-			b := newRankBins(&measureTask{coarse: true, cuts: list}, newRankGrid(list))
-			for i := l; i < rows; i += leaves {
-				truth := 0
-				if pos[i] {
-					truth = 1
-				}
-				b.add(truth, p[i], 1)
-			}
-			coarse.Merge(b.ranking())
-		}
-		want, _ := exact.AUC()
-		got, _ := coarse.AUC()
-		limit := 1e-6
-		if positives <= maxCuts {
-			limit = 1e-12
-		}
-		if math.Abs(got-want) > limit {
-			t.Errorf("rate %v, %d positive rows: AUC %v, exact %v", rate, positives, got, want)
-		}
-	}
-}
-
 // TestRankingOfFewScores: many rows of few scores, as of few categories or of a small
 // tree, are ranked exactly, held out or trained on.
 func TestRankingOfFewScores(t *testing.T) {

@@ -1,4 +1,4 @@
-package train
+package metric
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func slowCuts(scores []float64) []float64 {
 	all = slices.DeleteFunc(all, math.IsNaN)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	for level := 1; len(all) > maxCuts; level++ {
+	for level := 1; len(all) > MaxCuts; level++ {
 		all = slices.DeleteFunc(all, func(s float64) bool { return bits.TrailingZeros64(mix(math.Float64bits(s))) < level })
 	}
 	return all
@@ -30,7 +30,7 @@ func slowCuts(scores []float64) []float64 {
 // and over whatever ways the parts come together.
 func TestCutsOfAnyParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	for _, n := range []int{0, 1, 100, maxCuts, maxCuts + 1, 5*maxCuts + 77, 20 * maxCuts} {
+	for _, n := range []int{0, 1, 100, MaxCuts, MaxCuts + 1, 5*MaxCuts + 77, 20 * MaxCuts} {
 		scores := make([]float64, n)
 		for i := range scores {
 			switch scores[i] = r.Float64(); r.IntN(50) {
@@ -44,26 +44,26 @@ func TestCutsOfAnyParts(t *testing.T) {
 		}
 		want := slowCuts(scores)
 		for round := range 4 {
-			parts := make([]*cuts, 1+r.IntN(6))
+			parts := make([]*Cuts, 1+r.IntN(6))
 			for i := range parts {
-				parts[i] = &cuts{}
+				parts[i] = &Cuts{}
 			}
 			for _, s := range scores {
-				parts[int(math.Pow(r.Float64(), float64(1+3*round))*float64(len(parts)))].add([]float64{s})
+				parts[int(math.Pow(r.Float64(), float64(1+3*round))*float64(len(parts)))].Add([]float64{s})
 			}
 			for len(parts) > 1 {
 				i := r.IntN(len(parts) - 1)
 				var e canon.E
 				parts[i].Encode(&e)
 				d := canon.Read(e.B)
-				sum := decodeCuts(d)
+				sum := DecodeCuts(d)
 				if err := d.Done("cuts"); err != nil {
 					t.Fatal(err)
 				}
-				sum.merge(parts[i+1])
+				sum.Merge(parts[i+1])
 				parts = slices.Replace(parts, i, i+2, sum)
 			}
-			if got := parts[0].list(); !slices.Equal(got, want) {
+			if got := parts[0].List(); !slices.Equal(got, want) {
 				t.Fatalf("%d scores, round %d: %d cuts, want %d or others", n, round, len(got), len(want))
 			}
 		}
@@ -77,9 +77,9 @@ func TestDamagedCuts(t *testing.T) {
 		scores []float64
 	}{
 		{0, []float64{0.5, 0.25}}, {0, []float64{0.5, 0.5}}, {0, []float64{math.NaN()}}, {60, []float64{0.3}}, {255, []float64{0.3}},
-		{0, make([]float64, maxCuts+1)},
+		{0, make([]float64, MaxCuts+1)},
 	} {
-		if len(c.scores) > maxCuts {
+		if len(c.scores) > MaxCuts {
 			for i := range c.scores {
 				c.scores[i] = float64(i)
 			}
@@ -88,7 +88,7 @@ func TestDamagedCuts(t *testing.T) {
 		e.U8(c.level)
 		e.F64s(c.scores)
 		d := canon.Read(e.B)
-		decodeCuts(d)
+		DecodeCuts(d)
 		if d.Done("cuts") == nil {
 			t.Errorf("level %d, %d scores: accepted", c.level, len(c.scores))
 		}
@@ -98,7 +98,7 @@ func TestDamagedCuts(t *testing.T) {
 // TestSlots finds scores among cuts, spread or close together, as a search of all cuts does.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	for _, n := range []int{0, 1, 2, 3, 1000, maxCuts} {
+	for _, n := range []int{0, 1, 2, 3, 1000, MaxCuts} {
 		for _, scale := range []float64{1, 1e-7} {
 			list := make([]float64, n)
 			for i := range list {
@@ -106,7 +106,7 @@ func TestSlots(t *testing.T) {
 			}
 			slices.Sort(list)
 			list = slices.Compact(list)
-			b := newRankBins(&measureTask{coarse: true, cuts: list}, newRankGrid(list))
+			b := NewBins(list, NewGrid(list))
 			scores := []float64{0, 1, math.NaN(), 0.5}
 			for range 2000 {
 				scores = append(scores, float64(scale*r.Float64()))
@@ -134,4 +134,61 @@ func slot(list []float64, s float64) int {
 		return 2*at + 1
 	}
 	return 2 * at
+}
+
+// TestCoarseRankingOfRareEvents compares the area under the curve of a coarse
+// ranking with the exact one, for events from common to very rare, whose scores
+// all lie close to 0.
+func TestCoarseRankingOfRareEvents(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5, 1e-6} {
+		const rows, leaves = 400000, 7
+		p, pos := make([]float64, rows), make([]bool, rows)
+		var exact Ranking
+		positives := int64(0)
+		for i := range p {
+			z := r.NormFloat64()
+			p[i] = math.Min(1, rate*math.Exp(z))
+			pos[i] = r.Float64() < p[i]
+			if i < 3 {
+				pos[i] = true
+			}
+			exact.Add(pos[i], p[i], 1)
+			if pos[i] {
+				positives++
+			}
+		}
+		merged := &Cuts{}
+		for l := range leaves {
+			part := &Cuts{}
+			for i := l; i < rows; i += leaves {
+				if pos[i] {
+					part.Add(p[i : i+1])
+				}
+			}
+			merged.Merge(part)
+		}
+		list := merged.List()
+		var coarse Ranking
+		for l := range leaves {
+			b := NewBins(list, NewGrid(list))
+			for i := l; i < rows; i += leaves {
+				truth := 0
+				if pos[i] {
+					truth = 1
+				}
+				b.Add(truth, p[i], 1)
+			}
+			coarse.Merge(b.Ranking())
+		}
+		want, _ := exact.AUC()
+		got, _ := coarse.AUC()
+		limit := 1e-6
+		if positives <= MaxCuts {
+			limit = 1e-12
+		}
+		if math.Abs(got-want) > limit {
+			t.Errorf("rate %v, %d positive rows: AUC %v, exact %v", rate, positives, got, want)
+		}
+	}
 }

@@ -1,0 +1,137 @@
+package metric
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// MaxCuts is how many cuts a coarse ranking has at most.
+//
+// The area under the ROC curve of many rows is that of a coarse ranking, which
+// is small enough to travel: it tells scores apart by where they lie among cuts,
+// which are the scores of positive rows, each once: all of them, or a sample of those
+// that differ.
+//
+//	      slot 0 │ 1 │ 2 │ 3 │ 4 │ …          odd: equal to a cut
+//	score ───────┼───────┼───────┼──▶         even: between two
+//	          cuts[0] cuts[1]
+//
+// Where positive rows have up to MaxCuts different scores, the area is exact, however
+// rare they are and however many rows have each. Of more, a slot between cuts holds
+// about 1/MaxCuts to 2/MaxCuts of the scores, and the area is off by less than half of
+// that even if each slot had its rows in the worst order. Cuts at even distances would
+// not do, as the scores of a rare event lie all in one of them; nor would one score in
+// as many as there are rows to a cut, as few scores of many rows have none then.
+const MaxCuts = 1 << 15
+
+// Cuts are the different scores of positive rows that are left of all that were added:
+// those of the least level at which there are no more than MaxCuts. Half of all scores have
+// level 1, half of these level 2; the score itself says which, so that the same cuts come of
+// any parts, put together in any order. What has a level too low is not even looked up, and
+// nothing is sorted before all rows are there. It is for one goroutine.
+type Cuts struct {
+	level int
+	n     int
+	table []float64 // by their hashes, about twice as many places as scores or more; NaN is none
+}
+
+// leastCuts is the length of the first table.
+const leastCuts = 1 << 10
+
+// CutsBytes is the most memory that cuts take, with the table that comes next.
+const CutsBytes = 8 * (2*MaxCuts + 2*MaxCuts)
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+func mix(v uint64) uint64 {
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
+
+// Add adds scores; NaN is none, which ranks below all.
+func (c *Cuts) Add(scores []float64) {
+	for _, s := range scores {
+		h := mix(math.Float64bits(s + 0))
+		if bits.TrailingZeros64(h) < c.level || s != s {
+			continue
+		}
+		if c.table == nil || 2*c.n > len(c.table) {
+			c.remake(max(2*len(c.table), leastCuts))
+		}
+		if c.put(s+0, h); c.n > MaxCuts {
+			c.lift(c.level + 1)
+		}
+	}
+}
+
+// put adds a score of a level that counts.
+func (c *Cuts) put(s float64, h uint64) {
+	mask := uint64(len(c.table) - 1)
+	at := h >> 32 & mask // the bits below say the level
+	for ; c.table[at] == c.table[at]; at = (at + 1) & mask {
+		if c.table[at] == s {
+			return
+		}
+	}
+	c.table[at] = s
+	c.n++
+}
+
+// lift leaves out scores below a level, and more until there are few enough.
+func (c *Cuts) lift(level int) {
+	for c.level < level || c.n > MaxCuts {
+		c.level++
+		c.remake(len(c.table))
+	}
+}
+
+// remake makes a table of some length of the scores that count.
+func (c *Cuts) remake(size int) {
+	was := c.table
+	c.table, c.n = make([]float64, size), 0
+	for i := range c.table {
+		c.table[i] = math.NaN()
+	}
+	for _, s := range was {
+		if h := mix(math.Float64bits(s)); s == s && bits.TrailingZeros64(h) >= c.level {
+			c.put(s, h)
+		}
+	}
+}
+
+// Merge adds other cuts.
+func (c *Cuts) Merge(o *Cuts) {
+	c.lift(max(c.level, o.level))
+	c.Add(o.table)
+}
+
+// List returns the scores, ascending.
+func (c *Cuts) List() []float64 {
+	out := make([]float64, 0, c.n)
+	for _, s := range c.table {
+		if s == s {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Encode writes what DecodeCuts reads.
+func (c *Cuts) Encode(e *canon.E) {
+	e.U8(uint8(c.level))
+	e.F64s(c.List())
+}
+
+// DecodeCuts reads cuts; the decoder has the error of bytes that are none.
+func DecodeCuts(d *canon.D) *Cuts {
+	c := &Cuts{level: int(d.U8())}
+	level, list := c.level, d.F64s()
+	if c.Add(list); c.n != len(list) || c.level != level || !slices.IsSorted(list) { // one of them twice, or of a lower level
+		d.Fail()
+	}
+	return c
+}
