@@ -217,7 +217,7 @@ func (survival) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error
 		d.Fail()
 		return nil, d.Done("a model of times")
 	}
-	return newSurvivalPredictor(n, sp, hazard, times, base, params), nil
+	return newSurvivalPredictor(n, sp, fit, hazard, times, base, params), nil
 }
 
 // survivalOutputs is how many numbers the net gives for a row.

@@ -353,9 +353,9 @@ func (d *survivalDriver) Predictor() (family.Predictor, error) {
 		params[i] = v + 0 // no negative zeros in the bytes
 	}
 	if d.hazard {
-		return newSurvivalPredictor(d.net, d.spec, true, s.ends, nil, params), nil
+		return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, true, s.ends, nil, params), nil
 	}
-	return newSurvivalPredictor(d.net, d.spec, false, s.lines[0].times, s.cumulative[1:], params), nil
+	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative[1:], params), nil
 }
 
 // Encode implements family.Driver.

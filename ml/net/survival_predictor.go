@@ -7,12 +7,14 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 )
 
 // survivalPredictor is a trained model of times.
 type survivalPredictor struct {
 	net    *net
 	spec   *spec
+	fit    *feature.Fitted
 	hazard bool
 	times  []float64 // of events, or the ends of intervals
 	base   []float64 // cox: the cumulative hazard at those times of a row of score 0
@@ -20,8 +22,8 @@ type survivalPredictor struct {
 	feeds  sync.Pool
 }
 
-func newSurvivalPredictor(n *net, sp *spec, hazard bool, times, base []float64, params []float32) *survivalPredictor {
-	p := &survivalPredictor{net: n, spec: sp, hazard: hazard, times: times, base: base, params: params}
+func newSurvivalPredictor(n *net, sp *spec, fit *feature.Fitted, hazard bool, times, base []float64, params []float32) *survivalPredictor {
+	p := &survivalPredictor{net: n, spec: sp, fit: fit, hazard: hazard, times: times, base: base, params: params}
 	p.feeds.New = func() any {
 		f := newFeed(n, false)
 		f.begin()

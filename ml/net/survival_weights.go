@@ -1,0 +1,59 @@
+package net
+
+import (
+	"strconv"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Describe implements family.Describer: weights and original_weights of a model without
+// hidden layers. Those of cox are logs of hazard ratios, and there is no intercept, which
+// the baseline hazard is instead of; those of hazard are log-odds of the event in an
+// interval, whose end is the class. A category has its vector's part in the margin.
+func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
+	if len(p.spec.hidden) > 0 || relation != "weights" && relation != "original_weights" {
+		return nil, false
+	}
+	var out [][]types.Datum
+	add := func(class types.Datum, name string, w float64) {
+		out = append(out, []types.Datum{class, name, w, nil, nil, nil})
+	}
+	last := len(p.net.layers) - 1
+	outputs := p.net.layers[last].out().width
+	params := p.net.of(last, p.params)
+	for k := range outputs {
+		var class types.Datum
+		base := 0.0
+		if p.hazard {
+			class, base = strconv.FormatFloat(p.times[k], 'g', -1, 64), float64(params[len(params)-outputs+k])
+		}
+		column := func(j int) float64 { return float64(params[j*outputs+k]) }
+		slots := p.fit.Slots()
+		for j, s := range slots[:p.fit.Dense] {
+			w := column(j)
+			if relation == "original_weights" {
+				w /= s.Scale
+				base -= float64(w * s.Center)
+			}
+			add(class, s.Name, w)
+		}
+		if emb, ok := p.net.layers[0].(*embedding); ok {
+			vectors, slot, from := p.net.of(0, p.params), p.fit.Dense, p.fit.Dense
+			for c, wide := range emb.wide {
+				for range emb.sizes[c] {
+					w := 0.0
+					for j, v := range vectors[:wide] {
+						w += float64(float64(v) * column(from+j))
+					}
+					add(class, slots[slot].Name, w)
+					vectors, slot = vectors[wide:], slot+1
+				}
+				from += wide
+			}
+		}
+		if p.hazard {
+			add(class, "(intercept)", base)
+		}
+	}
+	return out, true
+}
