@@ -147,7 +147,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	if err != nil {
 		return err
 	}
-	res.Seconds += d.reading.Seconds()
+	res.Elapsed += d.reading
 	d.result, d.reused = res, over != nil
 	if d.show == nil {
 		if err := d.rec.keep(ctx, res.Model); err != nil {

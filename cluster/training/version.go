@@ -45,7 +45,7 @@ func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum
 func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, d *drive) (catalog.Change, *catalog.ModelVersion, error) {
 	s, p, res := d.statement, d.plan, d.result
 	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
-		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds,
+		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Elapsed.Seconds(),
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
 	v.Keep(d.rec.model)
 	if c := p.Job.Target(); c != nil {

@@ -86,7 +86,7 @@ type Result struct {
 	Converged  bool   // it did not only run out of iterations
 	Warnings   []Warning
 	Usage      []Usage // by worker
-	Seconds    float64
+	Elapsed    time.Duration
 	Folds      []Fold   // of a cross-validation
 	Encoded    *Encoded // what is known of the rows, for a training after this one
 }
@@ -446,7 +446,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	if res.Usage, err = r.usage(ctx); err != nil {
 		return nil, err
 	}
-	res.Seconds = r.in.Now().Sub(r.start).Seconds()
+	res.Elapsed = r.in.Now().Sub(r.start)
 	return res, nil
 }
 
