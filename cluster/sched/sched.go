@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// DefaultSaturation is how many splits a task has at a time for each thread.
+// DefaultSaturation is how many portions of splits a task has at a time for each thread.
 const DefaultSaturation = 1.1
 
 // Config is a statement's work.
 type Config struct {
-	// Saturation is how many splits a task gets for each thread; 0 is the
+	// Saturation is how many portions a task gets for each thread; 0 is the
 	// default, +Inf distributes everything out at once.
 	Saturation float64
 	Nodes      []Node // the gateway first
@@ -31,8 +31,12 @@ type Leaf struct {
 	Single bool
 	// Stays says that no node takes over another's splits, for what is read is kept where it
 	// was, or because each must read its own. So a node gets all of them at once.
-	Stays  bool
-	Splits []Split
+	Stays bool
+	// Portion is how many rows are worth a message to a node and one back: splits are handed
+	// out so many at a time that they have as many, fewer as the leaf nears its end. 0: one
+	// split at a time.
+	Portion int64
+	Splits  []Split
 }
 
 // Split is a piece of a leaf. A split without Replicas may be read anywhere.
@@ -48,7 +52,7 @@ type Event interface{ event() }
 type (
 	// Ready says that the tasks of a node take splits.
 	Ready struct{ Node uint64 }
-	// Done says that a node has read a split.
+	// Done says that a node has read a portion, by its first split.
 	Done struct {
 		Node        uint64
 		Leaf, Split int
@@ -73,11 +77,11 @@ func (Mended) event() {}
 type Action interface{ action() }
 
 type (
-	// Assign gives splits of a leaf to a node.
+	// Assign gives portions of a leaf's splits to a node.
 	Assign struct {
-		Node   uint64
-		Leaf   int
-		Splits []int
+		Node     uint64
+		Leaf     int
+		Portions [][]int
 	}
 	// End tells a node that it gets no more splits of a leaf.
 	End struct {
@@ -108,14 +112,16 @@ type Scheduler struct {
 // leaf is the state of a leaf; slices by node go by its number in nodes.
 type leaf struct {
 	Leaf
-	home  [][]int // by node: the splits to be read, in order
-	slots []int   // by node: how many it may have
-	busy  []int   // by node: how many it has
-	ready []bool
-	ended []bool
-	owner []uint64 // by split: who has it or had it, 0 nobody
-	done  []bool   // by split
-	wait  int      // splits in home queues
+	home    [][]int // by node: the splits to be read, in order
+	slots   []int   // by node: how many portions it may have
+	busy    []int   // by node: how many it has
+	ready   []bool
+	ended   []bool
+	owner   []uint64 // by a portion's first split: who has it or had it, 0 nobody
+	done    []bool   // by a portion's first split
+	wait    int      // splits in home queues
+	rows    int64    // of these
+	threads int64    // of all tasks
 }
 
 // New makes the scheduler of a statement.
@@ -146,22 +152,33 @@ func (s *Scheduler) begin() {
 		n := len(s.nodes)
 		l.slots, l.busy, l.ready, l.ended = make([]int, n), make([]int, n), make([]bool, n), make([]bool, n)
 		l.owner, l.done = make([]uint64, len(l.Splits)), make([]bool, len(l.Splits))
-		l.wait = len(l.Splits)
+		l.wait, l.rows, l.threads = len(l.Splits), 0, 0
+		for _, sp := range l.Splits {
+			l.rows += sp.Rows + 1
+		}
 		for i, node := range s.nodes {
 			if l.slots[i] = slotsOf(node.Threads, l.Single, s.sat); l.Stays {
 				l.slots[i] = math.MaxInt32
+			}
+			if !l.Gateway || i == 0 {
+				l.threads += int64(tasks(node.Threads, l.Single))
 			}
 		}
 		l.home = homes(l.Leaf, s.nodes)
 	}
 }
 
-// slotsOf is how many splits a task may have at a time.
-func slotsOf(threads int, single bool, saturation float64) int {
-	if single || threads < 1 {
-		threads = 1
+// tasks is how many threads of a node read a leaf.
+func tasks(threads int, single bool) int {
+	if single {
+		return 1
 	}
-	f := math.Ceil(float64(threads)*saturation - 1e-9)
+	return max(threads, 1)
+}
+
+// slotsOf is how many portions a task may have at a time.
+func slotsOf(threads int, single bool, saturation float64) int {
+	f := math.Ceil(float64(tasks(threads, single))*saturation - 1e-9)
 	if f > math.MaxInt32 {
 		return math.MaxInt32
 	}
@@ -233,32 +250,31 @@ func (s *Scheduler) lost(node uint64) []Action {
 	return []Action{Restart{Nodes: s.Nodes()}}
 }
 
-// feed fills the free places of a leaf's tasks, a split a node in turn.
+// feed fills the free places of a leaf's tasks, a portion a node in turn.
 func (s *Scheduler) feed(out []Action, num int) []Action {
 	l := s.leaves[num]
-	given := make([][]int, len(s.nodes))
-	for _, from := range []func(*leaf, int) int{s.own, s.other} {
+	given := make([][][]int, len(s.nodes))
+	for _, from := range []func(*leaf, int) []int{s.own, s.other} {
 		for more := true; more && l.wait > 0; {
 			more = false
 			for at := range s.nodes {
 				if !l.ready[at] || l.busy[at] >= l.slots[at] {
 					continue
 				}
-				sp := from(l, at)
-				if sp < 0 {
+				p := from(l, at)
+				if len(p) == 0 {
 					continue
 				}
-				l.owner[sp] = s.nodes[at].ID
+				l.owner[p[0]] = s.nodes[at].ID
 				l.busy[at]++
-				l.wait--
-				given[at] = append(given[at], sp)
+				given[at] = append(given[at], p)
 				more = true
 			}
 		}
 	}
 	for at, g := range given {
 		if len(g) > 0 {
-			out = append(out, Assign{Node: s.nodes[at].ID, Leaf: num, Splits: g})
+			out = append(out, Assign{Node: s.nodes[at].ID, Leaf: num, Portions: g})
 		}
 	}
 	if l.wait > 0 {
@@ -273,47 +289,75 @@ func (s *Scheduler) feed(out []Action, num int) []Action {
 	return out
 }
 
-// own takes a split out of a node's own queue; -1 if it is empty.
-func (s *Scheduler) own(l *leaf, at int) int {
-	if q := l.home[at]; len(q) > 0 {
-		l.home[at] = q[1:]
-		return q[0]
+// share is how much of what is left a thread gets at once where that is less than a
+// portion: a node that is given the last of the work late must not be waited for.
+const share = 4
+
+// size is how many rows the next portion for a node has, to the nearest split.
+func (l *leaf) size(at int) int64 {
+	if l.slots[at] == math.MaxInt32 {
+		return math.MaxInt64 // it gets all of them anyway
 	}
-	return -1
+	return min(l.Portion, l.rows/(share*l.threads))
 }
 
-// other takes a split for a node out of the queue of another one that has begun;
-// -1 if there is none for it.
-func (s *Scheduler) other(l *leaf, at int) int {
+// take takes a portion for a node out of a queue: the first splits of its own, or the last
+// that it may read of another's; none if there are none.
+func (s *Scheduler) take(l *leaf, from, at int) []int {
+	var out []int
+	q, size, rows := l.home[from], l.size(at), int64(0)
+	for i := range q {
+		if from != at {
+			i = len(q) - 1 - i
+		}
+		n := l.Splits[q[i]].Rows + 1
+		if len(out) > 0 && n/2 > size-rows {
+			break
+		}
+		if from == at || s.mayRead(l.Splits[q[i]], at) {
+			out = append(out, q[i])
+			rows += n
+		}
+	}
+	if from == at {
+		l.home[at] = q[len(out):]
+	} else {
+		slices.Reverse(out)
+		l.home[from] = slices.DeleteFunc(q, func(sp int) bool { return slices.Contains(out, sp) })
+	}
+	l.wait -= len(out)
+	l.rows -= rows
+	return out
+}
+
+// own takes a portion out of a node's own queue.
+func (s *Scheduler) own(l *leaf, at int) []int { return s.take(l, at, at) }
+
+// other takes a portion for a node out of the queue of another one that has begun.
+func (s *Scheduler) other(l *leaf, at int) []int {
 	if math.IsInf(s.sat, 1) || l.Stays {
-		return -1 // others get their own
+		return nil // others get their own
 	}
 	// The fullest queue first; within it from the back, so that its owner keeps
 	// the family it is reading.
-	best, from := -1, -1
+	from := -1
 	var most int64
 	for v, q := range l.home {
-		if v == at || len(q) == 0 || !l.ready[v] {
+		if v == at || !l.ready[v] || !slices.ContainsFunc(q, func(sp int) bool { return s.mayRead(l.Splits[sp], at) }) {
 			continue
 		}
 		var rows int64
-		found := -1
-		for i, sp := range q {
+		for _, sp := range q {
 			rows += l.Splits[sp].Rows + 1
-			if s.mayRead(l.Splits[sp], at) {
-				found = i
-			}
 		}
-		if rows /= int64(max(s.nodes[v].Threads, 1)); found >= 0 && rows > most {
-			best, from, most = found, v, rows
+		if rows /= int64(max(s.nodes[v].Threads, 1)); rows > most {
+			from, most = v, rows
 		}
 	}
 	if from < 0 {
-		return -1
+		return nil
 	}
-	sp := l.home[from][best]
-	l.home[from] = slices.Delete(l.home[from], best, best+1)
-	return sp
+	return s.take(l, from, at)
 }
 
 // mayRead reports whether a node holds a split, or nobody does.

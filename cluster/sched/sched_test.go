@@ -17,7 +17,7 @@ import (
 // TestScenarios runs the files of testdata. "new" makes a scheduler:
 //
 //	node ID THREADS                    in order, the gateway first
-//	leaf [gateway] [single]            then its splits, a line a group:
+//	leaf [gateway] [single] [portion]  portions of 100 rows; then its splits, a line a group:
 //	split PARTITION COUNT ROWS [REPLICA,…]
 //
 // "step" takes an event a line and prints the actions.
@@ -68,7 +68,11 @@ func parseConfig(t *testing.T, d *datadriven.TestData) sched.Config {
 		case "node":
 			c.Nodes = append(c.Nodes, sched.Node{ID: uint64(num(f[1])), Threads: num(f[2])})
 		case "leaf":
-			c.Leaves = append(c.Leaves, sched.Leaf{Gateway: slices.Contains(f, "gateway"), Single: slices.Contains(f, "single")})
+			l := sched.Leaf{Gateway: slices.Contains(f, "gateway"), Single: slices.Contains(f, "single")}
+			if slices.Contains(f, "portion") {
+				l.Portion = 100
+			}
+			c.Leaves = append(c.Leaves, l)
 		case "split":
 			l := &c.Leaves[len(c.Leaves)-1]
 			sp := sched.Split{Partition: num(f[1]), Rows: int64(num(f[3]))}
@@ -110,7 +114,7 @@ func parseEvent(t *testing.T, d *datadriven.TestData, line string) sched.Event {
 func show(a sched.Action) string {
 	switch a := a.(type) {
 	case sched.Assign:
-		return fmt.Sprintf("node %d leaf %d: splits %v", a.Node, a.Leaf, a.Splits)
+		return fmt.Sprintf("node %d leaf %d: portions %v", a.Node, a.Leaf, a.Portions)
 	case sched.End:
 		return fmt.Sprintf("node %d leaf %d: end", a.Node, a.Leaf)
 	case sched.Restart:
@@ -123,7 +127,7 @@ func show(a sched.Action) string {
 
 // TestRandom plays statements with nodes that read at random speeds and die:
 // every split is read once in the attempt that ends, by a node that may read
-// it, and nobody has more than its places.
+// it, and nobody has more portions than its places, nor a portion of more than its rows.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -138,7 +142,7 @@ func randomConfig(r *rand.Rand) sched.Config {
 		c.Nodes = append(c.Nodes, sched.Node{ID: uint64(10 + i), Threads: 1 + r.IntN(4)})
 	}
 	for range 1 + r.IntN(3) {
-		l := sched.Leaf{Gateway: r.IntN(5) == 0, Single: r.IntN(5) == 0}
+		l := sched.Leaf{Gateway: r.IntN(5) == 0, Single: r.IntN(5) == 0, Portion: []int64{0, 0, 500, 2000, 1 << 20}[r.IntN(5)]}
 		for p := range r.IntN(5) {
 			for range r.IntN(20) {
 				sp := sched.Split{Partition: p, Rows: int64(r.IntN(1000))}
@@ -156,8 +160,9 @@ func randomConfig(r *rand.Rand) sched.Config {
 }
 
 type held struct {
-	node        uint64
-	leaf, split int
+	node   uint64
+	leaf   int
+	splits []int
 }
 
 func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
@@ -186,20 +191,27 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 				if ended[[2]uint64{a.Node, uint64(a.Leaf)}] {
 					t.Fatalf("seed %d: split after the end", seed)
 				}
-				for _, sp := range a.Splits {
-					if read[[2]int{a.Leaf, sp}] || slices.ContainsFunc(flight, func(h held) bool { return h.leaf == a.Leaf && h.split == sp }) {
-						t.Fatalf("seed %d: leaf %d split %d handed out twice", seed, a.Leaf, sp)
+				for _, p := range a.Portions {
+					rows := int64(0)
+					for _, sp := range p {
+						if read[[2]int{a.Leaf, sp}] || slices.ContainsFunc(flight, func(h held) bool { return h.leaf == a.Leaf && slices.Contains(h.splits, sp) }) {
+							t.Fatalf("seed %d: leaf %d split %d handed out twice", seed, a.Leaf, sp)
+						}
+						l := c.Leaves[a.Leaf]
+						if l.Gateway && a.Node != nodes[0] {
+							t.Fatalf("seed %d: a gateway's split goes to node %d", seed, a.Node)
+						}
+						reps := l.Splits[sp].Replicas
+						if !l.Gateway && len(reps) > 0 && !slices.Contains(reps, a.Node) &&
+							slices.ContainsFunc(reps, func(n uint64) bool { return slices.Contains(nodes, n) }) {
+							t.Fatalf("seed %d: node %d reads from afar what others hold", seed, a.Node)
+						}
+						rows += l.Splits[sp].Rows
 					}
-					l := c.Leaves[a.Leaf]
-					if l.Gateway && a.Node != nodes[0] {
-						t.Fatalf("seed %d: a gateway's split goes to node %d", seed, a.Node)
+					if l := c.Leaves[a.Leaf]; len(p) > 1 && !math.IsInf(c.Saturation, 1) && rows > l.Portion+500 {
+						t.Fatalf("seed %d: a portion of %d rows", seed, rows) // splits have less than 1,000: to the nearest one
 					}
-					reps := l.Splits[sp].Replicas
-					if !l.Gateway && len(reps) > 0 && !slices.Contains(reps, a.Node) &&
-						slices.ContainsFunc(reps, func(n uint64) bool { return slices.Contains(nodes, n) }) {
-						t.Fatalf("seed %d: node %d reads from afar what others hold", seed, a.Node)
-					}
-					flight = append(flight, held{a.Node, a.Leaf, sp})
+					flight = append(flight, held{a.Node, a.Leaf, p})
 				}
 				have := 0
 				for _, h := range flight {
@@ -216,7 +228,7 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 					sat = sched.DefaultSaturation
 				}
 				if float64(have) > math.Ceil(float64(th)*sat) {
-					t.Fatalf("seed %d: node %d has %d splits of leaf %d", seed, a.Node, have, a.Leaf)
+					t.Fatalf("seed %d: node %d has %d portions of leaf %d", seed, a.Node, have, a.Leaf)
 				}
 			case sched.End:
 				ended[[2]uint64{a.Node, uint64(a.Leaf)}] = true
@@ -245,8 +257,10 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 			i := r.IntN(len(flight))
 			h := flight[i]
 			flight = slices.Delete(flight, i, i+1)
-			read[[2]int{h.leaf, h.split}] = true
-			step(sched.Done{Node: h.node, Leaf: h.leaf, Split: h.split})
+			for _, sp := range h.splits {
+				read[[2]int{h.leaf, sp}] = true
+			}
+			step(sched.Done{Node: h.node, Leaf: h.leaf, Split: h.splits[0]})
 		}
 	}
 	if failed {
@@ -262,6 +276,60 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 			if want := !l.Gateway || n == nodes[0]; ended[[2]uint64{n, uint64(i)}] != want {
 				t.Fatalf("seed %d: node %d leaf %d ended: %v", seed, n, i, !want)
 			}
+		}
+	}
+}
+
+// TestManySmallSplits hands a thousand splits of equal rows out to nodes of which one is
+// half as fast: in a tenth as many portions, and so that all end at about the same time.
+func TestManySmallSplits(t *testing.T) {
+	leaf := sched.Leaf{Portion: 200}
+	for i := range 1000 {
+		leaf.Splits = append(leaf.Splits, sched.Split{Partition: i, Rows: 9}) // 10 with what a split itself takes
+	}
+	s := sched.New(sched.Config{Nodes: []sched.Node{{ID: 1, Threads: 1}, {ID: 2, Threads: 1}, {ID: 3, Threads: 1}}, Leaves: []sched.Leaf{leaf}})
+	cost := map[uint64]int{1: 1, 2: 1, 3: 2}
+	queue := map[uint64][][]int{}
+	var portions, read int
+	take := func(list []sched.Action) {
+		for _, a := range list {
+			if a, ok := a.(sched.Assign); ok {
+				queue[a.Node] = append(queue[a.Node], a.Portions...)
+				portions += len(a.Portions)
+			}
+		}
+	}
+	free := map[uint64]int{} // when a node has read what it reads
+	begin := func(node uint64, now int) {
+		if len(queue[node]) > 0 && free[node] == 0 {
+			free[node] = now + cost[node]*len(queue[node][0])
+		}
+	}
+	for node := range cost {
+		take(s.Step(sched.Ready{Node: node}))
+	}
+	end := map[uint64]int{}
+	for now := 0; len(queue[1])+len(queue[2])+len(queue[3]) > 0; now++ {
+		for node := uint64(1); node <= 3; node++ {
+			if free[node] == now && now > 0 {
+				p := queue[node][0]
+				queue[node], free[node] = queue[node][1:], 0
+				read += len(p)
+				end[node] = now
+				take(s.Step(sched.Done{Node: node, Split: p[0]}))
+			}
+		}
+		for node := range cost {
+			begin(node, now)
+		}
+	}
+	if read != 1000 || portions > 1000/10 {
+		t.Errorf("%d splits in %d portions", read, portions)
+	}
+	// 1000 splits, 2.5 a tick.
+	for node, at := range end {
+		if at < 400*95/100 || at > 400*105/100 {
+			t.Errorf("node %d ends at %d", node, at)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.conf = &partConfig{
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
 		writers: w.cfg.writers(s.pool), buffers: a.q.buffers, collects: w.cfg.Collects,
-		done:   func(l leafID, split int) { a.read(w.cfg.Self, l, split) },
+		done:   func(l leafID, portion int) { a.read(w.cfg.Self, l, portion) },
 		failed: func(err error) { a.q.trouble(a, 0, w.cfg.Store.Mend(ctx, err)) },
 	}
 	p := newPart(ctx, a.q.plan.Stages, true, a.conf)
@@ -208,7 +208,7 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		case evFull:
 			a.q.full(a)
 		case evDone:
-			a.read(node, e.Leaf, e.Split)
+			a.read(node, e.Leaf, e.Portion)
 		case evFailed:
 			a.q.told(a, node, e.Err.in())
 		case evFinished:
@@ -251,30 +251,34 @@ func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
 	}
 }
 
-// read notes that a node has read a split.
-func (a *attempt) read(node uint64, id leafID, split int) {
+// read notes that a node has read a portion.
+func (a *attempt) read(node uint64, id leafID, portion int) {
 	for i := range a.leaves {
 		if a.leaves[i].id == id {
-			a.q.event(a, sched.Done{Node: node, Leaf: i, Split: split})
+			a.q.event(a, sched.Done{Node: node, Leaf: i, Split: portion})
 			return
 		}
 	}
 }
 
-// assign gives splits of a leaf to a node.
-func (a *attempt) assign(node uint64, l *leafWork, nums []int) {
+// assign gives portions of a leaf's splits to a node.
+func (a *attempt) assign(node uint64, l *leafWork, portions [][]int) {
 	if b := a.boxes[node]; b != nil {
 		b.add(func(o *orders) {
-			for _, n := range nums {
-				b.split(o, l.id, n, &l.splits[n])
+			for _, p := range portions {
+				for _, n := range p {
+					b.split(o, l.id, p[0], &l.splits[n])
+				}
 			}
 		})
 		return
 	}
-	list := make([]numbered, len(nums))
-	for i, n := range nums {
-		sp := l.splits[n]
-		list[i] = numbered{&sp, n}
+	var list []numbered
+	for _, p := range portions {
+		for _, n := range p {
+			sp := l.splits[n]
+			list = append(list, numbered{&sp, p[0]})
+		}
 	}
 	a.part.feeds[l.id.Stage].give(l.id.Leaf, list...)
 }
@@ -381,9 +385,9 @@ func (b *box) add(f func(o *orders)) {
 	})
 }
 
-// split adds a split to o; under the lock.
-func (b *box) split(o *orders, id leafID, num int, sp *op.Split) {
-	m := splitMsg{Leaf: id, Num: num, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range, HashBy: sp.HashBy}
+// split adds a split of a portion to o; under the lock.
+func (b *box) split(o *orders, id leafID, portion int, sp *op.Split) {
+	m := splitMsg{Leaf: id, Portion: portion, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range, HashBy: sp.HashBy}
 	if sp.Segment != nil {
 		n, known := b.segments[sp.Segment]
 		if !known {

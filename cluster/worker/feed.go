@@ -13,50 +13,69 @@ import (
 )
 
 // feed gives a task the splits that the gateway assigns to it, and tells of
-// those that are read. It is the task's op.Splits, op.Tables and op.Sources.
+// portions that are read. It is the task's op.Splits, op.Tables and op.Sources.
 type feed struct {
 	stage   plan.StageID
 	tables  op.Tables
 	sources op.Sources
-	done    func(leaf leafID, split int)
+	done    func(leaf leafID, portion int)
 	source  map[*plan.Source]int // their leaves
 
 	mu     sync.Mutex
 	leaves []leafFeed
-	number map[*op.Split]int // of splits handed to threads
+	at     map[reading]int // the portions of splits handed to threads
 	given  int
 	read   int
 	wake   chan struct{}
 }
 
 type leafFeed struct {
-	q     []numbered
-	ended bool
+	q      []numbered
+	unread map[int]int // by portion, how many of its splits are to be read
+	ended  bool
 }
 
 type numbered struct {
-	split *op.Split
-	num   int
+	split   *op.Split
+	portion int
+}
+
+// reading is a split as those know it who open it: of a table the split itself, of a
+// source its leaf and its part.
+type reading struct {
+	split      *op.Split
+	leaf, part int
+}
+
+func readingOf(sp *op.Split) reading {
+	if sp.Segment != nil {
+		return reading{split: sp}
+	}
+	return reading{leaf: sp.Scan, part: sp.Part}
 }
 
 func newFeed(s *plan.Stage, tables op.Tables, sources op.Sources, done func(leafID, int)) *feed {
 	f := &feed{stage: s.ID, tables: tables, sources: sources, done: done, source: map[*plan.Source]int{},
-		number: map[*op.Split]int{}, wake: make(chan struct{})}
+		at: map[reading]int{}, wake: make(chan struct{})}
 	for i, n := range build.Leaves(s.Root) {
 		if src, ok := n.(*plan.Source); ok {
 			f.source[src] = i
 		}
-		f.leaves = append(f.leaves, leafFeed{})
+		f.leaves = append(f.leaves, leafFeed{unread: map[int]int{}})
 	}
 	return f
 }
 
-// give adds splits of a leaf.
+// give adds splits of a leaf, whole portions.
 func (f *feed) give(leaf int, list ...numbered) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if leaf < len(f.leaves) {
-		f.leaves[leaf].q = append(f.leaves[leaf].q, list...)
+		l := &f.leaves[leaf]
+		l.q = append(l.q, list...)
+		for _, n := range list {
+			l.unread[n.portion]++
+		}
 		f.given += len(list)
 		f.changed()
 	}
@@ -85,9 +104,7 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 		if len(l.q) > 0 {
 			it := l.q[0]
 			l.q = l.q[1:]
-			if it.split.Segment != nil {
-				f.number[it.split] = it.num
-			}
+			f.at[readingOf(it.split)] = it.portion
 			f.mu.Unlock()
 			return it.split, nil
 		}
@@ -104,14 +121,25 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	}
 }
 
-// finished tells that a split has been read, while another may come in its place.
-func (f *feed) finished(leaf, num int) {
+// finished tells that a portion has been read with this split of it, while another may come
+// in its place.
+func (f *feed) finished(leaf int, r reading) {
 	f.mu.Lock()
-	f.read++
-	ended := f.leaves[leaf].ended
+	portion, ok := f.at[r]
+	delete(f.at, r)
+	l := &f.leaves[leaf]
+	if ok {
+		f.read++
+		l.unread[portion]--
+	}
+	tell := ok && l.unread[portion] == 0
+	if tell {
+		delete(l.unread, portion)
+	}
+	tell = tell && !l.ended
 	f.mu.Unlock()
-	if !ended {
-		f.done(leafID{f.stage, leaf}, num)
+	if tell {
+		f.done(leafID{f.stage, leaf}, portion)
 	}
 }
 
@@ -128,15 +156,7 @@ func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *functi
 	if err != nil {
 		return nil, err
 	}
-	return &told{r, func() {
-		f.mu.Lock()
-		num, ok := f.number[sp]
-		delete(f.number, sp)
-		f.mu.Unlock()
-		if ok {
-			f.finished(sp.Scan, num)
-		}
-	}}, nil
+	return &told{r, func() { f.finished(sp.Scan, readingOf(sp)) }}, nil
 }
 
 // feedSources is the feed as op.Sources. A source's splits are its parts.
@@ -148,7 +168,7 @@ func (f feedSources) Open(ctx context.Context, s *plan.Source, part, of int) (op
 	if err != nil {
 		return nil, err
 	}
-	return &told{r, func() { f.finished(f.source[s], part) }}, nil
+	return &told{r, func() { f.finished(f.source[s], reading{leaf: f.source[s], part: part}) }}, nil
 }
 
 // told calls then once after a reader is closed.

@@ -36,8 +36,8 @@ type partConfig struct {
 	collects op.Collectors
 	exchange op.Exchange
 	buffers  map[int]*op.Buffer
-	done     func(leaf leafID, split int) // from any thread
-	failed   func(err error)              // from a goroutine of the part
+	done     func(leaf leafID, portion int) // from any thread
+	failed   func(err error)                // from a goroutine of the part
 }
 
 // newPart makes the part's feeds; start starts its tasks, which live no longer

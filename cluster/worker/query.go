@@ -92,6 +92,9 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
+			if len(q.members) > 1 {
+				l.Portion = mostSplit
+			}
 			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.Apart() {
 				l.Stays = true
 				w.splits, l.Splits = s.apart(sc, leaf, q.manifests, q.members, ranges)
@@ -126,7 +129,7 @@ func keeps(n plan.Node) bool {
 const leastSplit = 1024
 
 // mostSplit is how many rows a split has at most that is handed to another node, which
-// costs a message each way.
+// costs a message each way, and how many several smaller ones have together.
 const mostSplit = 4 * store.SplitRows
 
 // splitRows is how many rows the splits of a table have that so many threads of several
@@ -262,7 +265,7 @@ func (q *query) act(a *attempt, actions []sched.Action) {
 	for _, x := range actions {
 		switch x := x.(type) {
 		case sched.Assign:
-			a.assign(x.Node, &a.leaves[x.Leaf], x.Splits)
+			a.assign(x.Node, &a.leaves[x.Leaf], x.Portions)
 		case sched.End:
 			a.end(x.Node, a.leaves[x.Leaf].id)
 		case sched.Restart:

@@ -63,7 +63,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
-		done: func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },
+		done: func(l leafID, portion int) { _ = tell(event{Kind: evDone, Leaf: l, Portion: portion}) },
 		failed: func(err error) {
 			select {
 			case failed <- err:
@@ -251,9 +251,9 @@ func (r *run) order(o orders) error {
 		}
 		r.segments[s.Num] = s.Segment
 	}
+	lists := map[leafID][]numbered{} // a portion is given as a whole
 	for _, s := range o.Splits {
-		f := r.part.feeds[s.Leaf.Stage]
-		if f == nil {
+		if r.part.feeds[s.Leaf.Stage] == nil {
 			return pgerr.Internal("stage %d has no task here", s.Leaf.Stage)
 		}
 		sp := &op.Split{Scan: s.Leaf.Leaf, Ordinal: s.Ordinal, From: s.From, To: s.To, Part: s.Part, Of: s.Of, Range: s.Range, HashBy: s.HashBy}
@@ -262,7 +262,10 @@ func (r *run) order(o orders) error {
 				return pgerr.Internal("segment %d of run %s is not known", s.Segment, r.m.Run)
 			}
 		}
-		f.give(s.Leaf.Leaf, numbered{sp, s.Num})
+		lists[s.Leaf] = append(lists[s.Leaf], numbered{sp, s.Portion})
+	}
+	for id, list := range lists {
+		r.part.feeds[id.Stage].give(id.Leaf, list...)
 	}
 	for _, e := range o.Ends {
 		if f := r.part.feeds[e.Stage]; f != nil {

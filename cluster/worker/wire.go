@@ -100,7 +100,7 @@ type leafID struct {
 
 type splitMsg struct {
 	Leaf     leafID
-	Num      int // the split's number in the leaf
+	Portion  int // of splits that come in the same orders, told when all of them are read
 	Segment  int // 0: none
 	Ordinal  uint32
 	From, To int64
@@ -111,12 +111,12 @@ type splitMsg struct {
 
 // event is what a run on a node tells its gateway.
 type event struct {
-	Kind  eventKind
-	Place int    // queued: in the node's queue
-	Leaf  leafID // done
-	Split int
-	Err   *errMsg // failed
-	Stats []nodeStats
+	Kind    eventKind
+	Place   int    // queued: in the node's queue
+	Leaf    leafID // done
+	Portion int
+	Err     *errMsg // failed
+	Stats   []nodeStats
 }
 
 type eventKind uint8

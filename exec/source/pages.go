@@ -20,14 +20,13 @@ import (
 //	page   │ definition levels: 1 1 0 1 …, if values may be NULL │ values │
 //	values   plain: one after the other       indices: bits, places in the dictionary
 type pages struct {
-	rd       pqfile.PageReader
+	rd       *pageReader
 	optional bool
 	left     int    // rows of the page
 	defs     hybrid // of an optional column
 	indexed  bool
 	indices  hybrid
 	plain    []byte
-	scratch  []int32
 	vals     values
 }
 
@@ -197,13 +196,13 @@ func (p *pages) next(n int) (arrow.Array, error) {
 	return p.vals.finish(valid), nil
 }
 
-func (p *pages) close() {}
+func (p *pages) close() { p.rd.free() }
 
 func (p *pages) numbers(n int) []int32 {
-	if cap(p.scratch) < n {
-		p.scratch = make([]int32, n)
+	if cap(p.rd.numbers) < n {
+		p.rd.numbers = make([]int32, n)
 	}
-	return p.scratch[:n]
+	return p.rd.numbers[:n]
 }
 
 // take decodes the next n values that are there.

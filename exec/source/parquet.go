@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -116,20 +117,29 @@ func damaged(path string, err error) error {
 	return pgerr.New(pgerr.DataCorrupted, "could not read parquet file %q: %v", path, err)
 }
 
+// parquetFile is a file that is open.
+type parquetFile struct {
+	*pqfile.Reader
+	in *os.File
+}
+
 // openParquet opens a file.
-func openParquet(f file, info *parquetInfo) (raw *pqfile.Reader, err error) {
-	if _, err := expand([]string{f.path}); err != nil {
-		return nil, err
+func openParquet(f file, info *parquetInfo) (*parquetFile, error) {
+	in, err := os.Open(f.path)
+	if err != nil {
+		return nil, fileError(f.path, err)
 	}
+	raw := &parquetFile{in: in}
 	var meta *metadata.FileMetaData
 	if w := info.meta.Load(); w != nil {
 		meta = w.Value()
 	}
 	err = guarded(f.path, func() (err error) {
-		raw, err = pqfile.OpenParquetFile(f.path, false, pqfile.WithMetadata(meta))
+		raw.Reader, err = pqfile.NewParquetReader(in, pqfile.WithMetadata(meta))
 		return err
 	})
 	if err != nil {
+		_ = in.Close()
 		return nil, damaged(f.path, err)
 	}
 	if meta == nil {
@@ -140,9 +150,9 @@ func openParquet(f file, info *parquetInfo) (raw *pqfile.Reader, err error) {
 }
 
 // arrowReader is the library's reader of columns.
-func arrowReader(path string, raw *pqfile.Reader) (r *pqarrow.FileReader, err error) {
+func arrowReader(path string, raw *parquetFile) (r *pqarrow.FileReader, err error) {
 	err = guarded(path, func() (err error) {
-		r, err = pqarrow.NewFileReader(raw, pqarrow.ArrowReadProperties{BatchSize: batch.DefaultSize}, memory.DefaultAllocator)
+		r, err = pqarrow.NewFileReader(raw.Reader, pqarrow.ArrowReadProperties{BatchSize: batch.DefaultSize}, memory.DefaultAllocator)
 		return err
 	})
 	if err != nil {
@@ -184,7 +194,7 @@ func footer(f file) (*parquetInfo, error) {
 
 // localTimes names the timestamps without a time zone that some writers mark as
 // UTC all the same; the schema they leave beside the file's tells.
-func localTimes(raw *pqfile.Reader) map[string]bool {
+func localTimes(raw *parquetFile) map[string]bool {
 	out := map[string]bool{}
 	text := raw.MetaData().KeyValueMetadata().FindValue("ARROW:schema")
 	if text == nil {
@@ -234,7 +244,7 @@ func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []p
 // group reads one row group.
 type group struct {
 	path  string
-	raw   *pqfile.Reader
+	raw   *parquetFile
 	cols  []column
 	names []string // of cols
 	left  int64
@@ -293,7 +303,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 }
 
 // openPages reads a column of a row group page by page; nil where the library must.
-func openPages(raw *pqfile.Reader, n int, info *parquetInfo, c int) (*pages, error) {
+func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error) {
 	if len(info.leaves[c]) != 1 {
 		return nil, nil
 	}
@@ -308,10 +318,10 @@ func openPages(raw *pqfile.Reader, n int, info *parquetInfo, c int) (*pages, err
 		return nil, err
 	}
 	optional := descr.MaxDefinitionLevel() > 0
-	if !readable(chunk.Encodings(), optional) {
+	if !readable(chunk.Encodings(), optional) || chunk.CryptoMetadata() != nil {
 		return nil, nil
 	}
-	rd, err := rg.GetColumnPageReader(leaf)
+	rd, err := openChunk(raw.in, chunk, raw.WriterVersion())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// noRows opens every part of a source; it has none.
+type noRows struct{}
+
+func (noRows) Open(context.Context, *plan.Source, int, int) (op.BatchReader, error) {
+	return noRows{}, nil
+}
+func (noRows) Next(context.Context) (*batch.Batch, error) { return nil, io.EOF }
+func (noRows) Close() error                               { return nil }
+
+// TestPortionsAreTold reads splits of a source that come in portions with several threads,
+// in any order: each portion is told once, when its last split is read, and none once the
+// leaf has ended.
+func TestPortionsAreTold(t *testing.T) {
+	src := &plan.Source{Name: "s"}
+	var f *feed
+	var mu sync.Mutex
+	var told []int
+	read := map[int]int{} // splits, by portion
+	sizes := map[int]int{}
+	all := make(chan struct{})
+	f = newFeed(&plan.Stage{ID: 1, Root: src}, nil, noRows{}, func(id leafID, portion int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if id != (leafID{1, 0}) || slices.Contains(told, portion) || read[portion] != sizes[portion] {
+			t.Errorf("leaf %v: portion %d is told with %d of %d splits read", id, portion, read[portion], sizes[portion])
+		}
+		if told = append(told, portion); len(told) == len(sizes) {
+			close(all)
+		}
+	})
+	r := rand.New(rand.NewPCG(1, 1))
+	part := 0
+	of := map[int]int{} // portions, by part
+	portion := func() (list []numbered) {
+		first := part
+		for range 1 + r.IntN(5) {
+			list = append(list, numbered{&op.Split{Part: part}, first})
+			of[part] = first
+			part++
+		}
+		sizes[first] = len(list)
+		return list
+	}
+	var lists [][]numbered
+	for range 50 {
+		lists = append(lists, slices.Concat(portion(), portion()))
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for {
+				sp, err := f.Next(t.Context(), 0)
+				if err != nil {
+					return
+				}
+				in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0)
+				mu.Lock()
+				read[of[sp.Part]]++
+				mu.Unlock()
+				_ = in.Close()
+			}
+		})
+	}
+	for _, l := range lists {
+		f.give(0, l...)
+	}
+	<-all
+	f.end(0)
+	wg.Wait()
+	if n, given := f.progress(); n != part || given != part {
+		t.Errorf("%d of %d splits are read, of %d", n, given, part)
+	}
+	had := len(told)
+	last := portion()
+	f.give(0, last...)
+	for range last {
+		sp, _ := f.Next(t.Context(), 0)
+		in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0)
+		_ = in.Close()
+	}
+	if len(told) != had {
+		t.Error("a portion was told that nothing is to follow")
+	}
+}
