@@ -87,7 +87,7 @@ func TestModelsAreFiles(t *testing.T) {
 		if d := n.store.Damage(); d.Found != 1 || d.Repaired != 1 {
 			t.Errorf("node %d found %d damaged files and repaired %d", i+2, d.Found, d.Repaired)
 		}
-		if err := n.store.Verify(context.Background(), v.ID, v.SHA256); err != nil {
+		if err := n.store.Verify(context.Background(), v); err != nil {
 			t.Errorf("node %d: %v", i+2, err)
 		}
 	}

@@ -36,7 +36,7 @@ func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	t.Helper()
 	for _, x := range n {
 		if slices.Contains(s.Nodes, x.ID()) {
-			if err := x.store.Verify(ctx, s.ID, s.SHA256); err != nil {
+			if err := x.store.Verify(ctx, s); err != nil {
 				t.Errorf("%s: a node that said it has the file: %v", what, err)
 			}
 		}
@@ -106,7 +106,7 @@ func TestReplicaLosesPower(t *testing.T) {
 			if err != nil {
 				t.Fatal(what, err)
 			}
-			if err := found.Verify(ctx, s.ID, s.SHA256); err != nil {
+			if err := found.Verify(ctx, s); err != nil {
 				t.Errorf("%s: the node said it has the file: %v", what, err)
 			}
 			if err := found.Close(); err != nil {

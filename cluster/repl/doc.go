@@ -16,6 +16,6 @@
 //	  leader ── repl.copy ────▶ target ── repl.fetch ──▶ holder
 //	  leader ── repl.compact ─▶ holder ── Push, Propose
 //
-// A file is verified by its SHA-256 whenever it arrives. Who holds what is in
+// A file is verified by its hash whenever it arrives. Who holds what is in
 // the catalog; this package changes it only after the bytes are on disk.
 package repl

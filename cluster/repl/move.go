@@ -20,10 +20,16 @@ type fileRef struct {
 	Bytes  int64
 	SHA256 [32]byte
 	From   []uint64 // nodes to get it from, for callCopy
+	XXH128 [16]byte
+}
+
+// file is what the catalog has of the file's bytes.
+func (r fileRef) file() *catalog.Segment {
+	return &catalog.Segment{ID: r.ID, SHA256: r.SHA256, XXH128: r.XXH128}
 }
 
 func refOf(s *catalog.Segment) fileRef {
-	ref := fileRef{ID: s.ID, Bytes: s.Bytes, SHA256: s.SHA256}
+	ref := fileRef{ID: s.ID, Bytes: s.Bytes, SHA256: s.SHA256, XXH128: s.XXH128}
 	if ref.Bytes == 0 {
 		ref.Bytes = maxBlob
 	}
@@ -131,7 +137,7 @@ func (r *Repl) handlePush(_ context.Context, header []byte, recv func() ([]byte,
 
 // take stores what recv gives as a file.
 func (r *Repl) take(ref fileRef, recv func() ([]byte, error)) error {
-	in, err := r.o.Store.Receive(ref.ID)
+	in, err := r.o.Store.Receive(ref.file())
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func (r *Repl) take(ref fileRef, recv func() ([]byte, error)) error {
 	for {
 		b, err := recv()
 		if err == io.EOF {
-			return in.Commit(ref.SHA256)
+			return in.Commit()
 		}
 		if err == nil {
 			if n += int64(len(b)); n > ref.Bytes {
@@ -248,7 +254,7 @@ func (r *Repl) handleCopy(ctx context.Context, ref fileRef) (bool, error) {
 	if err := r.ready(ctx); err != nil {
 		return false, err
 	}
-	if r.o.Store.Claim(ref.ID) && r.o.Store.Verify(ctx, ref.ID, ref.SHA256) == nil {
+	if r.o.Store.Claim(ref.ID) && r.o.Store.Verify(ctx, ref.file()) == nil {
 		return true, nil
 	}
 	return true, r.get(ctx, ref, ref.From)

@@ -38,9 +38,10 @@ type Options struct {
 	Pool   *mem.Pool // compaction charges it; may be nil
 	Log    *slog.Logger
 	// Grace is how long a dead node's files are not copied (10 s); Tick how
-	// often the leader looks (1 s); Sweep how often a node tidies up (30 s),
-	// which is also the least between the two looks at a file.
-	Grace, Tick, Sweep time.Duration
+	// often the leader looks (1 s); Sweep how often a node tidies up whatever it
+	// knows (30 s), and Soon how often while it has files that its catalog does not
+	// name (1 s).
+	Grace, Tick, Sweep, Soon time.Duration
 	// OldestOpen gives the version that the oldest open transaction of this node
 	// began at, 0 for none; may be nil.
 	OldestOpen func() uint64
@@ -97,6 +98,7 @@ func New(o Options) *Repl {
 	def(&o.Grace, 10*time.Second)
 	def(&o.Tick, time.Second)
 	def(&o.Sweep, 30*time.Second)
+	def(&o.Soon, o.Sweep/30)
 	def(&o.Audit, time.Minute)
 	def(&o.ScrubEvery, 24*time.Hour)
 	if o.Log == nil {

@@ -253,7 +253,7 @@ func TestPushFetchMend(t *testing.T) {
 	b[100] ^= 1
 	os.WriteFile(path(n[2]), b, 0o644)
 	n[2].mustRead(1000)
-	if err := n[2].store.Verify(ctx, s.ID, s.SHA256); err != nil {
+	if err := n[2].store.Verify(ctx, s); err != nil {
 		t.Fatal("not mended", err)
 	}
 	// Nobody has it any more: a clear error.

@@ -66,7 +66,7 @@ func TestScrub(t *testing.T) {
 	eventually(t, "everything is good again", func() bool {
 		for _, x := range n {
 			for _, s := range segs {
-				if x.store.Verify(ctx, s.ID, s.SHA256) != nil {
+				if x.store.Verify(ctx, s) != nil {
 					return false
 				}
 			}
@@ -84,7 +84,7 @@ func TestScrub(t *testing.T) {
 	}
 	flip(n[0], segs[5])
 	eventually(t, "what can be repaired", func() bool {
-		return n[0].store.Verify(ctx, segs[5].ID, segs[5].SHA256) == nil && n[0].store.Damage() == store.Damage{Found: 3, Repaired: 2}
+		return n[0].store.Verify(ctx, segs[5]) == nil && n[0].store.Damage() == store.Damage{Found: 3, Repaired: 2}
 	})
 	// Scrubbing knows after a restart when it was last complete.
 	n[1].stop()

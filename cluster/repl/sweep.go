@@ -3,6 +3,7 @@ package repl
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,23 +100,61 @@ func (r *Repl) beganAt(ctx context.Context, nodes []*catalog.Node) map[uint64]ui
 	return out
 }
 
-// sweep removes files that nothing needs any more, look by look.
+// sweepShare is the part of a node's time that looking takes at most: a catalog of very
+// many files is looked at less often.
+const sweepShare = 50
+
+// sweep removes files that nothing needs any more, look by look, and soon: the space of a
+// table that was dropped is wanted by the one that takes its place, and memory of its
+// pages that is given back and taken again at once is still the processor's.
 func (r *Repl) sweep() {
-	wait := time.NewTimer(r.o.Sweep)
+	wait := time.NewTimer(r.o.Soon)
 	defer wait.Stop()
+	var last time.Time // look
+	var known strays
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
 		case <-wait.C:
 		}
-		if n, err := r.look(r.ctx); err != nil {
-			r.o.Log.Debug("no sweep of segment files", "err", err)
-		} else if n > 0 {
-			r.o.Log.Debug("segment files removed", "files", n)
+		now := time.Now()
+		if known.update(r) || now.Sub(last) >= r.o.Sweep {
+			last = now
+			if n, err := r.look(r.ctx); err != nil {
+				r.o.Log.Debug("no sweep of segment files", "err", err)
+			} else if n > 0 {
+				r.o.Log.Debug("segment files removed", "files", n)
+			}
 		}
-		wait.Reset(r.o.Sweep)
+		wait.Reset(max(r.o.Soon, sweepShare*time.Since(now)))
 	}
+}
+
+// strays is whether a node had files at some version that its catalog does not name: of
+// tables that were dropped, or that are being written.
+type strays struct {
+	version uint64
+	some    bool
+}
+
+// update asks nobody, and does nothing while the catalog stays as it was and named all.
+func (s *strays) update(r *Repl) bool {
+	state := r.c.Current()
+	if !s.some && s.version == state.Version() {
+		return false
+	}
+	present, err := r.o.Store.List()
+	if err != nil {
+		return true // the look says so
+	}
+	here := store.References(state, r.c.ID())
+	s.version = state.Version()
+	s.some = slices.ContainsFunc(present, func(id catalog.SegmentID) bool {
+		_, named := here[id]
+		return !named
+	})
+	return s.some
 }
 
 // look sweeps once; see store.Look for the order of things. It removes nothing

@@ -234,6 +234,41 @@ func TestSweepWhenTheyEnd(t *testing.T) {
 	}
 }
 
+// TestSweepSoon: what left the catalog is removed long before a node tidies up for no
+// reason.
+func TestSweepSoon(t *testing.T) {
+	x := sites(t, 1)[0]
+	x.r.o.Sweep, x.r.o.Soon = time.Hour, time.Millisecond
+	kept, dropped := x.file(), x.file()
+	x.commit(kept)
+	x.c.current = x.c.newest
+	x.r.wg.Go(x.r.sweep)
+	for deadline := time.Now().Add(time.Minute); x.r.o.Store.Has(dropped.ID); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a file that nobody needs stays")
+		}
+	}
+	if !x.r.o.Store.Has(kept.ID) {
+		t.Error("a file that is needed was removed")
+	}
+	x.r.stop()
+	x.r.wg.Wait()
+	// A node whose files are all named asks nobody.
+	known := strays{}
+	if known.update(x.r) || known.version != x.c.Current().Version() {
+		t.Errorf("of one file that is needed: %+v", known)
+	}
+	x.file()
+	if known.update(x.r) {
+		t.Error("the catalog is as it was, and the files were listed")
+	}
+	x.commit(x.file())
+	x.c.current = x.c.newest
+	if !known.update(x.r) {
+		t.Error("a file that nobody needs is not seen")
+	}
+}
+
 // TestDiscardAsks: a file is not discarded that a commit names which this node
 // has not heard of, nor where that cannot be asked; at home as elsewhere.
 func TestDiscardAsks(t *testing.T) {

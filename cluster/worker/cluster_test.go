@@ -69,7 +69,7 @@ func (f fetcher) Mend(ctx context.Context, s *catalog.Segment) error { return f.
 
 // copyTo copies a segment's file.
 func (n *node) copyTo(to *node, s *catalog.Segment) error {
-	in, err := to.store.Receive(s.ID)
+	in, err := to.store.Receive(s)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (n *node) copyTo(to *node, s *catalog.Segment) error {
 		in.Abort()
 		return err
 	}
-	return in.Commit(s.SHA256)
+	return in.Commit()
 }
 
 // kill ends a node as a crash does: connections break, nothing is said.

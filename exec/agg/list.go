@@ -124,20 +124,39 @@ func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array)
 	return nil
 }
 
+// addFloatList adds the values that are not NULL by their rows, where some are: the runs
+// between NULLs are short, and a long list is added several values at once.
 func addFloatList[T float32 | float64](s *exact.Sums, g uint32, rows []int32, vals []T, arr arrow.Array) {
-	switch {
-	case rows == nil:
-		batch.ValidRuns(arr, func(from, to int) { exact.AddList(s, g, nil, vals[from:to]) })
-	case arr.NullN() > 0:
-		for i := range rows {
-			if !arr.IsNull(int(rows[i])) {
-				exact.AddList(s, g, rows[i:i+1], vals)
+	if arr.NullN() == 0 {
+		exact.AddList(s, g, rows, vals)
+		return
+	}
+	var block [validBlock]int32
+	valid := block[:0]
+	add := func(r int32) {
+		if valid = append(valid, r); len(valid) == validBlock {
+			exact.AddList(s, g, valid, vals)
+			valid = valid[:0]
+		}
+	}
+	if rows == nil {
+		batch.ValidRuns(arr, func(from, to int) {
+			for r := from; r < to; r++ {
+				add(int32(r))
+			}
+		})
+	} else {
+		for _, r := range rows {
+			if !arr.IsNull(int(r)) {
+				add(r)
 			}
 		}
-	default:
-		exact.AddList(s, g, rows, vals)
 	}
+	exact.AddList(s, g, valid, vals)
 }
+
+// validBlock is how many rows of values are listed at a time.
+const validBlock = 1024
 
 // UpdateList implements Lister.
 func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {

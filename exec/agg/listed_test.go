@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"math"
 	"math/rand"
 	"testing"
 
@@ -87,6 +88,62 @@ func TestMeasuresOfLists(t *testing.T) {
 				if !array.Equal(have, want) {
 					t.Errorf("%s of %d labels, gaps %v: %v in lists, %v one by one", name, labels, gaps, have, want)
 				}
+			}
+		}
+	}
+}
+
+// TestSumsOfLists: sums of lists of rows among which are NULLs, few or many, are those of
+// the rows one by one; what lies where a NULL is does not count.
+func TestSumsOfLists(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	for _, nulls := range []float64{0.0005, 0.1, 0.5, 1} {
+		for round := range 8 {
+			lists, single := &floatSum{out: types.Float8}, &floatSum{out: types.Float8}
+			lists.Resize(2)
+			single.Resize(2)
+			n := 1 + r.Intn(5*validBlock)
+			vals, valid := make([]float64, n), make([]byte, batch.BitmapBytes(n))
+			for i := range vals {
+				if vals[i] = r.NormFloat64() * math.Pow(10, float64(r.Intn(1+4*round))); r.Float64() < nulls {
+					vals[i] = math.NaN()
+				} else {
+					batch.SetBit(valid, i)
+				}
+			}
+			args := []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, valid)}
+			rows, count := []int32(nil), n
+			if round%2 == 0 {
+				rows = []int32{}
+				for i := range n {
+					if r.Intn(3) > 0 {
+						rows = append(rows, int32(i))
+					}
+				}
+				count = len(rows)
+			}
+			if err := lists.UpdateList(1, rows, count, args); err != nil {
+				t.Fatal(err)
+			}
+			for k := range count {
+				one := []int32{int32(k)}
+				if rows != nil {
+					one[0] = rows[k]
+				}
+				if err := single.Update([]uint32{1}, []arrow.Array{kernel.Take(args[0], one)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			have, err := lists.Results(0, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := single.Results(0, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !array.Equal(have, want) {
+				t.Errorf("%v of %d rows NULL: %v in a list, %v one by one", nulls, count, have, want)
 			}
 		}
 	}

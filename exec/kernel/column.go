@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -164,15 +166,51 @@ func (c *Column) IsNull(id uint32) bool {
 // HasNulls reports whether any row is NULL.
 func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
 
-// Gather returns the rows ids, in their order.
-func (c *Column) Gather(ids []uint32) arrow.Array {
-	none := false
-	for _, id := range ids {
-		if id == NoRow {
-			none = true
-			break
-		}
+// present returns a bitmap of the ids that are not NoRow; nil where all are.
+func present(ids []uint32) []byte {
+	i := slices.Index(ids, NoRow)
+	if i < 0 {
+		return nil
 	}
+	out := make([]byte, batch.BitmapBytes(len(ids)))
+	for at := range out {
+		var bits byte
+		for k, id := range ids[8*at : min(8*at+8, len(ids))] {
+			bit := byte(0)
+			if id != NoRow {
+				bit = 1
+			}
+			bits |= bit << k
+		}
+		out[at] = bits
+	}
+	return out
+}
+
+// GatherAll is Gather of the columns which, all if that is nil. Which ids are NoRow is
+// found once for all of them.
+func GatherAll(cols []*Column, which []int, ids []uint32) []arrow.Array {
+	there := present(ids)
+	if which == nil {
+		out := make([]arrow.Array, len(cols))
+		for i, c := range cols {
+			out[i] = c.gather(ids, there)
+		}
+		return out
+	}
+	out := make([]arrow.Array, len(which))
+	for i, w := range which {
+		out[i] = cols[w].gather(ids, there)
+	}
+	return out
+}
+
+// Gather returns the rows ids, in their order.
+func (c *Column) Gather(ids []uint32) arrow.Array { return c.gather(ids, present(ids)) }
+
+// gather is Gather where it is known which ids are there; nil: all.
+func (c *Column) gather(ids []uint32, there []byte) arrow.Array {
+	none := there != nil
 	dt := c.Type.Arrow()
 	if c.lay == layNull || len(c.chunks) == 0 {
 		return batch.Nulls(dt, len(ids))
@@ -180,7 +218,7 @@ func (c *Column) Gather(ids []uint32) arrow.Array {
 	if c.lay == layList || c.lay == layStruct {
 		return c.gatherNested(ids)
 	}
-	bits := c.gatherValid(ids, none)
+	bits := c.gatherValid(ids, there)
 	switch c.lay {
 	case layBit:
 		out := make([]byte, batch.BitmapBytes(len(ids)))
@@ -240,9 +278,10 @@ func gather[T any](chunks [][]T, ids []uint32, none bool) []T {
 	return out
 }
 
-func (c *Column) gatherValid(ids []uint32, none bool) []byte {
-	if !c.nulls && !none {
-		return nil
+// gatherValid may return there.
+func (c *Column) gatherValid(ids []uint32, there []byte) []byte {
+	if !c.nulls {
+		return there
 	}
 	out := make([]byte, batch.BitmapBytes(len(ids)))
 	for i, id := range ids {

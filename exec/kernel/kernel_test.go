@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/sql/number"
@@ -84,6 +85,46 @@ func TestTake(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestGatherAll: columns are gathered together as one by one, with rows that are not there
+// and NULLs of their own.
+func TestGatherAll(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	var cols []*kernel.Column
+	for _, ty := range all {
+		c := kernel.NewColumn(ty)
+		_, arr := column(t, r, ty, 300)
+		c.Append(arr)
+		cols = append(cols, c)
+	}
+	whole := kernel.NewColumn(types.Int4) // without a NULL
+	whole.Append(batch.FromSlice(arrow.PrimitiveTypes.Int32, make([]int32, 300), nil))
+	cols = append(cols, whole, whole)
+	for _, gaps := range []int{0, 1, 9, 200} {
+		ids := make([]uint32, 200)
+		for i := range ids {
+			if ids[i] = uint32(r.Intn(300)); i < gaps {
+				ids[i] = kernel.NoRow
+			}
+		}
+		r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		for i, got := range kernel.GatherAll(cols, nil, ids) {
+			want := cols[i].Gather(ids)
+			for k, id := range ids {
+				if got.ValueStr(k) != want.ValueStr(k) {
+					t.Fatalf("column %d of %s: row %d is %s, alone %s", i, cols[i].Type, k, got.ValueStr(k), want.ValueStr(k))
+				}
+				if got.DataType().ID() != arrow.NULL && got.IsNull(k) != cols[i].IsNull(id) {
+					t.Fatalf("column %d of %s: row %d is %v", i, cols[i].Type, k, got.ValueStr(k))
+				}
+			}
+		}
+		some := kernel.GatherAll(cols, []int{3, 1}, ids)
+		if len(some) != 2 || some[0].String() != cols[3].Gather(ids).String() || some[1].String() != cols[1].Gather(ids).String() {
+			t.Fatal("some columns are gathered otherwise")
 		}
 	}
 }

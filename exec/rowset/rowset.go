@@ -154,18 +154,7 @@ func (r *Set) Chunk(ch int) *batch.Batch {
 
 // Gather returns the rows ids, in that order, of the columns which (nil: all).
 func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
-	if which == nil {
-		out := make([]arrow.Array, len(r.cols))
-		for i, c := range r.cols {
-			out[i] = c.Gather(ids)
-		}
-		return out
-	}
-	out := make([]arrow.Array, len(which))
-	for i, w := range which {
-		out[i] = r.cols[w].Gather(ids)
-	}
-	return out
+	return kernel.GatherAll(r.cols, which, ids)
 }
 
 // Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others

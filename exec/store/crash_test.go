@@ -64,7 +64,7 @@ func (l *ledger) blob(name string, data []byte) error {
 
 // receive takes in a file of another node, in pieces.
 func (l *ledger) receive(name string, data []byte, seg *catalog.Segment) error {
-	in, err := l.s.Receive(seg.ID)
+	in, err := l.s.Receive(seg)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (l *ledger) receive(name string, data []byte, seg *catalog.Segment) error {
 			return err
 		}
 	}
-	if err := in.Commit(seg.SHA256); err != nil {
+	if err := in.Commit(); err != nil {
 		return err
 	}
 	l.segs[name], l.blobs[name] = seg, data

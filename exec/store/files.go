@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
 
@@ -11,20 +11,24 @@ import (
 )
 
 // Incoming is a file on its way from another node. Commit or Abort ends it.
-type Incoming struct{ f *segmentFile }
+type Incoming struct {
+	f   *segmentFile
+	sum fileSum
+}
 
-// Receive begins to take in the file of a segment, which replaces the one
+// Receive begins to take in ref's file, of which its hash is known. It replaces the one
 // there is, if any, when it is complete.
-func (s *Store) Receive(id catalog.SegmentID) (*Incoming, error) {
+func (s *Store) Receive(ref *catalog.Segment) (*Incoming, error) {
 	// The temporary file has a name of its own: two senders may race.
-	sf, err := s.createAs(newID(), id)
+	sum := sumOf(ref)
+	sf, err := s.createAs(newID(), ref.ID, sum.Hash)
 	if err != nil {
 		return nil, err
 	}
-	return &Incoming{f: sf}, nil
+	return &Incoming{sf, sum}, nil
 }
 
-func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
+func (s *Store) createAs(temp, id catalog.SegmentID, sum hash.Hash) (*segmentFile, error) {
 	if s.room != nil {
 		if err := s.room(); err != nil {
 			return nil, err
@@ -35,7 +39,7 @@ func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
 	if err != nil {
 		return nil, ioError(err, "create", path)
 	}
-	return &segmentFile{store: s, id: id, temp: temp, f: f, sum: sha256.New()}, nil
+	return &segmentFile{store: s, id: id, temp: temp, f: f, sum: sum}, nil
 }
 
 // Write adds bytes.
@@ -47,13 +51,13 @@ func (in *Incoming) Write(b []byte) (int, error) {
 }
 
 // Commit checks the hash and puts the file, on stable storage, in its place.
-func (in *Incoming) Commit(want [32]byte) error {
+func (in *Incoming) Commit() error {
 	s := in.f.store
 	if err := in.f.flush(); err != nil {
 		in.f.abort()
 		return err
 	}
-	if got := [32]byte(in.f.sum.Sum(nil)); got != want {
+	if !in.sum.good() {
 		in.f.abort()
 		return &CorruptError{Segment: in.f.id, What: "the file received has another hash"}
 	}
@@ -114,13 +118,13 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send 
 }
 
 // Verify reads a whole file and compares its hash.
-func (s *Store) Verify(ctx context.Context, id catalog.SegmentID, want [32]byte) error {
-	h := sha256.New()
-	if err := s.Send(ctx, id, 1<<20, func(b []byte) error { h.Write(b); return nil }); err != nil {
+func (s *Store) Verify(ctx context.Context, ref *catalog.Segment) error {
+	sum := sumOf(ref)
+	if err := s.Send(ctx, ref.ID, 1<<20, func(b []byte) error { sum.Write(b); return nil }); err != nil {
 		return err
 	}
-	if [32]byte(h.Sum(nil)) != want {
-		return &CorruptError{Segment: id, What: "the file has another hash"}
+	if !sum.good() {
+		return &CorruptError{Segment: ref.ID, What: "the file has another hash"}
 	}
 	return nil
 }

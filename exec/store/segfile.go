@@ -38,7 +38,7 @@ const (
 
 func (s *Store) createFile() (*segmentFile, error) {
 	id := newID()
-	sf, err := s.createAs(id, id)
+	sf, err := s.createAs(id, id, newXXH128())
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (f *segmentFile) publish(seg *catalog.Segment) error {
 		return ioError(err, "fsync", f.store.dir)
 	}
 	seg.Bytes = f.off
-	f.sum.Sum(seg.SHA256[:0])
+	keepSum(seg, f.sum)
 	seg.Nodes = []uint64{f.store.node}
 	return nil
 }

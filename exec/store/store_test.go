@@ -499,14 +499,14 @@ type mender struct {
 
 func (m *mender) Fetch(_ context.Context, seg *catalog.Segment) error {
 	m.calls++
-	in, err := m.s.Receive(seg.ID)
+	in, err := m.s.Receive(seg)
 	if err != nil {
 		return err
 	}
 	if _, err := in.Write(m.good[seg.ID]); err != nil {
 		return err
 	}
-	return in.Commit(seg.SHA256)
+	return in.Commit()
 }
 func (m *mender) Mend(ctx context.Context, seg *catalog.Segment) error { return m.Fetch(ctx, seg) }
 
@@ -529,7 +529,7 @@ func TestCorruption(t *testing.T) {
 	path := filepath.Join(dir, seg.ID.String()+".seg")
 	good, _ := os.ReadFile(path)
 	m.good[seg.ID] = good
-	if err := s.Verify(ctx, seg.ID, seg.SHA256); err != nil {
+	if err := s.Verify(ctx, seg); err != nil {
 		t.Fatal(err)
 	}
 	damage := func(at int) {
@@ -657,14 +657,14 @@ func TestSweep(t *testing.T) {
 	look(20, 20, none, 0)
 	look(20, 20, none, 0)
 	now = now.Add(store.StrayGrace)
-	in, err := s.Receive(c.ID)
+	in, err := s.Receive(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Send(ctx, c.ID, 1<<20, func(b []byte) error { _, err := in.Write(b); return err }); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Commit(c.SHA256); err != nil {
+	if err := in.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	look(20, 20, none, 0)

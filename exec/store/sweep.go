@@ -96,8 +96,33 @@ func (s *Store) List() ([]catalog.SegmentID, error) {
 // Sweep removes files that nothing needs, as two looks found, this one and an
 // earlier one, and nobody has claimed in between. It returns the number of files
 // removed.
-func (s *Store) Sweep(l Look) int {
-	now, removed := s.now(), 0
+func (s *Store) Sweep(l Look) (removed int) {
+	for _, id := range s.unneeded(l) {
+		// One by one: removing a large file takes time, in which no statement can begin.
+		if s.sweepAway(id) {
+			removed++
+		}
+	}
+	return removed
+}
+
+// sweepAway removes a file unless it was claimed or opened since it was found.
+func (s *Store) sweepAway(id catalog.SegmentID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, missed := s.missed[id]; !missed {
+		return false
+	}
+	if g := s.open[id]; g != nil && g.pins > 0 {
+		return false
+	}
+	s.remove(id)
+	return true
+}
+
+// unneeded returns the files that a sweep may remove.
+func (s *Store) unneeded(l Look) (out []catalog.SegmentID) {
+	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range l.Present {
@@ -124,10 +149,9 @@ func (s *Store) Sweep(l Look) int {
 		} else if _, ok := l.Anywhere[id]; ok && now.Sub(first.at) < StrayGrace {
 			continue
 		}
-		s.remove(id)
-		removed++
+		out = append(out, id)
 	}
-	return removed
+	return out
 }
 
 // Usage is the number and bytes of the files there are.

@@ -117,8 +117,10 @@ func clusterSegments(v *view, put put) error {
 	return v.eachPartition(func(r *catalog.Relation, part int, segs []*catalog.Segment) error {
 		for i, s := range segs {
 			var sum any
-			if s.SHA256 != [32]byte{} {
-				sum = hex.EncodeToString(s.SHA256[:])
+			if s.XXH128 != [16]byte{} {
+				sum = "xxh128:" + hex.EncodeToString(s.XXH128[:])
+			} else if s.SHA256 != [32]byte{} {
+				sum = "sha256:" + hex.EncodeToString(s.SHA256[:])
 			}
 			err := put(v.schemaName(r.Schema), r.Name, part, i, s.ID.String(), s.Inline != nil, s.Live(), s.DeletedRows, s.Bytes+int64(len(s.Inline)),
 				v.nodeNames(s.Nodes), sum)

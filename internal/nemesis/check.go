@@ -1,9 +1,7 @@
 package nemesis
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -11,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // until polls something another process does, and returns what was wrong last.
@@ -74,7 +74,7 @@ func (c *cluster) idle(ctx context.Context, each []*session) error {
 // compares the files with the catalog.
 func (c *cluster) replicas(ctx context.Context, s *session) error {
 	return until(ctx, "replicas", func(ctx context.Context) error {
-		rows, err := s.try(ctx, "SELECT id, nodes, sha256, bytes FROM cluster.segments WHERE NOT inline")
+		rows, err := s.try(ctx, "SELECT id, nodes, hash, bytes FROM cluster.segments WHERE NOT inline")
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,7 @@ func (c *cluster) replicas(ctx context.Context, s *session) error {
 				if err != nil {
 					return fmt.Errorf("segment %s on %v: %w", id, name, err)
 				}
-				sum := sha256.Sum256(b)
-				if want, err := hex.DecodeString(r[2].(string)); err != nil || !bytes.Equal(sum[:], want) {
+				if sum := xxh3.Hash128(b).Bytes(); r[2] != "xxh128:"+hex.EncodeToString(sum[:]) {
 					return fmt.Errorf("segment %s on %v has not the hash of the catalog", id, name)
 				}
 			}

@@ -20,7 +20,8 @@ type Segment struct {
 	// Inline holds a small segment's rows (exec/store knows their form); nil for
 	// a file.
 	Inline []byte
-	// SHA256 of the file's bytes; zero for inline segments.
+	// SHA256 of the bytes of a model or a checkpoint, and of a segment's file from before
+	// XXH128 was kept; zero for inline segments.
 	SHA256 [32]byte
 	Nodes  []uint64 // the nodes that hold the file
 	Zones  []Zone   // per column, for the whole segment
@@ -31,6 +32,8 @@ type Segment struct {
 	// Part and Of say that all rows are of part Part of Of by the hash of the table's
 	// distribution key (kernel.Dest). Of is 0 where rows are not divided so.
 	Part, Of int
+	// XXH128 is the XXH3 hash of the file's bytes, of 128 bits; zero where SHA256 is kept.
+	XXH128 [16]byte
 }
 
 // Move says where the live rows of a replaced segment went: they are Rows
