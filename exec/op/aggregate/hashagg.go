@@ -109,6 +109,11 @@ func (s *aggShared) share(n *plan.Aggregate) {
 						at = s.slot[k]
 						break
 					}
+					if agg.Shared(it.Call, n.Aggs[k].Call) {
+						at = s.slot[k]
+						s.calls[at] = it.Call
+						break
+					}
 				}
 				over[arg] = append(over[arg], i)
 			}
@@ -567,15 +572,15 @@ func (o *aggThread) give() (*batch.Batch, error) {
 // result returns what call is to give from the states in a slot.
 func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
 	a := o.out.aggs[slot]
-	if o.s.n.Phase == plan.AggPartial {
-		return a.States(from, to)
-	}
 	if call.Fn != o.s.calls[slot].Fn {
 		own, err := o.s.newAgg(call)
 		if err != nil {
 			return nil, err
 		}
 		a = agg.View(a, own)
+	}
+	if o.s.n.Phase == plan.AggPartial {
+		return a.States(from, to)
 	}
 	return a.Results(from, to)
 }

@@ -248,6 +248,7 @@ func sales(r *rand.Rand, n int) aggCase {
 		c.call("sum(numeric)", c.col(2)), c.call("avg(numeric)", c.col(2)), c.call("sum(numeric)", disc()),
 		c.call("avg(numeric)", fixedCall("numeric_mul(numeric,numeric)", disc(), c.col(3))),
 		c.call("max(date)", c.col(6)), c.call("min(text)", c.col(7)), c.call("min(int4)", c.col(5)), c.call("var_pop(int4)", c.col(5)),
+		c.call("stddev_samp(int8)", c.col(4)), c.call("var_samp(int8)", c.col(4)), c.call("stddev_pop(numeric)", c.col(2)),
 	}
 	return c
 }
