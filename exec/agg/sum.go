@@ -135,12 +135,17 @@ func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) != intSumBytes {
 			return badState()
 		}
-		le := binary.LittleEndian
-		lo, hi := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
-		s.add(g, lo, int64(le.Uint64(b[16:])))
-		s.addHigh(g, hi-lo>>63)
+		s.mergeState(g, b)
 	}
 	return nil
+}
+
+// mergeState adds what appendState wrote.
+func (s *intSum) mergeState(g uint32, b []byte) {
+	le := binary.LittleEndian
+	lo, hi := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
+	s.add(g, lo, int64(le.Uint64(b[16:])))
+	s.addHigh(g, hi-lo>>63)
 }
 
 // addHigh adds 2^64 so many times.

@@ -144,9 +144,6 @@ func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, 
 	if a, err = a.Sub(b); err != nil {
 		return a, err
 	}
-	if a.Sign() <= 0 {
-		return number.DecimalFromInt64(0, 0), nil
-	}
 	m := n - 1
 	if pop {
 		m = n
@@ -155,6 +152,15 @@ func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, 
 	if err != nil {
 		return d, err
 	}
+	return spread(a, d, root)
+}
+
+// spread is a / d, or its root; 0 where nothing is above it.
+func spread(a, d number.Decimal, root bool) (number.Decimal, error) {
+	if a.Sign() <= 0 {
+		return number.DecimalFromInt64(0, 0), nil
+	}
+	var err error
 	if a, err = a.Div(d); err != nil || !root {
 		return a, err
 	}
@@ -163,42 +169,42 @@ func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, 
 	return r.Round(a.Scale()), err
 }
 
-// intVariance is var and stddev of integers and fixed numerics, in words: Σx in
-// 128 bits and Σx² in 192, which no number of rows overflows.
+// intVariance is var and stddev of integers and fixed numerics, in words: sums as intSum
+// has them, of which sum and avg are too (View), and Σx² modulo 2^128.
 type intVariance struct {
-	in        types.Type
+	sums      intSum
 	pop, root bool
-	x         []wideSum
-	xx        [][3]uint64 // the lowest first
+	xx        []square
+	over      map[uint32]uint64 // of the few groups that need it: how often 2^128 is to be added
 }
 
+type square struct{ lo, hi uint64 }
+
 func (v *intVariance) Resize(groups int) {
-	v.x = grown(v.x, groups)
+	v.sums.Resize(groups)
 	v.xx = grown(v.xx, groups)
 }
 
-func (v *intVariance) add(g uint32, x int64) {
-	v.x[g].add(x)
-	u := uint64(x)
-	if x < 0 {
-		u = -u
-	}
-	hi, lo := bits.Mul64(u, u)
-	v.addSquares(g, [3]uint64{lo, hi})
-}
-
-func (v *intVariance) addSquares(g uint32, s [3]uint64) {
+// addSquares adds lo + 2^64 hi + 2^128 top.
+func (v *intVariance) addSquares(g uint32, lo, hi, top uint64) {
 	q := &v.xx[g]
 	var c uint64
-	q[0], c = bits.Add64(q[0], s[0], 0)
-	q[1], c = bits.Add64(q[1], s[1], c)
-	q[2] += s[2] + c
+	q.lo, c = bits.Add64(q.lo, lo, 0)
+	if q.hi, c = bits.Add64(q.hi, hi, c); top|c != 0 {
+		if v.over == nil {
+			v.over = map[uint32]uint64{}
+		}
+		v.over[g] += top + c
+	}
 }
 
 func addIntSquares[T int16 | int32 | int64](v *intVariance, groups []uint32, vals []T, arr arrow.Array) {
 	batch.ValidRuns(arr, func(from, to int) {
+		addInts(&v.sums, groups[from:to], vals[from:to])
 		for i, g := range groups[from:to] {
-			v.add(g, int64(vals[from+i]))
+			u := magnitude(int64(vals[from+i]))
+			hi, lo := bits.Mul64(u, u)
+			v.addSquares(g, lo, hi, 0)
 		}
 	})
 }
@@ -227,9 +233,9 @@ func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) != intSumBytes+24 {
 			return badState()
 		}
-		v.x[g].mergeBytes(b)
+		v.sums.mergeState(g, b)
 		b = b[intSumBytes:]
-		v.addSquares(g, [3]uint64{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])})
+		v.addSquares(g, le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:]))
 	}
 	return nil
 }
@@ -238,45 +244,71 @@ func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 func (v *intVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intVariance)
 	for i, g := range groups {
-		v.addSquares(g, o.xx[ids[i]])
-		v.x[g].merge(o.x[ids[i]].wide)
-		v.x[g].n += o.x[ids[i]].n
+		q := o.xx[ids[i]]
+		v.addSquares(g, q.lo, q.hi, o.top(ids[i]))
 	}
-	return nil
+	return v.sums.MergeFrom(groups, &o.sums, ids)
+}
+
+func (v *intVariance) top(g uint32) uint64 {
+	if v.over == nil {
+		return 0
+	}
+	return v.over[g]
 }
 
 func (v *intVariance) States(from, to int) (arrow.Array, error) {
 	le := binary.LittleEndian
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = v.x[g].append(dst)
-		for _, w := range v.xx[g] {
-			dst = le.AppendUint64(dst, w)
-		}
-		return dst, true
+		dst = v.sums.appendState(dst, g)
+		dst = le.AppendUint64(le.AppendUint64(dst, v.xx[g].lo), v.xx[g].hi)
+		return le.AppendUint64(dst, v.top(uint32(g))), true
 	}), nil
 }
 
 // squares is Σx² at twice the scale of the values.
 func (v *intVariance) squares(g int, scale int32) number.Decimal {
-	q := v.xx[g]
-	if q[2]|q[1] == 0 && q[0] <= math.MaxInt64 {
-		return number.DecimalFromInt64(int64(q[0]), 2*scale)
+	q, top := v.xx[g], v.top(uint32(g))
+	if top|q.hi == 0 && q.lo <= math.MaxInt64 {
+		return number.DecimalFromInt64(int64(q.lo), 2*scale)
 	}
 	b := new(big.Int)
-	for i := len(q) - 1; i >= 0; i-- {
-		b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(q[i]))
+	for _, w := range []uint64{top, q.hi, q.lo} {
+		b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(w))
 	}
 	return number.DecimalFromBig(b, 2*scale)
 }
 
 func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	scale := int32(0)
-	if v.in.IsFixed() {
-		scale = int32(v.in.Scale)
+	if v.sums.in.IsFixed() {
+		scale = int32(v.sums.in.Scale)
 	}
-	return numericColumn(from, to, func(g int) bool { return enough(v.x[g].n, v.pop) }, func(g int) (number.Decimal, error) {
-		return variance(v.x[g].n, v.x[g].decimal(scale), v.squares(g, scale), v.pop, v.root)
+	return numericColumn(from, to, func(g int) bool { return enough(v.sums.s[g].n, v.pop) }, func(g int) (number.Decimal, error) {
+		n := v.sums.s[g].n
+		if a, d, ok := v.small(g); ok {
+			return spread(number.DecimalFromInt64(a, 2*scale), number.DecimalFromInt64(d, 0), v.root)
+		}
+		return variance(n, v.sums.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
 	})
 }
 
-func (v *intVariance) Bytes() int64 { return int64(cap(v.x))*24 + int64(cap(v.xx))*24 }
+// small is N Σx² − (Σx)² and what it is divided by; false where words do not hold them.
+func (v *intVariance) small(g int) (a, d int64, ok bool) {
+	s, q := v.sums.s[g], v.xx[g]
+	if s.n >= 1<<31 || q.hi|v.top(uint32(g)) != 0 || v.sums.over != nil {
+		return 0, 0, false
+	}
+	h1, l1 := bits.Mul64(q.lo, uint64(s.n))
+	h2, l2 := bits.Mul64(magnitude(s.sum), magnitude(s.sum))
+	l, c := bits.Sub64(l1, l2, 0)
+	if h, _ := bits.Sub64(h1, h2, c); h != 0 || l > math.MaxInt64 {
+		return 0, 0, false
+	}
+	if v.pop {
+		return int64(l), s.n * s.n, true
+	}
+	return int64(l), s.n * (s.n - 1), true
+}
+
+func (v *intVariance) Bytes() int64 { return v.sums.Bytes() + int64(cap(v.xx))*16 }

@@ -1,7 +1,6 @@
 package agg
 
 import (
-	"encoding/binary"
 	"math/big"
 	"math/bits"
 
@@ -34,21 +33,4 @@ func (w wide) decimal(scale int32) number.Decimal { return number.DecimalFromInt
 type wideSum struct {
 	wide
 	n int64
-}
-
-func (t *wideSum) add(v int64) {
-	t.wide.add(v)
-	t.n++
-}
-
-// mergeBytes adds what append wrote, of intSumBytes.
-func (t *wideSum) mergeBytes(b []byte) {
-	le := binary.LittleEndian
-	t.merge(wide{le.Uint64(b), int64(le.Uint64(b[8:]))})
-	t.n += int64(le.Uint64(b[16:]))
-}
-
-func (t *wideSum) append(dst []byte) []byte {
-	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, t.lo), uint64(t.hi)), uint64(t.n))
 }

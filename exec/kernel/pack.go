@@ -137,6 +137,17 @@ func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ [
 	return words, hashes
 }
 
+// PackFixed returns the words of n rows of cols, of types that need no interner, as Pack
+// does, without the hashes.
+func (p *Packer) PackFixed(cols []arrow.Array, n int, words []uint64) []uint64 {
+	words = grow(words, n*p.words)
+	clear(words)
+	for i, col := range cols {
+		p.fields[i].put(col, n, words, p.words)
+	}
+	return words
+}
+
 // put writes the values of a fixed field into words of zeros.
 func (f *packField) put(arr arrow.Array, n int, words []uint64, stride int) {
 	d := arr.Data()

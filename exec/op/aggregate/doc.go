@@ -3,7 +3,7 @@
 // aggregations that are parted over nodes or begin below joins.
 //
 //	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
-//	               ├─ a range of integers: arrays, no hash (grouprange.go)
+//	               ├─ a range of integers, or of codes of several (rangecodes.go): arrays, no hash (grouprange.go)
 //	               ├─ a large dictionary: an array by its indices (groupdict.go)
 //	               └─ encoded, interned                     ─▶ group numbers (grouptable.go)
 //	      ─▶ arguments ─▶ exec/agg: a state a group, in columns

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// groupRange finds the groups of one integer key by a table of its values, without hashes
-// or comparisons, in blocks that are made as keys come:
+// groupRange finds the groups of one integer key, or of the codes of several (rangecodes.go),
+// by a table of its values, without hashes or comparisons, in blocks that are made as keys come:
 //
 //	blocks[key >> rangeShift - first][key & 4095]    group+1, 0 none
 //
@@ -48,18 +48,19 @@ const leastBlocks = 2
 const rangeReach = 1 << 17
 
 func newGroupRange(ts []types.Type) *groupRange {
-	if len(ts) != 1 {
+	if len(ts) != 1 || !isRangeKey(ts[0]) {
 		return nil
 	}
-	switch t := ts[0]; t.OID {
+	return &groupRange{}
+}
+
+// isRangeKey reports whether values of t are integers.
+func isRangeKey(t types.Type) bool {
+	switch t.OID {
 	case types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID:
-		return &groupRange{}
-	case types.NumericOID:
-		if t.IsFixed() {
-			return &groupRange{}
-		}
+		return true
 	}
-	return nil
+	return t.OID == types.NumericOID && t.IsFixed()
 }
 
 // bytes is the memory held.
@@ -72,6 +73,9 @@ func (r *groupRange) bytes() int64 {
 
 // cover makes the range hold keys; false where it may not grow so far.
 func (t *groupTable) cover(cols []arrow.Array) bool {
+	if len(cols) > 1 {
+		return t.coverCodes(cols)
+	}
 	switch a := cols[0].(type) {
 	case *array.Int64:
 		return coverColumn(t, a.Int64Values(), a)
@@ -87,23 +91,30 @@ func (t *groupTable) cover(cols []arrow.Array) bool {
 
 func coverColumn[T kernel.Integer](t *groupTable, vals []T, arr arrow.Array) bool {
 	lo, hi, some := kernel.RangeOf(vals, arr)
+	if arr.NullN() == 0 {
+		arr = nil
+	}
 	return !some || coverKeys(t.rng, vals, arr, lo, hi, t.count+len(vals), t.grant)
 }
 
 // byRange is find for keys that the table's range holds.
 func (t *groupTable) byRange(cols []arrow.Array) []uint32 {
+	if len(cols) > 1 {
+		return rangeGroups(t, cols, t.coded, false)
+	}
+	nulls := cols[0].NullN() > 0
 	switch a := cols[0].(type) {
 	case *array.Int64:
-		return rangeGroups(t, cols, a.Int64Values())
+		return rangeGroups(t, cols, a.Int64Values(), nulls)
 	case *array.Int32:
-		return rangeGroups(t, cols, a.Int32Values())
+		return rangeGroups(t, cols, a.Int32Values(), nulls)
 	case *array.Int16:
-		return rangeGroups(t, cols, a.Int16Values())
+		return rangeGroups(t, cols, a.Int16Values(), nulls)
 	}
-	return rangeGroups(t, cols, cols[0].(*array.Date32).Date32Values())
+	return rangeGroups(t, cols, cols[0].(*array.Date32).Date32Values(), nulls)
 }
 
-func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) []uint32 {
+func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T, nulls bool) []uint32 {
 	r, arr := t.rng, cols[0]
 	groups := t.room(len(vals))
 	if cap(t.fresh) < len(vals) {
@@ -111,7 +122,7 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) 
 	}
 	fresh, m, next := t.fresh[:len(vals)], 0, uint32(t.count)
 	blocks, first := r.blocks, r.first
-	if arr.NullN() == 0 {
+	if !nulls {
 		for i, v := range vals {
 			p := &blocks[int64(v)>>rangeShift-first][int64(v)&(1<<rangeShift-1)]
 			if *p == 0 {
@@ -142,18 +153,19 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) 
 }
 
 // coverKeys makes the blocks of keys from lo to hi, or those that are between, where that
-// is not too much for the groups there may be and grant allows the bytes.
+// is not too much for the groups there may be and grant allows the bytes. arr has the NULLs
+// of vals; nil for none.
 func coverKeys[T kernel.Integer](r *groupRange, vals []T, arr arrow.Array, lo, hi int64, groups int, grant func(bytes int64) bool) bool {
 	from, to := lo>>rangeShift, hi>>rangeShift
 	if r.made > 0 && from >= r.lo && to <= r.hi && r.made == int(r.hi-r.lo)+1 {
 		return true
 	}
-	if !r.reach(from, to, grant) {
+	if !r.near(from, to) {
 		return false
 	}
 	missing := 0
-	for _, b := range r.blocks[from-r.first : to-r.first+1] {
-		if b == nil {
+	for b := from; b <= to; b++ {
+		if r.block(b) == nil {
 			missing++
 		}
 	}
@@ -163,24 +175,56 @@ func coverKeys[T kernel.Integer](r *groupRange, vals []T, arr arrow.Array, lo, h
 	}
 	most := spread*groups>>rangeShift + leastBlocks
 	if r.made+missing <= most {
-		return r.make(from, to, missing, grant)
+		return r.reach(from, to, grant) && r.make(from, to, missing, grant)
 	}
-	// Stretches that lie far apart: only those that keys are in.
+	// Stretches that lie far apart: only those that keys are in. They are counted before
+	// they are made, for in vain that would take as long as the rows.
+	seen := make([]uint64, (to-from)>>6+1)
+	var list []int64
 	for i, v := range vals {
-		if b := int64(v) >> rangeShift; arr.IsValid(i) && r.blocks[b-r.first] == nil && (r.made == most || !r.make(b, b, 1, grant)) {
+		if arr != nil && arr.IsNull(i) {
+			continue
+		}
+		b := int64(v) >> rangeShift
+		if at := b - from; seen[at>>6]>>(at&63)&1 == 0 && r.block(b) == nil {
+			if seen[at>>6] |= 1 << (at & 63); r.made+len(list) == most {
+				return false
+			}
+			list = append(list, b)
+		}
+	}
+	if !r.reach(from, to, grant) {
+		return false
+	}
+	for _, b := range list {
+		if !r.make(b, b, 1, grant) {
 			return false
 		}
 	}
 	return true
 }
 
-// reach makes room for the blocks from to to.
-func (r *groupRange) reach(from, to int64, grant func(bytes int64) bool) bool {
+// block returns a block; nil if it is not made.
+func (r *groupRange) block(b int64) *rangeBlock {
+	if at := b - r.first; at >= 0 && at < int64(len(r.blocks)) {
+		return r.blocks[at]
+	}
+	return nil
+}
+
+// near reports whether the blocks from to to are not too many, with those between them and
+// those that are made.
+func (r *groupRange) near(from, to int64) bool {
 	if r.made > 0 {
 		from, to = min(from, r.lo), max(to, r.hi)
 	}
-	if uint64(to-from) >= rangeReach {
-		return false
+	return uint64(to-from) < rangeReach
+}
+
+// reach makes room for the blocks from to to, which are near.
+func (r *groupRange) reach(from, to int64, grant func(bytes int64) bool) bool {
+	if r.made > 0 {
+		from, to = min(from, r.lo), max(to, r.hi)
 	}
 	if len(r.blocks) > 0 && from >= r.first && to < r.first+int64(len(r.blocks)) {
 		return true
@@ -223,7 +267,7 @@ func (r *groupRange) make(from, to int64, missing int, grant func(bytes int64) b
 
 // leaveRange goes over to hashes.
 func (t *groupTable) leaveRange() {
-	t.rng = nil
+	t.rng, t.layout, t.coded = nil, nil, nil
 	t.hashes = t.pack.Hash(t.words, make([]uint64, 0, t.count))
 	t.grow(2 * t.count)
 }

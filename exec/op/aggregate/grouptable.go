@@ -22,7 +22,7 @@ import (
 // A row's key is a few words, so a look-up reads a slot and the words of the
 // group it names, however many keys there are.
 //
-// A table of one integer key begins with a range instead (groupRange), without
+// A table of one integer key, or of several, begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
 // slots, or by the indices of a dictionary (groupDict). Batches of small dictionaries find their groups by codes
 // (groupCodes).
@@ -40,11 +40,16 @@ type groupTable struct {
 	codes   *groupCodes
 	dict    *groupDict
 	rng     *groupRange
+	covered bool                   // the range holds the keys that are looked for next
+	layouts *codeLayouts           // of the codes of several keys that rng is of
+	layout  codeLayout             // the newest that the table knows
 	values  *groupValues           // nil: the packed keys say all
 	grant   func(bytes int64) bool // asks for memory that can be done without
 
 	groups  []uint32 // scratch: group of each row
 	fresh   []int32
+	coded   []int64 // codes of the rows of several keys
+	spans   []codeSpan
 	rows    []uint64
 	hbuf    []uint64
 	probes  []uint64 // the slots at which the search for a batch's rows begins
@@ -97,7 +102,8 @@ func (t *groupTable) some(from, to int, states bool) (int, int64) {
 // The result is valid until the next call.
 func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 	if t.rng != nil {
-		if t.cover(cols) {
+		if t.covered || t.cover(cols) {
+			t.covered = false
 			return t.byRange(cols)
 		}
 		t.leaveRange()
@@ -270,7 +276,14 @@ func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
 	if len(fresh) == 0 {
 		return
 	}
-	t.rows, t.hbuf = t.pack.Pack([]arrow.Array{kernel.Take(cols[0], fresh)}, len(fresh), t.rows, t.hbuf)
+	if len(fresh) < cols[0].Len() {
+		some := make([]arrow.Array, len(cols))
+		for k, c := range cols {
+			some[k] = kernel.Take(c, fresh)
+		}
+		cols = some
+	}
+	t.rows = t.pack.PackFixed(cols, len(fresh), t.rows)
 	t.words = append(doubled(t.words, len(t.rows)), t.rows...)
 	t.count += len(fresh)
 }
@@ -360,7 +373,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 			a.Resize(len(list))
 		}
 	}
-	rows, hashes := t.moved, t.movedBy
+	rows, hashes, keys := t.moved, t.movedBy, make([]arrow.Array, len(t.types))
 	for from := 0; from < len(list); from += kernel.ChunkRows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -369,7 +382,10 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 		rows = o.picked(some, rows)
 		var groups []uint32
 		if t.rng != nil {
-			groups = t.find([]arrow.Array{o.pack.Unpack(0, rows)}, len(some))
+			for k := range keys {
+				keys[k] = o.pack.Unpack(k, rows)
+			}
+			groups = t.find(keys, len(some))
 		} else {
 			if hashes = hashes[:0]; o.rng == nil {
 				for _, g := range some {

@@ -46,6 +46,9 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 	if s.sets != nil {
 		s.keyTypes = append(s.keyTypes, types.Int4) // the set's number
 	}
+	if s.sets == nil {
+		s.layouts = newCodeLayouts(s.keyTypes)
+	}
 	s.share(n)
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
 	out := make([]op.Operator, rt.Threads)
@@ -87,7 +90,8 @@ type aggShared struct {
 	radix    *aggRadix // nil: no rows were deferred
 	apart    bool      // each thread gives its table as it is
 	shared   *sharedBlocks
-	joint    bool // the threads find the only group's results together, in these steps
+	layouts  *codeLayouts // nil: the keys have no codes
+	joint    bool         // the threads find the only group's results together, in these steps
 	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
 }
@@ -103,6 +107,11 @@ func (s *aggShared) share(n *plan.Aggregate) {
 				for _, k := range over[arg] {
 					if agg.Shared(n.Aggs[k].Call, it.Call) {
 						at = s.slot[k]
+						break
+					}
+					if agg.Shared(it.Call, n.Aggs[k].Call) {
+						at = s.slot[k]
+						s.calls[at] = it.Call
 						break
 					}
 				}
@@ -223,11 +232,20 @@ func (o *aggThread) reset() error {
 	if err != nil {
 		return err
 	}
-	o.t = newGroupTable(o.s.keyTypes, aggs)
-	o.t.grant = o.grant
+	o.t = o.newTable(aggs)
 	o.deferred, o.rule = deferredRows{}, deferRule{able: o.canDefer(aggs)}
 	o.rolled, o.rolledTo, o.expected, o.sized = 0, 0, expectFrom, 0
 	return nil
+}
+
+// newTable makes a table of groups that rows may come into.
+func (o *aggThread) newTable(aggs []agg.Agg) *groupTable {
+	t := newGroupTable(o.s.keyTypes, aggs)
+	t.grant = o.grant
+	if o.s.layouts != nil {
+		t.layouts, t.rng = o.s.layouts, &groupRange{}
+	}
+	return t
 }
 
 // newAggs makes the states of a table that rows come into.
@@ -431,6 +449,7 @@ func (s *aggShared) prepare() error {
 		return nil
 	}
 	if groups >= fewGroups {
+		s.sameCodes()
 		s.shared = s.shareBlocks()
 	}
 	need := bytes/int64(s.rt.Threads) + bytes/8
@@ -553,15 +572,15 @@ func (o *aggThread) give() (*batch.Batch, error) {
 // result returns what call is to give from the states in a slot.
 func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
 	a := o.out.aggs[slot]
-	if o.s.n.Phase == plan.AggPartial {
-		return a.States(from, to)
-	}
 	if call.Fn != o.s.calls[slot].Fn {
 		own, err := o.s.newAgg(call)
 		if err != nil {
 			return nil, err
 		}
 		a = agg.View(a, own)
+	}
+	if o.s.n.Phase == plan.AggPartial {
+		return a.States(from, to)
 	}
 	return a.Results(from, to)
 }

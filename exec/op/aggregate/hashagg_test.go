@@ -248,14 +248,15 @@ func sales(r *rand.Rand, n int) aggCase {
 		c.call("sum(numeric)", c.col(2)), c.call("avg(numeric)", c.col(2)), c.call("sum(numeric)", disc()),
 		c.call("avg(numeric)", fixedCall("numeric_mul(numeric,numeric)", disc(), c.col(3))),
 		c.call("max(date)", c.col(6)), c.call("min(text)", c.col(7)), c.call("min(int4)", c.col(5)), c.call("var_pop(int4)", c.col(5)),
+		c.call("stddev_samp(int8)", c.col(4)), c.call("var_samp(int8)", c.col(4)), c.call("stddev_pop(numeric)", c.col(2)),
 	}
 	return c
 }
 
 func TestHashAgg(t *testing.T) {
-	for name, keys := range map[string][]int{"none": {}, "one": {0}, "codes": {0, 1}, "integer": {5}, "date": {6}, "numeric": {2}, "text": {7}, "mixed": {0, 5, 7}} {
+	for name, keys := range map[string][]int{"none": {}, "one": {0}, "codes": {0, 1}, "integer": {5}, "date": {6}, "integers": {5, 6}, "numeric": {2}, "text": {7}, "mixed": {0, 5, 7}} {
 		for _, drop := range []int{-1, 8} {
-			if drop < 0 && (name == "date" || name == "numeric" || name == "text") {
+			if drop < 0 && (name == "date" || name == "integers" || name == "numeric" || name == "text") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/drop=%d", name, drop), func(t *testing.T) {

@@ -46,7 +46,10 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 // is gigabytes of ten million groups, for which the collector makes room each time.
 func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) error {
 	t := o.t
-	if t.rng == nil || t.cover(cols) {
+	if t.rng == nil {
+		return nil
+	}
+	if t.covered = t.cover(cols); t.covered {
 		return nil
 	}
 	need := int64(t.n()+n) * (2*32 + 8)
@@ -187,8 +190,7 @@ func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 	if err != nil {
 		return err
 	}
-	out := newGroupTable(o.s.keyTypes, aggs)
-	out.grant = o.grant
+	out := o.newTable(aggs)
 	for _, l := range o.s.with {
 		list := l.t.share(uint64(me), uint64(n), o.s.shared)
 		if len(o.s.keyTypes) == 0 {
@@ -220,8 +222,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	if err != nil {
 		return err
 	}
-	t := newGroupTable(o.s.keyTypes, aggs)
-	t.grant = o.grant
+	t := o.newTable(aggs)
 	var parts *partition.Writer
 	nk := len(o.s.keyTypes)
 	for _, r := range p.runs {
