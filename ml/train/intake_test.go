@@ -156,3 +156,31 @@ func TestRowsTakenIn(t *testing.T) {
 		}
 	}
 }
+
+// TestAlmostFullBlock trains on rows that all but fill their one block, to less than a tile:
+// what is left of it is no rows.
+func TestAlmostFullBlock(t *testing.T) {
+	tb := numbers(14000, 1, false, types.Float8, true)
+	tb.cols = tb.cols[:4]
+	job, err := NewJob("ridge", []string{"y"}, pairs("alpha", 1e3), nil, tb.cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := leastTaken / int(job.spec.UnfittedBytes(dataset.ViewRows, 0)/dataset.ViewRows) &^ (dataset.ViewRows - 1)
+	all := tb.rows
+	for rows := full - 8; rows <= full; rows += 4 {
+		tb.rows = all[:rows]
+		var want *Result
+		for _, s := range []setup{{workers: 1, threads: 1, records: true}, {workers: 1, threads: 1}} {
+			got, err := trainTable(t, job, tb, s, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			} else if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || fmt.Sprint(got.Metrics) != fmt.Sprint(want.Metrics) {
+				t.Errorf("%d rows: another model: %v %v, not %v %v", rows, got.Metrics, got.TrainLoss, want.Metrics, want.TrainLoss)
+			}
+		}
+	}
+}
