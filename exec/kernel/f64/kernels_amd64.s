@@ -1015,6 +1015,283 @@ tiles_1:
 	VZEROUPPER
 	RET
 
+// func errorEndsAVX2(ends *[32]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·errorEndsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    ends+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    p+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD kffffffffffffffff<>+0(SB), Y0
+	VMOVUPD k7fffffffffffffff<>+0(SB), Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD k7ff0000000000000<>+0(SB), Y4
+	VMOVUPD k7ff0000000000000<>+0(SB), Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPD k7ff0000000000000<>+0(SB), Y8
+	VMOVUPD k7ff0000000000000<>+0(SB), Y9
+
+loop:
+	VMOVUPD (CX), Y10
+	VSUBPD  (DX), Y10, Y11
+	VANDPD  Y1, Y10, Y10
+	VMAXPD  Y2, Y10, Y2
+	VPADDQ  Y0, Y10, Y10
+	VMINPD  Y4, Y10, Y4
+	VANDPD  Y1, Y11, Y11
+	VMAXPD  Y6, Y11, Y6
+	VPADDQ  Y0, Y11, Y11
+	VMINPD  Y8, Y11, Y8
+	VMOVUPD 32(CX), Y10
+	VSUBPD  32(DX), Y10, Y11
+	VANDPD  Y1, Y10, Y10
+	VMAXPD  Y3, Y10, Y3
+	VPADDQ  Y0, Y10, Y10
+	VMINPD  Y5, Y10, Y5
+	VANDPD  Y1, Y11, Y11
+	VMAXPD  Y7, Y11, Y7
+	VPADDQ  Y0, Y11, Y11
+	VMINPD  Y9, Y11, Y9
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x08, BX
+	JNZ     loop
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	VMOVUPD Y4, 64(AX)
+	VMOVUPD Y5, 96(AX)
+	VMOVUPD Y6, 128(AX)
+	VMOVUPD Y7, 160(AX)
+	VMOVUPD Y8, 192(AX)
+	VMOVUPD Y9, 224(AX)
+	VZEROUPPER
+	RET
+
+DATA kffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+32(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+40(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+48(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+56(SB)/8, $0xffffffffffffffff
+GLOBL kffffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA k7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL k7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA k7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
+GLOBL k7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func errorPartsAVX2(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
+// Requires: AVX, FMA3
+TEXT ·errorPartsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         grids+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         p+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSD (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 8(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	XORQ         DI, DI
+
+truths_0:
+	VMOVUPD      (DX)(DI*8), Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVAPD      Y7, Y0
+	VFMSUB231PD  Y6, Y6, Y0
+	VORPD        Y0, Y5, Y5
+	VADDPD       Y6, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y6, Y6
+	VMOVAPD      Y0, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y7, Y7
+	VMOVAPD      Y0, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_0
+	VBROADCASTSD (CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 64(AX)
+	VBROADCASTSD 8(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 128(AX)
+	VMOVUPD      Y4, 192(AX)
+	VMOVUPD      Y5, 768(AX)
+	VBROADCASTSD 16(CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 16(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD 24(CX), Y5
+	VXORPD       Y6, Y6, Y6
+	VBROADCASTSD 32(CX), Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         DI, DI
+
+errors_0:
+	VMOVUPD      (DX)(DI*8), Y9
+	VSUBPD       (BX)(DI*8), Y9, Y9
+	VMULPD       Y9, Y9, Y10
+	VMOVAPD      Y10, Y11
+	VFMSUB231PD  Y9, Y9, Y11
+	VADDPD       Y10, Y5, Y0
+	VSUBPD       Y5, Y0, Y5
+	VSUBPD       Y5, Y10, Y10
+	VMOVAPD      Y0, Y5
+	VADDPD       Y10, Y6, Y6
+	VADDPD       Y11, Y7, Y0
+	VSUBPD       Y7, Y0, Y7
+	VSUBPD       Y7, Y11, Y11
+	VMOVAPD      Y0, Y7
+	VADDPD       Y11, Y8, Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y9, Y11
+	VADDPD       Y9, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y9, Y9
+	VMOVAPD      Y0, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y11, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y11, Y11
+	VMOVAPD      Y0, Y3
+	VADDPD       Y11, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_0
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 256(AX)
+	VMOVUPD      Y2, 320(AX)
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 384(AX)
+	VMOVUPD      Y4, 448(AX)
+	VBROADCASTSD 24(CX), Y0
+	VSUBPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 512(AX)
+	VMOVUPD      Y6, 576(AX)
+	VBROADCASTSD 32(CX), Y0
+	VSUBPD       Y0, Y7, Y7
+	VMOVUPD      Y7, 640(AX)
+	VMOVUPD      Y8, 704(AX)
+	VBROADCASTSD (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 8(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	XORQ         DI, DI
+
+truths_1:
+	VMOVUPD      32(DX)(DI*8), Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVAPD      Y7, Y0
+	VFMSUB231PD  Y6, Y6, Y0
+	VORPD        Y0, Y5, Y5
+	VADDPD       Y6, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y6, Y6
+	VMOVAPD      Y0, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y7, Y7
+	VMOVAPD      Y0, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_1
+	VBROADCASTSD (CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 96(AX)
+	VBROADCASTSD 8(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 160(AX)
+	VMOVUPD      Y4, 224(AX)
+	VMOVUPD      Y5, 800(AX)
+	VBROADCASTSD 16(CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 16(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD 24(CX), Y5
+	VXORPD       Y6, Y6, Y6
+	VBROADCASTSD 32(CX), Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         DI, DI
+
+errors_1:
+	VMOVUPD      32(DX)(DI*8), Y9
+	VSUBPD       32(BX)(DI*8), Y9, Y9
+	VMULPD       Y9, Y9, Y10
+	VMOVAPD      Y10, Y11
+	VFMSUB231PD  Y9, Y9, Y11
+	VADDPD       Y10, Y5, Y0
+	VSUBPD       Y5, Y0, Y5
+	VSUBPD       Y5, Y10, Y10
+	VMOVAPD      Y0, Y5
+	VADDPD       Y10, Y6, Y6
+	VADDPD       Y11, Y7, Y0
+	VSUBPD       Y7, Y0, Y7
+	VSUBPD       Y7, Y11, Y11
+	VMOVAPD      Y0, Y7
+	VADDPD       Y11, Y8, Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y9, Y11
+	VADDPD       Y9, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y9, Y9
+	VMOVAPD      Y0, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y11, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y11, Y11
+	VMOVAPD      Y0, Y3
+	VADDPD       Y11, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_1
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 288(AX)
+	VMOVUPD      Y2, 352(AX)
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 416(AX)
+	VMOVUPD      Y4, 480(AX)
+	VBROADCASTSD 24(CX), Y0
+	VSUBPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 544(AX)
+	VMOVUPD      Y6, 608(AX)
+	VBROADCASTSD 32(CX), Y0
+	VSUBPD       Y0, Y7, Y7
+	VMOVUPD      Y7, 672(AX)
+	VMOVUPD      Y8, 736(AX)
+	VZEROUPPER
+	RET
+
 // func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·logisticAVX2(SB), NOSPLIT, $0-120
@@ -1593,16 +1870,6 @@ DATA k40862e42fefa39ef<>+40(SB)/8, $0x40862e42fefa39ef
 DATA k40862e42fefa39ef<>+48(SB)/8, $0x40862e42fefa39ef
 DATA k40862e42fefa39ef<>+56(SB)/8, $0x40862e42fefa39ef
 GLOBL k40862e42fefa39ef<>(SB), RODATA|NOPTR, $64
-
-DATA k7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
-GLOBL k7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func dotAVX2(acc *[8]float64, a []float64, b []float64)
 // Requires: AVX, FMA3
@@ -2568,6 +2835,144 @@ tiles_0:
 	ADDQ    $0x00000040, CX
 	DECQ    BX
 	JNZ     cols
+	VZEROUPPER
+	RET
+
+// func errorEndsAVX512(ends *[32]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·errorEndsAVX512(SB), NOSPLIT, $0-32
+	MOVQ    ends+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    p+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD kffffffffffffffff<>+0(SB), Z0
+	VMOVUPD k7fffffffffffffff<>+0(SB), Z1
+	VXORPD  Z2, Z2, Z2
+	VMOVUPD k7ff0000000000000<>+0(SB), Z3
+	VXORPD  Z4, Z4, Z4
+	VMOVUPD k7ff0000000000000<>+0(SB), Z5
+
+loop:
+	VMOVUPD (CX), Z6
+	VSUBPD  (DX), Z6, Z7
+	VANDPD  Z1, Z6, Z6
+	VMAXPD  Z2, Z6, Z2
+	VPADDQ  Z0, Z6, Z6
+	VMINPD  Z3, Z6, Z3
+	VANDPD  Z1, Z7, Z7
+	VMAXPD  Z4, Z7, Z4
+	VPADDQ  Z0, Z7, Z7
+	VMINPD  Z5, Z7, Z5
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x08, BX
+	JNZ     loop
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, 64(AX)
+	VMOVUPD Z4, 128(AX)
+	VMOVUPD Z5, 192(AX)
+	VZEROUPPER
+	RET
+
+// func errorPartsAVX512(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·errorPartsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         grids+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         p+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSD (CX), Z1
+	VXORPD       Z2, Z2, Z2
+	VBROADCASTSD 8(CX), Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	XORQ         DI, DI
+
+truths_0:
+	VMOVUPD      (DX)(DI*8), Z6
+	VMULPD       Z6, Z6, Z7
+	VMOVAPD      Z7, Z0
+	VFMSUB231PD  Z6, Z6, Z0
+	VORPD        Z0, Z5, Z5
+	VADDPD       Z6, Z1, Z0
+	VSUBPD       Z1, Z0, Z1
+	VSUBPD       Z1, Z6, Z6
+	VMOVAPD      Z0, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z7, Z3, Z0
+	VSUBPD       Z3, Z0, Z3
+	VSUBPD       Z3, Z7, Z7
+	VMOVAPD      Z0, Z3
+	VADDPD       Z7, Z4, Z4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_0
+	VBROADCASTSD (CX), Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (AX)
+	VMOVUPD      Z2, 64(AX)
+	VBROADCASTSD 8(CX), Z0
+	VSUBPD       Z0, Z3, Z3
+	VMOVUPD      Z3, 128(AX)
+	VMOVUPD      Z4, 192(AX)
+	VMOVUPD      Z5, 768(AX)
+	VBROADCASTSD 16(CX), Z1
+	VXORPD       Z2, Z2, Z2
+	VBROADCASTSD 16(CX), Z3
+	VXORPD       Z4, Z4, Z4
+	VBROADCASTSD 24(CX), Z5
+	VXORPD       Z6, Z6, Z6
+	VBROADCASTSD 32(CX), Z7
+	VXORPD       Z8, Z8, Z8
+	XORQ         DI, DI
+
+errors_0:
+	VMOVUPD      (DX)(DI*8), Z9
+	VSUBPD       (BX)(DI*8), Z9, Z9
+	VMULPD       Z9, Z9, Z10
+	VMOVAPD      Z10, Z11
+	VFMSUB231PD  Z9, Z9, Z11
+	VADDPD       Z10, Z5, Z0
+	VSUBPD       Z5, Z0, Z5
+	VSUBPD       Z5, Z10, Z10
+	VMOVAPD      Z0, Z5
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z11, Z7, Z0
+	VSUBPD       Z7, Z0, Z7
+	VSUBPD       Z7, Z11, Z11
+	VMOVAPD      Z0, Z7
+	VADDPD       Z11, Z8, Z8
+	VANDPD       k7fffffffffffffff<>+0(SB), Z9, Z11
+	VADDPD       Z9, Z1, Z0
+	VSUBPD       Z1, Z0, Z1
+	VSUBPD       Z1, Z9, Z9
+	VMOVAPD      Z0, Z1
+	VADDPD       Z9, Z2, Z2
+	VADDPD       Z11, Z3, Z0
+	VSUBPD       Z3, Z0, Z3
+	VSUBPD       Z3, Z11, Z11
+	VMOVAPD      Z0, Z3
+	VADDPD       Z11, Z4, Z4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_0
+	VBROADCASTSD 16(CX), Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 256(AX)
+	VMOVUPD      Z2, 320(AX)
+	VBROADCASTSD 16(CX), Z0
+	VSUBPD       Z0, Z3, Z3
+	VMOVUPD      Z3, 384(AX)
+	VMOVUPD      Z4, 448(AX)
+	VBROADCASTSD 24(CX), Z0
+	VSUBPD       Z0, Z5, Z5
+	VMOVUPD      Z5, 512(AX)
+	VMOVUPD      Z6, 576(AX)
+	VBROADCASTSD 32(CX), Z0
+	VSUBPD       Z0, Z7, Z7
+	VMOVUPD      Z7, 640(AX)
+	VMOVUPD      Z8, 704(AX)
 	VZEROUPPER
 	RET
 
@@ -4752,16 +5157,6 @@ loop:
 	MOVQ         AX, bad+40(FP)
 	VZEROUPPER
 	RET
-
-DATA k7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
-GLOBL k7fffffffffffffff<>(SB), RODATA|NOPTR, $64
 
 // func columnBounds32AVX2(low *float32, high *float32, x *float32, d int, tiles int)
 // Requires: AVX

@@ -105,6 +105,8 @@ func kernels64() {
 				columnSplits(s, "columnSums", elem, 1)
 			}
 		}
+		errorEnds(s)
+		errorParts(s)
 		logistic(s)
 		exp(s)
 		dot(s)
