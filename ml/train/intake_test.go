@@ -95,6 +95,7 @@ func TestRowsTakenIn(t *testing.T) {
 		{"logistic_regression", types.Int4, 3, false, []any{"max_iterations", int64(10), "eval_fraction", 0.1}, false},
 		{"logistic_regression", types.Text, 1, false, []any{"max_iterations", int64(10), "data_split_col", "held"}, false},
 		{"kmeans", types.Float8, 1, true, []any{"n_clusters", int64(4), "max_iterations", int64(6)}, false},
+		{"kmeans", types.Float8, 1, false, []any{"n_clusters", int64(4), "max_iterations", int64(6)}, false},
 		{"pca", types.Float8, 1, false, []any{"n_components", int64(2)}, false},
 		{"gradient_boosted_trees", types.Int4, 1, true, []any{"n_estimators", int64(3), "eval_fraction", 0.2}, false},
 		{"gradient_boosted_trees", types.Int4, 1, true, []any{"n_estimators", int64(3)}, true},

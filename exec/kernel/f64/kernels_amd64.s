@@ -5178,6 +5178,50 @@ loop:
 	VZEROUPPER
 	RET
 
+// func addWholeAVX2(sums *int64, x *float64, scale *float64, d int, tiles int)
+// Requires: AVX, AVX2
+TEXT ·addWholeAVX2(SB), NOSPLIT, $0-40
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    tiles+32(FP), SI
+	MOVQ    BX, DI
+	SHLQ    $0x06, DI
+	VMOVUPD k4338000000000000<>+0(SB), Y0
+
+cols:
+	VBROADCASTSD (DX), Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles:
+	VMULPD       (R8), Y1, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y2, Y2
+	VMULPD       32(R8), Y1, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y3, Y3
+	ADDQ         DI, R8
+	DECQ         R9
+	JNZ          tiles
+	VPADDQ       Y3, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X1
+	VPADDQ       X2, X1, X1
+	VPUNPCKHQDQ  X1, X1, X2
+	VPADDQ       X2, X1, X1
+	VMOVQ        X1, R8
+	ADDQ         R8, (AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNZ          cols
+	VZEROUPPER
+	RET
+
 // func fetchLines(p *byte, lines int)
 // Requires: MMX+
 TEXT ·fetchLines(SB), NOSPLIT, $0-16

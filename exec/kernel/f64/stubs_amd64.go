@@ -167,6 +167,9 @@ func addCoarseVNNI(m *int32, stride int, a *byte, b *byte, quads int)
 func addSquaresAVX2(r *float64, v *float64, by float64, n int)
 
 //go:noescape
+func addWholeAVX2(sums *int64, x *float64, scale *float64, d int, tiles int)
+
+//go:noescape
 func fetchLines(p *byte, lines int)
 
 //go:noescape

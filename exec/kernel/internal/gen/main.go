@@ -129,6 +129,7 @@ func kernels64() {
 	addCoarse()
 	addCoarseVNNI()
 	addSquares()
+	addWhole()
 	fetch()
 	fixAll()
 	columnBounds(4)
