@@ -18,7 +18,7 @@ import (
 //	      1, counted over all one-hot columns, or -1 for none
 //	Y     label: a number, or the number of a class; of a duration with an event's
 //	      column it has a minus, -0 included, where the event did not happen
-//	W     weight
+//	W     weight; one array for all blocks of NewUnit
 //
 // A block of windows has Length consecutive rows for each: of window k rows
 // Windows[k] to Windows[k]+Length-1. Windows overlap where their stride is less
@@ -57,8 +57,15 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 // NewDirty is NewBlock for who writes the dense columns, labels and weights, and says
 // with Clear from which row on not: they have whatever their memory had.
 func NewDirty(rows, dense, codes int, narrow bool) *Block {
+	b := newDirty(rows, dense, codes, narrow)
+	b.W = spare.Dirty[float64](len(b.Y))
+	return b
+}
+
+// newDirty is NewDirty without weights.
+func newDirty(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
-	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Dirty[float64](n), W: spare.Dirty[float64](n)}
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Dirty[float64](n)}
 	if narrow {
 		b.X32 = spare.Dirty[float32](n * dense)
 	} else {
@@ -67,10 +74,13 @@ func NewDirty(rows, dense, codes int, narrow bool) *Block {
 	return b
 }
 
-// Clear makes dense columns, labels and weights zeros from a row on.
+// Clear makes dense columns, labels and weights zeros from a row on, but weights that are not
+// b's own.
 func (b *Block) Clear(from int) {
 	clear(b.Y[from:])
-	clear(b.W[from:])
+	if !b.Unit() {
+		clear(b.W[from:])
+	}
 	head := min(f64.Tiles(from)*f64.Lanes, b.Padded())
 	for i := from; i < head; i++ {
 		for j := range b.Dense {
@@ -122,7 +132,7 @@ func BlockBytes(rows, dense, codes int, narrow bool) int64 {
 
 // Bytes is the size of b.
 func (b *Block) Bytes() int64 {
-	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows)) + hashBytes*int64(len(b.Hashes)) +
+	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) - b.OwnWeightsBytes() + 4*int64(len(b.Windows)) + hashBytes*int64(len(b.Hashes)) +
 		8*int64(len(b.More)*len(b.Y))
 }
 
@@ -175,7 +185,12 @@ func (b *Block) First(rows int, copied bool) *Block {
 	c.Rows = rows
 	c.Code, c.Hashes = first(b.Code, n*b.Codes, copied), first(b.Hashes, rows, copied)
 	c.X32, c.X64 = firstSpared(b.X32, n*b.Dense, copied), firstSpared(b.X64, n*b.Dense, copied)
-	c.Y, c.W = firstSpared(b.Y, n, copied), firstSpared(b.W, n, copied)
+	c.Y = firstSpared(b.Y, n, copied)
+	if b.Unit() {
+		c.W = unitWeights(rows)
+	} else {
+		c.W = firstSpared(b.W, n, copied)
+	}
 	return &c
 }
 
@@ -218,6 +233,7 @@ type stored struct {
 	windows int // of a block that went to the file
 	hashes  int // likewise
 	more    int
+	unit    bool
 	disk    *extent
 	made    *made // instead
 }
@@ -344,7 +360,10 @@ func (s *Blocks) evict(it *stored) error {
 
 func (s *Blocks) write(it *stored) (extent, error) {
 	b := &it.b
-	parts := [][]byte{raw(b.X64), raw(b.Y), raw(b.W)}
+	parts := [][]byte{raw(b.X64), raw(b.Y)}
+	if !b.Unit() {
+		parts = append(parts, raw(b.W))
+	}
 	for _, y := range b.More {
 		parts = append(parts, raw(y))
 	}
@@ -358,7 +377,7 @@ func (s *Blocks) moved(it *stored, e extent) {
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.len))
 	s.acct.Shrink(b.Bytes())
-	it.disk, it.windows, it.hashes, it.more = &e, len(b.Windows), len(b.Hashes), len(b.More)
+	it.disk, it.windows, it.hashes, it.more, it.unit = &e, len(b.Windows), len(b.Hashes), len(b.More), b.Unit()
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -399,7 +418,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		s.mu.Unlock()
 		return nil, func() {}, nil
 	}
-	c, made, disk, windows, hashes, more := it.b, it.made, it.disk, it.windows, it.hashes, it.more // all may be evicted from here on
+	c, made, disk, windows, hashes, more, unit := it.b, it.made, it.disk, it.windows, it.hashes, it.more, it.unit // all may be evicted from here on
 	s.mu.Unlock()
 	switch {
 	case made != nil:
@@ -423,7 +442,11 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	if !narrow {
 		c.X64 = cooked[float64](cut(8 * n * c.Dense))
 	}
-	c.Y, c.W = cooked[float64](cut(8*n)), cooked[float64](cut(8*n))
+	if c.Y = cooked[float64](cut(8 * n)); unit {
+		c.W = unitWeights(c.Rows)
+	} else {
+		c.W = cooked[float64](cut(8 * n))
+	}
 	for range more {
 		c.More = append(c.More, cooked[float64](cut(8*n)))
 	}
@@ -462,7 +485,10 @@ func (s *Blocks) Take(id int) (*Block, error) {
 		return nil, err
 	}
 	c := *b
-	c.X32, c.X64, c.Code, c.Y, c.W = slices.Clone(b.X32), slices.Clone(b.X64), slices.Clone(b.Code), slices.Clone(b.Y), slices.Clone(b.W)
+	c.X32, c.X64, c.Code, c.Y = slices.Clone(b.X32), slices.Clone(b.X64), slices.Clone(b.Code), slices.Clone(b.Y)
+	if !b.Unit() {
+		c.W = slices.Clone(b.W)
+	}
 	c.Windows, c.Hashes, c.More = slices.Clone(b.Windows), slices.Clone(b.Hashes), slices.Clone(b.More)
 	for i, y := range c.More {
 		c.More[i] = slices.Clone(y)
@@ -508,7 +534,9 @@ func (s *Blocks) Close() error {
 			spare.Reuse(b.X32)
 			spare.Reuse(b.X64)
 			spare.Reuse(b.Y)
-			spare.Reuse(b.W)
+			if !b.Unit() {
+				spare.Reuse(b.W)
+			}
 		}
 	}
 	s.items, s.idle = nil, nil

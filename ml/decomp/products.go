@@ -11,7 +11,7 @@ import (
 func (p *pass) products(b *dataset.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
 	body.Pack(p.a, b, from, n)
-	plain, whole := body.Shares(p.share, b.W[from:from+n])
+	plain, whole := body.Shares(p.share, b, from, n)
 	right := p.b
 	switch {
 	case p.op == opApply:

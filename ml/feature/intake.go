@@ -41,14 +41,6 @@ type Intake struct {
 // whatever is done: blocks are a small part of what their goroutine has taken.
 const longBlock = 1 << 20
 
-// ones are the weights of as many rows as are taken at once.
-var ones = func() (w [dataset.ViewRows]float64) {
-	for i := range w {
-		w[i] = 1
-	}
-	return w
-}()
-
 // Taken is what is known of a block of rows as they came.
 type Taken struct {
 	Rows  int
@@ -81,9 +73,14 @@ func (s *Spec) NewIntake(later bool) *Intake {
 	return k
 }
 
-// Start returns the block that the rows that follow go to, of UnfittedBytes and hashes.
+// TakenBytes is the size of a block of Start, without hashes.
+func (s *Spec) TakenBytes(rows int) int64 {
+	return dataset.UnitBytes(rows, len(s.numbers()), len(s.oneHot()), s.Narrow)
+}
+
+// Start returns the block that the rows that follow go to, of TakenBytes and hashes.
 func (k *Intake) Start(rows int) *dataset.Block {
-	b := dataset.NewDirty(rows, len(k.feats), len(k.cats), k.s.Narrow)
+	b := dataset.NewUnit(rows, len(k.feats), len(k.cats), k.s.Narrow)
 	if k.later {
 		b.Hashes = make([]dataset.RowHash, rows)
 	}
@@ -227,7 +224,6 @@ func (k *Intake) categories(from, n int) error {
 // others does so with labels, and marks what a column holds out.
 func (k *Intake) others(from, n int) error {
 	b := k.w.b
-	copy(b.W[k.rows:k.rows+n], ones[:])
 	if k.split >= 0 {
 		for i := range n {
 			if v := k.src.Bytes(k.split, from+i); v == nil || v[0] != 0 {

@@ -107,7 +107,7 @@ func TestCategoriesAreNumberedOnce(t *testing.T) {
 // past the caches, and into short ones: the values and the statistics are the same.
 func TestLongBlocksAreTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
-	const d, rows = 6, 60000
+	const d, rows = 12, 32000
 	s := &Spec{Narrow: true}
 	vals := make([][]float32, d+1)
 	var cols []arrow.Array

@@ -189,7 +189,7 @@ func (k *blockStats) finish(t *Taken) (*Stats, error) {
 }
 
 // FinishTaken makes a block of rows as they came the block to train on, where
-// FinishesTaken.
+// FinishesTaken. With class weights the block has its OwnWeights.
 func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64) {
 	f.standardize(b)
 	b.Hashes = nil

@@ -91,9 +91,14 @@ func (c *Columns) slot(j int, v float64) float64 {
 	return f64.Fix(float64((v - c.Shift[j]) * c.Scale[j]))
 }
 
-// Shares makes weights the shares that Weigh wants. Where all of them are 1, which is
-// found many at a time, there is nothing to weigh, and nothing is written.
-func (c *Columns) Shares(dst, w []float64) (plain, whole bool) {
+// Shares makes weights of n rows of a block the shares that Weigh wants. Where all of them
+// are 1, which is known or found many at a time, there is nothing to weigh, and nothing is
+// written.
+func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, whole bool) {
+	if c.Unit == 1 && from+n <= b.Rows && b.Unit() {
+		return true, true
+	}
+	w := b.W[from : from+n]
 	if len(w)%f64.Lanes == 0 {
 		var low, high [f64.Lanes]float64
 		for l := range low {

@@ -172,7 +172,7 @@ func TestShares(t *testing.T) {
 					w[odd] = other
 				}
 				same := odd == n && n%f64.Lanes == 0
-				plain, whole := c.Shares(got, w)
+				plain, whole := c.Shares(got, &dataset.Block{Rows: n, W: w}, 0, n)
 				if wantPlain := odd == n || other == 0; plain != wantPlain || whole != same {
 					t.Fatalf("%v: plain %v, want %v; whole %v, want %v", w, plain, wantPlain, whole, same)
 				}
@@ -182,6 +182,13 @@ func TestShares(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+	c.Unit = 1
+	for _, n := range []int{f64.Lanes, 5} { // the last tile is not full
+		b := dataset.NewUnit(n, 0, 0, true)
+		if plain, whole := c.Shares(make([]float64, f64.Lanes), b, 0, b.Padded()); !plain || whole != (n == f64.Lanes) {
+			t.Errorf("%d rows that are known to weigh 1: plain %v, whole %v", n, plain, whole)
 		}
 	}
 }

@@ -157,14 +157,26 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	if to-tile < f64.Lanes {
 		g = p.loose
 	}
-	if !allWeigh(b.W[tile:to]) {
+	if !b.Unit() && !allWeigh(b.W[tile:to]) {
 		g = p.loose
+	}
+	if g == p.whole {
+		for i := range f64.Lanes {
+			g.rows, g.old = append(g.rows, tile+i), append(g.old, old)
+		}
+		return
 	}
 	for i := tile; i < to; i++ {
 		if b.W[i] > 0 {
 			g.rows, g.old = append(g.rows, i), append(g.old, old)
 		}
 	}
+}
+
+// even reports whether each row of the group is known to weigh 1, to count with no more than
+// its dense columns as they are, and, filling whole tiles, to be there once.
+func (p *pass) even(b *dataset.Block) bool {
+	return p.g == p.whole && p.g.codes == 0 && p.p.body.Grid.Unit == 1 && b.Unit()
 }
 
 // bounds takes the greatest sizes of rows of weight, of each column or, where the
@@ -208,6 +220,13 @@ func (p *pass) add(b *dataset.Block, i, to, from int) {
 	}
 	tile, l := i&^(f64.Lanes-1), i&(f64.Lanes-1)
 	x := g.x[tile*g.dense+l:]
+	if from < 0 && share == 1 && g.codes == 0 {
+		plus = plus[:len(grid.Col)]
+		for j, s := range grid.Col {
+			plus[j] += whole(x[j*f64.Lanes] * s)
+		}
+		return
+	}
 	plus1, minus1 := plus[:len(grid.Col)], minus[:len(grid.Col)]
 	for j, s := range grid.Col {
 		v := whole(x[j*f64.Lanes] * s)
@@ -231,6 +250,20 @@ func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 	g, body := p.g, p.p.body
 	if body.Draw > 0 {
 		g.chances(body.Salt, p.begin)
+	}
+	if p.even(b) {
+		n, squares := len(g.rows), int64(0)
+		f64.AddWhole(p.out.Sums, g.x[:n*g.dense], body.Grid.Col)
+		p.out.Weights[0] += int64(n) * whole(body.Grid.Weight)
+		g.nearest(p.p.all) // to the origin: the point there is
+		for _, z := range g.best[:n] {
+			squares += whole(z * body.Grid.Square)
+		}
+		p.out.Inertia[0].add(squares)
+		for i := 0; i < n && body.Draw > 0; i++ {
+			p.out.Sample.offer(p.begin[i], g, i)
+		}
+		return
 	}
 	for i, r := range g.rows {
 		p.add(b, i, 0, -1)

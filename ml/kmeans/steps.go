@@ -246,6 +246,17 @@ func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
 func (p *pass) exact(b *dataset.Block, _ *state, held bool) {
 	g, grid := p.g, &p.p.body.Grid
 	g.nearest(p.p.all)
+	if !held && p.even(b) {
+		squares, n := int64(0), whole(grid.Weight)
+		for i, z := range g.best[:len(g.rows)] {
+			at := g.at[i]
+			squares += whole(z * grid.Square)
+			p.out.Weights[at] += n
+			p.out.Dists[at].add(whole(math.Sqrt(z) * grid.Dist))
+		}
+		p.out.Inertia[0].add(squares)
+		return
+	}
 	for i, r := range g.rows {
 		w := b.W[r]
 		sq := whole(float64(g.best[i]*w) * grid.Square)

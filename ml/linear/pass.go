@@ -143,7 +143,7 @@ func (a *pass) gram(b *dataset.Block, at, n int) {
 	a.r.Columns.Pack(a.a, b, at, n)
 	f64.FixedPack(a.a[a.p.per*f64.FixedStride:], b.Y[at:at+n], []float64{a.r.Shift}, []float64{a.r.Factor})
 	right := a.a
-	if plain, whole := a.r.Columns.Shares(a.share, b.W[at:at+n]); !whole {
+	if plain, whole := a.r.Columns.Shares(a.share, b, at, n); !whole {
 		if !plain {
 			right = a.b
 		}

@@ -42,13 +42,13 @@ type taker struct {
 const (
 	leastTaken = 256 << 10 // the first ones, and where memory is scarce
 	mostTaken  = 8 << 20
-	takenRows  = 32768
+	takenRows  = dataset.UnitRows
 	flowShare  = 64 // blocks that flow by may have the memory over so much
 )
 
 // bytes is the size of a block for so many rows.
 func (n *intake) bytes(rows int) int64 {
-	size := n.w.job.spec.UnfittedBytes(rows, 0)
+	size := n.w.job.spec.TakenBytes(rows)
 	if n.w.job.counts() {
 		size += int64(rows * len(dataset.RowHash{}))
 	}
@@ -131,7 +131,7 @@ func (n *intake) checkin(t *taker) {
 // start returns a taker a block: an eighth of what it had so far, so that leaves are
 // many and even, but small where there is not plenty of memory.
 func (n *intake) start(t *taker) error {
-	each := n.bytes(dataset.ViewRows) / dataset.ViewRows
+	each := (n.bytes(dataset.ViewRows) + dataset.WeightBytes(dataset.ViewRows)) / dataset.ViewRows // they may get weights
 	rows := func(bytes int64) int {
 		return max(min(int(bytes/each), takenRows)&^(dataset.ViewRows-1), dataset.ViewRows)
 	}
@@ -192,10 +192,10 @@ func (n *intake) end(t *taker) error {
 // trim cuts a block to its rows: what is charged is what is kept. Where there is
 // no room for two it goes to the file soon.
 func (n *intake) trim(b *dataset.Block, rows int) *dataset.Block {
-	was, is := n.bytes(b.Rows), n.bytes(rows)
-	if is == was {
+	if rows == b.Rows {
 		return b
 	}
+	was, is := n.bytes(b.Rows), n.bytes(rows)
 	copied := n.w.blocks.TryReserve(is)
 	if copied {
 		n.w.blocks.Unreserve(was)
@@ -351,6 +351,12 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 	s, f := &encodedRows{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
 	var parts [2]*dataset.Block
 	if f.FinishesTaken(b, taken) {
+		if p.classWeights != nil {
+			if err := n.w.blocks.Reserve(b.OwnWeightsBytes()); err != nil {
+				return nil, err
+			}
+			b.OwnWeights()
+		}
 		f.FinishTaken(b, taken, p.classWeights)
 		parts[0] = b
 	} else {

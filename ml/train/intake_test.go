@@ -95,6 +95,7 @@ func TestRowsTakenIn(t *testing.T) {
 		{"logistic_regression", types.Int4, 3, false, []any{"max_iterations", int64(10), "eval_fraction", 0.1}, false},
 		{"logistic_regression", types.Text, 1, false, []any{"max_iterations", int64(10), "data_split_col", "held"}, false},
 		{"kmeans", types.Float8, 1, true, []any{"n_clusters", int64(4), "max_iterations", int64(6)}, false},
+		{"kmeans", types.Float8, 1, false, []any{"n_clusters", int64(4), "max_iterations", int64(6)}, false},
 		{"pca", types.Float8, 1, false, []any{"n_components", int64(2)}, false},
 		{"gradient_boosted_trees", types.Int4, 1, true, []any{"n_estimators", int64(3), "eval_fraction", 0.2}, false},
 		{"gradient_boosted_trees", types.Int4, 1, true, []any{"n_estimators", int64(3)}, true},
@@ -153,6 +154,34 @@ func TestRowsTakenIn(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestAlmostFullBlock trains on rows that all but fill their one block, to less than a tile:
+// what is left of it is no rows.
+func TestAlmostFullBlock(t *testing.T) {
+	tb := numbers(14000, 1, false, types.Float8, true)
+	tb.cols = tb.cols[:4]
+	job, err := NewJob("ridge", []string{"y"}, pairs("alpha", 1e3), nil, tb.cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := leastTaken / int(job.spec.UnfittedBytes(dataset.ViewRows, 0)/dataset.ViewRows) &^ (dataset.ViewRows - 1)
+	all := tb.rows
+	for rows := full - 8; rows <= full; rows += 4 {
+		tb.rows = all[:rows]
+		var want *Result
+		for _, s := range []setup{{workers: 1, threads: 1, records: true}, {workers: 1, threads: 1}} {
+			got, err := trainTable(t, job, tb, s, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			} else if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || fmt.Sprint(got.Metrics) != fmt.Sprint(want.Metrics) {
+				t.Errorf("%d rows: another model: %v %v, not %v %v", rows, got.Metrics, got.TrainLoss, want.Metrics, want.TrainLoss)
+			}
 		}
 	}
 }

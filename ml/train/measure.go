@@ -178,12 +178,12 @@ func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
 	truth, weights := b.Targets()
 	r := h.w.keptScores(rows)
 	if r == nil {
-		if v, ok := t.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(weights) && m.values(v, b) {
+		if v, ok := t.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(b, weights) && m.values(v, b) {
 			return
 		}
 		r = t.predictor.Score(b)
 	}
-	if !m.classes && unit(weights) {
+	if !m.classes && unit(b, weights) {
 		m.reg.AddAll(truth, r.Value[:len(truth)])
 		return
 	}
@@ -194,7 +194,7 @@ func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
 		return
 	}
 	k := len(r.Probs)
-	if k == 2 && t.classWeights == nil && unit(weights) {
+	if k == 2 && t.classWeights == nil && unit(b, weights) {
 		m.unitBinary(r, truth, h.bins)
 		return
 	}
@@ -239,8 +239,11 @@ func (m *measures) values(v family.Valuer, b *dataset.Block) (ok bool) {
 	return true
 }
 
-// unit reports whether all weights are 1.
-func unit(w []float64) bool {
+// unit reports whether all weights of a block's rows or windows are 1.
+func unit(b *dataset.Block, w []float64) bool {
+	if b.Unit() {
+		return true
+	}
 	for _, v := range w {
 		if v != 1 {
 			return false

@@ -35,41 +35,33 @@ func (e *Errors) error(d float64) {
 
 // ErrorsScratch is what AddAll needs beside the sums.
 type ErrorsScratch struct {
-	splits f64.Splits
-	x      []float64
+	errors f64.Errors
+	truths f64.Splits
 }
 
 // AddAll adds rows: many at once, in parts of their sums that are exact.
 func (e *Errors) AddAll(y, p []float64, s *ErrorsScratch) {
-	const cols = 3 // y, y−p, |y−p|
-	if s.x == nil {
-		s.x = make([]float64, cols*f64.SplitRows)
-	}
 	p = p[:len(y)]
 	for len(y) >= f64.Lanes {
 		n := min(f64.SplitRows, len(y)&^(f64.Lanes-1))
-		x := s.x[:cols*n]
-		for i := 0; i < n; i += f64.Lanes { // in arrays, which need no look at bounds
-			yt, pt := (*[f64.Lanes]float64)(y[i:]), (*[f64.Lanes]float64)(p[i:])
-			to := (*[cols * f64.Lanes]float64)(x[cols*i:])
-			for l, v := range yt {
-				d := v - pt[l]
-				to[l], to[f64.Lanes+l], to[2*f64.Lanes+l] = v, d, math.Abs(d)
+		truth, errs := s.errors.Parts(y[:n], p[:n])
+		if truth == nil {
+			if _, _, sums, ok := f64.ColumnSplits(&s.truths, y[:n], 1); ok[0] {
+				truth = sums[:6]
 			}
 		}
-		_, _, sums, ok := f64.ColumnSplits(&s.splits, x, cols)
-		if ok[0] {
-			e.Y.AddParts(int64(n), sums[:2]...)
-			e.YY.AddParts(int64(n), sums[2:6]...)
+		if truth != nil {
+			e.Y.AddParts(int64(n), truth[:2]...)
+			e.YY.AddParts(int64(n), truth[2:]...)
 		} else {
 			for _, v := range y[:n] {
 				e.truth(v)
 			}
 		}
-		if ok[1] && ok[2] {
-			e.D.AddParts(int64(n), sums[6:8]...)
-			e.DD.AddParts(int64(n), sums[8:12]...)
-			e.Abs.AddParts(int64(n), sums[12:14]...)
+		if errs != nil {
+			e.D.AddParts(int64(n), errs[:2]...)
+			e.Abs.AddParts(int64(n), errs[2:4]...)
+			e.DD.AddParts(int64(n), errs[4:]...)
 		} else {
 			for i, v := range y[:n] {
 				e.error(v - p[i])

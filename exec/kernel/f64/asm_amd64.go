@@ -60,6 +60,9 @@ var (
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
 	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
 	lossParts      = choose(lossPartsGo, lossPartsBody, lossPartsBody)
+	addWhole       = choose(addWholeGo, addWholeBody, addWholeBody)
+	errorEnds      = choose(errorEndsGo, errorEndsBody(errorEndsAVX2), errorEndsBody(errorEndsAVX512))
+	errorParts     = choose(errorPartsGo, errorPartsBody(errorPartsAVX2), errorPartsBody(errorPartsAVX512))
 	chances        = choose(chancesGo, chancesBody, chancesBody)
 )
 
@@ -238,6 +241,20 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 func crossEntropyBody(loss, p, y []float64) { crossEntropyAVX2(&loss[0], &p[0], &y[0], len(loss)) }
 
 func chancesBody(z, t []float64) { chancesAVX2(&z[0], &t[0], len(z)) }
+
+func addWholeBody(sums []int64, x, scale []float64) {
+	addWholeAVX2(&sums[0], &x[0], &scale[0], len(scale), len(x)/(Lanes*len(scale)))
+}
+
+func errorEndsBody(k func(ends *[4 * Lanes]float64, y, p *float64, n int)) func(*[4 * Lanes]float64, []float64, []float64) {
+	return func(ends *[4 * Lanes]float64, y, p []float64) { k(ends, &y[0], &p[0], len(y)) }
+}
+
+func errorPartsBody(k func(sums *[13 * Lanes]float64, grids *[5]float64, y, p *float64, n int)) func(*[13 * Lanes]float64, *[5]float64, []float64, []float64) {
+	return func(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
+		k(sums, grids, &y[0], &p[0], len(y))
+	}
+}
 
 func lossPartsBody(sums *[3 * Lanes]float64, loss []float64) {
 	lossPartsAVX2(sums, &loss[0], len(loss))

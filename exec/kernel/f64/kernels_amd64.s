@@ -1015,6 +1015,283 @@ tiles_1:
 	VZEROUPPER
 	RET
 
+// func errorEndsAVX2(ends *[32]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·errorEndsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    ends+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    p+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD kffffffffffffffff<>+0(SB), Y0
+	VMOVUPD k7fffffffffffffff<>+0(SB), Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD k7ff0000000000000<>+0(SB), Y4
+	VMOVUPD k7ff0000000000000<>+0(SB), Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPD k7ff0000000000000<>+0(SB), Y8
+	VMOVUPD k7ff0000000000000<>+0(SB), Y9
+
+loop:
+	VMOVUPD (CX), Y10
+	VSUBPD  (DX), Y10, Y11
+	VANDPD  Y1, Y10, Y10
+	VMAXPD  Y2, Y10, Y2
+	VPADDQ  Y0, Y10, Y10
+	VMINPD  Y4, Y10, Y4
+	VANDPD  Y1, Y11, Y11
+	VMAXPD  Y6, Y11, Y6
+	VPADDQ  Y0, Y11, Y11
+	VMINPD  Y8, Y11, Y8
+	VMOVUPD 32(CX), Y10
+	VSUBPD  32(DX), Y10, Y11
+	VANDPD  Y1, Y10, Y10
+	VMAXPD  Y3, Y10, Y3
+	VPADDQ  Y0, Y10, Y10
+	VMINPD  Y5, Y10, Y5
+	VANDPD  Y1, Y11, Y11
+	VMAXPD  Y7, Y11, Y7
+	VPADDQ  Y0, Y11, Y11
+	VMINPD  Y9, Y11, Y9
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x08, BX
+	JNZ     loop
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	VMOVUPD Y4, 64(AX)
+	VMOVUPD Y5, 96(AX)
+	VMOVUPD Y6, 128(AX)
+	VMOVUPD Y7, 160(AX)
+	VMOVUPD Y8, 192(AX)
+	VMOVUPD Y9, 224(AX)
+	VZEROUPPER
+	RET
+
+DATA kffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+32(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+40(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+48(SB)/8, $0xffffffffffffffff
+DATA kffffffffffffffff<>+56(SB)/8, $0xffffffffffffffff
+GLOBL kffffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA k7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL k7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA k7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
+DATA k7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
+GLOBL k7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func errorPartsAVX2(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
+// Requires: AVX, FMA3
+TEXT ·errorPartsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         grids+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         p+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSD (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 8(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	XORQ         DI, DI
+
+truths_0:
+	VMOVUPD      (DX)(DI*8), Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVAPD      Y7, Y0
+	VFMSUB231PD  Y6, Y6, Y0
+	VORPD        Y0, Y5, Y5
+	VADDPD       Y6, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y6, Y6
+	VMOVAPD      Y0, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y7, Y7
+	VMOVAPD      Y0, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_0
+	VBROADCASTSD (CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 64(AX)
+	VBROADCASTSD 8(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 128(AX)
+	VMOVUPD      Y4, 192(AX)
+	VMOVUPD      Y5, 768(AX)
+	VBROADCASTSD 16(CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 16(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD 24(CX), Y5
+	VXORPD       Y6, Y6, Y6
+	VBROADCASTSD 32(CX), Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         DI, DI
+
+errors_0:
+	VMOVUPD      (DX)(DI*8), Y9
+	VSUBPD       (BX)(DI*8), Y9, Y9
+	VMULPD       Y9, Y9, Y10
+	VMOVAPD      Y10, Y11
+	VFMSUB231PD  Y9, Y9, Y11
+	VADDPD       Y10, Y5, Y0
+	VSUBPD       Y5, Y0, Y5
+	VSUBPD       Y5, Y10, Y10
+	VMOVAPD      Y0, Y5
+	VADDPD       Y10, Y6, Y6
+	VADDPD       Y11, Y7, Y0
+	VSUBPD       Y7, Y0, Y7
+	VSUBPD       Y7, Y11, Y11
+	VMOVAPD      Y0, Y7
+	VADDPD       Y11, Y8, Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y9, Y11
+	VADDPD       Y9, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y9, Y9
+	VMOVAPD      Y0, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y11, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y11, Y11
+	VMOVAPD      Y0, Y3
+	VADDPD       Y11, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_0
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 256(AX)
+	VMOVUPD      Y2, 320(AX)
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 384(AX)
+	VMOVUPD      Y4, 448(AX)
+	VBROADCASTSD 24(CX), Y0
+	VSUBPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 512(AX)
+	VMOVUPD      Y6, 576(AX)
+	VBROADCASTSD 32(CX), Y0
+	VSUBPD       Y0, Y7, Y7
+	VMOVUPD      Y7, 640(AX)
+	VMOVUPD      Y8, 704(AX)
+	VBROADCASTSD (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 8(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	XORQ         DI, DI
+
+truths_1:
+	VMOVUPD      32(DX)(DI*8), Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVAPD      Y7, Y0
+	VFMSUB231PD  Y6, Y6, Y0
+	VORPD        Y0, Y5, Y5
+	VADDPD       Y6, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y6, Y6
+	VMOVAPD      Y0, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y7, Y7
+	VMOVAPD      Y0, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_1
+	VBROADCASTSD (CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 96(AX)
+	VBROADCASTSD 8(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 160(AX)
+	VMOVUPD      Y4, 224(AX)
+	VMOVUPD      Y5, 800(AX)
+	VBROADCASTSD 16(CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 16(CX), Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD 24(CX), Y5
+	VXORPD       Y6, Y6, Y6
+	VBROADCASTSD 32(CX), Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         DI, DI
+
+errors_1:
+	VMOVUPD      32(DX)(DI*8), Y9
+	VSUBPD       32(BX)(DI*8), Y9, Y9
+	VMULPD       Y9, Y9, Y10
+	VMOVAPD      Y10, Y11
+	VFMSUB231PD  Y9, Y9, Y11
+	VADDPD       Y10, Y5, Y0
+	VSUBPD       Y5, Y0, Y5
+	VSUBPD       Y5, Y10, Y10
+	VMOVAPD      Y0, Y5
+	VADDPD       Y10, Y6, Y6
+	VADDPD       Y11, Y7, Y0
+	VSUBPD       Y7, Y0, Y7
+	VSUBPD       Y7, Y11, Y11
+	VMOVAPD      Y0, Y7
+	VADDPD       Y11, Y8, Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y9, Y11
+	VADDPD       Y9, Y1, Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y9, Y9
+	VMOVAPD      Y0, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y11, Y3, Y0
+	VSUBPD       Y3, Y0, Y3
+	VSUBPD       Y3, Y11, Y11
+	VMOVAPD      Y0, Y3
+	VADDPD       Y11, Y4, Y4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_1
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 288(AX)
+	VMOVUPD      Y2, 352(AX)
+	VBROADCASTSD 16(CX), Y0
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 416(AX)
+	VMOVUPD      Y4, 480(AX)
+	VBROADCASTSD 24(CX), Y0
+	VSUBPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 544(AX)
+	VMOVUPD      Y6, 608(AX)
+	VBROADCASTSD 32(CX), Y0
+	VSUBPD       Y0, Y7, Y7
+	VMOVUPD      Y7, 672(AX)
+	VMOVUPD      Y8, 736(AX)
+	VZEROUPPER
+	RET
+
 // func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·logisticAVX2(SB), NOSPLIT, $0-120
@@ -1593,16 +1870,6 @@ DATA k40862e42fefa39ef<>+40(SB)/8, $0x40862e42fefa39ef
 DATA k40862e42fefa39ef<>+48(SB)/8, $0x40862e42fefa39ef
 DATA k40862e42fefa39ef<>+56(SB)/8, $0x40862e42fefa39ef
 GLOBL k40862e42fefa39ef<>(SB), RODATA|NOPTR, $64
-
-DATA k7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
-DATA k7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
-GLOBL k7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func dotAVX2(acc *[8]float64, a []float64, b []float64)
 // Requires: AVX, FMA3
@@ -2571,6 +2838,144 @@ tiles_0:
 	VZEROUPPER
 	RET
 
+// func errorEndsAVX512(ends *[32]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·errorEndsAVX512(SB), NOSPLIT, $0-32
+	MOVQ    ends+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    p+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD kffffffffffffffff<>+0(SB), Z0
+	VMOVUPD k7fffffffffffffff<>+0(SB), Z1
+	VXORPD  Z2, Z2, Z2
+	VMOVUPD k7ff0000000000000<>+0(SB), Z3
+	VXORPD  Z4, Z4, Z4
+	VMOVUPD k7ff0000000000000<>+0(SB), Z5
+
+loop:
+	VMOVUPD (CX), Z6
+	VSUBPD  (DX), Z6, Z7
+	VANDPD  Z1, Z6, Z6
+	VMAXPD  Z2, Z6, Z2
+	VPADDQ  Z0, Z6, Z6
+	VMINPD  Z3, Z6, Z3
+	VANDPD  Z1, Z7, Z7
+	VMAXPD  Z4, Z7, Z4
+	VPADDQ  Z0, Z7, Z7
+	VMINPD  Z5, Z7, Z5
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x08, BX
+	JNZ     loop
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, 64(AX)
+	VMOVUPD Z4, 128(AX)
+	VMOVUPD Z5, 192(AX)
+	VZEROUPPER
+	RET
+
+// func errorPartsAVX512(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·errorPartsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         grids+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         p+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSD (CX), Z1
+	VXORPD       Z2, Z2, Z2
+	VBROADCASTSD 8(CX), Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	XORQ         DI, DI
+
+truths_0:
+	VMOVUPD      (DX)(DI*8), Z6
+	VMULPD       Z6, Z6, Z7
+	VMOVAPD      Z7, Z0
+	VFMSUB231PD  Z6, Z6, Z0
+	VORPD        Z0, Z5, Z5
+	VADDPD       Z6, Z1, Z0
+	VSUBPD       Z1, Z0, Z1
+	VSUBPD       Z1, Z6, Z6
+	VMOVAPD      Z0, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z7, Z3, Z0
+	VSUBPD       Z3, Z0, Z3
+	VSUBPD       Z3, Z7, Z7
+	VMOVAPD      Z0, Z3
+	VADDPD       Z7, Z4, Z4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          truths_0
+	VBROADCASTSD (CX), Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (AX)
+	VMOVUPD      Z2, 64(AX)
+	VBROADCASTSD 8(CX), Z0
+	VSUBPD       Z0, Z3, Z3
+	VMOVUPD      Z3, 128(AX)
+	VMOVUPD      Z4, 192(AX)
+	VMOVUPD      Z5, 768(AX)
+	VBROADCASTSD 16(CX), Z1
+	VXORPD       Z2, Z2, Z2
+	VBROADCASTSD 16(CX), Z3
+	VXORPD       Z4, Z4, Z4
+	VBROADCASTSD 24(CX), Z5
+	VXORPD       Z6, Z6, Z6
+	VBROADCASTSD 32(CX), Z7
+	VXORPD       Z8, Z8, Z8
+	XORQ         DI, DI
+
+errors_0:
+	VMOVUPD      (DX)(DI*8), Z9
+	VSUBPD       (BX)(DI*8), Z9, Z9
+	VMULPD       Z9, Z9, Z10
+	VMOVAPD      Z10, Z11
+	VFMSUB231PD  Z9, Z9, Z11
+	VADDPD       Z10, Z5, Z0
+	VSUBPD       Z5, Z0, Z5
+	VSUBPD       Z5, Z10, Z10
+	VMOVAPD      Z0, Z5
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z11, Z7, Z0
+	VSUBPD       Z7, Z0, Z7
+	VSUBPD       Z7, Z11, Z11
+	VMOVAPD      Z0, Z7
+	VADDPD       Z11, Z8, Z8
+	VANDPD       k7fffffffffffffff<>+0(SB), Z9, Z11
+	VADDPD       Z9, Z1, Z0
+	VSUBPD       Z1, Z0, Z1
+	VSUBPD       Z1, Z9, Z9
+	VMOVAPD      Z0, Z1
+	VADDPD       Z9, Z2, Z2
+	VADDPD       Z11, Z3, Z0
+	VSUBPD       Z3, Z0, Z3
+	VSUBPD       Z3, Z11, Z11
+	VMOVAPD      Z0, Z3
+	VADDPD       Z11, Z4, Z4
+	ADDQ         $0x08, DI
+	CMPQ         DI, SI
+	JLT          errors_0
+	VBROADCASTSD 16(CX), Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 256(AX)
+	VMOVUPD      Z2, 320(AX)
+	VBROADCASTSD 16(CX), Z0
+	VSUBPD       Z0, Z3, Z3
+	VMOVUPD      Z3, 384(AX)
+	VMOVUPD      Z4, 448(AX)
+	VBROADCASTSD 24(CX), Z0
+	VSUBPD       Z0, Z5, Z5
+	VMOVUPD      Z5, 512(AX)
+	VMOVUPD      Z6, 576(AX)
+	VBROADCASTSD 32(CX), Z0
+	VSUBPD       Z0, Z7, Z7
+	VMOVUPD      Z7, 640(AX)
+	VMOVUPD      Z8, 704(AX)
+	VZEROUPPER
+	RET
+
 // func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []float64)
 // Requires: AVX, AVX512F
 TEXT ·logisticAVX512(SB), NOSPLIT, $0-120
@@ -3469,154 +3874,249 @@ TEXT ·staysAVX512(SB), NOSPLIT, $0-72
 	MOVQ doubt+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ was+16(FP), DX
-	MOVQ c+24(FP), BX
-	MOVQ start+32(FP), SI
-	MOVQ d+48(FP), DI
-	MOVQ DI, R8
-	SHLQ $0x05, R8
-	LEAQ (R8)(R8*2), R9
+	MOVQ d+48(FP), BX
+	SHLQ $0x05, BX
+	LEAQ (BX)(BX*2), SI
 
 fours:
-	MOVQ    groups+56(FP), R12
-	MOVQ    BX, R10
-	MOVQ    SI, R11
-	XORL    R13, R13
+	MOVQ    c+24(FP), DI
+	MOVQ    start+32(FP), R8
+	MOVQ    groups+56(FP), R9
 	VMOVUPS k7f8000007f800000<>+0(SB), Z0
 	VMOVUPS Z0, Z1
-	VPXORD  Z2, Z2, Z2
+	VMOVUPS (DX), Z2
 	VPXORD  Z3, Z3, Z3
 	VMOVUPS k7f8000007f800000<>+0(SB), Z5
 	VMOVUPS Z5, Z6
-	VPXORD  Z7, Z7, Z7
+	VMOVUPS 64(DX), Z7
 	VPXORD  Z8, Z8, Z8
+	VPXORD  Z10, Z10, Z10
+	SUBQ    $0x02, R9
+	JLT     last
 
-groups:
-	VBROADCASTSS (R11), Z10
-	VBROADCASTSS (R11), Z11
-	VBROADCASTSS 4(R11), Z12
-	VBROADCASTSS 4(R11), Z13
-	VBROADCASTSS 8(R11), Z14
-	VBROADCASTSS 8(R11), Z15
-	VBROADCASTSS 12(R11), Z16
-	VBROADCASTSS 12(R11), Z17
-	MOVQ         CX, R14
-	MOVQ         DI, R15
+pairs:
+	VBROADCASTSS (R8), Z11
+	VBROADCASTSS (R8), Z12
+	VBROADCASTSS 4(R8), Z13
+	VBROADCASTSS 4(R8), Z14
+	VBROADCASTSS 8(R8), Z15
+	VBROADCASTSS 8(R8), Z16
+	VBROADCASTSS 12(R8), Z17
+	VBROADCASTSS 12(R8), Z18
+	VBROADCASTSS 16(R8), Z19
+	VBROADCASTSS 16(R8), Z20
+	VBROADCASTSS 20(R8), Z21
+	VBROADCASTSS 20(R8), Z22
+	VBROADCASTSS 24(R8), Z23
+	VBROADCASTSS 24(R8), Z24
+	VBROADCASTSS 28(R8), Z25
+	VBROADCASTSS 28(R8), Z26
+	MOVQ         BX, R12
+	SHRQ         $0x01, R12
+	ADDQ         DI, R12
+	MOVQ         CX, R10
+	MOVQ         BX, R11
 
 cols:
-	VMOVUPS      (R14), Y4
-	VINSERTF32X8 $0x01, (R14)(R8*1), Z4, Z4
-	VMOVUPS      (R14)(R8*2), Y9
-	VINSERTF32X8 $0x01, (R14)(R9*1), Z9, Z9
-	VBROADCASTSS (R10), Z18
-	VFMADD231PS  Z18, Z4, Z10
-	VFMADD231PS  Z18, Z9, Z11
-	VBROADCASTSS 4(R10), Z18
-	VFMADD231PS  Z18, Z4, Z12
-	VFMADD231PS  Z18, Z9, Z13
-	VBROADCASTSS 8(R10), Z18
-	VFMADD231PS  Z18, Z4, Z14
-	VFMADD231PS  Z18, Z9, Z15
-	VBROADCASTSS 12(R10), Z18
-	VFMADD231PS  Z18, Z4, Z16
-	VFMADD231PS  Z18, Z9, Z17
-	ADDQ         $0x20, R14
-	ADDQ         $0x10, R10
-	DECQ         R15
+	VMOVUPS      (R10), Y4
+	VINSERTF32X8 $0x01, (R10)(BX*1), Z4, Z4
+	VMOVUPS      (R10)(BX*2), Y9
+	VINSERTF32X8 $0x01, (R10)(SI*1), Z9, Z9
+	VBROADCASTSS (DI), Z27
+	VFMADD231PS  Z27, Z4, Z11
+	VFMADD231PS  Z27, Z9, Z12
+	VBROADCASTSS 4(DI), Z27
+	VFMADD231PS  Z27, Z4, Z13
+	VFMADD231PS  Z27, Z9, Z14
+	VBROADCASTSS 8(DI), Z27
+	VFMADD231PS  Z27, Z4, Z15
+	VFMADD231PS  Z27, Z9, Z16
+	VBROADCASTSS 12(DI), Z27
+	VFMADD231PS  Z27, Z4, Z17
+	VFMADD231PS  Z27, Z9, Z18
+	VBROADCASTSS (R12), Z27
+	VFMADD231PS  Z27, Z4, Z19
+	VFMADD231PS  Z27, Z9, Z20
+	VBROADCASTSS 4(R12), Z27
+	VFMADD231PS  Z27, Z4, Z21
+	VFMADD231PS  Z27, Z9, Z22
+	VBROADCASTSS 8(R12), Z27
+	VFMADD231PS  Z27, Z4, Z23
+	VFMADD231PS  Z27, Z9, Z24
+	VBROADCASTSS 12(R12), Z27
+	VFMADD231PS  Z27, Z4, Z25
+	VFMADD231PS  Z27, Z9, Z26
+	ADDQ         $0x20, R10
+	ADDQ         $0x10, DI
+	ADDQ         $0x10, R12
+	SUBQ         $0x20, R11
 	JNZ          cols
-	VPBROADCASTD R13, Z18
-	VCMPPS       $0x11, Z0, Z10, K1
-	VMAXPS       Z10, Z0, Z19
-	VMINPS       Z19, Z1, Z1
-	VMINPS       Z10, Z0, Z0
-	VMOVDQA32    Z18, K1, Z2
-	VCMPPS       $0x11, Z5, Z11, K1
-	VMAXPS       Z11, Z5, Z10
-	VMINPS       Z10, Z6, Z6
-	VMINPS       Z11, Z5, Z5
-	VMOVDQA32    Z18, K1, Z7
-	INCL         R13
-	VPBROADCASTD R13, Z10
-	VCMPPS       $0x11, Z0, Z12, K1
-	VMAXPS       Z12, Z0, Z11
-	VMINPS       Z11, Z1, Z1
-	VMINPS       Z12, Z0, Z0
-	VMOVDQA32    Z10, K1, Z2
-	VCMPPS       $0x11, Z5, Z13, K1
-	VMAXPS       Z13, Z5, Z11
-	VMINPS       Z11, Z6, Z6
-	VMINPS       Z13, Z5, Z5
-	VMOVDQA32    Z10, K1, Z7
-	INCL         R13
-	VPBROADCASTD R13, Z10
-	VCMPPS       $0x11, Z0, Z14, K1
-	VMAXPS       Z14, Z0, Z11
-	VMINPS       Z11, Z1, Z1
-	VMINPS       Z14, Z0, Z0
-	VMOVDQA32    Z10, K1, Z2
-	VCMPPS       $0x11, Z5, Z15, K1
-	VMAXPS       Z15, Z5, Z11
-	VMINPS       Z11, Z6, Z6
-	VMINPS       Z15, Z5, Z5
-	VMOVDQA32    Z10, K1, Z7
-	INCL         R13
-	VPBROADCASTD R13, Z10
-	VCMPPS       $0x11, Z0, Z16, K1
-	VMAXPS       Z16, Z0, Z11
-	VMINPS       Z11, Z1, Z1
-	VMINPS       Z16, Z0, Z0
-	VMOVDQA32    Z10, K1, Z2
-	VCMPPS       $0x11, Z5, Z17, K1
-	VMAXPS       Z17, Z5, Z11
-	VMINPS       Z11, Z6, Z6
-	VMINPS       Z17, Z5, Z5
-	VMOVDQA32    Z10, K1, Z7
-	INCL         R13
-	ADDQ         $0x10, R11
-	DECQ         R12
-	JNZ          groups
-	MOVQ         R8, R10
-	SHLQ         $0x04, R10
-	ADDQ         CX, R10
-	MOVQ         CX, R14
-	MOVQ         DI, R15
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z11, Z0, K1, Z0
+	VBLENDMPS    Z1, Z11, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z12, Z5, K1, Z5
+	VBLENDMPS    Z6, Z12, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z13, Z0, K1, Z0
+	VBLENDMPS    Z1, Z13, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z14, Z5, K1, Z5
+	VBLENDMPS    Z6, Z14, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z15, Z0, K1, Z0
+	VBLENDMPS    Z1, Z15, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z16, Z5, K1, Z5
+	VBLENDMPS    Z6, Z16, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z17, Z0, K1, Z0
+	VBLENDMPS    Z1, Z17, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z18, Z5, K1, Z5
+	VBLENDMPS    Z6, Z18, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z19, Z0, K1, Z0
+	VBLENDMPS    Z1, Z19, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z20, Z5, K1, Z5
+	VBLENDMPS    Z6, Z20, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z21, Z0, K1, Z0
+	VBLENDMPS    Z1, Z21, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z22, Z5, K1, Z5
+	VBLENDMPS    Z6, Z22, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z23, Z0, K1, Z0
+	VBLENDMPS    Z1, Z23, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z24, Z5, K1, Z5
+	VBLENDMPS    Z6, Z24, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z25, Z0, K1, Z0
+	VBLENDMPS    Z1, Z25, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z26, Z5, K1, Z5
+	VBLENDMPS    Z6, Z26, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	ADDQ         $0x20, R8
+	MOVQ         R12, DI
+	SUBQ         $0x02, R9
+	JGE          pairs
+
+last:
+	CMPQ         R9, $-2
+	JEQ          all
+	VBROADCASTSS (R8), Z11
+	VBROADCASTSS (R8), Z12
+	VBROADCASTSS 4(R8), Z13
+	VBROADCASTSS 4(R8), Z14
+	VBROADCASTSS 8(R8), Z15
+	VBROADCASTSS 8(R8), Z16
+	VBROADCASTSS 12(R8), Z17
+	VBROADCASTSS 12(R8), Z18
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+
+cols_1:
+	VMOVUPS      (R10), Y4
+	VINSERTF32X8 $0x01, (R10)(BX*1), Z4, Z4
+	VMOVUPS      (R10)(BX*2), Y9
+	VINSERTF32X8 $0x01, (R10)(SI*1), Z9, Z9
+	VBROADCASTSS (DI), Z19
+	VFMADD231PS  Z19, Z4, Z11
+	VFMADD231PS  Z19, Z9, Z12
+	VBROADCASTSS 4(DI), Z19
+	VFMADD231PS  Z19, Z4, Z13
+	VFMADD231PS  Z19, Z9, Z14
+	VBROADCASTSS 8(DI), Z19
+	VFMADD231PS  Z19, Z4, Z15
+	VFMADD231PS  Z19, Z9, Z16
+	VBROADCASTSS 12(DI), Z19
+	VFMADD231PS  Z19, Z4, Z17
+	VFMADD231PS  Z19, Z9, Z18
+	ADDQ         $0x20, R10
+	ADDQ         $0x10, DI
+	SUBQ         $0x20, R11
+	JNZ          cols_1
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z11, Z0, K1, Z0
+	VBLENDMPS    Z1, Z11, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z12, Z5, K1, Z5
+	VBLENDMPS    Z6, Z12, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z13, Z0, K1, Z0
+	VBLENDMPS    Z1, Z13, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z14, Z5, K1, Z5
+	VBLENDMPS    Z6, Z14, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z15, Z0, K1, Z0
+	VBLENDMPS    Z1, Z15, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z16, Z5, K1, Z5
+	VBLENDMPS    Z6, Z16, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	VPCMPD       $0x04, Z10, Z2, K1
+	VMINPS       Z17, Z0, K1, Z0
+	VBLENDMPS    Z1, Z17, K1, Z1
+	VPCMPD       $0x04, Z10, Z7, K1
+	VMINPS       Z18, Z5, K1, Z5
+	VBLENDMPS    Z6, Z18, K1, Z6
+	VPADDD       k0000000100000001<>+0(SB), Z10, Z10
+	ADDQ         $0x10, R8
+
+all:
+	MOVQ BX, DI
+	SHLQ $0x04, DI
+	ADDQ CX, DI
+	MOVQ CX, R10
+	MOVQ BX, R11
 
 norms:
-	VMOVUPS      (R14), Y4
-	VINSERTF32X8 $0x01, (R14)(R8*1), Z4, Z4
-	VMOVUPS      (R14)(R8*2), Y9
-	VINSERTF32X8 $0x01, (R14)(R9*1), Z9, Z9
-	PREFETCHT0   (R10)
-	PREFETCHT0   64(R10)
-	ADDQ         $0x00000080, R10
+	VMOVUPS      (R10), Y4
+	VINSERTF32X8 $0x01, (R10)(BX*1), Z4, Z4
+	VMOVUPS      (R10)(BX*2), Y9
+	VINSERTF32X8 $0x01, (R10)(SI*1), Z9, Z9
+	PREFETCHT0   (DI)
+	PREFETCHT0   64(DI)
+	ADDQ         $0x00000080, DI
 	VFMADD231PS  Z4, Z4, Z3
 	VFMADD231PS  Z9, Z9, Z8
-	ADDQ         $0x20, R14
-	DECQ         R15
+	ADDQ         $0x20, R10
+	SUBQ         $0x20, R11
 	JNZ          norms
-	MOVQ         err+40(FP), R10
-	VBROADCASTSS (R10), Z10
-	VBROADCASTSS 4(R10), Z11
-	VFMADD231PS  Z11, Z3, Z10
-	VSUBPS       Z0, Z1, Z0
-	VCMPPS       $0x1e, Z10, Z0, K1
-	VPCMPEQD     (DX), Z2, K2
-	KANDW        K1, K2, K2
-	KMOVW        K2, R11
-	NOTL         R11
-	MOVW         R11, (AX)
-	VBROADCASTSS (R10), Z0
-	VBROADCASTSS 4(R10), Z1
+	MOVQ         err+40(FP), DI
+	VBROADCASTSS (DI), Z2
+	VBROADCASTSS 4(DI), Z7
+	VFMADD231PS  Z7, Z3, Z2
+	VSUBPS       Z1, Z0, Z0
+	VCMPPS       $0x1e, Z2, Z0, K1
+	KMOVW        K1, R8
+	NOTL         R8
+	MOVW         R8, (AX)
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
 	VFMADD231PS  Z1, Z8, Z0
-	VSUBPS       Z5, Z6, Z1
+	VSUBPS       Z6, Z5, Z1
 	VCMPPS       $0x1e, Z0, Z1, K1
-	VPCMPEQD     64(DX), Z7, K2
-	KANDW        K1, K2, K2
-	KMOVW        K2, R10
-	NOTL         R10
-	MOVW         R10, 2(AX)
+	KMOVW        K1, DI
+	NOTL         DI
+	MOVW         DI, 2(AX)
 	ADDQ         $0x04, AX
 	ADDQ         $0x00000080, DX
-	LEAQ         (CX)(R8*4), CX
+	LEAQ         (CX)(BX*4), CX
 	DECQ         fours+64(FP)
 	JNZ          fours
 	VZEROUPPER
@@ -4678,6 +5178,50 @@ loop:
 	VZEROUPPER
 	RET
 
+// func addWholeAVX2(sums *int64, x *float64, scale *float64, d int, tiles int)
+// Requires: AVX, AVX2
+TEXT ·addWholeAVX2(SB), NOSPLIT, $0-40
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    tiles+32(FP), SI
+	MOVQ    BX, DI
+	SHLQ    $0x06, DI
+	VMOVUPD k4338000000000000<>+0(SB), Y0
+
+cols:
+	VBROADCASTSD (DX), Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles:
+	VMULPD       (R8), Y1, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y2, Y2
+	VMULPD       32(R8), Y1, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y3, Y3
+	ADDQ         DI, R8
+	DECQ         R9
+	JNZ          tiles
+	VPADDQ       Y3, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X1
+	VPADDQ       X2, X1, X1
+	VPUNPCKHQDQ  X1, X1, X2
+	VPADDQ       X2, X1, X1
+	VMOVQ        X1, R8
+	ADDQ         R8, (AX)
+	ADDQ         $0x08, AX
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNZ          cols
+	VZEROUPPER
+	RET
+
 // func fetchLines(p *byte, lines int)
 // Requires: MMX+
 TEXT ·fetchLines(SB), NOSPLIT, $0-16
@@ -4752,16 +5296,6 @@ loop:
 	MOVQ         AX, bad+40(FP)
 	VZEROUPPER
 	RET
-
-DATA k7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
-DATA k7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
-GLOBL k7fffffffffffffff<>(SB), RODATA|NOPTR, $64
 
 // func columnBounds32AVX2(low *float32, high *float32, x *float32, d int, tiles int)
 // Requires: AVX

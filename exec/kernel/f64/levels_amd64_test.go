@@ -26,3 +26,14 @@ func coarseLevels() []func(m []int32, stride int, a, b []byte, quads int) {
 	}
 	return []func(m []int32, stride int, a, b []byte, quads int){addCoarseBody, addCoarse}
 }
+
+func errorLevels() []errorBodies {
+	avx2 := errorBodies{errorEndsBody(errorEndsAVX2), errorPartsBody(errorPartsAVX2)}
+	switch Level {
+	case "avx512":
+		return []errorBodies{avx2, {errorEndsBody(errorEndsAVX512), errorPartsBody(errorPartsAVX512)}}
+	case "avx2":
+		return []errorBodies{avx2}
+	}
+	return nil
+}

@@ -5,3 +5,5 @@ package f64
 func levels() []bodies { return nil }
 
 func coarseLevels() []func(m []int32, stride int, a, b []byte, quads int) { return nil }
+
+func errorLevels() []errorBodies { return nil }

@@ -71,6 +71,11 @@ func columnEnds32(low, high []float32, least []uint32, sums []float64, x []float
 func columnSums64(s, x, g []float64, d, tiles int)       { columnSumsGo(s, x, g, d, tiles) }
 func axpy2(y, u, v []float64, a, b float64)              { axpy2Go(y, u, v, a, b) }
 func crossEntropy(loss, p, y []float64)                  { crossEntropyGo(loss, p, y) }
+func addWhole(sums []int64, x, scale []float64)          { addWholeGo(sums, x, scale) }
+func errorEnds(ends *[4 * Lanes]float64, y, p []float64) { errorEndsGo(ends, y, p) }
+func errorParts(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
+	errorPartsGo(sums, grids, y, p)
+}
 func lossParts(sums *[3 * Lanes]float64, loss []float64) { lossPartsGo(sums, loss) }
 func chances(z, t []float64)                             { chancesGo(z, t) }
 func widen(dst []float64, src []float32)                 { widenGo(dst, src) }

@@ -44,6 +44,12 @@ func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles 
 func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
 
 //go:noescape
+func errorEndsAVX2(ends *[32]float64, y *float64, p *float64, n int)
+
+//go:noescape
+func errorPartsAVX2(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
+
+//go:noescape
 func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
 
 //go:noescape
@@ -90,6 +96,12 @@ func columnSplits64AVX512(sums *float64, x *float64, grids *float64, d int, tile
 
 //go:noescape
 func columnSums64AVX512(sums *float64, x *float64, grids *float64, d int, tiles int)
+
+//go:noescape
+func errorEndsAVX512(ends *[32]float64, y *float64, p *float64, n int)
+
+//go:noescape
+func errorPartsAVX512(sums *[104]float64, grids *[5]float64, y *float64, p *float64, n int)
 
 //go:noescape
 func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []float64)
@@ -153,6 +165,9 @@ func addCoarseVNNI(m *int32, stride int, a *byte, b *byte, quads int)
 
 //go:noescape
 func addSquaresAVX2(r *float64, v *float64, by float64, n int)
+
+//go:noescape
+func addWholeAVX2(sums *int64, x *float64, scale *float64, d int, tiles int)
 
 //go:noescape
 func fetchLines(p *byte, lines int)

@@ -105,6 +105,8 @@ func kernels64() {
 				columnSplits(s, "columnSums", elem, 1)
 			}
 		}
+		errorEnds(s)
+		errorParts(s)
 		logistic(s)
 		exp(s)
 		dot(s)
@@ -127,6 +129,7 @@ func kernels64() {
 	addCoarse()
 	addCoarseVNNI()
 	addSquares()
+	addWhole()
 	fetch()
 	fixAll()
 	columnBounds(4)

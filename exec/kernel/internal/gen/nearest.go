@@ -249,33 +249,30 @@ func stays() {
 	avx2.done()
 }
 
-// stays512: the same of four tiles at a time, two in a register.
+// stays512: the same of four tiles at a time, two in a register, and eight centres. Of a row
+// it keeps the distance of the centre that was, and the least of all others.
 func stays512() {
 	kernel("staysAVX512", "func(doubt *uint8, x *float32, was *int32, c, start *float32, err *[2]float32, d, groups, fours int)")
 	doubt, x, was := Load(Param("doubt"), GP64()), Load(Param("x"), GP64()), Load(Param("was"), GP64())
-	c0, start := Load(Param("c"), GP64()), Load(Param("start"), GP64())
-	d := Load(Param("d"), GP64())
 	fours, err := Param("fours").Resolve()
 	if err != nil {
 		panic(err)
 	}
-	stride, stride3 := GP64(), GP64()
-	MOVQ(d, stride)
+	stride, stride3 := Load(Param("d"), GP64()), GP64()
 	SHLQ(Imm(5), stride)
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	Label("fours")
-	c, z, g, num := GP64(), GP64(), Load(Param("groups"), GP64()), GP32()
-	MOVQ(c0, c)
-	MOVQ(start, z)
-	XORL(num, num)
-	var best, second, at, norm, rows [2]reg.VecVirtual
-	for t := range best {
-		best[t], second[t], at[t], norm[t], rows[t] = ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
-		VMOVUPS(konst(0x7f8000007f800000), best[t])
-		VMOVUPS(best[t], second[t])
-		VPXORD(at[t], at[t], at[t])
+	c, z, g := Load(Param("c"), GP64()), Load(Param("start"), GP64()), Load(Param("groups"), GP64())
+	var other, own, home, norm, rows [2]reg.VecVirtual
+	for t := range other {
+		other[t], own[t], home[t], norm[t], rows[t] = ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
+		VMOVUPS(konst(0x7f8000007f800000), other[t])
+		VMOVUPS(other[t], own[t])
+		VMOVUPS(Mem{Base: was, Disp: 64 * t}, home[t])
 		VPXORD(norm[t], norm[t], norm[t])
 	}
+	num := ZMM()
+	VPXORD(num, num, num)
 	// load loads a column of the tiles.
 	load := func(p reg.Register) {
 		VMOVUPS(Mem{Base: p}, rows[0].AsY())
@@ -283,53 +280,71 @@ func stays512() {
 		VMOVUPS(Mem{Base: p, Index: stride, Scale: 2}, rows[1].AsY())
 		VINSERTF32X8(Imm(1), Mem{Base: p, Index: stride3, Scale: 1}, rows[1], rows[1])
 	}
-	xp, left := GP64(), GP64()
-	Label("groups")
-	var acc [4][2]reg.VecVirtual
-	for q := range acc {
-		for t := range acc[q] {
-			acc[q][t] = ZMM()
-			VBROADCASTSS(Mem{Base: z, Disp: 4 * q}, acc[q][t])
+	xp, left, c2 := GP64(), GP64(), GP64()
+	// groups takes so many groups of four centres.
+	groups := func(n int, name string) {
+		acc := make([][2]reg.VecVirtual, 4*n)
+		for q := range acc {
+			for t := range acc[q] {
+				acc[q][t] = ZMM()
+				VBROADCASTSS(Mem{Base: z, Disp: 4 * q}, acc[q][t])
+			}
+		}
+		if n > 1 {
+			MOVQ(stride, c2)
+			SHRQ(Imm(1), c2)
+			ADDQ(c, c2)
+		}
+		MOVQ(x, xp)
+		MOVQ(stride, left)
+		Label(name)
+		load(xp)
+		for q := range acc {
+			cj := ZMM()
+			VBROADCASTSS(Mem{Base: []reg.Register{c, c2}[q/4], Disp: 4 * (q % 4)}, cj)
+			for t, v := range rows {
+				VFMADD231PS(cj, v, acc[q][t])
+			}
+		}
+		ADDQ(Imm(32), xp)
+		ADDQ(Imm(16), c)
+		if n > 1 {
+			ADDQ(Imm(16), c2)
+		}
+		SUBQ(Imm(32), left)
+		JNZ(LabelRef(name))
+		for q := range acc {
+			for t := range other {
+				not := K()
+				VPCMPD(Imm(4), num, home[t], not)
+				VMINPS(acc[q][t], other[t], not, other[t])
+				VBLENDMPS(own[t], acc[q][t], not, own[t])
+			}
+			VPADDD(konst(1<<32|1), num, num)
+		}
+		ADDQ(Imm(16*uint64(n)), z)
+		if n > 1 {
+			MOVQ(c2, c)
 		}
 	}
-	MOVQ(x, xp)
-	MOVQ(d, left)
-	Label("cols")
-	load(xp)
-	for q := range acc {
-		cj := ZMM()
-		VBROADCASTSS(Mem{Base: c, Disp: 4 * q}, cj)
-		for t, v := range rows {
-			VFMADD231PS(cj, v, acc[q][t])
-		}
-	}
-	ADDQ(Imm(32), xp)
-	ADDQ(Imm(16), c)
-	DECQ(left)
-	JNZ(LabelRef("cols"))
-	for q := range acc {
-		n := ZMM()
-		VPBROADCASTD(num, n)
-		for t := range best {
-			less, worse := K(), ZMM()
-			VCMPPS(Imm(cmpLT), best[t], acc[q][t], less)
-			VMAXPS(acc[q][t], best[t], worse)
-			VMINPS(worse, second[t], second[t])
-			VMINPS(acc[q][t], best[t], best[t])
-			VMOVDQA32(n, less, at[t])
-		}
-		INCL(num)
-	}
-	ADDQ(Imm(16), z)
-	DECQ(g)
-	JNZ(LabelRef("groups"))
+	SUBQ(Imm(2), g)
+	JLT(LabelRef("last"))
+	Label("pairs")
+	groups(2, "cols")
+	SUBQ(Imm(2), g)
+	JGE(LabelRef("pairs"))
+	Label("last")
+	CMPQ(g, I8(-2))
+	JEQ(LabelRef("all"))
+	groups(1, "cols_1")
+	Label("all")
 	// Tiles that are wanted after the next few calls are asked of memory meanwhile.
 	ahead := GP64()
 	MOVQ(stride, ahead)
 	SHLQ(Imm(4), ahead)
 	ADDQ(x, ahead)
 	MOVQ(x, xp)
-	MOVQ(d, left)
+	MOVQ(stride, left)
 	Label("norms")
 	load(xp)
 	PREFETCHT0(Mem{Base: ahead})
@@ -339,20 +354,18 @@ func stays512() {
 		VFMADD231PS(v, v, norm[t])
 	}
 	ADDQ(Imm(32), xp)
-	DECQ(left)
+	SUBQ(Imm(32), left)
 	JNZ(LabelRef("norms"))
 	e := Load(Param("err"), GP64())
-	for t := range best {
-		e0, e1, gap, sure, same := ZMM(), ZMM(), ZMM(), K(), K()
+	for t := range other {
+		e0, e1, gap, sure := ZMM(), ZMM(), ZMM(), K()
 		VBROADCASTSS(Mem{Base: e}, e0)
 		VBROADCASTSS(Mem{Base: e, Disp: 4}, e1)
 		VFMADD231PS(e1, norm[t], e0)
-		VSUBPS(best[t], second[t], gap)
+		VSUBPS(own[t], other[t], gap)
 		VCMPPS(Imm(cmpGT), e0, gap, sure)
-		VPCMPEQD(Mem{Base: was, Disp: 64 * t}, at[t], same)
-		KANDW(sure, same, same)
 		bits := GP32()
-		KMOVW(same, bits)
+		KMOVW(sure, bits)
 		NOTL(bits)
 		MOVW(bits.As16(), Mem{Base: doubt, Disp: 2 * t})
 	}

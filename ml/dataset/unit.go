@@ -1,0 +1,57 @@
+package dataset
+
+import "github.com/tributarydb/tributary/exec/kernel/f64"
+
+// UnitRows is the most rows of a block of NewUnit.
+const UnitRows = 32768
+
+// units are the weights of such rows, and of what fills up the last tile.
+var units = func() (w [UnitRows + f64.Lanes]float64) {
+	for i := range UnitRows {
+		w[i] = 1
+	}
+	return w
+}()
+
+func unitWeights(rows int) []float64 {
+	n := f64.Tiles(rows) * f64.Lanes
+	return units[UnitRows-rows:][:n:n]
+}
+
+// NewUnit is NewDirty of rows that all weigh 1. Their weights are one array for all such
+// blocks, which nobody writes, writing and reading which would be a twelfth of what is to be
+// done with a row of twenty numbers. First is to follow where fewer rows come.
+func NewUnit(rows, dense, codes int, narrow bool) *Block {
+	b := newDirty(rows, dense, codes, narrow)
+	b.W = unitWeights(rows)
+	return b
+}
+
+// UnitBytes is the size of such a block.
+func UnitBytes(rows, dense, codes int, narrow bool) int64 {
+	return BlockBytes(rows, dense, codes, narrow) - WeightBytes(rows)
+}
+
+// WeightBytes is the size of the weights of rows.
+func WeightBytes(rows int) int64 { return 8 * int64(f64.Tiles(rows)*f64.Lanes) }
+
+// Unit reports whether b's weights are known to be all 1 without a look: then they are not
+// b's own.
+func (b *Block) Unit() bool {
+	return b.Rows > 0 && len(b.W) >= b.Rows && &b.W[b.Rows-1] == &units[UnitRows-1]
+}
+
+// OwnWeights gives b weights that may be written, which are paid for: they add to Bytes.
+func (b *Block) OwnWeights() {
+	if b.Unit() {
+		b.W = append(make([]float64, 0, len(b.W)), b.W...)
+	}
+}
+
+// OwnWeightsBytes is what OwnWeights adds.
+func (b *Block) OwnWeightsBytes() int64 {
+	if b.Unit() {
+		return WeightBytes(b.Rows)
+	}
+	return 0
+}
