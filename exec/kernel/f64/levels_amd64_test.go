@@ -26,3 +26,10 @@ func coarseLevels() []func(m []int32, stride int, a, b []byte, quads int) {
 	}
 	return []func(m []int32, stride int, a, b []byte, quads int){addCoarseBody, addCoarse}
 }
+
+func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
+	if Level == "go" {
+		return nil
+	}
+	return []func(dst []byte, x []float32, shift, scale []float64, d, tiles int){packCoarseBody(packCoarse32AVX2), packCoarse32}
+}

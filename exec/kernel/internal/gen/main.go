@@ -124,6 +124,8 @@ func kernels64() {
 	addTriangle512()
 	packCoarse(4)
 	packCoarse(8)
+	packCoarse512(4)
+	packCoarse512(8)
 	addCoarse()
 	addCoarseVNNI()
 	addSquares()
