@@ -28,6 +28,8 @@ var (
 	margins64   = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
 	margins4x32 = choose(margins4Go[float32], margins4Body(margins4x32AVX2), margins4Body(margins4x32AVX512))
 	margins4x64 = choose(margins4Go[float64], margins4Body(margins4x64AVX2), margins4Body(margins4x64AVX512))
+	margins2x32 = choose(marginsTwice[float32], marginsTwice[float32], margins2Body(margins2x32AVX512))
+	margins2x64 = choose(marginsTwice[float64], marginsTwice[float64], margins2Body(margins2x64AVX512))
 	grad32      = choose(gradGo[float32], grad32AVX2, grad32AVX512)
 	grad64      = choose(gradGo[float64], grad64AVX2, grad64AVX512)
 	logistic    = choose(logisticGo, logisticAVX2, logisticAVX512)
@@ -126,6 +128,12 @@ func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, 
 func margins4Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, tiles int)) func([]float64, int, []T, []float64, int) {
 	return func(z []float64, zstride int, x []T, w []float64, tiles int) {
 		k(&z[0], zstride, &x[0], &w[0], len(w)/4, tiles)
+	}
+}
+
+func margins2Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, tiles int)) func([]float64, int, []T, []float64, int) {
+	return func(z []float64, zstride int, x []T, w []float64, tiles int) {
+		k(&z[0], zstride, &x[0], &w[0], len(w)/2, tiles)
 	}
 }
 

@@ -1,6 +1,7 @@
 package f64
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -162,4 +163,18 @@ func BenchmarkAddCoarse(b *testing.B) {
 		AddCoarse(m, d, p, d, FixedRows)
 	}
 	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
+}
+
+func BenchmarkMarginsOf(b *testing.B) {
+	const d = 500
+	r := rand.New(rand.NewPCG(35, 1))
+	for _, of := range []int{4, 2, 14} {
+		b.Run(fmt.Sprint(of), func(b *testing.B) {
+			x, w, z := narrowed(randoms(r, d*FixedRows)), randoms(r, of*d), make([]float64, of*FixedStride)
+			for b.Loop() {
+				MarginsOf(z, FixedStride, FixedRows, x, w, d)
+			}
+			b.ReportMetric(float64(b.N)*float64(of*len(x))/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
+		})
+	}
 }

@@ -4592,6 +4592,198 @@ cols:
 	VZEROUPPER
 	RET
 
+// func margins2x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins2x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x05, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	MOVQ    DX, R10
+	LEAQ    (DX)(R9*2), R11
+	ADDQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    SI, R13
+
+cols_4:
+	VCVTPS2PD    (R10), Z8
+	VCVTPS2PD    (R10)(R9*1), Z9
+	VCVTPS2PD    (R10)(R9*2), Z10
+	VCVTPS2PD    (R11), Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R12)(R8*1), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x08, R12
+	DECQ         R13
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	MOVQ    DX, R10
+	MOVQ    BX, R11
+	MOVQ    SI, R12
+
+cols_1:
+	VCVTPS2PD    (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (R11)(R8*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func margins2x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins2x64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x06, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	MOVQ    DX, R10
+	LEAQ    (DX)(R9*2), R11
+	ADDQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    SI, R13
+
+cols_4:
+	VMOVUPD      (R10), Z8
+	VMOVUPD      (R10)(R9*1), Z9
+	VMOVUPD      (R10)(R9*2), Z10
+	VMOVUPD      (R11), Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R12)(R8*1), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x08, R12
+	DECQ         R13
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	MOVQ    DX, R10
+	MOVQ    BX, R11
+	MOVQ    SI, R12
+
+cols_1:
+	VMOVUPD      (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (R11)(R8*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
 // func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
 // Requires: AVX, AVX2
 TEXT ·addCoarseAVX2(SB), NOSPLIT, $0-40

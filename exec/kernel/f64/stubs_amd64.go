@@ -152,6 +152,12 @@ func packCoarse32AVX512(dst *byte, x *float32, shift *float64, scale *float64, d
 func packCoarse64AVX512(dst *byte, x *float64, shift *float64, scale *float64, d int, fours int, tiles int)
 
 //go:noescape
+func margins2x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+
+//go:noescape
+func margins2x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+
+//go:noescape
 func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
 
 //go:noescape

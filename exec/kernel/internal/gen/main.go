@@ -126,6 +126,8 @@ func kernels64() {
 	packCoarse(8)
 	packCoarse512(4)
 	packCoarse512(8)
+	margins2(avx512, 4)
+	margins2(avx512, 8)
 	addCoarse()
 	addCoarseVNNI()
 	addSquares()
