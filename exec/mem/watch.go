@@ -6,6 +6,8 @@ import (
 	"runtime/metrics"
 	"sync"
 	"time"
+
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // Watch holds the pool of a node against the live heap, as collections find it,
@@ -47,7 +49,7 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 		for _, m := range s[:3] {
 			held += m.Value.Uint64()
 		}
-		if idle.after(int64(held)-p.used.Load()-share, s[3].Value.Uint64()) {
+		if idle.after(int64(held)-p.used.Load()-share, s[3].Value.Uint64()+spare.Reused()) {
 			debug.FreeOSMemory()
 		}
 	}
@@ -144,12 +146,12 @@ const (
 	releaseLooks = 200
 )
 
-// after takes how many bytes could go back now, and how many were ever allocated, and
-// reports whether to give them. What statements went through meanwhile came of the same
-// memory: where one follows another there is much to give at every look, and all of it
-// is about to be used.
-func (r *release) after(spare int64, allocated uint64) bool {
-	if spare < releaseBytes {
+// after takes how many bytes could go back now, and how many were ever allocated or taken of
+// spares, and reports whether to give them. What statements went through meanwhile came of the same
+// memory: where one follows another there is much to give at every look, and as much of it
+// as they took, half or more, is about to be used.
+func (r *release) after(free int64, allocated uint64) bool {
+	if free < releaseBytes {
 		r.looks = 0
 		return false
 	}
@@ -161,7 +163,7 @@ func (r *release) after(spare int64, allocated uint64) bool {
 		return false
 	}
 	r.looks = 0
-	return allocated-r.from < uint64(spare)
+	return 2*(allocated-r.from) < uint64(free)
 }
 
 // setBeyond says how many bytes are in use beyond the accounts. The pool keeps

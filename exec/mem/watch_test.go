@@ -37,7 +37,7 @@ func TestReleaseAfterUse(t *testing.T) {
 	if n := looks(3*releaseBytes, 2*releaseLooks); n != 2 {
 		t.Errorf("given back %d times beside what the node does by itself", n)
 	}
-	each = 4 * releaseBytes / releaseLooks
+	each = 2 * releaseBytes / releaseLooks
 	if n := looks(3*releaseBytes, 5*releaseLooks); n != 0 {
 		t.Errorf("given back %d times what statements go through", n)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 	"weak"
 )
@@ -19,6 +20,13 @@ var spares struct {
 	list []spare // ascending by size
 	most int     // as many are looked through for what the collector has found
 }
+
+// reused is how many bytes were ever taken of spares.
+var reused atomic.Uint64
+
+// Reused returns how many bytes were ever taken of spares: to the runtime they are neither
+// allocated nor free.
+func Reused() uint64 { return reused.Load() }
 
 // Number is what arrays are of.
 type Number interface{ float32 | float64 | uint64 }
@@ -101,6 +109,7 @@ func take[T Number](n int) []T {
 	if v == nil {
 		return nil
 	}
+	reused.Add(uint64(bytes))
 	return unsafe.Slice((*T)(unsafe.Pointer(v)), n)
 }
 

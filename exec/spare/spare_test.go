@@ -18,3 +18,16 @@ func TestSparesAreGarbage(t *testing.T) {
 		t.Errorf("a spare of %d bytes was kept over a collection", 8*len(v))
 	}
 }
+
+// What is taken of spares is counted, and nothing else.
+func TestReused(t *testing.T) {
+	const long = 5 << 20
+	Reuse(make([]float64, long/8))
+	was := Reused()
+	if v := Dirty[float64](long / 8); len(v) != long/8 || Reused() != was+long {
+		t.Errorf("%d bytes of a spare of %d are counted", Reused()-was, long)
+	}
+	if v := Dirty[float64](long / 8); len(v) != long/8 || Reused() != was+long {
+		t.Error("new memory is counted")
+	}
+}

@@ -69,9 +69,10 @@ func (i *Info) Asks(name string) (Task, bool) {
 	return "", false
 }
 
-func plainName(s string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
-}
+// joined takes out what joins words.
+var joined = strings.NewReplacer("_", "", "-", "")
+
+func plainName(s string) string { return joined.Replace(strings.ToLower(s)) }
 
 // Task is what a model is for. The names stand in ml.models.
 type Task string

@@ -28,6 +28,8 @@ var (
 	margins64   = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
 	margins4x32 = choose(margins4Go[float32], margins4Body(margins4x32AVX2), margins4Body(margins4x32AVX512))
 	margins4x64 = choose(margins4Go[float64], margins4Body(margins4x64AVX2), margins4Body(margins4x64AVX512))
+	margins2x32 = choose(marginsTwice[float32], marginsTwice[float32], margins2Body(margins2x32AVX512))
+	margins2x64 = choose(marginsTwice[float64], marginsTwice[float64], margins2Body(margins2x64AVX512))
 	grad32      = choose(gradGo[float32], grad32AVX2, grad32AVX512)
 	grad64      = choose(gradGo[float64], grad64AVX2, grad64AVX512)
 	logistic    = choose(logisticGo, logisticAVX2, logisticAVX512)
@@ -46,8 +48,8 @@ var (
 	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX512))
 	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX512))
 	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody512)
-	packCoarse32   = choose(packCoarseGo[float32], packCoarseBody(packCoarse32AVX2), packCoarseBody(packCoarse32AVX2))
-	packCoarse64   = choose(packCoarseGo[float64], packCoarseBody(packCoarse64AVX2), packCoarseBody(packCoarse64AVX2))
+	packCoarse32   = choose(packCoarseGo[float32], packCoarseBody(packCoarse32AVX2), packCoarseBody512(packCoarse32AVX512, packCoarse32AVX2))
+	packCoarse64   = choose(packCoarseGo[float64], packCoarseBody(packCoarse64AVX2), packCoarseBody512(packCoarse64AVX512, packCoarse64AVX2))
 	addCoarse      = choose(addCoarseGo, addCoarseBody, addCoarse512)
 	addSquares     = choose(addSquaresGo, addSquaresBody, addSquaresBody)
 	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
@@ -132,9 +134,28 @@ func margins4Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, t
 	}
 }
 
+func margins2Body[T Elem](k func(z *float64, zstride int, x *T, w *float64, d, tiles int)) func([]float64, int, []T, []float64, int) {
+	return func(z []float64, zstride int, x []T, w []float64, tiles int) {
+		k(&z[0], zstride, &x[0], &w[0], len(w)/2, tiles)
+	}
+}
+
 func packCoarseBody[T Elem](k func(dst *byte, x *T, shift, scale *float64, d, cols, tiles int)) func([]byte, []T, []float64, []float64, int, int) {
 	return func(dst []byte, x []T, shift, scale []float64, d, tiles int) {
 		k(&dst[0], &x[0], &shift[0], &scale[0], d, len(shift), tiles)
+	}
+}
+
+// packCoarseBody512 takes four columns at a time, and leaves three or fewer to the other.
+func packCoarseBody512[T Elem](fours, k func(dst *byte, x *T, shift, scale *float64, d, n, tiles int)) func([]byte, []T, []float64, []float64, int, int) {
+	return func(dst []byte, x []T, shift, scale []float64, d, tiles int) {
+		n := len(shift) / 4
+		if n > 0 {
+			fours(&dst[0], &x[0], &shift[0], &scale[0], d, n, tiles)
+		}
+		if n *= 4; n < len(shift) {
+			k(&dst[4*n], &x[n*Lanes], &shift[n], &scale[n], d, len(shift)-n, tiles)
+		}
 	}
 }
 

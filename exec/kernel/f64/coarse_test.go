@@ -1,6 +1,7 @@
 package f64
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,7 +11,7 @@ import (
 // TestCoarse compares bytes and sums of products with plain loops, and with the twin.
 func TestCoarse(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
-	for _, d := range []int{1, 7, 31, 32, 40, 70} {
+	for _, d := range []int{1, 4, 7, 31, 32, 40, 70} {
 		for _, rows := range []int{1, 8, 61, FixedRows} {
 			tiles := Tiles(rows)
 			x, shift, scale := make([]float64, d*tiles*Lanes), make([]float64, d), make([]float64, d)
@@ -46,16 +47,22 @@ func TestCoarse(t *testing.T) {
 				}
 			}
 			x32 := narrowed(x)
-			got32, twin := make([]byte, len(got)), make([]byte, len(got))
-			CoarsePack(got32, x32, shift, scale, rows)
-			for j := 0; j < d; j += CoarseCols {
-				n := min(CoarseCols, d-j)
-				packCoarseGo(twin[j/CoarseCols*CoarsePanel:], x32[j*Lanes:], shift[j:j+n], scale[j:j+n], d, tiles)
+			packed := func(body func(dst []byte, x []float32, shift, scale []float64, d, tiles int)) []byte {
+				p := make([]byte, len(got))
+				for j := 0; j < d; j += CoarseCols {
+					n := min(CoarseCols, d-j)
+					body(p[j/CoarseCols*CoarsePanel:], x32[j*Lanes:], shift[j:j+n], scale[j:j+n], d, tiles)
+				}
+				return p
 			}
-			for j := range d {
-				for i := range rows {
-					if at := coarseAt(j, i); got32[at] != twin[at] {
-						t.Fatalf("%d columns of float32: row %d of column %d is %d, the twin's %d", d, i, j, got32[at], twin[at])
+			twin := packed(packCoarseGo[float32])
+			for level, body := range packCoarseLevels() {
+				got32 := packed(body)
+				for j := range panels * CoarseCols {
+					for i := range tiles * Lanes {
+						if at := coarseAt(j, i); i < rows && got32[at] != twin[at] || j >= d && got32[at] != 0 {
+							t.Fatalf("body %d, %d columns of float32: row %d of column %d is %d, the twin's %d", level, d, i, j, got32[at], twin[at])
+						}
 					}
 				}
 			}
@@ -132,6 +139,23 @@ func TestMarginsOf(t *testing.T) {
 	}
 }
 
+func BenchmarkCoarsePack(b *testing.B) {
+	const d = 500
+	r := rand.New(rand.NewPCG(34, 1))
+	x, shift, scale := make([]float32, d*FixedRows), make([]float64, d), make([]float64, d)
+	for i := range x {
+		x[i] = float32(r.Float64() - 0.5)
+	}
+	for j := range scale {
+		scale[j] = 2 * CoarseMost
+	}
+	p := make([]byte, (d/CoarseCols+1)*CoarsePanel)
+	for b.Loop() {
+		CoarsePack(p, x, shift, scale, FixedRows)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(x)), "ns/value")
+}
+
 func BenchmarkAddCoarse(b *testing.B) {
 	const d = 512
 	p, m := make([]byte, d/CoarseCols*CoarsePanel), make([]int32, d*d)
@@ -139,4 +163,18 @@ func BenchmarkAddCoarse(b *testing.B) {
 		AddCoarse(m, d, p, d, FixedRows)
 	}
 	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
+}
+
+func BenchmarkMarginsOf(b *testing.B) {
+	const d = 500
+	r := rand.New(rand.NewPCG(35, 1))
+	for _, of := range []int{4, 2, 14} {
+		b.Run(fmt.Sprint(of), func(b *testing.B) {
+			x, w, z := narrowed(randoms(r, d*FixedRows)), randoms(r, of*d), make([]float64, of*FixedStride)
+			for b.Loop() {
+				MarginsOf(z, FixedStride, FixedRows, x, w, d)
+			}
+			b.ReportMetric(float64(b.N)*float64(of*len(x))/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
+		})
+	}
 }

@@ -4970,6 +4970,320 @@ cols:
 	VZEROUPPER
 	RET
 
+// func packCoarse32AVX512(dst *byte, x *float32, shift *float64, scale *float64, d int, fours int, tiles int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·packCoarse32AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    fours+40(FP), DI
+	MOVQ    tiles+48(FP), R8
+	SHLQ    $0x05, SI
+	VMOVDQU k4040404040404040<>+0(SB), Y0
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ CX, R11
+	MOVQ AX, R12
+	MOVQ DI, R13
+
+cols:
+	VCVTPS2PD    (R11), Z1
+	VSUBPD.BCST  (R9), Z1, Z1
+	VMULPD.BCST  (R10), Z1, Z1
+	VCVTPD2DQ    Z1, Y1
+	VCVTPS2PD    32(R11), Z2
+	VSUBPD.BCST  8(R9), Z2, Z2
+	VMULPD.BCST  8(R10), Z2, Z2
+	VCVTPD2DQ    Z2, Y2
+	VCVTPS2PD    64(R11), Z3
+	VSUBPD.BCST  16(R9), Z3, Z3
+	VMULPD.BCST  16(R10), Z3, Z3
+	VCVTPD2DQ    Z3, Y3
+	VCVTPS2PD    96(R11), Z4
+	VSUBPD.BCST  24(R9), Z4, Z4
+	VMULPD.BCST  24(R10), Z4, Z4
+	VCVTPD2DQ    Z4, Y4
+	VPACKSSDW    Y2, Y1, Y1
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKSSWB    Y3, Y1, Y1
+	VPADDB       Y0, Y1, Y1
+	VMOVDQU      X1, (R12)
+	VEXTRACTI128 $0x01, Y1, 128(R12)
+	ADDQ         $0x00000080, R11
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R10
+	ADDQ         $0x10, R12
+	DECQ         R13
+	JNZ          cols
+	ADDQ         $0x00000100, AX
+	ADDQ         SI, CX
+	DECQ         R8
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+DATA k4040404040404040<>+0(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+8(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+16(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+24(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+32(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+40(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+48(SB)/8, $0x4040404040404040
+DATA k4040404040404040<>+56(SB)/8, $0x4040404040404040
+GLOBL k4040404040404040<>(SB), RODATA|NOPTR, $64
+
+// func packCoarse64AVX512(dst *byte, x *float64, shift *float64, scale *float64, d int, fours int, tiles int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·packCoarse64AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    fours+40(FP), DI
+	MOVQ    tiles+48(FP), R8
+	SHLQ    $0x06, SI
+	VMOVDQU k4040404040404040<>+0(SB), Y0
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ CX, R11
+	MOVQ AX, R12
+	MOVQ DI, R13
+
+cols:
+	VMOVUPD      (R11), Z1
+	VSUBPD.BCST  (R9), Z1, Z1
+	VMULPD.BCST  (R10), Z1, Z1
+	VCVTPD2DQ    Z1, Y1
+	VMOVUPD      64(R11), Z2
+	VSUBPD.BCST  8(R9), Z2, Z2
+	VMULPD.BCST  8(R10), Z2, Z2
+	VCVTPD2DQ    Z2, Y2
+	VMOVUPD      128(R11), Z3
+	VSUBPD.BCST  16(R9), Z3, Z3
+	VMULPD.BCST  16(R10), Z3, Z3
+	VCVTPD2DQ    Z3, Y3
+	VMOVUPD      192(R11), Z4
+	VSUBPD.BCST  24(R9), Z4, Z4
+	VMULPD.BCST  24(R10), Z4, Z4
+	VCVTPD2DQ    Z4, Y4
+	VPACKSSDW    Y2, Y1, Y1
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKSSWB    Y3, Y1, Y1
+	VPADDB       Y0, Y1, Y1
+	VMOVDQU      X1, (R12)
+	VEXTRACTI128 $0x01, Y1, 128(R12)
+	ADDQ         $0x00000100, R11
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R10
+	ADDQ         $0x10, R12
+	DECQ         R13
+	JNZ          cols
+	ADDQ         $0x00000100, AX
+	ADDQ         SI, CX
+	DECQ         R8
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func margins2x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins2x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x05, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	MOVQ    DX, R10
+	LEAQ    (DX)(R9*2), R11
+	ADDQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    SI, R13
+
+cols_4:
+	VCVTPS2PD    (R10), Z8
+	VCVTPS2PD    (R10)(R9*1), Z9
+	VCVTPS2PD    (R10)(R9*2), Z10
+	VCVTPS2PD    (R11), Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R12)(R8*1), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x08, R12
+	DECQ         R13
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	MOVQ    DX, R10
+	MOVQ    BX, R11
+	MOVQ    SI, R12
+
+cols_1:
+	VCVTPS2PD    (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (R11)(R8*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func margins2x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·margins2x64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z+0(FP), AX
+	MOVQ zstride+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ tiles+40(FP), DI
+	SHLQ $0x03, CX
+	MOVQ SI, R8
+	SHLQ $0x03, R8
+	MOVQ SI, R9
+	SHLQ $0x06, R9
+
+tiles_4:
+	CMPQ    DI, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (AX)(CX*1), Z4
+	VMOVUPD 64(AX)(CX*1), Z5
+	VMOVUPD 128(AX)(CX*1), Z6
+	VMOVUPD 192(AX)(CX*1), Z7
+	MOVQ    DX, R10
+	LEAQ    (DX)(R9*2), R11
+	ADDQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    SI, R13
+
+cols_4:
+	VMOVUPD      (R10), Z8
+	VMOVUPD      (R10)(R9*1), Z9
+	VMOVUPD      (R10)(R9*2), Z10
+	VMOVUPD      (R11), Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (R12)(R8*1), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x08, R12
+	DECQ         R13
+	JNZ          cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, (AX)(CX*1)
+	VMOVUPD      Z5, 64(AX)(CX*1)
+	VMOVUPD      Z6, 128(AX)(CX*1)
+	VMOVUPD      Z7, 192(AX)(CX*1)
+	ADDQ         $0x00000100, AX
+	LEAQ         (DX)(R9*4), DX
+	SUBQ         $0x04, DI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    DI, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	VMOVUPD (AX)(CX*1), Z1
+	MOVQ    DX, R10
+	MOVQ    BX, R11
+	MOVQ    SI, R12
+
+cols_1:
+	VMOVUPD      (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (R11)(R8*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	ADDQ         $0x00000040, AX
+	ADDQ         R9, DX
+	SUBQ         $0x01, DI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
 // func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
 // Requires: AVX, AVX2
 TEXT ·addCoarseAVX2(SB), NOSPLIT, $0-40

@@ -37,3 +37,10 @@ func errorLevels() []errorBodies {
 	}
 	return nil
 }
+
+func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
+	if Level == "go" {
+		return nil
+	}
+	return []func(dst []byte, x []float32, shift, scale []float64, d, tiles int){packCoarseBody(packCoarse32AVX2), packCoarse32}
+}

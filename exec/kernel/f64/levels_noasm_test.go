@@ -7,3 +7,7 @@ func levels() []bodies { return nil }
 func coarseLevels() []func(m []int32, stride int, a, b []byte, quads int) { return nil }
 
 func errorLevels() []errorBodies { return nil }
+
+func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
+	return nil
+}

@@ -42,6 +42,12 @@ const triangles = false
 func addSix(m []int64, stride int, a, b []float64, rows int)      {}
 func addTriangle(m []int64, stride int, a, b []float64, rows int) {}
 
+func margins2x32(z []float64, zstride int, x []float32, w []float64, tiles int) {
+	marginsTwice(z, zstride, x, w, tiles)
+}
+func margins2x64(z []float64, zstride int, x, w []float64, tiles int) {
+	marginsTwice(z, zstride, x, w, tiles)
+}
 func margins4x32(z []float64, zstride int, x []float32, w []float64, tiles int) {
 	margins4Go(z, zstride, x, w, tiles)
 }

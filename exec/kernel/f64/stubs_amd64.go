@@ -158,6 +158,18 @@ func packCoarse32AVX2(dst *byte, x *float32, shift *float64, scale *float64, d i
 func packCoarse64AVX2(dst *byte, x *float64, shift *float64, scale *float64, d int, cols int, tiles int)
 
 //go:noescape
+func packCoarse32AVX512(dst *byte, x *float32, shift *float64, scale *float64, d int, fours int, tiles int)
+
+//go:noescape
+func packCoarse64AVX512(dst *byte, x *float64, shift *float64, scale *float64, d int, fours int, tiles int)
+
+//go:noescape
+func margins2x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
+
+//go:noescape
+func margins2x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+
+//go:noescape
 func addCoarseAVX2(m *int32, stride int, a *byte, b *byte, quads int)
 
 //go:noescape

@@ -47,9 +47,24 @@ func MarginsOf[T Elem](z []float64, stride, n int, x []T, w []float64, d int) {
 			margins4x64(z[k*stride:], stride, x, w[k*d:(k+4)*d], n/Lanes)
 		}
 	}
+	for ; k+2 <= of; k += 2 {
+		switch x := any(x).(type) {
+		case []float32:
+			margins2x32(z[k*stride:], stride, x, w[k*d:(k+2)*d], n/Lanes)
+		case []float64:
+			margins2x64(z[k*stride:], stride, x, w[k*d:(k+2)*d], n/Lanes)
+		}
+	}
 	for ; k < of; k++ {
 		Margins(z[k*stride:][:n], x[:n*d], w[k*d:(k+1)*d])
 	}
+}
+
+// marginsTwice is two vectors of MarginsOf, one after the other.
+func marginsTwice[T Elem](z []float64, zstride int, x []T, w []float64, tiles int) {
+	n, d := tiles*Lanes, len(w)/2
+	Margins(z[:n], x[:n*d], w[:d])
+	Margins(z[zstride:][:n], x[:n*d], w[d:])
 }
 
 // AddGrad adds Xᵀ·r to the lane sums acc, which hold Lanes values for each of

@@ -62,6 +62,56 @@ func packCoarse(elem int) {
 	avx2.done()
 }
 
+// packCoarse512: packCoarse of whole fours of columns. Words and then bytes of four columns come
+// together in lanes of four rows, which is how they are to lie.
+func packCoarse512(elem int) {
+	kernel("packCoarse"+elemName(elem)+"AVX512", "func(dst *byte, x *"+elemType(elem)+", shift, scale *float64, d, fours, tiles int)")
+	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
+	shift, scale := Load(Param("shift"), GP64()), Load(Param("scale"), GP64())
+	d, fours, tiles := Load(Param("d"), GP64()), Load(Param("fours"), GP64()), Load(Param("tiles"), GP64())
+	if elem == 4 {
+		SHLQ(Imm(5), d)
+	} else {
+		SHLQ(Imm(6), d)
+	}
+	middle := YMM()
+	VMOVDQU(konst(0x4040404040404040), middle)
+	Label("tiles")
+	sp, mp, from, to, left := GP64(), GP64(), GP64(), GP64(), GP64()
+	MOVQ(shift, sp)
+	MOVQ(scale, mp)
+	MOVQ(x, from)
+	MOVQ(dst, to)
+	MOVQ(fours, left)
+	Label("cols")
+	var n [4]reg.VecVirtual
+	for j := range n {
+		v := ZMM()
+		avx512.loadElem(elem, Mem{Base: from, Disp: 8 * elem * j}, v)
+		VSUBPD_BCST(Mem{Base: sp, Disp: 8 * j}, v, v)
+		VMULPD_BCST(Mem{Base: mp, Disp: 8 * j}, v, v)
+		n[j] = YMM()
+		VCVTPD2DQ(v, n[j])
+	}
+	VPACKSSDW(n[1], n[0], n[0])
+	VPACKSSDW(n[3], n[2], n[2])
+	VPACKSSWB(n[2], n[0], n[0])
+	VPADDB(middle, n[0], n[0])
+	VMOVDQU(n[0].AsX(), Mem{Base: to})
+	VEXTRACTI128(Imm(1), n[0], Mem{Base: to, Disp: coarseLine})
+	ADDQ(U32(uint32(32*elem)), from)
+	ADDQ(Imm(32), sp)
+	ADDQ(Imm(32), mp)
+	ADDQ(Imm(16), to)
+	DECQ(left)
+	JNZ(LabelRef("cols"))
+	ADDQ(U32(2*coarseLine), dst)
+	ADDQ(d, x)
+	DECQ(tiles)
+	JNZ(LabelRef("tiles"))
+	avx512.done()
+}
+
 // addCoarse: the products of four columns of a with sixteen of b.
 func addCoarse() {
 	kernel("addCoarseAVX2", "func(m *int32, stride int, a, b *byte, quads int)")

@@ -10,8 +10,13 @@ import (
 
 // margins4: what margins does, of four vectors of weights at once, for each of which a
 // value is then read and widened a fourth as often. d is not 0.
-func margins4(s isa, elem int) {
-	kernel("margins4x"+elemName(elem)+s.suffix, "func(z *float64, zstride int, x *"+elemType(elem)+", w *float64, d, tiles int)")
+func margins4(s isa, elem int) { marginsOf(s, elem, 4) }
+
+// margins2: of two.
+func margins2(s isa, elem int) { marginsOf(s, elem, 2) }
+
+func marginsOf(s isa, elem, of int) {
+	kernel(fmt.Sprint("margins", of, "x")+elemName(elem)+s.suffix, "func(z *float64, zstride int, x *"+elemType(elem)+", w *float64, d, tiles int)")
 	z, zs := Load(Param("z"), GP64()), Load(Param("zstride"), GP64()).(reg.GPVirtual)
 	x, w := Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("w"), GP64())
 	d, tiles := Load(Param("d"), GP64()), Load(Param("tiles"), GP64()).(reg.GPVirtual)
@@ -25,15 +30,19 @@ func margins4(s isa, elem int) {
 	} else {
 		SHLQ(Imm(5), stride)
 	}
-	four := func(p reg.Register, by reg.GPVirtual) [4]Mem {
-		third := GP64()
-		LEAQ(Mem{Base: p, Index: by, Scale: 2}, third)
-		ADDQ(by, third)
-		return [4]Mem{{Base: p}, {Base: p, Index: by, Scale: 1}, {Base: p, Index: by, Scale: 2}, {Base: third}}
+	each := func(p reg.Register, by reg.GPVirtual) []Mem {
+		list := []Mem{{Base: p}, {Base: p, Index: by, Scale: 1}}
+		if of == 4 {
+			third := GP64()
+			LEAQ(Mem{Base: p, Index: by, Scale: 2}, third)
+			ADDQ(by, third)
+			list = append(list, Mem{Base: p, Index: by, Scale: 2}, Mem{Base: third})
+		}
+		return list
 	}
 	body := func(n int) {
-		at := four(z, zs)
-		var acc [4][]reg.VecVirtual
+		at := each(z, zs)
+		acc := make([][]reg.VecVirtual, of)
 		for k := range acc {
 			acc[k] = s.vecs(n * s.parts)
 			for i, a := range acc[k] {
@@ -47,8 +56,10 @@ func margins4(s isa, elem int) {
 			ADDQ(stride, p3)
 		}
 		MOVQ(w, wp)
-		LEAQ(Mem{Base: w, Index: ws, Scale: 2}, w3)
-		ADDQ(ws, w3)
+		if of == 4 {
+			LEAQ(Mem{Base: w, Index: ws, Scale: 2}, w3)
+			ADDQ(ws, w3)
+		}
 		MOVQ(d, left)
 		loop := fmt.Sprintf("cols_%d", n)
 		Label(loop)
@@ -59,7 +70,7 @@ func margins4(s isa, elem int) {
 				s.loadElem(elem, m.Offset(h*s.width*elem/8), v[len(v)-1])
 			}
 		}
-		for k, m := range []Mem{{Base: wp}, {Base: wp, Index: ws, Scale: 1}, {Base: wp, Index: ws, Scale: 2}, {Base: w3}} {
+		for k, m := range []Mem{{Base: wp}, {Base: wp, Index: ws, Scale: 1}, {Base: wp, Index: ws, Scale: 2}, {Base: w3}}[:of] {
 			wj := s.vec()
 			VBROADCASTSD(m, wj)
 			for i := range v {
@@ -71,7 +82,9 @@ func margins4(s isa, elem int) {
 			ADDQ(U32(uint32(8*elem)), p3)
 		}
 		ADDQ(Imm(8), wp)
-		ADDQ(Imm(8), w3)
+		if of == 4 {
+			ADDQ(Imm(8), w3)
+		}
 		DECQ(left)
 		JNZ(LabelRef(loop))
 		for k := range acc {
