@@ -35,7 +35,7 @@ type areaWorker struct {
 const (
 	areaSteps = 4
 	partBits  = 11 // that parts tell apart at most, so that their counts stay in a cache
-	partKeys  = 2048
+	partKeys  = 1 << 12
 )
 
 func newArea(first, second *scores, workers int) *area {
@@ -172,6 +172,7 @@ func (a *area) value() float64 {
 // one for each tie.
 type pairCounter struct {
 	high, low uint64 // of 128 bits
+	words     []rankWord
 	ends      []uint32
 	room      []uint64
 }
@@ -188,9 +189,8 @@ func (c *pairCounter) merge(o *pairCounter) {
 }
 
 const (
-	fineBits  = 15 // whose places stay in a cache
-	mostAlike = 16 // of the second in a fine part, which each of the first looks through
-	fewKeys   = 1 << 20
+	keyBits = 15 // of a range whose counts stay in a cache
+	fewKeys = 1 << 20
 )
 
 // count counts the pairs of keys, of which the first n are the first ones, and all from
@@ -205,11 +205,11 @@ func (c *pairCounter) count(keys []uint64, n int, spare []uint64, least, most ui
 		return
 	}
 	if len(keys) < fewKeys {
-		if c.fine(first, second, least, most, spare) {
+		if c.near(first, second, least, most, spare) {
 			return
 		}
 		least, most = span(keys, ^uint64(0), 0)
-		if c.fine(first, second, least, most, spare) {
+		if c.near(first, second, least, most, spare) {
 			return
 		}
 	}
@@ -258,60 +258,37 @@ func wins(k uint64, keys []uint64) (n int) {
 	return n
 }
 
-// fine puts the second ones into parts that have few each, where each of the first finds
-// those that are below it; false where there are too many alike.
-func (c *pairCounter) fine(first, second []uint64, least, most uint64, room []uint64) bool {
-	shift, low, parts := divide(least, most, min(bits.Len(uint(len(second)))+1, fineBits))
-	if len(c.ends) <= parts {
-		c.ends = make([]uint32, 2*parts+1)
+// near counts the pairs without parting the keys; false where there are too many alike.
+func (c *pairCounter) near(first, second []uint64, least, most uint64, room []uint64) bool {
+	if most-least < 1<<keyBits {
+		c.byKey(first, second, least, most)
+		return true
 	}
-	ends := c.ends[:parts+1]
+	return c.byBits(first, second, least, most, room)
+}
+
+// byKey counts how many of the second ones are below each key that there may be.
+func (c *pairCounter) byKey(first, second []uint64, least, most uint64) {
+	keys := int(most-least) + 1
+	if len(c.ends) <= keys {
+		c.ends = make([]uint32, 2*keys+1)
+	}
+	ends := c.ends[:keys+1]
 	clear(ends)
 	in := ends[1:]
 	for _, k := range second {
-		in[k>>(shift&63)-low]++
+		in[k-least]++
 	}
-	sum, alike := uint32(0), uint32(0)
+	sum := uint32(0)
 	for i, m := range in {
-		in[i] = sum
 		sum += m
-		alike = max(alike, m)
-	}
-	if alike > mostAlike && shift > 0 {
-		return false
-	}
-	for _, k := range second {
-		e := &in[k>>(shift&63)-low]
-		room[*e] = k
-		*e++
+		in[i] = sum
 	}
 	n := uint64(0)
-	if shift == 0 { // a part is one key
-		for _, k := range first {
-			n += uint64(ends[k-low]) + uint64(ends[k-low+1])
-		}
-		c.merge(&pairCounter{low: n})
-		return true
-	}
 	for _, k := range first {
-		at := k>>(shift&63) - low
-		from, end := ends[at], ends[at+1]
-		// Two at once, whether there are two or not: nobody could guess how many.
-		near := room[from:][:2]
-		_, above := bits.Sub64(near[0], k, 0)
-		_, below := bits.Sub64(k, near[0], 0)
-		_, has := bits.Sub64(uint64(from), uint64(end), 0)
-		n += 2*uint64(from) + (1+above-below)&-has
-		_, above = bits.Sub64(near[1], k, 0)
-		_, below = bits.Sub64(k, near[1], 0)
-		_, has = bits.Sub64(uint64(from)+1, uint64(end), 0)
-		n += (1 + above - below) & -has
-		if end > from+2 {
-			n += uint64(wins(k, room[from+2:end]))
-		}
+		n += uint64(ends[k-least]) + uint64(ends[k-least+1])
 	}
 	c.merge(&pairCounter{low: n})
-	return true
 }
 
 // scoreKey orders as the numbers do, NaNs first; 0 and −0 tie.

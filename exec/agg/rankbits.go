@@ -1,0 +1,97 @@
+package agg
+
+import "math/bits"
+
+// rankWord is 64 cells of a range of keys: which of them have a key of the second ones, how
+// many keys there are below these cells, and how many more there are in them than bits.
+type rankWord struct {
+	bits  uint64
+	below uint32
+	more  uint32
+}
+
+const (
+	spareBits = 5       // more of cells than of keys: one key in 32 to 64 meets another
+	mostCells = 1 << 20 // whose words stay in a cache
+	inRoom    = 1 << 31 // in more: where the word's keys are
+)
+
+// byBits counts the pairs by which cells have a key of the second ones. One of the first
+// is above what lies in the words below its own and what bits are below its own. Only where
+// its own cell has a bit, or two of the second ones share a cell of its word, is it compared
+// with the keys of the word; false, and all keys are as they were, where that is too much.
+func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []uint64) bool {
+	by := bits.Len(uint(len(second))) + spareBits
+	if 1<<by > mostCells {
+		return false
+	}
+	shift, low, cells := divide(least, most, by)
+	shift &= 63
+	words := cells/64 + 2
+	if len(c.words) < words {
+		c.words = make([]rankWord, max(words, 1<<by/64+2))
+	}
+	in := c.words[:words]
+	clear(in)
+	for _, k := range second {
+		cell := k>>shift - low
+		w := &in[cell/64]
+		w.bits |= 1 << (cell & 63)
+		w.more++
+	}
+	sum := uint32(0)
+	for i := range in {
+		w := &in[i]
+		w.below = sum
+		sum += w.more
+		w.more -= uint32(bits.OnesCount64(w.bits))
+	}
+	n, open := uint64(0), 0
+	for _, k := range first {
+		cell := k>>shift - low
+		w := &in[cell/64]
+		room[open] = k
+		_, told := bits.Sub64(w.bits>>(cell&63)&1|uint64(w.more), 1, 0)
+		n += (uint64(w.below) + uint64(bits.OnesCount64(w.bits&(1<<(cell&63)-1)))) & -told
+		open += int(1 - told)
+	}
+	wins, ok := inWords(in, room[:open], second, room[open:], shift, low)
+	if ok {
+		c.merge(&pairCounter{low: 2*n + wins})
+	}
+	return ok
+}
+
+// inWords counts the pairs of those that bits do not tell.
+func inWords(in []rankWord, open, second, room []uint64, shift int, low uint64) (n uint64, ok bool) {
+	held, work := uint32(0), 0
+	for _, k := range open {
+		at := (k>>shift - low) / 64
+		w, has := &in[at], in[at+1].below-in[at].below
+		if w.more < inRoom {
+			w.more = inRoom | held
+			held += has
+		}
+		work += int(has)
+	}
+	if work > 4*(len(open)+len(second)) {
+		return 0, false
+	}
+	kept := 0
+	for _, k := range second { // nobody could guess which
+		second[kept] = k
+		kept += int(in[(k>>shift-low)/64].more / inRoom)
+	}
+	for _, k := range second[:kept] {
+		w := &in[(k>>shift-low)/64]
+		room[w.more&^inRoom] = k
+		w.more++
+	}
+	for _, k := range open {
+		at := (k>>shift - low) / 64
+		w, has := &in[at], in[at+1].below-in[at].below
+		end := w.more &^ inRoom
+		n += 2*uint64(w.below) + uint64(wins(k, room[end-has:end]))
+	}
+	return n, true
+}

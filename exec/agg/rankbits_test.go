@@ -1,0 +1,51 @@
+package agg
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+)
+
+// TestPairsByBits counts pairs of keys that meet in cells seldom, often and always, and
+// compares with each pair by itself. Where keys lie too close, they stay as they were.
+func TestPairsByBits(t *testing.T) {
+	r := rand.New(rand.NewSource(7))
+	told, gaveUp := 0, 0
+	for _, wide := range []int{4, 9, 12, 16, 24, 40, 62} {
+		for _, n := range []int{2, 3, 10, 300, 1500} {
+			for _, firsts := range []int{1, n / 2, n - 1} {
+				keys := make([]uint64, n)
+				base := r.Uint64() >> 1
+				for i := range keys {
+					keys[i] = base + uint64(r.Int63n(1<<wide))
+					if i%5 == 4 {
+						keys[i] = keys[r.Intn(i)] // of either side
+					}
+				}
+				least, most := span(keys, ^uint64(0), 0)
+				if wide == 24 { // far from the ends of their range
+					least, most = 0, ^uint64(0)
+				}
+				var want uint64
+				for _, k := range keys[:firsts] {
+					want += uint64(wins(k, keys[firsts:]))
+				}
+				was := slices.Clone(keys)
+				var c pairCounter
+				switch ok := c.byBits(keys[:firsts], keys[firsts:], least, most, make([]uint64, n)); {
+				case !ok:
+					if gaveUp++; !slices.Equal(keys, was) || c.low != 0 {
+						t.Errorf("%d keys of %d bits were changed", n, wide)
+					}
+				case c.low != want || c.high != 0:
+					t.Errorf("%d and %d keys of %d bits: %d, want %d", firsts, n-firsts, wide, c.low, want)
+				default:
+					told++
+				}
+			}
+		}
+	}
+	if told < 80 || gaveUp < 4 {
+		t.Errorf("bits told %d times and gave up %d times", told, gaveUp)
+	}
+}
