@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"math"
+	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -103,7 +105,9 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 		return nil, err
 	}
 	defer done()
-	keys := make([]key, 0, kept)
+	t := s.sorts.take(kept)
+	defer s.sorts.Put(t)
+	keys := t.keys
 	for bkt := from; bkt < to; bkt++ {
 		heavy, _ := s.away(bkt)
 		for _, sh := range shards {
@@ -124,7 +128,8 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	if !s.layout.isCoded() {
 		keys = l.spreadKeys(keys, len(regions))
 	}
-	l.order = l.sort(keys, l.regions)
+	t.keys = keys
+	l.order = l.sort(t, l.regions)
 	return l, ctx.Err()
 }
 
@@ -177,13 +182,36 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 			}
 		}
 	}
-	keys := l.spreadKeys(s.layout.keys(make([]key, 0, l.Rows), slab, 0), 1)
-	if len(keys) != l.Rows {
+	t := s.sorts.take(l.Rows)
+	defer s.sorts.Put(t)
+	t.keys = l.spreadKeys(s.layout.keys(t.keys, slab, 0), 1)
+	if len(t.keys) != l.Rows {
 		release()
 		return nil, nil, nil, errDamaged()
 	}
 	regions = [][]byte{slab, s.spreadRecs}
-	return l.sort(keys, regions), regions, release, nil
+	return l.sort(t, regions), regions, release, nil
+}
+
+// sorting is what an order is made of. Leaves are handed that of those before them: it is
+// charged while a leaf uses it, garbage else, and fresh memory would be touched for the first
+// time for each, a page at a time.
+type sorting struct {
+	keys   []key
+	ranked []ranked
+}
+
+// sortings are those that nobody uses.
+type sortings struct{ sync.Pool }
+
+// take returns one that has no keys, and room for n.
+func (s *sortings) take(n int) *sorting {
+	t, ok := s.Get().(*sorting)
+	if !ok {
+		t = &sorting{}
+	}
+	t.keys = slices.Grow(t.keys[:0], n)
+	return t
 }
 
 // keys appends the keys of the records in run, the first of which is at at.
@@ -208,12 +236,12 @@ func (l *Layout) whole(b []byte) []byte {
 
 // sort makes the order: of a keyed store that of values, else any, for blocks have
 // an order of their own.
-func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
+func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc) {
 	if w := l.store.cfg.Windows; w != nil {
-		return l.sortKeyed(keys, w, regions)
+		return l.sortKeyed(t, w, regions)
 	}
-	order = make([]loc, len(keys))
-	for i, k := range keys {
+	order = make([]loc, len(t.keys))
+	for i, k := range t.keys {
 		order[i] = k.at
 	}
 	return order

@@ -93,6 +93,7 @@ type Store struct {
 	// rows whose copies all leaves share, and their records
 	spread     []common
 	spreadRecs []byte
+	sorts      sortings
 }
 
 // shard takes the rows of one goroutine at a time: records one after the other

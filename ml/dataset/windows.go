@@ -180,11 +180,12 @@ type ranked struct {
 // sortKeyed orders keys by partition, order columns and then by all bytes.
 // Records lie anywhere: they are looked at once for their rank and once to see
 // that what shares a hash is one partition, and then only where ranks are equal.
-func (l *Leaf) sortKeyed(keys []key, w *Windows, regions [][]byte) (order []loc) {
+func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc) {
 	lay := l.store.layout
 	rec := func(k ranked) []byte { return k.at.in(regions) }
-	all := make([]ranked, len(keys))
-	for i, k := range keys {
+	t.ranked = slices.Grow(t.ranked[:0], len(t.keys))[:len(t.keys)]
+	all := t.ranked
+	for i, k := range t.keys {
 		all[i] = ranked{key: k}
 		if len(w.Order) > 0 {
 			all[i].rank = lay.rank(rec(all[i]), w.Order[0])
@@ -288,7 +289,7 @@ func (v *View) splitWindows(share float64) (rest, drawn *View) {
 				continue
 			}
 			p := parts[k]
-			p.order = append(p.order, v.order[max(at, end[k]):at+w.Length]...)
+			p.extend(v, max(at, end[k]), at+w.Length)
 			end[k] = at + w.Length
 			p.first = append(p.first, int32(len(p.order)-w.Length))
 		}
@@ -297,6 +298,17 @@ func (v *View) splitWindows(share float64) (rest, drawn *View) {
 		p.Rows = len(p.order)
 	}
 	return parts[0], parts[1]
+}
+
+// extend has v, whose rows are some of all's, have rows [from, to) of them too. As long as
+// all that it has follow each other there, as they do where no window is held out or left
+// over, its order is a part of theirs and nothing is copied.
+func (v *View) extend(all *View, from, to int) {
+	if n := len(v.order); n == 0 || from >= n && &v.order[0] == &all.order[from-n] {
+		v.order = all.order[from-n : to : to]
+		return
+	}
+	v.order = append(v.order, all.order[from:to]...)
 }
 
 func errOrderNull(c Column) error {
