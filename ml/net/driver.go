@@ -203,42 +203,65 @@ func (d *driver) learned(p *partial) error {
 }
 
 // move makes the mean of a gradient that is a sum, adds the penalty's, clips
-// and steps.
+// and steps. Only the norm for clipping is of all parameters: all else is done part by part.
 func (d *driver) move(g []float32, weight float64) error {
-	s, by := &d.s, 1/weight
-	for i, v := range g {
-		g[i] = float32(float64(v) * by)
+	s := &d.s
+	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.cut.Steps), d.cut.Steps)
+	s.move.Begin(len(g))
+	step := func(from, to int) error {
+		if d.t.decay > 0 {
+			d.weights(from, to, func(i int) {
+				s.params[i] = float32(float64(s.params[i]) * (1 - float64(rate*d.t.decay)))
+			})
+		}
+		s.move.Part(s.params, g, rate, from, to)
+		return nil
 	}
-	if d.t.l2 > 0 {
-		d.net.weights(func(from, to int) {
-			for i, w := range s.params[from:to] {
-				g[from+i] = float32(float64(g[from+i]) + float64(d.t.l2*float64(w)))
-			}
-		})
+	mean := func(from, to int) error {
+		by := 1 / weight
+		finite := true
+		for i, v := range g[from:to] {
+			v = float32(float64(v) * by)
+			g[from+i] = v
+			finite = finite && v-v == 0
+		}
+		if d.t.l2 > 0 {
+			d.weights(from, to, func(i int) {
+				g[i] = float32(float64(g[i]) + float64(d.t.l2*float64(s.params[i])))
+				finite = finite && g[i]-g[i] == 0
+			})
+		}
+		if !finite {
+			return optim.Diverged(s.state.Iteration)
+		}
+		if d.t.clip > 0 {
+			return nil
+		}
+		return step(from, to)
+	}
+	err := d.shared(len(g), mean)
+	if err != nil || d.t.clip == 0 {
+		return err
 	}
 	var four [4]float64 // for each addition waits for the one before
 	for i, v := range g {
 		four[i%4] += float64(float64(v) * float64(v))
 	}
-	squares := (four[0] + four[1]) + (four[2] + four[3])
-	if squares-squares != 0 {
-		return optim.Diverged(s.state.Iteration)
-	}
-	if norm := math.Sqrt(squares); d.t.clip > 0 && norm > d.t.clip {
+	if norm := math.Sqrt((four[0] + four[1]) + (four[2] + four[3])); norm > d.t.clip {
 		for i, v := range g {
 			g[i] = float32(float64(v) * (d.t.clip / norm))
 		}
 	}
-	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.cut.Steps), d.cut.Steps)
-	if d.t.decay > 0 {
-		d.net.weights(func(from, to int) {
-			for i, w := range s.params[from:to] {
-				s.params[from+i] = float32(float64(w) * (1 - float64(rate*d.t.decay)))
-			}
-		})
-	}
-	s.move.Begin(len(g))
-	return d.shared(len(g), func(from, to int) { s.move.Part(s.params, g, rate, from, to) })
+	return d.shared(len(g), step)
+}
+
+// weights visits those of the parameters [from, to) that penalties and decay are for.
+func (d *driver) weights(from, to int, f func(i int)) {
+	d.net.weights(func(a, b int) {
+		for i := max(a, from); i < min(b, to); i++ {
+			f(i)
+		}
+	})
 }
 
 // shareFrom is how many parameters are worth a thread of their own.
@@ -246,12 +269,12 @@ const shareFrom = 1 << 14
 
 // shared has the node's threads do parts of a work on n numbers, in which nothing
 // depends on how it is cut.
-func (d *driver) shared(n int, do func(from, to int)) error {
+func (d *driver) shared(n int, do func(from, to int) error) error {
 	parts := min(max(d.threads, 1), max(n/shareFrom, 1))
 	errs := make([]error, parts)
 	var wg sync.WaitGroup
 	part := func(i int) {
-		errs[i] = op.Guard("training", func() error { do(n/parts*i+min(i, n%parts), n/parts*(i+1)+min(i+1, n%parts)); return nil })
+		errs[i] = op.Guard("training", func() error { return do(n/parts*i+min(i, n%parts), n/parts*(i+1)+min(i+1, n%parts)) })
 	}
 	for i := 1; i < parts; i++ {
 		wg.Go(func() { part(i) })

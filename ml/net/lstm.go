@@ -139,13 +139,14 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 		fill(x[n*(of-1):], 1)
 		weights.Gemm(false, n, x, n, z, n, false)
 		h := from[then*of+n*l.in.width:][:n*u]
-		f32.CellForward(z, c[here*u:][:n*u], c[then*u:][:n*u], th[s%kept*n*u:][:n*u], h)
+		to := h
 		switch {
 		case l.sequences:
-			copy(out.step(s), h)
+			to = out.step(s)
 		case s == steps-1:
-			copy(out.v, h)
+			to = out.v
 		}
+		f32.CellForward(z, c[here*u:][:n*u], c[then*u:][:n*u], th[s%kept*n*u:][:n*u], h, to)
 	}
 	for _, v := range [][]float32{gates, th, from, c} {
 		t.push(t.of(n, shape{}, v))

@@ -71,28 +71,30 @@ func adamFours(x, g, m, v []float32, s *AdamStep) {
 }
 
 // cellsOf are the loops over cells of a level.
-func cellsOf(level string) (forward, backward func(z, a, b, c, d []float32)) {
+func cellsOf(level string) (forward func(z, was, c, th, h, out []float32), backward func(z, was, th, dh, dc []float32)) {
 	switch level {
 	case "go":
 		return cellForwardGo, cellBackwardGo
 	case "avx512":
-		return sixteens(cellForwardAVX512), sixteens(cellBackwardAVX512)
+		return func(z, was, c, th, h, out []float32) {
+				n := len(c)
+				cellForwardAVX512(&z[0], &was[0], &c[0], &th[0], &h[0], &out[0], n, sixteenTail(n))
+			}, func(z, was, th, dh, dc []float32) {
+				n := len(dc)
+				cellBackwardAVX512(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, sixteenTail(n))
+			}
 	}
-	return foursAndEights(cellForwardAVX2), foursAndEights(cellBackwardAVX2)
+	return func(z, was, c, th, h, out []float32) {
+			n := len(c)
+			cellForwardAVX2(&z[0], &was[0], &c[0], &th[0], &h[0], &out[0], n, fourTail(n))
+		}, func(z, was, th, dh, dc []float32) {
+			n := len(dc)
+			cellBackwardAVX2(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, fourTail(n))
+		}
 }
 
-// foursAndEights lets what is left after the last four cells through a mask.
-func foursAndEights(all func(z, a, b, c, d *float32, n int, tail *[8]int32)) func(z, a, b, c, d []float32) {
-	return func(z, a, b, c, d []float32) {
-		n := len(d)
-		all(&z[0], &a[0], &b[0], &c[0], &d[0], n, (*[8]int32)(masks[16-n%4:]))
-	}
-}
+// fourTail is the mask of what is left of n cells after the last four, sixteenTail that after
+// the last sixteen.
+func fourTail(n int) *[8]int32 { return (*[8]int32)(masks[16-n%4:]) }
 
-// sixteens does so after the last sixteen.
-func sixteens(all func(z, a, b, c, d *float32, n int, tail uint64)) func(z, a, b, c, d []float32) {
-	return func(z, a, b, c, d []float32) {
-		n := len(d)
-		all(&z[0], &a[0], &b[0], &c[0], &d[0], n, 1<<(n%16)-1)
-	}
-}
+func sixteenTail(n int) uint64 { return 1<<(n%16) - 1 }

@@ -3,13 +3,14 @@ package f32
 // CellForward makes a step of the cells of an LSTM. z has what their four gates are
 // made of, all input gates first, then the forget gates, the output gates and the
 // candidates, and takes the gates; was is c of the step before. c, its tanh th and h
-// are set.
-func CellForward(z, was, c, th, h []float32) {
+// are set, and out to h, which the next step and the next layer want in places of
+// their own: it may be h.
+func CellForward(z, was, c, th, h, out []float32) {
 	n := len(c)
 	if n == 0 {
 		return
 	}
-	cellForward(z[:4*n], was[:n], c[:n], th[:n], h[:n])
+	cellForward(z[:4*n], was[:n], c[:n], th[:n], h[:n], out[:n])
 }
 
 // CellBackward turns the gates that CellForward made into the gradients of what
@@ -23,7 +24,7 @@ func CellBackward(z, was, th, dh, dc []float32) {
 	cellBackward(z[:4*n], was[:n], th[:n], dh[:n], dc)
 }
 
-func cellForwardGo(z, was, c, th, h []float32) {
+func cellForwardGo(z, was, c, th, h, out []float32) {
 	n := len(c)
 	i, f, o, g := z[:n], z[n:2*n], z[2*n:3*n], z[3*n:]
 	for j := range c {
@@ -31,6 +32,7 @@ func cellForwardGo(z, was, c, th, h []float32) {
 		c[j] = float32(f[j]*was[j]) + float32(i[j]*g[j])
 		th[j] = Tanh1(c[j])
 		h[j] = o[j] * th[j]
+		out[j] = h[j]
 	}
 }
 

@@ -1180,10 +1180,10 @@ k:
 	VZEROUPPER
 	RET
 
-// func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
+// func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, out *float32, n int, tail *[8]int32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·cellForwardAVX2(SB), NOSPLIT, $0-56
-	MOVQ    n+40(FP), AX
+TEXT ·cellForwardAVX2(SB), NOSPLIT, $0-64
+	MOVQ    n+48(FP), AX
 	MOVQ    z+0(FP), DX
 	LEAQ    (DX)(AX*4), BX
 	LEAQ    (BX)(AX*4), SI
@@ -1192,6 +1192,7 @@ TEXT ·cellForwardAVX2(SB), NOSPLIT, $0-56
 	MOVQ    c+16(FP), R9
 	MOVQ    th+24(FP), R10
 	MOVQ    h+32(FP), R11
+	MOVQ    out+40(FP), R12
 	VMOVUPS k4b4000004b400000<>+0(SB), Y0
 	VMOVUPS k3fb8aa3b3fb8aa3b<>+0(SB), Y1
 	VMOVUPS kbf317218bf317218<>+0(SB), Y2
@@ -1199,8 +1200,8 @@ TEXT ·cellForwardAVX2(SB), NOSPLIT, $0-56
 	VMOVUPS k3ab60b613ab60b61<>+0(SB), Y4
 	VMOVUPS k3c0888893c088889<>+0(SB), Y5
 	XORQ    CX, CX
-	MOVQ    AX, R12
-	SUBQ    $0x08, R12
+	MOVQ    AX, R13
+	SUBQ    $0x08, R13
 	JL      rest1
 
 loop1:
@@ -1325,13 +1326,13 @@ loop1:
 	VDIVPS      Y9, Y7, Y7
 	VMOVUPS     Y7, (SI)(CX*4)
 	ADDQ        $0x08, CX
-	SUBQ        $0x08, R12
+	SUBQ        $0x08, R13
 	JGE         loop1
 
 rest1:
-	ADDQ        $0x08, R12
+	ADDQ        $0x08, R13
 	JZ          done1
-	SUBQ        $0x04, R12
+	SUBQ        $0x04, R13
 	JL          tail1
 	VMOVUPS     (BX)(CX*4), X6
 	VORPS       k8000000080000000<>+0(SB), X6, X7
@@ -1454,13 +1455,13 @@ rest1:
 	VDIVPS      X9, X7, X7
 	VMOVUPS     X7, (SI)(CX*4)
 	ADDQ        $0x04, CX
-	SUBQ        $0x04, R12
+	SUBQ        $0x04, R13
 
 tail1:
-	ADDQ        $0x04, R12
+	ADDQ        $0x04, R13
 	JZ          done1
-	MOVQ        tail+48(FP), R12
-	VMOVUPS     (R12), X6
+	MOVQ        tail+56(FP), R13
+	VMOVUPS     (R13), X6
 	VMASKMOVPS  (BX)(CX*4), X6, X7
 	VORPS       k8000000080000000<>+0(SB), X7, X8
 	VMOVUPS     kc2aea8f6c2aea8f6<>+0(SB), X9
@@ -1584,8 +1585,8 @@ tail1:
 
 done1:
 	XORQ CX, CX
-	MOVQ AX, R12
-	SUBQ $0x08, R12
+	MOVQ AX, R13
+	SUBQ $0x08, R13
 	JL   rest2
 
 loop2:
@@ -1620,14 +1621,15 @@ loop2:
 	VMOVUPS     (SI)(CX*4), Y6
 	VMULPS      Y6, Y10, Y6
 	VMOVUPS     Y6, (R11)(CX*4)
+	VMOVUPS     Y6, (R12)(CX*4)
 	ADDQ        $0x08, CX
-	SUBQ        $0x08, R12
+	SUBQ        $0x08, R13
 	JGE         loop2
 
 rest2:
-	ADDQ        $0x08, R12
+	ADDQ        $0x08, R13
 	JZ          done2
-	SUBQ        $0x04, R12
+	SUBQ        $0x04, R13
 	JL          tail2
 	VMOVUPS     (R9)(CX*4), X6
 	VMOVUPS     k4120000041200000<>+0(SB), X8
@@ -1660,13 +1662,14 @@ rest2:
 	VMOVUPS     (SI)(CX*4), X6
 	VMULPS      X6, X10, X6
 	VMOVUPS     X6, (R11)(CX*4)
+	VMOVUPS     X6, (R12)(CX*4)
 	ADDQ        $0x04, CX
-	SUBQ        $0x04, R12
+	SUBQ        $0x04, R13
 
 tail2:
-	ADDQ        $0x04, R12
+	ADDQ        $0x04, R13
 	JZ          done2
-	MOVQ        tail+48(FP), AX
+	MOVQ        tail+56(FP), AX
 	VMOVUPS     (AX), X6
 	VMASKMOVPS  (R9)(CX*4), X6, X7
 	VMOVUPS     k4120000041200000<>+0(SB), X9
@@ -1699,6 +1702,7 @@ tail2:
 	VMASKMOVPS  (SI)(CX*4), X6, X0
 	VMULPS      X0, X3, X0
 	VMASKMOVPS  X0, X6, (R11)(CX*4)
+	VMASKMOVPS  X0, X6, (R12)(CX*4)
 
 done2:
 	VZEROUPPER
@@ -2029,10 +2033,10 @@ done1:
 	VZEROUPPER
 	RET
 
-// func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail uint64)
+// func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, out *float32, n int, tail uint64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·cellForwardAVX512(SB), NOSPLIT, $0-56
-	MOVQ    n+40(FP), AX
+TEXT ·cellForwardAVX512(SB), NOSPLIT, $0-64
+	MOVQ    n+48(FP), AX
 	MOVQ    z+0(FP), DX
 	LEAQ    (DX)(AX*4), BX
 	LEAQ    (BX)(AX*4), SI
@@ -2041,6 +2045,7 @@ TEXT ·cellForwardAVX512(SB), NOSPLIT, $0-56
 	MOVQ    c+16(FP), R9
 	MOVQ    th+24(FP), R10
 	MOVQ    h+32(FP), R11
+	MOVQ    out+40(FP), R12
 	VMOVUPS k4b4000004b400000<>+0(SB), Z0
 	VMOVUPS k3fb8aa3b3fb8aa3b<>+0(SB), Z1
 	VMOVUPS kbf317218bf317218<>+0(SB), Z2
@@ -2048,8 +2053,8 @@ TEXT ·cellForwardAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS k3ab60b613ab60b61<>+0(SB), Z4
 	VMOVUPS k3c0888893c088889<>+0(SB), Z5
 	XORQ    CX, CX
-	MOVQ    AX, R12
-	SUBQ    $0x10, R12
+	MOVQ    AX, R13
+	SUBQ    $0x10, R13
 	JL      rest1
 
 loop1:
@@ -2177,14 +2182,14 @@ loop1:
 	VDIVPS      Z9, Z7, Z7
 	VMOVUPS     Z7, (SI)(CX*4)
 	ADDQ        $0x10, CX
-	SUBQ        $0x10, R12
+	SUBQ        $0x10, R13
 	JGE         loop1
 
 rest1:
-	ADDQ        $0x10, R12
+	ADDQ        $0x10, R13
 	JZ          done1
-	MOVQ        tail+48(FP), R12
-	KMOVW       R12, K1
+	MOVQ        tail+56(FP), R13
+	KMOVW       R13, K1
 	VMOVUPS.Z   (BX)(CX*4), K1, Z6
 	VORPS       k8000000080000000<>+0(SB), Z6, Z7
 	VMOVUPS     kc2aea8f6c2aea8f6<>+0(SB), Z8
@@ -2311,8 +2316,8 @@ rest1:
 
 done1:
 	XORQ CX, CX
-	MOVQ AX, R12
-	SUBQ $0x10, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
 	JL   rest2
 
 loop2:
@@ -2347,14 +2352,15 @@ loop2:
 	VMOVUPS     (SI)(CX*4), Z6
 	VMULPS      Z6, Z10, Z6
 	VMOVUPS     Z6, (R11)(CX*4)
+	VMOVUPS     Z6, (R12)(CX*4)
 	ADDQ        $0x10, CX
-	SUBQ        $0x10, R12
+	SUBQ        $0x10, R13
 	JGE         loop2
 
 rest2:
-	ADDQ        $0x10, R12
+	ADDQ        $0x10, R13
 	JZ          done2
-	MOVQ        tail+48(FP), AX
+	MOVQ        tail+56(FP), AX
 	KMOVW       AX, K1
 	VMOVUPS.Z   (R9)(CX*4), K1, Z6
 	VMOVUPS     k4120000041200000<>+0(SB), Z8
@@ -2387,6 +2393,7 @@ rest2:
 	VMOVUPS.Z   (SI)(CX*4), K1, Z0
 	VMULPS      Z0, Z3, Z0
 	VMOVUPS     Z0, K1, (R11)(CX*4)
+	VMOVUPS     Z0, K1, (R12)(CX*4)
 
 done2:
 	VZEROUPPER

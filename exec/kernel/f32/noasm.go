@@ -15,5 +15,5 @@ func addAll(dst, src []float32)   { addGo(dst, src) }
 
 func adam(x, g, m, v []float32, s *AdamStep) { adamGo(x, g, m, v, s) }
 
-func cellForward(z, was, c, th, h []float32)    { cellForwardGo(z, was, c, th, h) }
-func cellBackward(z, was, th, dh, dc []float32) { cellBackwardGo(z, was, th, dh, dc) }
+func cellForward(z, was, c, th, h, out []float32) { cellForwardGo(z, was, c, th, h, out) }
+func cellBackward(z, was, th, dh, dc []float32)   { cellBackwardGo(z, was, th, dh, dc) }

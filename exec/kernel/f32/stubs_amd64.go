@@ -62,13 +62,13 @@ func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, 
 func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
-func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
+func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, out *float32, n int, tail *[8]int32)
 
 //go:noescape
 func cellBackwardAVX2(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail *[8]int32)
 
 //go:noescape
-func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail uint64)
+func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, out *float32, n int, tail uint64)
 
 //go:noescape
 func cellBackwardAVX512(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail uint64)

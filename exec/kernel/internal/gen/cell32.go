@@ -116,7 +116,7 @@ func less1(x reg.VecVirtual) reg.VecVirtual {
 // cellForward is cellForwardGo in package f32. What has to wait for c is a loop of
 // its own, or little would go on meanwhile.
 func cellForward(s isa) {
-	cells(s, "cellForward", "z, was, c, th, h", []string{"was", "c", "th", "h"}, func(c *cell) {
+	cells(s, "cellForward", "z, was, c, th, h, out", []string{"was", "c", "th", "h", "out"}, func(c *cell) {
 		kept := mul32(c.becomes(1, sigmoid32), c.get(c.at("was")))
 		i := c.becomes(0, sigmoid32)
 		c.put(add32(kept, mul32(i, c.becomes(3, tanh32))), c.at("c"))
@@ -124,7 +124,9 @@ func cellForward(s isa) {
 	}, func(c *cell) {
 		th := tanh32(c.get(c.at("c")))
 		c.put(th, c.at("th"))
-		c.put(mul32(c.get(c.gate(2)), th), c.at("h"))
+		h := mul32(c.get(c.gate(2)), th)
+		c.put(h, c.at("h"))
+		c.put(h, c.at("out"))
 	})
 }
 
