@@ -245,7 +245,8 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 			r, err = n.asks.do(one)
 		}
 		// Who else gave up, the leader or those who asked with this call, says nothing of its time.
-		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil || pgerr.CodeOf(err) == pgerr.QueryCanceled
+		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil ||
+			errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 		return again && in.Err() == nil, err
 	})
 	if err == nil {

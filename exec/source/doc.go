@@ -14,8 +14,8 @@
 //	units    0 1 2 3 4 5 6 7 8 9
 //	of = 3   [ 0 ) [  1  ) [  2 )
 //
-// Parquet's pages are decoded straight into columns (pages.go), small dictionaries staying
-// dictionaries; columns that repeat and rare types and encodings go through the
+// Parquet's pages are read one by one into memory that is used again (chunk.go) and decoded
+// straight into columns (pages.go), small dictionaries staying dictionaries; columns that repeat and rare types and encodings go through the
 // library's reader.
 //
 // A generator draws a unit's numbers from streams that depend on the seed, the

@@ -115,8 +115,8 @@ func (e *Error) OnConstraint(name string) *Error {
 	return e
 }
 
-// From finds the *Error in err's chain. A cancelled context becomes 57014; any
-// other error is XX000 with the error's text. From(nil) is nil.
+// From finds the *Error in err's chain. A cancelled context becomes 57014,
+// a deadline 08006; any other error is XX000 with the error's text. From(nil) is nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -127,7 +127,8 @@ func From(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return Wrap(QueryCanceled, err, "canceling statement due to statement timeout")
+		// What statement_timeout ends says so itself: a deadline is of a wait for another node.
+		return Wrap(ConnectionFailure, err, "another node did not answer in time")
 	case errors.Is(err, context.Canceled):
 		return Wrap(QueryCanceled, err, "canceling statement due to user request")
 	}
