@@ -56,6 +56,12 @@ func (p *Pool) shedFor(n int64) bool {
 // holds: a statement leaves it to the node, or takes it over. Nobody may use the
 // account meanwhile.
 func (a *Account) Move(to *Pool, spillable bool) {
+	// What it has to spare goes back: many that idle would hold more of that than of use.
+	keep := (a.used.Load() + blockBytes - 1) / blockBytes * blockBytes
+	if spare := a.reserved.Load() - keep; spare > 0 {
+		a.reserved.Add(-spare)
+		a.pool.give(spare)
+	}
 	from, n := a.pool, a.reserved.Load()
 	from.mu.Lock()
 	delete(from.accounts, a)

@@ -119,3 +119,24 @@ func TestMove(t *testing.T) {
 		t.Errorf("%d bytes are left", p.Used())
 	}
 }
+
+// TestMoveKeepsNothingToSpare: an account that is left to another pool holds what it uses, not
+// what it kept for a next time.
+func TestMoveKeepsNothingToSpare(t *testing.T) {
+	node := NewPool("node", 64<<20)
+	from := node.Child("statement", 0)
+	a := from.Account("a", false)
+	if err := a.Grow(10*blockBytes + 1); err != nil {
+		t.Fatal(err)
+	}
+	a.Shrink(3 * blockBytes)
+	a.Move(node, false)
+	if used := node.Used(); used != 8*blockBytes {
+		t.Errorf("%d bytes are reserved for %d", used, a.Used())
+	}
+	a.Close()
+	if node.Used() != 0 || from.Used() != 0 {
+		t.Errorf("%d and %d bytes are left", node.Used(), from.Used())
+	}
+	from.Close()
+}

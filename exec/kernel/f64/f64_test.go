@@ -166,6 +166,10 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 					body(dst)
 					return dst
 				}
+				for j, v := range inv { // scales are
+					_, e := math.Frexp(v)
+					inv[j] = math.Ldexp(1, e)
+				}
 				want = pack(func(dst []float64) { packFixedGo(dst, x32, w, inv, tiles) })
 				sameBits(t, what+" packFixed32", pack(func(dst []float64) { b.packFixed32(dst, x32, w, inv, tiles) }), want)
 				want = pack(func(dst []float64) { packFixedGo(dst, x, w, inv, tiles) })

@@ -33,8 +33,8 @@ const (
 
 // FixedPack makes factors of whole tiles x with len(shift) columns, at most
 // FixedRows rows: column j of dst, from dst[j*FixedStride], is Fix of
-// (x-shift[j])·scale[j], each step rounded. The results must be at most ½ in
-// size.
+// (x-shift[j])·scale[j], each step rounded; scale is of powers of two. The results must be at
+// most ½ in size.
 func FixedPack[T Elem](dst []float64, x []T, shift, scale []float64) {
 	d := len(shift)
 	if d == 0 || len(x) < d*Lanes {

@@ -129,8 +129,9 @@ func TestFixedPack(t *testing.T) {
 			}
 			shift, scale := make([]float64, d), make([]float64, d)
 			for j := range shift {
-				shift[j], scale[j] = 4, 0x1p-3
+				shift[j], scale[j] = 3.9+float64(j)/70, math.Ldexp(1, -4-j%3)
 			}
+			shift[d-1], scale[d-1] = 4, 0x1p-3
 			got, got32, want := make([]float64, d*FixedStride), make([]float64, d*FixedStride), make([]float64, d*FixedStride)
 			FixedPack(got, x, shift, scale)
 			FixedPack(got32, narrowed(x), shift, scale)
@@ -145,6 +146,14 @@ func TestFixedPack(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func BenchmarkFixedPack(b *testing.B) {
+	const d = 20
+	x, shift, scale, dst := make([]float32, d*FixedRows), make([]float64, d), make([]float64, d), make([]float64, d*FixedStride)
+	for b.Loop() {
+		FixedPack(dst, x, shift, scale)
 	}
 }
 

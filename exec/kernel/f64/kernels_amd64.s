@@ -324,7 +324,7 @@ cols:
 	RET
 
 // func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·packFixed32AVX2(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -334,41 +334,88 @@ TEXT ·packFixed32AVX2(SB), NOSPLIT, $0-56
 	MOVQ    tiles+40(FP), DI
 	MOVQ    stride+48(FP), R8
 	SHLQ    $0x03, R8
+	MOVQ    SI, R9
+	SHLQ    $0x05, R9
 	VMOVUPD k3ff8000000000000<>+0(SB), Y0
 	VMOVUPD k0000000000000001<>+0(SB), Y1
+	SUBQ    $0x02, DI
+	JLT     last
 
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+pairs:
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
 
 cols:
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD (R10), Y3
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD (R11), Y3
 	VCVTPS2PD    (CX), Y4
 	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
 	VORPD        Y1, Y4, Y4
 	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y4, (R12)
 	VCVTPS2PD    16(CX), Y4
 	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
 	VORPD        Y1, Y4, Y4
 	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
+	VMOVUPD      Y4, 32(R12)
+	VCVTPS2PD    (CX)(R9*1), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 64(R12)
+	VCVTPS2PD    16(CX)(R9*1), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 96(R12)
 	ADDQ         $0x00000020, CX
-	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
+	ADDQ         R9, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x02, DI
+	JGE          pairs
+
+last:
+	CMPQ DI, $-2
+	JEQ  end
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
+
+cols_1:
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD (R11), Y3
+	VCVTPS2PD    (CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, (R12)
+	VCVTPS2PD    16(CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R12)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          cols_1
+
+end:
 	VZEROUPPER
 	RET
 
@@ -813,7 +860,7 @@ cols:
 	RET
 
 // func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·packFixed64AVX2(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -823,41 +870,88 @@ TEXT ·packFixed64AVX2(SB), NOSPLIT, $0-56
 	MOVQ    tiles+40(FP), DI
 	MOVQ    stride+48(FP), R8
 	SHLQ    $0x03, R8
+	MOVQ    SI, R9
+	SHLQ    $0x06, R9
 	VMOVUPD k3ff8000000000000<>+0(SB), Y0
 	VMOVUPD k0000000000000001<>+0(SB), Y1
+	SUBQ    $0x02, DI
+	JLT     last
 
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+pairs:
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
 
 cols:
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD (R10), Y3
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD (R11), Y3
 	VMOVUPD      (CX), Y4
 	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
 	VORPD        Y1, Y4, Y4
 	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y4, (R12)
 	VMOVUPD      32(CX), Y4
 	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
 	VORPD        Y1, Y4, Y4
 	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
+	VMOVUPD      Y4, 32(R12)
+	VMOVUPD      (CX)(R9*1), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 64(R12)
+	VMOVUPD      32(CX)(R9*1), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 96(R12)
 	ADDQ         $0x00000040, CX
-	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
+	ADDQ         R9, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x02, DI
+	JGE          pairs
+
+last:
+	CMPQ DI, $-2
+	JEQ  end
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
+
+cols_1:
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD (R11), Y3
+	VMOVUPD      (CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      32(CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VFMADD213PD  Y0, Y3, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R12)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          cols_1
+
+end:
 	VZEROUPPER
 	RET
 
@@ -2254,34 +2348,70 @@ TEXT ·packFixed32AVX512(SB), NOSPLIT, $0-56
 	MOVQ    tiles+40(FP), DI
 	MOVQ    stride+48(FP), R8
 	SHLQ    $0x03, R8
+	MOVQ    SI, R9
+	SHLQ    $0x05, R9
 	VMOVUPD k3ff8000000000000<>+0(SB), Z0
 	VMOVUPD k0000000000000001<>+0(SB), Z1
+	SUBQ    $0x02, DI
+	JLT     last
 
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+pairs:
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
 
 cols:
-	VBROADCASTSD (R9), Z2
-	VBROADCASTSD (R10), Z3
+	VBROADCASTSD (R10), Z2
+	VBROADCASTSD (R11), Z3
 	VCVTPS2PD    (CX), Z4
 	VSUBPD       Z2, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z0, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
 	VORPD        Z1, Z4, Z4
 	VSUBPD       Z0, Z4, Z4
-	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z4, (R12)
+	VCVTPS2PD    (CX)(R9*1), Z4
+	VSUBPD       Z2, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, 64(R12)
 	ADDQ         $0x00000020, CX
-	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
+	ADDQ         R9, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x02, DI
+	JGE          pairs
+
+last:
+	CMPQ DI, $-2
+	JEQ  end
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
+
+cols_1:
+	VBROADCASTSD (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VCVTPS2PD    (CX), Z4
+	VSUBPD       Z2, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R12)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          cols_1
+
+end:
 	VZEROUPPER
 	RET
 
@@ -2708,34 +2838,70 @@ TEXT ·packFixed64AVX512(SB), NOSPLIT, $0-56
 	MOVQ    tiles+40(FP), DI
 	MOVQ    stride+48(FP), R8
 	SHLQ    $0x03, R8
+	MOVQ    SI, R9
+	SHLQ    $0x06, R9
 	VMOVUPD k3ff8000000000000<>+0(SB), Z0
 	VMOVUPD k0000000000000001<>+0(SB), Z1
+	SUBQ    $0x02, DI
+	JLT     last
 
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+pairs:
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
 
 cols:
-	VBROADCASTSD (R9), Z2
-	VBROADCASTSD (R10), Z3
+	VBROADCASTSD (R10), Z2
+	VBROADCASTSD (R11), Z3
 	VMOVUPD      (CX), Z4
 	VSUBPD       Z2, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z0, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
 	VORPD        Z1, Z4, Z4
 	VSUBPD       Z0, Z4, Z4
-	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z4, (R12)
+	VMOVUPD      (CX)(R9*1), Z4
+	VSUBPD       Z2, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, 64(R12)
 	ADDQ         $0x00000040, CX
-	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
+	ADDQ         R9, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x02, DI
+	JGE          pairs
+
+last:
+	CMPQ DI, $-2
+	JEQ  end
+	MOVQ DX, R10
+	MOVQ BX, R11
+	MOVQ AX, R12
+	MOVQ SI, R13
+
+cols_1:
+	VBROADCASTSD (R10), Z2
+	VBROADCASTSD (R11), Z3
+	VMOVUPD      (CX), Z4
+	VSUBPD       Z2, Z4, Z4
+	VFMADD213PD  Z0, Z3, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R12)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          cols_1
+
+end:
 	VZEROUPPER
 	RET
 

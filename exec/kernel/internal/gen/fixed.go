@@ -9,46 +9,64 @@ import (
 )
 
 // packFixed: columns of (x-shift)·scale as odd multiples of the last place of
-// 1.5.
+// 1.5, of two tiles at a time. A product with a power of two is not rounded, so that it
+// may be added in the same step.
 func packFixed(s isa, elem int) {
 	kernel("packFixed"+elemName(elem)+s.suffix, "func(dst *float64, x *"+elemType(elem)+", shift, scale *float64, d, tiles, stride int)")
-	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
+	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64()).(reg.GPVirtual)
 	shift, scale := Load(Param("shift"), GP64()), Load(Param("scale"), GP64())
-	d, tiles := Load(Param("d"), GP64()), Load(Param("tiles"), GP64())
+	d, tiles := Load(Param("d"), GP64()).(reg.GPVirtual), Load(Param("tiles"), GP64())
 	stride := Load(Param("stride"), GP64())
 	SHLQ(Imm(3), stride)
+	tile := tileStride(d, elem)
 	base, odd := s.vec(), s.vec()
 	VMOVUPD(f(1.5), base)
 	VMOVUPD(konst(1), odd)
-	Label("tiles")
 	sp, mp, to, left := GP64(), GP64(), GP64(), GP64()
-	MOVQ(shift, sp)
-	MOVQ(scale, mp)
-	MOVQ(dst, to)
-	MOVQ(d, left)
-	Label("cols")
-	c, m := s.vec(), s.vec()
-	VBROADCASTSD(Mem{Base: sp}, c)
-	VBROADCASTSD(Mem{Base: mp}, m)
-	for h := range s.parts {
-		v := s.vec()
-		s.loadElem(elem, Mem{Base: x, Disp: 4 * h * elem}, v)
-		VSUBPD(c, v, v)
-		VMULPD(m, v, v)
-		VADDPD(base, v, v)
-		VORPD(odd, v, v)
-		VSUBPD(base, v, v)
-		VMOVUPD(v, Mem{Base: to, Disp: 32 * h})
+	pack := func(n int, name string) {
+		MOVQ(shift, sp)
+		MOVQ(scale, mp)
+		MOVQ(dst, to)
+		MOVQ(d, left)
+		Label(name)
+		c, m := s.vec(), s.vec()
+		VBROADCASTSD(Mem{Base: sp}, c)
+		VBROADCASTSD(Mem{Base: mp}, m)
+		for t := range n {
+			for h := range s.parts {
+				from := Mem{Base: x, Disp: 4 * h * elem}
+				if t > 0 {
+					from.Index, from.Scale = tile, 1
+				}
+				v := s.vec()
+				s.loadElem(elem, from, v)
+				VSUBPD(c, v, v)
+				VFMADD213PD(base, m, v)
+				VORPD(odd, v, v)
+				VSUBPD(base, v, v)
+				VMOVUPD(v, Mem{Base: to, Disp: 64*t + 32*h})
+			}
+		}
+		ADDQ(U32(uint32(8*elem)), x)
+		ADDQ(Imm(8), sp)
+		ADDQ(Imm(8), mp)
+		ADDQ(stride, to)
+		DECQ(left)
+		JNZ(LabelRef(name))
 	}
-	ADDQ(U32(uint32(8*elem)), x)
-	ADDQ(Imm(8), sp)
-	ADDQ(Imm(8), mp)
-	ADDQ(stride, to)
-	DECQ(left)
-	JNZ(LabelRef("cols"))
-	ADDQ(Imm(64), dst)
-	DECQ(tiles)
-	JNZ(LabelRef("tiles"))
+	SUBQ(Imm(2), tiles)
+	JLT(LabelRef("last"))
+	Label("pairs")
+	pack(2, "cols")
+	ADDQ(tile, x)
+	ADDQ(U32(128), dst)
+	SUBQ(Imm(2), tiles)
+	JGE(LabelRef("pairs"))
+	Label("last")
+	CMPQ(tiles, I8(-2))
+	JEQ(LabelRef("end"))
+	pack(1, "cols_1")
+	Label("end")
 	s.done()
 }
 
