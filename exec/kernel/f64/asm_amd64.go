@@ -59,6 +59,7 @@ var (
 	columnSplits64 = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX512))
 	columnEnds32   = choose(columnEndsGo, columnEndsBody, columnEndsBody)
 	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX512))
+	axpy           = choose(axpyGo, axpyBody, axpyBody)
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
 	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
 	lossParts      = choose(lossPartsGo, lossPartsBody, lossPartsBody)
@@ -249,6 +250,14 @@ func columnEndsBody(low, high []float32, least []uint32, sums []float64, x []flo
 
 func columnSplitsBody[T Elem](k func(sums *float64, x *T, grids *float64, d, tiles int)) func(sums []float64, x []T, grids []float64, d, tiles int) {
 	return func(sums []float64, x []T, grids []float64, d, tiles int) { k(&sums[0], &x[0], &grids[0], d, tiles) }
+}
+
+func axpyBody(y, u []float64, a float64) {
+	n := len(y) &^ (Lanes - 1)
+	if n > 0 {
+		axpyAVX2(&y[0], &u[0], a, n)
+	}
+	axpyGo(y[n:], u[n:], a)
 }
 
 func axpy2Body(y, u, v []float64, a, b float64) {

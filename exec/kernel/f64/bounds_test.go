@@ -32,7 +32,7 @@ func TestColumnBounds(t *testing.T) {
 	}
 }
 
-func TestAxpy2(t *testing.T) {
+func TestAxpy(t *testing.T) {
 	r := rand.New(rand.NewPCG(24, 1))
 	for n := range 40 {
 		y, u, v := randoms(r, n), randoms(r, n), randoms(r, n)
@@ -40,8 +40,14 @@ func TestAxpy2(t *testing.T) {
 		for i := range want {
 			want[i] = math.FMA(1.5, u[i], math.FMA(-0.7, v[i], y[i]))
 		}
+		one := slices.Clone(y)
 		Axpy2(y, 1.5, u, -0.7, v)
 		sameBits(t, "axpy2", y, want)
+		for i := range want {
+			want[i] = math.FMA(1.5, u[i], one[i])
+		}
+		Axpy(one, 1.5, u)
+		sameBits(t, "axpy", one, want)
 	}
 }
 

@@ -6297,13 +6297,35 @@ fold:
 	VZEROUPPER
 	RET
 
+// func axpyAVX2(y *float64, u *float64, a float64, n int)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         u+8(FP), CX
+	VBROADCASTSD a+16(FP), Y0
+	MOVQ         n+24(FP), DX
+
+loop:
+	VMOVUPD     (AX), Y1
+	VFMADD231PD (CX), Y0, Y1
+	VMOVUPD     Y1, (AX)
+	VMOVUPD     32(AX), Y1
+	VFMADD231PD 32(CX), Y0, Y1
+	VMOVUPD     Y1, 32(AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x08, DX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
 // func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 // Requires: AVX, FMA3
 TEXT ·axpy2AVX2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
 	MOVQ         u+8(FP), CX
-	MOVQ         v+16(FP), DX
 	VBROADCASTSD a+24(FP), Y0
+	MOVQ         v+16(FP), DX
 	VBROADCASTSD b+32(FP), Y1
 	MOVQ         n+40(FP), BX
 

@@ -75,6 +75,7 @@ func columnEnds32(low, high []float32, least []uint32, sums []float64, x []float
 	columnEndsGo(low, high, least, sums, x, d, tiles)
 }
 func columnSums64(s, x, g []float64, d, tiles int)       { columnSumsGo(s, x, g, d, tiles) }
+func axpy(y, u []float64, a float64)                     { axpyGo(y, u, a) }
 func axpy2(y, u, v []float64, a, b float64)              { axpy2Go(y, u, v, a, b) }
 func crossEntropy(loss, p, y []float64)                  { crossEntropyGo(loss, p, y) }
 func addWhole(sums []int64, x, scale []float64)          { addWholeGo(sums, x, scale) }

@@ -203,6 +203,9 @@ func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
 func columnEnds32AVX2(low *float32, high *float32, least *uint32, sums *float64, x *float32, d int, tiles int)
 
 //go:noescape
+func axpyAVX2(y *float64, u *float64, a float64, n int)
+
+//go:noescape
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 
 //go:noescape

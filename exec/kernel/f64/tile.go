@@ -118,12 +118,7 @@ func Dot(a, b []float64) float64 {
 }
 
 // Axpy adds alpha*x to y.
-func Axpy(y []float64, alpha float64, x []float64) {
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] = FMA(alpha, v, y[i])
-	}
-}
+func Axpy(y []float64, alpha float64, x []float64) { axpy(y, x[:len(y)], alpha) }
 
 // Axpy2 adds alpha*u and beta*v to y: fma(alpha, u, fma(beta, v, y)).
 func Axpy2(y []float64, alpha float64, u []float64, beta float64, v []float64) {

@@ -81,6 +81,13 @@ func dotGo(acc *[Lanes]float64, a, b []float64) {
 	}
 }
 
+func axpyGo(y, u []float64, a float64) {
+	u = u[:len(y)]
+	for i, v := range u {
+		y[i] = FMA(a, v, y[i])
+	}
+}
+
 func axpy2Go(y, u, v []float64, a, b float64) {
 	u, v = u[:len(y)], v[:len(y)]
 	for i := range y {

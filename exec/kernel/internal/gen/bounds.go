@@ -54,28 +54,42 @@ func columnBounds(elem int) {
 	avx2.done()
 }
 
-// axpy2: y += a·u + b·v over n values, a multiple of eight.
+// axpy: y += a·u over n values, a multiple of eight.
+func axpy() {
+	kernel("axpyAVX2", "func(y, u *float64, a float64, n int)")
+	axpys("u", "a")
+}
+
+// axpy2: y += a·u + b·v.
 func axpy2() {
 	kernel("axpy2AVX2", "func(y, u, v *float64, a, b float64, n int)")
-	y, u, v := Load(Param("y"), GP64()), Load(Param("u"), GP64()), Load(Param("v"), GP64())
-	a, b := YMM(), YMM()
-	for i, to := range []reg.VecVirtual{a, b} {
-		m, err := Param([]string{"a", "b"}[i]).Resolve()
+	axpys("uv", "ab")
+}
+
+func axpys(vectors, factors string) {
+	y := Load(Param("y"), GP64())
+	at := []reg.Register{y}
+	var by []reg.VecVirtual
+	for i := range vectors {
+		at = append(at, Load(Param(vectors[i:i+1]), GP64()))
+		m, err := Param(factors[i : i+1]).Resolve()
 		if err != nil {
 			panic(err)
 		}
-		VBROADCASTSD(m.Addr, to)
+		by = append(by, YMM())
+		VBROADCASTSD(m.Addr, by[i])
 	}
 	n := Load(Param("n"), GP64())
 	Label("loop")
 	for h := range 2 {
 		t := YMM()
 		VMOVUPD(Mem{Base: y, Disp: 32 * h}, t)
-		VFMADD231PD(Mem{Base: v, Disp: 32 * h}, b, t)
-		VFMADD231PD(Mem{Base: u, Disp: 32 * h}, a, t)
+		for i := len(by) - 1; i >= 0; i-- {
+			VFMADD231PD(Mem{Base: at[1+i], Disp: 32 * h}, by[i], t)
+		}
 		VMOVUPD(t, Mem{Base: y, Disp: 32 * h})
 	}
-	for _, r := range []reg.Register{y, u, v} {
+	for _, r := range at {
 		ADDQ(Imm(64), r)
 	}
 	SUBQ(Imm(8), n)

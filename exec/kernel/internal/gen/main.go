@@ -141,6 +141,7 @@ func kernels64() {
 	columnLeast(4)
 	columnLeast(8)
 	columnEnds()
+	axpy()
 	axpy2()
 	entropy()
 	lossParts()
