@@ -290,12 +290,3 @@ func (c *pairCounter) byKey(first, second []uint64, least, most uint64) {
 	}
 	c.merge(&pairCounter{low: n})
 }
-
-// scoreKey orders as the numbers do, NaNs first; 0 and −0 tie.
-func scoreKey(x float64) uint64 {
-	if x != x {
-		return 0
-	}
-	b := math.Float64bits(x + 0)
-	return b ^ (uint64(int64(b)>>63) | 1<<63)
-}

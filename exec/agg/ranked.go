@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/spare"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -16,7 +17,7 @@ type ranked struct {
 	area *area // of group 0, once it is counted
 }
 
-// scores are scoreKeys in no order. Chunks that are full do not change, and are shared
+// scores are keys (f64.ScoreKey) in no order. Chunks that are full do not change, and are shared
 // by what they are merged into.
 type scores struct {
 	chunks [][]uint64
@@ -108,7 +109,7 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 			continue
 		}
 		if to := s.side(g, label[i]); to != nil {
-			s.change(to, func(p *scores) { p.add(scoreKey(vals[i])) })
+			s.change(to, func(p *scores) { p.add(f64.ScoreKey(vals[i])) })
 		}
 	}
 	return nil
@@ -135,7 +136,7 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 	if !ok {
 		return false
 	}
-	var none [1]uint64
+	var none [f64.SideRows]uint64
 	to := [2]*scores{&x.sides[0].of, nil}
 	was := to[0].held()
 	if len(x.sides) == 2 {
@@ -149,7 +150,7 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 			b = to[1].room()
 			n = min(n, len(b))
 		}
-		na := split(a, b, vals[:n], label[:n], second)
+		na := f64.SplitKeys(a, b, vals[:n], label[:n], second)
 		to[0].took(na)
 		if to[1] != nil {
 			to[1].took(n - na)
@@ -161,23 +162,6 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 		s.bytes += to[1].held()
 	}
 	return true
-}
-
-// split puts the keys of the scores of the second label to b and those of the other to a, and gives
-// how many are there. Each goes to both, and counts in one: there is nothing to guess.
-func split(a, b []uint64, vals []float64, label []uint32, second uint32) (na int) {
-	nb := 0
-	for i, v := range vals {
-		k := scoreKey(v)
-		a[na], b[nb] = k, k
-		is := 0
-		if label[i] == second {
-			is = 1
-		}
-		nb += is
-		na += 1 - is
-	}
-	return na
 }
 
 // MergeFrom implements Merger.

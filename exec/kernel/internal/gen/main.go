@@ -135,9 +135,13 @@ func kernels64() {
 	columnLeast(8)
 	columnEnds()
 	axpy2()
-	entropy()
+	entropy("crossEntropyAVX2", false)
+	entropy("labelEntropyAVX2", true)
 	lossParts()
 	chances()
+	splitKeys512()
+	whichOfTwo()
+	likelier()
 }
 
 func (s isa) done() {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// splitKeys512 is splitKeysGo: keys are put together in registers and stored whole, also
+// beyond those that count.
+func splitKeys512() {
+	kernel("splitKeysAVX512", "func(a, b *uint64, v *float64, label *uint32, second uint32, n int) (na int)")
+	a, b := Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	v, label, n := Load(Param("v"), GP64()), Load(Param("label"), GP64()), Load(Param("n"), GP64())
+	second, zero, top := YMM(), ZMM(), ZMM()
+	VPBROADCASTD(Load(Param("second"), GP32()), second)
+	VPXORQ(zero, zero, zero)
+	bit := GP64()
+	MOVQ(U64(1<<63), bit)
+	VPBROADCASTQ(bit, top)
+	na, none := GP64(), GP64()
+	XORQ(na, na)
+	MOVQ(a, none)
+	Label("loop")
+	x, sign, parted := ZMM(), ZMM(), ZMM()
+	VADDPD(Mem{Base: v}, zero, x)
+	number, is := K(), K()
+	VCMPPD(Imm(7), x, x, number) // not NaN
+	VPSRAQ(Imm(63), x, sign)
+	VPORQ(top, sign, sign)
+	VPXORQ_Z(sign, x, number, x)
+	VPCMPEQD(Mem{Base: label}, second, is)
+	VPCOMPRESSQ_Z(x, is, parted)
+	VMOVDQU64(parted, Mem{Base: b})
+	seconds, firsts := GP32(), GP64()
+	KMOVW(is, seconds)
+	ANDL(Imm(255), seconds)
+	KNOTW(is, is)
+	VPCOMPRESSQ_Z(x, is, parted)
+	VMOVDQU64(parted, Mem{Base: a})
+	POPCNTL(seconds, seconds)
+	LEAQ(Mem{Base: b, Index: seconds.As64(), Scale: 8}, b)
+	MOVQ(U32(8), firsts)
+	SUBQ(seconds.As64(), firsts)
+	LEAQ(Mem{Base: a, Index: firsts, Scale: 8}, a)
+	ADDQ(Imm(64), v)
+	ADDQ(Imm(32), label)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	SUBQ(none, a)
+	SHRQ(Imm(3), a)
+	MOVQ(a, na)
+	Store(na, ReturnIndex(0))
+	avx512.done()
+}
+
+// whichOfTwo is whichOfTwoGo.
+func whichOfTwo() {
+	kernel("whichOfTwoAVX2", "func(out *uint32, v *int64, first, second int64, n int) (others uint64)")
+	out, v, n := Load(Param("out"), GP64()), Load(Param("v"), GP64()), Load(Param("n"), GP64())
+	first, second, all := YMM(), YMM(), YMM()
+	VPBROADCASTQ(NewParamAddr("first", 16), first)
+	VPBROADCASTQ(NewParamAddr("second", 24), second)
+	VPCMPEQD(all, all, all)
+	Label("loop")
+	low, high, t := YMM(), YMM(), YMM()
+	VMOVDQU(Mem{Base: v}, low)
+	VMOVDQU(Mem{Base: v, Disp: 32}, high)
+	VPCMPEQQ(low, first, t)
+	VPCMPEQQ(low, second, low)
+	VPOR(low, t, t)
+	VPAND(t, all, all)
+	t2 := YMM()
+	VPCMPEQQ(high, first, t2)
+	VPCMPEQQ(high, second, high)
+	VPOR(high, t2, t2)
+	VPAND(t2, all, all)
+	VSHUFPS(Imm(0x88), high, low, low)
+	VPERMQ(Imm(0xd8), low, low)
+	VPSRLD(Imm(31), low, low)
+	VMOVDQU(low, Mem{Base: out})
+	ADDQ(Imm(64), v)
+	ADDQ(Imm(32), out)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	mask := GP32()
+	VMOVMSKPD(all, mask)
+	XORL(Imm(15), mask)
+	Store(mask.As64(), ReturnIndex(0))
+	avx2.done()
+}
+
+// likelier is likelierGo.
+func likelier() {
+	kernel("likelierAVX2", "func(out *int64, p *float64, first, second int64, n int)")
+	out, p, n := Load(Param("out"), GP64()), Load(Param("p"), GP64()), Load(Param("n"), GP64())
+	first, second, one := YMM(), YMM(), YMM()
+	VBROADCASTSD(NewParamAddr("first", 16), first)
+	VBROADCASTSD(NewParamAddr("second", 24), second)
+	VMOVUPD(f(1), one)
+	Label("loop")
+	for h := range 2 {
+		v, rest := YMM(), YMM()
+		VMOVUPD(Mem{Base: p, Disp: 32 * h}, v)
+		VSUBPD(v, one, rest)
+		VCMPPD(Imm(1), v, rest, rest) // 1-p < p
+		VBLENDVPD(rest, second, first, v)
+		VMOVUPD(v, Mem{Base: out, Disp: 32 * h})
+	}
+	ADDQ(Imm(64), p)
+	ADDQ(Imm(64), out)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	avx2.done()
+}
