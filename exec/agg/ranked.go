@@ -20,8 +20,9 @@ type ranked struct {
 // scores are keys (f64.ScoreKey) in no order. Chunks that are full do not change, and are shared
 // by what they are merged into.
 type scores struct {
-	chunks [][]uint64
-	n, cap int
+	chunks      [][]uint64
+	n, cap      int
+	least, most uint64 // of the keys, or further
 }
 
 const (
@@ -31,7 +32,8 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-// room returns where the next ones go, at least one; took tells how many went there.
+// room returns where the next ones go, at least one; took tells how many went there, and from
+// what to what they are.
 func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
@@ -44,8 +46,12 @@ func (s *scores) room() []uint64 {
 	return c[len(c):cap(c)]
 }
 
-func (s *scores) took(n int) {
+func (s *scores) took(n int, least, most uint64) {
 	if n > 0 {
+		if s.n == 0 {
+			s.least = least
+		}
+		s.least, s.most = min(s.least, least), max(s.most, most)
 		c := &s.chunks[len(s.chunks)-1]
 		*c = (*c)[:len(*c)+n]
 		s.n += n
@@ -62,10 +68,14 @@ func (s *scores) free() {
 
 func (s *scores) add(v uint64) {
 	s.room()[0] = v
-	s.took(1)
+	s.took(1, v, v)
 }
 
 func (s *scores) merge(o *scores) {
+	if s.n == 0 {
+		s.least = o.least
+	}
+	s.least, s.most = min(s.least, o.least), max(s.most, o.most)
 	for _, c := range o.chunks {
 		s.chunks = append(s.chunks, c[:len(c):len(c)])
 		s.n += len(c)
@@ -150,10 +160,10 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 			b = to[1].room()
 			n = min(n, len(b))
 		}
-		na := f64.SplitKeys(a, b, vals[:n], label[:n], second)
-		to[0].took(na)
+		na, least, most := f64.SplitKeys(a, b, vals[:n], label[:n], second)
+		to[0].took(na, least, most)
 		if to[1] != nil {
-			to[1].took(n - na)
+			to[1].took(n-na, least, most)
 		}
 		vals, label = vals[n:], label[n:]
 	}

@@ -4,6 +4,7 @@ package f64
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -245,9 +246,11 @@ func labelEntropyBody(loss, p []float64, label []uint32, hit uint32) {
 	labelEntropyAVX2(&loss[0], &p[0], &label[0], hit, len(loss))
 }
 
-func splitKeysBody512(a, b []uint64, v []float64, label []uint32, second uint32) int {
+func splitKeysBody512(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	_, _ = a[SideRows-1], b[SideRows-1]
-	return splitKeysAVX512(&a[0], &b[0], &v[0], &label[0], second, len(v))
+	var ends [2 * Lanes]uint64
+	na = splitKeysAVX512(&a[0], &b[0], &v[0], &label[0], second, len(v), &ends)
+	return na, slices.Min(ends[:Lanes]), slices.Max(ends[Lanes:])
 }
 
 func whichOfTwoBody(out []uint32, v []int64, first, second int64) bool {

@@ -5618,9 +5618,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int) (na int)
+// func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)
 // Requires: AVX, AVX512F, AVX512VL, POPCNT
-TEXT ·splitKeysAVX512(SB), NOSPLIT, $0-56
+TEXT ·splitKeysAVX512(SB), NOSPLIT, $0-64
 	MOVQ         a+0(FP), AX
 	MOVQ         b+8(FP), CX
 	MOVQ         v+16(FP), DX
@@ -5629,25 +5629,29 @@ TEXT ·splitKeysAVX512(SB), NOSPLIT, $0-56
 	MOVL         second+32(FP), DI
 	VPBROADCASTD DI, Y0
 	VPXORQ       Z1, Z1, Z1
+	VPTERNLOGQ   $0xff, Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
 	MOVQ         $0x8000000000000000, DI
 	VPBROADCASTQ DI, Z2
 	XORQ         DI, DI
 	MOVQ         AX, DI
 
 loop:
-	VADDPD        (DX), Z1, Z3
-	VCMPPD        $0x07, Z3, Z3, K1
-	VPSRAQ        $0x3f, Z3, Z4
-	VPORQ         Z2, Z4, Z4
-	VPXORQ.Z      Z4, Z3, K1, Z3
+	VADDPD        (DX), Z1, Z5
+	VCMPPD        $0x07, Z5, Z5, K1
+	VPSRAQ        $0x3f, Z5, Z6
+	VPORQ         Z2, Z6, Z6
+	VPXORQ.Z      Z6, Z5, K1, Z5
+	VPMINUQ       Z5, Z3, Z3
+	VPMAXUQ       Z5, Z4, Z4
 	VPCMPEQD      (BX), Y0, K1
-	VPCOMPRESSQ.Z Z3, K1, Z4
-	VMOVDQU64     Z4, (CX)
+	VPCOMPRESSQ.Z Z5, K1, Z6
+	VMOVDQU64     Z6, (CX)
 	KMOVW         K1, R8
 	ANDL          $0xff, R8
 	KNOTW         K1, K1
-	VPCOMPRESSQ.Z Z3, K1, Z4
-	VMOVDQU64     Z4, (AX)
+	VPCOMPRESSQ.Z Z5, K1, Z6
+	VMOVDQU64     Z6, (AX)
 	POPCNTL       R8, R8
 	LEAQ          (CX)(R8*8), CX
 	MOVQ          $0x00000008, R9
@@ -5657,10 +5661,13 @@ loop:
 	ADDQ          $0x20, BX
 	SUBQ          $0x08, SI
 	JNZ           loop
+	MOVQ          ends+48(FP), CX
+	VMOVDQU64     Z3, (CX)
+	VMOVDQU64     Z4, 64(CX)
 	SUBQ          DI, AX
 	SHRQ          $0x03, AX
 	MOVQ          AX, DI
-	MOVQ          DI, na+48(FP)
+	MOVQ          DI, na+56(FP)
 	VZEROUPPER
 	RET
 

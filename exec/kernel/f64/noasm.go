@@ -79,7 +79,7 @@ func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }
 func labelEntropy(loss, p []float64, label []uint32, hit uint32) { labelEntropyGo(loss, p, label, hit) }
-func splitKeys(a, b []uint64, v []float64, label []uint32, second uint32) int {
+func splitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	return splitKeysGo(a, b, v, label, second)
 }
 func whichOfTwo(out []uint32, v []int64, first, second int64) bool {

@@ -191,7 +191,7 @@ func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
 func chancesAVX2(z *float64, t *float64, n int)
 
 //go:noescape
-func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int) (na int)
+func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)
 
 //go:noescape
 func whichOfTwoAVX2(out *uint32, v *int64, first int64, second int64, n int) (others uint64)

@@ -15,22 +15,26 @@ func ScoreKey(x float64) uint64 {
 const SideRows = Lanes
 
 // SplitKeys puts the keys of the scores of the second label to b and those of the other to a,
-// and gives how many are in a. Each is as long as v, or SideRows long where no row is of its
+// and gives how many are in a and the least and the greatest key of all. Each is as long as v, or SideRows long where no row is of its
 // label; what comes after the keys there is overwritten.
-func SplitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int) {
+func SplitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	n := len(v) &^ (Lanes - 1)
 	_ = label[:len(v)]
+	least = math.MaxUint64
 	if n > 0 {
-		na = splitKeys(a, b, v[:n], label[:n], second)
+		na, least, most = splitKeys(a, b, v[:n], label[:n], second)
 	}
-	return na + splitKeysGo(a[na:], b[n-na:], v[n:], label[n:], second)
+	rest, low, high := splitKeysGo(a[na:], b[n-na:], v[n:], label[n:], second)
+	return na + rest, min(least, low), max(most, high)
 }
 
 // Each goes to both, and counts in one: there is nothing to guess.
-func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na int) {
+func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	nb := 0
+	least = math.MaxUint64
 	for i, x := range v {
 		k := ScoreKey(x)
+		least, most = min(least, k), max(most, k)
 		a[na], b[nb] = k, k
 		is := 0
 		if label[i] == second {
@@ -39,7 +43,7 @@ func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na 
 		nb += is
 		na += 1 - is
 	}
-	return na
+	return na, least, most
 }
 
 // WhichOfTwo sets out to 1 where v is second, else to 0, and reports whether all v are

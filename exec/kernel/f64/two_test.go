@@ -30,8 +30,15 @@ func TestSplitKeys(t *testing.T) {
 			if second == math.MaxUint32 {
 				b, b2 = b[:SideRows], b2[:SideRows]
 			}
-			na, want := SplitKeys(a, b, v, label, second), splitKeysGo(a2, b2, v, label, second)
-			if na != want || !slices.Equal(a[:na], a2[:na]) || !slices.Equal(b[:n-na], b2[:n-na]) {
+			na, least, most := SplitKeys(a, b, v, label, second)
+			want, low, high := splitKeysGo(a2, b2, v, label, second)
+			if n > 0 {
+				all := slices.Concat(a2[:want], b2[:n-want])
+				if low != slices.Min(all) || high != slices.Max(all) {
+					t.Errorf("keys of %d scores are from %x to %x", n, low, high)
+				}
+			}
+			if na != want || least != low || most != high || !slices.Equal(a[:na], a2[:na]) || !slices.Equal(b[:n-na], b2[:n-na]) {
 				t.Errorf("%d scores by label %d are split otherwise", n, second)
 			}
 		}

@@ -6,14 +6,17 @@ import (
 )
 
 // splitKeys512 is splitKeysGo: keys are put together in registers and stored whole, also
-// beyond those that count.
+// beyond those that count. ends are the least and the greatest key of each lane.
 func splitKeys512() {
-	kernel("splitKeysAVX512", "func(a, b *uint64, v *float64, label *uint32, second uint32, n int) (na int)")
+	kernel("splitKeysAVX512", "func(a, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)")
 	a, b := Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	v, label, n := Load(Param("v"), GP64()), Load(Param("label"), GP64()), Load(Param("n"), GP64())
 	second, zero, top := YMM(), ZMM(), ZMM()
 	VPBROADCASTD(Load(Param("second"), GP32()), second)
 	VPXORQ(zero, zero, zero)
+	least, most := ZMM(), ZMM()
+	VPTERNLOGQ(Imm(255), least, least, least)
+	VPXORQ(most, most, most)
 	bit := GP64()
 	MOVQ(U64(1<<63), bit)
 	VPBROADCASTQ(bit, top)
@@ -28,6 +31,8 @@ func splitKeys512() {
 	VPSRAQ(Imm(63), x, sign)
 	VPORQ(top, sign, sign)
 	VPXORQ_Z(sign, x, number, x)
+	VPMINUQ(x, least, least)
+	VPMAXUQ(x, most, most)
 	VPCMPEQD(Mem{Base: label}, second, is)
 	VPCOMPRESSQ_Z(x, is, parted)
 	VMOVDQU64(parted, Mem{Base: b})
@@ -46,6 +51,9 @@ func splitKeys512() {
 	ADDQ(Imm(32), label)
 	SUBQ(Imm(8), n)
 	JNZ(LabelRef("loop"))
+	ends := Load(Param("ends"), GP64())
+	VMOVDQU64(least, Mem{Base: ends})
+	VMOVDQU64(most, Mem{Base: ends, Disp: 64})
 	SUBQ(none, a)
 	SHRQ(Imm(3), a)
 	MOVQ(a, na)
