@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -213,22 +214,8 @@ func (l *labels) text(arr arrow.Array, i int, text string) uint32 {
 // smallLabels finds the labels that are small whole numbers in a table; where all are the
 // two that came first, without it.
 func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr arrow.Array, vals []T) {
-	if len(l.firsts) == 2 {
-		a, b, others := T(l.firsts[0]), T(l.firsts[1]), uint32(0)
-		for i, v := range vals {
-			var isA, isB uint32
-			if v == a {
-				isA = 1
-			}
-			if v == b {
-				isB = 1
-			}
-			out[i] = isB
-			others |= isA ^ isB ^ 1
-		}
-		if others == 0 {
-			return
-		}
+	if len(l.firsts) == 2 && ofTwo(out, vals, T(l.firsts[0]), T(l.firsts[1])) {
+		return
 	}
 	for i, v := range vals {
 		at := uint8(int64(v)) // what no int64 holds is some number, and differs
@@ -249,6 +236,26 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 			}
 		}
 	}
+}
+
+// ofTwo sets out to 1 where v is b, else to 0, and reports whether all are a or b.
+func ofTwo[T int16 | int32 | int64 | float64](out []uint32, vals []T, a, b T) bool {
+	if v, ok := any(vals).([]int64); ok {
+		return f64.WhichOfTwo(out, v, int64(a), int64(b))
+	}
+	others := uint32(0)
+	for i, v := range vals {
+		var isA, isB uint32
+		if v == a {
+			isA = 1
+		}
+		if v == b {
+			isB = 1
+		}
+		out[i] = isB
+		others |= isA ^ isB ^ 1
+	}
+	return others == 0
 }
 
 func (l *labels) number(key []byte) uint32 {

@@ -1,7 +1,6 @@
 package agg
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -109,16 +108,8 @@ func (s *logLoss) room(n int) {
 // sums: the misses may as well stand with the hits.
 func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 	s.room(len(p))
-	upper := x.sides[x.upper].label
-	y, loss, one := s.y[:len(p)], s.hit[:len(p)], math.Float64bits(1)
-	for i, l := range label { // as bits: what no branch can guess is picked without one
-		is := uint64(0)
-		if l == upper {
-			is = one
-		}
-		y[i] = math.Float64frombits(is)
-	}
-	f64.CrossEntropy(loss, p, y)
+	loss := s.hit[:len(p)]
+	f64.LabelEntropy(loss, p, label, x.sides[x.upper].label)
 	x.sides[x.upper].of.hit.AddAll(loss)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -129,7 +130,7 @@ func TestAreaOfManyShapes(t *testing.T) {
 			want := slowArea(label, score)
 			var sides [2]scores
 			for i, l := range label {
-				sides[l].add(scoreKey(score[i]))
+				sides[l].add(f64.ScoreKey(score[i]))
 			}
 			for _, workers := range []int{1, 2, 5} {
 				if got := rankSum(&sides[1], &sides[0], workers); math.Abs(got-want) > 1e-15 {

@@ -12,12 +12,11 @@ import (
 // which needs no order of scores that are of one side; whole numbers are the same in
 // any order, and so however many threads count.
 //
-//	step 0   the range of the keys
-//	step 1   how many there are in each part of it
-//	step 2   the keys in their parts: the first ones of a part, then the second ones
-//	step 3   the pairs of each part
+//	step 0   how many there are in each part of the range of the keys
+//	step 1   the keys in their parts: the first ones of a part, then the second ones
+//	step 2   the pairs of each part
 //
-// A worker does its chunks' share of the first three, and its parts' of the last.
+// A worker does its chunks' share of the first two, and its parts' of the last.
 type area struct {
 	sides   [2]*scores
 	n       [2]int // of them
@@ -26,14 +25,13 @@ type area struct {
 }
 
 type areaWorker struct {
-	least, most uint64
-	n           [2][]int // of each side in each part
-	next        [2][]int // where the next one goes, and so where the last worker's end
-	pairs       pairCounter
+	n     [2][]int // of each side in each part
+	next  [2][]int // where the next one goes, and so where the last worker's end
+	pairs pairCounter
 }
 
 const (
-	areaSteps = 4
+	areaSteps = 3
 	partBits  = 11 // that parts tell apart at most, so that their counts stay in a cache
 	partKeys  = 1 << 12
 )
@@ -57,9 +55,6 @@ func (a *area) step(step, worker int) {
 	w := &a.workers[worker]
 	switch step {
 	case 0:
-		w.least, w.most = ^uint64(0), 0
-		a.chunks(worker, func(_ int, keys []uint64) { w.least, w.most = span(keys, w.least, w.most) })
-	case 1:
 		shift, low, parts := a.parts()
 		w.n = [2][]int{make([]int, parts), make([]int, parts)}
 		a.chunks(worker, func(side int, keys []uint64) {
@@ -68,7 +63,7 @@ func (a *area) step(step, worker int) {
 				n[k>>(shift&63)-low]++
 			}
 		})
-	case 2:
+	case 1:
 		shift, low, parts := a.parts()
 		a.place(worker, parts)
 		a.chunks(worker, func(side int, keys []uint64) {
@@ -79,7 +74,7 @@ func (a *area) step(step, worker int) {
 				*e++
 			}
 		})
-	case 3:
+	case 2:
 		a.count(worker)
 	}
 }
@@ -106,10 +101,7 @@ func span(keys []uint64, least, most uint64) (uint64, uint64) {
 
 // parts returns which part a key k is of, k>>shift − low, and how many there are.
 func (a *area) parts() (shift int, low uint64, parts int) {
-	least, most := ^uint64(0), uint64(0)
-	for i := range a.workers {
-		least, most = min(least, a.workers[i].least), max(most, a.workers[i].most)
-	}
+	least, most := min(a.sides[0].least, a.sides[1].least), max(a.sides[0].most, a.sides[1].most)
 	return divide(least, most, min(bits.Len(uint(len(a.to)/partKeys)), partBits))
 }
 
@@ -289,13 +281,4 @@ func (c *pairCounter) byKey(first, second []uint64, least, most uint64) {
 		n += uint64(ends[k-least]) + uint64(ends[k-least+1])
 	}
 	c.merge(&pairCounter{low: n})
-}
-
-// scoreKey orders as the numbers do, NaNs first; 0 and −0 tie.
-func scoreKey(x float64) uint64 {
-	if x != x {
-		return 0
-	}
-	b := math.Float64bits(x + 0)
-	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }

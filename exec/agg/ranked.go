@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/spare"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -16,11 +17,12 @@ type ranked struct {
 	area *area // of group 0, once it is counted
 }
 
-// scores are scoreKeys in no order. Chunks that are full do not change, and are shared
+// scores are keys (f64.ScoreKey) in no order. Chunks that are full do not change, and are shared
 // by what they are merged into.
 type scores struct {
-	chunks [][]uint64
-	n, cap int
+	chunks      [][]uint64
+	n, cap      int
+	least, most uint64 // of the keys, or further
 }
 
 const (
@@ -30,7 +32,8 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-// room returns where the next ones go, at least one; took tells how many went there.
+// room returns where the next ones go, at least one; took tells how many went there, and from
+// what to what they are.
 func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
@@ -43,8 +46,12 @@ func (s *scores) room() []uint64 {
 	return c[len(c):cap(c)]
 }
 
-func (s *scores) took(n int) {
+func (s *scores) took(n int, least, most uint64) {
 	if n > 0 {
+		if s.n == 0 {
+			s.least = least
+		}
+		s.least, s.most = min(s.least, least), max(s.most, most)
 		c := &s.chunks[len(s.chunks)-1]
 		*c = (*c)[:len(*c)+n]
 		s.n += n
@@ -61,10 +68,14 @@ func (s *scores) free() {
 
 func (s *scores) add(v uint64) {
 	s.room()[0] = v
-	s.took(1)
+	s.took(1, v, v)
 }
 
 func (s *scores) merge(o *scores) {
+	if s.n == 0 {
+		s.least = o.least
+	}
+	s.least, s.most = min(s.least, o.least), max(s.most, o.most)
 	for _, c := range o.chunks {
 		s.chunks = append(s.chunks, c[:len(c):len(c)])
 		s.n += len(c)
@@ -108,7 +119,7 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 			continue
 		}
 		if to := s.side(g, label[i]); to != nil {
-			s.change(to, func(p *scores) { p.add(scoreKey(vals[i])) })
+			s.change(to, func(p *scores) { p.add(f64.ScoreKey(vals[i])) })
 		}
 	}
 	return nil
@@ -135,7 +146,7 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 	if !ok {
 		return false
 	}
-	var none [1]uint64
+	var none [f64.SideRows]uint64
 	to := [2]*scores{&x.sides[0].of, nil}
 	was := to[0].held()
 	if len(x.sides) == 2 {
@@ -149,10 +160,10 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 			b = to[1].room()
 			n = min(n, len(b))
 		}
-		na := split(a, b, vals[:n], label[:n], second)
-		to[0].took(na)
+		na, least, most := f64.SplitKeys(a, b, vals[:n], label[:n], second)
+		to[0].took(na, least, most)
 		if to[1] != nil {
-			to[1].took(n - na)
+			to[1].took(n-na, least, most)
 		}
 		vals, label = vals[n:], label[n:]
 	}
@@ -161,23 +172,6 @@ func (s *ranked) one(g uint32, args []arrow.Array) bool {
 		s.bytes += to[1].held()
 	}
 	return true
-}
-
-// split puts the keys of the scores of the second label to b and those of the other to a, and gives
-// how many are there. Each goes to both, and counts in one: there is nothing to guess.
-func split(a, b []uint64, vals []float64, label []uint32, second uint32) (na int) {
-	nb := 0
-	for i, v := range vals {
-		k := scoreKey(v)
-		a[na], b[nb] = k, k
-		is := 0
-		if label[i] == second {
-			is = 1
-		}
-		nb += is
-		na += 1 - is
-	}
-	return na
 }
 
 // MergeFrom implements Merger.

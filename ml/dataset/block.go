@@ -94,8 +94,9 @@ func (b *Block) Clear(from int) {
 	}
 }
 
-// Reset makes b a block of zeros for rows rows, in the memory it has if that
-// suffices. dirty leaves whatever the dense columns had: the caller writes them.
+// Reset makes b, which has no labels and no weights, a block of zeros for rows rows, in the
+// memory it has if that suffices. dirty leaves whatever the dense columns had: the caller
+// writes them.
 func (b *Block) Reset(rows int, dirty bool) {
 	n := f64.Tiles(rows) * f64.Lanes
 	if cap(b.Y) < n || cap(b.Code) < n*b.Codes || cap(b.X32)+cap(b.X64) < n*b.Dense {
@@ -104,8 +105,7 @@ func (b *Block) Reset(rows int, dirty bool) {
 	}
 	b.Rows, b.Windows, b.Length = rows, nil, 0
 	zeros(&b.Code, n*b.Codes)
-	zeros(&b.Y, n)
-	zeros(&b.W, n)
+	b.Y, b.W = b.Y[:n], b.W[:n]
 	switch {
 	case dirty:
 		b.X32, b.X64 = b.X32[:min(n*b.Dense, cap(b.X32))], b.X64[:min(n*b.Dense, cap(b.X64))]

@@ -130,6 +130,25 @@ func (c *FitCol) finder() func(key []byte) int32 {
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.
 // quick, if not nil, is asked first; also, if not nil, is called for each chunk.
 func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
+	var puts []func(from, to int) // made where they are needed
+	for from := 0; from < b.Rows; from += chunkRows {
+		to := min(from+chunkRows, b.Rows)
+		if quick == nil || !quick.fill(b, from, to) {
+			if puts == nil {
+				puts = f.writers(b, src, cols)
+			}
+			for _, put := range puts {
+				put(from, to)
+			}
+		}
+		if also != nil {
+			also(from, to)
+		}
+	}
+}
+
+// writers returns the functions that write each feature's places in rows [from, to).
+func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, to int) {
 	w := &writer{b: b}
 	puts := make([]func(from, to int), len(f.Cols))
 	var dense, code, ones int
@@ -143,17 +162,7 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, al
 			ones += k
 		}
 	}
-	for from := 0; from < b.Rows; from += chunkRows {
-		to := min(from+chunkRows, b.Rows)
-		if quick == nil || !quick.fill(b, from, to) {
-			for _, put := range puts {
-				put(from, to)
-			}
-		}
-		if also != nil {
-			also(from, to)
-		}
-	}
+	return puts
 }
 
 // writer writes input columns' places in a block.

@@ -4,6 +4,7 @@ package f64
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -67,6 +68,10 @@ var (
 	errorEnds      = choose(errorEndsGo, errorEndsBody(errorEndsAVX2), errorEndsBody(errorEndsAVX512))
 	errorParts     = choose(errorPartsGo, errorPartsBody(errorPartsAVX2), errorPartsBody(errorPartsAVX512))
 	chances        = choose(chancesGo, chancesBody, chancesBody)
+	labelEntropy   = choose(labelEntropyGo, labelEntropyBody, labelEntropyBody)
+	splitKeys      = choose(splitKeysGo, splitKeysGo, splitKeysBody512)
+	whichOfTwo     = choose(whichOfTwoGo, whichOfTwoBody, whichOfTwoBody)
+	likelier       = choose(likelierGo, likelierBody, likelierBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -269,6 +274,25 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 }
 
 func crossEntropyBody(loss, p, y []float64) { crossEntropyAVX2(&loss[0], &p[0], &y[0], len(loss)) }
+
+func labelEntropyBody(loss, p []float64, label []uint32, hit uint32) {
+	labelEntropyAVX2(&loss[0], &p[0], &label[0], hit, len(loss))
+}
+
+func splitKeysBody512(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
+	_, _ = a[SideRows-1], b[SideRows-1]
+	var ends [2 * Lanes]uint64
+	na = splitKeysAVX512(&a[0], &b[0], &v[0], &label[0], second, len(v), &ends)
+	return na, slices.Min(ends[:Lanes]), slices.Max(ends[Lanes:])
+}
+
+func whichOfTwoBody(out []uint32, v []int64, first, second int64) bool {
+	return whichOfTwoAVX2(&out[0], &v[0], first, second, len(v)) == 0
+}
+
+func likelierBody(out []int64, p []float64, first, second int64) {
+	likelierAVX2(&out[0], &p[0], first, second, len(p))
+}
 
 func chancesBody(z, t []float64) { chancesAVX2(&z[0], &t[0], len(z)) }
 

@@ -15,30 +15,49 @@ func CrossEntropy(loss, p, y []float64) {
 	crossEntropyGo(loss[n:], p[n:], y[n:])
 }
 
+// LabelEntropy is CrossEntropy with y of 1 where label is hit.
+func LabelEntropy(loss, p []float64, label []uint32, hit uint32) {
+	n := len(loss) &^ (Lanes - 1)
+	if n > 0 {
+		labelEntropy(loss[:n], p[:n], label[:n], hit)
+	}
+	labelEntropyGo(loss[n:], p[n:], label[n:], hit)
+}
+
 func crossEntropyGo(loss, p, y []float64) {
 	for i, v := range p {
-		if v < leastProbability {
-			v = leastProbability
-		}
-		if v > 1-leastProbability {
-			v = 1 - leastProbability
-		}
-		// The logarithm's argument is u, and rest what u was rounded by, which is
-		// where it is not small beside log(u), near 1, what the logarithm lacks.
-		u, rest := v, v-v // NaN of NaN
-		if y[i] == 0 {
-			u = 1 - v
-			rest = (1 - u) - v
-		}
-		b := math.Float64bits(u)
-		m := math.Float64frombits(b&(1<<52-1) | 1022<<52)
-		n := float64(int(b>>52) - 1022)
-		if m < math.Sqrt2/2 {
-			m, n = m+m, n-1
-		}
-		l := math.FMA(n, ln2Hi, math.FMA(n, ln2Lo, atanh2(m-1)+rest))
-		loss[i] = 0 - l
+		loss[i] = entropy1(v, y[i] != 0)
 	}
+}
+
+func labelEntropyGo(loss, p []float64, label []uint32, hit uint32) {
+	for i, v := range p {
+		loss[i] = entropy1(v, label[i] == hit)
+	}
+}
+
+func entropy1(v float64, hit bool) float64 {
+	if v < leastProbability {
+		v = leastProbability
+	}
+	if v > 1-leastProbability {
+		v = 1 - leastProbability
+	}
+	// The logarithm's argument is u, and rest what u was rounded by, which is
+	// where it is not small beside log(u), near 1, what the logarithm lacks.
+	u, rest := v, v-v // NaN of NaN
+	if !hit {
+		u = 1 - v
+		rest = (1 - u) - v
+	}
+	b := math.Float64bits(u)
+	m := math.Float64frombits(b&(1<<52-1) | 1022<<52)
+	n := float64(int(b>>52) - 1022)
+	if m < math.Sqrt2/2 {
+		m, n = m+m, n-1
+	}
+	l := math.FMA(n, ln2Hi, math.FMA(n, ln2Lo, atanh2(m-1)+rest))
+	return 0 - l
 }
 
 // LossRows is the most losses that LossParts adds at once.

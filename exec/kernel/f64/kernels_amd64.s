@@ -6351,8 +6351,8 @@ loop:
 TEXT ·crossEntropyAVX2(SB), NOSPLIT, $0-32
 	MOVQ loss+0(FP), AX
 	MOVQ p+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+	MOVQ n+24(FP), DX
+	MOVQ y+16(FP), BX
 
 loop:
 	VMOVUPD     (CX), Y0
@@ -6366,7 +6366,7 @@ loop:
 	VSUBPD      Y0, Y3, Y3
 	VSUBPD      Y0, Y0, Y5
 	VXORPD      Y4, Y4, Y4
-	VCMPPD      $0x00, (DX), Y4, Y6
+	VCMPPD      $0x00, (BX), Y4, Y6
 	VBLENDVPD   Y6, Y2, Y0, Y2
 	VBLENDVPD   Y6, Y3, Y5, Y3
 	VANDPD      k000fffffffffffff<>+0(SB), Y2, Y0
@@ -6402,9 +6402,9 @@ loop:
 	VSUBPD      Y2, Y4, Y2
 	VMOVUPD     Y2, (AX)
 	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
 	ADDQ        $0x20, AX
-	SUBQ        $0x04, BX
+	SUBQ        $0x04, DX
 	JNZ         loop
 	VZEROUPPER
 	RET
@@ -6488,6 +6488,73 @@ DATA k3fe62e42fee00000<>+40(SB)/8, $0x3fe62e42fee00000
 DATA k3fe62e42fee00000<>+48(SB)/8, $0x3fe62e42fee00000
 DATA k3fe62e42fee00000<>+56(SB)/8, $0x3fe62e42fee00000
 GLOBL k3fe62e42fee00000<>(SB), RODATA|NOPTR, $64
+
+// func labelEntropyAVX2(loss *float64, p *float64, label *uint32, hit uint32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·labelEntropyAVX2(SB), NOSPLIT, $0-40
+	MOVQ         loss+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         n+32(FP), DX
+	MOVQ         label+16(FP), BX
+	MOVL         hit+24(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, X0
+
+loop:
+	VMOVUPD     (CX), Y1
+	VMOVUPD     k3cb0000000000000<>+0(SB), Y3
+	VMAXPD      Y1, Y3, Y1
+	VMOVUPD     k3feffffffffffffe<>+0(SB), Y3
+	VMINPD      Y1, Y3, Y1
+	VMOVUPD     k3ff0000000000000<>+0(SB), Y2
+	VSUBPD      Y1, Y2, Y3
+	VSUBPD      Y3, Y2, Y4
+	VSUBPD      Y1, Y4, Y4
+	VSUBPD      Y1, Y1, Y6
+	VXORPD      Y5, Y5, Y5
+	VPCMPEQD    (BX), X0, X7
+	VPMOVSXDQ   X7, Y7
+	VBLENDVPD   Y7, Y1, Y3, Y3
+	VBLENDVPD   Y7, Y6, Y4, Y4
+	VANDPD      k000fffffffffffff<>+0(SB), Y3, Y1
+	VORPD       k3fe0000000000000<>+0(SB), Y1, Y1
+	VPSRLQ      $0x34, Y3, Y6
+	VORPD       k4330000000000000<>+0(SB), Y6, Y6
+	VSUBPD      k43300000000003fe<>+0(SB), Y6, Y6
+	VMOVUPD     k3fe6a09e667f3bcd<>+0(SB), Y3
+	VCMPPD      $0x01, Y3, Y1, Y3
+	VANDPD      Y1, Y3, Y7
+	VADDPD      Y7, Y1, Y1
+	VANDPD      Y2, Y3, Y7
+	VSUBPD      Y7, Y6, Y6
+	VSUBPD      Y2, Y1, Y1
+	VADDPD      k4000000000000000<>+0(SB), Y1, Y2
+	VDIVPD      Y2, Y1, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     k3faaf286bca1af28<>+0(SB), Y3
+	VFMADD213PD k3fae1e1e1e1e1e1e<>+0(SB), Y2, Y3
+	VFMADD213PD k3fb1111111111111<>+0(SB), Y2, Y3
+	VFMADD213PD k3fb3b13b13b13b14<>+0(SB), Y2, Y3
+	VFMADD213PD k3fb745d1745d1746<>+0(SB), Y2, Y3
+	VFMADD213PD k3fbc71c71c71c71c<>+0(SB), Y2, Y3
+	VFMADD213PD k3fc2492492492492<>+0(SB), Y2, Y3
+	VFMADD213PD k3fc999999999999a<>+0(SB), Y2, Y3
+	VFMADD213PD k3fd5555555555555<>+0(SB), Y2, Y3
+	VMULPD      Y2, Y3, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD213PD Y1, Y1, Y3
+	VADDPD      Y4, Y3, Y3
+	VFMADD231PD k3dea39ef35793c76<>+0(SB), Y6, Y3
+	VFMADD231PD k3fe62e42fee00000<>+0(SB), Y6, Y3
+	VSUBPD      Y3, Y5, Y3
+	VMOVUPD     Y3, (AX)
+	ADDQ        $0x20, CX
+	ADDQ        $0x10, BX
+	ADDQ        $0x20, AX
+	SUBQ        $0x04, DX
+	JNZ         loop
+	VZEROUPPER
+	RET
 
 // func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
 // Requires: AVX
@@ -6582,6 +6649,122 @@ loop:
 	VMOVUPD   Y3, 32(AX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x40, CX
+	SUBQ      $0x08, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)
+// Requires: AVX, AVX512F, AVX512VL, POPCNT
+TEXT ·splitKeysAVX512(SB), NOSPLIT, $0-64
+	MOVQ         a+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         label+24(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVL         second+32(FP), DI
+	VPBROADCASTD DI, Y0
+	VPXORQ       Z1, Z1, Z1
+	VPTERNLOGQ   $0xff, Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
+	MOVQ         $0x8000000000000000, DI
+	VPBROADCASTQ DI, Z2
+	XORQ         DI, DI
+	MOVQ         AX, DI
+
+loop:
+	VADDPD        (DX), Z1, Z5
+	VCMPPD        $0x07, Z5, Z5, K1
+	VPSRAQ        $0x3f, Z5, Z6
+	VPORQ         Z2, Z6, Z6
+	VPXORQ.Z      Z6, Z5, K1, Z5
+	VPMINUQ       Z5, Z3, Z3
+	VPMAXUQ       Z5, Z4, Z4
+	VPCMPEQD      (BX), Y0, K1
+	VPCOMPRESSQ.Z Z5, K1, Z6
+	VMOVDQU64     Z6, (CX)
+	KMOVW         K1, R8
+	ANDL          $0xff, R8
+	KNOTW         K1, K1
+	VPCOMPRESSQ.Z Z5, K1, Z6
+	VMOVDQU64     Z6, (AX)
+	POPCNTL       R8, R8
+	LEAQ          (CX)(R8*8), CX
+	MOVQ          $0x00000008, R9
+	SUBQ          R8, R9
+	LEAQ          (AX)(R9*8), AX
+	ADDQ          $0x40, DX
+	ADDQ          $0x20, BX
+	SUBQ          $0x08, SI
+	JNZ           loop
+	MOVQ          ends+48(FP), CX
+	VMOVDQU64     Z3, (CX)
+	VMOVDQU64     Z4, 64(CX)
+	SUBQ          DI, AX
+	SHRQ          $0x03, AX
+	MOVQ          AX, DI
+	MOVQ          DI, na+56(FP)
+	VZEROUPPER
+	RET
+
+// func whichOfTwoAVX2(out *uint32, v *int64, first int64, second int64, n int) (others uint64)
+// Requires: AVX, AVX2
+TEXT ·whichOfTwoAVX2(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         n+32(FP), DX
+	VPBROADCASTQ first+16(FP), Y0
+	VPBROADCASTQ second+24(FP), Y1
+	VPCMPEQD     Y2, Y2, Y2
+
+loop:
+	VMOVDQU   (CX), Y3
+	VMOVDQU   32(CX), Y4
+	VPCMPEQQ  Y3, Y0, Y5
+	VPCMPEQQ  Y3, Y1, Y3
+	VPOR      Y3, Y5, Y5
+	VPAND     Y5, Y2, Y2
+	VPCMPEQQ  Y4, Y0, Y5
+	VPCMPEQQ  Y4, Y1, Y4
+	VPOR      Y4, Y5, Y5
+	VPAND     Y5, Y2, Y2
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VPSRLD    $0x1f, Y3, Y3
+	VMOVDQU   Y3, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	SUBQ      $0x08, DX
+	JNZ       loop
+	VMOVMSKPD Y2, AX
+	XORL      $0x0f, AX
+	MOVQ      AX, others+40(FP)
+	VZEROUPPER
+	RET
+
+// func likelierAVX2(out *int64, p *float64, first int64, second int64, n int)
+// Requires: AVX
+TEXT ·likelierAVX2(SB), NOSPLIT, $0-40
+	MOVQ         out+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         n+32(FP), DX
+	VBROADCASTSD first+16(FP), Y0
+	VBROADCASTSD second+24(FP), Y1
+	VMOVUPD      k3ff0000000000000<>+0(SB), Y2
+
+loop:
+	VMOVUPD   (CX), Y3
+	VSUBPD    Y3, Y2, Y4
+	VCMPPD    $0x01, Y3, Y4, Y4
+	VBLENDVPD Y4, Y1, Y0, Y3
+	VMOVUPD   Y3, (AX)
+	VMOVUPD   32(CX), Y3
+	VSUBPD    Y3, Y2, Y4
+	VCMPPD    $0x01, Y3, Y4, Y4
+	VBLENDVPD Y4, Y1, Y0, Y3
+	VMOVUPD   Y3, 32(AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, AX
 	SUBQ      $0x08, DX
 	JNZ       loop
 	VZEROUPPER

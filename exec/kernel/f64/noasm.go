@@ -90,3 +90,11 @@ func narrow(dst []float32, src []float64)                { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }
+func labelEntropy(loss, p []float64, label []uint32, hit uint32) { labelEntropyGo(loss, p, label, hit) }
+func splitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
+	return splitKeysGo(a, b, v, label, second)
+}
+func whichOfTwo(out []uint32, v []int64, first, second int64) bool {
+	return whichOfTwoGo(out, v, first, second)
+}
+func likelier(out []int64, p []float64, first, second int64) { likelierGo(out, p, first, second) }

@@ -212,7 +212,19 @@ func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
 
 //go:noescape
+func labelEntropyAVX2(loss *float64, p *float64, label *uint32, hit uint32, n int)
+
+//go:noescape
 func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
 
 //go:noescape
 func chancesAVX2(z *float64, t *float64, n int)
+
+//go:noescape
+func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)
+
+//go:noescape
+func whichOfTwoAVX2(out *uint32, v *int64, first int64, second int64, n int) (others uint64)
+
+//go:noescape
+func likelierAVX2(out *int64, p *float64, first int64, second int64, n int)

@@ -8,13 +8,25 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// entropy is crossEntropyGo.
-func entropy() {
+// entropy is crossEntropyGo, and labelEntropyGo of labels.
+func entropy(name string, labels bool) {
 	const least = 0x1p-52
 	s := avx2
-	kernel("crossEntropyAVX2", "func(loss *float64, p *float64, y *float64, n int)")
-	loss, p, y := Load(Param("loss"), GP64()), Load(Param("p"), GP64()), Load(Param("y"), GP64())
-	n := Load(Param("n"), GP64())
+	signature := "func(loss *float64, p *float64, y *float64, n int)"
+	if labels {
+		signature = "func(loss *float64, p *float64, label *uint32, hit uint32, n int)"
+	}
+	kernel(name, signature)
+	loss, p, n := Load(Param("loss"), GP64()), Load(Param("p"), GP64()), Load(Param("n"), GP64())
+	y, size, hit := GP64(), 32, XMM()
+	if labels {
+		Load(Param("label"), y)
+		VMOVD(Load(Param("hit"), GP32()), hit)
+		VPBROADCASTD(hit, hit)
+		size = 16
+	} else {
+		Load(Param("y"), y)
+	}
 	Label("loop")
 	v, one, c := s.vec(), s.vec(), s.vec()
 	VMOVUPD(Mem{Base: p}, v)
@@ -30,9 +42,17 @@ func entropy() {
 	VSUBPD(v, v, none)
 	miss, zero := s.vec(), s.vec()
 	VXORPD(zero, zero, zero)
-	VCMPPD(Imm(0), Mem{Base: y}, zero, miss)
-	VBLENDVPD(miss, u, v, u)
-	VBLENDVPD(miss, rest, none, rest)
+	if labels {
+		is := XMM()
+		VPCMPEQD(Mem{Base: y}, hit, is)
+		VPMOVSXDQ(is, miss)
+		VBLENDVPD(miss, v, u, u)
+		VBLENDVPD(miss, none, rest, rest)
+	} else {
+		VCMPPD(Imm(0), Mem{Base: y}, zero, miss)
+		VBLENDVPD(miss, u, v, u)
+		VBLENDVPD(miss, rest, none, rest)
+	}
 	m, e, small := s.vec(), s.vec(), s.vec()
 	VANDPD(konst(1<<52-1), u, m)
 	VORPD(konst(1022<<52), m, m)
@@ -53,9 +73,9 @@ func entropy() {
 	VFMADD231PD(f(ln2Hi), e, l)
 	VSUBPD(l, zero, l)
 	VMOVUPD(l, Mem{Base: loss})
-	for _, r := range []Op{p, y, loss} {
-		ADDQ(Imm(32), r)
-	}
+	ADDQ(Imm(32), p)
+	ADDQ(Imm(uint64(size)), y)
+	ADDQ(Imm(32), loss)
 	SUBQ(Imm(4), n)
 	JNZ(LabelRef("loop"))
 	s.done()

@@ -143,9 +143,13 @@ func kernels64() {
 	columnEnds()
 	axpy()
 	axpy2()
-	entropy()
+	entropy("crossEntropyAVX2", false)
+	entropy("labelEntropyAVX2", true)
 	lossParts()
 	chances()
+	splitKeys512()
+	whichOfTwo()
+	likelier()
 }
 
 func (s isa) done() {

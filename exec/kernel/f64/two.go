@@ -1,0 +1,91 @@
+package f64
+
+import "math"
+
+// ScoreKey orders as the numbers do, NaNs first; 0 and -0 tie.
+func ScoreKey(x float64) uint64 {
+	if x != x {
+		return 0
+	}
+	b := math.Float64bits(x + 0)
+	return b ^ (uint64(int64(b)>>63) | 1<<63)
+}
+
+// SideRows is how long a and b of SplitKeys are at least.
+const SideRows = Lanes
+
+// SplitKeys puts the keys of the scores of the second label to b and those of the other to a,
+// and gives how many are in a and the least and the greatest key of all. Each is as long as v, or SideRows long where no row is of its
+// label; what comes after the keys there is overwritten.
+func SplitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
+	n := len(v) &^ (Lanes - 1)
+	_ = label[:len(v)]
+	least = math.MaxUint64
+	if n > 0 {
+		na, least, most = splitKeys(a, b, v[:n], label[:n], second)
+	}
+	rest, low, high := splitKeysGo(a[na:], b[n-na:], v[n:], label[n:], second)
+	return na + rest, min(least, low), max(most, high)
+}
+
+// Each goes to both, and counts in one: there is nothing to guess.
+func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
+	nb := 0
+	least = math.MaxUint64
+	for i, x := range v {
+		k := ScoreKey(x)
+		least, most = min(least, k), max(most, k)
+		a[na], b[nb] = k, k
+		is := 0
+		if label[i] == second {
+			is = 1
+		}
+		nb += is
+		na += 1 - is
+	}
+	return na, least, most
+}
+
+// WhichOfTwo sets out to 1 where v is second, else to 0, and reports whether all v are
+// first or second.
+func WhichOfTwo(out []uint32, v []int64, first, second int64) bool {
+	n := len(v) &^ (Lanes - 1)
+	ok := n == 0 || whichOfTwo(out[:n], v[:n], first, second)
+	return whichOfTwoGo(out[n:len(v)], v[n:], first, second) && ok
+}
+
+func whichOfTwoGo(out []uint32, v []int64, first, second int64) bool {
+	others := uint32(0)
+	for i, x := range v {
+		var isFirst, isSecond uint32
+		if x == first {
+			isFirst = 1
+		}
+		if x == second {
+			isSecond = 1
+		}
+		out[i] = isSecond
+		others |= isFirst | isSecond ^ 1
+	}
+	return others == 0
+}
+
+// Likelier sets out to second where p > 1-p, else to first.
+func Likelier(out []int64, p []float64, first, second int64) {
+	n := len(p) &^ (Lanes - 1)
+	if n > 0 {
+		likelier(out[:n], p[:n], first, second)
+	}
+	likelierGo(out[n:len(p)], p[n:], first, second)
+}
+
+func likelierGo(out []int64, p []float64, first, second int64) {
+	of := [2]int64{first, second}
+	for i, v := range p {
+		k := 0
+		if v > 1-v {
+			k = 1
+		}
+		out[i] = of[k&1]
+	}
+}
