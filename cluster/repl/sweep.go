@@ -127,8 +127,15 @@ func (r *Repl) sweep() {
 				r.o.Log.Debug("segment files removed", "files", n)
 			}
 		}
-		wait.Reset(max(r.o.Soon, sweepShare*time.Since(now)))
+		wait.Reset(r.nextLook(time.Since(now)))
 	}
+}
+
+// nextLook returns how long after a look that took so long the next one is. One may take
+// long because a node was slow to answer: the next is no later than looks are without a
+// reason.
+func (r *Repl) nextLook(took time.Duration) time.Duration {
+	return min(max(r.o.Soon, sweepShare*took), max(r.o.Soon, r.o.Sweep))
 }
 
 // strays is whether a node had files at some version that its catalog does not name: of

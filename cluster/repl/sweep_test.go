@@ -269,6 +269,19 @@ func TestSweepSoon(t *testing.T) {
 	}
 }
 
+// TestNextLook: looks take little of a node's time, and one that a slow node kept waiting
+// does not put off the next for minutes.
+func TestNextLook(t *testing.T) {
+	r := &Repl{o: Options{Sweep: 30 * time.Second, Soon: time.Second}}
+	for _, c := range []struct{ took, want time.Duration }{
+		{0, time.Second}, {20 * time.Millisecond, time.Second}, {100 * time.Millisecond, 5 * time.Second}, {10 * time.Second, 30 * time.Second},
+	} {
+		if got := r.nextLook(c.took); got != c.want {
+			t.Errorf("after a look of %v: %v, want %v", c.took, got, c.want)
+		}
+	}
+}
+
 // TestDiscardAsks: a file is not discarded that a commit names which this node
 // has not heard of, nor where that cannot be asked; at home as elsewhere.
 func TestDiscardAsks(t *testing.T) {
