@@ -2,6 +2,7 @@ package prune
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -85,22 +86,15 @@ func (c *Compiler) test(e expr.Expr) test {
 			}
 		}
 	case *expr.Or:
-		var any []test
+		var some []test
 		for _, a := range e.Args {
 			t := c.test(a)
 			if t == nil {
 				return nil
 			}
-			any = append(any, t)
+			some = append(some, t)
 		}
-		return func(z []catalog.Zone, n int64) bool {
-			for _, t := range any {
-				if t(z, n) {
-					return true
-				}
-			}
-			return false
-		}
+		return anyOf(some)
 	case *expr.IsNull:
 		if col, ok := e.Arg.(*expr.Col); ok {
 			if pc, ok := c.cols[col.ID]; ok {
@@ -118,24 +112,24 @@ func (c *Compiler) test(e expr.Expr) test {
 		if e.Not {
 			return nil
 		}
-		var any []test
+		var some []test
 		for _, x := range e.List {
 			t := c.compare("=", e.Arg, x)
 			if t == nil {
 				return nil
 			}
-			any = append(any, t)
+			some = append(some, t)
 		}
-		return func(z []catalog.Zone, n int64) bool {
-			for _, t := range any {
-				if t(z, n) {
-					return true
-				}
-			}
-			return false
-		}
+		return anyOf(some)
 	}
 	return nil
+}
+
+// anyOf passes what one of the tests does.
+func anyOf(tests []test) test {
+	return func(z []catalog.Zone, n int64) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(z, n) })
+	}
 }
 
 var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
