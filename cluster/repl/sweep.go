@@ -105,8 +105,8 @@ func (r *Repl) beganAt(ctx context.Context, nodes []*catalog.Node) map[uint64]ui
 const sweepShare = 50
 
 // sweep removes files that nothing needs any more, look by look, and soon: the space of a
-// table that was dropped is wanted by the one that takes its place, and memory of its
-// pages that is given back and taken again at once is still the processor's.
+// table that was dropped is wanted by the one that takes its place, on the disk and in the
+// kernel's cache.
 func (r *Repl) sweep() {
 	wait := time.NewTimer(r.o.Soon)
 	defer wait.Stop()

@@ -323,7 +323,14 @@ func (s *Scheduler) take(l *leaf, from, at int) []int {
 		l.home[at] = q[len(out):]
 	} else {
 		slices.Reverse(out)
-		l.home[from] = slices.DeleteFunc(q, func(sp int) bool { return slices.Contains(out, sp) })
+		next := 0 // of out, whose splits follow each other as in q
+		l.home[from] = slices.DeleteFunc(q, func(sp int) bool {
+			taken := next < len(out) && out[next] == sp
+			if taken {
+				next++
+			}
+			return taken
+		})
 	}
 	l.wait -= len(out)
 	l.rows -= rows

@@ -214,7 +214,7 @@ func (l *labels) text(arr arrow.Array, i int, text string) uint32 {
 // smallLabels finds the labels that are small whole numbers in a table; where all are the
 // two that came first, without it.
 func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr arrow.Array, vals []T) {
-	if len(l.firsts) == 2 && ofTwo(out, vals, T(l.firsts[0]), T(l.firsts[1])) {
+	if len(l.firsts) == 2 && f64.WhichOfTwo(out, vals, T(l.firsts[0]), T(l.firsts[1])) {
 		return
 	}
 	for i, v := range vals {
@@ -236,26 +236,6 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 			}
 		}
 	}
-}
-
-// ofTwo sets out to 1 where v is b, else to 0, and reports whether all are a or b.
-func ofTwo[T int16 | int32 | int64 | float64](out []uint32, vals []T, a, b T) bool {
-	if v, ok := any(vals).([]int64); ok {
-		return f64.WhichOfTwo(out, v, int64(a), int64(b))
-	}
-	others := uint32(0)
-	for i, v := range vals {
-		var isA, isB uint32
-		if v == a {
-			isA = 1
-		}
-		if v == b {
-			isB = 1
-		}
-		out[i] = isB
-		others |= isA ^ isB ^ 1
-	}
-	return others == 0
 }
 
 func (l *labels) number(key []byte) uint32 {

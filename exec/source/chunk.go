@@ -51,11 +51,17 @@ func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *meta
 // did not count as part of the chunk.
 const dictionaryHeader = 100
 
+// mostKept is how much memory a reader has at most that the next chunk is to use: no account
+// has it, and pages of usual size need less.
+const mostKept = 4 << 20
+
 // free gives the reader back. Nothing of its pages may be looked at any more.
 func (p *pageReader) free() {
 	p.in.open(nil, 0, 0)
 	p.Reset(&p.in, 0, compress.Codecs.Uncompressed, nil)
-	pageReaders.Put(p)
+	if cap(p.page.b)+cap(p.in.buf)+4*cap(p.numbers) <= mostKept {
+		pageReaders.Put(p)
+	}
 }
 
 // scratch is an allocator for one piece of memory at a time.

@@ -18,9 +18,10 @@ func unitWeights(rows int) []float64 {
 	return units[UnitRows-rows:][:n:n]
 }
 
-// NewUnit is NewDirty of rows that all weigh 1. Their weights are one array for all such
-// blocks, which nobody writes, writing and reading which would be a twelfth of what is to be
-// done with a row of twenty numbers. First is to follow where fewer rows come.
+// NewUnit is NewDirty of at most UnitRows rows that all weigh 1. Their weights are one array
+// for all such blocks, which nobody may write: to write and read weights of their own would
+// be a twelfth of what is done with a row of twenty numbers. Where fewer rows come, First is
+// to cut the block to them, or the others count.
 func NewUnit(rows, dense, codes int, narrow bool) *Block {
 	b := newDirty(rows, dense, codes, narrow)
 	b.W = unitWeights(rows)

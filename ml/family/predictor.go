@@ -111,17 +111,7 @@ func (s *Scores) Classes() []int32 {
 func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
 	of, yes := [2]T{first, second}, s.Probs[1][:len(out)]
 	if s.Probs[0] == nil {
-		if out, ok := any(out).([]int64); ok {
-			f64.Likelier(out, yes, int64(first), int64(second))
-			return
-		}
-		for i, p := range yes {
-			k := 0
-			if p > 1-p {
-				k = 1
-			}
-			out[i] = of[k&1]
-		}
+		f64.Likelier(out, yes, first, second)
 		return
 	}
 	for i, v := range s.Probs[0][:len(out)] {

@@ -20,7 +20,7 @@ func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 	}
 	last := len(p.net.layers) - 1
 	outputs := p.net.layers[last].out().width
-	params := p.net.of(last, p.params)
+	params, slots := p.net.of(last, p.params), p.fit.Slots()
 	for k := range outputs {
 		var class types.Datum
 		base := 0.0
@@ -28,7 +28,6 @@ func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 			class, base = strconv.FormatFloat(p.times[k], 'g', -1, 64), float64(params[len(params)-outputs+k])
 		}
 		column := func(j int) float64 { return float64(params[j*outputs+k]) }
-		slots := p.fit.Slots()
 		for j, s := range slots[:p.fit.Dense] {
 			w := column(j)
 			if relation == "original_weights" {

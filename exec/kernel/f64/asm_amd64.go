@@ -70,8 +70,8 @@ var (
 	chances        = choose(chancesGo, chancesBody, chancesBody)
 	labelEntropy   = choose(labelEntropyGo, labelEntropyBody, labelEntropyBody)
 	splitKeys      = choose(splitKeysGo, splitKeysGo, splitKeysBody512)
-	whichOfTwo     = choose(whichOfTwoGo, whichOfTwoBody, whichOfTwoBody)
-	likelier       = choose(likelierGo, likelierBody, likelierBody)
+	whichOfTwo     = choose(whichOfTwoGo[int64], whichOfTwoBody, whichOfTwoBody)
+	likelier       = choose(likelierGo[int64], likelierBody, likelierBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,

@@ -15,8 +15,9 @@ func ScoreKey(x float64) uint64 {
 const SideRows = Lanes
 
 // SplitKeys puts the keys of the scores of the second label to b and those of the other to a,
-// and gives how many are in a and the least and the greatest key of all. Each is as long as v, or SideRows long where no row is of its
-// label; what comes after the keys there is overwritten.
+// and returns how many are in a and the least and the greatest key of all. a and b are as
+// long as v, or SideRows long where no row is of their label; what comes after the keys there
+// is overwritten.
 func SplitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	n := len(v) &^ (Lanes - 1)
 	_ = label[:len(v)]
@@ -48,13 +49,17 @@ func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na 
 
 // WhichOfTwo sets out to 1 where v is second, else to 0, and reports whether all v are
 // first or second.
-func WhichOfTwo(out []uint32, v []int64, first, second int64) bool {
-	n := len(v) &^ (Lanes - 1)
-	ok := n == 0 || whichOfTwo(out[:n], v[:n], first, second)
+func WhichOfTwo[T int16 | int32 | int64 | float64](out []uint32, v []T, first, second T) bool {
+	n, ok := 0, true
+	if v, wide := any(v).([]int64); wide {
+		if n = len(v) &^ (Lanes - 1); n > 0 {
+			ok = whichOfTwo(out[:n], v[:n], int64(first), int64(second))
+		}
+	}
 	return whichOfTwoGo(out[n:len(v)], v[n:], first, second) && ok
 }
 
-func whichOfTwoGo(out []uint32, v []int64, first, second int64) bool {
+func whichOfTwoGo[T int16 | int32 | int64 | float64](out []uint32, v []T, first, second T) bool {
 	others := uint32(0)
 	for i, x := range v {
 		var isFirst, isSecond uint32
@@ -65,22 +70,24 @@ func whichOfTwoGo(out []uint32, v []int64, first, second int64) bool {
 			isSecond = 1
 		}
 		out[i] = isSecond
-		others |= isFirst | isSecond ^ 1
+		others |= (isFirst | isSecond) ^ 1
 	}
 	return others == 0
 }
 
 // Likelier sets out to second where p > 1-p, else to first.
-func Likelier(out []int64, p []float64, first, second int64) {
-	n := len(p) &^ (Lanes - 1)
-	if n > 0 {
-		likelier(out[:n], p[:n], first, second)
+func Likelier[T int16 | int32 | int64](out []T, p []float64, first, second T) {
+	n := 0
+	if out, wide := any(out).([]int64); wide {
+		if n = len(p) &^ (Lanes - 1); n > 0 {
+			likelier(out[:n], p[:n], int64(first), int64(second))
+		}
 	}
 	likelierGo(out[n:len(p)], p[n:], first, second)
 }
 
-func likelierGo(out []int64, p []float64, first, second int64) {
-	of := [2]int64{first, second}
+func likelierGo[T int16 | int32 | int64](out []T, p []float64, first, second T) {
+	of := [2]T{first, second}
 	for i, v := range p {
 		k := 0
 		if v > 1-v {

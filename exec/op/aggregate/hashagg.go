@@ -45,8 +45,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 	}
 	if s.sets != nil {
 		s.keyTypes = append(s.keyTypes, types.Int4) // the set's number
-	}
-	if s.sets == nil {
+	} else {
 		s.layouts = newCodeLayouts(s.keyTypes)
 	}
 	s.share(n)
