@@ -82,6 +82,7 @@ var proofs = []proof{
 	{"autoencoder", "a b w", "", many, true, []any{"epochs", 1, "batch_size", 16384, "hidden_units", 2}},
 	{"lstm", "x id at", "y", many, true, []any{"units", 5, "window", 10, "stride", 40, "order_by", "at", "partition_by", "id", "epochs", 2, "batch_size", 256, "eval_fraction", 0.2}},
 	{"lstm_autoencoder", "x a id at", "", many, true, []any{"units", 4, "window", 8, "stride", 42, "order_by", "at", "partition_by", "id", "epochs", 2, "batch_size", 128}},
+	{"lstm_autoencoder", "x a w y id at", "", many, true, []any{"units", 3, "window", 10, "stride", 10, "order_by", "at", "partition_by", "id", "epochs", 1, "batch_size", 512}},
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 5, "eval_fraction", 0.2}},
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 }

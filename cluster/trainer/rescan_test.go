@@ -3,10 +3,17 @@ package trainer_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // TestDistributedRowsRescanned: rows of mini-batches that no node can hold are read
@@ -55,6 +62,79 @@ func TestDistributedRowsRescanned(t *testing.T) {
 			t.Error("another model")
 		} else if u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Reads != 2 || u.Moved == 0 || u.Moved > u.Block {
 			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestSeriesRescanned: so it is of windows over numbers of random digits, whose partitions come
+// in pieces, at other nodes each time.
+func TestSeriesRescanned(t *testing.T) {
+	const n, length = 150000, 25
+	cols := []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
+	for i := range 6 {
+		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	var list []*batch.Batch
+	for from := 0; from < n; from += 1010 { // two partitions are in pieces
+		k := min(1010, n-from)
+		arrs := make([]arrow.Array, len(cols))
+		id, at := make([]int64, k), make([]int64, k)
+		for i := range k {
+			id[i], at[i] = int64((from+i)/length), int64((from+i)%length)
+		}
+		arrs[0], arrs[1] = batch.FromSlice(arrow.PrimitiveTypes.Int64, id, nil), batch.FromSlice(arrow.PrimitiveTypes.Int64, at, nil)
+		for c := range 6 {
+			x := make([]float64, k)
+			for i := range x {
+				x[i] = r.NormFloat64() * float64(c+1)
+			}
+			arrs[c+2] = batch.FromSlice(arrow.PrimitiveTypes.Float64, x, nil)
+		}
+		list = append(list, batch.New(arrs, k))
+	}
+	for _, stride := range []int64{1, 5} {
+		var want []byte
+		for nodes := 1; nodes <= 3; nodes += 2 {
+			for _, limit := range []int64{0, 6 << 20 / int64(nodes) * 3 / 2} {
+				c := start(t, nodes, limit)
+				ctx := context.Background()
+				j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
+					{Name: "order_by", Value: "at"}, {Name: "partition_by", Value: "id"}, {Name: "epochs", Value: int64(1)}, {Name: "batch_size", Value: int64(20000)}}, nil, cols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.spread(t, g, list, 8)
+				total, err := g.Distribute(ctx)
+				if err != nil || total != n || g.Rescan() != (limit > 0) {
+					t.Fatal(total, g.Rescan(), err)
+				}
+				in := train.Input{Job: j, Rows: total}
+				if g.Rescan() {
+					in.Rescan = func(ctx context.Context) error {
+						c.spread(t, g, list, 10)
+						return g.DistributeRescan(ctx)
+					}
+				}
+				res, err := train.Run(ctx, in, g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Close()
+				u := train.Total(res.Usage)
+				if want == nil {
+					want = res.Model.Encode()
+				} else if !bytes.Equal(res.Model.Encode(), want) {
+					t.Errorf("stride %d, %d nodes, %d bytes: another model", stride, nodes, limit)
+				}
+				if limit > 0 && (u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Reads != 2) {
+					t.Errorf("stride %d, %d nodes: %+v", stride, nodes, u)
+				}
+			}
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Rescan: m.Rescan, Send: p.sendRows}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Rescan: m.Rescan, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 // visitExtent reads a run of records piece by piece: one of equal rows may be as
 // long as memory.
 func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
-	if !s.layout.isCoded() {
+	if s.layout.keyed() {
 		u := s.unpack(e.off, e.len)
 		defer u.close()
 		return u.piece(e, f)

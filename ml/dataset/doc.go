@@ -34,7 +34,8 @@
 // ordinals over all leaves: see Common.
 //
 // A keyed store (Config.Windows) hashes the columns of a partition only, and
-// orders the rows of one by values of other columns: it is for windows.
+// orders the rows of one by values of other columns: it is for windows. Encoded rows
+// of windows say in their records what they are ordered by (Layout.Keyed).
 //
 // A store in place (Config.InPlace) is for rows whose order means nothing:
 // buckets are then runs of rows as they came.

@@ -11,12 +11,16 @@ import (
 // for the order of a leaf's rows is that of what a block has of them (order.go).
 //
 //	record   label │ weight, if rows have weights │ dense columns │ codes
+//
+// Of windows it is known besides which partition a row is of and where in it: see Keyed.
 
 // coded is what a record of an encoded row has.
 type coded struct {
 	dense, codes     int
 	narrow, weighted bool
 	width            int // of a number
+	orders           int // ranks, of a layout that is keyed
+	label0           int // where the label begins, or else what says where a row belongs is before it
 	dense0, codes0   int // where the dense columns and the codes begin
 }
 
@@ -35,6 +39,23 @@ func CodedLayout(dense, codes int, narrow, weighted bool) *Layout {
 
 func (l *Layout) isCoded() bool { return l.coded.width > 0 }
 
+// Keyed is the coded layout of rows of windows, with the hash of a row's partition and the
+// ranks of its values in so many columns of the order before the rest.
+//
+//	record   hash, 16 bytes │ ranks │ label … codes │ zeros up to a whole word
+func (l *Layout) Keyed(orders int) *Layout {
+	k := *l
+	c := &k.coded
+	c.orders, c.label0 = orders, hashBytes+8*orders
+	c.dense0, c.codes0 = c.dense0+c.label0, c.codes0+c.label0
+	k.fixed = (l.fixed + c.label0 + 7) &^ 7
+	return &k
+}
+
+// keyed reports whether records begin with what says where they belong: those of rows as they
+// came, and of encoded ones of windows. They are packed in the file.
+func (l *Layout) keyed() bool { return !l.isCoded() || l.coded.label0 > 0 }
+
 // stride is the memory of a record of fixed length.
 func (l *Layout) stride() int { return (l.fixed + 7) &^ 7 }
 
@@ -42,15 +63,15 @@ func (l *Layout) stride() int { return (l.fixed + 7) &^ 7 }
 // is a CodedLayout.
 func (s *Store) AddCoded(v *View, b *Block, rows []int32) error {
 	return s.put(len(rows), func(i int, rec []byte) int {
-		s.layout.encode(rec, b, int(rows[i]))
+		s.layout.encode(rec, v, b, int(rows[i]))
 		return v.Bucket(int(rows[i]))
 	})
 }
 
-// Record returns the record of row i.
-func (s *Store) Record(b *Block, i int) []byte {
+// Record returns the record of row i of a view.
+func (s *Store) Record(v *View, b *Block, i int) []byte {
 	rec := make([]byte, s.layout.fixed)
-	s.layout.encode(rec, b, i)
+	s.layout.encode(rec, v, b, i)
 	return rec
 }
 
@@ -61,7 +82,7 @@ func (s *Store) AppendCoded(dst []byte, v *View, b *Block, i int) []byte {
 	dst = le.AppendUint32(dst, uint32(v.Bucket(i)))
 	at := len(dst)
 	dst = append(dst, make([]byte, s.layout.fixed)...)
-	s.layout.encode(dst[at:], b, i)
+	s.layout.encode(dst[at:], v, b, i)
 	return dst
 }
 
@@ -95,8 +116,12 @@ func (s *Store) put(rows int, write func(i int, rec []byte) (bucket int)) error 
 		}
 		for i := range n {
 			bkt := write(from+i, buf[i*size:][:s.layout.fixed])
-			keys = append(keys, key{uint64(bkt) << (64 - bucketBits), at + loc(i*size/8)})
-			sh.rows[bkt]++
+			k := key{uint64(bkt) << (64 - bucketBits), at + loc(i*size/8)}
+			if s.cfg.Windows != nil {
+				k.hi = be.Uint64(buf[i*size:])
+			}
+			keys = append(keys, k)
+			sh.rows[k.bucket()]++
 		}
 		sh.keep(keys)
 	}
@@ -115,21 +140,29 @@ func (v *View) Hash(i int) (h RowHash, size int) {
 	return RowHash(rec), len(rec)
 }
 
-// encode writes the record of row i.
-func (l *Layout) encode(rec []byte, b *Block, i int) {
+// encode writes the record of row i of a block that was made of a view.
+func (l *Layout) encode(rec []byte, v *View, b *Block, i int) {
+	if l.coded.label0 > 0 {
+		v.place(rec, i)
+	}
+	l.encodeRow(rec, b, i)
+}
+
+// encodeRow is encode without what says where a row belongs.
+func (l *Layout) encodeRow(rec []byte, b *Block, i int) {
 	c := &l.coded
 	tile, lane := i&^(f64.Lanes-1), i&(f64.Lanes-1)
 	at := unsafe.Pointer(unsafe.SliceData(rec))
-	*ptr[float64](at, 0) = b.Y[i]
+	*ptr[float64](at, c.label0) = b.Y[i]
 	if c.weighted {
-		*ptr[float64](at, 8) = b.W[i]
+		*ptr[float64](at, c.label0+8) = b.W[i]
 	}
 	if c.narrow {
 		fromTile(cooked[float32](rec[c.dense0:c.codes0]), b.X32[tile*b.Dense:], lane)
 	} else {
 		fromTile(cooked[float64](rec[c.dense0:c.codes0]), b.X64[tile*b.Dense:], lane)
 	}
-	fromTile(cooked[int32](rec[c.codes0:l.fixed]), b.Code[tile*b.Codes:], lane)
+	fromTile(cooked[int32](rec[c.codes0:c.codes0+4*c.codes]), b.Code[tile*b.Codes:], lane)
 }
 
 // decode is the reverse; weights are those of labels, nil for 1.
@@ -142,15 +175,17 @@ func (l *Layout) decode(rec []byte, b *Block, i int, weights []float64) {
 	} else {
 		toTile(b.X64[tile*b.Dense:], cooked[float64](rec[c.dense0:c.codes0]), lane)
 	}
-	toTile(b.Code[tile*b.Codes:], cooked[int32](rec[c.codes0:l.fixed]), lane)
+	toTile(b.Code[tile*b.Codes:], cooked[int32](rec[c.codes0:c.codes0+4*c.codes]), lane)
 }
 
-func (l *Layout) label(rec []byte) float64 { return *ptr[float64](unsafe.Pointer(&rec[0]), 0) }
+func (l *Layout) label(rec []byte) float64 {
+	return *ptr[float64](unsafe.Pointer(&rec[0]), l.coded.label0)
+}
 
 func (l *Layout) weight(rec []byte, weights []float64) float64 {
 	switch {
 	case l.coded.weighted:
-		return *ptr[float64](unsafe.Pointer(&rec[0]), 8)
+		return *ptr[float64](unsafe.Pointer(&rec[0]), l.coded.label0+8)
 	case weights != nil:
 		return weights[int(l.label(rec))]
 	}

@@ -55,7 +55,7 @@ func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted 
 		var sent []byte
 		for i := range v.Rows {
 			switch {
-			case counted.Count(v, i, false, func() []byte { return nodes[0].Record(b, i) }):
+			case counted.Count(v, i, false, func() []byte { return nodes[0].Record(v, b, i) }):
 			case v.Bucket(i) < Buckets/2:
 				here = append(here, int32(i))
 			default:

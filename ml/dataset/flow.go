@@ -1,5 +1,11 @@
 package dataset
 
+import (
+	"cmp"
+	"io"
+	"slices"
+)
+
 // A flowing store does not keep rows: what it would spill it hands, as views, to
 // Config.Flow, and forgets. It is for rows that can be read again.
 
@@ -17,18 +23,94 @@ func (s *Store) Flow() { s.flowing.Store(true) }
 // too little memory for what comes: then it does not hold all rows, and Drain is
 // to be called. All rows must have been added.
 func (s *Store) Short() bool {
-	if s.cfg.Flow != nil && s.tight() {
-		s.Flow()
+	if s.cfg.Flow != nil && !s.flowing.Load() && s.tight() {
+		s.mu.Lock()
+		all := s.shards
+		s.mu.Unlock()
+		if s.lets(all) {
+			s.Flow()
+		}
 	}
 	return s.flowing.Load()
 }
 
-// Drain hands out what is still held, and frees the memory.
+// lets reports whether rows that there is no memory for, those of these shards first, flow by.
+func (s *Store) lets(shards []*shard) bool {
+	if s.cfg.Flow == nil || s.cfg.Worth == nil || s.flowing.Load() {
+		return s.cfg.Flow != nil
+	}
+	if !slices.ContainsFunc(shards, func(sh *shard) bool { return sh.held > 0 }) {
+		return false // nothing to ask of
+	}
+	s.asked.Do(func() {
+		v, packed := s.sample(shards)
+		s.worth = s.cfg.Worth(v, packed)
+		s.shrink(int64(v.Rows) * sampleBytes)
+	})
+	return s.worth
+}
+
+const (
+	sampleRows  = 4096 // about how many a sample has, and four times as many at most
+	sampleBytes = keyBytes + 8
+)
+
+// sample returns some of the rows of shards, whole partitions of a keyed store, and the bytes
+// that they take where they are packed.
+func (s *Store) sample(shards []*shard) (v *View, packed int) {
+	s.mu.Lock()
+	regions, held := s.regions, 0
+	s.mu.Unlock()
+	for _, sh := range shards {
+		held += sh.held
+	}
+	var keys []key
+	for step := min(max(held/sampleRows, 1), Buckets/8); ; step /= 2 {
+		keys = keys[:0]
+		for _, sh := range shards {
+			for _, run := range sh.fresh {
+				for _, k := range run {
+					if k.bucket()%step == 0 && len(keys) < 4*sampleRows {
+						keys = append(keys, k)
+					}
+				}
+			}
+		}
+		if step == 1 || len(keys) >= sampleRows/4 {
+			break
+		}
+	}
+	s.take(int64(len(keys)) * sampleBytes)
+	slices.SortFunc(keys, key.compare)
+	v = &View{layout: s.layout, Rows: len(keys), regions: regions, release: func() {}}
+	p := packing{l: s.layout, w: io.Discard}
+	for i, k := range keys {
+		v.order = append(v.order, k.at)
+		if p.add(s.layout.whole(v.rec(i))) != nil {
+			break // nothing that discards fails
+		}
+	}
+	_ = p.flush()
+	return v, p.size
+}
+
+// compare orders keys by hash, and then as they came.
+func (k key) compare(o key) int { return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.at, o.at)) }
+
+// Drain hands out what is still held, and frees the memory. Nothing may have been Written.
 func (s *Store) Drain() error {
+	s.Flow()
 	s.mu.Lock()
 	all := s.shards
 	s.mu.Unlock()
 	return s.spill(all...)
+}
+
+// Written reports whether rows went to the file.
+func (s *Store) Written() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return hasRuns(s.shards)
 }
 
 // full reports whether a shard of a flowing store has enough for a view.
@@ -50,6 +132,15 @@ func (s *Store) flow(shards ...*shard) error {
 	s.mu.Lock()
 	regions := s.regions
 	s.mu.Unlock()
+	var by []int
+	if w := s.cfg.Windows; w != nil {
+		by = w.Order
+	}
+	for _, sh := range shards {
+		if s.cfg.Lengths != nil {
+			s.cfg.Lengths.count(sh.fresh, regions)
+		}
+	}
 	for _, sh := range shards {
 		if sh.held == 0 {
 			continue
@@ -58,7 +149,7 @@ func (s *Store) flow(shards ...*shard) error {
 		s.take(n)
 		order := make([]loc, 0, min(sh.held, flowRows))
 		give := func() error {
-			v := &View{layout: s.layout, Rows: len(order), order: order, regions: regions, release: func() {}}
+			v := &View{layout: s.layout, Rows: len(order), order: order, regions: regions, by: by, release: func() {}}
 			order = order[:0]
 			return s.cfg.Flow(v)
 		}

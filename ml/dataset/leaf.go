@@ -23,6 +23,7 @@ type Leaf struct {
 	held     []uint64 // rows held out, a bit each; nil for none
 	share    float64  // of windows held out
 	drawer   *Drawer  // that marked them
+	tied     bool     // see View
 }
 
 // Finish ends the adding of rows: it must be called after the last of them and
@@ -129,7 +130,7 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 		keys = l.spreadKeys(keys, len(regions))
 	}
 	t.keys = keys
-	l.order = l.sort(t, l.regions)
+	l.order, l.tied = l.sort(t, l.regions)
 	return l, ctx.Err()
 }
 
@@ -148,14 +149,14 @@ func (l *Leaf) roomToSort(rows int) (done func(), err error) {
 
 // gather brings together the records of a leaf in the file. What it gives is
 // charged until release is called.
-func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err error) {
+func (l *Leaf) gather() (v View, err error) {
 	s := l.store
 	s.mu.Lock()
 	shards := s.shards
 	s.mu.Unlock()
 	size, err := s.sizeOf(shards, l.from, l.to)
 	if err != nil {
-		return nil, nil, nil, err
+		return v, err
 	}
 	heavy := make([]bool, l.to-l.from)
 	for i := range heavy {
@@ -163,22 +164,22 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 		heavy[i], size = rows > 0, size-bytes
 	}
 	if err := s.grow(int64(size)); err != nil {
-		return nil, nil, nil, err
+		return v, err
 	}
 	done, err := l.roomToSort(l.Rows)
 	if err != nil {
 		s.shrink(int64(size))
-		return nil, nil, nil, err
+		return v, err
 	}
 	defer done()
 	held := int64(size) + 8*int64(l.Rows) // the leaf may be gone when it is released
-	release = func() { s.shrink(held) }
+	v.release = func() { s.shrink(held) }
 	slab := make([]byte, 0, size)
 	for _, sh := range shards {
 		for _, r := range sh.runs {
 			if slab, err = s.readRun(slab, r, l.from, l.to, heavy); err != nil {
-				release()
-				return nil, nil, nil, err
+				v.release()
+				return v, err
 			}
 		}
 	}
@@ -186,11 +187,12 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 	defer s.sorts.Put(t)
 	t.keys = l.spreadKeys(s.layout.keys(t.keys, slab, 0), 1)
 	if len(t.keys) != l.Rows {
-		release()
-		return nil, nil, nil, errDamaged()
+		v.release()
+		return v, errDamaged()
 	}
-	regions = [][]byte{slab, s.spreadRecs}
-	return l.sort(t, regions), regions, release, nil
+	v.regions = [][]byte{slab, s.spreadRecs}
+	v.order, v.tied = l.sort(t, v.regions)
+	return v, nil
 }
 
 // sorting is what an order is made of. Leaves are handed that of those before them: it is
@@ -236,7 +238,7 @@ func (l *Layout) whole(b []byte) []byte {
 
 // sort makes the order: of a keyed store that of values, else any, for blocks have
 // an order of their own.
-func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc) {
+func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc, tied bool) {
 	if w := l.store.cfg.Windows; w != nil {
 		return l.sortKeyed(t, w, regions)
 	}
@@ -244,7 +246,7 @@ func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc) {
 	for i, k := range t.keys {
 		order[i] = k.at
 	}
-	return order
+	return order, false
 }
 
 // InFile reports whether the rows lie in the file.
@@ -258,14 +260,13 @@ func (l *Leaf) Free() {
 
 // Open returns access to the rows. Close the view; several may be open at once.
 func (l *Leaf) Open() (*View, error) {
-	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {},
-		held: l.held, share: l.share, keyed: l.store.cfg.Windows}
+	v := View{order: l.order, regions: l.regions, tied: l.tied, release: func() {}}
 	if l.spilled {
-		order, regions, release, err := l.gather()
-		if err != nil {
+		var err error
+		if v, err = l.gather(); err != nil {
 			return nil, err
 		}
-		v.order, v.regions, v.release = order, regions, release
 	}
-	return v, nil
+	v.layout, v.Rows, v.held, v.share, v.keyed = l.store.layout, l.Rows, l.held, l.share, l.store.cfg.Windows
+	return &v, nil
 }

@@ -71,7 +71,7 @@ func (b *Block) Order(seed uint64, weighted bool) {
 	l := CodedLayout(b.Dense, b.Codes, b.X32 != nil, weighted)
 	o, rec := newOrder(l, seed, b.Rows), make([]byte, l.fixed)
 	for i := range b.Rows {
-		l.encode(rec, b, i)
+		l.encodeRow(rec, b, i)
 		o.add(rec)
 	}
 	at := o.places()
@@ -81,10 +81,10 @@ func (b *Block) Order(seed uint64, weighted bool) {
 		if int(at[i]) == i {
 			continue
 		}
-		l.encode(one, b, i)
+		l.encodeRow(one, b, i)
 		to := at[i]
 		for at[i] = int32(i); int(to) != i; to, at[to] = at[to], to {
-			l.encode(other, b, int(to))
+			l.encodeRow(other, b, int(to))
 			l.decode(one, b, int(to), nil)
 			one, other = other, one
 		}

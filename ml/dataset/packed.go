@@ -9,11 +9,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Rows as the query gave them go to the file only where they cannot be read again or are of
-// windows, and no larger than need be: each piece is packed. Where all records have one length their first
+// Rows as the query gave them go to the file only where they cannot be read again or it does not
+// pay, and no larger than need be: each piece is packed, and so are encoded rows of windows. Where all records have one length their first
 // bytes follow each other, then their second ones and so on, so that what is the same in
 // neighbours (a partition's hash, NULL bits, the exponents of numbers) is near to itself,
-// and the whole is compressed. Encoded rows are read in each iteration: they stay as they are.
+// and the whole is compressed. Other encoded rows are read in each iteration: they stay as they are.
 //
 //	chunk   length of the records │ of what follows │ records, packed if that is shorter
 

@@ -47,7 +47,7 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	if total == 0 { // all was taken
 		return nil
 	}
-	per, packs := Buckets/s.pieces(), !s.layout.isCoded()
+	per, packs := Buckets/s.pieces(), s.layout.keyed()
 	dir := make([]byte, 0, s.pieces()*dirEntry)
 	most, end := total, 0
 	if packs {
@@ -60,6 +60,9 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 		raw := 0
 		for bkt := range Buckets {
 			for _, d := range sh.distributed {
+				if s.cfg.Windows != nil { // hashes of one partition after the other are packed best
+					slices.SortFunc(d.of(bkt), key.compare)
+				}
 				for _, k := range d.of(bkt) {
 					rec := s.layout.whole(k.at.in(regions))
 					raw += len(rec)

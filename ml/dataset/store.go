@@ -69,6 +69,11 @@ type Config struct {
 	// forgotten then, for they can be read again: nothing of them is written. It is called
 	// from the goroutines that add rows, and the view is its for the call.
 	Flow func(v *View) error
+	// Worth reports whether rows of which v is a sample, that takes packed bytes in the file,
+	// are better read again than written; nil: they are. It is asked once.
+	Worth func(v *View, packed int) bool
+	// Lengths counts the rows of partitions, once rows flow by; nil: nobody asks.
+	Lengths *Lengths
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
@@ -90,6 +95,8 @@ type Store struct {
 	moving  sync.Mutex // held while records of added are copied or spilled
 	turns   turns
 	flowing atomic.Bool
+	asked   sync.Once // Worth
+	worth   bool
 	// rows whose copies all leaves share, and their records
 	spread     []common
 	spreadRecs []byte
@@ -427,7 +434,7 @@ func (s *Store) distribute(sh *shard, force bool) error {
 // spill writes all that these shards hold to the file, or lets it flow by. The caller is the only
 // one who works on them.
 func (s *Store) spill(shards ...*shard) error {
-	if s.cfg.Flow != nil {
+	if s.lets(shards) {
 		return s.flow(shards...)
 	}
 	s.mu.Lock()

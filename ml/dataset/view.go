@@ -32,6 +32,8 @@ type View struct {
 	share float64  // of windows held out
 	keyed *Windows // of a keyed store
 	first []int32
+	tied  bool  // of a keyed store: bytes order some of its rows, for nothing else does
+	by    []int // of rows of windows that flow by: the columns of their order
 }
 
 // Close ends the access. Values that were read as bytes are gone.

@@ -100,6 +100,9 @@ func (l *Layout) rank(rec []byte, c int) uint64 {
 		}
 		return b | sign
 	}
+	if l.isCoded() {
+		return le.Uint64(rec[hashBytes+8*c:])
+	}
 	at := l.at[c]
 	switch l.classes[c] {
 	case classF64:
@@ -124,8 +127,16 @@ func (l *Layout) rank(rec []byte, c int) uint64 {
 	return be.Uint64(head[:])
 }
 
+// Ranks reports whether ranks tell all of the order.
+func (w *Windows) Ranks(l *Layout) bool {
+	return !slices.ContainsFunc(w.Order, func(c int) bool { return l.classes[c].variable() })
+}
+
 // compareValues compares the values of column c in two records, neither NULL.
 func (l *Layout) compareValues(a, b []byte, c int) int {
+	if l.isCoded() {
+		return cmp.Compare(l.rank(a, c), l.rank(b, c))
+	}
 	switch l.classes[c] {
 	case classNumeric:
 		return number.CompareDecimalBytes(l.value(a, c), l.value(b, c))
@@ -177,10 +188,21 @@ type ranked struct {
 	rank uint64
 }
 
+// compareOrder compares what rows of a partition are ordered by.
+func (l *Layout) compareOrder(a, b []byte, cols []int) int {
+	for _, c := range cols {
+		if d := l.compareValues(a, b, c); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
 // sortKeyed orders keys by partition, order columns and then by all bytes.
 // Records lie anywhere: they are looked at once for their rank and once to see
 // that what shares a hash is one partition, and then only where ranks are equal.
-func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc) {
+// tied reports whether only their bytes order some.
+func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc, tied bool) {
 	lay := l.store.layout
 	rec := func(k ranked) []byte { return k.at.in(regions) }
 	t.ranked = slices.Grow(t.ranked[:0], len(t.keys))[:len(t.keys)]
@@ -202,11 +224,10 @@ func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc)
 		if c := lay.comparePartitions(x, y, w.Partition); c != 0 {
 			return c
 		}
-		for _, c := range w.Order {
-			if d := lay.compareValues(x, y, c); d != 0 {
-				return d
-			}
+		if c := lay.compareOrder(x, y, w.Order); c != 0 {
+			return c
 		}
+		tied = true
 		return bytes.Compare(lay.whole(x), lay.whole(y))
 	}
 	runs(len(all), func(i, j int) bool { return all[i].hi == all[j].hi }, func(from, to int) {
@@ -225,7 +246,7 @@ func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc)
 	for i, k := range all {
 		order[i] = k.at
 	}
-	return order
+	return order, tied
 }
 
 // runs calls f with each run [from, to) of neighbours that are the same, of n.

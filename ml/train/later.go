@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// Rows that are distributed and lie in the file, because they cannot be read again or are
-// of windows, are not written once more as blocks: these are made of them each time
+// Rows that are distributed and lie in the file, because they cannot be read again or it does
+// not pay, are not written once more as blocks: these are made of them each time
 // that they are wanted.
 
 // encodeLater makes the blocks of a leaf's rows ones that are made when they are wanted.
@@ -57,11 +57,12 @@ func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int) (b *
 			return err
 		}
 		train, held := spec.Split(v)
-		whole, err := w.encode(spec, p, [...]*dataset.View{train, held}[i], nil, i)
+		part := [...]*dataset.View{train, held}[i]
+		whole, err := w.encode(spec, p, part, nil, i)
 		if err != nil {
 			return err
 		}
-		if err = w.order(whole); err == nil {
+		if err = w.order(whole, part); err == nil {
 			b, err = w.part(whole)
 		}
 		if err != nil {

@@ -47,7 +47,7 @@ func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
 	own := make([]int32, 0, v.Rows)
 	per, coded := dataset.Buckets/max(len(w.owners), 1), w.flow.coded[part]
 	for i := range v.Rows {
-		if w.flow.counted.Count(v, i, part == 1, func() []byte { return coded.Record(b, i) }) {
+		if w.flow.counted.Count(v, i, part == 1, func() []byte { return coded.Record(v, b, i) }) {
 			continue
 		}
 		to := w.owners[v.Bucket(i)/per]

@@ -206,6 +206,10 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	}
 	switch b := t.body.(type) {
 	case *copiesTask:
+		if w.flow.on && w.job.windows != nil && b.rows != nil {
+			p.ofNode(func() family.Message { return w.flow.lengths.Of(b.rows, w.self) })
+			return p, nil
+		}
 		if w.flow.counting() && b.rows != nil {
 			c, err := w.recounted()
 			p.ofNode(func() family.Message { return c })

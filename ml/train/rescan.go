@@ -31,9 +31,9 @@ import (
 // again: its rows must be held, WorkerConfig.Rescan being false.
 var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
 
-// ErrDraw is the error of rows that were read twice without it being known what is held out
-// of them: they must be held likewise.
-var ErrDraw = pgerr.New(pgerr.DataException, "the rows to hold out of a training cannot be drawn before all rows are known")
+// ErrDraw is the error of rows that were read twice without it being known which of them are
+// trained on: they must be held likewise.
+var ErrDraw = pgerr.New(pgerr.DataException, "which rows a training learns from is not known before all of them are held")
 
 // flow is what a worker makes of rows that it does not keep.
 type flow struct {
@@ -48,6 +48,9 @@ type flow struct {
 	coded   []*dataset.Store
 	out     *outgoing
 	counted *dataset.Counted // rows that are counted instead
+	// Of windows: how long partitions are, and those that are too short.
+	lengths *dataset.Lengths
+	short   []dataset.RowHash
 
 	mu      sync.Mutex
 	drained bool
@@ -65,9 +68,13 @@ type flow struct {
 // flowFolds is of how many folds statistics are taken apart.
 const flowFolds = 20
 
-// flows reports whether a job's rows may be read again: not those of windows, whose
-// rows it takes all to know.
-func (j *Job) flows() bool { return j.windows == nil && j.Folds() <= flowFolds }
+// flows reports whether a job's rows, of this layout, may be read again.
+func (j *Job) flows(l *dataset.Layout) bool {
+	if j.windows != nil {
+		return j.flowsWindows(l)
+	}
+	return j.Folds() <= flowFolds
+}
 
 // close forgets the rows of a reading after the first.
 func (f *flow) close() (err error) {
@@ -145,6 +152,18 @@ func (f *flow) encodedRows(j *Job, s *encodedRows) error {
 
 // flowed takes rows that the store does not keep.
 func (w *Worker) flowed(v *dataset.View) error {
+	for _, v := range w.counted(v) {
+		if v == nil || v.Rows == 0 {
+			continue
+		}
+		if err := w.flowedBy(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Worker) flowedBy(v *dataset.View) error {
 	spec, rest := w.job.Spec(), v
 	if w.job.counts() {
 		apart, err := w.flow.sift(v.Rows, func(i int) dataset.RowHash { h, _ := v.Hash(i); return h },
@@ -345,6 +364,10 @@ func (w *Worker) drain() error {
 	if w.in != nil {
 		return w.in.drain()
 	}
+	if w.flow.lengths != nil && w.store.Written() { // of windows, of which this node has others than one that reads again
+		w.flow.lengths.Lose()
+		return nil
+	}
 	return w.store.Drain()
 }
 
@@ -381,7 +404,11 @@ func (w *Worker) reread() error {
 	w.flow.forget()
 	w.flow.readings++
 	w.flow.drained = false
-	w.blocks, w.dataset.Copies = dataset.NewBlocks(w.dataset), false
+	w.dataset.Copies, w.dataset.Worth, w.dataset.Lengths = false, nil, nil
+	w.blocks = dataset.NewBlocks(w.dataset)
+	if w.flow.lengths != nil {
+		w.flow.lengths.Lose()
+	}
 	return nil
 }
 
@@ -408,9 +435,9 @@ func (w *Worker) rescan(t *rescanTask) error {
 			parts = 2
 		}
 		w.flow.counted = dataset.NewCounted(t.count)
-		layout := dataset.CodedLayout(f.Dense, f.Codes, f.Narrow, w.job.spec.WeightCol() >= 0)
+		layout, windows := w.codedLayout(f)
 		for range parts {
-			w.flow.coded = append(w.flow.coded, dataset.NewStore(layout, dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed(), Leaves: len(w.owners)}))
+			w.flow.coded = append(w.flow.coded, dataset.NewStore(layout, dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed(), Leaves: len(w.owners), Windows: windows}))
 		}
 		var err error
 		w.flow.out, err = w.newOutgoing(w.nodes.Leaves())
@@ -440,6 +467,11 @@ func (w *Worker) collected(t *fitTask) (family.Message, error) {
 		}
 		w.flow.charge(w.flow.apartBytes())
 		w.flow.stats = stats
+	}
+	if w.job.windows != nil {
+		if err := w.waited(t.short); err != nil {
+			return nil, err
+		}
 	}
 	w.drawer, w.flow.holdout = t.holdout.On(w.self), t.holdout
 	st, err := w.flow.all(w.job.Spec(), t.holdout, w.self)
@@ -477,6 +509,9 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 			return nil, err
 		}
 		w.gate.Leave()
+		if w.job.windows != nil {
+			return w.encodeSeries(leaf, l, t)
+		}
 		if i == 1 {
 			s.held = int64(l.Rows)
 		} else if s.rows = int64(l.Rows); l.Rows > 0 {
@@ -487,24 +522,29 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 		if l.Rows > 0 {
 			bytes := w.partedBytes(l.Rows)
 			w.encoded.Add(bytes)
-			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t) })
+			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t, 0) })
 		}
 	}
 	s.leaves = []int64{s.rows}
 	return s, nil
 }
 
-// make makes the block of a leaf of encoded rows, which is paid for.
-func (w *Worker) make(l *dataset.Leaf, t *encodeTask) (*dataset.Block, error) {
-	if w.job.targets == nil {
-		return l.Block(t.classWeights)
+// make makes the block of a leaf of encoded rows, which is paid for, with so many windows.
+func (w *Worker) make(l *dataset.Leaf, t *encodeTask, windows int) (*dataset.Block, error) {
+	made := func() (*dataset.Block, error) { return l.Block(t.classWeights) }
+	if w.job.windows != nil {
+		made = l.Series
 	}
-	if err := w.blocks.Reserve(l.CodedBytes()); err != nil {
+	if w.job.targets == nil {
+		return made()
+	}
+	bytes := l.CodedBytes() + 4*int64(windows)
+	if err := w.blocks.Reserve(bytes); err != nil {
 		return nil, err
 	}
-	b, err := l.Block(t.classWeights)
+	b, err := made()
 	if err != nil {
-		w.blocks.Unreserve(l.CodedBytes())
+		w.blocks.Unreserve(bytes)
 		return nil, err
 	}
 	if b, err = w.part(b); err == nil {

@@ -68,7 +68,7 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 		if limit > 0 && len(job.Targets()) > 1 {
 			threads = 1 // what two part at a time may not fit
 		}
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Rescan: true,
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Workers: workers, Rescan: true,
 			Send: func(_ context.Context, to int, rows []byte) error { return s.l.Workers[to].PutRows(rows) }})
 		if err != nil {
 			t.Fatal(err)

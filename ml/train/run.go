@@ -125,6 +125,7 @@ type runner struct {
 	stats   *feature.Stats
 	ranges  *feature.Ranges // nil where statistics do not tell
 	holdout *dataset.Holdout
+	short   []dataset.RowHash // see fitTask
 	cw      []float64
 	by      *targetWeights // of several targets
 	*encodedRows
@@ -174,6 +175,10 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	spec := r.job.Spec()
 	r.holdout = holdout
+	var err error
+	if r.short, err = r.shorter(ctx); err != nil {
+		return err
+	}
 	st, err := r.statistics(ctx, holdout)
 	if err != nil {
 		return err
@@ -211,7 +216,7 @@ func (r *runner) statistics(ctx context.Context, holdout *dataset.Holdout) (*fea
 		return r.in.Over.stats, nil
 	}
 	r.phase("fit")
-	m, err := r.reduce(ctx, &fitTask{spec: r.job.Spec(), holdout: holdout, fold: r.fold})
+	m, err := r.reduce(ctx, &fitTask{spec: r.job.Spec(), holdout: holdout, fold: r.fold, short: r.short})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
 	if err := w.checkTargets(b); err != nil {
 		return nil, err
 	}
-	if err := w.blocks.Reserve(w.partedBytes(b.Rows) - b.OwnWeightsBytes()); err != nil { // for a while it is there twice
+	if err := w.blocks.Reserve(w.partedBytes(b.Rows) - b.OwnWeightsBytes() + 4*int64(len(b.Windows))); err != nil { // for a while it is there twice
 		return nil, err
 	}
 	w.blocks.Unreserve(b.Bytes())

@@ -61,7 +61,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int()}
+		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
 	case kindCopies:
 		t.body = decodeCopies(d)
 	case kindWeigh:
@@ -103,7 +103,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 type fitTask struct {
 	spec    *feature.Spec
 	holdout *dataset.Holdout
-	fold    int // of a cross-validation; what was made for another goes
+	fold    int               // of a cross-validation; what was made for another goes
+	short   []dataset.RowHash // partitions that have no window, of rows that are read twice
 }
 
 func (t *fitTask) kind() uint8 { return kindFit }
@@ -112,6 +113,7 @@ func (t *fitTask) Encode(e *canon.E) {
 	t.spec.Encode(e)
 	t.holdout.Encode(e)
 	e.Int(t.fold)
+	(&copiesTask{t.short}).Encode(e)
 }
 
 func (t *fitTask) decode(j *Job, d *canon.D) family.Message {

@@ -24,6 +24,7 @@ type WorkerConfig struct {
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
 	Threads int       // goroutines of a task; 0: 1
+	Workers int       // of the job; 0: 1
 	// Rescan tells that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
 	Rescan bool
@@ -90,14 +91,14 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Threads = max(cfg.Threads, 1)
+	cfg.Threads, cfg.Workers = max(cfg.Threads, 1), max(cfg.Workers, 1)
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
 	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, unfitted: map[int]*unfitted{},
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
-	w.flow.may = cfg.Rescan && job.flows()
-	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace()
+	w.flow.may = cfg.Rescan && job.flows(layout)
+	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace() && job.windows == nil
 	if w.flow.may {
 		w.dataset.Flow, w.flow.zone = w.flowed, job.zone()
 		w.flow.charge = func(n int64) {
@@ -110,6 +111,10 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 			}
 		}
 		w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
+		if job.windows != nil {
+			w.flow.lengths = dataset.NewLengths(job.windows, cfg.Pool.Limit()/lengthsShare, w.flow.charge)
+			w.dataset.Worth, w.dataset.Lengths = w.worth, w.flow.lengths
+		}
 	}
 	w.inbox = cfg.Pool.Account("training messages", false)
 	w.renew()
@@ -412,6 +417,9 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 
 // copies are those of the rows that came, as they were counted.
 func (w *Worker) copies() *dataset.Copies {
+	if w.flow.on && w.flow.lengths != nil {
+		return w.flow.lengths.Of(nil, w.self)
+	}
 	if w.flow.seen != nil {
 		return w.flow.told(w.flow.seen.Clone()) // it will be merged into
 	}
@@ -540,7 +548,7 @@ func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *data
 				s.weight.Add(x)
 			}
 		}
-		if err = w.order(b); err != nil {
+		if err = w.order(b, part); err != nil {
 			return nil, err
 		}
 		if b, err = w.part(b); err != nil {
@@ -554,9 +562,14 @@ func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *data
 	return s, nil
 }
 
-// order puts the rows of a leaf's block into their order, where they have one.
-func (w *Worker) order(b *dataset.Block) error {
-	if w.job.InPlace() || w.job.windows != nil {
+// order puts the rows of a leaf's block, made of a view, into their order, where they have
+// one: those of windows have it where a column says.
+func (w *Worker) order(b *dataset.Block, v *dataset.View) error {
+	switch {
+	case w.job.InPlace():
+		return nil
+	case w.job.windows != nil:
+		b.OrderTies(v, w.job.spec.WeightCol() >= 0)
 		return nil
 	}
 	if err := w.blocks.Reserve(b.OrderBytes()); err != nil {

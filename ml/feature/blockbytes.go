@@ -1,0 +1,39 @@
+package feature
+
+import (
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// BlockBytes is about the size of the block of a view's rows, before encoders are fitted: that
+// NULLs occur, which is a number more of each row where it is told, is not known.
+func (s *Spec) BlockBytes(v *dataset.View) int64 {
+	number := 8
+	if s.Narrow {
+		number = 4
+	}
+	row, rest := 16, 0 // label and weight
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		if c.Role != Feature {
+			continue
+		}
+		switch c.Encoder {
+		case OneHot, Bucketize, QuantileBucketize:
+			row += 4
+		case Dates:
+			if row += number + 8; c.Type.OID != types.DateOID {
+				row += 4
+			}
+		case Array, PlainArray:
+			for r := range v.Rows {
+				rest += len(v.Bytes(i, r)) / 8 * number
+			}
+		default:
+			if row += number; c.Target {
+				row += 8 - number
+			}
+		}
+	}
+	return int64(row*v.Rows + rest)
+}
