@@ -118,9 +118,15 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
+	c.must("create table s as select i, i / 100 k, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h from generate_series(1, 500000) i")
 	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)",
-		"mlp predict y with (epochs = 1, hidden_units = [4])"} { // mini-batches, whose rows are distributed
-		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
+		"mlp predict y with (epochs = 1, hidden_units = [4])", // mini-batches, whose rows are distributed
+		"lstm_autoencoder with (epochs = 1, units = 1, window = 4, order_by = i, partition_by = k)"} {
+		rows := "select * from f"
+		if strings.Contains(train, "window") {
+			rows = "select * from s"
+		}
+		plan := strings.Join(c.must("explain analyze train model m using "+train+" as "+rows), "\n")
 		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != 2 {
 			t.Errorf("%s read its source %d times", train, got)
 		}

@@ -17,8 +17,7 @@ type Lengths struct {
 
 	mu    sync.Mutex
 	rows  map[RowHash]uint32 // by partition: a leaf has no more
-	kept  []byte             // records of rows that are kept
-	n     int                // how many
+	kept  [][]byte           // records of rows that are kept
 	bytes int64              // charged
 	lost  bool               // too many partitions or rows were to be kept
 }
@@ -56,7 +55,7 @@ func (l *Lengths) resize(n int64) {
 
 func (l *Lengths) giveUp() {
 	l.charge(-l.bytes)
-	l.lost, l.rows, l.kept, l.n, l.bytes = true, nil, nil, 0, 0
+	l.lost, l.rows, l.kept, l.bytes = true, nil, nil, 0
 }
 
 // Lose forgets all: rows came that nobody counted, or nobody asks any more.
@@ -66,72 +65,96 @@ func (l *Lengths) Lose() {
 	l.giveUp()
 }
 
-// Sift returns the rows of a view that are of partitions of enough rows, nil for none, and keeps
-// the others. again are rows that were kept, and are of such partitions by now.
-func (l *Lengths) Sift(v *View) (enough, again *View) {
+// Sift calls use with the rows of a view that are of partitions of enough rows, and keeps the
+// others. When these are many it is called with those too that are of such partitions by now.
+func (l *Lengths) Sift(v *View, use func(v *View) error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.lost {
-		return nil, nil
+		l.mu.Unlock()
+		return nil
 	}
-	rest, few := v.SplitBy(func(i int) bool { return l.few(v.rec(i)) })
-	if few.Rows == 0 {
-		return v, nil
+	enough, few := v.SplitBy(func(i int) bool { return l.few(v.rec(i)) })
+	err := l.keep(few, use)
+	l.mu.Unlock()
+	if err != nil || enough.Rows == 0 {
+		return err
 	}
-	size := 0
-	for i := range few.Rows {
-		size += len(v.layout.whole(few.rec(i)))
-	}
-	if l.most > 0 && l.bytes+2*int64(size) > l.most {
-		if again = l.settle(v, l.few); l.lost {
-			return nil, nil
-		}
-	}
-	before := cap(l.kept)
-	l.kept = slices.Grow(l.kept, size)
-	for i := range few.Rows {
-		l.kept = append(l.kept, v.layout.whole(few.rec(i))...)
-	}
-	l.n += few.Rows
-	l.resize(int64(cap(l.kept) - before))
-	return rest, again
+	return use(enough)
 }
 
 // few reports whether a record's partition has had fewer rows so far.
 func (l *Lengths) few(rec []byte) bool { return int(l.rows[RowHash(rec)]) < l.w.Length }
 
-// settle returns the rows that were kept but for those of which keep says so, as a view like v.
-func (l *Lengths) settle(v *View, keep func(rec []byte) bool) *View {
-	if l.n == 0 {
+// keep keeps the rows of a view. Called with the lock held.
+func (l *Lengths) keep(v *View, use func(v *View) error) error {
+	if v.Rows == 0 {
 		return nil
 	}
-	all := *v
-	all.regions, all.order, all.recs, all.release = [][]byte{l.kept}, nil, nil, func() {}
-	for _, k := range v.layout.keys(nil, l.kept, 0) {
-		all.order = append(all.order, k.at)
+	size := v.bytes()
+	if l.most > 0 && l.bytes+size > l.most {
+		if err := l.settle(v.layout, l.few, use); err != nil {
+			return err
+		}
 	}
-	all.Rows = len(all.order)
-	stay, gone := all.SplitBy(func(i int) bool { return !keep(all.rec(i)) })
-	before := cap(l.kept)
-	l.kept, l.n = nil, stay.Rows
-	for i := range stay.Rows {
-		l.kept = append(l.kept, v.layout.whole(stay.rec(i))...)
+	if l.resize(size); !l.lost {
+		l.kept = append(l.kept, v.records(size))
 	}
-	l.resize(int64(cap(l.kept) - before))
-	return gone
+	return nil
 }
 
-// Rest returns the rows that were kept, of records of layout, but for those of the partitions
-// short, ascending: the partitions of the others have enough rows on all nodes together. Nothing
-// is kept any more. It is nil for none.
-func (l *Lengths) Rest(layout *Layout, short []RowHash) *View {
+// settle calls use with rows that were kept, but for those of which still says so: they stay.
+// Called with the lock held.
+func (l *Lengths) settle(layout *Layout, still func(rec []byte) bool, use func(v *View) error) error {
+	var stay [][]byte
+	for _, recs := range l.kept {
+		v := &View{layout: layout, regions: [][]byte{recs}, release: func() {}}
+		for at := 0; at < len(recs); at += len(layout.whole(recs[at:])) {
+			v.order = append(v.order, loc(at/8))
+		}
+		v.Rows = len(v.order)
+		gone, rest := v.SplitBy(func(i int) bool { return still(v.rec(i)) })
+		if gone.Rows == 0 {
+			stay = append(stay, recs)
+			continue
+		}
+		if err := use(gone); err != nil {
+			return err
+		}
+		if size := rest.bytes(); size > 0 {
+			l.bytes += size
+			l.charge(size)
+			stay = append(stay, rest.records(size))
+		}
+		l.bytes -= int64(len(recs))
+		l.charge(-int64(len(recs)))
+	}
+	l.kept = stay
+	return nil
+}
+
+// bytes is the size of the records of a view.
+func (v *View) bytes() (n int64) {
+	for i := range v.Rows {
+		n += int64(len(v.layout.whole(v.rec(i))))
+	}
+	return n
+}
+
+// records are copies of them.
+func (v *View) records(size int64) []byte {
+	out := make([]byte, 0, size)
+	for i := range v.Rows {
+		out = append(out, v.layout.whole(v.rec(i))...)
+	}
+	return out
+}
+
+// Rest calls use with the rows that were kept, of records of layout, but for those of the partitions
+// short, ascending: the others' partitions have enough rows on all nodes together.
+func (l *Lengths) Rest(layout *Layout, short []RowHash, use func(v *View) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.settle(&View{layout: layout}, func(rec []byte) bool { return among(short, RowHash(rec)) })
-	before := cap(l.kept)
-	l.kept, l.n = nil, 0
-	l.resize(-int64(before))
-	return v
+	return l.settle(layout, func(rec []byte) bool { return among(short, RowHash(rec)) }, use)
 }
 
 func among(sorted []RowHash, h RowHash) bool {

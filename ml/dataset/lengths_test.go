@@ -38,10 +38,7 @@ func TestLengthsSift(t *testing.T) {
 			r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		}
 		got := map[[2]int64]bool{}
-		take := func(v *View) {
-			if v == nil {
-				return
-			}
+		take := func(v *View) error {
 			for i := range v.Rows {
 				var row [2]float64
 				v.Numbers(0, i, row[:1])
@@ -52,6 +49,7 @@ func TestLengthsSift(t *testing.T) {
 				}
 				got[k] = true
 			}
+			return nil
 		}
 		charged := int64(0)
 		var nodes []*Lengths
@@ -59,12 +57,7 @@ func TestLengthsSift(t *testing.T) {
 		for node := range 2 {
 			l := NewLengths(w, 40_000, func(n int64) { charged += n })
 			nodes = append(nodes, l)
-			s := NewStore(lay, Config{Pool: mem.NewPool("test", 0), Windows: w, Lengths: l, Flow: func(v *View) error {
-				enough, again := l.Sift(v)
-				take(enough)
-				take(again)
-				return nil
-			}})
+			s := NewStore(lay, Config{Pool: mem.NewPool("test", 0), Windows: w, Lengths: l, Flow: func(v *View) error { return l.Sift(v, take) }})
 			for i := node; i < len(rows); i += 200 {
 				part := rows[i:min(i+100, len(rows))]
 				if node == 1 {
@@ -94,7 +87,9 @@ func TestLengthsSift(t *testing.T) {
 		}
 		short, ok := w.Short(all)
 		for _, l := range nodes {
-			take(l.Rest(lay, short))
+			if err := l.Rest(lay, short, take); err != nil {
+				t.Fatal(err)
+			}
 			l.Lose()
 		}
 		if !ok || all.Missed > 0 || len(got) != len(want) || charged != 0 {

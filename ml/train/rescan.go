@@ -152,18 +152,21 @@ func (f *flow) encodedRows(j *Job, s *encodedRows) error {
 
 // flowed takes rows that the store does not keep.
 func (w *Worker) flowed(v *dataset.View) error {
-	for _, v := range w.counted(v) {
-		if v == nil || v.Rows == 0 {
-			continue
-		}
-		if err := w.flowedBy(v); err != nil {
-			return err
-		}
+	switch {
+	case w.job.windows == nil:
+	case w.flow.task == nil:
+		return w.flow.lengths.Sift(v, w.flowedBy)
+	default:
+		v = v.Without(w.flow.short)
 	}
-	return nil
+	return w.flowedBy(v)
 }
 
+// flowedBy takes those of them that are trained on or held out.
 func (w *Worker) flowedBy(v *dataset.View) error {
+	if v.Rows == 0 {
+		return nil
+	}
 	spec, rest := w.job.Spec(), v
 	if w.job.counts() {
 		apart, err := w.flow.sift(v.Rows, func(i int) dataset.RowHash { h, _ := v.Hash(i); return h },

@@ -33,18 +33,6 @@ func (w *Worker) worth(v *dataset.View, packed int) bool {
 	return written > block-block/16 && 16*w.job.windows.Left(v) < v.Rows
 }
 
-// counted returns those of rows that flow by that are trained on, and such as came before.
-func (w *Worker) counted(v *dataset.View) (list []*dataset.View) {
-	switch {
-	case w.job.windows == nil:
-		return []*dataset.View{v}
-	case w.flow.task != nil:
-		return []*dataset.View{v.Without(w.flow.short)}
-	}
-	enough, again := w.flow.lengths.Sift(v)
-	return []*dataset.View{enough, again}
-}
-
 // shorter returns the partitions that have fewer rows than a window, of rows that are read twice.
 func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err error) {
 	w := r.job.windows
@@ -70,18 +58,16 @@ func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err erro
 	return short, nil
 }
 
-// waited adds the statistics of rows that waited for their partition to be long enough. There are
-// always statistics, be it of no row.
+// waited takes rows that waited for their partition to be long enough. There are statistics after
+// it, be it of no row.
 func (w *Worker) waited(short []dataset.RowHash) error {
-	f, layout := &w.flow, w.store.Layout()
-	f.short = short
-	v := &dataset.View{}
-	if f.task == nil {
-		if rest := f.lengths.Rest(layout, short); rest != nil {
-			v = rest
+	f := &w.flow
+	if f.short = short; f.task == nil {
+		if err := f.lengths.Rest(w.store.Layout(), short, w.flowedBy); err != nil {
+			return err
 		}
 	}
-	st, err := w.job.Spec().Collect(w.cfg.Context, v)
+	st, err := w.job.Spec().Collect(w.cfg.Context, &dataset.View{})
 	if err != nil {
 		return err
 	}
