@@ -92,10 +92,15 @@ func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windo
 func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encodedRows, error) {
 	s := &encodedRows{}
 	if l.Rows > 0 {
-		rows, windows, err := l.Windows(s.weight.Add)
-		if err != nil {
+		var rows, windows int
+		look := func() (err error) {
+			rows, windows, err = l.Windows(s.weight.Add) // which has called nothing if it had no room
+			return err
+		}
+		if err := w.gate.Enter(look); err != nil {
 			return nil, err
 		}
+		w.gate.Leave()
 		if rows != l.Rows { // some are of a partition that was longer before
 			return nil, ErrOtherRows
 		}
