@@ -83,6 +83,7 @@ func kernels32() {
 	}
 	pack()
 	packTransposed()
+	packSteps()
 	pointwise32("exp", exp32)
 	pointwise32("tanh", tanh32)
 	pointwise32("sigmoid", sigmoid32)
