@@ -73,6 +73,7 @@ var (
 	splitKeys      = choose(splitKeysGo, splitKeysGo, splitKeysBody512)
 	whichOfTwo     = choose(whichOfTwoGo[int64], whichOfTwoBody, whichOfTwoBody)
 	likelier       = choose(likelierGo[int64], likelierBody, likelierBody)
+	countTwo       = choose(countTwoGo, countTwoBody, countTwoBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -299,6 +300,18 @@ func splitKeysBody512(a, b []uint64, v []float64, label []uint32, second uint32)
 
 func whichOfTwoBody(out []uint32, v []int64, first, second int64) bool {
 	return whichOfTwoAVX2(&out[0], &v[0], first, second, len(v)) == 0
+}
+
+func countTwoBody(a, b []uint32) (second, got, both, any uint32) {
+	var sums [4 * Lanes]uint32
+	countTwoAVX2(&a[0], &b[0], len(a), &sums)
+	for l := range Lanes {
+		second += sums[l]
+		got += sums[Lanes+l]
+		both += sums[2*Lanes+l]
+		any |= sums[3*Lanes+l]
+	}
+	return second, got, both, any
 }
 
 func likelierBody(out []int64, p []float64, first, second int64) {

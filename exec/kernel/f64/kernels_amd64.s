@@ -7110,3 +7110,35 @@ loop:
 	JNZ       loop
 	VZEROUPPER
 	RET
+
+// func countTwoAVX2(a *uint32, b *uint32, n int, sums *[32]uint32)
+// Requires: AVX, AVX2
+TEXT ·countTwoAVX2(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), AX
+	MOVQ  b+8(FP), CX
+	MOVQ  n+16(FP), DX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+
+loop:
+	VMOVDQU (AX), Y4
+	VMOVDQU (CX), Y5
+	VPADDD  Y4, Y0, Y0
+	VPADDD  Y5, Y1, Y1
+	VPAND   Y4, Y5, Y6
+	VPADDD  Y6, Y2, Y2
+	VPOR    Y4, Y5, Y6
+	VPOR    Y6, Y3, Y3
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, DX
+	JNZ     loop
+	MOVQ    sums+24(FP), AX
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, 32(AX)
+	VMOVDQU Y2, 64(AX)
+	VMOVDQU Y3, 96(AX)
+	VZEROUPPER
+	RET

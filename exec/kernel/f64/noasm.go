@@ -101,3 +101,4 @@ func whichOfTwo(out []uint32, v []int64, first, second int64) bool {
 	return whichOfTwoGo(out, v, first, second)
 }
 func likelier(out []int64, p []float64, first, second int64) { likelierGo(out, p, first, second) }
+func countTwo(a, b []uint32) (second, got, both, any uint32) { return countTwoGo(a, b) }

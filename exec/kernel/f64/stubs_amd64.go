@@ -243,3 +243,6 @@ func whichOfTwoAVX2(out *uint32, v *int64, first int64, second int64, n int) (ot
 
 //go:noescape
 func likelierAVX2(out *int64, p *float64, first int64, second int64, n int)
+
+//go:noescape
+func countTwoAVX2(a *uint32, b *uint32, n int, sums *[32]uint32)

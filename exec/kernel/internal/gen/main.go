@@ -151,6 +151,7 @@ func kernels64() {
 	splitKeys512()
 	whichOfTwo()
 	likelier()
+	countTwo()
 }
 
 func (s isa) done() {
