@@ -390,21 +390,21 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 	once := p.t.next == nil && p.t.all == nil
 	switch {
 	case once && b.Sel == nil && len(rows) == p.n: // every row
-		cols = append(pickCols(b.Cols, left), p.t.rows.Gather(ids, right)...)
+		cols = append(pickCols(b.Cols, left), p.gather(ids)...)
 		return batch.New(cols, len(rows))
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
 		if b.Sel == nil && p.lend == nil {
 			src = slices.Clone(rows) // the page is used again
 		}
-		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right, p.lend)...)
+		cols = append(pickCols(b.Cols, left), p.spread(ids, src, b.N)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
 	src := b.SourceRows(rows)
 	for _, at := range left {
 		cols = append(cols, kernel.Take(b.Cols[at], src))
 	}
-	cols = append(cols, p.t.rows.Gather(ids, right)...)
+	cols = append(cols, p.gather(ids)...)
 	return batch.New(cols, len(rows))
 }
 
