@@ -16,6 +16,8 @@ type Env struct {
 	Role   types.OID // whose privileges are checked
 	Params []types.Datum
 	Nodes  int // how many take part in plans that are worth it
+	// Threads is how many these have together; 0: not known.
+	Threads int
 	// Folder evaluates constants, parameters among them.
 	Folder rule.Folder
 	// WithoutParams is Folder for a generic plan: it knows no parameters, and calls
@@ -111,7 +113,7 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	if nodes > 1 && e.NodesFor != nil {
 		nodes = e.NodesFor(root)
 	}
-	s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: stats, Replicas: e.Replicas, Poll: e.Poll})
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Threads: e.Threads, Stats: stats, Replicas: e.Replicas, Poll: e.Poll})
 	if err != nil {
 		return nil, err
 	}

@@ -93,6 +93,7 @@ func TestModelsAreFiles(t *testing.T) {
 	}
 
 	// Versions go with their files, and what was rolled back has none.
+	third := nodes[0].modelFile("m", 3)
 	c.must("drop model m version 1, 3")
 	gone := func(ref *catalog.Segment) func() bool {
 		return func() bool {
@@ -100,6 +101,7 @@ func TestModelsAreFiles(t *testing.T) {
 		}
 	}
 	eventually(t, "the file of a dropped version to go", gone(first))
+	eventually(t, "the file of the other dropped version to go", gone(third))
 	files, _ := nodes[0].store.Usage()
 	c.must("begin")
 	c.must("train model other using ridge predict a as select a, b, colour from flowers")

@@ -277,5 +277,5 @@ func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion) ([][]type
 			return rows, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.WrongObjectType, "a %s has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
+	return nil, pgerr.New(pgerr.WrongObjectType, "a %s model has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
 }

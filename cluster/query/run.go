@@ -44,7 +44,7 @@ func (x *Execution) Open(st *catalog.State) *Run {
 // scans that do not read the view's.
 func (r *Run) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
 	x := r.x
-	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Folder: eval.Folder{Env: x.Env},
+	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Threads: x.planner.Runner.Threads(), Folder: eval.Folder{Env: x.Env},
 		WithoutParams: func(readNow func()) rule.Folder {
 			values := *x.Env.Types
 			values.ReadNow = readNow

@@ -17,6 +17,8 @@ import (
 type Runner interface {
 	// Nodes is how many nodes take part in a statement that starts now.
 	Nodes() int
+	// Threads is how many threads these have together.
+	Threads() int
 	// Statement opens a statement's resources: spill directory, buffers, pins on
 	// the segments of st. It must be closed after all its readers.
 	Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, opts RunOptions) Statement

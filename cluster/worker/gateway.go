@@ -56,6 +56,14 @@ func (g *Gateway) nodes() []Member {
 // Nodes is how many nodes take part in a statement that starts now.
 func (g *Gateway) Nodes() int { return len(g.nodes()) }
 
+// Threads is how many threads these have together.
+func (g *Gateway) Threads() (n int) {
+	for _, m := range g.nodes() {
+		n += max(m.Threads, 1)
+	}
+	return n
+}
+
 // Options are a statement's knobs.
 type Options struct {
 	BatchSize  int

@@ -70,7 +70,17 @@ func launch(t *testing.T, data string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(n.Kill)
+	t.Cleanup(func() {
+		select {
+		case <-n.Done():
+			t.Logf("the node had ended: %v", n.Err())
+		default:
+			n.Kill()
+		}
+		if t.Failed() {
+			t.Logf("the node's log ends with\n%s", n.Log())
+		}
+	})
 	return &process{Node: n, t: t, data: data}, nil
 }
 

@@ -107,10 +107,15 @@ func (s *logLoss) room(n int) {
 // both adds rows of a group's two labels. What is asked for is the sum of the two
 // sums: the misses may as well stand with the hits.
 func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
-	s.room(len(p))
-	loss := s.hit[:len(p)]
-	f64.LabelEntropy(loss, p, label, x.sides[x.upper].label)
-	x.sides[x.upper].of.hit.AddAll(loss)
+	upper := &x.sides[x.upper]
+	s.room(f64.LossRows)
+	for len(p) > 0 { // so many that they stay in the nearest cache
+		n := min(len(p), f64.LossRows)
+		loss := s.hit[:n]
+		f64.LabelEntropy(loss, p[:n], label[:n], upper.label)
+		upper.of.hit.AddAll(loss)
+		p, label = p[n:], label[n:]
+	}
 }
 
 // entropies returns what all rows lose if they are hits (1) or misses (0).

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -190,16 +191,8 @@ func (c *confusion) UpdateList(g uint32, rows []int32, n int, args []arrow.Array
 // ofTwo adds rows of the first two labels; false where there are others. The sums tell
 // the cells, which each row by itself would have to wait for.
 func (c *confusion) ofTwo(g uint32, label, got []uint32) bool {
-	var any, real, pred, both uint32
-	got = got[:len(label)]
-	for i, a := range label {
-		b := got[i]
-		any |= a | b
-		real += a
-		pred += b
-		both += a & b
-	}
-	if any > 1 {
+	real, pred, both, ok := f64.CountTwo(label, got)
+	if !ok {
 		return false
 	}
 	for at, n := range [4]int64{int64(len(label)) - int64(real) - int64(pred) + int64(both), int64(pred) - int64(both), int64(real) - int64(both), int64(both)} {

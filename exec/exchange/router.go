@@ -30,6 +30,8 @@ type Router struct {
 	rows  int
 	turn  *atomic.Int64
 	hash  []uint64
+	order []int32 // the rows of all destinations
+	next  []int   // by destination: the place in order of its next row
 	dests []dest
 }
 
@@ -44,7 +46,7 @@ type dest struct {
 // are computed over the columns. rows is the size of batches aimed at, turn is
 // shared by the threads of a task.
 func NewRouter(w op.ExchangeWriter, kind plan.ExchangeKind, ts []types.Type, keys []op.Item, keyTypes []types.Type, rows int, turn *atomic.Int64) *Router {
-	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, turn: turn, dests: make([]dest, w.Dests())}
+	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, turn: turn, next: make([]int, w.Dests()), dests: make([]dest, w.Dests())}
 }
 
 // Send sends the rows of b, or keeps them until there are enough.
@@ -101,17 +103,7 @@ func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
 	}
 	n := b.Rows()
 	r.hash = r.h.Hash(keys, n, r.hash)
-	for d := range r.dests {
-		r.dests[d].rows = r.dests[d].rows[:0]
-	}
-	for i, h := range r.hash {
-		at := int32(i)
-		if b.Sel != nil {
-			at = b.Sel[i]
-		}
-		d := &r.dests[kernel.Dest(h, len(r.dests))]
-		d.rows = append(d.rows, at)
-	}
+	r.divide(b.Sel, n)
 	for i := range r.dests {
 		d := &r.dests[i]
 		if len(d.rows) == 0 {
@@ -135,6 +127,34 @@ func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
 		}
 	}
 	return nil
+}
+
+// divide lists the rows of each destination, by the hashes of n rows, which sel are, nil: all.
+// The lists lie one after the other: they are counted first, for to append to one of several
+// lists takes longer than the hash does.
+func (r *Router) divide(sel []int32, n int) {
+	clear(r.next)
+	for _, h := range r.hash {
+		r.next[kernel.Dest(h, len(r.next))]++
+	}
+	if cap(r.order) < n {
+		r.order = make([]int32, n)
+	}
+	order, from := r.order[:n], 0
+	for d, k := range r.next {
+		r.dests[d].rows = order[from : from+k]
+		r.next[d] = from
+		from += k
+	}
+	for i, h := range r.hash {
+		at := int32(i)
+		if sel != nil {
+			at = sel[i]
+		}
+		next := &r.next[kernel.Dest(h, len(r.next))]
+		order[*next] = at
+		*next++
+	}
 }
 
 func (r *Router) flush(ctx context.Context, i int) error {

@@ -108,12 +108,15 @@ func (f *Fitted) newTiler(s *columns) *tiler {
 func (t *tiler) fill(b *dataset.Block, from, to int) bool {
 	d, all := b.Dense, (to-from)%f64.Lanes == 0
 	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]
-	all = all && f64.Tile32(x, t.cols, from, (to-from)/f64.Lanes)
 	switch {
 	case !all:
+	case t.plain:
+		all = f64.Tile32(x, t.cols, from, (to-from)/f64.Lanes)
+	default:
+		all = f64.TileScaled32(x, t.cols, from, (to-from)/f64.Lanes, t.center, t.inv)
+	}
+	if !all {
 		clear(x)
-	case !t.plain:
-		f64.Standardize(x, t.center, t.inv)
 	}
 	return all
 }

@@ -39,6 +39,7 @@ func orderJoins(r *rule.Run, n plan.Node) plan.Node {
 	if !g.finish() || len(g.leaves) < 2 {
 		return r.MapChildren(n, func(k plan.Node) plan.Node { return orderJoins(r, k) })
 	}
+	g.joinValues(r.Estimates())
 	p := newPlanner(g, r.Estimates())
 	full := uint64(1)<<len(g.leaves) - 1
 	if len(g.leaves) <= dpLeaves {

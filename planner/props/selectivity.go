@@ -63,6 +63,16 @@ func (r *Relation) domain(e expr.Expr, of *Relation, other expr.Expr) float64 {
 	return min(c.of, integerSpan(o.min, o.max))
 }
 
+// Left is the share of the values that a column had before conditions which is left of
+// them; 1 where that is not known.
+func (r *Relation) Left(e expr.Expr) float64 {
+	c, _, ok := r.col(e)
+	if !ok || c.of <= 0 || c.ndv <= 0 {
+		return 1
+	}
+	return min(c.ndv, r.Rows, c.of) / c.of
+}
+
 // Ndv estimates the distinct values of an expression.
 func (r *Relation) Ndv(e expr.Expr) float64 {
 	if c, _, ok := r.col(e); ok && c.ndv > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -262,7 +263,8 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	}
 	by, last := at.by, at.path[len(at.path)-1]
 	in := last.n.Children()[last.side]
-	partial := &plan.Aggregate{Input: in, Groups: at.keys, Phase: plan.AggPartial}
+	full := props.NotNull(in, p.stats)
+	partial := &plan.Aggregate{Groups: at.keys, Phase: plan.AggPartial}
 	from := make([]int, len(calls)) // the states of each
 	for i, c := range calls {
 		call := c.call
@@ -270,12 +272,16 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 		if call.Filter != nil {
 			call.Filter = rewrite.Subst(call.Filter, by)
 		}
+		if call.Fn.Name == "count" && len(call.Args) == 1 && props.NeverNull(call.Args[0], full) {
+			call = countRows(call) // what has NULLs above, of an outer join, has none here
+		}
 		if from[i] = slices.IndexFunc(partial.Aggs, func(a plan.AggItem) bool { return sameCall(a.Call, call) }); from[i] < 0 {
 			from[i] = len(partial.Aggs)
 			partial.Aggs = append(partial.Aggs, plan.AggItem{Col: n.Aggs[i].Col, Call: call})
 			partial.States = append(partial.States, p.newCol())
 		}
 	}
+	partial.Input = withColumnsOnly(in, withColumns(colSet{}, plan.Exprs(partial)))
 	partial.Rows = p.rows(&plan.Aggregate{Input: in, Groups: partial.Groups})
 	if whole := p.wholeBelow(n, calls, at.path, partial, from); whole != nil {
 		return whole
@@ -285,10 +291,70 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	final.Aggs = slices.Clone(n.Aggs)
 	final.States = make([]expr.ColID, len(calls))
 	for i, c := range calls {
+		if partial.Aggs[from[i]].Call.Star {
+			final.Aggs[i].Call = countRows(final.Aggs[i].Call)
+		}
 		final.Aggs[i].Call.Filter = c.when
 		final.States[i] = partial.States[from[i]]
 	}
 	return &final
+}
+
+// countRows is count(*) in place of a count of values that are never NULL.
+func countRows(c expr.AggCall) expr.AggCall {
+	all := fn.Lookup("count")
+	if k := slices.IndexFunc(all, func(f *fn.Func) bool { return len(f.Args) == 0 }); k >= 0 {
+		c.Fn, c.Args, c.Star = all[k], nil, true
+	}
+	return c
+}
+
+// withColumnsOnly drops columns of a scan, or of a projection of one, that are not in used:
+// they would be sent.
+func withColumnsOnly(n plan.Node, used colSet) plan.Node {
+	switch x := n.(type) {
+	case *plan.Project:
+		items := slices.DeleteFunc(slices.Clone(x.Items), func(it plan.Item) bool { return !used[it.Col.ID] && !expr.Volatile(it.Expr) })
+		if len(items) == len(x.Items) {
+			return n
+		}
+		below := colSet{}
+		for _, it := range items {
+			plan.ExprColumns(it.Expr, below)
+		}
+		in := x.Input
+		if s, ok := in.(*plan.Scan); ok {
+			in = narrowed(s, below)
+		}
+		return &plan.Project{Input: in, Items: items}
+	case *plan.Scan:
+		in := narrowed(x, used)
+		if cols := slices.DeleteFunc(slices.Clone(in.Schema()), func(c plan.Column) bool { return !used[c.ID] }); len(cols) < len(in.Schema()) {
+			return &plan.Project{Input: in, Items: rewrite.PassItems(cols)}
+		}
+		return in
+	}
+	return n
+}
+
+// narrowed is a scan without the columns that are neither in used nor read by its filter.
+func narrowed(s *plan.Scan, used colSet) *plan.Scan {
+	used = withColumns(used, s.Filter)
+	m := *s
+	m.Cols, m.Missing = nil, nil
+	for i, c := range s.Cols {
+		if !used[c.ID] {
+			continue
+		}
+		m.Cols = append(m.Cols, c)
+		if s.Missing != nil {
+			m.Missing = append(m.Missing, s.Missing[i])
+		}
+	}
+	if len(m.Cols) == len(s.Cols) {
+		return s
+	}
+	return &m
 }
 
 // rebuildPath puts the nodes of a path back above node, which give cols of it beside what

@@ -13,6 +13,8 @@ import (
 type Env struct {
 	// Nodes is how many nodes take part, the gateway among them; 0 is 1.
 	Nodes int
+	// Threads is how many these have together; 0: one each.
+	Threads int
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
@@ -47,7 +49,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = props.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always,
+	p := &placer{nodes: max(env.Nodes, 1), threads: max(env.Threads, env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always,
 		replicas: env.Replicas, seen: map[*plan.Scan]int{}, ranged: map[int][]*plan.Scan{}, lying: map[*plan.Scan]bool{}}
 	n := p.preaggregate(p.sortDistinctOn(root))
 	p.count(n)
@@ -67,6 +69,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 // placer places the nodes of one plan.
 type placer struct {
 	nodes    int
+	threads  int // of the nodes together
 	poll     plan.Poll
 	stats    props.Statistics
 	rows     func(plan.Node) float64

@@ -17,7 +17,7 @@ import (
 
 // TestStage runs testdata: SQL to stages and to EXPLAIN's forms.
 //
-//	stage [nodes=N]     the stages
+//	stage [nodes=N] [threads=N]     the stages
 //	explain [nodes=N] [analyze] [verbose] [json] [dot]
 func TestStage(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -32,11 +32,13 @@ func TestStage(t *testing.T) {
 			o := stage.Options{Rows: props.RowsFunc(w)}
 			format := "text"
 			w.Nodes = 1
-			analyze := false
+			analyze, threads := false, 0
 			for _, a := range d.CmdArgs {
 				switch a.Key {
 				case "nodes":
 					fmt.Sscan(a.Vals[0], &w.Nodes)
+				case "threads":
+					fmt.Sscan(a.Vals[0], &threads)
 				case "analyze":
 					analyze = true
 				case "verbose":
@@ -50,7 +52,7 @@ func TestStage(t *testing.T) {
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			s, err := stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: w.Nodes, Stats: w})
+			s, err := stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: w.Nodes, Threads: threads, Stats: w})
 			if err != nil {
 				return err.Error() + "\n"
 			}

@@ -9,7 +9,8 @@ Makes the files in DIR (kept for the next run), starts three nodes of one thread
 DIR/nodes, and reads the files with as many as given and with ten times as many
 (--more). Reports seconds, CPU seconds of the three processes and, by samples of 10 ms,
 their anonymous memory above what they had before the statement: its peak at the node
-that has most, and of all. Settings take turns. Needs pyarrow, numpy and psycopg.
+that has most, and of all: medians of the runs. Settings take turns, and so does which of
+them is first. Needs pyarrow, numpy and psycopg.
 """
 
 import argparse
@@ -169,16 +170,16 @@ def main():
     try:
         series = []
         for name, n in sets:
-            turns = [(s, measure(c, s, f"{o.dir}/{name}")) for _ in range(o.runs + 1) for s in ("1.1", "inf")][2:]
+            turns = [(s, measure(c, s, f"{o.dir}/{name}")) for k in range(o.runs + 1) for s in (("1.1", "inf") if k % 2 else ("inf", "1.1"))][2:]
             for saturation in ("1.1", "inf"):
                 runs = [r for s, r in turns if s == saturation]
-                best = min(runs, key=lambda r: r[0])
+                middle = sorted(runs, key=lambda r: r[0])[len(runs) // 2]
                 most = sorted(max(max(m) for _, m in r[1]) for r in runs)[len(runs) // 2]
                 total = sorted(max(sum(m) for _, m in r[1]) for r in runs)[len(runs) // 2]
-                print(f"{n} files, worker_saturation {saturation}: {best[0]:.2f} s, {min(r[3] for r in runs):.2f} s of CPU, "
-                      f"peak of a node {most / 1e6:.0f} MB, of all {total / 1e6:.0f} MB; {best[2]}", flush=True)
+                print(f"{n} files, worker_saturation {saturation}: {middle[0]:.2f} s, {sorted(r[3] for r in runs)[len(runs) // 2]:.2f} s of CPU, "
+                      f"peak of a node {most / 1e6:.0f} MB, of all {total / 1e6:.0f} MB; {middle[2]}", flush=True)
                 if name == sets[-1][0]:
-                    series.append((f"{n} files, worker_saturation {saturation}", best[1]))
+                    series.append((f"{n} files, worker_saturation {saturation}", middle[1]))
         if o.plot:
             plot(o.plot, series)
     finally:

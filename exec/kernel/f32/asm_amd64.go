@@ -30,7 +30,7 @@ type tileKind struct {
 	body        [maxRows + 1]tileBody
 }
 
-type tileBody = func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)
+type tileBody = func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, steps, apart, groups int, add bool)
 
 // tilesOf are the kinds of a level, the widest first.
 func tilesOf(level string) []tileKind {

@@ -46,7 +46,8 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 	scratches.Put(s)
 }
 
-// gemmStepBlocks is gemmStepsGo: as many steps as a block of k holds are one block.
+// gemmStepBlocks is gemmStepsGo: as many steps as a block of k holds are one block. A is read
+// where it lies, B strip by strip brought to lie along its columns.
 func gemmStepBlocks(m, n, k, steps int, a, b, c []float32) {
 	per := blockK / k
 	if per < 2 || steps < 2 {
@@ -55,27 +56,37 @@ func gemmStepBlocks(m, n, k, steps int, a, b, c []float32) {
 	}
 	s := scratches.Get().(*scratch)
 	for to := steps; to > 0; to -= per {
-		from := max(to-per, 0)
-		kn := (to - from) * k
-		for j0 := 0; j0 < n; j0 += blockN {
-			jn := min(blockN, n-j0)
-			for j := 0; j < jn; {
-				w := tileFor(jn - j).width
-				for t := to - 1; t >= from; t-- {
-					pack(s.strips[j*kn+(to-1-t)*k*w:], w, operand{b[(t*n+j0+j)*k:], k, 1}, min(w, jn-j), k)
-				}
-				j += w
-			}
+		some := min(per, to)
+		last := to - 1
+		for j := 0; j < n; {
+			t := tileFor(n - j)
+			w := min(t.width, n-j)
+			packSteps(s.strips[:], t.width, b, (last*n+j)*k, w, k, some, -n*k)
 			for i := 0; i < m; i += blockM {
-				rows, ld := min(blockM, m-i), kn+rowGap
-				for t := to - 1; t >= from; t-- {
-					pack(s.rows[(to-1-t)*k:], ld, operand{a[(t*m+i)*k:], 1, k}, k, rows)
-				}
-				s.columns(operand{s.rows[:], ld, 1}, result{c[i*n+j0:], n, 1, true}, rows, jn, kn)
+				rows := operand{x: a[(last*m+i)*k:], of: k, k: 1, steps: some, apart: -m * k}
+				s.column(t, rows, s.strips[:], t.width, result{c[i*n+j:], n, 1, true}, min(blockM, m-i), w, k)
 			}
+			j += w
 		}
 	}
 	scratches.Put(s)
+}
+
+// packSteps copies n columns of steps of B, k numbers each from b[at] on, to a strip whose rows
+// are w apart; each step is apart numbers from the one before.
+func packSteps(strip []float32, w int, b []float32, at, n, k, steps, apart int) {
+	j := 0
+	if k%8 == 0 {
+		for ; j+8 <= n; j += 8 {
+			packStepsAVX2(&strip[j], 4*w, &b[at+j*k], 4*k, 4*(apart-k), k, steps)
+		}
+	}
+	if j == n {
+		return
+	}
+	for t := range steps {
+		pack(strip[t*k*w+j:], w, operand{x: b[at+t*apart+j*k:], of: k, k: 1}, n-j, k)
+	}
 }
 
 // packedRows brings A's rows to lie along k.
@@ -169,7 +180,7 @@ func (s *scratch) copyRows(a operand, m, k int) operand {
 		return operand{x: s.rows[:], of: 1, k: blockM}
 	}
 	ld := k + rowGap
-	pack(s.rows[:], ld, operand{a.x, 1, a.of}, k, m)
+	pack(s.rows[:], ld, operand{x: a.x, of: 1, k: a.of}, k, m)
 	return operand{x: s.rows[:], of: ld, k: 1}
 }
 
@@ -209,7 +220,7 @@ func (s *scratch) column(t *tileKind, a operand, strip []float32, step int, c re
 func (t *tileKind) run(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
 	for rows := t.rows; ; {
 		if groups := m / rows; groups > 0 {
-			t.body[rows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
+			t.body[rows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, max(a.steps, 1), 4*(a.apart-k*a.k), groups, add)
 			done := groups * rows
 			if m -= done; m == 0 {
 				return

@@ -99,10 +99,12 @@ func (p Packed) Gemm(transB bool, n int, b []float32, ldb int, c []float32, ldc 
 }
 
 // operand is a factor: the distance of its elements from row to row of A, or from
-// column to column of B, and along the chains. One of them is 1.
+// column to column of B, and along the chains. One of them is 1. Chains go on with so many steps
+// of an A, each that far from the one before, where it has some.
 type operand struct {
-	x     []float32
-	of, k int
+	x            []float32
+	of, k        int
+	steps, apart int
 }
 
 func operands(transA, transB bool, a []float32, lda int, b []float32, ldb int) (x, y operand) {

@@ -115,9 +115,11 @@ func TestGemmOfOneStrip(t *testing.T) {
 }
 
 // TestGemmSteps: a sum over steps is the definition's product of one step after the other,
-// from the last on, in steps that fill blocks of k and in those that do not.
+// from the last on, in steps that fill blocks of k and in those that do not, of whole registers and not,
+// with more rows than are put together at an edge.
 func TestGemmSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 6))
+	whole := [][4]int{{111, 43, 16, 20}, {203, 77, 8, 40}, {10, 10, 64, 5}, {7, 32, 16, 16}, {13, 16, 24, 11}, {1, 9, 128, 3}}
 	for round := range 120 {
 		m, n, k, steps := 1+r.IntN(30), 1+r.IntN(70), 1+r.IntN(20), r.IntN(60)
 		if round%10 == 0 {
@@ -125,6 +127,9 @@ func TestGemmSteps(t *testing.T) {
 		}
 		if m*n*k > 1e5 {
 			steps %= 7
+		}
+		if round < len(whole) {
+			m, n, k, steps = whole[round][0], whole[round][1], whole[round][2], whole[round][3]
 		}
 		a, b, c := dense(r, steps*m*k), dense(r, steps*n*k), dense(r, m*n)
 		want := append([]float32(nil), c...)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm1x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm1x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), CX
@@ -14,15 +14,20 @@ TEXT ·gemm1x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), DX
 	MOVQ    b+40(FP), BX
 	MOVQ    bk+48(FP), SI
+	MOVQ    steps+64(FP), DI
+	MOVQ    DI, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 
 start:
+	MOVQ BX, BX
+
+step:
 	MOVQ k+56(FP), DI
 
 k:
@@ -35,14 +40,20 @@ k:
 	ADDQ         SI, BX
 	DECQ         DI
 	JNZ          k
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), CX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm1x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm1x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), CX
@@ -50,15 +61,20 @@ TEXT ·gemm1x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), DX
 	MOVQ    b+40(FP), BX
 	MOVQ    bk+48(FP), SI
+	MOVQ    steps+64(FP), DI
+	MOVQ    DI, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 
 start:
+	MOVQ BX, BX
+
+step:
 	MOVQ k+56(FP), DI
 
 k:
@@ -71,14 +87,20 @@ k:
 	ADDQ         SI, BX
 	DECQ         DI
 	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), CX
+	JMP          step
+
+end:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm1x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm1x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), CX
@@ -86,13 +108,18 @@ TEXT ·gemm1x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), DX
 	MOVQ    b+40(FP), BX
 	MOVQ    bk+48(FP), SI
+	MOVQ    steps+64(FP), DI
+	MOVQ    DI, (SP)
 	VXORPS  Y0, Y0, Y0
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, DI
 	VMOVUPS (DI), Y0
 
 start:
+	MOVQ BX, BX
+
+step:
 	MOVQ k+56(FP), DI
 
 k:
@@ -103,13 +130,19 @@ k:
 	ADDQ         SI, BX
 	DECQ         DI
 	JNZ          k
-	VMOVUPS      Y0, (AX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), CX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
 	VZEROUPPER
 	RET
 
-// func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm2x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm2x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -117,11 +150,13 @@ TEXT ·gemm2x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Y0
@@ -130,6 +165,9 @@ TEXT ·gemm2x2AVX2(SB), NOSPLIT, $0-73
 	VMOVUPS 32(R9)(CX*1), Y3
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -145,16 +183,22 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (AX)(CX*1)
-	VMOVUPS      Y3, 32(AX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(CX*1)
+	VMOVUPS Y3, 32(AX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm2x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm2x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -162,11 +206,13 @@ TEXT ·gemm2x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
 	VXORPS  Z3, Z3, Z3
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Z0
@@ -175,6 +221,9 @@ TEXT ·gemm2x2AVX512(SB), NOSPLIT, $0-73
 	VMOVUPS 64(R9)(CX*1), Z3
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -190,16 +239,22 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm2x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm2x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -207,15 +262,20 @@ TEXT ·gemm2x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Y0
 	VMOVUPS (R9)(CX*1), Y1
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -228,14 +288,20 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm3x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm3x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -243,13 +309,15 @@ TEXT ·gemm3x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Y0
@@ -260,6 +328,9 @@ TEXT ·gemm3x2AVX2(SB), NOSPLIT, $0-73
 	VMOVUPS 32(R9)(CX*2), Y5
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -278,18 +349,24 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (AX)(CX*1)
-	VMOVUPS      Y3, 32(AX)(CX*1)
-	VMOVUPS      Y4, (AX)(CX*2)
-	VMOVUPS      Y5, 32(AX)(CX*2)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(CX*1)
+	VMOVUPS Y3, 32(AX)(CX*1)
+	VMOVUPS Y4, (AX)(CX*2)
+	VMOVUPS Y5, 32(AX)(CX*2)
 	VZEROUPPER
 	RET
 
-// func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm3x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm3x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -297,13 +374,15 @@ TEXT ·gemm3x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
 	VXORPS  Z3, Z3, Z3
 	VXORPS  Z4, Z4, Z4
 	VXORPS  Z5, Z5, Z5
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Z0
@@ -314,6 +393,9 @@ TEXT ·gemm3x2AVX512(SB), NOSPLIT, $0-73
 	VMOVUPS 64(R9)(CX*2), Z5
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -332,18 +414,24 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
 	VZEROUPPER
 	RET
 
-// func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm3x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm3x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -351,10 +439,12 @@ TEXT ·gemm3x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	VMOVUPS (R9), Y0
@@ -362,6 +452,9 @@ TEXT ·gemm3x1AVX2(SB), NOSPLIT, $0-73
 	VMOVUPS (R9)(CX*2), Y2
 
 start:
+	MOVQ DI, DI
+
+step:
 	MOVQ k+56(FP), R9
 
 k:
@@ -376,15 +469,21 @@ k:
 	ADDQ         R8, DI
 	DECQ         R9
 	JNZ          k
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
-	VMOVUPS      Y2, (AX)(CX*2)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	JMP          step
+
+end:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	VMOVUPS Y2, (AX)(CX*2)
 	VZEROUPPER
 	RET
 
-// func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm4x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm4x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -392,6 +491,8 @@ TEXT ·gemm4x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -400,7 +501,7 @@ TEXT ·gemm4x2AVX2(SB), NOSPLIT, $0-73
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -417,6 +518,8 @@ TEXT ·gemm4x2AVX2(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -439,22 +542,29 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (AX)(CX*1)
-	VMOVUPS      Y3, 32(AX)(CX*1)
-	VMOVUPS      Y4, (AX)(CX*2)
-	VMOVUPS      Y5, 32(AX)(CX*2)
-	VMOVUPS      Y6, (DX)
-	VMOVUPS      Y7, 32(DX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(CX*1)
+	VMOVUPS Y3, 32(AX)(CX*1)
+	VMOVUPS Y4, (AX)(CX*2)
+	VMOVUPS Y5, 32(AX)(CX*2)
+	VMOVUPS Y6, (DX)
+	VMOVUPS Y7, 32(DX)
 	VZEROUPPER
 	RET
 
-// func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm4x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm4x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -462,6 +572,8 @@ TEXT ·gemm4x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
@@ -470,7 +582,7 @@ TEXT ·gemm4x2AVX512(SB), NOSPLIT, $0-73
 	VXORPS  Z5, Z5, Z5
 	VXORPS  Z6, Z6, Z6
 	VXORPS  Z7, Z7, Z7
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -487,6 +599,8 @@ TEXT ·gemm4x2AVX512(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -509,22 +623,29 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, 64(DX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (DX)
+	VMOVUPS Z7, 64(DX)
 	VZEROUPPER
 	RET
 
-// func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm4x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm4x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -532,11 +653,13 @@ TEXT ·gemm4x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -549,6 +672,8 @@ TEXT ·gemm4x1AVX2(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -566,18 +691,25 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
-	VMOVUPS      Y2, (AX)(CX*2)
-	VMOVUPS      Y3, (DX)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	VMOVUPS Y2, (AX)(CX*2)
+	VMOVUPS Y3, (DX)
 	VZEROUPPER
 	RET
 
-// func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm5x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm5x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -585,6 +717,8 @@ TEXT ·gemm5x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -595,7 +729,7 @@ TEXT ·gemm5x2AVX2(SB), NOSPLIT, $0-73
 	VXORPS  Y7, Y7, Y7
 	VXORPS  Y8, Y8, Y8
 	VXORPS  Y9, Y9, Y9
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -614,6 +748,8 @@ TEXT ·gemm5x2AVX2(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -639,24 +775,31 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (AX)(CX*1)
-	VMOVUPS      Y3, 32(AX)(CX*1)
-	VMOVUPS      Y4, (AX)(CX*2)
-	VMOVUPS      Y5, 32(AX)(CX*2)
-	VMOVUPS      Y6, (DX)
-	VMOVUPS      Y7, 32(DX)
-	VMOVUPS      Y8, (DX)(CX*1)
-	VMOVUPS      Y9, 32(DX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(CX*1)
+	VMOVUPS Y3, 32(AX)(CX*1)
+	VMOVUPS Y4, (AX)(CX*2)
+	VMOVUPS Y5, 32(AX)(CX*2)
+	VMOVUPS Y6, (DX)
+	VMOVUPS Y7, 32(DX)
+	VMOVUPS Y8, (DX)(CX*1)
+	VMOVUPS Y9, 32(DX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm5x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm5x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -664,6 +807,8 @@ TEXT ·gemm5x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
@@ -674,7 +819,7 @@ TEXT ·gemm5x2AVX512(SB), NOSPLIT, $0-73
 	VXORPS  Z7, Z7, Z7
 	VXORPS  Z8, Z8, Z8
 	VXORPS  Z9, Z9, Z9
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -693,6 +838,8 @@ TEXT ·gemm5x2AVX512(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -718,24 +865,31 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, 64(DX)
-	VMOVUPS      Z8, (DX)(CX*1)
-	VMOVUPS      Z9, 64(DX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (DX)
+	VMOVUPS Z7, 64(DX)
+	VMOVUPS Z8, (DX)(CX*1)
+	VMOVUPS Z9, 64(DX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm5x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm5x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -743,12 +897,14 @@ TEXT ·gemm5x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -762,6 +918,8 @@ TEXT ·gemm5x1AVX2(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -781,19 +939,26 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
-	VMOVUPS      Y2, (AX)(CX*2)
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      Y4, (DX)(CX*1)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	VMOVUPS Y2, (AX)(CX*2)
+	VMOVUPS Y3, (DX)
+	VMOVUPS Y4, (DX)(CX*1)
 	VZEROUPPER
 	RET
 
-// func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm6x2AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm6x2AVX2(SB), NOSPLIT, $8-89
 	MOVQ c+0(FP), AX
 	MOVQ ldc+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -803,6 +968,8 @@ TEXT ·gemm6x2AVX2(SB), NOSPLIT, $0-73
 	MOVQ bk+48(FP), R8
 
 groups:
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -815,7 +982,7 @@ groups:
 	VXORPS  Y9, Y9, Y9
 	VXORPS  Y10, Y10, Y10
 	VXORPS  Y11, Y11, Y11
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -837,8 +1004,10 @@ start:
 	MOVQ DX, R9
 	LEAQ (BX)(BX*2), R10
 	ADDQ R9, R10
-	MOVQ k+56(FP), R12
 	MOVQ DI, R11
+
+step:
+	MOVQ k+56(FP), R12
 
 k:
 	VMOVUPS      (R11), Y12
@@ -866,35 +1035,42 @@ k:
 	ADDQ         R8, R11
 	DECQ         R12
 	JNZ          k
-	LEAQ         (CX)(CX*2), R9
-	ADDQ         AX, R9
-	LEAQ         (CX)(CX*2), R10
-	ADDQ         R9, R10
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, (AX)(CX*1)
-	VMOVUPS      Y3, 32(AX)(CX*1)
-	VMOVUPS      Y4, (AX)(CX*2)
-	VMOVUPS      Y5, 32(AX)(CX*2)
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	VMOVUPS      Y8, (R9)(CX*1)
-	VMOVUPS      Y9, 32(R9)(CX*1)
-	VMOVUPS      Y10, (R9)(CX*2)
-	VMOVUPS      Y11, 32(R9)(CX*2)
-	MOVQ         R10, AX
-	LEAQ         (BX)(BX*2), R9
-	ADDQ         DX, R9
-	LEAQ         (BX)(BX*2), DX
-	ADDQ         R9, DX
-	DECQ         groups+64(FP)
-	JNZ          groups
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), R9
+	ADDQ         apart+72(FP), R10
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), R9
+	ADDQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(CX*1)
+	VMOVUPS Y3, 32(AX)(CX*1)
+	VMOVUPS Y4, (AX)(CX*2)
+	VMOVUPS Y5, 32(AX)(CX*2)
+	VMOVUPS Y6, (R9)
+	VMOVUPS Y7, 32(R9)
+	VMOVUPS Y8, (R9)(CX*1)
+	VMOVUPS Y9, 32(R9)(CX*1)
+	VMOVUPS Y10, (R9)(CX*2)
+	VMOVUPS Y11, 32(R9)(CX*2)
+	MOVQ    R10, AX
+	LEAQ    (BX)(BX*2), R9
+	ADDQ    DX, R9
+	LEAQ    (BX)(BX*2), DX
+	ADDQ    R9, DX
+	DECQ    groups+80(FP)
+	JNZ     groups
 	VZEROUPPER
 	RET
 
-// func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemm6x2AVX512(SB), NOSPLIT, $0-73
+TEXT ·gemm6x2AVX512(SB), NOSPLIT, $8-89
 	MOVQ c+0(FP), AX
 	MOVQ ldc+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -904,6 +1080,8 @@ TEXT ·gemm6x2AVX512(SB), NOSPLIT, $0-73
 	MOVQ bk+48(FP), R8
 
 groups:
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
@@ -916,7 +1094,7 @@ groups:
 	VXORPS  Z9, Z9, Z9
 	VXORPS  Z10, Z10, Z10
 	VXORPS  Z11, Z11, Z11
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -938,8 +1116,10 @@ start:
 	MOVQ DX, R9
 	LEAQ (BX)(BX*2), R10
 	ADDQ R9, R10
-	MOVQ k+56(FP), R12
 	MOVQ DI, R11
+
+step:
+	MOVQ k+56(FP), R12
 
 k:
 	VMOVUPS      (R11), Z12
@@ -967,35 +1147,42 @@ k:
 	ADDQ         R8, R11
 	DECQ         R12
 	JNZ          k
-	LEAQ         (CX)(CX*2), R9
-	ADDQ         AX, R9
-	LEAQ         (CX)(CX*2), R10
-	ADDQ         R9, R10
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	VMOVUPS      Z2, (AX)(CX*1)
-	VMOVUPS      Z3, 64(AX)(CX*1)
-	VMOVUPS      Z4, (AX)(CX*2)
-	VMOVUPS      Z5, 64(AX)(CX*2)
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z7, 64(R9)
-	VMOVUPS      Z8, (R9)(CX*1)
-	VMOVUPS      Z9, 64(R9)(CX*1)
-	VMOVUPS      Z10, (R9)(CX*2)
-	VMOVUPS      Z11, 64(R9)(CX*2)
-	MOVQ         R10, AX
-	LEAQ         (BX)(BX*2), R9
-	ADDQ         DX, R9
-	LEAQ         (BX)(BX*2), DX
-	ADDQ         R9, DX
-	DECQ         groups+64(FP)
-	JNZ          groups
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), R9
+	ADDQ         apart+72(FP), R10
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), R9
+	ADDQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (R9)
+	VMOVUPS Z7, 64(R9)
+	VMOVUPS Z8, (R9)(CX*1)
+	VMOVUPS Z9, 64(R9)(CX*1)
+	VMOVUPS Z10, (R9)(CX*2)
+	VMOVUPS Z11, 64(R9)(CX*2)
+	MOVQ    R10, AX
+	LEAQ    (BX)(BX*2), R9
+	ADDQ    DX, R9
+	LEAQ    (BX)(BX*2), DX
+	ADDQ    R9, DX
+	DECQ    groups+80(FP)
+	JNZ     groups
 	VZEROUPPER
 	RET
 
-// func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm6x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm6x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -1003,13 +1190,15 @@ TEXT ·gemm6x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ    ak+32(FP), SI
 	MOVQ    b+40(FP), DI
 	MOVQ    bk+48(FP), R8
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -1024,6 +1213,8 @@ TEXT ·gemm6x1AVX2(SB), NOSPLIT, $0-73
 start:
 	LEAQ (BX)(BX*2), R9
 	ADDQ DX, R9
+
+step:
 	MOVQ k+56(FP), R10
 
 k:
@@ -1045,20 +1236,27 @@ k:
 	ADDQ         R8, DI
 	DECQ         R10
 	JNZ          k
-	LEAQ         (CX)(CX*2), DX
-	ADDQ         AX, DX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
-	VMOVUPS      Y2, (AX)(CX*2)
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      Y4, (DX)(CX*1)
-	VMOVUPS      Y5, (DX)(CX*2)
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), DX
+	ADDQ         apart+72(FP), R9
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), DX
+	ADDQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	VMOVUPS Y2, (AX)(CX*2)
+	VMOVUPS Y3, (DX)
+	VMOVUPS Y4, (DX)(CX*1)
+	VMOVUPS Y5, (DX)(CX*2)
 	VZEROUPPER
 	RET
 
-// func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+// func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm12x1AVX2(SB), NOSPLIT, $0-73
+TEXT ·gemm12x1AVX2(SB), NOSPLIT, $8-89
 	MOVQ c+0(FP), AX
 	MOVQ ldc+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -1068,6 +1266,8 @@ TEXT ·gemm12x1AVX2(SB), NOSPLIT, $0-73
 	MOVQ bk+48(FP), R8
 
 groups:
+	MOVQ    steps+64(FP), R9
+	MOVQ    R9, (SP)
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -1080,7 +1280,7 @@ groups:
 	VXORPS  Y9, Y9, Y9
 	VXORPS  Y10, Y10, Y10
 	VXORPS  Y11, Y11, Y11
-	CMPB    add+72(FP), $0x00
+	CMPB    add+88(FP), $0x00
 	JE      start
 	MOVQ    AX, R9
 	LEAQ    (CX)(CX*2), R10
@@ -1110,8 +1310,10 @@ start:
 	ADDQ R10, R11
 	LEAQ (BX)(BX*2), R12
 	ADDQ R11, R12
-	MOVQ k+56(FP), R14
 	MOVQ DI, R13
+
+step:
+	MOVQ k+56(FP), R14
 
 k:
 	VMOVUPS      (R13), Y12
@@ -1146,37 +1348,46 @@ k:
 	ADDQ         R8, R13
 	DECQ         R14
 	JNZ          k
-	LEAQ         (CX)(CX*2), R9
-	ADDQ         AX, R9
-	LEAQ         (CX)(CX*2), R10
-	ADDQ         R9, R10
-	LEAQ         (CX)(CX*2), R11
-	ADDQ         R10, R11
-	LEAQ         (CX)(CX*2), R12
-	ADDQ         R11, R12
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, (AX)(CX*1)
-	VMOVUPS      Y2, (AX)(CX*2)
-	VMOVUPS      Y3, (R9)
-	VMOVUPS      Y4, (R9)(CX*1)
-	VMOVUPS      Y5, (R9)(CX*2)
-	VMOVUPS      Y6, (R10)
-	VMOVUPS      Y7, (R10)(CX*1)
-	VMOVUPS      Y8, (R10)(CX*2)
-	VMOVUPS      Y9, (R11)
-	VMOVUPS      Y10, (R11)(CX*1)
-	VMOVUPS      Y11, (R11)(CX*2)
-	MOVQ         R12, AX
-	LEAQ         (BX)(BX*2), R9
-	ADDQ         DX, R9
-	LEAQ         (BX)(BX*2), DX
-	ADDQ         R9, DX
-	LEAQ         (BX)(BX*2), R9
-	ADDQ         DX, R9
-	LEAQ         (BX)(BX*2), DX
-	ADDQ         R9, DX
-	DECQ         groups+64(FP)
-	JNZ          groups
+	DECQ         (SP)
+	JZ           end
+	ADDQ         apart+72(FP), R9
+	ADDQ         apart+72(FP), R10
+	ADDQ         apart+72(FP), R11
+	ADDQ         apart+72(FP), R12
+	JMP          step
+
+end:
+	LEAQ    (CX)(CX*2), R9
+	ADDQ    AX, R9
+	LEAQ    (CX)(CX*2), R10
+	ADDQ    R9, R10
+	LEAQ    (CX)(CX*2), R11
+	ADDQ    R10, R11
+	LEAQ    (CX)(CX*2), R12
+	ADDQ    R11, R12
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	VMOVUPS Y2, (AX)(CX*2)
+	VMOVUPS Y3, (R9)
+	VMOVUPS Y4, (R9)(CX*1)
+	VMOVUPS Y5, (R9)(CX*2)
+	VMOVUPS Y6, (R10)
+	VMOVUPS Y7, (R10)(CX*1)
+	VMOVUPS Y8, (R10)(CX*2)
+	VMOVUPS Y9, (R11)
+	VMOVUPS Y10, (R11)(CX*1)
+	VMOVUPS Y11, (R11)(CX*2)
+	MOVQ    R12, AX
+	LEAQ    (BX)(BX*2), R9
+	ADDQ    DX, R9
+	LEAQ    (BX)(BX*2), DX
+	ADDQ    R9, DX
+	LEAQ    (BX)(BX*2), R9
+	ADDQ    DX, R9
+	LEAQ    (BX)(BX*2), DX
+	ADDQ    R9, DX
+	DECQ    groups+80(FP)
+	JNZ     groups
 	VZEROUPPER
 	RET
 
@@ -2614,6 +2825,86 @@ eights:
 	ADDQ       $0x08, R12
 	CMPQ       R12, DX
 	JL         eights
+	VZEROUPPER
+	RET
+
+// func packStepsAVX2(dst *float32, step int, src *float32, stride int, apart int, k int, steps int)
+// Requires: AVX
+TEXT ·packStepsAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ step+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ apart+32(FP), SI
+	MOVQ steps+48(FP), DI
+	MOVQ CX, R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	ADDQ DX, R9
+	LEAQ (BX)(BX*2), R10
+	ADDQ R9, R10
+	LEAQ (CX)(CX*2), R11
+	ADDQ AX, R11
+	LEAQ (CX)(CX*2), R12
+	ADDQ R11, R12
+
+step:
+	MOVQ k+40(FP), R13
+
+k:
+	VMOVUPS    (DX), Y0
+	VMOVUPS    (DX)(BX*1), Y1
+	VMOVUPS    (DX)(BX*2), Y2
+	VMOVUPS    (R9), Y3
+	VMOVUPS    (R9)(BX*1), Y4
+	VMOVUPS    (R9)(BX*2), Y5
+	VMOVUPS    (R10), Y6
+	VMOVUPS    (R10)(BX*1), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (AX)
+	VMOVUPS    Y7, (AX)(CX*1)
+	VMOVUPS    Y3, (AX)(CX*2)
+	VMOVUPS    Y8, (R11)
+	VMOVUPS    Y2, (R11)(CX*1)
+	VMOVUPS    Y1, (R11)(CX*2)
+	VMOVUPS    Y5, (R12)
+	VMOVUPS    Y0, (R12)(CX*1)
+	ADDQ       $0x20, DX
+	ADDQ       R8, AX
+	ADDQ       $0x20, R9
+	ADDQ       R8, R11
+	ADDQ       $0x20, R10
+	ADDQ       R8, R12
+	SUBQ       $0x08, R13
+	JNZ        k
+	ADDQ       SI, DX
+	ADDQ       SI, R9
+	ADDQ       SI, R10
+	DECQ       DI
+	JNZ        step
 	VZEROUPPER
 	RET
 

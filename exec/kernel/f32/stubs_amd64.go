@@ -5,61 +5,61 @@
 package f32
 
 //go:noescape
-func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm1x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm2x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm3x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm3x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm3x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm4x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm4x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm4x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm5x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm5x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm5x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm6x2AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm6x2AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm6x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
-func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
+func gemm12x1AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, steps int, apart int, groups int, add bool)
 
 //go:noescape
 func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, out *float32, n int, tail *[8]int32)
@@ -78,6 +78,9 @@ func packAVX2(dst *float32, step int, src *float32, stride int, k int, mask *[16
 
 //go:noescape
 func packTransposedAVX2(dst *float32, step int, rows *[8]*float32, k int)
+
+//go:noescape
+func packStepsAVX2(dst *float32, step int, src *float32, stride int, apart int, k int, steps int)
 
 //go:noescape
 func expAVX2(dst *float32, src *float32, n int, tail *[8]int32)

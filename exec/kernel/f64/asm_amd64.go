@@ -41,6 +41,7 @@ var (
 	gather32       = choose(gather32Go, gather32Eights, gather32Eights)
 	scatter32      = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32         = choose(tile32Go, tile32Body, tile32Body)
+	tileScaled32   = choose(tileScaledGo, tileScaledBody(tileScaled32AVX2), tileScaledBody(tileScaled32AVX512))
 	tileEnds32     = choose(tileEndsGo, tileEndsBody, tileEndsBody)
 	nearest        = choose(nearestGo, nearestBody, nearestBody)
 	widen          = choose(widenGo, widenBody, widenBody)
@@ -62,16 +63,17 @@ var (
 	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX512))
 	axpy           = choose(axpyGo, axpyBody, axpyBody)
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
-	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
+	crossEntropy   = choose(crossEntropyGo, crossEntropyBody(crossEntropyAVX2), crossEntropyBody(crossEntropyAVX512))
 	lossParts      = choose(lossPartsGo, lossPartsBody, lossPartsBody)
 	addWhole       = choose(addWholeGo, addWholeBody, addWholeBody)
 	errorEnds      = choose(errorEndsGo, errorEndsBody(errorEndsAVX2), errorEndsBody(errorEndsAVX512))
 	errorParts     = choose(errorPartsGo, errorPartsBody(errorPartsAVX2), errorPartsBody(errorPartsAVX512))
-	chances        = choose(chancesGo, chancesBody, chancesBody)
-	labelEntropy   = choose(labelEntropyGo, labelEntropyBody, labelEntropyBody)
+	chances        = choose(chancesGo, chancesBody(chancesAVX2), chancesBody(chancesAVX512))
+	labelEntropy   = choose(labelEntropyGo, labelEntropyBody(labelEntropyAVX2), labelEntropyBody(labelEntropyAVX512))
 	splitKeys      = choose(splitKeysGo, splitKeysGo, splitKeysBody512)
 	whichOfTwo     = choose(whichOfTwoGo[int64], whichOfTwoBody, whichOfTwoBody)
 	likelier       = choose(likelierGo[int64], likelierBody, likelierBody)
+	countTwo       = choose(countTwoGo, countTwoBody, countTwoBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -94,6 +96,12 @@ func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
 
 func tile32Body(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32AVX2(&dst[0], &cols[0], row, len(cols), tiles) == 0
+}
+
+func tileScaledBody(f func(dst *float32, cols *[]float32, row, n, tiles int, c, inv *float64) int) func(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool {
+	return func(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool {
+		return f(&dst[0], &cols[0], row, len(cols), tiles, &c[0], &inv[0]) == 0
+	}
 }
 
 // tileEndsBody does lines of memory, which tiles of an odd number of columns have halves of.
@@ -273,10 +281,14 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 	axpy2Go(y[n:], u[n:], v[n:], a, b)
 }
 
-func crossEntropyBody(loss, p, y []float64) { crossEntropyAVX2(&loss[0], &p[0], &y[0], len(loss)) }
+func crossEntropyBody(f func(loss, p, y *float64, n int)) func(loss, p, y []float64) {
+	return func(loss, p, y []float64) { f(&loss[0], &p[0], &y[0], len(loss)) }
+}
 
-func labelEntropyBody(loss, p []float64, label []uint32, hit uint32) {
-	labelEntropyAVX2(&loss[0], &p[0], &label[0], hit, len(loss))
+func labelEntropyBody(f func(loss, p *float64, label *uint32, hit uint32, n int)) func(loss, p []float64, label []uint32, hit uint32) {
+	return func(loss, p []float64, label []uint32, hit uint32) {
+		f(&loss[0], &p[0], &label[0], hit, len(loss))
+	}
 }
 
 func splitKeysBody512(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
@@ -290,11 +302,25 @@ func whichOfTwoBody(out []uint32, v []int64, first, second int64) bool {
 	return whichOfTwoAVX2(&out[0], &v[0], first, second, len(v)) == 0
 }
 
+func countTwoBody(a, b []uint32) (second, got, both, any uint32) {
+	var sums [4 * Lanes]uint32
+	countTwoAVX2(&a[0], &b[0], len(a), &sums)
+	for l := range Lanes {
+		second += sums[l]
+		got += sums[Lanes+l]
+		both += sums[2*Lanes+l]
+		any |= sums[3*Lanes+l]
+	}
+	return second, got, both, any
+}
+
 func likelierBody(out []int64, p []float64, first, second int64) {
 	likelierAVX2(&out[0], &p[0], first, second, len(p))
 }
 
-func chancesBody(z, t []float64) { chancesAVX2(&z[0], &t[0], len(z)) }
+func chancesBody(f func(z *float64, n int)) func(z []float64) {
+	return func(z []float64) { f(&z[0], len(z)) }
+}
 
 func addWholeBody(sums []int64, x, scale []float64) {
 	addWholeAVX2(&sums[0], &x[0], &scale[0], len(scale), len(x)/(Lanes*len(scale)))

@@ -63,6 +63,18 @@ func Scatter32(dst []float32, stride int, cols [][]float32, row int) {
 	scatter32(dst, stride, cols, row)
 }
 
+// TileScaled32 is Tile32, and Standardize of what is finite: of other values dst means nothing.
+func TileScaled32(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) (finite bool) {
+	if len(cols) == 0 || tiles == 0 {
+		return true
+	}
+	_, _, _ = dst[tiles*len(cols)*Lanes-1], c[len(cols)-1], inv[len(cols)-1]
+	for _, c := range cols {
+		_ = c[row+tiles*Lanes-1]
+	}
+	return tileScaled32(dst, cols, row, tiles, c, inv)
+}
+
 // Tile32 makes tiles out of rows [row, row+8·tiles) of columns: of tile t,
 // dst[8(t·len(cols)+j)+l] = cols[j][row+8t+l], but 0 for -0. It reports whether all values
 // are finite.
@@ -124,6 +136,12 @@ func scatter32Go(dst []float32, stride int, cols [][]float32, row int) {
 			dst[l*stride+j] = Canonical32(v)
 		}
 	}
+}
+
+func tileScaledGo(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) (finite bool) {
+	finite = tile32Go(dst, cols, row, tiles)
+	standardizeGo(dst, c, inv, tiles)
+	return finite
 }
 
 func tile32Go(dst []float32, cols [][]float32, row, tiles int) (finite bool) {

@@ -11,3 +11,5 @@ func errorLevels() []errorBodies { return nil }
 func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, d, tiles int) {
 	return nil
 }
+
+func scoreLevels() []scoreBodies { return nil }

@@ -19,6 +19,9 @@ func standardize32(x []float32, c, inv []float64, tiles int)      { standardizeG
 func standardize64(x []float64, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
 func gather32(dst []float32, rows *[Lanes]*float32, n int)        { gather32Go(dst, rows, n) }
 func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(dst, stride, c, row) }
+func tileScaled32(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool {
+	return tileScaledGo(dst, cols, row, tiles, c, inv)
+}
 func tile32(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32Go(dst, cols, row, tiles)
 }
@@ -84,7 +87,7 @@ func errorParts(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
 	errorPartsGo(sums, grids, y, p)
 }
 func lossParts(sums *[3 * Lanes]float64, loss []float64) { lossPartsGo(sums, loss) }
-func chances(z, t []float64)                             { chancesGo(z, t) }
+func chances(z []float64)                                { chancesGo(z) }
 func widen(dst []float64, src []float32)                 { widenGo(dst, src) }
 func narrow(dst []float32, src []float64)                { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
@@ -98,3 +101,4 @@ func whichOfTwo(out []uint32, v []int64, first, second int64) bool {
 	return whichOfTwoGo(out, v, first, second)
 }
 func likelier(out []int64, p []float64, first, second int64) { likelierGo(out, p, first, second) }
+func countTwo(a, b []uint32) (second, got, both, any uint32) { return countTwoGo(a, b) }

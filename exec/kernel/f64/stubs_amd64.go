@@ -56,6 +56,18 @@ func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float6
 func expAVX2(x []float64)
 
 //go:noescape
+func chancesAVX2(z *float64, n int)
+
+//go:noescape
+func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
+
+//go:noescape
+func labelEntropyAVX2(loss *float64, p *float64, label *uint32, hit uint32, n int)
+
+//go:noescape
+func tileScaled32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int, c *float64, inv *float64) (odd int)
+
+//go:noescape
 func dotAVX2(acc *[8]float64, a []float64, b []float64)
 
 //go:noescape
@@ -108,6 +120,18 @@ func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []floa
 
 //go:noescape
 func expAVX512(x []float64)
+
+//go:noescape
+func chancesAVX512(z *float64, n int)
+
+//go:noescape
+func crossEntropyAVX512(loss *float64, p *float64, y *float64, n int)
+
+//go:noescape
+func labelEntropyAVX512(loss *float64, p *float64, label *uint32, hit uint32, n int)
+
+//go:noescape
+func tileScaled32AVX512(dst *float32, cols *[]float32, row int, n int, tiles int, c *float64, inv *float64) (odd int)
 
 //go:noescape
 func dotAVX512(acc *[8]float64, a []float64, b []float64)
@@ -209,16 +233,7 @@ func axpyAVX2(y *float64, u *float64, a float64, n int)
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 
 //go:noescape
-func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
-
-//go:noescape
-func labelEntropyAVX2(loss *float64, p *float64, label *uint32, hit uint32, n int)
-
-//go:noescape
 func lossPartsAVX2(sums *[24]float64, loss *float64, n int)
-
-//go:noescape
-func chancesAVX2(z *float64, t *float64, n int)
 
 //go:noescape
 func splitKeysAVX512(a *uint64, b *uint64, v *float64, label *uint32, second uint32, n int, ends *[16]uint64) (na int)
@@ -228,3 +243,6 @@ func whichOfTwoAVX2(out *uint32, v *int64, first int64, second int64, n int) (ot
 
 //go:noescape
 func likelierAVX2(out *int64, p *float64, first int64, second int64, n int)
+
+//go:noescape
+func countTwoAVX2(a *uint32, b *uint32, n int, sums *[32]uint32)

@@ -96,3 +96,26 @@ func likelierGo[T int16 | int32 | int64](out []T, p []float64, first, second T) 
 		out[i] = of[k&1]
 	}
 }
+
+// CountTwo counts the rows of which a is 1, b is, and both are; ok is false where one is neither
+// 0 nor 1. There are less than 2^31.
+func CountTwo(a, b []uint32) (ofA, ofB, both uint32, ok bool) {
+	n, any := len(a)&^(Lanes-1), uint32(0)
+	b = b[:len(a)]
+	if n > 0 {
+		ofA, ofB, both, any = countTwo(a[:n], b[:n])
+	}
+	x, y, z, more := countTwoGo(a[n:], b[n:])
+	return ofA + x, ofB + y, both + z, any|more <= 1
+}
+
+func countTwoGo(a, b []uint32) (ofA, ofB, both, any uint32) {
+	for i, x := range a {
+		y := b[i]
+		ofA += x
+		ofB += y
+		both += x & y
+		any |= x | y
+	}
+	return ofA, ofB, both, any
+}

@@ -114,3 +114,31 @@ func TestLikelier(t *testing.T) {
 		}
 	}
 }
+
+// TestCountTwo compares with a count of each row by itself, other labels among them or not.
+func TestCountTwo(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	for _, n := range []int{0, 1, 8, 13, 800, 8195} {
+		for _, other := range []int{-1, 0, n / 2, n - 1} {
+			a, b := make([]uint32, n), make([]uint32, n)
+			var want [3]uint32
+			for i := range a {
+				if a[i], b[i] = uint32(r.IntN(2)), uint32(r.IntN(3))/2; a[i] == 1 {
+					want[0]++
+					want[2] += b[i]
+				}
+				want[1] += b[i]
+			}
+			if other >= 0 && n > 0 {
+				[2][]uint32{a, b}[r.IntN(2)][other] = 1 << (1 + r.IntN(31))
+			}
+			ofA, ofB, both, ok := CountTwo(a, b)
+			if ok != (other < 0 || n == 0) {
+				t.Errorf("%d labels, another at %d: %v", n, other, ok)
+			}
+			if got := [3]uint32{ofA, ofB, both}; ok && got != want {
+				t.Errorf("%d labels: %v, want %v", n, got, want)
+			}
+		}
+	}
+}

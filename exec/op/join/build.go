@@ -62,7 +62,11 @@ func (o *join) build(ctx context.Context) error {
 	}
 	insert := func(ch int) { t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1) }
 	o.phase = probing
-	return o.eachChunk(ctx, insert, func() { t.finish(); t.publish(c.Filters, s.grant) })
+	return o.eachChunk(ctx, insert, func() {
+		t.finish()
+		t.copy = newRowCopy(t, s.copyAcct)
+		t.publish(c.Filters, s.grant)
+	})
 }
 
 // eachChunk does something with every chunk of the table, together with the other

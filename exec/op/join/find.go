@@ -5,22 +5,24 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/lookup"
 )
 
 // found are the probe rows that have candidates, ascending, and the head of
 // each one's list. Rows are written without a branch: the end moves where there
-// is a candidate.
+// is a candidate. There is room behind them for what is written at once.
 type found struct {
 	rows   []int32
 	heads  []uint32
+	less   uint32   // what heads lack: 1 where they are ids, since no list has a second row
 	hashes []uint64 // scratch
 
 	asked, had int64 // rows so far that were looked up by hash, and that had a candidate
 }
 
 func (f *found) room(n int) {
-	if min(cap(f.rows), cap(f.heads)) < n {
-		f.rows, f.heads = make([]int32, n), make([]uint32, n)
+	if room := n + lookup.Slack; min(cap(f.rows), cap(f.heads)) < room {
+		f.rows, f.heads = make([]int32, room), make([]uint32, room)
 	}
 	f.rows, f.heads = f.rows[:n], f.heads[:n]
 }
@@ -103,29 +105,7 @@ func findDirect[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 		findRanked(t, vals, sel, f)
 		return
 	}
-	table, lo := t.heads, t.min
-	if sel != nil {
-		rows, heads, n := f.rows[:len(sel)], f.heads[:len(sel)], 0
-		for i, r := range sel {
-			if at := uint64(int64(vals[r]) - lo); at < uint64(len(table)) {
-				head := table[at]
-				rows[n], heads[n] = int32(i), head
-				n += kernel.NonZero(head)
-			}
-		}
-		f.cut(n)
-		return
-	}
-	rows, heads := f.rows[:len(vals)], f.heads[:len(vals)]
-	n := 0
-	for i, v := range vals {
-		if at := uint64(int64(v) - lo); at < uint64(len(table)) {
-			head := table[at]
-			rows[n], heads[n] = int32(i), head
-			n += kernel.NonZero(head)
-		}
-	}
-	f.cut(n)
+	f.cut(lookup.Find(lookup.Table{Heads: t.heads, Lo: t.min}, vals, sel, f.less, f.rows, f.heads))
 }
 
 // findRanked finds the rows whose keys there are, then the heads of their lists.
@@ -140,7 +120,7 @@ func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 			}
 		}
 		for k, i := range rows[:n] {
-			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[i])-lo))]
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[i])-lo))] - f.less
 		}
 	} else {
 		for i, r := range sel {
@@ -150,7 +130,7 @@ func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 			}
 		}
 		for k, i := range rows[:n] {
-			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[sel[i]])-lo))]
+			heads[k] = table[rankOf(exists, ranks, uint64(int64(vals[sel[i]])-lo))] - f.less
 		}
 	}
 	f.cut(n)

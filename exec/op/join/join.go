@@ -47,6 +47,7 @@ type Config struct {
 func New(rt *op.Runtime, st *op.Stats, jc Config, l, r []op.Operator) []op.Operator {
 	s := &shared{cfg: newLayout(jc), rt: rt, st: st, bar: op.NewBarrier(rt.Threads), sets: make([]*rowset.Set, rt.Threads)}
 	s.acct = rt.Pool.Account("hash join", false)
+	s.copyAcct = rt.Pool.Account("rows of a hash join", false)
 	s.open.Store(int32(rt.Threads))
 	return op.Instances(rt, func(i int) *join {
 		return &join{s: s, thread: i, l: l[i], r: r[i], ins: inserter{h: kernel.NewHasher(jc.KeyTypes)}}
@@ -71,6 +72,8 @@ type shared struct {
 	table *hashTable
 	acct  *mem.Account // of the table; used between barriers only
 	open  atomic.Int32 // threads not closed
+
+	copyAcct *mem.Account // of the table's copy; for the thread that makes that
 
 	spilling atomic.Bool
 	hasNull  atomic.Bool // some right row has a NULL key, while spilling
@@ -257,6 +260,11 @@ func (o *join) Close() error {
 	if o.s.open.Add(-1) == 0 {
 		o.s.st.AddPeak(o.s.acct)
 		o.s.acct.Close()
+		if o.s.table != nil {
+			o.s.table.copy.free()
+		}
+		o.s.st.AddPeak(o.s.copyAcct)
+		o.s.copyAcct.Close()
 		o.s.parts.close()
 	}
 	return err

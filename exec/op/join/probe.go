@@ -103,6 +103,10 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 		p.matched, p.unknown = p.bools[:p.n], p.bools[p.n:]
 	}
 	p.outRows, p.outIDs = nil, nil
+	p.found.less = 0
+	if p.t.direct && p.alone() {
+		p.found.less = 1
+	}
 	if p.equal = p.byDict(); !p.equal {
 		p.t.find(p.h, keys, sel, p.n, &p.found)
 	}
@@ -149,7 +153,7 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			}
 			return p.finish(p.b, p.matched, p.unknown), nil
 		}
-		if p.t.next == nil && p.t.all == nil && p.row == 0 && p.cfg.Residual == nil && !p.deferred {
+		if p.row == 0 && p.alone() {
 			p.single()
 			if len(p.outRows) == 0 {
 				return nil, nil
@@ -386,32 +390,38 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 	once := p.t.next == nil && p.t.all == nil
 	switch {
 	case once && b.Sel == nil && len(rows) == p.n: // every row
-		cols = append(pickCols(b.Cols, left), p.t.rows.Gather(ids, right)...)
+		cols = append(pickCols(b.Cols, left), p.gather(ids)...)
 		return batch.New(cols, len(rows))
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
 		if b.Sel == nil && p.lend == nil {
 			src = slices.Clone(rows) // the page is used again
 		}
-		cols = append(pickCols(b.Cols, left), p.t.rows.Spread(ids, src, b.N, p.cfg.emitsUnmatched(), right, p.lend)...)
+		cols = append(pickCols(b.Cols, left), p.spread(ids, src, b.N)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
 	}
 	src := b.SourceRows(rows)
 	for _, at := range left {
 		cols = append(cols, kernel.Take(b.Cols[at], src))
 	}
-	cols = append(cols, p.t.rows.Gather(ids, right)...)
+	cols = append(cols, p.gather(ids)...)
 	return batch.New(cols, len(rows))
 }
 
-// single finds a whole batch's results at once where a probe row has at most
-// one candidate and only the keys decide.
+// alone reports whether a probe row has at most one candidate and only the keys decide.
+func (p *prober) alone() bool {
+	return p.t.next == nil && p.t.all == nil && p.cfg.Residual == nil && !p.deferred && p.cfg.emitsPairs()
+}
+
+// single finds a whole batch's results at once, where rows are alone.
 func (p *prober) single() {
 	p.done = true
 	p.rows, p.found.rows = p.found.rows, p.rows
 	p.ids, p.found.heads = p.found.heads, p.ids
-	for i := range p.ids {
-		p.ids[i]--
+	if p.found.less == 0 {
+		for i := range p.ids {
+			p.ids[i]--
+		}
 	}
 	p.matchKeys()
 	if p.t.matched != nil {

@@ -51,6 +51,7 @@ type hashTable struct {
 
 	sizes  [][]colSize // by chunk and stored column, of those that pairs are made of
 	widest []int64     // value, by stored column
+	copy   *rowCopy    // nil: none
 
 	chunk atomic.Int64 // next chunk to insert, or to emit unmatched rows of
 	lo    atomic.Int64

@@ -82,8 +82,12 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 	for _, a := range args[1:] {
 		na, ok := a.(*ast.NamedArgExpr)
 		if !ok {
-			return nil, pgerr.New(pgerr.SyntaxError, "the features of %s are given by name", name).
-				WithHint("Write %s('model', feature => value, …).", name).At(b.PosExpr(a))
+			class := ""
+			if mode == expr.PredictProba {
+				class = "'class', "
+			}
+			return nil, pgerr.New(pgerr.SyntaxError, "the features of %s are given by name, or as one row", name).
+				WithHint("Write %s('model', %sfeature => value, …), or %s('model', %st) with a row of t.", name, class, name, class).At(b.PosExpr(a))
 		}
 		e, err := sc.Expr(na.Arg, p)
 		if err != nil {

@@ -234,6 +234,72 @@ func tile() {
 	avx2.done()
 }
 
+// tileScaled is tile, and standardize of what it writes.
+func tileScaled(s isa) {
+	kernel("tileScaled32"+s.suffix, "func(dst *float32, cols *[]float32, row int, n int, tiles int, c, inv *float64) (odd int)")
+	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
+	row, n, tiles := Load(Param("row"), GP64()), Load(Param("n"), GP64()), Load(Param("tiles"), GP64())
+	c, inv := Load(Param("c"), GP64()), Load(Param("inv"), GP64())
+	zero, odd := YMM(), YMM()
+	VXORPS(zero, zero, zero)
+	VXORPS(odd, odd, odd)
+	stride, left, ahead := GP64(), GP64(), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(5), stride)
+	MOVQ(n, left)
+	MOVQ(tiles, ahead)
+	SHLQ(Imm(5), ahead)
+	Label("cols")
+	p, to, t := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: cols}, p)
+	LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
+	MOVQ(dst, to)
+	MOVQ(tiles, t)
+	cj, ij := s.vec(), s.vec()
+	VBROADCASTSD(Mem{Base: c}, cj)
+	VBROADCASTSD(Mem{Base: inv}, ij)
+	Label("tiles")
+	v, d := YMM(), YMM()
+	PREFETCHT1(Mem{Base: p, Index: ahead, Scale: 1})
+	PREFETCHT0(Mem{Base: to, Disp: 64})
+	VADDPS(Mem{Base: p}, zero, v)
+	VSUBPS(v, v, d)
+	VORPS(d, odd, odd) // NaN where it is not 0
+	for h := range s.parts {
+		x := s.vec()
+		if s.parts == 1 {
+			VCVTPS2PD(v, x)
+		} else {
+			half := v.AsX()
+			if h == 1 {
+				half = XMM()
+				VEXTRACTF128(Imm(1), v, half)
+			}
+			VCVTPS2PD(half, x)
+		}
+		VSUBPD(cj, x, x)
+		VMULPD(ij, x, x)
+		s.storeElem(4, x, Mem{Base: to, Disp: 16 * h})
+	}
+	ADDQ(Imm(32), p)
+	ADDQ(stride, to)
+	DECQ(t)
+	JNZ(LabelRef("tiles"))
+	ADDQ(Imm(24), cols)
+	ADDQ(Imm(32), dst)
+	ADDQ(Imm(8), c)
+	ADDQ(Imm(8), inv)
+	DECQ(left)
+	JNZ(LabelRef("cols"))
+	VCMPPS(Imm(3), odd, odd, odd)
+	mask := GP32()
+	VMOVMSKPS(odd, mask)
+	out := GP64()
+	MOVL(mask, out.As32())
+	Store(out, ReturnIndex(0))
+	s.done()
+}
+
 // tileEnds: tile of an even number of columns, and columnEnds of their values as these pass.
 // Two columns are a line of memory of a tile, which goes there past the caches: it is not
 // read before it is overwritten, and what is in the caches stays.

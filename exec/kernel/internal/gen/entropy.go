@@ -9,21 +9,20 @@ import (
 )
 
 // entropy is crossEntropyGo, and labelEntropyGo of labels.
-func entropy(name string, labels bool) {
+func entropy(s isa, name string, labels bool) {
 	const least = 0x1p-52
-	s := avx2
 	signature := "func(loss *float64, p *float64, y *float64, n int)"
 	if labels {
 		signature = "func(loss *float64, p *float64, label *uint32, hit uint32, n int)"
 	}
-	kernel(name, signature)
+	kernel(name+s.suffix, signature)
 	loss, p, n := Load(Param("loss"), GP64()), Load(Param("p"), GP64()), Load(Param("n"), GP64())
-	y, size, hit := GP64(), 32, XMM()
+	y, size, hit := GP64(), s.width, YMM()
 	if labels {
 		Load(Param("label"), y)
-		VMOVD(Load(Param("hit"), GP32()), hit)
-		VPBROADCASTD(hit, hit)
-		size = 16
+		VMOVD(Load(Param("hit"), GP32()), hit.AsX())
+		VPBROADCASTD(hit.AsX(), hit)
+		size /= 2
 	} else {
 		Load(Param("y"), y)
 	}
@@ -40,32 +39,40 @@ func entropy(name string, labels bool) {
 	VSUBPD(u, one, rest)
 	VSUBPD(v, rest, rest)
 	VSUBPD(v, v, none)
-	miss, zero := s.vec(), s.vec()
+	zero := s.vec()
 	VXORPD(zero, zero, zero)
-	if labels {
-		is := XMM()
-		VPCMPEQD(Mem{Base: y}, hit, is)
-		VPMOVSXDQ(is, miss)
-		VBLENDVPD(miss, v, u, u)
-		VBLENDVPD(miss, none, rest, rest)
-	} else {
+	switch {
+	case s.parts == 1:
+		is := K()
+		if labels {
+			VPCMPEQD(Mem{Base: y}, hit, is)
+		} else {
+			VCMPPD(Imm(4), Mem{Base: y}, zero, is)
+		}
+		VMOVAPD(v, is, u)
+		VMOVAPD(none, is, rest)
+	case labels:
+		is, wide := XMM(), s.vec()
+		VPCMPEQD(Mem{Base: y}, hit.AsX(), is)
+		VPMOVSXDQ(is, wide)
+		VBLENDVPD(wide, v, u, u)
+		VBLENDVPD(wide, none, rest, rest)
+	default:
+		miss := s.vec()
 		VCMPPD(Imm(0), Mem{Base: y}, zero, miss)
 		VBLENDVPD(miss, u, v, u)
 		VBLENDVPD(miss, rest, none, rest)
 	}
-	m, e, small := s.vec(), s.vec(), s.vec()
-	VANDPD(konst(1<<52-1), u, m)
-	VORPD(konst(1022<<52), m, m)
+	m, e := s.vec(), s.vec()
+	s.and(konst(1<<52-1), u, m)
+	s.or(konst(1022<<52), m, m)
 	VPSRLQ(Imm(52), u, e)
-	VORPD(f(0x1p52), e, e)
+	s.or(f(0x1p52), e, e)
 	VSUBPD(f(0x1p52+1022), e, e)
-	VMOVUPD(f(math.Sqrt2/2), c)
-	VCMPPD(Imm(1), c, m, small) // m < c
-	t := s.vec()
-	VANDPD(m, small, t)
+	t := s.pick(1, m, f(math.Sqrt2/2), m, nil)
+	c = s.pick(1, m, f(math.Sqrt2/2), one, nil)
 	VADDPD(t, m, m)
-	VANDPD(one, small, t)
-	VSUBPD(t, e, e)
+	VSUBPD(c, e, e)
 	VSUBPD(one, m, m)
 	l := s.atanh2(m)
 	VADDPD(rest, l, l)
@@ -73,10 +80,10 @@ func entropy(name string, labels bool) {
 	VFMADD231PD(f(ln2Hi), e, l)
 	VSUBPD(l, zero, l)
 	VMOVUPD(l, Mem{Base: loss})
-	ADDQ(Imm(32), p)
+	ADDQ(Imm(uint64(s.width)), p)
 	ADDQ(Imm(uint64(size)), y)
-	ADDQ(Imm(32), loss)
-	SUBQ(Imm(4), n)
+	ADDQ(Imm(uint64(s.width)), loss)
+	SUBQ(Imm(uint64(s.width/8)), n)
 	JNZ(LabelRef("loop"))
 	s.done()
 }

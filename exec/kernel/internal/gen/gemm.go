@@ -21,10 +21,12 @@ func gemms() {
 }
 
 // gemm: tiles of C of n rows and so many registers of columns, groups of them
-// below each other where there are to be many. Steps are in bytes: ldc, from row to row
-// and from k to k of A, and from k to k of B.
+// below each other where there are to be many. Chains run over so many steps of k each.
+// Distances are in bytes: ldc, from row to row and from k to k of A, from the end of a step
+// to the next in A, and from k to k of B, whose steps follow each other.
 func gemm(s isa, n, regs int, many bool) {
-	kernel(fmt.Sprintf("gemm%dx%d%s", n, regs, s.suffix), "func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)")
+	kernel(fmt.Sprintf("gemm%dx%d%s", n, regs, s.suffix), "func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, steps, apart, groups int, add bool)")
+	steps := AllocLocal(8)
 	c, ldc := Load(Param("c"), GP64()).(reg.GPVirtual), Load(Param("ldc"), GP64()).(reg.GPVirtual)
 	a, arow := Load(Param("a"), GP64()).(reg.GPVirtual), Load(Param("arow"), GP64()).(reg.GPVirtual)
 	ak := Load(Param("ak"), GP64())
@@ -37,7 +39,13 @@ func gemm(s isa, n, regs int, many bool) {
 	if err != nil {
 		panic(err)
 	}
+	apart, err := Param("apart").Resolve()
+	if err != nil {
+		panic(err)
+	}
 	Label("groups")
+	left := Load(Param("steps"), GP64())
+	MOVQ(left, steps)
 	acc := make([][]reg.VecVirtual, n)
 	for i := range acc {
 		acc[i] = s.vecs(regs)
@@ -53,8 +61,10 @@ func gemm(s isa, n, regs int, many bool) {
 		}
 	}
 	Label("start")
-	ap, b, left := threes(n, a, arow), GP64(), Load(Param("k"), GP64())
+	ap, b := threes(n, a, arow), GP64()
 	MOVQ(b0, b)
+	Label("step")
+	left = Load(Param("k"), GP64())
 	Label("k")
 	cols := s.vecs(regs)
 	for h, v := range cols {
@@ -73,6 +83,13 @@ func gemm(s isa, n, regs int, many bool) {
 	ADDQ(bk, b)
 	DECQ(left)
 	JNZ(LabelRef("k"))
+	DECQ(steps)
+	JZ(LabelRef("end"))
+	for _, p := range ap {
+		ADDQ(apart.Addr, p)
+	}
+	JMP(LabelRef("step"))
+	Label("end")
 	end := n
 	if many {
 		end++ // where the next group begins
@@ -174,5 +191,42 @@ func packTransposed() {
 			ADDQ(step.Addr, out)
 		}
 	})
+	avx2.done()
+}
+
+// packSteps: of eight columns, stride bytes apart, so many steps of k numbers, a multiple of eight, as
+// rows of eight, step bytes apart and one step's after the other's. A step begins apart bytes
+// behind the end of the one before.
+func packSteps() {
+	kernel("packStepsAVX2", "func(dst *float32, step int, src *float32, stride, apart int, k, steps int)")
+	dst, step := Load(Param("dst"), GP64()).(reg.GPVirtual), Load(Param("step"), GP64()).(reg.GPVirtual)
+	src, stride := Load(Param("src"), GP64()).(reg.GPVirtual), Load(Param("stride"), GP64()).(reg.GPVirtual)
+	apart, steps, next := Load(Param("apart"), GP64()), Load(Param("steps"), GP64()), GP64()
+	MOVQ(step, next)
+	SHLQ(Imm(3), next)
+	from, to := threes(8, src, stride), threes(8, dst, step)
+	Label("step")
+	left := Load(Param("k"), GP64())
+	Label("k")
+	var r [8]reg.VecVirtual
+	for i, m := range rowsAt(8, from, stride) {
+		r[i] = YMM()
+		VMOVUPS(m, r[i])
+	}
+	columns := transpose8(r)
+	for i, m := range rowsAt(8, to, step) {
+		VMOVUPS(columns[i], m)
+	}
+	for i := range from {
+		ADDQ(Imm(32), from[i])
+		ADDQ(next, to[i])
+	}
+	SUBQ(Imm(8), left)
+	JNZ(LabelRef("k"))
+	for _, p := range from {
+		ADDQ(apart, p)
+	}
+	DECQ(steps)
+	JNZ(LabelRef("step"))
 	avx2.done()
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -197,25 +199,31 @@ func dot(s isa) {
 }
 
 // chances is chancesGo.
-func chances() {
-	kernel("chancesAVX2", "func(z, t *float64, n int)")
-	z, t, n := Load(Param("z"), GP64()), Load(Param("t"), GP64()), Load(Param("n"), GP64())
-	one := YMM()
-	VMOVUPD(f(1), one)
+func chances(s isa) {
+	kernel("chances"+s.suffix, "func(z *float64, n int)")
+	z, n := Load(Param("z"), GP64()), Load(Param("n"), GP64())
 	Label("loop")
-	for h := range 2 {
-		v, e, p := YMM(), YMM(), YMM()
-		VMOVUPD(Mem{Base: z, Disp: 32 * h}, v)
-		VMOVUPD(Mem{Base: t, Disp: 32 * h}, e)
-		VADDPD(one, e, p)
-		VDIVPD(p, one, p)
-		VMULPD(p, e, e)
-		VBLENDVPD(v, e, p, p) // by the sign of v
-		VMOVUPD(p, Mem{Base: z, Disp: 32 * h})
+	for part := range s.parts {
+		m := Mem{Base: z, Disp: part * s.width}
+		v, x, p := s.vec(), s.vec(), s.vec()
+		VMOVUPD(m, v)
+		s.or(konst(math.Float64bits(math.Copysign(0, -1))), v, x)
+		t := s.expCore(x)
+		VADDPD(f(1), t, x)
+		VMOVUPD(f(1), p)
+		VDIVPD(x, p, p)
+		VMULPD(p, t, t)
+		if s.parts == 1 {
+			below := K()
+			VPMOVQ2M(v, below)
+			VMOVAPD(t, below, p)
+		} else {
+			VBLENDVPD(v, t, p, p) // by the sign of v
+		}
+		VMOVUPD(p, m)
 	}
 	ADDQ(Imm(64), z)
-	ADDQ(Imm(64), t)
 	SUBQ(Imm(8), n)
 	JNZ(LabelRef("loop"))
-	avx2.done()
+	s.done()
 }

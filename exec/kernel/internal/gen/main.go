@@ -83,6 +83,7 @@ func kernels32() {
 	}
 	pack()
 	packTransposed()
+	packSteps()
 	pointwise32("exp", exp32)
 	pointwise32("tanh", tanh32)
 	pointwise32("sigmoid", sigmoid32)
@@ -109,6 +110,10 @@ func kernels64() {
 		errorParts(s)
 		logistic(s)
 		exp(s)
+		chances(s)
+		entropy(s, "crossEntropy", false)
+		entropy(s, "labelEntropy", true)
+		tileScaled(s)
 		dot(s)
 	}
 	gather()
@@ -143,13 +148,11 @@ func kernels64() {
 	columnEnds()
 	axpy()
 	axpy2()
-	entropy("crossEntropyAVX2", false)
-	entropy("labelEntropyAVX2", true)
 	lossParts()
-	chances()
 	splitKeys512()
 	whichOfTwo()
 	likelier()
+	countTwo()
 }
 
 func (s isa) done() {

@@ -120,6 +120,14 @@ func (s isa) or(m Mem, v, out reg.VecVirtual) {
 	}
 }
 
+func (s isa) and(m Mem, v, out reg.VecVirtual) {
+	if s.parts == 1 {
+		VPANDQ(m, v, out)
+	} else {
+		VANDPD(m, v, out)
+	}
+}
+
 // logistic is the pointwise pass; each part of a tile is worked alone, so that
 // AVX2 has registers enough.
 func logistic(s isa) {

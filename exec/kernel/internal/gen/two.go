@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // splitKeys512 is splitKeysGo: keys are put together in registers and stored whole, also
@@ -94,6 +95,36 @@ func whichOfTwo() {
 	VMOVMSKPD(all, mask)
 	XORL(Imm(15), mask)
 	Store(mask.As64(), ReturnIndex(0))
+	avx2.done()
+}
+
+// countTwo is countTwoGo: lanes of sums of 32 bits, and what any label has.
+func countTwo() {
+	kernel("countTwoAVX2", "func(a, b *uint32, n int, sums *[32]uint32)")
+	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	var acc [4]reg.VecVirtual
+	for i := range acc {
+		acc[i] = YMM()
+		VPXOR(acc[i], acc[i], acc[i])
+	}
+	Label("loop")
+	x, y, t := YMM(), YMM(), YMM()
+	VMOVDQU(Mem{Base: a}, x)
+	VMOVDQU(Mem{Base: b}, y)
+	VPADDD(x, acc[0], acc[0])
+	VPADDD(y, acc[1], acc[1])
+	VPAND(x, y, t)
+	VPADDD(t, acc[2], acc[2])
+	VPOR(x, y, t)
+	VPOR(t, acc[3], acc[3])
+	ADDQ(Imm(32), a)
+	ADDQ(Imm(32), b)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	sums := Load(Param("sums"), GP64())
+	for i := range acc {
+		VMOVDQU(acc[i], Mem{Base: sums, Disp: 32 * i})
+	}
 	avx2.done()
 }
 

@@ -1,0 +1,105 @@
+package opt
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
+)
+
+// valueShare is how many times more rows some input of a cluster has at least than one whose
+// every row is compared with a subquery's value for its sake.
+const valueShare = 32
+
+// joinValues makes the value of a subquery that reads nothing outside a part of the one
+// input that it is compared with, where that is small beside another. The order of joins sees
+// what a comparison spares the joins, and they would have left few rows for it; it does not see
+// what the input spares a scan that is told its keys. (An equality leaves so few rows that it comes
+// early as it is.)
+//
+//	days, sales WHERE month > (SELECT …)      the days of all years tell nothing,
+//	                                          those after some month which sales to read
+func (g *joinGraph) joinValues(est *props.Estimator) {
+	most := 0.0
+	for _, l := range g.leaves {
+		most = max(most, est.Of(l.n).Rows)
+	}
+	for i := len(g.leaves) - 1; i >= 0; i-- {
+		j := g.comparedWith(i)
+		if j < 0 || est.Of(g.leaves[j].n).Rows*valueShare > most {
+			continue
+		}
+		v, l := g.leaves[i], &g.leaves[j]
+		var conds []expr.Expr
+		g.preds = slices.DeleteFunc(g.preds, func(p graphPred) bool {
+			if p.mask&(1<<i) != 0 {
+				conds = append(conds, p.e)
+			}
+			return p.mask&(1<<i) != 0
+		})
+		l.n = rewrite.Filter(&plan.Join{Kind: v.kind, L: l.n, R: v.n}, conds)
+		g.drop(i, j)
+	}
+}
+
+// comparedWith is the input with which alone leaf i is compared, it being a value that
+// needs no input; -1 where there is none.
+func (g *joinGraph) comparedWith(i int) int {
+	v := &g.leaves[i]
+	switch {
+	case v.kind == plan.Single, v.kind == plan.Left && props.AtMostOneRow(v.n):
+		if len(v.on) > 0 {
+			return -1
+		}
+	case v.kind == plan.Inner && props.ExactlyOne(v.n):
+	default:
+		return -1
+	}
+	at, with := -1, uint64(0)
+	for _, p := range g.preds {
+		if p.mask&(1<<i) != 0 {
+			with |= p.mask
+			if _, _, eq := rewrite.Equality(p.e); eq || p.mask == 1<<i {
+				return -1
+			}
+		}
+	}
+	for j := range g.leaves {
+		if g.leaves[j].needs&(1<<i) != 0 {
+			return -1
+		}
+		if j != i && with == 1<<i|1<<j && g.leaves[j].kind == plan.Inner {
+			at = j
+		}
+	}
+	return at
+}
+
+// drop takes out leaf i, which is a part of leaf j now.
+func (g *joinGraph) drop(i, j int) {
+	less := func(at int) int {
+		if at == i {
+			at = j
+		}
+		if at > i {
+			at--
+		}
+		return at
+	}
+	move := func(m uint64) uint64 {
+		below := uint64(1)<<i - 1
+		return m&below | m>>1&^below
+	}
+	g.leaves = slices.Delete(g.leaves, i, i+1)
+	for k := range g.leaves {
+		g.leaves[k].needs = move(g.leaves[k].needs)
+	}
+	for k := range g.preds {
+		g.preds[k].mask = move(g.preds[k].mask)
+	}
+	for c, at := range g.owner {
+		g.owner[c] = less(at)
+	}
+}
