@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"unsafe"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -14,67 +16,88 @@ import (
 // 2^-52.
 type classLoss struct {
 	ofLabels
-	s     []exact.Sum
-	class []int // of each label: its place among the classes from 1, -1 for none; 0 not looked up
-	// Of the rows of a batch: what the labels were given, ones, and what is lost.
-	p, one, loss []float64
+	s     []exact.Losses
+	class []int32 // of each label: its place among the classes from 1, -1 for none; 0 not looked up
+	few   *classRows
+}
+
+// classRows are so many rows of a batch that they stay in the nearest cache.
+type classRows struct {
+	p, loss [f64.LossRows]float64 // what the labels were given, and what is lost
+	hit     [f64.LossRows]uint32  // zeros: all are of the class that p is of
+	group   [f64.LossRows]uint32
 }
 
 func (c *classLoss) Resize(groups int) { c.s = grown(c.s, groups) }
 
 func (c *classLoss) Update(groups []uint32, args []arrow.Array) error {
-	label, given, classes := c.truth(args[0]), args[1].(*array.List), args[2].(*array.List)
-	vals := given.ListValues().(*array.Float64)
-	for n := len(groups); len(c.p) < n; {
-		c.p, c.one, c.loss = append(c.p, 0), append(c.one, 1), append(c.loss, 0)
+	if c.few == nil {
+		c.few = new(classRows)
 	}
-	skips := func(i int) bool { return args[0].IsNull(i) || given.IsNull(i) || classes.IsNull(i) }
-	for i := range groups {
-		if skips(i) {
+	label, given, classes := c.truth(args[0]), args[1].(*array.List), args[2].(*array.List)
+	c.class = grown(c.class, len(c.labels.keys))
+	nulls := args[0].NullN()+given.NullN()+classes.NullN() > 0
+	one := len(groups) > 0 && same(groups)
+	for at := 0; at < len(groups); at += f64.LossRows {
+		n := c.gather(groups, label, args, nulls, at, min(at+f64.LossRows, len(groups)))
+		loss := c.few.loss[:n]
+		f64.LabelEntropy(loss, c.few.p[:n], c.few.hit[:n], 0)
+		if one {
+			c.s[groups[0]].AddAll(loss)
 			continue
 		}
-		l := int(label[i])
-		if l >= len(c.class) {
-			c.class = grown(c.class, l+1)
-		}
-		if c.class[l] == 0 {
-			c.class[l] = c.place(args[0], classes, i)
-		}
-		c.p[i] = 0
-		if at, end := given.ValueOffsets(i); c.class[l] > 0 && at+int64(c.class[l]) <= end {
-			c.p[i] = vals.Value(int(at) + c.class[l] - 1)
-		}
-	}
-	f64.CrossEntropy(c.loss[:len(groups)], c.p[:len(groups)], c.one[:len(groups)])
-	for i, g := range groups {
-		if !skips(i) {
-			c.s[g].Add(c.loss[i])
+		for i, g := range c.few.group[:n] {
+			c.s[g].Add(loss[i])
 		}
 	}
 	return nil
 }
 
+// gather finds what the labels of rows [from, to) were given, and returns how many of the
+// rows count.
+func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls bool, from, to int) (n int) {
+	given, classes := args[1].(*array.List), args[2].(*array.List)
+	vals := given.ListValues().(*array.Float64).Float64Values()
+	offs := given.Offsets()[given.Data().Offset():] // whatever the slice
+	few := c.few
+	for i := from; i < to; i++ {
+		if nulls && (args[0].IsNull(i) || given.IsNull(i) || classes.IsNull(i)) {
+			continue
+		}
+		l := label[i]
+		if c.class[l] == 0 {
+			c.class[l] = c.place(args[0], classes, i)
+		}
+		few.p[n], few.group[n] = 0, groups[i]
+		if k := c.class[l]; k > 0 && offs[i]+k <= offs[i+1] {
+			few.p[n] = vals[offs[i]+k-1]
+		}
+		n++
+	}
+	return n
+}
+
 // place finds the label of row i among the classes, which are texts.
-func (c *classLoss) place(label arrow.Array, classes *array.List, i int) int {
+func (c *classLoss) place(label arrow.Array, classes *array.List, i int) int32 {
 	text := types.TextOf(c.typ, types.DatumAt(c.typ, label, i), types.DefaultEnv)
 	from, to := classes.ValueOffsets(i)
 	all := classes.ListValues().(*array.String)
 	for k := from; k < to; k++ {
 		if all.IsValid(int(k)) && all.Value(int(k)) == text {
-			return int(k-from) + 1
+			return int32(k-from) + 1
 		}
 	}
 	return -1
 }
 
 func (c *classLoss) MergeStates(groups []uint32, states *array.Binary) error {
-	var one exact.Sum
+	var one exact.Losses
 	for i, g := range groups {
 		if states.IsNull(i) {
 			continue
 		}
 		b := states.Value(i)
-		if len(b) != exact.Bytes {
+		if len(b) != exact.LossesBytes {
 			return badState()
 		}
 		one.Decode(b)
@@ -106,5 +129,9 @@ func (c *classLoss) Results(from, to int) (arrow.Array, error) {
 }
 
 func (c *classLoss) Bytes() int64 {
-	return exact.Bytes*int64(cap(c.s)) + 8*int64(cap(c.class)+cap(c.p)+cap(c.one)+cap(c.loss)) + c.labels.bytes
+	n := int64(cap(c.s))*int64(unsafe.Sizeof(exact.Losses{})) + 4*int64(cap(c.class)) + c.labels.bytes
+	if c.few != nil {
+		n += int64(unsafe.Sizeof(*c.few))
+	}
+	return n
 }

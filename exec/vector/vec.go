@@ -370,15 +370,10 @@ func (v *Vec) Spread(a *Arena) *Vec {
 		off[n] = int32(len(data))
 		out.Off, out.Data = off, data
 	case Arr:
-		// one-row arrays repeat by concatenation of slices
-		parts := make([]arrow.Array, n)
-		for i := range parts {
-			parts[i] = v.Arr
-		}
 		if err := TooLarge(n, Product(batch.ArrayBytes(v.Arr), int64(n))); err != nil {
 			panic(halt{err})
 		}
-		arr, err := array.Concatenate(parts, a.Allocator())
+		arr, err := repeated(v.Arr, n, a.Allocator())
 		if err != nil {
 			return &Vec{Kind: Null, N: n}
 		}
@@ -396,6 +391,23 @@ func (v *Vec) Spread(a *Arena) *Vec {
 		}
 	}
 	return out
+}
+
+// repeated returns an array of one row n times over. It joins about 16 pieces, themselves
+// made so: a piece costs much more than the copying of a short row.
+func repeated(row arrow.Array, n int, m memory.Allocator) (arrow.Array, error) {
+	piece, each := row, max(1, (n+15)/16)
+	if each > 1 {
+		var err error
+		if piece, err = repeated(row, each, m); err != nil {
+			return nil, err
+		}
+	}
+	parts := slices.Repeat([]arrow.Array{piece}, n/each)
+	if rest := n % each; rest > 0 {
+		parts = append(parts, array.NewSlice(piece, 0, int64(rest)))
+	}
+	return array.Concatenate(parts, m)
 }
 
 // NewFixed makes a vec over values of fixed width.

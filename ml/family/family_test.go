@@ -2,6 +2,7 @@ package family
 
 import (
 	"math"
+	"math/rand"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -58,6 +59,30 @@ func TestChances(t *testing.T) {
 			PickTwo(picked, s, 10, 11)
 			if s.Class(i) != class || s.Classes()[i] != int32(class) || picked[i] != int64(10+class) {
 				t.Errorf("%v is of class %d, %d, %d", p[i], s.Class(i), s.Classes()[i], picked[i])
+			}
+		}
+	}
+}
+
+// TestClassesOfMany: the classes of all rows are those of each, of equals and NaN also.
+func TestClassesOfMany(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	for _, classes := range []int{1, 3, 4, 7} {
+		for _, rows := range []int{0, 1, 9, 500} {
+			s := &Scores{Rows: rows, Probs: make([][]float64, classes)}
+			for k := range s.Probs {
+				for range rows {
+					p := float64(r.Intn(4)) / 4
+					if r.Intn(20) == 0 {
+						p = math.NaN()
+					}
+					s.Probs[k] = append(s.Probs[k], p)
+				}
+			}
+			for i, k := range s.Classes() {
+				if int(k) != s.Class(i) {
+					t.Fatalf("row %d of %d classes is of %d, not %d", i, classes, k, s.Class(i))
+				}
 			}
 		}
 	}

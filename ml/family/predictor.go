@@ -100,8 +100,21 @@ func (s *Scores) Classes() []int32 {
 		PickTwo(out, s, 0, 1)
 		return out
 	}
-	for i := range out {
-		out[i] = int32(s.Class(i))
+	if len(s.Probs) < 2 {
+		return out
+	}
+	best := slices.Clone(s.Probs[0][:s.Rows])
+	for k, p := range s.Probs[1:] {
+		for i, v := range p[:s.Rows] {
+			var likelier uint64
+			if v > best[i] {
+				likelier = 1
+			}
+			// By a mask, as for two: the branch would be as hard to foretell.
+			b, mask := math.Float64bits(best[i]), -likelier
+			best[i] = math.Float64frombits(b ^ (b^math.Float64bits(v))&mask)
+			out[i] ^= (out[i] ^ int32(k+1)) & int32(mask)
+		}
 	}
 	return out
 }
