@@ -16,6 +16,34 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// trainTwice trains on n rows that come once and, if they are to be read again, a second time.
+func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) *train.Result {
+	t.Helper()
+	ctx := context.Background()
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.spread(t, g, first, 8)
+	total, err := g.Distribute(ctx)
+	if err != nil || total != n || g.Rescan() != again {
+		t.Fatal(total, g.Rescan(), err)
+	}
+	in := train.Input{Job: j, Rows: total}
+	if g.Rescan() {
+		in.Rescan = func(ctx context.Context) error {
+			c.spread(t, g, second, 10)
+			return g.DistributeRescan(ctx)
+		}
+	}
+	res, err := train.Run(ctx, in, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Close()
+	return res
+}
+
 // TestDistributedRowsRescanned: rows of mini-batches that no node can hold are read
 // again, and go encoded to the nodes that own their leaves, wherever they come the
 // second time: the model is that of one node with ample memory.
@@ -28,33 +56,12 @@ func TestDistributedRowsRescanned(t *testing.T) {
 			limit = 6 << 20
 		}
 		c := start(t, nodes, limit)
-		ctx := context.Background()
 		j, err := train.NewJob("linear_regression", []string{"y"}, []family.Arg{{Name: "optimizer", Value: "sgd"},
 			{Name: "batch_size", Value: int64(8000)}, {Name: "max_iterations", Value: int64(3)}}, nil, job(t).Columns)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.spread(t, g, rows(n, 7), 8)
-		total, err := g.Distribute(ctx)
-		if err != nil || total != n || g.Rescan() != (nodes > 1) {
-			t.Fatal(total, g.Rescan(), err)
-		}
-		in := train.Input{Job: j, Rows: total}
-		if g.Rescan() {
-			in.Rescan = func(ctx context.Context) error {
-				c.spread(t, g, rows(n, 9), 10)
-				return g.DistributeRescan(ctx)
-			}
-		}
-		res, err := train.Run(ctx, in, g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.Close()
+		res := c.trainTwice(t, j, rows(n, 7), rows(n, 9), n, nodes > 1)
 		u := train.Total(res.Usage)
 		if want == nil {
 			want = res.Model.Encode()
@@ -98,33 +105,12 @@ func TestSeriesRescanned(t *testing.T) {
 		for nodes := 1; nodes <= 3; nodes += 2 {
 			for _, limit := range []int64{0, 6 << 20 / int64(nodes) * 3 / 2} {
 				c := start(t, nodes, limit)
-				ctx := context.Background()
 				j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
 					{Name: "order_by", Value: "at"}, {Name: "partition_by", Value: "id"}, {Name: "epochs", Value: int64(1)}, {Name: "batch_size", Value: int64(20000)}}, nil, cols)
 				if err != nil {
 					t.Fatal(err)
 				}
-				g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.spread(t, g, list, 8)
-				total, err := g.Distribute(ctx)
-				if err != nil || total != n || g.Rescan() != (limit > 0) {
-					t.Fatal(total, g.Rescan(), err)
-				}
-				in := train.Input{Job: j, Rows: total}
-				if g.Rescan() {
-					in.Rescan = func(ctx context.Context) error {
-						c.spread(t, g, list, 10)
-						return g.DistributeRescan(ctx)
-					}
-				}
-				res, err := train.Run(ctx, in, g)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Close()
+				res := c.trainTwice(t, j, list, list, n, limit > 0)
 				u := train.Total(res.Usage)
 				if want == nil {
 					want = res.Model.Encode()

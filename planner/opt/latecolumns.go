@@ -360,7 +360,7 @@ func (l *lateColumns) again(i int) *plan.Scan {
 		}
 	}
 	s := *l.chain[i].scan
-	s.Cols, s.Missing = keepCols(s.Cols, s.Missing, need)
+	s.Cols, s.Missing = rewrite.KeepColumns(s.Cols, s.Missing, need)
 	s.Filter, s.RowID = nil, 0
 	return &s
 }

@@ -30,16 +30,9 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	p.r.Look()
 	switch n := n.(type) {
 	case *plan.Scan:
-		used := rewrite.Union(need, rewrite.ColumnsOf(n.Filter...))
-		cols, miss := keepCols(n.Cols, n.Missing, used)
-		if len(cols) == len(n.Cols) {
-			return n
-		}
-		c := *n
-		c.Cols, c.Missing = cols, miss
-		return &c
+		return rewrite.NarrowScan(n, need)
 	case *plan.Virtual:
-		cols, _ := keepCols[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
+		cols, _ := rewrite.KeepColumns[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
 		if len(cols) == len(n.Cols) {
 			return n
 		}
@@ -47,7 +40,7 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 		c.Cols = cols
 		return &c
 	case *plan.Source:
-		cols, _ := keepCols[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
+		cols, _ := rewrite.KeepColumns[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
 		if len(cols) == len(n.Cols) {
 			return n
 		}
@@ -158,20 +151,6 @@ func both(a, b plan.ColSet) plan.ColSet {
 		}
 	}
 	return out
-}
-
-func keepCols[T any](cols []plan.Column, with []T, used plan.ColSet) ([]plan.Column, []T) {
-	out := cols[:0:0]
-	w := with[:0:0]
-	for i, c := range cols {
-		if used[c.ID] {
-			out = append(out, c)
-			if with != nil {
-				w = append(w, with[i])
-			}
-		}
-	}
-	return out, w
 }
 
 func aggVolatile(c expr.AggCall) bool {

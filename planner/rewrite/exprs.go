@@ -123,6 +123,33 @@ func Intersects(a, b plan.ColSet) bool {
 	return false
 }
 
+// KeepColumns returns those of the columns that are in used, and what goes with each, if with is
+// not nil.
+func KeepColumns[T any](cols []plan.Column, with []T, used plan.ColSet) ([]plan.Column, []T) {
+	out := cols[:0:0]
+	w := with[:0:0]
+	for i, c := range cols {
+		if used[c.ID] {
+			out = append(out, c)
+			if with != nil {
+				w = append(w, with[i])
+			}
+		}
+	}
+	return out, w
+}
+
+// NarrowScan returns a scan of the columns that are in used or that its filter reads.
+func NarrowScan(n *plan.Scan, used plan.ColSet) *plan.Scan {
+	cols, missing := KeepColumns(n.Cols, n.Missing, Union(used, ColumnsOf(n.Filter...)))
+	if len(cols) == len(n.Cols) {
+		return n
+	}
+	c := *n
+	c.Cols, c.Missing = cols, missing
+	return &c
+}
+
 // Union is the columns of both.
 func Union(a, b plan.ColSet) plan.ColSet {
 	out := make(plan.ColSet, len(a)+len(b))

@@ -324,37 +324,17 @@ func withColumnsOnly(n plan.Node, used colSet) plan.Node {
 		}
 		in := x.Input
 		if s, ok := in.(*plan.Scan); ok {
-			in = narrowed(s, below)
+			in = rewrite.NarrowScan(s, below)
 		}
 		return &plan.Project{Input: in, Items: items}
 	case *plan.Scan:
-		in := narrowed(x, used)
+		in := rewrite.NarrowScan(x, used)
 		if cols := slices.DeleteFunc(slices.Clone(in.Schema()), func(c plan.Column) bool { return !used[c.ID] }); len(cols) < len(in.Schema()) {
 			return &plan.Project{Input: in, Items: rewrite.PassItems(cols)}
 		}
 		return in
 	}
 	return n
-}
-
-// narrowed is a scan without the columns that are neither in used nor read by its filter.
-func narrowed(s *plan.Scan, used colSet) *plan.Scan {
-	used = withColumns(used, s.Filter)
-	m := *s
-	m.Cols, m.Missing = nil, nil
-	for i, c := range s.Cols {
-		if !used[c.ID] {
-			continue
-		}
-		m.Cols = append(m.Cols, c)
-		if s.Missing != nil {
-			m.Missing = append(m.Missing, s.Missing[i])
-		}
-	}
-	if len(m.Cols) == len(s.Cols) {
-		return s
-	}
-	return &m
 }
 
 // rebuildPath puts the nodes of a path back above node, which give cols of it beside what

@@ -26,11 +26,11 @@ func find[T selection.Integer](t Table, keys []T, sel []int32, n int, less uint3
 	case size == 4 && sel == nil:
 		k = heads32x16(&rows[0], &heads[0], (*int32)(at), done, int32(t.Lo), table, uint32(len(t.Heads)), less)
 	case size == 4:
-		k = some32x16(&rows[0], &heads[0], (*int32)(at), &sel[0], done, int32(t.Lo), table, uint32(len(t.Heads)), less)
+		k = selected32x16(&rows[0], &heads[0], (*int32)(at), &sel[0], done, int32(t.Lo), table, uint32(len(t.Heads)), less)
 	case size == 8 && sel == nil:
 		k = heads64x16(&rows[0], &heads[0], (*int64)(at), done, t.Lo, table, uint64(len(t.Heads)), less)
 	case size == 8:
-		k = some64x16(&rows[0], &heads[0], (*int64)(at), &sel[0], done, t.Lo, table, uint64(len(t.Heads)), less)
+		k = selected64x16(&rows[0], &heads[0], (*int64)(at), &sel[0], done, t.Lo, table, uint64(len(t.Heads)), less)
 	default:
 		return 0, 0
 	}

@@ -64,9 +64,9 @@ next:
 	MOVQ          DI, ret+56(FP)
 	RET
 
-// func some32x16(rows *int32, heads *uint32, keys *int32, sel *int32, n int, lo int32, table *uint32, size uint32, less uint32) int
+// func selected32x16(rows *int32, heads *uint32, keys *int32, sel *int32, n int, lo int32, table *uint32, size uint32, less uint32) int
 // Requires: AVX, AVX512F, POPCNT
-TEXT ·some32x16(SB), NOSPLIT, $0-72
+TEXT ·selected32x16(SB), NOSPLIT, $0-72
 	MOVQ         rows+0(FP), AX
 	MOVQ         heads+8(FP), CX
 	MOVQ         keys+16(FP), DX
@@ -159,9 +159,9 @@ next:
 	MOVQ          DI, ret+64(FP)
 	RET
 
-// func some64x16(rows *int32, heads *uint32, keys *int64, sel *int32, n int, lo int64, table *uint32, size uint64, less uint32) int
+// func selected64x16(rows *int32, heads *uint32, keys *int64, sel *int32, n int, lo int64, table *uint32, size uint64, less uint32) int
 // Requires: AVX, AVX2, AVX512F, POPCNT
-TEXT ·some64x16(SB), NOSPLIT, $0-80
+TEXT ·selected64x16(SB), NOSPLIT, $0-80
 	MOVQ         rows+0(FP), AX
 	MOVQ         heads+8(FP), CX
 	MOVQ         keys+16(FP), DX

@@ -1,6 +1,9 @@
 package lookup
 
-import "github.com/tributarydb/tributary/exec/kernel/selection"
+import (
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/selection"
+)
 
 // Slack is how many more elements than keys rows and heads have room for: 16 are stored
 // whatever is found, and the next store goes over those that do not count.
@@ -36,7 +39,7 @@ func findFrom[T selection.Integer](i, k int, t Table, keys []T, sel []int32, les
 			if at := uint64(int64(keys[sel[i]]) - lo); at < uint64(len(table)) {
 				head := table[at]
 				rows[k], heads[k] = int32(i), head-less
-				k += nonZero(head)
+				k += kernel.NonZero(head)
 			}
 		}
 		return k
@@ -45,10 +48,8 @@ func findFrom[T selection.Integer](i, k int, t Table, keys []T, sel []int32, les
 		if at := uint64(int64(keys[i]) - lo); at < uint64(len(table)) {
 			head := table[at]
 			rows[k], heads[k] = int32(i), head-less
-			k += nonZero(head)
+			k += kernel.NonZero(head)
 		}
 	}
 	return k
 }
-
-func nonZero(v uint32) int { return int((v | -v) >> 31) }

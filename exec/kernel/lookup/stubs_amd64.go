@@ -10,11 +10,11 @@ package lookup
 //go:noescape
 func heads32x16(rows *int32, heads *uint32, keys *int32, n int, lo int32, table *uint32, size uint32, less uint32) int
 
-// some32x16 is findFrom of the keys sel, n of them, a multiple of 16 and not 0; it stores 16 rows and
+// selected32x16 is findFrom of the keys sel, n of them, a multiple of 16 and not 0; it stores 16 rows and
 // heads for every 16 keys.
 //
 //go:noescape
-func some32x16(rows *int32, heads *uint32, keys *int32, sel *int32, n int, lo int32, table *uint32, size uint32, less uint32) int
+func selected32x16(rows *int32, heads *uint32, keys *int32, sel *int32, n int, lo int32, table *uint32, size uint32, less uint32) int
 
 // heads64x16 is findFrom of all keys, n of them, a multiple of 16 and not 0; it stores 16 rows and
 // heads for every 16 keys.
@@ -22,8 +22,8 @@ func some32x16(rows *int32, heads *uint32, keys *int32, sel *int32, n int, lo in
 //go:noescape
 func heads64x16(rows *int32, heads *uint32, keys *int64, n int, lo int64, table *uint32, size uint64, less uint32) int
 
-// some64x16 is findFrom of the keys sel, n of them, a multiple of 16 and not 0; it stores 16 rows and
+// selected64x16 is findFrom of the keys sel, n of them, a multiple of 16 and not 0; it stores 16 rows and
 // heads for every 16 keys.
 //
 //go:noescape
-func some64x16(rows *int32, heads *uint32, keys *int64, sel *int32, n int, lo int64, table *uint32, size uint64, less uint32) int
+func selected64x16(rows *int32, heads *uint32, keys *int64, sel *int32, n int, lo int64, table *uint32, size uint64, less uint32) int

@@ -186,14 +186,22 @@ func scatter() {
 	avx2.done()
 }
 
-// tile: tiles out of rows of columns, with -0 as 0; odd is not 0 if a value is not
-// finite. A column's rows are read one after the other, and meanwhile the same number of
-// rows behind them, which the next call is about, and the lines of the tiles that they go
-// to are asked for: those of the next column would come too late.
-func tile() {
-	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)")
+// tile: tiles out of rows of columns, with -0 as 0, or scaled as standardize does; odd is not 0
+// if a value is not finite. A column's rows are read one after the other, and meanwhile the same
+// number of rows behind them, which the next call is about, and the lines of the tiles that they
+// go to are asked for: those of the next column would come too late.
+func tile(s isa, scaled bool) {
+	if scaled {
+		kernel("tileScaled32"+s.suffix, "func(dst *float32, cols *[]float32, row int, n int, tiles int, c, inv *float64) (odd int)")
+	} else {
+		kernel("tile32"+s.suffix, "func(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)")
+	}
 	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
 	row, n, tiles := Load(Param("row"), GP64()), Load(Param("n"), GP64()), Load(Param("tiles"), GP64())
+	var c, inv, cj, ij reg.Register
+	if scaled {
+		c, inv = Load(Param("c"), GP64()), Load(Param("inv"), GP64())
+	}
 	zero, odd := YMM(), YMM()
 	VXORPS(zero, zero, zero)
 	VXORPS(odd, odd, odd)
@@ -209,20 +217,34 @@ func tile() {
 	LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
 	MOVQ(dst, to)
 	MOVQ(tiles, t)
+	if scaled {
+		cj, ij = s.vec(), s.vec()
+		VBROADCASTSD(Mem{Base: c}, cj)
+		VBROADCASTSD(Mem{Base: inv}, ij)
+	}
 	Label("tiles")
 	v, d := YMM(), YMM()
 	PREFETCHT1(Mem{Base: p, Index: ahead, Scale: 1})
 	PREFETCHT0(Mem{Base: to, Disp: 64})
 	VADDPS(Mem{Base: p}, zero, v)
-	VMOVUPS(v, Mem{Base: to})
+	if !scaled {
+		VMOVUPS(v, Mem{Base: to})
+	}
 	VSUBPS(v, v, d)
 	VORPS(d, odd, odd) // NaN where it is not 0
+	if scaled {
+		s.scale(v, cj, ij, to)
+	}
 	ADDQ(Imm(32), p)
 	ADDQ(stride, to)
 	DECQ(t)
 	JNZ(LabelRef("tiles"))
 	ADDQ(Imm(24), cols)
 	ADDQ(Imm(32), dst)
+	if scaled {
+		ADDQ(Imm(8), c)
+		ADDQ(Imm(8), inv)
+	}
 	DECQ(left)
 	JNZ(LabelRef("cols"))
 	VCMPPS(Imm(3), odd, odd, odd)
@@ -231,40 +253,11 @@ func tile() {
 	out := GP64()
 	MOVL(mask, out.As32())
 	Store(out, ReturnIndex(0))
-	avx2.done()
+	s.done()
 }
 
-// tileScaled is tile, and standardize of what it writes.
-func tileScaled(s isa) {
-	kernel("tileScaled32"+s.suffix, "func(dst *float32, cols *[]float32, row int, n int, tiles int, c, inv *float64) (odd int)")
-	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
-	row, n, tiles := Load(Param("row"), GP64()), Load(Param("n"), GP64()), Load(Param("tiles"), GP64())
-	c, inv := Load(Param("c"), GP64()), Load(Param("inv"), GP64())
-	zero, odd := YMM(), YMM()
-	VXORPS(zero, zero, zero)
-	VXORPS(odd, odd, odd)
-	stride, left, ahead := GP64(), GP64(), GP64()
-	MOVQ(n, stride)
-	SHLQ(Imm(5), stride)
-	MOVQ(n, left)
-	MOVQ(tiles, ahead)
-	SHLQ(Imm(5), ahead)
-	Label("cols")
-	p, to, t := GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: cols}, p)
-	LEAQ(Mem{Base: p, Index: row, Scale: 4}, p)
-	MOVQ(dst, to)
-	MOVQ(tiles, t)
-	cj, ij := s.vec(), s.vec()
-	VBROADCASTSD(Mem{Base: c}, cj)
-	VBROADCASTSD(Mem{Base: inv}, ij)
-	Label("tiles")
-	v, d := YMM(), YMM()
-	PREFETCHT1(Mem{Base: p, Index: ahead, Scale: 1})
-	PREFETCHT0(Mem{Base: to, Disp: 64})
-	VADDPS(Mem{Base: p}, zero, v)
-	VSUBPS(v, v, d)
-	VORPS(d, odd, odd) // NaN where it is not 0
+// scale writes (v - c)·inv of eight numbers, reckoned in float64.
+func (s isa) scale(v reg.VecVirtual, c, inv, to reg.Register) {
 	for h := range s.parts {
 		x := s.vec()
 		if s.parts == 1 {
@@ -277,27 +270,10 @@ func tileScaled(s isa) {
 			}
 			VCVTPS2PD(half, x)
 		}
-		VSUBPD(cj, x, x)
-		VMULPD(ij, x, x)
+		VSUBPD(c, x, x)
+		VMULPD(inv, x, x)
 		s.storeElem(4, x, Mem{Base: to, Disp: 16 * h})
 	}
-	ADDQ(Imm(32), p)
-	ADDQ(stride, to)
-	DECQ(t)
-	JNZ(LabelRef("tiles"))
-	ADDQ(Imm(24), cols)
-	ADDQ(Imm(32), dst)
-	ADDQ(Imm(8), c)
-	ADDQ(Imm(8), inv)
-	DECQ(left)
-	JNZ(LabelRef("cols"))
-	VCMPPS(Imm(3), odd, odd, odd)
-	mask := GP32()
-	VMOVMSKPS(odd, mask)
-	out := GP64()
-	MOVL(mask, out.As32())
-	Store(out, ReturnIndex(0))
-	s.done()
 }
 
 // tileEnds: tile of an even number of columns, and columnEnds of their values as these pass.

@@ -24,7 +24,7 @@ func main() {
 func heads(first Mem, integer string, selected bool) {
 	name, list, doc := "heads"+integer[3:]+"x16", "", "all keys"
 	if selected {
-		name, list, doc = "some"+integer[3:]+"x16", "sel *int32, ", "the keys sel"
+		name, list, doc = "selected"+integer[3:]+"x16", "sel *int32, ", "the keys sel"
 	}
 	TEXT(name, NOSPLIT, "func(rows *int32, heads *uint32, keys *"+integer+", "+list+"n int, lo "+integer+", table *uint32, size u"+integer+", less uint32) int")
 	Pragma("noescape")
