@@ -206,7 +206,6 @@ const maxBytes = 1<<30 - 1
 // States encodes rows one after the other, each value with its length, -1 for
 // NULL.
 func (c *collect) States(from, to int) (arrow.Array, error) {
-	le := binary.LittleEndian
 	size, _, n := c.values(from, to)
 	if size+4*n > maxBytes {
 		return nil, errTooLong(size)
@@ -215,16 +214,7 @@ func (c *collect) States(from, to int) (arrow.Array, error) {
 	dst := make([]byte, 0, size+4*n)
 	for _, list := range c.rows[from:to] {
 		for _, row := range list {
-			for k, d := range row {
-				if d == nil {
-					dst = le.AppendUint32(dst, 0xffffffff)
-					continue
-				}
-				at := len(dst)
-				dst = le.AppendUint32(dst, 0)
-				dst = types.AppendBinary(dst, c.typeOf(k), d)
-				le.PutUint32(dst[at:], uint32(len(dst)-at-4))
-			}
+			dst = c.encode(dst, row)
 		}
 		if len(dst) > maxBytes {
 			return nil, errTooLong(int64(len(dst)))
@@ -234,41 +224,67 @@ func (c *collect) States(from, to int) (arrow.Array, error) {
 	return batch.FromOffsets(arrow.BinaryTypes.Binary, offs, dst, nil), nil
 }
 
-func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
+func (c *collect) encode(dst []byte, row types.Row) []byte {
+	le := binary.LittleEndian
+	for k, d := range row {
+		if d == nil {
+			dst = le.AppendUint32(dst, 0xffffffff)
+			continue
+		}
+		at := len(dst)
+		dst = le.AppendUint32(dst, 0)
+		dst = types.AppendBinary(dst, c.typeOf(k), d)
+		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst
+}
+
+// decode gives f the rows of a state, whose values may lie in it.
+func (c *collect) decode(b []byte, f func(types.Row)) error {
 	le := binary.LittleEndian
 	width := len(c.args) + len(c.order)
+	for len(b) > 0 {
+		row := make(types.Row, width)
+		for k := range row {
+			if len(b) < 4 {
+				return badState()
+			}
+			n := le.Uint32(b)
+			b = b[4:]
+			if n == 0xffffffff {
+				continue
+			}
+			if uint64(n) > uint64(len(b)) {
+				return badState()
+			}
+			d, err := types.ParseBinary(c.typeOf(k), b[:n])
+			if err != nil {
+				return err
+			}
+			row[k], b = d, b[n:]
+		}
+		if width == 0 {
+			return badState()
+		}
+		f(row)
+	}
+	return nil
+}
+
+func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
 		if states.IsNull(i) {
 			continue
 		}
-		b := states.Value(i)
-		for len(b) > 0 {
-			row := make(types.Row, width)
-			for k := range row {
-				if len(b) < 4 {
-					return badState()
-				}
-				n := le.Uint32(b)
-				b = b[4:]
-				if n == 0xffffffff {
-					continue
-				}
-				if uint64(n) > uint64(len(b)) {
-					return badState()
-				}
-				d, err := types.ParseBinary(c.typeOf(k), b[:n])
-				if err != nil {
-					return err
-				}
+		if err := c.decode(states.Value(i), func(row types.Row) {
+			for k, d := range row {
 				row[k] = keep(d)
 				c.bytes += DatumBytes(d)
-				b = b[n:]
 			}
-			if width == 0 {
-				return badState()
-			}
-			c.bytes += 24 + 16*int64(width)
+			c.bytes += 24 + 16*int64(len(row))
 			c.rows[g] = append(c.rows[g], row)
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -280,10 +296,13 @@ func (c *collect) Results(from, to int) (arrow.Array, error) {
 	}
 	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
 		rows := c.arranged(c.rows[g])
-		if c.inner != nil {
-			return c.replay(rows)
+		f := c.newFold(int64(len(rows)))
+		for _, row := range rows {
+			if err := f.add(row); err != nil {
+				return nil, err
+			}
 		}
-		return c.final(rows)
+		return f.result()
 	})
 }
 
@@ -297,14 +316,6 @@ func (c *collect) arranged(rows []types.Row) []types.Row {
 		}
 		return 0
 	}
-	byArgs := func(a, b types.Row) int {
-		for k, t := range c.args {
-			if x := compareNulls(t, a[k], b[k], false, false); x != 0 {
-				return x
-			}
-		}
-		return 0
-	}
 	if len(c.order) == 0 && !c.call.Distinct {
 		return rows
 	}
@@ -313,12 +324,22 @@ func (c *collect) arranged(rows []types.Row) []types.Row {
 		if x := byOrder(a, b); x != 0 || !c.call.Distinct {
 			return x
 		}
-		return byArgs(a, b)
+		return c.byArgs(a, b)
 	})
 	if c.call.Distinct {
-		out = slices.CompactFunc(out, func(a, b types.Row) bool { return byArgs(a, b) == 0 })
+		out = slices.CompactFunc(out, func(a, b types.Row) bool { return c.byArgs(a, b) == 0 })
 	}
 	return out
+}
+
+// byArgs compares rows by their arguments.
+func (c *collect) byArgs(a, b types.Row) int {
+	for k, t := range c.args {
+		if x := compareNulls(t, a[k], b[k], false, false); x != 0 {
+			return x
+		}
+	}
+	return 0
 }
 
 func compareNulls(t types.Type, a, b types.Datum, desc, nullsFirst bool) int {
@@ -341,28 +362,4 @@ func compareNulls(t types.Type, a, b types.Datum, desc, nullsFirst bool) int {
 		return -x
 	}
 	return x
-}
-
-// replay feeds the arranged rows to the plain aggregate.
-func (c *collect) replay(rows []types.Row) (types.Datum, error) {
-	in := c.inner()
-	in.Resize(1)
-	if len(rows) > 0 {
-		cols := make([]arrow.Array, len(c.args))
-		for k, t := range c.args {
-			arr, err := datumColumn(t, 0, len(rows), func(i int) (types.Datum, error) { return rows[i][k], nil })
-			if err != nil {
-				return nil, err
-			}
-			cols[k] = arr
-		}
-		if err := in.Update(make([]uint32, len(rows)), cols); err != nil {
-			return nil, err
-		}
-	}
-	out, err := in.Results(0, 1)
-	if err != nil {
-		return nil, err
-	}
-	return types.DatumAt(c.call.Typ, out, 0), nil
 }

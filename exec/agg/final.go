@@ -2,6 +2,8 @@ package agg
 
 import (
 	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -22,38 +24,112 @@ func (c *collect) known() error {
 	return pgerr.Unsupported("aggregate function %s is not supported", c.call.Fn.Name)
 }
 
-// final computes the aggregate from a group's arranged rows.
-func (c *collect) final(rows []types.Row) (types.Datum, error) {
-	switch c.call.Fn.Name {
-	case "array_agg":
-		return c.arrayAgg(rows)
-	case "json_agg", "jsonb_agg":
-		return c.jsonAgg(rows)
-	case "json_object_agg", "jsonb_object_agg":
-		return c.jsonObjectAgg(rows)
-	case "percentile_cont", "percentile_disc":
-		return c.percentile(rows)
-	case "mode":
-		return c.mode(rows), nil
-	case "concordance_index":
-		return concordance(rows), nil
-	}
-	return c.hypothetical(rows), nil
+// fold computes the aggregate of one group from its rows, which come arranged as the call
+// asks, one after the other.
+type fold interface {
+	add(row types.Row) error
+	result() (types.Datum, error)
+	// held is the bytes that it keeps of the rows.
+	held() int64
 }
 
-func (c *collect) arrayAgg(rows []types.Row) (types.Datum, error) {
-	if len(rows) == 0 {
+// newFold makes the fold of a group of n rows, duplicates not counted where they do not
+// count.
+func (c *collect) newFold(n int64) fold {
+	if c.inner != nil {
+		f := &replay{c: c, in: c.inner()}
+		f.in.Resize(1)
+		return f
+	}
+	switch c.call.Fn.Name {
+	case "array_agg":
+		return &arrayFold{elem: c.args[0]}
+	case "string_agg":
+		return &stringFold{c: c}
+	case "json_agg", "jsonb_agg":
+		return &jsonFold{c: c}
+	case "json_object_agg", "jsonb_object_agg":
+		return &jsonObjectFold{c: c}
+	case "percentile_cont", "percentile_disc":
+		return &percentileFold{c: c, n: n}
+	case "mode":
+		return &modeFold{c: c}
+	case "concordance_index":
+		return &concordanceFold{}
+	}
+	return &rankFold{c: c}
+}
+
+// replay gives the rows to the plain aggregate, some at a time.
+type replay struct {
+	c    *collect
+	in   Agg
+	rows []types.Row
+}
+
+const replayRows = 1024
+
+func (f *replay) add(row types.Row) error {
+	f.rows = append(f.rows, row)
+	if len(f.rows) == replayRows {
+		return f.flush()
+	}
+	return nil
+}
+
+func (f *replay) flush() error {
+	if len(f.rows) == 0 {
+		return nil
+	}
+	cols := make([]arrow.Array, len(f.c.args))
+	for k, t := range f.c.args {
+		arr, err := datumColumn(t, 0, len(f.rows), func(i int) (types.Datum, error) { return f.rows[i][k], nil })
+		if err != nil {
+			return err
+		}
+		cols[k] = arr
+	}
+	n := len(f.rows)
+	f.rows = f.rows[:0]
+	return f.in.Update(make([]uint32, n), cols)
+}
+
+func (f *replay) result() (types.Datum, error) {
+	if err := f.flush(); err != nil {
+		return nil, err
+	}
+	out, err := f.in.Results(0, 1)
+	if err != nil {
+		return nil, err
+	}
+	return types.DatumAt(f.c.call.Typ, out, 0), nil
+}
+
+func (f *replay) held() int64 { return f.in.Bytes() }
+
+type arrayFold struct {
+	elem  types.Type
+	elems []types.Datum
+	bytes int64
+}
+
+func (f *arrayFold) add(row types.Row) error {
+	if f.elem.IsArray() {
+		return pgerr.Unsupported("arrays of more than one dimension are not supported")
+	}
+	f.elems = append(f.elems, row[0])
+	f.bytes += DatumBytes(row[0])
+	return nil
+}
+
+func (f *arrayFold) result() (types.Datum, error) {
+	if len(f.elems) == 0 {
 		return nil, nil
 	}
-	if c.args[0].IsArray() {
-		return nil, pgerr.Unsupported("arrays of more than one dimension are not supported")
-	}
-	a := types.Array{Elem: c.args[0], Elems: make([]types.Datum, len(rows))}
-	for i, r := range rows {
-		a.Elems[i] = r[0]
-	}
-	return a, nil
+	return types.Array{Elem: f.elem, Elems: f.elems}, nil
 }
+
+func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }
 
 // stringAggs writes the strings of groups [from, to) where they are to stay.
 func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
@@ -80,6 +156,36 @@ func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
 	return batch.FromOffsets(c.call.Typ.Arrow(), offs, out, valid), nil
 }
 
+// stringFold is string_agg, of text or bytea.
+type stringFold struct {
+	c    *collect
+	out  []byte
+	some bool
+}
+
+func (f *stringFold) add(row types.Row) error {
+	if f.some && len(f.c.args) > 1 {
+		f.out = appendAny(f.out, row[1])
+	}
+	f.out, f.some = appendAny(f.out, row[0]), true
+	if len(f.out) > maxBytes {
+		return errTooLong(int64(len(f.out)))
+	}
+	return nil
+}
+
+func (f *stringFold) result() (types.Datum, error) {
+	switch {
+	case !f.some:
+		return nil, nil
+	case f.c.call.Typ.OID == types.ByteaOID:
+		return f.out, nil
+	}
+	return string(f.out), nil
+}
+
+func (f *stringFold) held() int64 { return int64(cap(f.out)) }
+
 func appendAny(dst []byte, d types.Datum) []byte {
 	switch v := d.(type) {
 	case string:
@@ -90,26 +196,33 @@ func appendAny(dst []byte, d types.Datum) []byte {
 	return dst
 }
 
-func (c *collect) jsonAgg(rows []types.Row) (types.Datum, error) {
-	if len(rows) == 0 {
+type jsonFold struct {
+	c   *collect
+	out []byte
+}
+
+func (f *jsonFold) add(row types.Row) (err error) {
+	t := f.c.args[0]
+	switch {
+	case f.out == nil:
+		f.out = append(f.out, '[')
+	case (t.OID == types.RecordOID || t.IsArray()) && row[0] != nil: // as PostgreSQL has it
+		f.out = append(f.out, ", \n "...)
+	default:
+		f.out = append(f.out, ", "...)
+	}
+	f.out, err = types.AppendJSON(f.out, t, row[0], f.c.env)
+	return err
+}
+
+func (f *jsonFold) result() (types.Datum, error) {
+	if f.out == nil {
 		return nil, nil
 	}
-	out := []byte{'['}
-	nested := c.args[0].OID == types.RecordOID || c.args[0].IsArray()
-	for i, r := range rows {
-		if i > 0 {
-			out = append(out, ", "...)
-			if nested && r[0] != nil { // as PostgreSQL has it
-				out = append(out, "\n "...)
-			}
-		}
-		var err error
-		if out, err = types.AppendJSON(out, c.args[0], r[0], c.env); err != nil {
-			return nil, err
-		}
-	}
-	return c.json(append(out, ']'))
+	return f.c.json(append(f.out, ']'))
 }
+
+func (f *jsonFold) held() int64 { return int64(cap(f.out)) }
 
 // json returns text as the result type wants it: jsonb is canonical.
 func (c *collect) json(text []byte) (types.Datum, error) {
@@ -119,80 +232,122 @@ func (c *collect) json(text []byte) (types.Datum, error) {
 	return string(text), nil
 }
 
-func (c *collect) jsonObjectAgg(rows []types.Row) (types.Datum, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	out := []byte("{ ")
-	for i, r := range rows {
-		if r[0] == nil {
-			return nil, pgerr.New(pgerr.NullValueNotAllowed, "field name must not be null")
-		}
-		if i > 0 {
-			out = append(out, ", "...)
-		}
-		key := string(types.AppendText(nil, c.args[0], r[0], c.env))
-		var err error
-		if out, err = types.AppendJSON(out, types.Text, key, c.env); err != nil {
-			return nil, err
-		}
-		out = append(out, " : "...)
-		if out, err = types.AppendJSON(out, c.args[1], r[1], c.env); err != nil {
-			return nil, err
-		}
-	}
-	return c.json(append(out, " }"...))
+type jsonObjectFold struct {
+	c   *collect
+	out []byte
 }
 
-// percentile is percentile_cont and percentile_disc, of one fraction or an
-// array of them. rows are sorted by the ordered argument.
-func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
-	if len(rows) == 0 {
+func (f *jsonObjectFold) add(row types.Row) (err error) {
+	if row[0] == nil {
+		return pgerr.New(pgerr.NullValueNotAllowed, "field name must not be null")
+	}
+	if f.out == nil {
+		f.out = append(f.out, "{ "...)
+	} else {
+		f.out = append(f.out, ", "...)
+	}
+	key := string(types.AppendText(nil, f.c.args[0], row[0], f.c.env))
+	if f.out, err = types.AppendJSON(f.out, types.Text, key, f.c.env); err != nil {
+		return err
+	}
+	f.out, err = types.AppendJSON(append(f.out, " : "...), f.c.args[1], row[1], f.c.env)
+	return err
+}
+
+func (f *jsonObjectFold) result() (types.Datum, error) {
+	if f.out == nil {
 		return nil, nil
 	}
-	at := len(c.args)
-	one := func(f types.Datum) (types.Datum, error) {
-		if f == nil {
+	return f.c.json(append(f.out, " }"...))
+}
+
+func (f *jsonObjectFold) held() int64 { return int64(cap(f.out)) }
+
+// percentileFold is percentile_cont and percentile_disc, of one fraction or an array of
+// them. Which rows it wants the first says, for it knows how many there are.
+type percentileFold struct {
+	c         *collect
+	n, at     int64
+	array     bool
+	fractions []types.Datum
+	wanted    []int64 // rows, ascending
+	values    []types.Datum
+}
+
+func (f *percentileFold) add(row types.Row) error {
+	if f.at == 0 {
+		f.fractions = []types.Datum{row[0]}
+		if arr, ok := row[0].(types.Array); ok {
+			f.array, f.fractions = true, arr.Elems
+		}
+		for _, x := range f.fractions {
+			if x == nil {
+				continue
+			}
+			p, ok := x.(float64)
+			if !ok {
+				return pgerr.Internal("percentile fraction is not float8")
+			}
+			if err := checkFraction(p); err != nil {
+				return err
+			}
+			lo, hi, _ := f.place(p)
+			f.wanted = append(f.wanted, lo, hi)
+		}
+		slices.Sort(f.wanted)
+		f.wanted = slices.Compact(f.wanted)
+	}
+	if k := len(f.values); k < len(f.wanted) && f.wanted[k] == f.at {
+		f.values = append(f.values, row[len(f.c.args)])
+	}
+	f.at++
+	return nil
+}
+
+// place returns between which rows a fraction lies, and how far behind the first.
+func (f *percentileFold) place(p float64) (lo, hi int64, frac float64) {
+	n := float64(f.n)
+	if f.c.call.Fn.Name == "percentile_disc" {
+		i := max(int64(math.Ceil(p*n))-1, 0)
+		return i, i, 0
+	}
+	pos := p * (n - 1)
+	lo = int64(math.Floor(pos))
+	return lo, int64(math.Ceil(pos)), pos - float64(lo)
+}
+
+func (f *percentileFold) result() (types.Datum, error) {
+	if f.at == 0 {
+		return nil, nil
+	}
+	one := func(x types.Datum) (types.Datum, error) {
+		p, ok := x.(float64)
+		if !ok {
 			return nil, nil
 		}
-		p, ok := f.(float64)
-		if !ok {
-			return nil, pgerr.Internal("percentile fraction is not float8")
-		}
-		if err := checkFraction(p); err != nil {
-			return nil, err
-		}
-		n := float64(len(rows))
-		if c.call.Fn.Name == "percentile_disc" {
-			i := int(math.Ceil(p*n)) - 1
-			return rows[max(i, 0)][at], nil
-		}
-		pos := p * (n - 1)
-		lo, hi := int(math.Floor(pos)), int(math.Ceil(pos))
+		lo, hi, frac := f.place(p)
+		i, _ := slices.BinarySearch(f.wanted, lo)
 		if lo == hi {
-			return rows[lo][at], nil
+			return f.values[i], nil
 		}
-		frac := pos - float64(lo)
-		switch a := rows[lo][at].(type) {
+		switch a := f.values[i].(type) {
 		case float64:
-			b := rows[hi][at].(float64)
+			b := f.values[i+1].(float64)
 			return a + frac*(b-a), nil
 		case datetime.Interval:
-			b := rows[hi][at].(datetime.Interval)
+			b := f.values[i+1].(datetime.Interval)
 			d, err := datetime.IntervalMul(datetime.Interval{Months: b.Months - a.Months, Days: b.Days - a.Days, Micros: b.Micros - a.Micros}, frac)
 			return datetime.Interval{Months: a.Months + d.Months, Days: a.Days + d.Days, Micros: a.Micros + d.Micros}, err
 		}
 		return nil, pgerr.Internal("percentile_cont of an unexpected type")
 	}
-	fr := rows[0][0]
-	arr, ok := fr.(types.Array)
-	if !ok {
-		return one(fr)
+	if !f.array {
+		return one(f.fractions[0])
 	}
-	elem, _ := c.call.Typ.Elem()
-	out := types.Array{Elem: elem, Elems: make([]types.Datum, len(arr.Elems))}
-	for i, f := range arr.Elems {
-		v, err := one(f)
+	elem, _ := f.c.call.Typ.Elem()
+	out := types.Array{Elem: elem, Elems: make([]types.Datum, len(f.fractions))}
+	for i, x := range f.fractions {
+		v, err := one(x)
 		if err != nil {
 			return nil, err
 		}
@@ -201,6 +356,8 @@ func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
 	return out, nil
 }
 
+func (f *percentileFold) held() int64 { return 48 * int64(len(f.wanted)) }
+
 func checkFraction(p float64) error {
 	if p < 0 || p > 1 || math.IsNaN(p) {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "percentile value %g is not between 0 and 1", p)
@@ -208,77 +365,92 @@ func checkFraction(p float64) error {
 	return nil
 }
 
-// mode is the most frequent value, the first in order among equals.
-func (c *collect) mode(rows []types.Row) types.Datum {
-	at := len(c.args)
-	var best types.Datum
-	most := 0
-	for i := 0; i < len(rows); {
-		j := i
-		for j < len(rows) && types.Compare(c.order[0], rows[i][at], rows[j][at]) == 0 {
-			j++
-		}
-		if j-i > most {
-			most, best = j-i, rows[i][at]
-		}
-		i = j
-	}
-	return best
+// modeFold finds the most frequent value, the first in order among equals.
+type modeFold struct {
+	c       *collect
+	value   types.Datum // of the rows that came last, of which there are n
+	best    types.Datum
+	n, most int64
 }
 
-// hypothetical is the rank that the direct arguments would have among the rows.
-func (c *collect) hypothetical(rows []types.Row) types.Datum {
-	if len(rows) == 0 {
-		switch c.call.Fn.Name {
-		case "percent_rank":
-			return 0.0
-		case "cume_dist":
-			return 1.0
-		}
-		return int64(1)
+func (f *modeFold) add(row types.Row) error {
+	v := row[len(f.c.args)]
+	if f.n == 0 || types.Compare(f.c.order[0], f.value, v) != 0 {
+		f.value, f.n = v, 0
 	}
-	n := len(c.order)
-	less, equal, distinct := 0, 0, 0
-	var last types.Row
-	for _, r := range rows {
-		x := 0
-		for k := 0; k < n && x == 0; k++ {
-			o := c.call.OrderBy[k]
-			x = compareNulls(c.order[k], r[len(c.args)+k], r[k], o.Desc, o.NullsFirst)
-		}
-		if x < 0 {
-			less++
-			same := last != nil
-			for k := 0; k < n && same; k++ {
-				same = compareNulls(c.order[k], r[len(c.args)+k], last[len(c.args)+k], false, false) == 0
-			}
-			if !same {
-				distinct++
-			}
-			last = r
-		} else if x == 0 {
-			equal++
-		}
-	}
-	switch c.call.Fn.Name {
-	case "dense_rank":
-		return int64(distinct + 1)
-	case "percent_rank":
-		return float64(less) / float64(len(rows))
-	case "cume_dist":
-		return float64(less+equal+1) / float64(len(rows)+1)
-	}
-	return int64(less + 1)
-}
-
-// concordance is of rows of a time, whether the event came then, and a risk.
-func concordance(rows []types.Row) types.Datum {
-	list := make([]kernel.Survival, len(rows))
-	for i, r := range rows {
-		list[i] = kernel.Survival{Time: r[0].(float64), Event: r[1].(bool), Risk: r[2].(float64), Weight: 1}
-	}
-	if v, ok := kernel.Concordance(list); ok {
-		return v
+	if f.n++; f.n > f.most {
+		f.most, f.best = f.n, f.value
 	}
 	return nil
+}
+
+func (f *modeFold) result() (types.Datum, error) { return f.best, nil }
+func (f *modeFold) held() int64                  { return DatumBytes(f.value) + DatumBytes(f.best) }
+
+// rankFold is the rank that the direct arguments would have among the rows.
+type rankFold struct {
+	c                        *collect
+	n, less, equal, distinct int64
+	last                     types.Row // of those that are less
+}
+
+func (f *rankFold) add(row types.Row) error {
+	c, x := f.c, 0
+	for k, o := range c.call.OrderBy {
+		if x = compareNulls(c.order[k], row[len(c.args)+k], row[k], o.Desc, o.NullsFirst); x != 0 {
+			break
+		}
+	}
+	f.n++
+	switch {
+	case x < 0:
+		f.less++
+		same := f.last != nil
+		for k := 0; k < len(c.order) && same; k++ {
+			same = compareNulls(c.order[k], row[len(c.args)+k], f.last[len(c.args)+k], false, false) == 0
+		}
+		if !same {
+			f.distinct++
+		}
+		f.last = row
+	case x == 0:
+		f.equal++
+	}
+	return nil
+}
+
+func (f *rankFold) result() (types.Datum, error) {
+	switch f.c.call.Fn.Name {
+	case "dense_rank":
+		return f.distinct + 1, nil
+	case "percent_rank":
+		if f.n == 0 {
+			return 0.0, nil
+		}
+		return float64(f.less) / float64(f.n), nil
+	case "cume_dist":
+		return float64(f.less+f.equal+1) / float64(f.n+1), nil
+	}
+	return f.less + 1, nil
+}
+
+func (f *rankFold) held() int64 { return 0 }
+
+// concordanceFold is of rows of a time, whether the event came then, and a risk.
+type concordanceFold struct{ list []kernel.Survival }
+
+func (f *concordanceFold) add(r types.Row) error {
+	f.list = append(f.list, kernel.Survival{Time: r[0].(float64), Event: r[1].(bool), Risk: r[2].(float64), Weight: 1})
+	return nil
+}
+
+func (f *concordanceFold) result() (types.Datum, error) {
+	if v, ok := kernel.Concordance(f.list); ok {
+		return v, nil
+	}
+	return nil, nil
+}
+
+func (f *concordanceFold) held() int64 {
+	return int64(cap(f.list))*int64(unsafe.Sizeof(kernel.Survival{})) + kernel.ConcordanceBytes(int64(len(f.list)))
 }

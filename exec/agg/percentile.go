@@ -17,6 +17,7 @@ import (
 // percentile is percentile_cont of one fraction over floats. It keeps the values
 // as numbers whose order is theirs, NaN last.
 type percentile struct {
+	call expr.AggCall
 	desc bool
 	p    []types.Datum // the fraction, once there is a value
 	keys []pile
@@ -69,7 +70,7 @@ func newPercentile(call expr.AggCall, args []types.Type) Agg {
 	if call.Fn.Name != "percentile_cont" || call.Distinct || len(call.OrderBy) != 1 || call.OrderBy[0].Expr.Type().OID != types.Float8OID || args[0].OID != types.Float8OID {
 		return nil
 	}
-	return &percentile{desc: call.OrderBy[0].Desc}
+	return &percentile{call: call, desc: call.OrderBy[0].Desc}
 }
 
 func (s *percentile) Resize(groups int) { s.p, s.keys = grown(s.p, groups), grown(s.keys, groups) }
@@ -175,12 +176,7 @@ func (s *percentile) States(from, to int) (arrow.Array, error) {
 	dst := make([]byte, 0, size)
 	for g := from; g < to; g++ {
 		if s.all = s.keys[g].appendTo(s.all[:0]); len(s.all) > 0 {
-			p, ok := s.p[g].(float64)
-			has := byte(0)
-			if ok {
-				has = 1
-			}
-			dst = le.AppendUint64(append(dst, has), math.Float64bits(p))
+			dst = s.appendFraction(dst, g)
 			for _, k := range s.all {
 				dst = le.AppendUint64(dst, k)
 			}
@@ -188,6 +184,15 @@ func (s *percentile) States(from, to int) (arrow.Array, error) {
 		offs = append(offs, int32(len(dst)))
 	}
 	return batch.FromOffsets(arrow.BinaryTypes.Binary, offs, dst, nil), nil
+}
+
+func (s *percentile) appendFraction(dst []byte, g int) []byte {
+	p, ok := s.p[g].(float64)
+	has := byte(0)
+	if ok {
+		has = 1
+	}
+	return binary.LittleEndian.AppendUint64(append(dst, has), math.Float64bits(p))
 }
 
 func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {

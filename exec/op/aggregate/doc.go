@@ -12,7 +12,8 @@
 //	               ─▶ merge.go: each thread takes a share of all threads' groups,
 //	                  but for ranges that only one has (ownblocks.go)
 //	               ─▶ deferred.go, radix.go: rows whose groups hardly repeat, by bits of the hash
-//	               ─▶ exec/partition, where there is no room; merged one by one
+//	               ─▶ exec/partition, where there is no room; merged one by one,
+//	                  and one with a group that is too large sorted (sorted.go)
 //
 // Groups come in no order. A state is merged in any order with the same bits: sums are
 // exact (exec/agg). What is held is charged to the thread's account, and is written away

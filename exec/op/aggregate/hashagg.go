@@ -3,6 +3,7 @@ package aggregate
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -49,6 +50,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 		s.layouts = newCodeLayouts(s.keyTypes)
 	}
 	s.share(n)
+	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, func(c expr.AggCall) bool { return agg.IsSortable(c, nil) })
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
 	out := make([]op.Operator, rt.Threads)
 	for i := range out {
@@ -90,6 +92,7 @@ type aggShared struct {
 	apart    bool      // each thread gives its table as it is
 	shared   *sharedBlocks
 	layouts  *codeLayouts // nil: the keys have no codes
+	spills   bool         // there are keys, or aggregates that can be written in pieces
 	joint    bool         // the threads find the only group's results together, in these steps
 	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
@@ -181,6 +184,9 @@ type aggThread struct {
 	ownLost []bool
 	todo    []aggPart
 	closed  bool
+	// pieces are rows of a partial phase that are given as they are, of the runs piecesOf.
+	pieces   *partition.Reader
+	piecesOf []*spill.Run
 
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
@@ -195,8 +201,9 @@ type aggThread struct {
 
 // aggPart is a partition to merge.
 type aggPart struct {
-	runs  []*spill.Run
-	level int
+	runs   []*spill.Run
+	level  int
+	sorted bool // it has few groups, of which one does not fit
 }
 
 func (o *aggThread) Open(ctx context.Context) error {
@@ -205,7 +212,7 @@ func (o *aggThread) Open(ctx context.Context) error {
 		return err
 	}
 	o.roll = newRollUp(o.s.sets, o.t.aggs)
-	if len(o.s.keyTypes) > 0 {
+	if o.s.spills {
 		o.acct.OnReclaim(func() (bool, error) { return o.reclaim(ctx) })
 	}
 	return o.in.Open(ctx)
@@ -271,8 +278,14 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 	}
 	for {
+		if o.pieces != nil {
+			if b, err := o.givePiece(ctx); b != nil || err != nil {
+				return b, err
+			}
+			continue
+		}
 		if o.out != nil {
-			if b, err := o.give(); b != nil || err != nil {
+			if b, err := o.give(ctx); b != nil || err != nil {
 				return b, err
 			}
 			o.out, o.lost, o.own, o.ownLost = o.own, o.ownLost, nil, nil
@@ -445,6 +458,7 @@ func (s *aggShared) prepare() error {
 		return nil
 	}
 	if len(s.keyTypes) == 0 {
+		s.spilled = s.spills && !s.fits()
 		return nil
 	}
 	if groups >= fewGroups {
@@ -466,6 +480,16 @@ func (s *aggShared) prepare() error {
 	}
 	s.alike()
 	return nil
+}
+
+// fits reports whether there is room to merge the threads' rows of one group: lists of
+// rows are shared, what lists them is not.
+func (s *aggShared) fits() bool {
+	var need int64
+	for _, l := range s.with {
+		need += l.t.bytes() / 4
+	}
+	return len(s.with) == 0 || s.with[0].acct.Grow(need) == nil
 }
 
 // alike makes all threads' tables have ranges or none, so that they divide their
@@ -528,7 +552,7 @@ func (o *aggThread) ungrouped() error {
 }
 
 // give makes the next batch of results; nil at the end of the table.
-func (o *aggThread) give() (*batch.Batch, error) {
+func (o *aggThread) give(ctx context.Context) (*batch.Batch, error) {
 	t := o.out
 	o.acct.Shrink(o.lent)
 	o.lent = 0
@@ -542,20 +566,22 @@ func (o *aggThread) give() (*batch.Batch, error) {
 	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial)
 	if need > 0 {
 		if err := o.acct.Grow(need); err != nil {
-			return nil, err
+			switch {
+			case !o.acct.Refused(err):
+				return nil, err
+			case need <= smallTable:
+				o.acct.Take(need)
+			case sortable(t.aggs):
+				o.at = 0
+				return nil, o.giveSorted(ctx, from)
+			default:
+				return nil, err
+			}
 		}
 		o.lent = need
 	}
 	o.at = to
-	var cols []arrow.Array
-	for k := range o.s.n.Groups {
-		if o.s.read == nil || o.s.read[k] {
-			cols = append(cols, t.keyColumn(k, from, to))
-		}
-	}
-	if o.s.sets != nil && o.s.n.GroupingID != 0 {
-		cols = append(cols, o.groupingIDs(t.keyColumn(len(t.types)-1, from, to).(*array.Int32)))
-	}
+	cols := o.keysRead(func(k int) arrow.Array { return t.keyColumn(k, from, to) })
 	for i, it := range o.s.n.Aggs {
 		arr, err := o.result(o.s.slot[i], it.Call, from, to)
 		if err != nil {
@@ -566,6 +592,21 @@ func (o *aggThread) give() (*batch.Batch, error) {
 	out := batch.New(cols, to-from)
 	out.Sel = alive(o.lost, from, to)
 	return out, nil
+}
+
+// keysRead returns those of the keys' columns that are read, and the numbers of sets as
+// GROUPING's masks.
+func (o *aggThread) keysRead(key func(k int) arrow.Array) []arrow.Array {
+	var cols []arrow.Array
+	for k := range o.s.n.Groups {
+		if o.s.read == nil || o.s.read[k] {
+			cols = append(cols, key(k))
+		}
+	}
+	if o.s.sets != nil && o.s.n.GroupingID != 0 {
+		cols = append(cols, o.groupingIDs(key(len(o.s.keyTypes)-1).(*array.Int32)))
+	}
+	return cols
 }
 
 // result returns what call is to give from the states in a slot.
@@ -618,6 +659,9 @@ func (o *aggThread) Close() error {
 	if o.parts != nil {
 		o.parts.Abort()
 		o.parts.Account().Close()
+	}
+	if o.pieces != nil {
+		o.pieces.Close()
 	}
 	if o.s.open.Add(-1) == 0 && o.s.radix != nil {
 		o.s.radix.acct.Close()

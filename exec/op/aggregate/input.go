@@ -313,25 +313,38 @@ func (o *aggThread) room(ctx context.Context, r *aggRows) error {
 			need += h.Takes(args, r.n)
 		}
 	}
-	return o.grow(ctx, need, r.n, len(o.s.keyTypes) > 0)
+	if err := tooMany(need, r.n); err != nil {
+		return err
+	}
+	switch {
+	case len(o.s.keyTypes) > 0:
+		return o.grow(ctx, need)
+	case o.s.spills:
+		return o.claim(ctx, need, need)
+	}
+	return o.acct.Grow(need)
 }
 
-// grow charges what n rows take beside what the table holds; resizeAccount finds what
-// it was. Many rows that take much are left for fewer at once. The table may be
-// spilled only while the rows' groups are not found yet.
-func (o *aggThread) grow(ctx context.Context, need int64, n int, spill bool) error {
+// tooMany is for rows that take much, of which fewer are to be taken at once.
+func tooMany(need int64, n int) error {
 	if need > 2*op.BatchBytes && n > 1 {
 		return pgerr.Wrap(pgerr.OutOfMemory, vector.ErrBatchTooLarge, "%d bytes to keep of one batch", need)
 	}
+	return nil
+}
+
+// grow charges what rows take beside what the table holds; resizeAccount finds what
+// it was. The table may be spilled only while the rows' groups are not found yet.
+func (o *aggThread) grow(ctx context.Context, need int64) error {
 	if need <= op.BatchBytes/8 {
 		return nil
 	}
 	err := o.acct.Grow(need)
-	if err != nil && o.acct.Refused(err) && spill && o.t.n() > 0 {
+	if err != nil && o.acct.Refused(err) && o.t.n() > 0 {
 		if err := o.spill(ctx); err != nil {
 			return err
 		}
-		return o.acct.Grow(need)
+		return o.acct.Insist(ctx, need)
 	}
 	return err
 }
@@ -382,8 +395,16 @@ func (o *aggThread) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, 
 		}
 	}
 	if h, ok := a.(agg.Heavy); ok {
-		if err := o.grow(ctx, h.Takes(args, len(sub)), len(sub), false); err != nil {
+		need := h.Takes(args, len(sub))
+		if err := tooMany(need, len(sub)); err != nil {
 			return err
+		}
+		// Their groups are found: the table can give way only once they are in.
+		if err := o.acct.Grow(need); err != nil {
+			if _, ok := a.(agg.Sortable); !ok || !o.acct.Refused(err) || need > 2*op.BatchBytes {
+				return err
+			}
+			o.acct.Take(need)
 		}
 	}
 	return a.Update(sub, args)

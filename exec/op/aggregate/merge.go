@@ -107,6 +107,8 @@ func (o *aggThread) resizeAccount(ctx context.Context) error {
 		case have <= smallTable: // one group, which waits for nothing but its end
 			o.acct.Take(have - used)
 			return nil
+		case o.s.spills:
+			return o.spill(ctx)
 		}
 		return err
 	}
@@ -148,9 +150,13 @@ func upTo(n int) []int {
 	return out
 }
 
-// partitions begins to divide groups, as rows of keys and states.
+// partitions begins to divide groups, as rows of keys and states; at a level below 0 all
+// go into one.
 func (o *aggThread) partitions(level int) *partition.Writer {
 	s := o.s
+	if len(s.keyTypes) == 0 {
+		level = -1
+	}
 	return partition.NewWriter(partition.Config{Dir: s.rt.Spill, Account: s.rt.Pool.Account("hash aggregate partitions", false), Buffer: s.rt.PartitionBuffer(),
 		Types: s.rowTypes, Keys: upTo(len(s.keyTypes)), KeyTypes: s.keyTypes, Level: level, Wrote: s.st.AddSpilled})
 }
@@ -158,9 +164,23 @@ func (o *aggThread) partitions(level int) *partition.Writer {
 // writeGroups puts a table's groups, as rows of keys and states, into
 // partitions.
 func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) error {
-	for from, to := 0, 0; from < t.n(); from = to {
+	return writeSome(ctx, t, 0, nil, parts)
+}
+
+// writeSome is writeGroups of those from one on that are not lost.
+func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts *partition.Writer) error {
+	pieces := sortable(t.aggs)
+	for to := 0; from < t.n(); from = to {
 		var need int64
 		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true)
+		if pieces && to == from+1 && need > pieceBytes {
+			if lost == nil || !lost[from] {
+				if err := writePieces(ctx, t, from, parts); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		// What is written gives way soon; one group may be too long for that.
 		if need <= 2*op.BatchBytes {
 			parts.Account().Take(need)
@@ -175,7 +195,9 @@ func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) er
 			}
 			cols = append(cols, st)
 		}
-		err := parts.Add(ctx, batch.New(cols, to-from))
+		b := batch.New(cols, to-from)
+		b.Sel = alive(lost, from, to)
+		err := parts.Add(ctx, kernel.Compact(b))
 		parts.Account().Shrink(need)
 		if err != nil {
 			return err
@@ -216,14 +238,24 @@ func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 }
 
 // mergePart merges a partition's rows into a table; one that does not fit is
-// split by the next bits of the hash.
+// split by the next bits of the hash, or where that would not help sorted (sorted.go).
 func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
+	if p.sorted {
+		return o.mergeSorted(ctx, p)
+	}
 	aggs, err := o.s.newAggs()
 	if err != nil {
 		return err
 	}
 	t := o.newTable(aggs)
 	var parts *partition.Writer
+	defer func() {
+		if parts != nil {
+			parts.Abort()
+			parts.Account().Close()
+		}
+	}()
+	sorted := false
 	nk := len(o.s.keyTypes)
 	for _, r := range p.runs {
 		rd, err := r.Open()
@@ -238,7 +270,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			if err == nil && parts != nil {
 				err = parts.Add(ctx, b)
 			} else if err == nil {
-				groups := t.find(b.Cols[:nk], b.N)
+				groups := o.groupsOf(t, b)
 				for i, a := range t.aggs {
 					a.Resize(t.n())
 					if err = a.MergeStates(groups, b.Cols[nk+i].(*array.Binary)); err != nil {
@@ -247,8 +279,12 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 				}
 				if err == nil {
 					err = o.acct.Resize(t.bytes())
-					if err != nil && o.acct.Refused(err) && p.level < partition.MaxLevel {
-						parts = o.partitions(p.level)
+					level := p.level
+					if sorted = err != nil && sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel); sorted {
+						level = -1
+					}
+					if err != nil && o.acct.Refused(err) && level < partition.MaxLevel {
+						parts = o.partitions(level)
 						if err = writeGroups(ctx, t, parts); err == nil {
 							t = newGroupTable(o.s.keyTypes, nil)
 							err = o.acct.Resize(0)
@@ -271,14 +307,13 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		return nil
 	}
 	runs, err := parts.Finish(ctx)
-	parts.Account().Close()
 	if err != nil {
 		return err
 	}
 	var more []aggPart
 	for _, r := range runs {
 		if r != nil {
-			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1})
+			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1, sorted: sorted})
 		}
 	}
 	o.todo = append(more, o.todo...)

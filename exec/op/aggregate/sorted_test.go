@@ -1,0 +1,106 @@
+package aggregate_test
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// keepers are aggregates that keep their rows, beside others that do not.
+func keepers(c *aggCase) {
+	distinct := func(a expr.AggCall) expr.AggCall {
+		a.Distinct = true
+		return a
+	}
+	ordered := func(a expr.AggCall, direct int, by ...expr.Order) expr.AggCall {
+		a.OrderBy, a.Direct = by, direct
+		return a
+	}
+	some := func(a expr.AggCall) expr.AggCall {
+		a.Filter = fixedCall("int8lt(int8,int8)", c.col(1), &expr.Const{Typ: types.Int8, Val: int64(700)})
+		return a
+	}
+	median := &expr.Const{Typ: types.Float8, Val: 0.3}
+	percentile := func(id string, key int, desc bool) expr.AggCall {
+		a := ordered(c.call(id, median), 1, expr.Order{Expr: c.col(key), Desc: desc})
+		a.Typ = c.tb.Types[key]
+		return a
+	}
+	mode := ordered(expr.AggCall{Fn: fn.ByID("mode(anyelement)"), Typ: types.Int8}, 0, expr.Order{Expr: c.col(1)})
+	c.aggs = []expr.AggCall{
+		c.call("count()"), c.call("sum(int8)", c.col(1)),
+		distinct(c.call("count(any)", c.col(2))), distinct(c.call("sum(int8)", c.col(1))), some(distinct(c.call("avg(int8)", c.col(1)))),
+		ordered(c.call("string_agg(text,text)", c.col(2), &expr.Const{Typ: types.Text, Val: ","}), 0, expr.Order{Expr: c.col(1), Desc: true}, expr.Order{Expr: c.col(2)}),
+		ordered(c.call("array_agg(anynonarray)", c.col(1)), 0, expr.Order{Expr: c.col(2), NullsFirst: true}, expr.Order{Expr: c.col(1)}),
+		percentile("percentile_cont(float8,float8)", 3, false), percentile("percentile_cont(float8,float8)", 3, true),
+		percentile("percentile_disc(float8,anyelement)", 2, false),
+		mode,
+	}
+}
+
+// TestHashAggSorted: groups whose rows do not fit are sorted, and the results are those
+// of memory.
+func TestHashAggSorted(t *testing.T) {
+	for _, keys := range [][]int{{}, {0}} {
+		for _, groups := range []int64{1, 3, 40} {
+			if len(keys) == 0 && groups > 1 {
+				continue
+			}
+			t.Run(fmt.Sprintf("keys=%d/groups=%d", keys, groups), func(t *testing.T) {
+				r := rand.New(rand.NewSource(groups))
+				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8}}, keys: keys, drop: -1}
+				for i := range 12000 {
+					k := r.Int63n(groups)
+					if r.Intn(2) == 0 {
+						k = 0 // one group is large
+					}
+					row := types.Row{k, r.Int63n(1000), fmt.Sprint("value ", r.Intn(5000)), float64(r.Intn(3000)) / 7}
+					for at := 1; at < 4; at++ {
+						if i%9 == at {
+							row[at] = nil
+						}
+					}
+					c.tb.Rows = append(c.tb.Rows, row)
+				}
+				keepers(&c)
+				tc := c.test(t)
+				tc.Spills = true
+				for _, threads := range []int{1, 3} {
+					t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
+						least := int64(threads+3) << 19
+						for _, budget := range []int64{least, 2 * least, 8 * least, 0} {
+							if n := optest.Once(t, tc, threads, optest.Form{Size: 500, Dict: true, Mix: true}, budget); n == 0 && budget == least {
+								t.Error("nothing was spilled")
+							}
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+// TestHashAggPieces: what a partial phase keeps of one group goes on in pieces.
+func TestHashAggPieces(t *testing.T) {
+	for _, keys := range [][]int{{}, {0}} {
+		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text}}, keys: keys, drop: -1}
+		for i := range 20000 {
+			c.tb.Rows = append(c.tb.Rows, types.Row{int64(i % 2), "the same everywhere"})
+		}
+		c.aggs = []expr.AggCall{c.call("count()"), c.call("string_agg(text,text)", c.col(1), &expr.Const{Typ: types.Text, Val: ","}), c.call("max(text)", c.col(1))}
+		tc := c.test(t)
+		tc.Spills = true
+		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.phases(t, rt, in[0]) }
+		for _, budget := range []int64{3 << 20, 0} {
+			if n := optest.Once(t, tc, 2, optest.Form{Size: 500}, budget); n == 0 && budget > 0 {
+				t.Error("nothing was spilled")
+			}
+		}
+	}
+}
