@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,5 +142,33 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	}
 	if n.pool.Peak() > n.pool.Limit() || n.left() != 0 {
 		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())
+	}
+}
+
+// TestOtherRowsAreHeld: a query that gives other rows when it is read again is read once more, and
+// its rows are held, on several nodes as on one; one that gives the same makes the same model.
+func TestOtherRowsAreHeld(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	models := map[string]bool{}
+	for _, n := range []int{1, 3} {
+		nodes := start(t, n, func(o *Options) { o.Memory = 40 << 20 })
+		debug.SetMemoryLimit(was) // all are in one process
+		c := connect(t, nodes[0], "tributary.keep_datasets = off", spread)
+		c.must("create table s as select i, i / 100 k, sin(i) a, sin(i * 3) b, sin(i * 5) c, sin(i * 7) d, sin(i * 11) e, sin(i * 13) f, sin(i * 17) g, sin(i * 19) h from generate_series(0, 199999) i")
+		for rows, reads := range map[string]int64{"select * from s": 2, "select i, k, a, b, c, d, e, f, g, random() h from s": 1} {
+			train := "train model m using lstm_autoencoder with (epochs = 1, units = 1, window = 4, order_by = i, partition_by = k) as " + rows
+			plan := strings.Join(c.must("explain analyze "+train), "\n")
+			if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != reads {
+				t.Errorf("%d nodes read their source %d times:\n%s", n, got, plan)
+			}
+			if reads == 2 {
+				c.must(train)
+				models[c.one("select sha256 from ml.models where name = 'm'")] = true
+			}
+		}
+	}
+	if len(models) != 1 {
+		t.Errorf("%d different models", len(models))
 	}
 }

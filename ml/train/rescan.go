@@ -28,12 +28,13 @@ import (
 // rows below, of those above, and by bin between (dataset.Zone).
 
 // ErrOtherRows is the error of a query that gives other rows when it is read
-// again: its rows must be held, WorkerConfig.Rescan being false.
-var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
+// again: its rows must be held, WorkerConfig.Rescan being false. Another node may say so:
+// decide on the code.
+var ErrOtherRows = pgerr.New(pgerr.RowsNotHeld, "the training query gave other rows when it was read again")
 
 // ErrDraw is the error of rows that were read twice without it being known which of them are
 // trained on: they must be held likewise.
-var ErrDraw = pgerr.New(pgerr.DataException, "which rows a training learns from is not known before all of them are held")
+var ErrDraw = pgerr.New(pgerr.RowsNotHeld, "which rows a training learns from is not known before all of them are held")
 
 // flow is what a worker makes of rows that it does not keep.
 type flow struct {
