@@ -172,3 +172,29 @@ func TestOtherRowsAreHeld(t *testing.T) {
 		t.Errorf("%d different models", len(models))
 	}
 }
+
+// TestLeastMemory: a node of 32 MiB, whose pool has 8, trains on rows of five times as much, read
+// twice or held. What reading them takes, batches in flight among it, is given back after each reading.
+func TestLeastMemory(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	n := start(t, 1, func(o *Options) { o.Memory = 32 << 20 })[0]
+	debug.SetMemoryLimit(was) // the tests' own garbage is not the node's
+	c := connect(t, n, "tributary.keep_datasets = off")
+	c.must("create table f as select i / 1000 p, i t, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h, random() x, random() y from generate_series(0, 399999) i")
+	const windows = "lstm predict y with (units = 2, window = 20, stride = 20, order_by = t, partition_by = p, epochs = 1"
+	for train, reads := range map[string]int64{
+		windows + ")":                      2,
+		windows + ", eval_fraction = 0.1)": 1,
+		"ridge predict y":                  2,
+		"mlp predict y with (hidden_units = 4, epochs = 1)": 2,
+	} {
+		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
+		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != reads {
+			t.Errorf("%s read its source %d times", train, got)
+		}
+	}
+	if n.pool.Peak() > n.pool.Limit() || n.left() != 0 {
+		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())
+	}
+}
