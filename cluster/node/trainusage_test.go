@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,6 +139,60 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	plan := strings.Join(c.must("explain analyze train model m using linear_regression predict y as select y, a, random() r, b, c, d, e, g from f"), "\n")
 	if !strings.Contains(plan, "bytes, read 1 times") {
 		t.Errorf("rows that come but once:\n%s", plan)
+	}
+	if n.pool.Peak() > n.pool.Limit() || n.left() != 0 {
+		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())
+	}
+}
+
+// TestOtherRowsAreHeld: a query that gives other rows when it is read again is read once more, and
+// its rows are held, on several nodes as on one; one that gives the same makes the same model.
+func TestOtherRowsAreHeld(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	models := map[string]bool{}
+	for _, n := range []int{1, 3} {
+		nodes := start(t, n, func(o *Options) { o.Memory = 40 << 20 })
+		debug.SetMemoryLimit(was) // all are in one process
+		c := connect(t, nodes[0], "tributary.keep_datasets = off", spread)
+		c.must("create table s as select i, i / 100 k, sin(i) a, sin(i * 3) b, sin(i * 5) c, sin(i * 7) d, sin(i * 11) e, sin(i * 13) f, sin(i * 17) g, sin(i * 19) h from generate_series(0, 199999) i")
+		for rows, reads := range map[string]int64{"select * from s": 2, "select i, k, a, b, c, d, e, f, g, random() h from s": 1} {
+			train := "train model m using lstm_autoencoder with (epochs = 1, units = 1, window = 4, order_by = i, partition_by = k) as " + rows
+			plan := strings.Join(c.must("explain analyze "+train), "\n")
+			if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != reads {
+				t.Errorf("%d nodes read their source %d times:\n%s", n, got, plan)
+			}
+			if reads == 2 {
+				c.must(train)
+				models[c.one("select sha256 from ml.models where name = 'm'")] = true
+			}
+		}
+	}
+	if len(models) != 1 {
+		t.Errorf("%d different models", len(models))
+	}
+}
+
+// TestLeastMemory: a node of 32 MiB, whose pool has 8, trains on rows of five times as much, read
+// twice or held. What reading them takes, batches in flight among it, is given back after each reading.
+func TestLeastMemory(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	n := start(t, 1, func(o *Options) { o.Memory = 32 << 20 })[0]
+	debug.SetMemoryLimit(was) // the tests' own garbage is not the node's
+	c := connect(t, n, "tributary.keep_datasets = off")
+	c.must("create table f as select i / 1000 p, i t, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h, random() x, random() y from generate_series(0, 399999) i")
+	const windows = "lstm predict y with (units = 2, window = 20, stride = 20, order_by = t, partition_by = p, epochs = 1"
+	for train, reads := range map[string]int64{
+		windows + ")":                      2,
+		windows + ", eval_fraction = 0.1)": 1,
+		"ridge predict y":                  2,
+		"mlp predict y with (hidden_units = 4, epochs = 1)": 2,
+	} {
+		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
+		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != reads {
+			t.Errorf("%s read its source %d times", train, got)
+		}
 	}
 	if n.pool.Peak() > n.pool.Limit() || n.left() != 0 {
 		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())

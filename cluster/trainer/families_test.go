@@ -284,7 +284,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 		in.Rescan = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeRescan(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
-	if errors.Is(err, train.ErrDraw) && again { // a node holds the rows then
+	if pgerr.Is(err, pgerr.RowsNotHeld) && again { // a node holds the rows then
 		a.again = false
 		g.Close()
 		return p.run(t, c, a)

@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,11 +14,22 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // trainTwice trains on n rows that come once and, if they are to be read again, a second time.
 func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) *train.Result {
+	t.Helper()
+	res, err := c.readTwice(t, j, first, second, n, again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// readTwice is trainTwice of what may fail.
+func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) (*train.Result, error) {
 	t.Helper()
 	ctx := context.Background()
 	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
@@ -36,12 +48,8 @@ func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.
 			return g.DistributeRescan(ctx)
 		}
 	}
-	res, err := train.Run(ctx, in, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.Close()
-	return res
+	defer g.Close()
+	return train.Run(ctx, in, g)
 }
 
 // TestDistributedRowsRescanned: rows of mini-batches that no node can hold are read
@@ -73,24 +81,22 @@ func TestDistributedRowsRescanned(t *testing.T) {
 	}
 }
 
-// TestSeriesRescanned: so it is of windows over numbers of random digits, whose partitions come
-// in pieces, at other nodes each time.
-func TestSeriesRescanned(t *testing.T) {
-	const n, length = 150000, 25
-	cols := []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
+// series are n rows of windows over numbers of random digits, of partitions that id says, by a
+// row's number: its place in partitions of length is the order.
+func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []*batch.Batch) {
+	cols = []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
 	for i := range 6 {
 		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	r := rand.New(rand.NewPCG(5, 6))
-	var list []*batch.Batch
 	for from := 0; from < n; from += 1010 { // two partitions are in pieces
 		k := min(1010, n-from)
 		arrs := make([]arrow.Array, len(cols))
-		id, at := make([]int64, k), make([]int64, k)
+		ids, at := make([]int64, k), make([]int64, k)
 		for i := range k {
-			id[i], at[i] = int64((from+i)/length), int64((from+i)%length)
+			ids[i], at[i] = id(from+i), int64((from+i)%length)
 		}
-		arrs[0], arrs[1] = batch.FromSlice(arrow.PrimitiveTypes.Int64, id, nil), batch.FromSlice(arrow.PrimitiveTypes.Int64, at, nil)
+		arrs[0], arrs[1] = batch.FromSlice(arrow.PrimitiveTypes.Int64, ids, nil), batch.FromSlice(arrow.PrimitiveTypes.Int64, at, nil)
 		for c := range 6 {
 			x := make([]float64, k)
 			for i := range x {
@@ -100,16 +106,31 @@ func TestSeriesRescanned(t *testing.T) {
 		}
 		list = append(list, batch.New(arrs, k))
 	}
+	return cols, list
+}
+
+// windowsJob is a job of windows of five of these rows.
+func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
+	t.Helper()
+	j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
+		{Name: "order_by", Value: "at"}, {Name: "partition_by", Value: "id"}, {Name: "epochs", Value: int64(1)}, {Name: "batch_size", Value: int64(20000)}}, nil, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestSeriesRescanned: so it is of windows over numbers of random digits, whose partitions come
+// in pieces, at other nodes each time.
+func TestSeriesRescanned(t *testing.T) {
+	const n, length = 150000, 25
+	cols, list := series(n, length, func(i int) int64 { return int64(i / length) })
 	for _, stride := range []int64{1, 5} {
 		var want []byte
 		for nodes := 1; nodes <= 3; nodes += 2 {
 			for _, limit := range []int64{0, 6 << 20 / int64(nodes) * 3 / 2} {
 				c := start(t, nodes, limit)
-				j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
-					{Name: "order_by", Value: "at"}, {Name: "partition_by", Value: "id"}, {Name: "epochs", Value: int64(1)}, {Name: "batch_size", Value: int64(20000)}}, nil, cols)
-				if err != nil {
-					t.Fatal(err)
-				}
+				j := windowsJob(t, cols, stride)
 				res := c.trainTwice(t, j, list, list, n, limit > 0)
 				u := train.Total(res.Usage)
 				if want == nil {
@@ -121,6 +142,34 @@ func TestSeriesRescanned(t *testing.T) {
 					t.Errorf("stride %d, %d nodes: %+v", stride, nodes, u)
 				}
 			}
+		}
+	}
+}
+
+// TestOtherRowsAnywhere: a partition that has fewer rows the second time than a window is found by
+// the node that owns it, be it the driver or not: the driver is told by a code to hold the rows.
+func TestOtherRowsAnywhere(t *testing.T) {
+	const n, length = 150000, 25
+	whole := func(i int) int64 { return int64(i / length) }
+	cols, first := series(n, length, whole)
+	for nodes := 1; nodes <= 3; nodes += 2 {
+		far := false
+		for _, part := range []int64{0, 3} { // of three nodes the driver has the one, another the other
+			_, second := series(n, length, func(i int) int64 {
+				if id := whole(i); id != part || i%length < 4 {
+					return id
+				}
+				return part + 1
+			})
+			c := start(t, nodes, 6<<20/int64(nodes)*3/2)
+			_, err := c.readTwice(t, windowsJob(t, cols, 1), first, second, n, true)
+			if pgerr.CodeOf(err) != pgerr.RowsNotHeld {
+				t.Errorf("%d nodes, partition %d: %v", nodes, part, err)
+			}
+			far = far || !errors.Is(err, train.ErrOtherRows) // it came in a message
+		}
+		if far != (nodes > 1) {
+			t.Errorf("%d nodes: an error came in a message: %v", nodes, far)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (d *drive) run(ctx context.Context) error {
 		case errors.As(err, &mended) && n < maxAttempts:
 			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
 			continue
-		case (errors.Is(err, train.ErrOtherRows) || errors.Is(err, train.ErrDraw)) && rescan:
+		case pgerr.Is(err, pgerr.RowsNotHeld) && rescan:
 			rec.log().Info("training holds its rows", "why", err)
 			rescan = false
 			continue

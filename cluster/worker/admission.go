@@ -85,11 +85,12 @@ func take(ctx context.Context, t *mem.Ticket, mode admitMode) (bool, error) {
 	return true, nil
 }
 
-// start notes that a plan has all its tickets, at for those on other nodes.
+// start notes that a plan has all its tickets, at for those on other nodes: one of a statement that
+// rested does not.
 func (a *Admission) start(at *attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.begun = true
+	a.begun, a.resting = true, false
 	if at != nil {
 		a.runs[at] = struct{}{}
 	}

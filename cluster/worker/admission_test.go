@@ -186,7 +186,17 @@ func TestAdmissionRests(t *testing.T) {
 	if err := errors.Join(r.Close(), <-got); err != nil {
 		t.Error(err)
 	}
-	s.close()
 	other.close()
+
+	// A plan that begins while it rests takes the tickets, and they are given back when it rests again.
+	s.adm.Rest()
+	if err := s.sum(ctx); err != nil {
+		t.Error(err)
+	}
+	s.adm.Rest()
+	if a := c.nodes[0].pool.Admissions(); a.Holding != 0 || c.nodes[0].pool.Used() != 0 {
+		t.Errorf("%+v, %d bytes", a, c.nodes[0].pool.Used())
+	}
+	s.close()
 	c.idle(t)
 }

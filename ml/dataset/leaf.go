@@ -101,7 +101,7 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	if l.spilled {
 		return l, nil
 	}
-	done, err := l.roomToSort(kept)
+	done, err := l.roomToSort(kept, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -134,22 +134,23 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	return l, ctx.Err()
 }
 
-// roomToSort charges the order of so many rows, and until done is called what making it takes: the
-// keys, of a keyed store also with ranks.
-func (l *Leaf) roomToSort(rows int) (done func(), err error) {
-	n, keys2 := int64(rows), int64(keyBytes)
+// roomToSort charges the order of so many rows, and until done is called what making it takes, but
+// for lent bytes: the keys, of a keyed store also with ranks.
+func (l *Leaf) roomToSort(rows int, lent int64) (done func(), err error) {
+	n, each := int64(rows), int64(keyBytes)
 	if l.store.cfg.Windows != nil {
-		keys2 += keyBytes + 8
+		each += keyBytes + 8
 	}
-	if err := l.store.grow(n * (8 + keys2)); err != nil {
+	sort := max(n*each-lent, 0)
+	if err := l.store.grow(n*8 + sort); err != nil {
 		return nil, err
 	}
-	return func() { l.store.shrink(n * keys2) }, nil
+	return func() { l.store.shrink(sort) }, nil
 }
 
 // gather brings together the records of a leaf in the file. What it gives is
 // charged until release is called.
-func (l *Leaf) gather() (v View, err error) {
+func (l *Leaf) gather(lent int64) (v View, err error) {
 	s := l.store
 	s.mu.Lock()
 	shards := s.shards
@@ -166,7 +167,7 @@ func (l *Leaf) gather() (v View, err error) {
 	if err := s.grow(int64(size)); err != nil {
 		return v, err
 	}
-	done, err := l.roomToSort(l.Rows)
+	done, err := l.roomToSort(l.Rows, lent)
 	if err != nil {
 		s.shrink(int64(size))
 		return v, err
@@ -259,11 +260,15 @@ func (l *Leaf) Free() {
 }
 
 // Open returns access to the rows. Close the view; several may be open at once.
-func (l *Leaf) Open() (*View, error) {
+func (l *Leaf) Open() (*View, error) { return l.OpenWithin(0) }
+
+// OpenWithin is Open for who has paid for lent bytes that are not taken before it returns: the rows
+// are put into their order there.
+func (l *Leaf) OpenWithin(lent int64) (*View, error) {
 	v := View{order: l.order, regions: l.regions, tied: l.tied, release: func() {}}
 	if l.spilled {
 		var err error
-		if v, err = l.gather(); err != nil {
+		if v, err = l.gather(lent); err != nil {
 			return nil, err
 		}
 	}

@@ -48,7 +48,7 @@ func (b *Block) OrderTies(v *View, weighted bool) {
 
 // Series makes the block of the encoded rows of windows. The block is paid for.
 func (l *Leaf) Series() (*Block, error) {
-	v, err := l.Open()
+	v, err := l.OpenWithin(l.CodedBytes())
 	if err != nil {
 		return nil, err
 	}

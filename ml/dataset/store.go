@@ -311,8 +311,13 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 		}
 		sh.keep(keys)
 		sh.held, sh.bytes = sh.held+n, sh.bytes+size
+		if s.full(sh) { // a batch may be several times as long
+			if err := s.spill(sh); err != nil {
+				return err
+			}
+		}
 	}
-	if s.shouldSpill(sh) || s.full(sh) {
+	if s.shouldSpill(sh) {
 		return s.spill(sh)
 	}
 	return nil
@@ -327,6 +332,14 @@ func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, er
 		return err
 	})
 	return buf, at, keys, err
+}
+
+// MakeRoom writes to the file what nobody adds rows to just now, for others of the job to have its
+// memory.
+func (s *Store) MakeRoom() error {
+	s.turns.making.Lock()
+	defer s.turns.making.Unlock()
+	return s.makeRoom()
 }
 
 // makeRoom writes to the file what the caller's shards, the idle ones and those

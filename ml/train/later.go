@@ -28,7 +28,7 @@ func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dat
 			return nil, err
 		}
 		w.encoded.Add(bytes)
-		w.blocks.PutMade(2*leaf+i, part.Rows, windows, bytes, func() (*dataset.Block, error) { return w.remake(leaf, spec, p, i) })
+		w.blocks.PutMade(2*leaf+i, part.Rows, windows, bytes, func() (*dataset.Block, error) { return w.remake(leaf, spec, p, i, bytes) })
 	}
 	return s, nil
 }
@@ -49,15 +49,22 @@ func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i i
 	return w.checkTargets(b)
 }
 
-// remake makes a block, which is paid for: of the rows to train on, or of those held
-// out.
-func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int) (b *dataset.Block, err error) {
-	err = w.withLeaf(w.cfg.Context, leaf, func(l *dataset.Leaf, v *dataset.View) error {
+// remake makes a block, which is paid for with so many bytes: of the rows to train on, or of those
+// held out.
+func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int, bytes int64) (b *dataset.Block, err error) {
+	if w.job.targets != nil { // to part them it is there twice
+		bytes = 0
+	}
+	err = w.withLeaf(w.cfg.Context, leaf, bytes, func(l *dataset.Leaf, v *dataset.View) error {
 		if err := l.Draw(w.drawer, v); err != nil {
 			return err
 		}
 		train, held := spec.Split(v)
 		part := [...]*dataset.View{train, held}[i]
+		if bytes > 0 {
+			b = w.encodePaid(spec, p, part, nil, i)
+			return w.order(b, part)
+		}
 		whole, err := w.encode(spec, p, part, nil, i)
 		if err != nil {
 			return err
@@ -67,11 +74,10 @@ func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int) (b *
 		}
 		if err != nil {
 			w.blocks.Unreserve(whole.Bytes())
+			return err
 		}
-		return err
-	})
-	if err == nil {
 		w.blocks.Unreserve(b.Bytes()) // it was paid for before
-	}
+		return nil
+	})
 	return b, err
 }

@@ -28,16 +28,16 @@ type measureHand struct {
 	bins *metric.Bins // nil where each score counts
 }
 
-// measure returns what measures leaves.
-func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) {
+// measure returns what measures leaves, and how many goroutines may.
+func (w *Worker) measure(t *measureTask) (work func() (hand, error), hands int, err error) {
 	bins, ranking := int64(0), int64(0)
 	var grid *metric.Grid
 	if t.coarse {
 		bins, ranking = metric.BinsBytes(len(t.cuts))
 		grid = metric.NewGrid(t.cuts)
 	}
-	if err := w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
-		return nil, err
+	if hands, err = w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
+		return nil, 0, err
 	}
 	return func() (hand, error) {
 		m := &measures{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
@@ -47,7 +47,7 @@ func (w *Worker) measure(t *measureTask) (work func() (hand, error), err error) 
 			h.bins = metric.NewBins(t.cuts, grid)
 		}
 		return h, nil
-	}, nil
+	}, hands, nil
 }
 
 func (h *measureHand) do(ctx context.Context, it *item) (family.Message, error) {
@@ -68,12 +68,12 @@ type cutsHand struct {
 	cuts metric.Cuts
 }
 
-// cuts returns what collects cuts.
-func (w *Worker) cuts(t *measureTask) (work func() (hand, error), err error) {
-	if err := w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
-		return nil, err
+// cuts returns what collects cuts, and how many goroutines may.
+func (w *Worker) cuts(t *measureTask) (work func() (hand, error), hands int, err error) {
+	if hands, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
+		return nil, 0, err
 	}
-	return func() (hand, error) { return &cutsHand{w: w, t: t}, nil }, nil
+	return func() (hand, error) { return &cutsHand{w: w, t: t}, nil }, hands, nil
 }
 
 func (h *cutsHand) do(ctx context.Context, it *item) (family.Message, error) {

@@ -32,6 +32,7 @@ type Part struct {
 	place int
 	items []*item
 	work  func() (hand, error) // for each goroutine
+	hands int                  // how many there is memory for, 0 where that was not asked
 	out   func(context.Context, *Shipment) error
 	mu    sync.Mutex
 	local *reduce.Assembler[family.Message] // what needs no other worker
@@ -247,10 +248,10 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *weighTask:
 		return p, same(w.weigh(b), nil)
 	case *measureTask:
-		p.work, err = w.measure(b)
+		p.work, p.hands, err = w.measure(b)
 		return p, err
 	case *cutsTask:
-		p.work, err = w.cuts(b.measureTask)
+		p.work, p.hands, err = w.cuts(b.measureTask)
 		return p, err
 	case *stepTask:
 		fw, err := w.familyWorker(b)
@@ -261,7 +262,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 			return p, nil
 		}
 		pass, partial := fw.PassBytes(b.step)
-		if err := w.room(pass, partial, len(p.items), p.whole); err != nil {
+		if p.hands, err = w.room(pass, partial, len(p.items), p.whole); err != nil {
 			return nil, err
 		}
 		w.firstStep()
@@ -458,6 +459,9 @@ func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 func (p *Part) Run(ctx context.Context) error {
 	errs := make([]error, len(p.items))
 	hands := min(p.w.cfg.Threads, len(p.items))
+	if p.hands > 0 {
+		hands = p.hands
+	}
 	if p.whole && p.work != nil {
 		hands = max(hands, 1) // a node without leaves may have a part in what is of nodes
 	}

@@ -28,12 +28,13 @@ import (
 // rows below, of those above, and by bin between (dataset.Zone).
 
 // ErrOtherRows is the error of a query that gives other rows when it is read
-// again: its rows must be held, WorkerConfig.Rescan being false.
-var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
+// again: its rows must be held, WorkerConfig.Rescan being false. Another node may say so:
+// decide on the code.
+var ErrOtherRows = pgerr.New(pgerr.RowsNotHeld, "the training query gave other rows when it was read again")
 
 // ErrDraw is the error of rows that were read twice without it being known which of them are
 // trained on: they must be held likewise.
-var ErrDraw = pgerr.New(pgerr.DataException, "which rows a training learns from is not known before all of them are held")
+var ErrDraw = pgerr.New(pgerr.RowsNotHeld, "which rows a training learns from is not known before all of them are held")
 
 // flow is what a worker makes of rows that it does not keep.
 type flow struct {
@@ -204,21 +205,35 @@ func (w *Worker) flowedBy(v *dataset.View) error {
 	return w.flow.encodedRows(w.job, s)
 }
 
-// distribute encodes rows and distributes them.
+// distribute encodes rows and distributes them, as many goroutines at once as there is memory for.
 func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
 	train, held := spec.Split(v)
 	for i, part := range []*dataset.View{train, held} {
 		if part.Rows == 0 {
 			continue
 		}
-		b, err := w.encode(spec, w.flow.task, part, nil, i)
-		if err != nil {
+		var b *dataset.Block
+		encode := func() (err error) {
+			if b, err = w.encode(spec, w.flow.task, part, nil, i); err == nil {
+				return nil
+			}
+			for _, s := range w.flow.coded { // what was distributed may have the memory
+				if err := s.MakeRoom(); err != nil {
+					return err
+				}
+			}
+			b, err = w.encode(spec, w.flow.task, part, nil, i)
 			return err
 		}
-		if err = w.checkTargets(b); err == nil {
+		if err := w.gate.Enter(encode); err != nil {
+			return err
+		}
+		err := w.checkTargets(b)
+		if err == nil {
 			err = w.flow.out.add(part, b, i)
 		}
 		w.blocks.Unreserve(b.Bytes())
+		w.gate.Leave()
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestRoomOfAStep: a step is charged for what it needs, not for what one before
-// did.
+// did, and fewer goroutines work it where there is no memory for all.
 func TestRoomOfAStep(t *testing.T) {
 	pool := mem.NewPool("n", 32<<20)
 	w, err := NewWorker(mustJob(t, "linear_regression", "y", mixed(1, 0, 1)), WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 2})
@@ -17,11 +17,15 @@ func TestRoomOfAStep(t *testing.T) {
 	if err := w.Assign(nil, 1, 0, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range []struct{ pass, used int64 }{{3 << 20, 12 << 20}, {12 << 20, 0}, {2 << 20, 8 << 20}, {1 << 20, 4 << 20}} {
-		if err := w.room(c.pass, c.pass, 2, true); (err != nil) != (i == 1) {
-			t.Fatal(err)
+	for _, c := range []struct {
+		pass, used int64
+		hands      int
+	}{{3 << 20, 12 << 20, 2}, {12 << 20, 24 << 20, 1}, {20 << 20, 24 << 20, 0}, {2 << 20, 8 << 20, 2}, {1 << 20, 4 << 20, 2}} {
+		hands, err := w.room(c.pass, c.pass, 2, true)
+		if hands != c.hands || (err != nil) != (hands == 0) {
+			t.Fatal(hands, err)
 		}
-		if used := pool.Used(); i != 1 && used > c.used {
+		if used := pool.Used(); used > c.used {
 			t.Errorf("%d bytes are charged for passes of %d", used, c.pass)
 		}
 	}

@@ -334,7 +334,7 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 			return w.in.fit(ctx, leaf, d)
 		}
 		var st *feature.Stats
-		return st, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
+		return st, w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
 				st, err = w.collect(ctx, leaf, t.spec, v)
 			}
@@ -437,8 +437,8 @@ func (w *Worker) MakeRoom() error {
 }
 
 // withLeaf calls f with a leaf and its rows, as many leaves at once as there is
-// memory for.
-func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf, v *dataset.View) error) error {
+// memory for. Bytes that are lent are paid for, and f takes them.
+func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *dataset.Leaf, v *dataset.View) error) error {
 	var l *dataset.Leaf
 	var v *dataset.View
 	open := func() (err error) {
@@ -446,7 +446,7 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf,
 			return err
 		}
 		if l, err = w.leaf(ctx, leaf); err == nil {
-			v, err = l.Open()
+			v, err = l.OpenWithin(lent)
 		}
 		return err
 	}
@@ -506,7 +506,7 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 	}
 	var s *encodedRows
 	later := false
-	err := w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
+	err := w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
 		if later = l.InFile() && !w.job.InPlace(); later {
 			s, err = w.encodeLater(leaf, spec, p, v)
 		} else {
@@ -594,6 +594,12 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 			return nil, err
 		}
 	}
+	return w.encodePaid(spec, p, part, d, i), nil
+}
+
+// encodePaid is encode of a block that is paid for already.
+func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block) {
+	f := p.fitted
 	if d != nil {
 		b = f.Finish(spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, p.classWeights)
 	} else {
@@ -602,7 +608,7 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 	if ws := w.job.windows; ws != nil {
 		b.Windows, b.Length = part.Windows(), ws.Length
 	}
-	return b, nil
+	return b
 }
 
 // predictor reads a predictor of the job's model, or of several targets that of one.
@@ -730,23 +736,28 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	return made, nil
 }
 
-// room charges for a step's passes over so many items: each goroutine holds one and
+// room charges for a step's passes over so many items, and returns how many goroutines it is for:
+// fewer than there are where memory is short. Each holds a pass and
 // a partial. Of items that have partials of their own some wait for their neighbours,
 // one on each level of the tree and one a goroutine more; those that come from other
 // workers are charged as they come.
-func (w *Worker) room(pass, partial int64, items int, whole bool) error {
+func (w *Worker) room(pass, partial int64, items int, whole bool) (hands int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hands := min(w.cfg.Threads, items)
-	n := int64(hands) * (pass + partial)
-	if !whole {
-		n += int64(min(items-1, reduce.Height(items)+hands)) * partial
+	for hands = min(w.cfg.Threads, items); ; hands /= 2 {
+		n := int64(hands) * (pass + partial)
+		if !whole {
+			n += int64(min(items-1, reduce.Height(items)+hands)) * partial
+		}
+		if n <= w.needed {
+			w.acct.Shrink(w.needed - n) // a step that needed more is over
+		} else if err := w.charge(n - w.needed); err != nil {
+			if hands > 1 && pgerr.Is(err, pgerr.OutOfMemory) {
+				continue
+			}
+			return 0, err
+		}
+		w.needed = n
+		return hands, nil
 	}
-	if n <= w.needed {
-		w.acct.Shrink(w.needed - n) // a step that needed more is over
-	} else if err := w.charge(n - w.needed); err != nil {
-		return err
-	}
-	w.needed = n
-	return nil
 }

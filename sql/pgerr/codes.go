@@ -170,3 +170,11 @@ const (
 	DataCorrupted                             Code = "XX001"
 	IndexCorrupted                            Code = "XX002"
 )
+
+// Codes of our own, which a statement's nodes tell each other and no client is sent: what the
+// manual has is not enough to decide on. The standard leaves subclasses that begin with T to us.
+const (
+	// RowsNotHeld ends a training that reads its query more than once: it can be had of rows
+	// that are held.
+	RowsNotHeld Code = "22T01"
+)
