@@ -224,6 +224,9 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		}
 		o.expect(r.n)
 		r.groups = o.t.find(cols, r.n)
+		if g, ok := only(r.groups); ok { // as where each file or day has a number
+			r.lists = []rowList{{group: g, n: r.n}}
+		}
 	}
 	if o.t.n() > o.sized {
 		o.sized = o.t.n() * 3 / 2
@@ -236,6 +239,19 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 	}
 	o.repeats(r.n)
 	return o.resizeAccount(ctx)
+}
+
+// only is the group that all rows are of; false where they are of several.
+func only(groups []uint32) (uint32, bool) {
+	if len(groups) == 0 || groups[0] != groups[len(groups)-1] {
+		return 0, false
+	}
+	for _, g := range groups {
+		if g != groups[0] {
+			return 0, false
+		}
+	}
+	return groups[0], true
 }
 
 func contains(list []int, k int) bool {
