@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -15,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // aggInput finds one aggregate's arguments.
@@ -127,8 +129,8 @@ func (o *aggThread) consume(ctx context.Context) error {
 		}
 		return nil
 	}
-	if len(o.s.keyTypes) == 0 {
-		op.Lend(o.in) // aggregates copy what they keep
+	if !slices.ContainsFunc(o.s.keyTypes, func(t types.Type) bool { return !isRangeKey(t) }) {
+		op.Lend(o.in) // aggregates copy what they keep, and integers are
 	}
 	o.take(true)
 	defer o.take(false)
