@@ -179,6 +179,9 @@ type told struct {
 
 func (t *told) Next(ctx context.Context) (*batch.Batch, error) { return t.in.Next(ctx) }
 
+// Lend implements op.Lender.
+func (t *told) Lend() { op.Lend(t.in) }
+
 func (t *told) Close() error {
 	err := t.in.Close()
 	if t.then != nil {

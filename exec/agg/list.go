@@ -115,27 +115,40 @@ func (s *intSum) fits(g uint32, sum, large int64, n int) bool {
 func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addFloatList(&s.s, g, rows, a.Float64Values(), a)
+		eachValid(rows, a, func(rows []int32) { exact.AddList(&s.s, g, rows, a.Float64Values()) })
 	case *array.Float32:
-		addFloatList(&s.s, g, rows, a.Float32Values(), a)
+		eachValid(rows, a, func(rows []int32) { exact.AddList(&s.s, g, rows, a.Float32Values()) })
 	default:
 		return pgerr.Internal("sum of %s", args[0].DataType())
 	}
 	return nil
 }
 
-// addFloatList adds the values that are not NULL by their rows, where some are: the runs
-// between NULLs are short, and a long list is added several values at once.
-func addFloatList[T float32 | float64](s *exact.Sums, g uint32, rows []int32, vals []T, arr arrow.Array) {
+// UpdateList implements Lister.
+func (v *floatVariance) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	switch a := args[0].(type) {
+	case *array.Float64:
+		eachValid(rows, a, func(rows []int32) { exact.AddSquaresList(&v.s, g, rows, a.Float64Values()) })
+	case *array.Float32:
+		eachValid(rows, a, func(rows []int32) { exact.AddSquaresList(&v.s, g, rows, a.Float32Values()) })
+	default:
+		return pgerr.Internal("variance of %s", args[0].DataType())
+	}
+	return nil
+}
+
+// eachValid gives f the rows that are not NULL, nil for all, in lists as long as may be:
+// the runs between NULLs are short, and a long list is added several values at once.
+func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 	if arr.NullN() == 0 {
-		exact.AddList(s, g, rows, vals)
+		f(rows)
 		return
 	}
 	var block [validBlock]int32
 	valid := block[:0]
 	add := func(r int32) {
 		if valid = append(valid, r); len(valid) == validBlock {
-			exact.AddList(s, g, valid, vals)
+			f(valid)
 			valid = valid[:0]
 		}
 	}
@@ -152,7 +165,7 @@ func addFloatList[T float32 | float64](s *exact.Sums, g uint32, rows []int32, va
 			}
 		}
 	}
-	exact.AddList(s, g, valid, vals)
+	f(valid)
 }
 
 // validBlock is how many rows of values are listed at a time.

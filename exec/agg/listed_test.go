@@ -93,19 +93,22 @@ func TestMeasuresOfLists(t *testing.T) {
 	}
 }
 
-// TestSumsOfLists: sums of lists of rows among which are NULLs, few or many, are those of
+// TestSumsOfLists: sums and variances of lists of rows among which are NULLs, few or many, are those of
 // the rows one by one; what lies where a NULL is does not count.
 func TestSumsOfLists(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	for _, nulls := range []float64{0.0005, 0.1, 0.5, 1} {
-		for round := range 8 {
-			lists, single := &floatSum{out: types.Float8}, &floatSum{out: types.Float8}
+		for round := range 16 {
+			lists, single := Agg(&floatSum{out: types.Float8}), Agg(&floatSum{out: types.Float8})
+			if round >= 8 {
+				lists, single = &floatVariance{in: types.Float8}, &floatVariance{in: types.Float8}
+			}
 			lists.Resize(2)
 			single.Resize(2)
 			n := 1 + r.Intn(5*validBlock)
 			vals, valid := make([]float64, n), make([]byte, batch.BitmapBytes(n))
 			for i := range vals {
-				if vals[i] = r.NormFloat64() * math.Pow(10, float64(r.Intn(1+4*round))); r.Float64() < nulls {
+				if vals[i] = r.NormFloat64() * math.Pow(10, float64(r.Intn(1+4*(round%8)))); r.Float64() < nulls {
 					vals[i] = math.NaN()
 				} else {
 					batch.SetBit(valid, i)
@@ -122,7 +125,7 @@ func TestSumsOfLists(t *testing.T) {
 				}
 				count = len(rows)
 			}
-			if err := lists.UpdateList(1, rows, count, args); err != nil {
+			if err := lists.(Lister).UpdateList(1, rows, count, args); err != nil {
 				t.Fatal(err)
 			}
 			for k := range count {

@@ -78,11 +78,7 @@ func (p *pair) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 
 // MergeFrom implements Merger.
 func (v *floatVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
-	o := from.(*floatVariance)
-	for i, g := range groups {
-		v.x[g].Merge(&o.x[ids[i]])
-		v.xx[g].Merge(&o.xx[ids[i]])
-	}
+	v.s.Merge(groups, &from.(*floatVariance).s, ids)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -171,27 +172,21 @@ func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 5 * exact.Bytes }
 type floatVariance struct {
 	in        types.Type
 	pop, root bool
-	x, xx     []exact.Sum
+	s         exact.Squares
 }
 
-func (v *floatVariance) Resize(groups int) { v.x, v.xx = grown(v.x, groups), grown(v.xx, groups) }
+func (v *floatVariance) Resize(groups int) { v.s.Resize(groups) }
 
-func addSquares[T float32 | float64](v *floatVariance, groups []uint32, vals []T, arr arrow.Array) {
-	for i, g := range groups {
-		if !arr.IsNull(i) {
-			x := float64(vals[i])
-			v.x[g].Add(x)
-			v.xx[g].AddProduct(x, x)
-		}
-	}
+func addSquares[T float32 | float64](s *exact.Squares, groups []uint32, vals []T, arr arrow.Array) {
+	batch.ValidRuns(arr, func(from, to int) { exact.AddSquares(s, groups[from:to], vals[from:to]) })
 }
 
 func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addSquares(v, groups, a.Float64Values(), a)
+		addSquares(&v.s, groups, a.Float64Values(), a)
 	case *array.Float32:
-		addSquares(v, groups, a.Float32Values(), a)
+		addSquares(&v.s, groups, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("variance of %s", args[0].DataType())
 	}
@@ -199,37 +194,28 @@ func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (v *floatVariance) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact.Sum
 	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
-		if len(b) != 2*exact.Bytes {
+		if !states.IsNull(i) && !v.s.MergeBytes(g, states.Value(i)) {
 			return badState()
 		}
-		e.Decode(b)
-		v.x[g].Merge(&e)
-		e.Decode(b[exact.Bytes:])
-		v.xx[g].Merge(&e)
 	}
 	return nil
 }
 
 func (v *floatVariance) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return v.xx[g].Append(v.x[g].Append(dst)), true }), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return v.s.Append(dst, g), true }), nil
 }
 
 func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
-		n := float64(v.x[g].N())
+		n := float64(v.s.N(g))
 		if !v.pop {
 			n--
 		}
 		if n <= 0 {
 			return nil, nil
 		}
-		r := exact.Spread(&v.xx[g], &v.x[g], &v.x[g]) / n
+		r := v.s.Spread(g) / n
 		if v.root {
 			r = math.Sqrt(r)
 		}
@@ -237,4 +223,4 @@ func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-func (v *floatVariance) Bytes() int64 { return int64(cap(v.x)) * 2 * exact.Bytes }
+func (v *floatVariance) Bytes() int64 { return v.s.Held() }

@@ -22,13 +22,13 @@ type Operator interface {
 	Close() error
 }
 
-// Lender is an operator that can give batches which lie in memory that it uses again: it
-// is told, once it is open, that whoever reads them is done with each before asking for the
-// next.
+// Lender is an operator, or a reader, that can give batches which lie in memory that it uses
+// again: it is told, once it is open, that whoever reads them is done with each before asking
+// for the next.
 type Lender interface{ Lend() }
 
 // Lend tells in, if it can lend, that its batches are not kept.
-func Lend(in Operator) {
+func Lend(in any) {
 	if l, ok := in.(Lender); ok {
 		l.Lend()
 	}

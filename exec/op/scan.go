@@ -20,7 +20,14 @@ type scan struct {
 	open   func(ctx context.Context, sp *Split) (BatchReader, error)
 	cur    BatchReader
 	rest   *batch.Batch // rows of a large batch that are still to be given
+	lent   bool
 	done   bool
+}
+
+// Lend implements Lender: what waits in rest is gone before more is asked for.
+func (o *scan) Lend() {
+	o.lent = true
+	Lend(o.cur)
 }
 
 // BatchBytes is what a batch should have at most: operators hold a few batches
@@ -45,6 +52,9 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 			}
 			if o.cur, err = o.open(ctx, sp); err != nil {
 				return nil, err
+			}
+			if o.lent {
+				Lend(o.cur)
 			}
 			if o.st != nil {
 				o.st.Splits.Add(1)

@@ -6,19 +6,23 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v15/parquet/compress"
-	pqfile "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
-// pageReader is the library's reader of a column chunk's pages over memory that is used
-// again: for a page after the other, and for the next chunk. The library's own way holds
-// the whole chunk twice and each of its pages twice more, all made anew, which is most of
-// what a statement over many files leaves to the collector. A page is there until the next.
+// pageReader reads a column chunk's pages over memory that is used again: for a page after
+// the other, and for the next chunk. The library's reader holds the whole chunk twice and
+// each of its pages twice more, all made anew, which is most of what a statement over many
+// files leaves to the collector. A page is there until the next; one that is not packed is
+// read where it lies.
 type pageReader struct {
-	pqfile.PageReader
+	pageHead
+	body    []byte // of the page, unpacked
 	in      pieces
-	page    scratch
-	numbers []int32 // for whoever decodes the pages
+	codec   compress.Codec // nil: pages are not packed
+	left    int64          // values of the pages that are not read yet
+	page    []byte         // where pages are unpacked
+	numbers []int32        // for whoever decodes the pages
+	column  []uint64       // the column of a batch that was lent
 }
 
 // pageReaders are those that no chunk uses now.
@@ -36,15 +40,102 @@ func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *meta
 	if writer.LessThan(metadata.Parquet816FixedVersion) {
 		size += dictionaryHeader
 	}
+	var codec compress.Codec
+	if c := chunk.Compression(); c != compress.Codecs.Uncompressed {
+		var err error
+		if codec, err = compress.GetCodec(c); err != nil {
+			return nil, err
+		}
+	}
 	p := pageReaders.Get().(*pageReader)
 	p.in.open(in, start, start+size)
-	if p.PageReader == nil {
-		var err error
-		p.PageReader, err = pqfile.NewPageReader(&p.in, chunk.NumValues(), chunk.Compression(), &p.page, nil)
-		return p, err
+	p.codec, p.left = codec, chunk.NumValues()
+	return p, nil
+}
+
+const (
+	usualHead = 1 << 10 // bytes that are looked at for a page's header at first
+	mostHead  = 16 << 20
+)
+
+// next goes to the next page; false at the end.
+func (p *pageReader) next() (bool, error) {
+	if p.left <= 0 {
+		return false, nil
 	}
-	p.Reset(&p.in, chunk.NumValues(), chunk.Compression(), nil)
-	return p, p.Err()
+	if more, err := p.head(); !more {
+		return false, err
+	}
+	switch p.kind {
+	case dataPage, dataPage2:
+		p.left -= int64(p.values)
+	case dictionaryPage:
+	default: // nobody reads it
+		p.body = nil
+		_, err := p.in.Discard(p.packed)
+		return err == nil, err
+	}
+	b, err := p.in.Peek(p.packed)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	if len(b) < p.packed {
+		return false, errPage
+	}
+	_, _ = p.in.Discard(p.packed)
+	p.body, err = p.unpack(b)
+	return err == nil, err
+}
+
+// head reads a page's header; false at the end.
+func (p *pageReader) head() (bool, error) {
+	for n := usualHead; ; n *= 2 {
+		b, err := p.in.Peek(n)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		if len(b) == 0 {
+			return false, nil
+		}
+		var size int
+		if p.pageHead, size, err = readPageHead(b); err == nil {
+			_, err = p.in.Discard(size)
+			return err == nil, err
+		}
+		if err != errHeadShort || len(b) < n || n >= mostHead {
+			return false, err
+		}
+	}
+}
+
+// unpack returns a page's bytes, of which those of levels may not be packed.
+func (p *pageReader) unpack(b []byte) ([]byte, error) {
+	head := 0
+	if p.kind == dataPage2 {
+		head = p.reps + p.defs
+	}
+	if p.codec == nil || p.kind == dataPage2 && p.plain {
+		if len(b) != p.size {
+			return nil, errPage
+		}
+		return b, nil
+	}
+	if head > min(len(b), p.size) {
+		return nil, errPage
+	}
+	if cap(p.page) < p.size {
+		p.page = make([]byte, p.size)
+	}
+	out := p.page[:p.size]
+	copy(out, b[:head])
+	if rest := out[head:]; len(rest) > 0 {
+		if got := p.codec.Decode(rest, b[head:]); len(got) != len(rest) {
+			return nil, errPage
+		} else if &got[0] != &rest[0] {
+			copy(rest, got)
+		}
+	}
+	return out, nil
 }
 
 // dictionaryHeader is the most that a dictionary page's header takes, which old writers
@@ -58,34 +149,16 @@ const mostKept = 4 << 20
 // free gives the reader back. Nothing of its pages may be looked at any more.
 func (p *pageReader) free() {
 	p.in.open(nil, 0, 0)
-	p.Reset(&p.in, 0, compress.Codecs.Uncompressed, nil)
-	if cap(p.page.b)+cap(p.in.buf)+4*cap(p.numbers) <= mostKept {
+	p.body, p.left = nil, 0
+	if cap(p.page)+cap(p.in.buf)+4*cap(p.numbers)+8*cap(p.column) <= mostKept {
 		pageReaders.Put(p)
 	}
 }
 
-// scratch is an allocator for one piece of memory at a time.
-type scratch struct{ b []byte }
-
-func (s *scratch) Allocate(n int) []byte {
-	if cap(s.b) < n {
-		s.b = make([]byte, n)
-	}
-	return s.b[:n]
-}
-
-func (s *scratch) Reallocate(n int, old []byte) []byte {
-	b := s.Allocate(n)
-	copy(b, old) // onto itself where there was room
-	return b
-}
-
-func (s *scratch) Free([]byte) {}
-
 // pieceBytes is how much of a file is read at once at least, where there is as much.
 const pieceBytes = 128 << 10
 
-// pieces reads a stretch of a file piece by piece: a parquet.BufferedReader.
+// pieces reads a stretch of a file piece by piece.
 type pieces struct {
 	in      io.ReaderAt
 	at, end int64
@@ -144,15 +217,5 @@ func (p *pieces) Discard(n int) (int, error) {
 	if k < n {
 		return k, io.EOF
 	}
-	return k, nil
-}
-
-// Read implements io.Reader.
-func (p *pieces) Read(b []byte) (int, error) {
-	if p.r == p.w {
-		return p.fetch(b)
-	}
-	k := copy(b, p.buf[p.r:p.w])
-	p.r += k
 	return k, nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/parquet"
 )
 
 // TestPieces reads a stretch of bytes as the library reads pages: it looks ahead, skips and
@@ -24,7 +26,7 @@ func TestPieces(t *testing.T) {
 		for steps := 0; at < to && steps < 200; steps++ {
 			n := 1 + r.IntN([]int{10, 20_000, 3 * pieceBytes}[r.IntN(3)])
 			want := data[at:min(at+n, to)]
-			switch r.IntN(3) {
+			switch r.IntN(2) {
 			case 0:
 				got, err := p.Peek(n)
 				if !bytes.Equal(got, want) || (err == io.EOF) != (at+n > to) || err != nil && err != io.EOF {
@@ -35,17 +37,60 @@ func TestPieces(t *testing.T) {
 				if at += got; got != len(want) || (err != nil) != (n > got) {
 					t.Fatalf("skipped %d of %d: %v", got, n, err)
 				}
-			case 2:
-				got := make([]byte, len(want))
-				if _, err := io.ReadFull(p, got); err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("read %d at %d of %d to %d: %v", n, at, from, to, err)
-				}
-				at += len(want)
 			}
 		}
 	}
 	p.open(bytes.NewReader(data[:100]), 50, 200) // cut off
-	if got, err := io.ReadAll(p); err != nil || !bytes.Equal(got, data[50:100]) {
+	if got, err := p.Peek(150); err != io.EOF || !bytes.Equal(got, data[50:100]) {
 		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+}
+
+// TestPageHead reads a header with all that may be passed over, whole and cut off anywhere;
+// any other bytes are an error or a header.
+func TestPageHead(t *testing.T) {
+	var b []byte
+	field := func(delta, typ byte, value ...byte) { b = append(append(b, delta<<4|typ), value...) }
+	field(1, 5, 0)          // a data page
+	field(1, 5, 0x90, 0x03) // of 200 bytes
+	field(1, 5, 40)         // 20 in the file
+	field(1, 5, 0xff, 0x01) // a checksum
+	field(1, thriftStruct)  // DataPageHeader
+	field(1, 5, 14)         // of 7 values
+	field(1, 5, 16)         // indices of a dictionary
+	field(1, 5, 6)          // levels in runs
+	field(1, 5, 6)          //
+	field(1, thriftStruct)  // statistics
+	field(1, thriftBinary, 3, 'm', 'a', 'x')
+	field(1, thriftI64, 2)
+	field(3, thriftTrue)
+	b = append(b, 0, 0)
+	field(5, thriftList, 2<<4|thriftBinary, 1, 'x', 0) // what nobody knows yet
+	field(1, thriftList, 0xf0|thriftTrue, 17, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1)
+	field(1, thriftMap, 1, thriftByte<<4|thriftDouble, 9, 1, 2, 3, 4, 5, 6, 7, 8)
+	field(1, thriftMap, 0)
+	field(0, thriftFalse, 0x80, 0x02) // by its number
+	b = append(b, 0)
+	want := pageHead{kind: dataPage, size: 200, packed: 20, values: 7, encoding: parquet.Encodings.RLEDict, levels: parquet.Encodings.RLE}
+	if h, n, err := readPageHead(append(b, 1, 2, 3)); h != want || n != len(b) || err != nil {
+		t.Fatalf("%+v in %d bytes of %d, %v", h, n, len(b), err)
+	}
+	for n := range b {
+		if _, _, err := readPageHead(b[:n]); err != errHeadShort {
+			t.Errorf("%d bytes of %d: %v", n, len(b), err)
+		}
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 20000 {
+		bad := bytes.Clone(b)
+		for range 1 + r.IntN(4) {
+			bad[r.IntN(len(bad))] = byte(r.Uint32())
+		}
+		if h, n, err := readPageHead(bad); err == nil && (n > len(bad) || min(h.size, h.packed, h.values) < 0) {
+			t.Fatalf("%+v in %d bytes of %d", h, n, len(bad))
+		}
+	}
+	if _, _, err := readPageHead(bytes.Repeat([]byte{1<<4 | thriftStruct}, 1000)); err != errHead {
+		t.Errorf("structs without end: %v", err)
 	}
 }

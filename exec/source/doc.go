@@ -14,7 +14,7 @@
 //	units    0 1 2 3 4 5 6 7 8 9
 //	of = 3   [ 0 ) [  1  ) [  2 )
 //
-// Parquet's pages are read one by one into memory that is used again (chunk.go) and decoded
+// Parquet's pages are read one by one into memory that is used again (chunk.go, pagehead.go) and decoded
 // straight into columns (pages.go), small dictionaries staying dictionaries; columns that repeat and rare types and encodings go through the
 // library's reader.
 //

@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/parquet"
-	pqfile "github.com/apache/arrow/go/v15/parquet/file"
 
 	"github.com/tributarydb/tributary/exec/batch"
 )
@@ -45,6 +44,9 @@ type values interface {
 	spread(valid []byte, first, rows, values int)
 	// finish returns the batch's column.
 	finish(valid []byte) arrow.Array
+	// lend says that a batch's column is not looked at any more when the next begins, so
+	// that it may lie in room.
+	lend(room *[]uint64)
 }
 
 // readable reports whether all pages of a chunk are of encodings that pages knows.
@@ -67,23 +69,29 @@ var errPage = errors.New("a page is cut off")
 
 // open goes to the next page with rows.
 func (p *pages) open() error {
-	for p.rd.Next() {
-		page := p.rd.Page()
-		n, body := int(page.NumValues()), page.Data()
-		switch page := page.(type) {
-		case *pqfile.DictionaryPage:
-			if e := parquet.Encoding(page.Encoding()); e != parquet.Encodings.Plain && e != parquet.Encodings.PlainDict {
+	for {
+		more, err := p.rd.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			return errors.New("a column has fewer rows than its row group")
+		}
+		n, body := p.rd.values, p.rd.body
+		switch p.rd.kind {
+		case dictionaryPage:
+			if e := p.rd.encoding; e != parquet.Encodings.Plain && e != parquet.Encodings.PlainDict {
 				return fmt.Errorf("the dictionary is encoded as %s", e)
 			}
 			if err := p.vals.dictionary(body, n); err != nil {
 				return err
 			}
 			continue
-		case *pqfile.DataPageV1:
+		case dataPage:
 			if !p.optional {
 				break
 			}
-			if e := page.DefinitionLevelEncoding(); e != parquet.Encodings.RLE {
+			if e := p.rd.levels; e != parquet.Encodings.RLE {
 				return fmt.Errorf("levels are encoded as %s", e)
 			}
 			if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
@@ -92,9 +100,9 @@ func (p *pages) open() error {
 			end := 4 + int(binary.LittleEndian.Uint32(body))
 			p.defs, _ = newHybrid(body[4:end], 1)
 			body = body[end:]
-		case *pqfile.DataPageV2:
-			reps, defs := int64(page.RepetitionLevelByteLen()), int64(page.DefinitionLevelByteLen())
-			if reps < 0 || defs < 0 || reps+defs > int64(len(body)) {
+		case dataPage2:
+			reps, defs := p.rd.reps, p.rd.defs
+			if reps+defs > len(body) {
 				return errPage
 			}
 			p.defs, _ = newHybrid(body[reps:reps+defs], 1)
@@ -102,14 +110,11 @@ func (p *pages) open() error {
 		default:
 			continue
 		}
-		switch {
-		case n < 0:
-			return errPage
-		case n == 0:
+		if n == 0 {
 			continue
 		}
 		p.left = n
-		switch e := parquet.Encoding(page.Encoding()); e {
+		switch e := p.rd.encoding; e {
 		case parquet.Encodings.Plain:
 			p.indexed, p.plain = false, body
 		case parquet.Encodings.PlainDict, parquet.Encodings.RLEDict:
@@ -126,10 +131,6 @@ func (p *pages) open() error {
 		}
 		return nil
 	}
-	if err := p.rd.Err(); err != nil {
-		return err
-	}
-	return errors.New("a column has fewer rows than its row group")
 }
 
 // next makes a column of the next n rows.
@@ -195,6 +196,9 @@ func (p *pages) next(n int) (arrow.Array, error) {
 	}
 	return p.vals.finish(valid), nil
 }
+
+// Lend implements op.Lender.
+func (p *pages) Lend() { p.vals.lend(&p.rd.column) }
 
 func (p *pages) close() { p.rd.free() }
 

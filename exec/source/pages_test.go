@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -164,6 +166,45 @@ func TestParquetPages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestParquetLends: batches of numbers lie where the one before did if their reader has said that
+// it keeps none, and only then.
+func TestParquetLends(t *testing.T) {
+	s := New()
+	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
+	for _, lent := range []bool{false, true} {
+		r, err := s.Open(context.Background(), p, 0, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lent {
+			op.Lend(r)
+		}
+		last := make([]*byte, len(p.Cols))
+		for n := 0; ; n++ {
+			b, err := r.Next(context.Background())
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range b.Cols {
+				if oid := p.Cols[i].Type.OID; oid == types.TextOID || oid == types.ByteaOID {
+					continue
+				}
+				at := &c.Data().Buffers()[1].Bytes()[0]
+				if n > 0 && (at == last[i]) != lent {
+					t.Fatalf("batch %d, lent %v: column %s lies where it did: %v", n, lent, p.Cols[i].Name, at == last[i])
+				}
+				last[i] = at
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -81,6 +81,7 @@ type fixedValues[T batch.Fixed] struct {
 	dict   []T
 	out    []T
 	n      int
+	room   *[]uint64 // not nil: where out lies
 }
 
 func (v *fixedValues[T]) dictionary(b []byte, n int) error {
@@ -91,7 +92,19 @@ func (v *fixedValues[T]) dictionary(b []byte, n int) error {
 	return v.decode(b[:n*v.width], v.dict)
 }
 
-func (v *fixedValues[T]) start(n int) { v.out, v.n = make([]T, n), 0 }
+func (v *fixedValues[T]) start(n int) {
+	if v.n = 0; v.room == nil {
+		v.out = make([]T, n)
+		return
+	}
+	var zero T
+	if need := (n*int(unsafe.Sizeof(zero)) + 7) / 8; cap(*v.room) < need {
+		*v.room = make([]uint64, need)
+	}
+	v.out = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(*v.room))), n)
+}
+
+func (v *fixedValues[T]) lend(room *[]uint64) { v.room = room }
 
 func (v *fixedValues[T]) plain(b []byte, n int) ([]byte, error) {
 	if n > len(b)/v.width {
@@ -320,6 +333,9 @@ func (v *textValues) spread(valid []byte, first, rows, values int) {
 		}
 	}
 }
+
+// lend changes nothing: strings are of any length, and their dictionary is looked at later.
+func (v *textValues) lend(*[]uint64) {}
 
 func (v *textValues) finish(valid []byte) arrow.Array {
 	if v.offs == nil {

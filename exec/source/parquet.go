@@ -416,6 +416,13 @@ func (g *group) emit(cols []arrow.Array, n int) *batch.Batch {
 	return b
 }
 
+// Lend implements op.Lender: columns of plain numbers lie where those of the batch before did.
+func (g *group) Lend() {
+	for _, c := range g.cols {
+		op.Lend(c)
+	}
+}
+
 func (g *group) Close() error {
 	g.left = 0
 	for _, c := range g.cols {

@@ -205,6 +205,13 @@ type units struct {
 	next, end int64
 	open      func(ctx context.Context, unit int64) (op.BatchReader, error)
 	cur       op.BatchReader
+	lent      bool
+}
+
+// Lend implements op.Lender.
+func (u *units) Lend() {
+	u.lent = true
+	op.Lend(u.cur)
 }
 
 func (u *units) Next(ctx context.Context) (*batch.Batch, error) {
@@ -222,6 +229,9 @@ func (u *units) Next(ctx context.Context) (*batch.Batch, error) {
 			}
 			u.cur = r
 			u.next++
+			if u.lent {
+				op.Lend(r)
+			}
 		}
 		b, err := u.cur.Next(ctx)
 		if err != io.EOF {

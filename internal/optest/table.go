@@ -151,6 +151,30 @@ type sourceThread struct {
 	s      *source
 	opened bool
 	closed bool
+	lends  bool
+	lent   [][]byte // of the last batch, where it lends
+}
+
+// Lend implements op.Lender: whoever looks at a batch after it has asked for the next finds
+// other numbers there.
+func (o *sourceThread) Lend() { o.lends = true }
+
+// lend copies the batch's numbers to memory that the next call spoils.
+func (o *sourceThread) lend(b *batch.Batch) *batch.Batch {
+	out := *b
+	out.Cols = slices.Clone(b.Cols)
+	for i, c := range b.Cols {
+		d := c.Data()
+		t, ok := c.DataType().(arrow.FixedWidthDataType)
+		if id := c.DataType().ID(); !ok || id == arrow.BOOL || id == arrow.DICTIONARY || len(d.Buffers()) != 2 || d.Buffers()[1] == nil {
+			continue
+		}
+		bytes := slices.Clone(d.Buffers()[1].Bytes()[:(d.Offset()+d.Len())*t.BitWidth()/8])
+		o.lent = append(o.lent, bytes)
+		data := array.NewData(c.DataType(), d.Len(), []*memory.Buffer{d.Buffers()[0], memory.NewBufferBytes(bytes)}, nil, d.NullN(), d.Offset())
+		out.Cols[i] = types.Shareable(array.MakeFromData(data))
+	}
+	return &out
 }
 
 func (o *sourceThread) Open(context.Context) error {
@@ -165,6 +189,12 @@ func (o *sourceThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	for _, b := range o.lent {
+		for i := range b {
+			b[i] = 0xa5
+		}
+	}
+	o.lent = nil
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	if len(o.s.batches) == 0 {
@@ -172,6 +202,9 @@ func (o *sourceThread) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	b := o.s.batches[0]
 	o.s.batches = o.s.batches[1:]
+	if o.lends {
+		b = o.lend(b)
+	}
 	return b, nil
 }
 

@@ -10,7 +10,8 @@ DIR/nodes, and reads the files with as many as given and with ten times as many
 (--more). Reports seconds, CPU seconds of the three processes and, by samples of 10 ms,
 their anonymous memory above what they had before the statement: its peak at the node
 that has most, and of all: medians of the runs. Settings take turns, and so does which of
-them is first. Needs pyarrow, numpy and psycopg.
+them is first: a machine whose speed drifts tells a few per cent by pairs alone. Needs
+pyarrow, numpy and psycopg.
 """
 
 import argparse
@@ -180,6 +181,9 @@ def main():
                       f"peak of a node {most / 1e6:.0f} MB, of all {total / 1e6:.0f} MB; {middle[2]}", flush=True)
                 if name == sets[-1][0]:
                     series.append((f"{n} files, worker_saturation {saturation}", middle[1]))
+            pairs = [dict(turns[k:k + 2]) for k in range(0, len(turns), 2)]
+            ratios = sorted(p["1.1"][0] / p["inf"][0] for p in pairs)
+            print(f"{n} files, time of 1.1 to that of inf, by pairs of neighbouring runs: {', '.join(f'{r:.2f}' for r in ratios)}", flush=True)
         if o.plot:
             plot(o.plot, series)
     finally:

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -15,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // aggInput finds one aggregate's arguments.
@@ -127,8 +129,8 @@ func (o *aggThread) consume(ctx context.Context) error {
 		}
 		return nil
 	}
-	if len(o.s.keyTypes) == 0 {
-		op.Lend(o.in) // aggregates copy what they keep
+	if !slices.ContainsFunc(o.s.keyTypes, func(t types.Type) bool { return !isRangeKey(t) }) {
+		op.Lend(o.in) // aggregates copy what they keep, and integers are
 	}
 	o.take(true)
 	defer o.take(false)
@@ -224,6 +226,9 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 		}
 		o.expect(r.n)
 		r.groups = o.t.find(cols, r.n)
+		if g, ok := only(r.groups); ok { // as where each file or day has a number
+			r.lists = []rowList{{group: g, n: r.n}}
+		}
 	}
 	if o.t.n() > o.sized {
 		o.sized = o.t.n() * 3 / 2
@@ -236,6 +241,19 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 	}
 	o.repeats(r.n)
 	return o.resizeAccount(ctx)
+}
+
+// only is the group that all rows are of; false where they are of several.
+func only(groups []uint32) (uint32, bool) {
+	if len(groups) == 0 || groups[0] != groups[len(groups)-1] {
+		return 0, false
+	}
+	for _, g := range groups {
+		if g != groups[0] {
+			return 0, false
+		}
+	}
+	return groups[0], true
 }
 
 func contains(list []int, k int) bool {

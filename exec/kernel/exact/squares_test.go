@@ -1,0 +1,161 @@
+package exact
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// trueSpread is Σx² − (Σx)² / N by fractions.
+func trueSpread(xs []float64) float64 {
+	xx, x, n := new(big.Rat), new(big.Rat), new(big.Rat).SetInt64(int64(len(xs)))
+	for _, v := range xs {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return math.NaN()
+		}
+		r := new(big.Rat).SetFloat64(v)
+		x.Add(x, r)
+		xx.Add(xx, r.Mul(r, r))
+	}
+	x.Mul(x, x)
+	f, _ := xx.Sub(xx, x.Quo(x, n)).Float64()
+	return f
+}
+
+// TestSquares adds values in any order, one by one and in lists, in parts that are merged,
+// some of them encoded: the spread is always the true one.
+func TestSquares(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	kinds := map[string]func() float64{"normal": r.NormFloat64, "float32": func() float64 { return float64(float32(r.NormFloat64())) },
+		"special": func() float64 {
+			if r.IntN(200) == 0 {
+				return []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[r.IntN(3)]
+			}
+			return r.NormFloat64()
+		}}
+	for _, name := range []string{"money", "uniform", "wide", "integers", "halves", "large", "zeros"} {
+		kinds[name] = func() float64 { return sumKinds[name](r) }
+	}
+	for name, f := range kinds {
+		for range 40 {
+			const groups = 3
+			n := 3 + r.IntN(400)
+			if r.IntN(4) == 0 {
+				n *= 10
+			}
+			xs, of := make([]float64, n), make([]uint32, n)
+			var each [groups][]float64
+			for i := range xs {
+				if xs[i], of[i] = f(), uint32(r.IntN(groups)); i < groups {
+					of[i] = uint32(i)
+				}
+				each[of[i]] = append(each[of[i]], xs[i])
+			}
+			parts := make([]Squares, 1+r.IntN(4))
+			for p := range parts {
+				parts[p].Resize(groups)
+				from, to := p*n/len(parts), (p+1)*n/len(parts)
+				if r.IntN(2) == 0 {
+					AddSquares(&parts[p], of[from:to], xs[from:to])
+					continue
+				}
+				for g := range uint32(groups) {
+					rows, vals := []int32{}, []float64(nil)
+					for i := from; i < to; i++ {
+						if of[i] == g {
+							rows, vals = append(rows, int32(i)), append(vals, xs[i])
+						}
+					}
+					if g%2 == 0 {
+						AddSquaresList(&parts[p], g, nil, vals)
+					} else {
+						AddSquaresList(&parts[p], g, rows, xs)
+					}
+				}
+			}
+			var got Squares
+			got.Resize(groups)
+			for i := range parts {
+				if r.IntN(2) == 0 {
+					got.Merge([]uint32{0, 1, 2}, &parts[i], []uint32{0, 1, 2})
+					continue
+				}
+				for g := range groups {
+					b := parts[i].Append(nil, g)
+					if got.MergeBytes(uint32(g), b[:len(b)-1]) {
+						t.Fatalf("%s: what is cut off is read", name)
+					}
+				}
+				// What was cut off may be there in part: begin again, by all that was written.
+				got = Squares{}
+				got.Resize(groups)
+				for k := range i + 1 {
+					for g := range groups {
+						if !got.MergeBytes(uint32(g), parts[k].Append(nil, g)) {
+							t.Fatalf("%s: what was written is not read", name)
+						}
+					}
+				}
+			}
+			for g := range groups {
+				have, want := got.Spread(g), trueSpread(each[g])
+				if have != want && !(have != have && want != want) || got.N(g) != int64(len(each[g])) {
+					t.Fatalf("%s: group %d: %v of %d, not %v of %d", name, g, have, got.N(g), want, len(each[g]))
+				}
+			}
+		}
+	}
+}
+
+// TestSquaresFit: squares of values of one kind need no long sums.
+func TestSquaresFit(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 6))
+	for _, scale := range []float64{1, 1e-9, 1e6, 1e20} {
+		var s Squares
+		s.Resize(100)
+		xs, of := make([]float64, 10000), make([]uint32, 10000)
+		for i := range xs {
+			xs[i], of[i] = scale*(1+1e4*r.Float64()), uint32(i%100)
+		}
+		AddSquares(&s, of, xs)
+		for g := range uint32(100) {
+			AddSquaresList(&s, g, nil, xs[:1000])
+		}
+		if n := len(s.x.long) + len(s.hi.long) + len(s.lo.long); n > 0 {
+			t.Errorf("%d long sums of values of about %g", n, scale)
+		}
+	}
+}
+
+func BenchmarkSquares(b *testing.B) {
+	r := rand.New(rand.NewPCG(8, 6))
+	xs, of := make([]float64, 8192), make([]uint32, 8192)
+	for i := range xs {
+		xs[i] = r.NormFloat64()
+	}
+	b.Run("each", func(b *testing.B) {
+		var s Squares
+		s.Resize(1)
+		b.SetBytes(8 * 8192)
+		for b.Loop() {
+			AddSquares(&s, of, xs)
+		}
+	})
+	b.Run("list", func(b *testing.B) {
+		var s Squares
+		s.Resize(1)
+		b.SetBytes(8 * 8192)
+		for b.Loop() {
+			AddSquaresList(&s, 0, nil, xs)
+		}
+	})
+	b.Run("sum", func(b *testing.B) {
+		var s Sums
+		s.Resize(1)
+		b.SetBytes(8 * 8192)
+		for b.Loop() {
+			AddList(&s, 0, nil, xs)
+		}
+	})
+}
