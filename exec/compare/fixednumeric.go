@@ -30,9 +30,14 @@ func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
 			} else if !tried {
 				tried, bound = true, scaledOf(b(i), int32(fixed.Scale))
 			}
-			if bound.ok {
-				out[i] = vector.ByteOf(op.Holds(bound.against(ints(i))))
-			} else {
+			v := ints(i)
+			sign, known := number.SignOfBytes(at)
+			switch {
+			case bound.ok:
+				out[i] = vector.ByteOf(op.Holds(bound.against(v)))
+			case known && cmp.Compare(v, 0) != sign: // as most are of 0
+				out[i] = vector.ByteOf(op.Holds(cmp.Compare(cmp.Compare(v, 0), sign)))
+			default:
 				out[i] = vector.ByteOf(op.Holds(a(i).Cmp(b(i))))
 			}
 		}

@@ -30,7 +30,7 @@ func computeOnce(r *rule.Run, n plan.Node) plan.Node {
 		return n
 	}
 	for _, a := range list {
-		if key, ok := s.form(a); ok {
+		if key, _, ok := formOf(a); ok {
 			s.keys[a] = key
 			s.times[key]++
 		}
@@ -63,13 +63,13 @@ func (s *onlyOnce) candidates(n plan.Node, list *[]*plan.Aggregate) {
 	}
 }
 
-// form is the same for plans that differ in the ids of their columns only.
-func (s *onlyOnce) form(n plan.Node) (string, bool) {
+// formOf is the same for plans that differ in the ids of their columns only; ids are those it has.
+func formOf(n plan.Node) (form string, ids map[expr.ColID]expr.ColID, ok bool) {
 	next := expr.ColID(1 << 29)
 	env := rule.Env{NextCol: &next}
-	same, _ := rule.NewRun(&env, 1<<20).Rename(n)
+	same, ids := rule.NewRun(&env, 1<<20).Rename(n)
 	id, ok := (&plan.Query{Root: same}).Identity(func(*plan.Source) bool { return false })
-	return string(id.Plan), ok
+	return string(id.Plan), ids, ok
 }
 
 func (s *onlyOnce) replace(n plan.Node) plan.Node {

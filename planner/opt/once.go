@@ -45,6 +45,8 @@ const multiplies = 2
 //
 //	SELECT DISTINCT x.k FROM t x, t y WHERE x.k = y.k AND x.v <> y.v
 //	x.k IN (SELECT y.k FROM t y, u WHERE y.k = u.k)
+//
+// and a semi-join of a table with itself a grouping (otherValue).
 func ruleFirstPartner(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	return firstPartner(r, n, want, false), nil
 }
@@ -61,6 +63,11 @@ func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.No
 			}
 		}
 	}
+	if j, ok := n.(*plan.Join); ok && once {
+		if m := otherValue(r, j, need); m != nil {
+			n = m
+		}
+	}
 	kids := n.Children()
 	out := slices.Clone(kids)
 	for i, k := range kids {
@@ -69,7 +76,13 @@ func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.No
 	if slices.Equal(out, kids) {
 		return n
 	}
-	return n.WithChildren(out)
+	n = n.WithChildren(out)
+	if a, ok := n.(*plan.Aggregate); ok {
+		if m := dropDistinct(r, a); m != nil { // as otherValue has left one of each
+			return m
+		}
+	}
+	return n
 }
 
 // neededBelow are the columns of n's input k that are read, at most.

@@ -9,8 +9,9 @@ import (
 )
 
 // quotientRows is how many rows there must be for each group for its sum to be divided in
-// place of what it adds up.
-const quotientRows = 4
+// place of what it adds up: to find a quotient's scale and to write one that is rounded take
+// as long as a quotient and to add it.
+const quotientRows = 2
 
 // sumQuotients divides sums of fixed numerics by a constant where their quotients were
 // added up, which are variable numerics of as many digits as each needs:

@@ -184,6 +184,34 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 	return smallDecimal(b)
 }
 
+// SignOfBytes is the sign of a number by its encoding, NaN's being that of what is above all
+// numbers, for kernels; ok is false for what is no encoding.
+func SignOfBytes(b []byte) (sign int, ok bool) {
+	if v, _, ok := SmallDecimalBytes(b); ok {
+		return cmp.Compare(v, 0), true
+	}
+	switch {
+	case len(b) >= 4 && b[0]&3 == formBig: // what is 0 is small
+		return 1 - int(b[0]&4)/2, true
+	case len(b) == 1 && b[0]&3 == formSpecial:
+		return 1 - int(b[0]>>2&2), true
+	}
+	return 0, false
+}
+
+// ScaleOfBytes is the scale of a finite number by its encoding, for kernels; ok is false for
+// all else.
+func ScaleOfBytes(b []byte) (scale int32, ok bool) {
+	if _, scale, ok := SmallDecimalBytes(b); ok {
+		return scale, true
+	}
+	if len(b) < 4 || b[0]&3 != formBig {
+		return 0, false
+	}
+	scale = int32(binary.LittleEndian.Uint16(b[1:]))
+	return scale, scale <= maxDisplayScale
+}
+
 // wideBytes is the longest magnitude that WideDecimalBytes reads: with the sign
 // it leaves room in 128 bits.
 const wideBytes = 15

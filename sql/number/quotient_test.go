@@ -41,3 +41,52 @@ func TestAppendQuotient(t *testing.T) {
 		t.Errorf("%d small and %d big quotients", small, big)
 	}
 }
+
+// TestAppendRounded: the same bytes as Round and AppendBinary give, and what kernels read of
+// them.
+func TestAppendRounded(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	edge := []int64{0, 1, -1, 5, -5, 49, 50, 127, 128, -128, -129, 999, math.MaxInt64, math.MinInt64}
+	var small, big int
+	for range 200000 {
+		v, from, scale := int64(r.Uint64())>>r.Intn(64), int32(r.Intn(19)), int32(r.Intn(60)-20)
+		if r.Intn(3) == 0 {
+			v = edge[r.Intn(len(edge))]
+		}
+		want := DecimalFromInt64(v, from).Round(scale)
+		bin := want.AppendBinary(nil)
+		if got := AppendRounded([]byte("x"), v, from, scale); !bytes.Equal(got[1:], bin) {
+			t.Fatalf("round(%de-%d, %d): % x, want % x", v, from, scale, got[1:], bin)
+		}
+		if sign, ok := SignOfBytes(bin); !ok || sign != want.Sign() {
+			t.Fatalf("sign of %s: %d %v", want, sign, ok)
+		}
+		if got, ok := ScaleOfBytes(bin); !ok || got != want.Scale() {
+			t.Fatalf("scale of %s: %d %v", want, got, ok)
+		}
+		if want.big == nil {
+			small++
+		} else {
+			big++
+		}
+	}
+	if small < 1000 || big < 1000 {
+		t.Errorf("%d small and %d big numbers", small, big)
+	}
+	for d, want := range map[Decimal]int{DecimalNaN: 1, DecimalInf: 1, DecimalNegInf: -1} {
+		b := d.AppendBinary(nil)
+		sign, ok := SignOfBytes(b)
+		_, finite := ScaleOfBytes(b)
+		if !ok || sign != want || finite {
+			t.Errorf("%s: sign %d %v, finite %v", d, sign, ok, finite)
+		}
+	}
+	for _, b := range [][]byte{nil, {formBig}, {formSpecial, 0}, make([]byte, 12)} {
+		if _, ok := SignOfBytes(b); ok {
+			t.Errorf("% x has a sign", b)
+		}
+		if _, ok := ScaleOfBytes(b); ok {
+			t.Errorf("% x has a scale", b)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package number
 
 import (
 	"math/big"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/sql/checked"
 )
@@ -18,6 +19,16 @@ const (
 // Round returns d with scale digits after the point, halves away from zero, zeros
 // added where d has fewer. A negative scale rounds before the point.
 func (d Decimal) Round(scale int32) Decimal { return d.rescale(scale, halfAway) }
+
+// AppendRounded appends the column encoding of coef·10^-from, as Round(scale) gives it, for
+// kernels.
+func AppendRounded(dst []byte, coef int64, from, scale int32) []byte {
+	if n := scale - from; n >= 0 && int(n) < len(checked.Pow10) {
+		hi, lo := bits.Mul64(checked.Abs(coef), checked.Pow10[n])
+		return appendWords(dst, coef < 0, hi, lo, scale)
+	}
+	return DecimalFromInt64(coef, from).Round(scale).AppendBinary(dst)
+}
 
 // Rescale is Round.
 func (d Decimal) Rescale(scale int32) Decimal { return d.rescale(scale, halfAway) }

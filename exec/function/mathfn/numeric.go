@@ -72,19 +72,11 @@ func addNumeric(t function.Table) {
 			}
 			return number.DecimalFromInt64(int64(d.Sign()), 0)
 		}))
-	const maxScale = 2000
-	t.Put("round(numeric,int4)", function.Always(function.Strict2(func(d number.Decimal, n int64) number.Decimal {
-		return d.Round(int32(min(max(n, -maxScale), maxScale)))
-	})))
+	t.Put("round(numeric,int4)", numRound)
 	t.Put("trunc(numeric,int4)", function.Always(function.Strict2(func(d number.Decimal, n int64) number.Decimal {
 		return d.Trunc(int32(min(max(n, -maxScale), maxScale)))
 	})))
-	t.Put("scale(numeric)", function.Always(function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
-		if !d.IsFinite() {
-			return 0, function.ErrNull
-		}
-		return int64(d.Scale()), nil
-	})))
+	t.Put("scale(numeric)", numScale)
 	t.Put("min_scale(numeric)", function.Always(function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {
 			return 0, function.ErrNull
@@ -130,6 +122,47 @@ func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 			return buf, err
 		})
 	}
+}
+
+// maxScale is above what a scale may be.
+const maxScale = 2000
+
+// numRound rounds to a number of digits. What it makes of a fixed numeric is written as it
+// lies in columns.
+func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
+	digits := func(n int64) int32 { return int32(min(max(n, -maxScale), maxScale)) }
+	if !at[0].IsFixed() || ret.IsFixed() {
+		return function.Strict2(func(d number.Decimal, n int64) number.Decimal { return d.Round(digits(n)) })
+	}
+	from := int32(at[0].Scale)
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		v, n := compare.SpreadVals[int64](c, args[0]), function.Arg[int64](c, args, 1)
+		var buf []byte
+		return function.Each(c, func(i int) ([]byte, error) {
+			buf = number.AppendRounded(buf[:0], v[i], from, digits(n(i)))
+			return buf, nil
+		})
+	}
+}
+
+// numScale reads scales of numerics that are represented as bytes where they lie.
+func numScale(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
+	slow := function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
+		if !d.IsFinite() {
+			return 0, function.ErrNull
+		}
+		return int64(d.Scale()), nil
+	})
+	if at[0].IsFixed() {
+		return slow
+	}
+	return function.Try1(func(_ *function.Call, b []byte) (int64, error) {
+		scale, ok := number.ScaleOfBytes(b)
+		if !ok {
+			return 0, function.ErrNull
+		}
+		return int64(scale), nil
+	})
 }
 
 // fixedOr picks between a function of a fixed numeric's int64 and one of

@@ -204,4 +204,10 @@ select a from u where y not in (select x.c from t x, t y where x.c = y.c and x.b
 select a from u where exists (select 1 from t x join t y on x.c = y.c left join s on s.k = y.b where x.b = u.x);
 select c from t where c in (select x.c from t x, t y where x.c = y.c) intersect select y from u, t where u.a <> t.a;
 select * from (select a, b, rank() over (partition by b order by c desc) r from t) q where r <= 2;
-select * from (select a, x, row_number() over (partition by x order by y, a) n, rank() over (partition by x order by y, a) r from u) q where n = 2 and r < 9
+select * from (select a, x, row_number() over (partition by x order by y, a) n, rank() over (partition by x order by y, a) r from u) q where n = 2 and r < 9;
+select a from t where c in (select x.c from t x where exists (select 1 from t y where y.c = x.c and y.b <> x.b));
+select a from t where b in (select x.b from t x where exists (select 1 from t y where y.b = x.b and y.c <> x.c));
+select a from t where (b, c) in (select x.b, x.c from t x where exists (select 1 from t y where y.b = x.b and x.c = y.c and x.a <> y.a));
+select x.c, count(*) from t x where exists (select 1 from t y where y.c = x.c and y.b <> x.b) group by x.c;
+select distinct x.c, x.b from t x where exists (select 1 from t y where y.c = x.c and y.b <> x.b);
+select distinct x.c from t x where x.a > 1 and exists (select 1 from t y where y.c = x.c and y.b <> x.b)
