@@ -115,7 +115,7 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 			if err != nil {
 				return nil, err
 			}
-			k = selectTrue(v, sel, n, out)
+			k = f.selectTrue(v, sel, n, out)
 		}
 		if k == n {
 			continue // all pass: the selection stays what it was
@@ -138,8 +138,8 @@ func (f *Filter) buffer(i, n int) []int32 {
 	return f.bufs[i]
 }
 
-// selectTrue writes the rows at which v is true.
-func selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int {
+// selectTrue writes the rows at which v is true, unless all n are.
+func (f *Filter) selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int {
 	if v.AllNull() {
 		return 0
 	}
@@ -150,18 +150,23 @@ func selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int {
 		return n // out is not looked at
 	}
 	x := vector.Values[uint8](v)
-	k := 0
-	for i := range x {
-		t := x[i]
-		if v.Valid != nil {
-			t &= v.Valid[i>>3] >> (i & 7) & 1
+	w := selection.Words(len(x))
+	if len(f.words) < w {
+		f.words = make([]uint16, w)
+	}
+	m := f.words[:w]
+	k := selection.Ones(m, x)
+	if v.Valid != nil {
+		k = selection.And(m, v.Valid, 0, len(x))
+	}
+	if k == n {
+		return k
+	}
+	selection.Rows(m, out)
+	if sel != nil {
+		for i, at := range out[:k] {
+			out[i] = sel[at]
 		}
-		r := int32(i)
-		if sel != nil {
-			r = sel[i]
-		}
-		out[k] = r
-		k += int(t)
 	}
 	return k
 }

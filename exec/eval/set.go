@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -145,6 +146,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 				b.AppendNulls(longest - got[i])
 			}
 		}
+		parents, ord = slices.Grow(parents, longest), slices.Grow(ord, longest)
 		for range longest {
 			if !none {
 				s.ord++

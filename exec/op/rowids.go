@@ -40,7 +40,7 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	arr := b.Cols[col].(*array.Int64)
-	ids := arr.Int64Values()
+	ids, nulls := arr.Int64Values(), arr.NullN() > 0
 	var sel []int32 // nil while all are new
 	leave := func(k int) {
 		if sel == nil {
@@ -52,7 +52,7 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 	}
 	for k := 0; k < n; {
 		row := storedRow(b, k)
-		if arr.NullN() > 0 && arr.IsNull(row) {
+		if nulls && arr.IsNull(row) {
 			leave(k)
 			k++
 			continue
@@ -63,10 +63,10 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 		}
 		// Rows come as they lie, mostly: those that ascend are added at once.
 		run := s.rows[:0]
-		from := k
+		of := ids[row] >> 32
 		for ; k < n; k++ {
 			row := storedRow(b, k)
-			if id := ids[row]; arr.NullN() > 0 && arr.IsNull(row) || id>>32 != ids[storedRow(b, from)]>>32 || int64(uint32(id)) <= seg.last {
+			if id := ids[row]; nulls && arr.IsNull(row) || id>>32 != of || int64(uint32(id)) <= seg.last {
 				break
 			}
 			seg.last = int64(uint32(ids[row]))

@@ -72,9 +72,10 @@ func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
 
 // Compact writes the live rows of a run as new segments and gives the change
 // that puts them in place. The new files are the caller's to replicate and
-// commit, or to Discard.
+// commit, or to Discard. between, which may be nil, is called after so many rows; an error of it
+// ends the work.
 func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, segs []*catalog.Segment, acct *mem.Account,
-	replicate func(context.Context, *catalog.Segment) error) (*catalog.ReplaceSegments, error) {
+	replicate func(context.Context, *catalog.Segment) error, between func(ctx context.Context, rows int) error) (*catalog.ReplaceSegments, error) {
 	pin := s.Pin(0)
 	defer pin.Close()
 	scan := &plan.Scan{Table: rel.OID, Name: rel.Name}
@@ -93,7 +94,7 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 	w := s.NewWriter(o)
 	change := &catalog.ReplaceSegments{Table: rel.OID, Part: part}
 	for _, ref := range segs {
-		if err := s.copyRows(ctx, pin, scan, ref, w); err != nil {
+		if err := s.copyRows(ctx, pin, scan, ref, w, between); err != nil {
 			return nil, errors.Join(err, w.Abort())
 		}
 		change.Old = append(change.Old, catalog.SegmentRef{ID: ref.ID, DeletedRows: ref.DeletedRows})
@@ -105,7 +106,7 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 	return change, nil
 }
 
-func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer) error {
+func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer, between func(context.Context, int) error) error {
 	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{}, nil)
 	if err != nil {
 		return err
@@ -119,7 +120,10 @@ func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *ca
 		if err != nil {
 			return err
 		}
-		if err := w.Write(ctx, b); err != nil {
+		if err = w.Write(ctx, b); err == nil && between != nil {
+			err = between(ctx, b.Rows())
+		}
+		if err != nil {
 			return err
 		}
 	}

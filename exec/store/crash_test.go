@@ -86,7 +86,7 @@ func (l *ledger) compact(name, a, b string) error {
 	for _, c := range cols {
 		rel.Columns = append(rel.Columns, catalog.Column{Num: c.Num, Name: fmt.Sprint("c", c.Num), Type: c.Type})
 	}
-	change, err := l.s.Compact(ctx, &rel, 0, []*catalog.Segment{l.segs[a], l.segs[b]}, nil, nil)
+	change, err := l.s.Compact(ctx, &rel, 0, []*catalog.Segment{l.segs[a], l.segs[b]}, nil, nil, nil)
 	if err != nil {
 		return err
 	}

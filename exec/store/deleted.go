@@ -1,8 +1,11 @@
 package store
 
 import (
+	"math/bits"
+
 	"github.com/RoaringBitmap/roaring"
 
+	"github.com/tributarydb/tributary/exec/kernel/selection"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -30,4 +33,84 @@ func AddDeleted(s *catalog.Segment, rows []uint32) (bitmap []byte, n int64, err 
 	b.RunOptimize()
 	out, err := b.ToBytes()
 	return out, int64(b.GetCardinality()), err
+}
+
+// goneRows are the deleted rows of a split as bits, for its batches.
+type goneRows struct {
+	from int64 // the row of the first bit, a multiple of 64
+	bits []uint64
+	mask []uint16
+	sel  []int32
+}
+
+// fewGone is how many rows a split has for which it does not pay to look at the bitmap's
+// containers as a whole.
+const fewGone = 1 << 12
+
+// read takes the rows of [from, to) out of a bitmap.
+func (g *goneRows) read(deleted *roaring.Bitmap, from, to int64) {
+	if to-from <= fewGone {
+		g.from = from &^ 63
+		g.bits = make([]uint64, (to-g.from+63)/64)
+		it := deleted.Iterator()
+		for it.AdvanceIfNeeded(uint32(from)); it.HasNext() && int64(it.PeekNext()) < to; {
+			at := int64(it.Next()) - g.from
+			g.bits[at/64] |= 1 << (at % 64)
+		}
+		return
+	}
+	// Containers are of 2¹⁶ rows: moved by so many they stay as they are.
+	g.from = from &^ (1<<16 - 1)
+	g.bits = make([]uint64, (to-g.from+63)/64)
+	part := roaring.New()
+	part.AddRange(uint64(from), uint64(to))
+	part.And(deleted)
+	roaring.AddOffset64(part, -g.from).WriteDenseTo(g.bits)
+}
+
+// live returns the selection of the n rows from at on that are not deleted, nil for all. It
+// is to be read until the next call only, with scratch.
+func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) {
+	if w := selection.Words(n); len(g.mask) < w {
+		g.mask = make([]uint16, w)
+	}
+	m := g.mask[:selection.Words(n)]
+	left := 0
+	for i := range m {
+		bit := at - g.from + 16*int64(i)
+		w := g.bits[bit/64] >> (bit % 64)
+		if more := bit/64 + 1; bit%64 > 48 && more < int64(len(g.bits)) {
+			w |= g.bits[more] << (64 - bit%64)
+		}
+		m[i] = ^uint16(w)
+		if rest := n - 16*i; rest < 16 {
+			m[i] &= 1<<rest - 1
+		}
+		left += bits.OnesCount16(m[i])
+	}
+	if left == n {
+		return nil, false
+	}
+	if left == 0 {
+		return nil, true
+	}
+	out := g.sel
+	if room := n + selection.Slack; !scratch || len(out) < room {
+		if out = make([]int32, room); scratch {
+			g.sel = out
+		}
+	}
+	return out[:selection.Rows(m, out)], false
+}
+
+// live returns the selection of the next n rows that are not deleted, nil for all; with scratch
+// until the next call.
+func (r *reader) live(n int, scratch bool) (sel []int32, none bool) {
+	if r.deleted == nil {
+		return nil, false
+	}
+	if r.gone.bits == nil {
+		r.gone.read(r.deleted, r.at, r.to)
+	}
+	return r.gone.live(r.at, n, scratch)
 }

@@ -91,7 +91,7 @@ func TestDivided(t *testing.T) {
 			if got, _ := readAll(t, s, scanOf(cols), manifest(segs[p]...), 0, 0); !same(got, byPart[p]) {
 				t.Fatalf("part %d has %d rows, not the %d of its hash", p, len(got), len(byPart[p]))
 			}
-			ch, err := s.Compact(ctx, rel, p, segs[p], nil, nil)
+			ch, err := s.Compact(ctx, rel, p, segs[p], nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestDivided(t *testing.T) {
 		}
 		other := *segs[0][0]
 		other.Of = 0
-		ch, err := s.Compact(ctx, rel, 0, []*catalog.Segment{segs[0][0], &other}, nil, nil)
+		ch, err := s.Compact(ctx, rel, 0, []*catalog.Segment{segs[0][0], &other}, nil, nil, nil)
 		if err != nil || ch.New[0].Of != 0 {
 			t.Fatalf("segments of other hashes together are said to be of a part: %v", err)
 		}

@@ -180,7 +180,7 @@ func TestKeySplits(t *testing.T) {
 			next.Partitions[p] = segs
 		case n < 37 && len(segs) > 40: // a run is merged
 			from := r.IntN(len(segs) - 30)
-			ch, err := k.s.Compact(ctx, &catalog.Relation{OID: k.rel.OID, Columns: []catalog.Column{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}}}, p, segs[from:from+30], nil, nil)
+			ch, err := k.s.Compact(ctx, &catalog.Relation{OID: k.rel.OID, Columns: []catalog.Column{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}}}, p, segs[from:from+30], nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -228,7 +228,8 @@ type reader struct {
 	ref     *catalog.Segment
 	ordinal uint32
 	deleted *roaring.Bitmap
-	at, to  int64 // rows of the segment still to read
+	gone    goneRows // of deleted, those of the split
+	at, to  int64    // rows of the segment still to read
 	mended  int
 	keys    keyReader
 	picks   []uint32 // the only rows still to read, where picked: an index named them
@@ -349,7 +350,8 @@ func (r *reader) seek() bool {
 
 // rows returns n rows from at on, nil if none of them counts.
 func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
-	sel, none := r.live(n)
+	// A filter's selection is a copy of its own: what it is given may be scratch.
+	sel, none := r.live(n, r.filter != nil)
 	if r.picked && !none {
 		sel, none = r.pickedOf(sel, n)
 	}
@@ -413,31 +415,6 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		}
 	}
 	return &batch.Batch{Cols: cols, N: n, Sel: sel, Seq: RowID(r.ordinal, uint32(r.at))}, nil
-}
-
-// live returns the selection of rows that are not deleted, nil for all.
-func (r *reader) live(n int) (sel []int32, none bool) {
-	if r.deleted == nil {
-		return nil, false
-	}
-	it := r.deleted.Iterator()
-	it.AdvanceIfNeeded(uint32(r.at))
-	if !it.HasNext() || int64(it.PeekNext()) >= r.at+int64(n) {
-		return nil, false
-	}
-	sel = make([]int32, 0, n)
-	next := int64(0)
-	for it.HasNext() && int64(it.PeekNext()) < r.at+int64(n) {
-		d := int64(it.Next()) - r.at
-		for ; next < d; next++ {
-			sel = append(sel, int32(next))
-		}
-		next++
-	}
-	for ; next < int64(n); next++ {
-		sel = append(sel, int32(next))
-	}
-	return sel, len(sel) == 0
 }
 
 // column returns column i of the scan's schema for n rows from at on.

@@ -24,16 +24,19 @@ type segmentFile struct {
 	sum   hash.Hash
 	off   int64 // of what is written next
 	at    int64 // of what is written to the file next
+	begun int64 // up to here the disk has been asked to write
 }
 
 // Small pieces wait for bufBytes of them; one of directBytes goes to the file as it is,
 // while it is in the processor's cache, by at most pieceBytes and at their multiples: the system
 // caches what is written at once in one piece of memory where it finds that, and where
-// memory is in pieces it looks for large ones long.
+// memory is in pieces it looks for large ones long. The disk begins with each beginBytes
+// while more is made: a statement's end would wait for all of them at once.
 const (
 	bufBytes    = 256 << 10
 	directBytes = 32 << 10
 	pieceBytes  = 128 << 10
+	beginBytes  = 1 << 20
 )
 
 func (s *Store) createFile() (*segmentFile, error) {
@@ -81,6 +84,10 @@ func (f *segmentFile) out(b []byte) error {
 		}
 		f.at += int64(len(piece))
 		b = b[len(piece):]
+	}
+	if whole := f.at &^ (pieceBytes - 1); whole-f.begun >= beginBytes {
+		disk.Begin(f.f, f.begun, whole-f.begun)
+		f.begun = whole
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -447,13 +448,28 @@ func TestDeleted(t *testing.T) {
 	for _, c := range cols {
 		rel.Columns = append(rel.Columns, catalog.Column{Num: c.Num, Type: c.Type})
 	}
-	ch, err := s.Compact(ctx, rel, 0, []*catalog.Segment{&seg, &seg}, nil, nil)
+	ch, err := s.Compact(ctx, rel, 0, []*catalog.Segment{&seg, &seg}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, _ = readAll(t, s, scanOf(cols), manifest(ch.New...), 0, 0)
 	if !same(got, append(append(rows{}, want...), want...)) || ch.Old[0].DeletedRows != seg.DeletedRows {
 		t.Fatal("compacted rows differ")
+	}
+	// One that is stopped leaves no file behind.
+	had, err := s.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, asked := errors.New("stop"), 0
+	_, err = s.Compact(ctx, rel, 0, []*catalog.Segment{&seg, &seg}, nil, nil, func(_ context.Context, rows int) error {
+		if asked += rows; asked > len(want) {
+			return stop
+		}
+		return nil
+	})
+	if left, e := s.List(); !errors.Is(err, stop) || e != nil || len(left) != len(had) {
+		t.Fatalf("%v; %d files, %d before; %v", err, len(left), len(had), e)
 	}
 }
 

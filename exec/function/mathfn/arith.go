@@ -213,6 +213,9 @@ func narrowArith[T int16 | int32](op arOp) function.Impl {
 }
 
 func divNarrow[T int16 | int32](c *function.Call, op arOp, l, r *vector.Vec, out []T) (*vector.Vec, error) {
+	if byConstant(c, op, l, r, out) {
+		return vector.NewFixed(vector.KindOf(c.Ret), out, c.Valid), nil
+	}
 	x, y := vector.IntReader(l), vector.IntReader(r)
 	for i := range out {
 		if c.Skip(i) {
@@ -241,6 +244,9 @@ func wideArith(op arOp) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		out := vector.Alloc[int64](c.Arena, c.N)
 		l, r := args[0], args[1]
+		if (op == arDiv || op == arMod) && byConstant(c, op, l, r, out) {
+			return vector.NewFixed(vector.I64, out, c.Valid), nil
+		}
 		if op == arDiv || op == arMod {
 			x, y := vector.IntReader(l), vector.IntReader(r)
 			for i := range out {

@@ -54,6 +54,7 @@ func (g *ints) Next(_ context.Context, max int, out []array.Builder) (int, error
 	n := 0
 	b4, small := out[0].(*array.Int32Builder)
 	b8, _ := out[0].(*array.Int64Builder)
+	out[0].Reserve(g.left(max))
 	for n < max && !g.end && (g.step > 0 && g.at <= g.stop || g.step < 0 && g.at >= g.stop) {
 		if small {
 			b4.Append(int32(g.at))
@@ -68,6 +69,21 @@ func (g *ints) Next(_ context.Context, max int, out []array.Builder) (int, error
 		g.at = next
 	}
 	return n, nil
+}
+
+// left is how many of the next max numbers there are.
+func (g *ints) left(max int) int {
+	if g.end || g.step > 0 && g.at > g.stop || g.step < 0 && g.at < g.stop {
+		return 0
+	}
+	span, step := uint64(g.stop)-uint64(g.at), uint64(g.step)
+	if g.step < 0 {
+		span, step = -span, -step
+	}
+	if steps := span / step; steps < uint64(max) {
+		return int(steps) + 1
+	}
+	return max
 }
 
 type decimals struct {

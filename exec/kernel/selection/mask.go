@@ -1,6 +1,9 @@
 package selection
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Slack is how many more elements than rows the out of Rows has room for: 16 numbers
 // are stored whatever the mask, and the next store goes over those that do not count.
@@ -55,11 +58,38 @@ type Table [32]int32
 // below 32 are taken modulo 32.
 func Entries(m []uint16, v []int32, flags *Table, and bool) int { return entries(m, v, flags, and) }
 
+// Ones sets m, of Words(len(v)), to the rows at which the lowest bit of v is set, and
+// returns how many they are.
+func Ones(m []uint16, v []uint8) int {
+	k, i := 0, 0
+	for ; i+16 <= len(v); i += 16 {
+		// The product moves the lowest bit of each byte to a place of its own in the top one.
+		const low, gather = 0x0101010101010101, 0x0102040810204080
+		a, b := binary.LittleEndian.Uint64(v[i:])&low, binary.LittleEndian.Uint64(v[i+8:])&low
+		w := uint16(a*gather>>56) | uint16(b*gather>>56)<<8
+		m[i/16] = w
+		k += bits.OnesCount16(w)
+	}
+	if i < len(v) {
+		w := uint16(0)
+		for j, x := range v[i:] {
+			w |= uint16(x&1) << j
+		}
+		m[i/16] = w
+		k += bits.OnesCount16(w)
+	}
+	return k
+}
+
 // And sets the mask m of n rows to those of its rows whose bit from off on is set, and
 // tells how many they are.
 func And(m []uint16, valid []byte, off, n int) int {
-	k := 0
-	for i := range m {
+	k, i := 0, 0
+	for at := off / 8; off%8 == 0 && 16*i+16 <= n; i, at = i+1, at+2 {
+		m[i] &= binary.LittleEndian.Uint16(valid[at:])
+		k += bits.OnesCount16(m[i])
+	}
+	for ; i < len(m); i++ {
 		w := uint16(0)
 		for j := off + 16*i; j < off+min(16*i+16, n); j++ {
 			w |= uint16(valid[j>>3]>>(j&7)&1) << (j - off - 16*i)

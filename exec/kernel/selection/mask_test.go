@@ -64,6 +64,16 @@ func check[T Integer](t *testing.T, r *rand.Rand, v []T, least, most int64, mask
 	for i := range off { // not theirs
 		valid[i/8] |= uint8(r.IntN(2)) << (i % 8)
 	}
+	ones := make([]uint8, n)
+	for i := range ones {
+		ones[i] = uint8(r.IntN(128)) << 1 // as rows that are NULL may have
+	}
+	for _, s := range some {
+		ones[s] |= 1
+	}
+	if k := Ones(m, ones); k != len(some) || !slices.Equal(out[:Rows(m, out)], some) {
+		t.Fatalf("ones of %v: %v, want %v", ones, out[:k], some)
+	}
 	mask(m, v, g, false)
 	if k := And(m, valid, off, n); k != len(want) || !slices.Equal(out[:Rows(m, out)], want) {
 		t.Fatalf("%+v of %v where %v are not NULL: %v, want %v", g, v, some, out[:k], want)

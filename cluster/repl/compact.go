@@ -1,0 +1,243 @@
+package repl
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// compactRequest asks a node to merge segments.
+type compactRequest struct {
+	Table types.OID
+	Part  int
+	Segs  []catalog.SegmentID
+}
+
+// compactionsPerTick is how often compaction looks at the tables while placing does once:
+// a statement passes over every segment of a partition, which are as many as rows have
+// come one by one since.
+const compactionsPerTick = 8
+
+// largeRun is how many rows take so long to be written again that statements notice, and that
+// one which deletes some of them comes in between: then all was for nothing.
+const largeRun = 128 << 10
+
+// A large run from which statements delete rows waits until calm ticks have passed without a
+// change of its table, but not longer than patience ticks.
+const (
+	calm     = 1
+	patience = 30
+)
+
+// restless is a table with large runs to be merged.
+type restless struct {
+	version        uint64 // of its manifest
+	changed, since time.Time
+}
+
+// due reports whether the large runs of a table are to be merged now.
+func (w *restless) due(version uint64, now time.Time, tick time.Duration) bool {
+	if w.since.IsZero() {
+		w.since = now
+	}
+	if w.changed.IsZero() || w.version != version {
+		w.version, w.changed = version, now
+	}
+	return now.Sub(w.changed) >= calm*tick || now.Sub(w.since) >= patience*tick
+}
+
+// large reports whether a run is better merged when its table has come to rest.
+func large(run []*catalog.Segment) bool {
+	var live, deleted int64
+	for _, s := range run {
+		live, deleted = live+s.Live(), deleted+s.DeletedRows
+	}
+	return deleted > 0 && live >= largeRun
+}
+
+// leadCompaction looks for runs worth merging in tables that changed.
+func (r *Repl) leadCompaction(ctx context.Context) {
+	seen := map[types.OID]uint64{} // manifest version at which nothing was to do
+	waiting := map[types.OID]*restless{}
+	tick := time.NewTicker(r.o.Tick / compactionsPerTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		state := r.c.Current()
+		for _, rel := range state.Relations() {
+			m := state.Manifest(rel.OID)
+			if m == nil || seen[rel.OID] == m.Version {
+				continue
+			}
+			did, wait, due := false, waiting[rel.OID], false
+			delete(waiting, rel.OID)
+			for p, segs := range m.Partitions {
+				for _, run := range store.PlanCompaction(segs, r.o.SegmentRows) {
+					if ctx.Err() != nil {
+						return
+					}
+					did = true
+					if run := segs[run.From:run.To]; large(run) && !due {
+						if wait == nil {
+							wait = &restless{}
+						}
+						if due = wait.due(m.Version, time.Now(), r.o.Tick); !due {
+							waiting[rel.OID] = wait
+							continue
+						}
+					}
+					if err := r.compactAt(ctx, rel.OID, p, segs[run.From:run.To]); err != nil && ctx.Err() == nil {
+						// A statement changed the segments meanwhile: another
+						// time.
+						r.o.Log.Debug("compaction", "table", rel.OID, "err", err)
+					}
+				}
+			}
+			if !did {
+				seen[rel.OID] = m.Version
+			}
+		}
+	}
+}
+
+// compactAt has a run merged by a node that holds most of it.
+func (r *Repl) compactAt(ctx context.Context, table types.OID, part int, segs []*catalog.Segment) error {
+	req := compactRequest{Table: table, Part: part}
+	bytes := map[uint64]int64{}
+	for _, s := range segs {
+		req.Segs = append(req.Segs, s.ID)
+		for _, n := range s.Nodes {
+			bytes[n] += s.Bytes
+		}
+	}
+	best := r.c.ID()
+	for _, n := range r.c.Current().Nodes() {
+		if alive, _ := r.c.Liveness(n.ID); alive && !n.Draining && bytes[n.ID] > bytes[best] {
+			best = n.ID
+		}
+	}
+	if best == r.c.ID() {
+		_, err := r.handleCompact(ctx, req)
+		return err
+	}
+	_, err := rpc.Call[bool](ctx, r.c.Peers(), best, callCompact, req)
+	return err
+}
+
+// handleCompact merges segments, and commits the result.
+func (r *Repl) handleCompact(ctx context.Context, req compactRequest) (bool, error) {
+	if err := r.ready(ctx); err != nil {
+		return false, err
+	}
+	state := r.c.Current()
+	rel, m := state.RelationByOID(req.Table), state.Manifest(req.Table)
+	if rel == nil || m == nil || req.Part < 0 || req.Part >= len(m.Partitions) {
+		return false, nil
+	}
+	at := map[catalog.SegmentID]*catalog.Segment{}
+	for _, s := range m.Partitions[req.Part] {
+		at[s.ID] = s
+	}
+	var segs []*catalog.Segment
+	for _, id := range req.Segs {
+		if at[id] == nil {
+			return false, nil // this node lags behind, or it has been done
+		}
+		segs = append(segs, at[id])
+	}
+	var acct *mem.Account
+	if r.o.Pool != nil {
+		acct = r.o.Pool.Account("compaction", false)
+		defer acct.Close()
+	}
+	defer r.Hold()()
+	y := yielding{r: r, req: req, segs: segs}
+	change, err := r.o.Store.Compact(ctx, rel, req.Part, segs, acct, r.Push, y.between)
+	if err != nil {
+		return false, err
+	}
+	if err = r.Prove(ctx, change.New); err == nil {
+		_, err = r.c.Propose(ctx, []catalog.Change{change})
+	}
+	if err != nil {
+		if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+			r.Discard(ctx, change.New)
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// A compaction of a large run gives way to statements: after each workFor of work it rests
+// restFor, so that it takes a fifth of one processor from them.
+const (
+	workFor = 5 * time.Millisecond
+	restFor = 20 * time.Millisecond
+)
+
+// yielding is a compaction at work.
+type yielding struct {
+	r    *Repl
+	req  compactRequest
+	segs []*catalog.Segment
+	rows int64
+	last time.Time
+}
+
+// between is called after so many rows.
+func (y *yielding) between(ctx context.Context, rows int) error {
+	if y.rows += int64(rows); y.rows < largeRun {
+		return nil
+	}
+	now := time.Now()
+	if y.last.IsZero() {
+		y.last = now
+	}
+	if now.Sub(y.last) < workFor {
+		return nil
+	}
+	if y.overtaken() {
+		return pgerr.New(pgerr.SerializationFailure, "a statement deleted rows that were being compacted")
+	}
+	if y.r.o.OldestOpen != nil && y.r.o.OldestOpen() != 0 {
+		rest := time.NewTimer(restFor)
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	y.last = time.Now()
+	return nil
+}
+
+// overtaken reports whether the segments are others by now: the commit would be refused.
+func (y *yielding) overtaken() bool {
+	m := y.r.c.Current().Manifest(y.req.Table)
+	if m == nil || y.req.Part >= len(m.Partitions) {
+		return true
+	}
+	now := m.Partitions[y.req.Part]
+	at := slices.IndexFunc(now, func(s *catalog.Segment) bool { return s.ID == y.segs[0].ID })
+	if at < 0 || at+len(y.segs) > len(now) {
+		return true
+	}
+	for i, s := range y.segs {
+		if now[at+i].ID != s.ID || now[at+i].DeletedRows != s.DeletedRows {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package repl
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// TestRestless has statements change a table again and again: its large runs wait until it
+// rests, or for so long that it never will.
+func TestRestless(t *testing.T) {
+	const tick = time.Second
+	start := time.Unix(1000, 0)
+	w := &restless{}
+	if w.due(1, start, tick) {
+		t.Error("a table that has just changed is not at rest")
+	}
+	if w.due(2, start.Add(tick), tick) || w.due(2, start.Add(tick+calm*tick-1), tick) {
+		t.Error("it changed again")
+	}
+	if !w.due(2, start.Add(tick+calm*tick), tick) {
+		t.Error("it rests")
+	}
+	w = &restless{}
+	for i := range patience {
+		if w.due(uint64(i), start.Add(time.Duration(i)*tick), tick) {
+			t.Fatalf("due after %d changes", i)
+		}
+	}
+	if !w.due(patience, start.Add(patience*tick), tick) {
+		t.Error("a table that never rests is never merged")
+	}
+}
+
+// TestLargeRuns has only those wait of which much is left and something was deleted.
+func TestLargeRuns(t *testing.T) {
+	for _, c := range []struct {
+		rows, deleted int64
+		want          bool
+	}{{2 * largeRun, 0, false}, {2 * largeRun, 1, true}, {2 * largeRun, largeRun, true}, {2 * largeRun, 2 * largeRun, false}, {100, 50, false}} {
+		if got := large([]*catalog.Segment{{Rows: c.rows, DeletedRows: c.deleted}}); got != c.want {
+			t.Errorf("%d rows, %d deleted: %t", c.rows, c.deleted, got)
+		}
+	}
+}
+
+// fixed is a cluster whose catalog is given.
+type fixed struct {
+	Cluster
+	state *catalog.State
+}
+
+func (f *fixed) Current() *catalog.State { return f.state }
+
+// TestOvertaken ends a large compaction when a statement has deleted rows of what it reads,
+// for its commit would be refused; what comes to other segments does not matter.
+func TestOvertaken(t *testing.T) {
+	const table = 20000
+	f := &fixed{state: catalog.New()}
+	commit := func(changes ...catalog.Change) {
+		t.Helper()
+		state, _, err := f.state.Commit(f.state.Version()+1, changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.state = state
+	}
+	segment := func(i byte) *catalog.Segment {
+		return &catalog.Segment{ID: catalog.SegmentID{i}, Rows: 2 * largeRun, Bytes: 1, Nodes: []uint64{1}}
+	}
+	remove := func(i byte, row uint32) catalog.Change {
+		rows, err := roaring.BitmapOf(row).ToBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &catalog.DeleteRows{Table: table, Segment: catalog.SegmentID{i}, Rows: rows, ExpectVersion: 1}
+	}
+	commit(&catalog.PutRelation{Rel: &catalog.Relation{OID: table, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1}})
+	commit(&catalog.AppendSegments{Table: table, Segments: []*catalog.Segment{segment(1), segment(2), segment(3)}, ExpectVersion: 1})
+	y := &yielding{r: &Repl{c: f}, req: compactRequest{Table: table}, segs: f.state.Manifest(table).Partitions[0][1:3]}
+	step := func() error {
+		y.last = time.Now().Add(-workFor) // as if it had worked for so long
+		return y.between(context.Background(), largeRun)
+	}
+	if err := step(); err != nil {
+		t.Fatal(err)
+	}
+	commit(remove(1, 7), &catalog.AppendSegments{Table: table, Segments: []*catalog.Segment{segment(4)}, ExpectVersion: 1})
+	if err := step(); err != nil {
+		t.Errorf("others changed: %v", err)
+	}
+	commit(remove(3, 7))
+	if step() == nil {
+		t.Error("goes on for nothing")
+	}
+	commit(&catalog.DropRelation{OID: table})
+	if step() == nil {
+		t.Error("goes on for a table that is gone")
+	}
+}
