@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -126,7 +125,7 @@ func aligned(n int) []byte {
 func (l *boltLog) flushed() (gen uint64, had bool, err error) {
 	v, err := l.Get(flushedKey)
 	switch {
-	case errors.Is(err, raftboltdb.ErrKeyNotFound):
+	case errors.Is(err, errNoKey):
 		return 0, false, nil
 	case err != nil:
 		return 0, false, err
@@ -245,17 +244,16 @@ func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error)
 // flush brings the newest entries into bbolt; the file may be written from its
 // start then. mu is held.
 func (j *journal) flush() error {
-	if len(j.newest) > 0 {
-		if err := j.boltLog.StoreLogs(j.newest); err != nil {
-			return err
-		}
-	}
-	last, err := j.boltLog.LastIndex()
-	if err != nil {
+	last := uint64(0)
+	if n := len(j.newest); n > 0 {
+		last = j.newest[n-1].Index
+	} else if i, err := j.boltLog.LastIndex(); err != nil {
 		return err
+	} else {
+		last = i
 	}
 	// Also where there is none: a record that was not confirmed may be in the file.
-	if err := j.note(j.gen, last); err != nil {
+	if err := j.storeWith(j.newest, flushedKey, flushedValue(j.gen, last)); err != nil {
 		return err
 	}
 	j.gen++
@@ -263,9 +261,9 @@ func (j *journal) flush() error {
 	return nil
 }
 
-// note writes that the log has all of a generation, and ends at last or later.
-func (j *journal) note(gen, last uint64) error {
-	return j.Set(flushedKey, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, gen), last))
+// flushedValue says that the log has all of a generation, and ends at last or later.
+func flushedValue(gen, last uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, gen), last)
 }
 
 // StoreLogs implements raft.LogStore. Entries that were stored ahead of raft must be
@@ -428,7 +426,7 @@ func (j *journal) DeleteRange(from, to uint64) error {
 		if from > first {
 			end = from - 1
 		}
-		if err := j.note(j.gen-1, end); err != nil {
+		if err := j.Set(flushedKey, flushedValue(j.gen-1, end)); err != nil {
 			return err
 		}
 	}

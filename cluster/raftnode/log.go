@@ -10,11 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,7 +22,7 @@ import (
 // raft.LogStore and raft.StableStore.
 type boltLog struct {
 	path string
-	bolt *raftboltdb.BoltStore
+	bolt bolt
 	room *disk.Reserve // given up for the log when the disk is full; may be nil
 
 	mu  sync.Mutex
@@ -56,11 +53,7 @@ func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err erro
 			return nil, damaged(path, err.Error())
 		}
 	}
-	err = l.guard(func() (err error) {
-		l.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{
-			Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
-		return err
-	})
+	err = l.guard(func() (err error) { l.bolt, err = openBolt(path); return err })
 	if err != nil {
 		return nil, disk.Error(err, fmt.Sprintf("could not open file %q", path))
 	}
@@ -86,7 +79,7 @@ func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err erro
 		return nil, damaged(path, err.Error())
 	}
 	for _, key := range []string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"} { // raft's names
-		if _, err := l.Get([]byte(key)); err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		if _, err := l.Get([]byte(key)); err != nil && !errors.Is(err, errNoKey) {
 			return nil, damaged(path, err.Error())
 		}
 	}
@@ -139,7 +132,7 @@ func sumOf(e *raft.Log) []byte {
 
 // GetLog implements raft.LogStore.
 func (l *boltLog) GetLog(index uint64, e *raft.Log) error {
-	err := l.guard(func() error { return l.bolt.GetLog(index, e) })
+	err := l.guard(func() error { return l.bolt.entry(index, e) })
 	switch {
 	case errors.Is(err, raft.ErrLogNotFound):
 		return err
@@ -154,13 +147,12 @@ func (l *boltLog) GetLog(index uint64, e *raft.Log) error {
 
 // StoreLogs implements raft.LogStore.
 func (l *boltLog) StoreLogs(entries []*raft.Log) error {
-	out := make([]*raft.Log, len(entries))
-	for i, e := range entries {
-		c := *e
-		c.Extensions = sumOf(e)
-		out[i] = &c
-	}
-	return l.write(func() error { return l.bolt.StoreLogs(out) })
+	return l.write(func() error { return l.bolt.store(entries, nil, nil) })
+}
+
+// storeWith is StoreLogs and Set in one.
+func (l *boltLog) storeWith(entries []*raft.Log, k, v []byte) error {
+	return l.write(func() error { return l.bolt.store(entries, k, summed(k, v)) })
 }
 
 // StoreLog implements raft.LogStore.
@@ -168,29 +160,29 @@ func (l *boltLog) StoreLog(e *raft.Log) error { return l.StoreLogs([]*raft.Log{e
 
 // FirstIndex implements raft.LogStore.
 func (l *boltLog) FirstIndex() (i uint64, err error) {
-	err = l.guard(func() (err error) { i, err = l.bolt.FirstIndex(); return err })
+	err = l.guard(func() (err error) { i, _, err = l.bolt.ends(); return err })
 	return i, err
 }
 
 // LastIndex implements raft.LogStore.
 func (l *boltLog) LastIndex() (i uint64, err error) {
-	err = l.guard(func() (err error) { i, err = l.bolt.LastIndex(); return err })
+	err = l.guard(func() (err error) { _, i, err = l.bolt.ends(); return err })
 	return i, err
 }
 
 // DeleteRange implements raft.LogStore.
 func (l *boltLog) DeleteRange(from, to uint64) error {
-	return l.write(func() error { return l.bolt.DeleteRange(from, to) })
+	return l.write(func() error { return l.bolt.remove(from, to) })
 }
 
 // Set implements raft.StableStore.
 func (l *boltLog) Set(k, v []byte) error {
-	return l.write(func() error { return l.bolt.Set(k, summed(k, v)) })
+	return l.storeWith(nil, k, v)
 }
 
 // Get implements raft.StableStore.
 func (l *boltLog) Get(k []byte) (v []byte, err error) {
-	err = l.guard(func() (err error) { v, err = l.bolt.Get(k); return err })
+	err = l.guard(func() (err error) { v, err = l.bolt.value(k); return err })
 	if err != nil || len(v) < valueHead || le.Uint32(v) != valueMagic {
 		return v, err // written before values had a checksum
 	}
@@ -232,10 +224,10 @@ func (l *boltLog) GetUint64(k []byte) (uint64, error) {
 
 // Close closes the file.
 func (l *boltLog) Close() error {
-	if l.bolt == nil || l.guard(func() error { return nil }) != nil {
+	if l.bolt.db == nil || l.guard(func() error { return nil }) != nil {
 		return nil // its locks may be held for ever; the process is about to end
 	}
-	return l.bolt.Close()
+	return l.bolt.db.Close()
 }
 
 // cached is a log with its newest entries in memory. raft's cache makes a text

@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -276,7 +277,7 @@ func TestChangedVote(t *testing.T) {
 	if err := l.SetUint64([]byte("CurrentTerm"), 0x0123456789abcdef); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.bolt.SetUint64([]byte("LastVoteTerm"), 7); err != nil {
+	if err := l.bolt.store(nil, []byte("LastVoteTerm"), binary.BigEndian.AppendUint64(nil, 7)); err != nil {
 		t.Fatal(err)
 	}
 	if term, err := l.GetUint64([]byte("LastVoteTerm")); err != nil || term != 7 {

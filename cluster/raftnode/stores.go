@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -60,7 +59,7 @@ var ownerKey = []byte("tributary-node")
 func (st *stores) owner(d *Dir) error {
 	id, err := st.bolt.GetUint64(ownerKey)
 	switch {
-	case errors.Is(err, raftboltdb.ErrKeyNotFound):
+	case errors.Is(err, errNoKey):
 		return st.bolt.SetUint64(ownerKey, d.ID)
 	case err == nil && id != d.ID:
 		return pgerr.New(pgerr.DataCorrupted, "the log in data directory %q is node %x's, the directory node %x's", d.Path, id, d.ID).
