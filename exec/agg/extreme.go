@@ -152,6 +152,9 @@ func (e *anyExtreme) put(g uint32, d types.Datum) {
 		if c := types.Compare(e.t, d, cur); e.max && c <= 0 || !e.max && c >= 0 {
 			return
 		}
+		if s, ok := cur.(string); ok {
+			e.held -= int64(len(s))
+		}
 	}
 	if s, ok := d.(string); ok {
 		// The string aliases its batch: keep a copy.
@@ -169,10 +172,11 @@ func (e *anyExtreme) Update(groups []uint32, args []arrow.Array) error {
 				continue
 			}
 			x := s.Value(i)
-			if cur, ok := e.v[g].(string); ok && (e.max && x <= cur || !e.max && x >= cur) {
+			cur, ok := e.v[g].(string)
+			if ok && (e.max && x <= cur || !e.max && x >= cur) {
 				continue
 			}
-			e.held += int64(len(x))
+			e.held += int64(len(x) - len(cur))
 			e.v[g] = string(append([]byte(nil), x...))
 		}
 		return nil
