@@ -34,6 +34,7 @@ type seenRows struct {
 	acct        *mem.Account
 	recent      *rowIndex
 	pending     *rowIndex
+	resolving   int64      // bytes of rows that waited, while they are looked for
 	onDisk      []diskRows // disjoint; each at least twice as many as the next
 	filterBytes int64      // bytes of filters
 }
@@ -95,12 +96,13 @@ func (s *seenRows) room(ctx context.Context, b *batch.Batch) error {
 	if err != nil && !s.acct.Refused(err) {
 		return err
 	}
-	if s.recent.bytes() >= minFlush {
+	flushed := s.recent.bytes() >= minFlush
+	if flushed {
 		if err := s.flush(ctx); err != nil {
 			return err
 		}
 	}
-	if err != nil {
+	if err != nil || flushed {
 		s.acct.Take(n)
 	}
 	return nil
@@ -108,7 +110,7 @@ func (s *seenRows) room(ctx context.Context, b *batch.Batch) error {
 
 // charged sets the account to what is held.
 func (s *seenRows) charged() {
-	held := s.recent.bytes() + s.pending.bytes() + s.filterBytes
+	held := s.recent.bytes() + s.pending.bytes() + s.resolving + s.filterBytes
 	if d := held - s.acct.Used(); d > 0 {
 		s.acct.Take(d)
 	} else {
@@ -151,7 +153,7 @@ func (s *seenRows) resolve(ctx context.Context) ([]*batch.Batch, error) {
 			}
 		}
 	}
-	s.pending = newRowIndex(s.types)
+	s.pending, s.resolving = newRowIndex(s.types), pending.bytes()
 	var out []*batch.Batch
 	err := pending.each(there, func(b *batch.Batch) error {
 		if err := s.room(ctx, b); err != nil {
@@ -160,6 +162,7 @@ func (s *seenRows) resolve(ctx context.Context) ([]*batch.Batch, error) {
 		out = append(out, s.recent.put(b))
 		return nil
 	})
+	s.resolving = 0
 	s.charged()
 	return out, err
 }
@@ -202,8 +205,8 @@ func (s *seenRows) flush(ctx context.Context) error {
 		}
 	}
 	s.st.AddPeak(s.acct)
-	s.acct.Shrink(min(s.recent.bytes(), s.acct.Used()))
 	s.recent = newRowIndex(s.types)
+	s.charged() // the rows may have been more than what was charged for them, which are not the filters'
 	s.onDisk = append(s.onDisk, o)
 	// Like the digits of a binary number, so that there are few and each row is
 	// written again a few times.
