@@ -134,17 +134,6 @@ func FixedZone(east int) *time.Location {
 	return time.FixedZone("<"+string(sign)+string(b)+">"+string(inv)+string(b), east)
 }
 
-// ZoneSetting reads the value of the setting TimeZone: a name or hours east.
-func ZoneSetting(s string) (*time.Location, error) {
-	if h, err := strconv.ParseFloat(ascii.TrimSpace(s), 64); err == nil && h > -168 && h < 168 {
-		return FixedZone(int(h * 3600)), nil
-	}
-	if loc, ok := LoadZone(s); ok {
-		return loc, nil
-	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"%s\"", s)
-}
-
 // posixZone reads a POSIX rule: name, offset west, and optionally the name of
 // daylight saving time with its offset and dates.
 func posixZone(s string) (*time.Location, bool) {
