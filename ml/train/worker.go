@@ -53,7 +53,7 @@ type Worker struct {
 	mu       sync.Mutex
 	rows     map[int]*dataset.Leaf // made, until they are encoded
 	unfitted map[int]*unfitted     // of leaves that have one, likewise
-	gate     dataset.Gate          // of leaves whose rows are looked at
+	gate     mem.Gate              // of leaves whose rows are looked at
 	blocks   *dataset.Blocks
 	state    *dataset.State // the family's, of rows
 	scored   map[int]*family.Scores
