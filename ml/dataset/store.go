@@ -105,7 +105,7 @@ type Store struct {
 
 // shard takes the rows of one goroutine at a time: records one after the other
 // in the order of arrival, for memory is fast that way alone, and their keys.
-// Which bucket a record is in its key tells; keys are distributed when that is
+// A record's key says which bucket it is in; keys are distributed when that is
 // wanted.
 type shard struct {
 	enc         *encoder

@@ -16,7 +16,7 @@
 //	          query is read again, and what comes is distributed encoded: Worker.Read)
 //	draw      copies of rows ─▶ which are held out
 //	fit       statistics ─▶ encoders
-//	encode      rows ─▶ blocks
+//	encode    rows ─▶ blocks
 //	iterate   family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k
 //	measure   predictor ─▶ metrics
 //	          ─▶ model bytes

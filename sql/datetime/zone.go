@@ -13,7 +13,7 @@ import (
 )
 
 // zoneAbbrev is the meaning of an abbreviation: a fixed offset, or the zone
-// that tells what it meant at a time.
+// that says what it meant at a time.
 type zoneAbbrev struct {
 	name   string
 	offset int // seconds east of UTC

@@ -56,7 +56,7 @@ type Table [32]int32
 func Entries(m []uint16, v []int32, flags *Table, and bool) int { return entries(m, v, flags, and) }
 
 // And sets the mask m of n rows to those of its rows whose bit from off on is set, and
-// tells how many they are.
+// says how many they are.
 func And(m []uint16, valid []byte, off, n int) int {
 	k := 0
 	for i := range m {
