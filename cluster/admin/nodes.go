@@ -10,22 +10,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Cluster is what is administered. All fields are required.
-type Cluster struct {
-	Catalog Catalog
-	Members Members
-}
-
-// Catalog is the replicated catalog. Its methods may be called from any goroutine.
-type Catalog interface {
-	// Current is the newest state applied on this node.
-	Current() *catalog.State
-	// Changed returns a channel that is closed when Current next changes.
-	Changed() <-chan struct{}
-	// Commit proposes changes as one and waits until they are applied here.
-	Commit(ctx context.Context, changes []catalog.Change) error
-}
-
 // AlterNode gives limits to, drains, resumes, replaces and removes members, for a role
 // that sees the state st. It commits by itself what it does and waits until it is done; a
 // wait that is cancelled leaves the node draining.
@@ -135,16 +119,6 @@ func (c *Cluster) drained(ctx context.Context, node *catalog.Node, idle bool, no
 			return ctx.Err()
 		}
 	}
-}
-
-// Members are the cluster's nodes. Its methods may be called from any
-// goroutine.
-type Members interface {
-	Alive(node uint64) bool
-	// Load is what a node holds and does, as far as is known here.
-	Load(node uint64) NodeLoad
-	// Remove takes a member out of the cluster, for good.
-	Remove(ctx context.Context, node uint64) error
 }
 
 // NodeLoad is what keeps a node from leaving.

@@ -13,12 +13,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// commands are those of a session.
-type commands struct {
-	*Engine
-	s *session.Session
-}
-
 // Command implements session.Commands. It has one line for each kind of statement.
 func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Statement, params []types.Type) (*session.Command, error) {
 	c := &commands{e, s}

@@ -127,3 +127,9 @@ func (e *Engine) shared(d *settings.Def) string {
 	}
 	return d.Default
 }
+
+// commands are those of a session.
+type commands struct {
+	*Engine
+	s *session.Session
+}

@@ -95,7 +95,7 @@ func (f *FSM) Expect(cmd []byte) (answer <-chan Answer, forget func()) {
 	}
 }
 
-// answer tells those who expect it what commands have come to; mu is held.
+// answer hands the results of commands to those who wait for them; mu is held.
 func (f *FSM) answer(logs []*raft.Log, out []any) {
 	for i, l := range logs {
 		if len(l.Data) == 0 {

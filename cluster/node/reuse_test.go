@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// trained trains twice, what EXPLAIN ANALYZE throws away and a model, and tells
+// trained trains twice, what EXPLAIN ANALYZE throws away and a model, and reports
 // whether the first found a dataset, and the hash of the second.
 func (c *client) trained(train string) (reused bool, sha string) {
 	c.t.Helper()

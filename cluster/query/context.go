@@ -236,3 +236,22 @@ func (c *Context) MustOwn(st *catalog.State, m *catalog.Model) error {
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
 }
+
+// meaning is the part of a context that decides what a text means. Names of reg*
+// types mean what the path says.
+type meaning struct {
+	role, temp types.OID
+	path       string
+	dialect    parse.Dialect
+	location   *time.Location
+	date       datetime.DateStyle
+	order      datetime.DateOrder
+	interval   datetime.IntervalStyle
+	digits     int
+	bytea      types.ByteaOutput
+}
+
+func meaningOf(c *Context, path string) meaning {
+	v := c.Values
+	return meaning{c.Role, c.Temp, path, c.Dialect, v.Location, v.DateStyle, v.DateOrder, v.IntervalStyle, v.ExtraFloatDigits, v.ByteaOutput}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -92,4 +93,31 @@ func (p *Planner) Model(c *Context, st *catalog.State, name []string) (*catalog.
 		}
 	}
 	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.Join(name, "."))
+}
+
+// KeepPlans begins to keep what was bound. It is called before the node works.
+func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
+
+// Bind binds a text that gives rows or writes, in a context over a state; or finds
+// what was bound before.
+func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
+	if len(text.Text) > longText {
+		return planner.Bind(p.Binding(c, st, text, poll), text.Node)
+	}
+	k := planKey{text: text.Text, params: paramKey(c.ParamTypes), meaning: c.meaning}
+	if b := p.plans.find(k, st.Definitions()); b != nil {
+		return b, nil
+	}
+	s := p.Binding(c, st, text, poll)
+	env, moment := *s.Env, false
+	env.ReadNow = func() { moment = true }
+	s.Env = &env
+	b, err := planner.Bind(s, text.Node)
+	if err != nil {
+		return nil, err
+	}
+	if !moment && b.Lasting() {
+		p.plans.keep(k, st.Definitions(), b)
+	}
+	return b, nil
 }

@@ -5,14 +5,10 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/datetime"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -20,25 +16,6 @@ import (
 type planKey struct {
 	text, params string
 	meaning      meaning
-}
-
-// meaning is the part of a context that decides what a text means. Names of reg*
-// types mean what the path says.
-type meaning struct {
-	role, temp types.OID
-	path       string
-	dialect    parse.Dialect
-	location   *time.Location
-	date       datetime.DateStyle
-	order      datetime.DateOrder
-	interval   datetime.IntervalStyle
-	digits     int
-	bytea      types.ByteaOutput
-}
-
-func meaningOf(c *Context, path string) meaning {
-	v := c.Values
-	return meaning{c.Role, c.Temp, path, c.Dialect, v.Location, v.DateStyle, v.DateOrder, v.IntervalStyle, v.ExtraFloatDigits, v.ByteaOutput}
 }
 
 // plans are the bound statements of a node that may come again, those that were
@@ -140,39 +117,12 @@ func (p *plans) shed(n int64) (freed int64) {
 	return freed
 }
 
-// KeepPlans begins to keep what was bound. It is called before the node works.
-func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
-
 func (p *plans) begin(pool *mem.Pool) {
 	p.byKey, p.acct = map[planKey]*list.Element{}, pool.Whole("plan cache")
 	pool.AddIdle(p.idle, p.shed)
 }
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }
-
-// Bind binds a text that gives rows or writes, in a context over a state; or finds
-// what was bound before.
-func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
-	if len(text.Text) > longText {
-		return planner.Bind(p.Binding(c, st, text, poll), text.Node)
-	}
-	k := planKey{text: text.Text, params: paramKey(c.ParamTypes), meaning: c.meaning}
-	if b := p.plans.find(k, st.Definitions()); b != nil {
-		return b, nil
-	}
-	s := p.Binding(c, st, text, poll)
-	env, moment := *s.Env, false
-	env.ReadNow = func() { moment = true }
-	s.Env = &env
-	b, err := planner.Bind(s, text.Node)
-	if err != nil {
-		return nil, err
-	}
-	if !moment && b.Lasting() {
-		p.plans.keep(k, st.Definitions(), b)
-	}
-	return b, nil
-}
 
 // paramKey tells lists of types apart.
 func paramKey(list []types.Type) string {

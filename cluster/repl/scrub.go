@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// ScrubState is what a node tells of its scrubbing.
+// ScrubState is what a node reports of its scrubbing.
 type ScrubState struct {
 	Done, Total int       // files of the pass that runs; both 0 between passes
 	Completed   time.Time // when the last pass ended; zero for never

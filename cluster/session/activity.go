@@ -56,3 +56,15 @@ func (s *Session) Info() SessionInfo {
 	}
 	return i
 }
+
+func (s *Session) setActivity(state, query string) {
+	old := s.activity.Load()
+	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart}
+	if query != "" {
+		a.Query, a.QueryStart = query, a.Since
+	}
+	if s.tx != nil {
+		a.XactStart = s.tx.Start
+	}
+	s.activity.Store(a)
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
-	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -109,27 +108,6 @@ func (x *Execution) idle() {
 	default:
 		s.setActivity("idle in transaction (aborted)", "")
 	}
-}
-
-// Begin returns the view that a statement is planned in, in a transaction that is opened if
-// there is none.
-func (s *Session) Begin(ctx context.Context) (*catalog.State, error) {
-	return s.OpenTxn().Begin(ctx, s.registry.cfg.Catalog)
-}
-
-// OpenTxn opens the implicit transaction of a statement, if there is none.
-func (s *Session) OpenTxn() *txn.Txn {
-	if s.tx == nil {
-		s.tx = &transaction{Txn: write.Txn{Txn: s.newTxn()}}
-		s.set.Begin()
-	}
-	return s.Txn()
-}
-
-func (s *Session) newTxn() *txn.Txn {
-	t, k := txn.New(s.registry.cfg.Queries.Next(), &s.reading), s.known()
-	t.ReadOnly, t.Isolation = k.readOnly == "on", txn.IsolationOf(k.isolation)
-	return t
 }
 
 // Context is what a text means that the session gives now.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // known is what every statement asks of the session's settings, which are texts, read
@@ -28,4 +29,18 @@ func (s *Session) known() *known {
 		statement: ms("statement_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
 		isolation: s.set.Value("default_transaction_isolation"), readOnly: s.set.Value("default_transaction_read_only")}
 	return s.knows
+}
+
+// IdleLimit is how long the session may wait for its client now, and the error
+// that ends it then; 0 is for ever.
+func (s *Session) IdleLimit() (time.Duration, error) {
+	k := s.known()
+	limit, code, what := k.idle, pgerr.IdleSessionTimeout, "idle-session"
+	if s.TxStatus() != 'I' {
+		limit, code, what = k.idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+	}
+	if limit <= 0 {
+		return 0, nil
+	}
+	return limit, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
 }

@@ -7,29 +7,11 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/cursor"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// Sync ends the implicit transaction, if one is open: commit if ok, else roll
-// back. In an explicit transaction a failure is only noted.
-func (s *Session) Sync(ctx context.Context, ok bool) error {
-	if s.tx == nil {
-		return nil
-	}
-	if s.tx.Explicit {
-		if !ok {
-			s.tx.Failed = true
-		}
-		return nil
-	}
-	if !ok || s.tx.Failed {
-		s.Rollback()
-		return nil
-	}
-	return s.syncRetrying(ctx)
-}
 
 // transaction is the session's open transaction.
 type transaction struct {
@@ -130,4 +112,25 @@ func (s *Session) ImportSnapshot(id string) error { return s.registry.snapshots.
 func (s *Session) SetReadOnly(on bool) {
 	s.tx.ReadOnly = on
 	s.set.SetInternal("transaction_read_only", onOff(on))
+}
+
+// OpenTxn opens the implicit transaction of a statement, if there is none.
+func (s *Session) OpenTxn() *txn.Txn {
+	if s.tx == nil {
+		s.tx = &transaction{Txn: write.Txn{Txn: s.newTxn()}}
+		s.set.Begin()
+	}
+	return s.Txn()
+}
+
+func (s *Session) newTxn() *txn.Txn {
+	t, k := txn.New(s.registry.cfg.Queries.Next(), &s.reading), s.known()
+	t.ReadOnly, t.Isolation = k.readOnly == "on", txn.IsolationOf(k.isolation)
+	return t
+}
+
+// Begin returns the view that a statement is planned in, in a transaction that is opened if
+// there is none.
+func (s *Session) Begin(ctx context.Context) (*catalog.State, error) {
+	return s.OpenTxn().Begin(ctx, s.registry.cfg.Catalog)
 }

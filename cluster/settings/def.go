@@ -256,3 +256,14 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	}
 	return s[len(prefix):], true
 }
+
+const maxInt = 2147483647
+
+func canonical(name string) string {
+	k := strings.ToLower(name)
+	switch k {
+	case "timezone", "time zone":
+		return "timezone"
+	}
+	return k
+}

@@ -78,12 +78,6 @@ func (s *Set) Int(name string) int64 {
 	return n
 }
 
-// Float returns a real setting.
-func (s *Set) Float(name string) float64 {
-	f, _ := strconv.ParseFloat(s.base(name), 64)
-	return f
-}
-
 func (s *Set) base(name string) string { return s.Value(name) }
 
 // Changed lists the settings of a session whose values are not their defaults, by
@@ -276,13 +270,4 @@ func check(name, value string) (*Def, string, error) {
 
 func unknown(name string) error {
 	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
-}
-
-func canonical(name string) string {
-	k := strings.ToLower(name)
-	switch k {
-	case "timezone", "time zone":
-		return "timezone"
-	}
-	return k
 }

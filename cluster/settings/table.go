@@ -2,8 +2,6 @@ package settings
 
 import "sort"
 
-const maxInt = 2147483647
-
 // defs are all settings. The values are PostgreSQL 15's where it has them.
 var defs = []*Def{
 	{Name: "application_name", Kind: String, Context: User, Report: true, Category: "Reporting and Logging / What to Log", Desc: "Sets the application name to be reported in statistics and logs."},

@@ -28,7 +28,7 @@ type Group struct {
 }
 
 // Open makes a part on this node and on those of the others that answer. name
-// must be new: a second attempt has another. rescan tells that the query may be
+// must be new: a second attempt has another. rescan says that the query may be
 // read a second time (train.WorkerConfig).
 func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, rescan bool) (*Group, error) {
 	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Rescan: rescan})
@@ -114,7 +114,7 @@ func (g *Group) watch() {
 	}
 }
 
-// Rescan tells, after Distribute, whether the query must be read once more, for not all
+// Rescan reports, after Distribute, whether the query must be read once more, for not all
 // members could hold its rows.
 func (g *Group) Rescan() bool { return g.rescan }
 

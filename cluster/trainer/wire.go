@@ -60,7 +60,7 @@ type countsMsg struct {
 }
 
 // ownersMsg names the owner of each leaf, as a place among the members. Rescan
-// tells that nobody holds rows, Common which rows all leaves share.
+// says that nobody holds rows, Common which rows all leaves share.
 type ownersMsg struct {
 	Name   string
 	Owners []int

@@ -12,11 +12,11 @@ import (
 // from any goroutine.
 type Trainer interface {
 	// Open makes the nodes' parts of a training under a name that was never
-	// used. This node drives it. rescan tells that its query may be read a second
+	// used. This node drives it. rescan says that its query may be read a second
 	// time, where not all nodes can hold the rows.
 	Open(ctx context.Context, name string, job *train.Job, rescan bool) (Training, error)
 	// Over is Open over the dataset that a training before has left of a source, and
-	// tells what is known of it: there is nothing to distribute. It is nil where not all
+	// says what is known of it: there is nothing to distribute. It is nil where not all
 	// nodes have their part.
 	Over(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Encoded, error)
 	// Prune lets go of what was left of tables on this node that are not as they

@@ -39,7 +39,7 @@ type transformItem struct {
 	pos   int
 }
 
-// transform reads TRANSFORM, or takes all columns where there is none. besides tells which of the query's columns are needed
+// transform reads TRANSFORM, or takes all columns where there is none. besides says which of the query's columns are needed
 // beside what it names: the target and others that options name.
 func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
 	tr := &transformed{}

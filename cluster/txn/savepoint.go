@@ -6,12 +6,6 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-type savepoint struct {
-	name string
-	mark int
-	undo func()
-}
-
 // Savepoint makes a savepoint; undo takes back what goes back to it besides the
 // changes.
 func (t *Txn) Savepoint(name string, undo func()) error {

@@ -5,24 +5,10 @@ import (
 	"iter"
 	"regexp"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// Pin holds the oldest version that a session's transaction reads: a cursor may
-// still read it when later statements have moved on.
-type Pin struct{ version atomic.Uint64 }
-
-func (p *Pin) hold(version uint64) {
-	if p != nil {
-		p.version.CompareAndSwap(0, version)
-	}
-}
-
-// Free holds nothing any more.
-func (p *Pin) Free() { p.version.Store(0) }
 
 // Snapshots are the states that open transactions of a node exported for others to
 // read. A state lives in memory as long as someone holds it; mu keeps Oldest from

@@ -3,6 +3,7 @@ package txn
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -167,3 +168,22 @@ func (t *Txn) RollbackTo(mark int) {
 		t.changes, t.view = t.changes[:mark], nil
 	}
 }
+
+type savepoint struct {
+	name string
+	mark int
+	undo func()
+}
+
+// Pin holds the oldest version that a session's transaction reads: a cursor may
+// still read it when later statements have moved on.
+type Pin struct{ version atomic.Uint64 }
+
+func (p *Pin) hold(version uint64) {
+	if p != nil {
+		p.version.CompareAndSwap(0, version)
+	}
+}
+
+// Free holds nothing any more.
+func (p *Pin) Free() { p.version.Store(0) }

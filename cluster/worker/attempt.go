@@ -283,7 +283,7 @@ func (a *attempt) assign(node uint64, l *leafWork, portions [][]int) {
 	a.part.feeds[l.id.Stage].give(l.id.Leaf, list...)
 }
 
-// end tells a node that it has had all splits of a leaf.
+// end sends a node that it has had all splits of a leaf.
 func (a *attempt) end(node uint64, id leafID) {
 	if b := a.boxes[node]; b != nil {
 		b.add(func(o *orders) { o.Ends = append(o.Ends, id) })

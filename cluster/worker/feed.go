@@ -81,7 +81,7 @@ func (f *feed) give(leaf int, list ...numbered) {
 	}
 }
 
-// end tells that a leaf gets no more splits.
+// end says that a leaf gets no more splits.
 func (f *feed) end(leaf int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	}
 }
 
-// finished tells that a portion has been read with this split of it, while another may come
+// finished says that a portion has been read with this split of it, while another may come
 // in its place.
 func (f *feed) finished(leaf int, r reading) {
 	f.mu.Lock()

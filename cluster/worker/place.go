@@ -21,7 +21,7 @@ func needsSession(f *fn.Func) bool {
 }
 
 // look reports whether a plan's stages for all nodes are bound to the
-// session's, whether it writes, and whether it has stages for all nodes. known tells
+// session's, whether it writes, and whether it has stages for all nodes. known says
 // what all nodes know of the catalog.
 func look(p *plan.Staged, known common) (bound, writes, spread bool) {
 	var walk func(n plan.Node)
@@ -70,7 +70,7 @@ func look(p *plan.Staged, known common) (bound, writes, spread bool) {
 	return bound, writes, spread
 }
 
-// common tells what of a statement's catalog all nodes know. What its transaction
+// common says what of a statement's catalog all nodes know. What its transaction
 // has made or changed is the session's alone, until it commits.
 type common struct{ own, all *catalog.State }
 

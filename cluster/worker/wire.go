@@ -75,7 +75,7 @@ func (m envMsg) in() *types.Env {
 	}
 }
 
-// orders are what a gateway tells a run on a node.
+// orders are what a gateway wants of a run on a node.
 type orders struct {
 	Run      string
 	Go, Stop bool
@@ -109,7 +109,7 @@ type splitMsg struct {
 	HashBy   []int16
 }
 
-// event is what a run on a node tells its gateway.
+// event is what a run on a node reports to its gateway.
 type event struct {
 	Kind    eventKind
 	Place   int    // queued: in the node's queue

@@ -21,7 +21,7 @@ import (
 
 // onConflict carries out INSERT … ON CONFLICT, of many rows where they lie
 // (conflictInThreads), of few here. The proposed rows go into a buffer, and the table's rows that have one of their keys into another, the scan
-// being told the keys; a left join of the two tells which are there already:
+// being told the keys; a left join of the two finds which are there already:
 //
 //	there    ← scan(table, rowid) ⋉ proposed   on the arbiter's columns
 //	proposed ⟕ there

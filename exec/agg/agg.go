@@ -119,10 +119,6 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	return metric(name, args)
 }
 
-// Mergeable reports whether an aggregate may be done in two phases on several
-// nodes: its states travel.
-func Mergeable(call expr.AggCall) bool { return !call.Distinct && len(call.OrderBy) == 0 }
-
 // grown extends a slice with zero values.
 func grown[T any](s []T, n int) []T {
 	if n <= len(s) {

@@ -32,7 +32,7 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-// room returns where the next ones go, at least one; took tells how many went there, and from
+// room returns where the next ones go, at least one; took says how many went there, and from
 // what to what they are.
 func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1

@@ -29,7 +29,7 @@ type Programs struct {
 	out   []arrow.Array
 }
 
-// CompileAll makes the programs of es over the columns of an input. at tells
+// CompileAll makes the programs of es over the columns of an input. at says
 // where the result of each expression is; expressions that are the same have
 // one.
 func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Programs, at []int, err error) {

@@ -22,7 +22,7 @@ type SetCall struct {
 }
 
 // Generator gives the rows of one call for one input row: it appends up to max
-// of them to the builders and tells how many, 0 at the end.
+// of them to the builders and says how many, 0 at the end.
 type Generator interface {
 	Next(ctx context.Context, max int, out []array.Builder) (int, error)
 }

@@ -163,9 +163,6 @@ func (c *Column) IsNull(id uint32) bool {
 	return c.nulls && !c.valid[id>>chunkShift].get(id&chunkMask)
 }
 
-// HasNulls reports whether any row is NULL.
-func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
-
 // present returns a bitmap of the ids that are not NoRow; nil where all are.
 func present(ids []uint32) []byte {
 	i := slices.Index(ids, NoRow)

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -38,9 +37,6 @@ func (k *Keys) At(i int) []byte {
 
 // Bytes is the memory the keys hold.
 func (k *Keys) Bytes() int64 { return int64(cap(k.Data)) + 8*int64(cap(k.Offs)) }
-
-// Compare orders key i of k against key j of o.
-func (k *Keys) Compare(i int, o *Keys, j int) int { return bytes.Compare(k.At(i), o.At(j)) }
 
 // Reset forgets the rows but keeps the memory.
 func (k *Keys) Reset() {

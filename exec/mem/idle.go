@@ -10,7 +10,7 @@ type idle struct {
 	shed  func(n int64) int64
 }
 
-// AddIdle names one who keeps what is idle, before the node works: bytes tells how
+// AddIdle names one who keeps what is idle, before the node works: bytes says how
 // much that is, and shed lets go of at least n bytes of it, if there are so many,
 // which give their accounts back, and says how many. Both are called from any
 // goroutine that asks for memory, and must not ask for any; bytes is called from

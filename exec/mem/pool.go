@@ -420,5 +420,5 @@ func (a *Account) Name() string { return a.name }
 // Pool is the pool the account takes from.
 func (a *Account) Pool() *Pool { return a.pool }
 
-// ShouldSpill tells, once, that the node asks this account to spill.
+// ShouldSpill reports, once, that the node asks this account to spill.
 func (a *Account) ShouldSpill() bool { return a.spill.Load() && a.spill.Swap(false) }

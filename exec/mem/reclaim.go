@@ -64,7 +64,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	}
 }
 
-// reclaimOnce asks each holder once; busy tells that one was at work.
+// reclaimOnce asks each holder once; busy says that one was at work.
 func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
 	type holder struct {
 		*Account

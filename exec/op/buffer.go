@@ -74,9 +74,6 @@ func (f *Buffer) spill(ctx context.Context) (err error) {
 	return nil
 }
 
-// Types are the types of the columns.
-func (f *Buffer) Types() []types.Type { return f.types }
-
 // Rows is the number of rows so far.
 func (f *Buffer) Rows() int64 {
 	f.mu.Lock()

@@ -31,7 +31,7 @@ type ScanKeys struct {
 	Filter *KeyFilter
 }
 
-// Publish tells the scans which keys there are, all of which are in k. The join
+// Publish hands the scans the keys there are, all of which are in k. The join
 // calls it once, before it asks for the probe side's first row; nobody changes k
 // after.
 func (f *KeyFilter) Publish(k *KeySet) { f.keys.Store(k) }

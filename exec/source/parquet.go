@@ -193,7 +193,7 @@ func footer(f file) (*parquetInfo, error) {
 }
 
 // localTimes names the timestamps without a time zone that some writers mark as
-// UTC all the same; the schema they leave beside the file's tells.
+// UTC all the same; the schema they leave beside the file's says so.
 func localTimes(raw *parquetFile) map[string]bool {
 	out := map[string]bool{}
 	text := raw.MetaData().KeyValueMetadata().FindValue("ARROW:schema")

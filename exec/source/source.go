@@ -146,7 +146,7 @@ func (s *Sources) forget(key weak.Pointer[plan.Source]) {
 }
 
 // Parts returns into how many splits a source is worth dividing; 1 where it
-// cannot be told, and Open then tells why.
+// cannot be told, and Open then says why.
 func (s *Sources) Parts(src *plan.Source) int {
 	t, err := s.resolved(src)
 	if err != nil {

@@ -27,5 +27,5 @@
 // often (Pin.KeySplits). So does a scan below a join with few keys, or
 // with few values in its filter, of whatever column (reader.pick).
 //
-// docs/decisions/0005-segment-format.md tells why the format is as it is.
+// docs/decisions/0005-segment-format.md says why the format is as it is.
 package store

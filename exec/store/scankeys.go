@@ -54,7 +54,7 @@ func (k *scanKey) share() float64 {
 	return float64(k.given) / float64(k.asked)
 }
 
-// tell tells the next splits what this one has found.
+// tell passes what this split has found to the next ones.
 func (r *keyReader) tell() {
 	for i := range r.keys {
 		k := &r.keys[i]

@@ -174,7 +174,7 @@ func textsWithin(d arrow.ArrayData) bool {
 	return int64(int32(binary.LittleEndian.Uint32(b[1].Bytes()[at:]))) <= int64(bytes)
 }
 
-// openFile maps a segment's file, of which st tells, and reads its footer.
+// openFile maps a segment's file, whose size st has, and reads its footer.
 func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err error) {
 	data, unmap, err := s.fs.Map(s.path(ref.ID))
 	if err != nil {

@@ -105,9 +105,6 @@ func Open(o Options) (*Store, error) {
 // SetRemote says where to get files from; before the first statement.
 func (s *Store) SetRemote(r Remote) { s.remote = r }
 
-// Node is the id of the node the store is of.
-func (s *Store) Node() uint64 { return s.node }
-
 // Close unmaps all files. All pins must be closed.
 func (s *Store) Close() error {
 	s.mu.Lock()

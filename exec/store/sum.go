@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// xxh128 is XXH3 with 128 bits, in place of the 64 that the library's Sum gives. It tells
+// xxh128 is XXH3 with 128 bits, in place of the 64 that the library's Sum gives. It says
 // what a disk or a network did to a file as surely as SHA-256 does, in a sixteenth of the
 // time (docs/decisions/0037-hashes-of-files.md).
 type xxh128 struct{ *xxh3.Hasher }

@@ -104,7 +104,7 @@ func ordered(t types.Type) bool {
 	return false
 }
 
-// nulls tells the NULLs of an array; it has no bits where there is none.
+// nulls is the bitmap of an array's NULLs; it has no bits where there is none.
 type nulls struct {
 	valid []byte
 	off   int

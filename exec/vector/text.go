@@ -135,9 +135,6 @@ func (t *Text) Extend(n int) []byte {
 // Cut takes the last n bytes back.
 func (t *Text) Cut(n int) { t.data = t.data[:len(t.data)-n] }
 
-// Len is how many bytes were written.
-func (t *Text) Len() int { return len(t.data) - t.from }
-
 // Bytes and String are what was written; nothing may be written after.
 func (t *Text) Bytes() []byte  { return t.data[t.from:len(t.data):len(t.data)] }
 func (t *Text) String() string { return BytesString(t.data[t.from:]) }

@@ -111,6 +111,21 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
+// TestPackageLength: a package of more than 6,000 lines, tests apart, has more than one idea.
+func TestPackageLength(t *testing.T) {
+	lines := map[string]int{}
+	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+		if !ast.IsGenerated(f) && !strings.HasSuffix(path, "_test.go") {
+			lines[filepath.Dir(path)] += fset.File(f.Pos()).LineCount()
+		}
+	})
+	for dir, n := range lines {
+		if n > 6000 {
+			t.Errorf("%s has %d lines; 6,000 is the limit of a package", dir, n)
+		}
+	}
+}
+
 // pure are packages that take events and give actions: no clock, no goroutine,
 // no I/O.
 var pure = []string{"planner/", "ml/objective", "ml/optim", "ml/reduce", "ml/metric", "cluster/sched", "cluster/place", "sql/catalog"}

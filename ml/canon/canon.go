@@ -362,19 +362,6 @@ func (d *D) Fail() { d.bad, d.b = true, nil }
 // OK reports whether no fault was met so far.
 func (d *D) OK() bool { return !d.bad }
 
-// Varint reads a number as binary.AppendVarint writes it; a longer spelling of it
-// is a fault.
-func (d *D) Varint() int64 {
-	d.owe(8)
-	v, n := binary.Varint(d.b)
-	if n <= 0 || n > 1 && d.b[n-1] == 0 {
-		d.Fail()
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
 // Done reports a fault, or bytes that were left over. what names the thing.
 func (d *D) Done(what string) error {
 	if d.err != nil {

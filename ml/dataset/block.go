@@ -224,8 +224,8 @@ type Blocks struct {
 	acct  *mem.Account
 	full  bool // from now on to the file
 	items map[int]*stored
-	idle  []*made // that nobody uses, the one used longest ago first
-	gate  Gate    // of made blocks in use
+	idle  []*made  // that nobody uses, the one used longest ago first
+	gate  mem.Gate // of made blocks in use
 }
 
 type stored struct {

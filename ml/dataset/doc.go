@@ -28,7 +28,7 @@
 //	       Finish, MakeLeaf(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
 //	         │  package feature encodes, Order
 //	         ▼
-//	       Blocks                     tiles of numbers for the kernels; dito
+//	       Blocks                     tiles of numbers for the kernels; spill to a file too
 //
 // The copies of a row that are more than one row in 256 are distributed by their
 // ordinals over all leaves: see Common.

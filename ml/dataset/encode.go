@@ -205,7 +205,7 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 	return nil
 }
 
-// nulls sets the NULL bits of one column, and its slots there to zeros. It tells
+// nulls sets the NULL bits of one column, and its slots there to zeros. It reports
 // whether there are any.
 func (e *encoder) nulls(arr arrow.Array, c int, rows []int32) (any bool) {
 	if arr.NullN() == 0 {

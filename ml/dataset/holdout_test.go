@@ -50,7 +50,7 @@ func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out ma
 	return drawn(t, leaves, all.Holdout(share, inPlace)), again
 }
 
-// leavesOf brings rows to their leaves, by node, and counts them; again tells
+// leavesOf brings rows to their leaves, by node, and counts them; again reports
 // whether that took another look.
 func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
 	t.Helper()

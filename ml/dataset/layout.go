@@ -137,13 +137,3 @@ func NewLayout(cols []Column) (*Layout, error) {
 
 // fixedNulls is the length of the NULL bits, a multiple of eight bytes.
 func (l *Layout) fixedNulls() int { return (len(l.Cols) + 63) / 64 * 8 }
-
-// Find returns the number of the column of this name, or -1.
-func (l *Layout) Find(name string) int {
-	for i, c := range l.Cols {
-		if c.Name == name {
-			return i
-		}
-	}
-	return -1
-}

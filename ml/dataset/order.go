@@ -6,7 +6,7 @@ import (
 )
 
 // The rows of a block of a leaf stand in the order of the hashes of what the block
-// has of them: rows that it tells apart have an order that depends on nothing else,
+// has of them: rows whose hashes differ have an order that depends on nothing else,
 // and of others it does not matter. Since a hash has no meaning, the order is also
 // the shuffle that mini-batches want. A mini-batch is a run of a leaf's rows, and
 // should be a sample of them: so of copies all but the first stand by the hash of
@@ -65,7 +65,7 @@ func (o *order) places() []int32 {
 // OrderBytes is the memory that Order takes meanwhile.
 func (b *Block) OrderBytes() int64 { return int64(b.Rows) * orderBytes }
 
-// Order puts the rows into their order, of a training with this seed; weighted tells
+// Order puts the rows into their order, of a training with this seed; weighted says
 // that rows have weights of their own.
 func (b *Block) Order(seed uint64, weighted bool) {
 	l := CodedLayout(b.Dense, b.Codes, b.X32 != nil, weighted)

@@ -20,7 +20,7 @@ func (v *View) place(rec []byte, i int) {
 }
 
 // OrderTies puts rows of a block that was made of a view of windows into the order of their
-// bytes where these alone order them. weighted tells that rows have weights of their own.
+// bytes where these alone order them. weighted means that rows have weights of their own.
 func (b *Block) OrderTies(v *View, weighted bool) {
 	if !v.tied {
 		return

@@ -93,7 +93,7 @@ type Store struct {
 	// were written to the file.
 	regions [][]byte
 	moving  sync.Mutex // held while records of added are copied or spilled
-	turns   turns
+	turns   mem.Turns
 	flowing atomic.Bool
 	asked   sync.Once // Worth
 	worth   bool
@@ -105,7 +105,7 @@ type Store struct {
 
 // shard takes the rows of one goroutine at a time: records one after the other
 // in the order of arrival, for memory is fast that way alone, and their keys.
-// Which bucket a record is in its key tells; keys are distributed when that is
+// A record's key says which bucket it is in; keys are distributed when that is
 // wanted.
 type shard struct {
 	enc         *encoder
@@ -231,7 +231,7 @@ const shardBytes = int64(Buckets) * 16 // a shard's own size, roughly
 // checkout returns a shard for the caller's goroutine alone, until checkin. Where
 // there is no memory for another one it makes some, as room does.
 func (s *Store) checkout() (sh *shard, err error) {
-	err = s.turns.try(false, func() error { return s.makeRoom() }, func(bool) error {
+	err = s.turns.Try(false, func() error { return s.makeRoom() }, func(bool) error {
 		sh, err = s.takeShard()
 		return err
 	})
@@ -245,7 +245,7 @@ func (s *Store) takeShard() (*shard, error) {
 	if n := len(s.idle); n > 0 {
 		sh := s.idle[n-1]
 		s.idle = s.idle[:n-1]
-		s.turns.enter()
+		s.turns.Enter()
 		return sh, nil
 	}
 	size := shardBytes
@@ -260,7 +260,7 @@ func (s *Store) takeShard() (*shard, error) {
 		sh.copies = &counter{}
 	}
 	s.shards = append(s.shards, sh)
-	s.turns.enter()
+	s.turns.Enter()
 	return sh, nil
 }
 
@@ -268,7 +268,7 @@ func (s *Store) checkin(sh *shard) {
 	s.mu.Lock()
 	s.idle = append(s.idle, sh)
 	s.mu.Unlock()
-	s.turns.leave()
+	s.turns.Leave()
 }
 
 // Add takes the counted rows of a batch, whose columns are the layout's.
@@ -327,7 +327,7 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 // keys, at most groupRows, are to be appended to and kept with. Where there is
 // no memory it makes some.
 func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, err error) {
-	err = s.turns.try(true, func() error { return s.makeRoom(sh) }, func(least bool) error {
+	err = s.turns.Try(true, func() error { return s.makeRoom(sh) }, func(least bool) error {
 		buf, at, keys, err = s.cut(sh, size, n, least)
 		return err
 	})

@@ -91,9 +91,6 @@ func (v *View) Draw(i int) float64 {
 	return float64(be.Uint64(v.rec(i)[8:])>>11) * 0x1p-53
 }
 
-// Null reports whether column c of row i is NULL.
-func (v *View) Null(c, i int) bool { return v.layout.null(v.rec(i), c) }
-
 func (l *Layout) null(rec []byte, c int) bool { return rec[nullsAt+c>>3]>>(c&7)&1 != 0 }
 
 // Numbers reads column c, of a number, boolean or time type, of rows [from,

@@ -53,11 +53,11 @@ type Driver interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Foretold is a Driver that asks for what statistics may tell.
-type Foretold interface {
-	// Foretold returns the partial of Next's step where the rows to train on have these
+// FromRanges is a Driver some of whose steps the ranges of the columns answer, so that no row is read.
+type FromRanges interface {
+	// FromRanges returns the partial of Next's step where the rows to train on have these
 	// ranges and weigh 1 each; nil where the step asks for more.
-	Foretold(r *feature.Ranges) Message
+	FromRanges(r *feature.Ranges) Message
 }
 
 // State is where a training stands. Losses are means over rows without

@@ -56,7 +56,7 @@ type Taken struct {
 // TakesIn reports whether rows in place can be taken in by an Intake.
 func (s *Spec) TakesIn() bool { return s.plain() }
 
-// NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by
+// NewIntake makes an Intake; s.TakesIn. later says that rows will be held out by
 // their hashes, which come with the blocks.
 func (s *Spec) NewIntake(later bool) *Intake {
 	k := &Intake{s: s, later: later, feats: s.numbers(), cats: s.oneHot(), label: s.LabelCol(), split: s.roleCol(Split)}

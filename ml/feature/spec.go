@@ -62,7 +62,7 @@ type Col struct {
 	Role          Role
 	Encoder       Encoder
 	Fill          Fill
-	NoIndicator   bool      // no column that tells where NULLs were
+	NoIndicator   bool      // no column that says where NULLs were
 	MaxCategories int       // 0: DefaultCategories
 	Boundaries    []float64 // Bucketize: ascending
 	Buckets       int       // QuantileBucketize

@@ -260,7 +260,7 @@ func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights
 }
 
 // scales returns what is taken off each number, of columns that are one number or a
-// code, and what that is multiplied by; plain tells that both do nothing.
+// code, and what that is multiplied by; plain says that both do nothing.
 func (f *Fitted) scales() (center, inv []float64, plain bool) {
 	plain = true
 	for i := range f.Cols {

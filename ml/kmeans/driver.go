@@ -235,8 +235,8 @@ func (d *driver) Tell(m family.Message) error {
 	return nil
 }
 
-// Foretold implements family.Foretold.
-func (d *driver) Foretold(r *feature.Ranges) family.Message {
+// FromRanges implements family.FromRanges.
+func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 	if d.s.op != opBounds || d.set.Held > 0 {
 		return nil
 	}

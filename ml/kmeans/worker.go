@@ -56,7 +56,7 @@ type places struct {
 	total  float64  // see travel
 	margin float64
 	plain  bool           // marks are neither read nor written
-	quick  *f64.Centers32 // tells which rows stay; nil for none
+	quick  *f64.Centers32 // says which rows stay; nil for none
 }
 
 // NewWorker implements family.Family.

@@ -194,8 +194,8 @@ func (d *driver) Tell(m family.Message) error {
 	return d.tell(r, p)
 }
 
-// Foretold implements family.Foretold.
-func (d *driver) Foretold(r *feature.Ranges) family.Message {
+// FromRanges implements family.FromRanges.
+func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 	if d.phase != toBound {
 		return nil
 	}

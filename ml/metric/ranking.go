@@ -110,37 +110,6 @@ func (r *Ranking) AUC() (auc float64, ok bool) {
 	return area / (float64(pos * neg)), true
 }
 
-// Point is a point of the ROC curve: the rates when all rows that score at
-// least Threshold are called positive.
-type Point struct {
-	Threshold, TPR, FPR float64
-	TP, FP, TN, FN      float64
-}
-
-// Curve returns the ROC curve from the threshold infinity down, at most limit
-// points, evenly chosen; 0 for all.
-func (r *Ranking) Curve(limit int) []Point {
-	r.flush()
-	var pos, neg float64
-	for _, k := range r.sorted {
-		pos += k.Pos
-		neg += k.Neg
-	}
-	out := []Point{{Threshold: math.Inf(1), TN: neg, FN: pos}}
-	var tp, fp float64
-	n := len(r.sorted)
-	for i := n - 1; i >= 0; i-- {
-		k := r.sorted[i]
-		tp += k.Pos
-		fp += k.Neg
-		if at := n - i; limit > 1 && n > limit-1 && i > 0 && at*(limit-1)/n == (at-1)*(limit-1)/n {
-			continue
-		}
-		out = append(out, Point{k.Score, ratio(tp, pos), ratio(fp, neg), tp, fp, neg - fp, pos - tp})
-	}
-	return out
-}
-
 // Encode gives the canonical bytes.
 func (r *Ranking) Encode(e *canon.E) {
 	r.flush()

@@ -16,7 +16,7 @@ type curvature struct {
 	rho   []float64
 }
 
-// forget forgets the steps, or if there are none what was known before, and tells
+// forget forgets the steps, or if there are none what was known before, and reports
 // whether there was nothing.
 func (c *curvature) forget() (empty bool) {
 	if len(c.s) > 0 {

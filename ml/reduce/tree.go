@@ -156,11 +156,6 @@ func (p *Plan) Tops(worker int) []Node {
 	return tops
 }
 
-// LeavesUnder returns the leaves [from, to) below n.
-func (p *Plan) LeavesUnder(n Node) (from, to int) {
-	return int(n.Index) << n.Level, min((int(n.Index)+1)<<n.Level, p.leaves)
-}
-
 // children returns the one or two nodes that n merges.
 func (p *Plan) children(n Node) (l, r Node, two bool) {
 	l = Node{n.Level - 1, 2 * n.Index}

@@ -29,7 +29,7 @@ type apartRow struct {
 	one  *feature.Stats // of one copy, nil before the first; guarded by flow.mu
 }
 
-// flowedBy tells which rows may have flowed by uncounted: each sets two bits. Common rows are
+// flowedBy says which rows may have flowed by uncounted: each sets two bits. Common rows are
 // met when few have.
 type flowedBy [1 << 15]atomic.Uint64
 
@@ -216,7 +216,7 @@ func (f *flow) told(c *dataset.Copies) *dataset.Copies {
 }
 
 // addApart adds the statistics of rows apart, of which h holds some out on node self; held
-// tells that of the zone's parts. nil sum is none.
+// says that of the zone's parts. nil sum is none.
 func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdout, held []bool, self int) (*feature.Stats, error) {
 	mixed := map[dataset.RowHash]int64{} // copies that are not apart
 	if f.seen != nil && f.readings == 0 {

@@ -16,7 +16,7 @@
 //	          query is read again, and what comes is distributed encoded: Worker.Read)
 //	draw      copies of rows ─▶ which are held out
 //	fit       statistics ─▶ encoders
-//	encode      rows ─▶ blocks
+//	encode    rows ─▶ blocks
 //	iterate   family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k
 //	measure   predictor ─▶ metrics
 //	          ─▶ model bytes
@@ -32,7 +32,7 @@
 // leaves, merged over nodes: of a step as the family's scope says, of all tasks
 // where the job is in place.
 //
-// The reducer is all that is different between one process (Local) and a
+// The reducer is all that is different between one process (Local, in tests) and a
 // cluster. On a worker a task is a Part: it computes the worker's leaves, takes
 // partials that other workers ship, and hands out what it must ship. Within a
 // process tasks and partials are values; only what goes to another node is

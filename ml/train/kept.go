@@ -136,7 +136,7 @@ func (d *Dataset) stores() []*dataset.Store {
 	return []*dataset.Store{d.maker.store}
 }
 
-// Take gives a worker the blocks of one before it, instead of rows. renumber tells
+// Take gives a worker the blocks of one before it, instead of rows. renumber says
 // which worker of so many has the leaves of one of then.
 func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) int) error {
 	nodes := make([]int, workers)

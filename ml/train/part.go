@@ -26,7 +26,7 @@ type Shipment struct {
 type Part struct {
 	w    *Worker
 	body body
-	// whole tells that the partial is of all of the node's leaves, and place is that of
+	// whole means that the partial is of all of the node's leaves, and place is that of
 	// the node in the tree, -1 for none.
 	whole bool
 	place int

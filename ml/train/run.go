@@ -390,8 +390,8 @@ func (r *runner) iterate(ctx context.Context) error {
 
 // step has the step done that the driver wants.
 func (r *runner) step(ctx context.Context) error {
-	if d, ok := r.driver.(family.Foretold); ok && r.ranges != nil {
-		if m := d.Foretold(r.ranges); m != nil {
+	if d, ok := r.driver.(family.FromRanges); ok && r.ranges != nil {
+		if m := d.FromRanges(r.ranges); m != nil {
 			return r.driver.Tell(m)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type Split struct {
 	Column string // as the query has it
 	// Seq: the rows with the largest values, a share of Fraction, are held out. The
-	// job is then of a query in which the column tells that already. Else it is a
+	// job is then of a query in which the column says that already. Else it is a
 	// boolean, whose true and NULL rows are held out.
 	Seq      bool
 	Fraction float64

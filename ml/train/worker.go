@@ -25,7 +25,7 @@ type WorkerConfig struct {
 	Temp    string    // directory of temporary files
 	Threads int       // goroutines of a task; 0: 1
 	Workers int       // of the job; 0: 1
-	// Rescan tells that the query may be read a second time: rows that do not fit
+	// Rescan says that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
 	Rescan bool
 	// Send gives encoded rows to another worker's PutRows. The bytes are its for the
@@ -53,7 +53,7 @@ type Worker struct {
 	mu       sync.Mutex
 	rows     map[int]*dataset.Leaf // made, until they are encoded
 	unfitted map[int]*unfitted     // of leaves that have one, likewise
-	gate     dataset.Gate          // of leaves whose rows are looked at
+	gate     mem.Gate              // of leaves whose rows are looked at
 	blocks   *dataset.Blocks
 	state    *dataset.State // the family's, of rows
 	scored   map[int]*family.Scores

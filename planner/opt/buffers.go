@@ -129,7 +129,7 @@ func newDemands(defs []plan.BufferDef) *demands {
 	return d
 }
 
-// of is the definition that makes what its readers want; less tells that this is
+// of is the definition that makes what its readers want; less says that this is
 // not all.
 func (d *demands) of(r *rule.Run, f *filled) (def plan.BufferDef, less bool) {
 	def = f.from

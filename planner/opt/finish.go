@@ -22,7 +22,7 @@ type trimmer struct {
 	sent bool
 }
 
-// trim rewrites n of which need is read; drop tells that n's other columns
+// trim rewrites n of which need is read; drop says that n's other columns
 // would cost something and should go.
 func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 	t.r.Look()

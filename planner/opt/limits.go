@@ -61,7 +61,7 @@ func rowsWanted(l *plan.Limit) (int64, bool) {
 	return n + k, true
 }
 
-// firstRows tells n that only its first k rows are read.
+// firstRows marks that of n only the first k rows are read.
 func firstRows(n plan.Node, k int64) plan.Node {
 	switch n := n.(type) {
 	case *plan.Sort:

@@ -91,25 +91,6 @@ func rewriteDML(r *rule.Run, d *plan.DML) (*plan.DML, error) {
 	return &out, nil
 }
 
-// Relation rewrites one tree that must give the columns of need.
-func Relation(root plan.Node, need []expr.ColID, env *rule.Env) (_ plan.Node, err error) {
-	defer rule.Caught(&err)
-	next := expr.ColID(1)
-	if env != nil && env.NextCol != nil {
-		next = *env.NextCol
-	} else {
-		next = highestColumn(root) + 1
-	}
-	e := withNext(env, &next)
-	r := rule.NewRun(e, highestBuffer(root)+1)
-	r.InStep = true // there is no one to run a new buffer
-	n, err := runPhases(r, root, need)
-	if env != nil && env.NextCol != nil {
-		*env.NextCol = next
-	}
-	return n, err
-}
-
 func withNext(env *rule.Env, next *expr.ColID) *rule.Env {
 	e := rule.Env{}
 	if env != nil {
@@ -290,28 +271,6 @@ func dmlColumns(d *plan.DML) plan.ColSet {
 		}
 	}
 	return s
-}
-
-func highestColumn(n plan.Node) expr.ColID {
-	var top expr.ColID
-	for _, c := range n.Schema() {
-		top = max(top, c.ID)
-	}
-	for _, e := range plan.Exprs(n) {
-		for c := range rewrite.ColumnsOf(e) {
-			top = max(top, c)
-		}
-		expr.Walk(e, func(x expr.Expr) bool {
-			if s, ok := x.(*expr.Subquery); ok {
-				top = max(top, highestColumn(s.Plan.(plan.Node)))
-			}
-			return true
-		})
-	}
-	for _, k := range n.Children() {
-		top = max(top, highestColumn(k))
-	}
-	return top
 }
 
 func highestBuffer(n plan.Node) int {

@@ -21,7 +21,7 @@ type Identity struct {
 
 // Identity returns what the rows of an optimised query depend on. ok is false where
 // that is more than the plan and its tables: files, system relations, the session,
-// the time, chance. pure tells sources that make their rows of their arguments.
+// the time, chance. pure marks sources whose rows are a function of their arguments.
 func (q *Query) Identity(pure func(*Source) bool) (id Identity, ok bool) {
 	w := &identifier{pure: pure, ok: len(q.Locks) == 0}
 	for _, b := range q.Buffers {

@@ -22,14 +22,6 @@ func New(st Statistics) *Estimator {
 	return &Estimator{St: st, cache: map[plan.Node]*Relation{}}
 }
 
-// Rows is the number of rows that n is thought to give.
-func Rows(n plan.Node, st Statistics) float64 {
-	if st == nil {
-		st = FromState(nil)
-	}
-	return New(st).Of(n).Rows
-}
-
 // Kept is the most rows that one operator of n is thought to take in and keep,
 // or to give from what it keeps; 0 if none keeps any.
 func Kept(n plan.Node, st Statistics) float64 {

@@ -25,7 +25,7 @@ type TableStats struct {
 	// load computes a column that Cols does not have yet: most statements ask
 	// for few columns of a table.
 	load func(num int16) (ColStats, bool)
-	// notNull, where not nil, tells of constraints without loading.
+	// notNull, where not nil, has the constraints without loading.
 	notNull map[int16]bool
 	// proven reports whether the rows there are prove a column to be a key; nil where
 	// nothing is taken as proven by them. known has the answers.

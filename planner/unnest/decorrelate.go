@@ -333,7 +333,7 @@ func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
 }
 
 // hoist takes the conditions over L's columns out of n where a join above may
-// check them as well, and returns what is left with the conditions. exists tells
+// check them as well, and returns what is left with the conditions. exists says
 // that only the existence of a row of n matters: then a semi-join in it may be
 // an inner one, EXISTS (u … EXISTS (s …)) being EXISTS (u, s …).
 func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) {

@@ -308,7 +308,7 @@ func (j *Job) At(s *State) *State {
 	return &n
 }
 
-// ClusterID tells clusters apart: random, made with the cluster. A recovery from
+// ClusterID identifies the cluster: random, made with the cluster. A recovery from
 // the loss of a majority makes a new one.
 type ClusterID [16]byte
 

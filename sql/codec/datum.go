@@ -78,13 +78,6 @@ func appendDecimal(dst []byte, d number.Decimal) []byte {
 // maxDatumDepth bounds nested arrays and rows.
 const maxDatumDepth = 64
 
-// ReadDatum reads one value and gives what follows it.
-func ReadDatum(b []byte) (types.Datum, []byte, error) {
-	r := &reader{b: b}
-	d, err := r.datum()
-	return d, r.b, err
-}
-
 func (r *reader) datum() (types.Datum, error) { return r.datumAt(0) }
 
 func (r *reader) datumAt(depth int) (types.Datum, error) {

@@ -235,7 +235,7 @@ func (st *dtState) decodeNumber(s string, textMonth bool, fmask dtMask) (tmask d
 }
 
 // decodeRun reads digits run together: yymmdd or more for a date, hhmmss or
-// hhmm for a time, a fraction making it a time. isTime tells which it was.
+// hhmm for a time, a fraction making it a time. isTime says which it was.
 func (st *dtState) decodeRun(s string, fmask dtMask) (tmask dtMask, isTime bool, err dtErr) {
 	if i := strings.IndexByte(s, '.'); i >= 0 {
 		f, _ := strconv.ParseFloat("0"+s[i:], 64)

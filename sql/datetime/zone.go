@@ -13,7 +13,7 @@ import (
 )
 
 // zoneAbbrev is the meaning of an abbreviation: a fixed offset, or the zone
-// that tells what it meant at a time.
+// that says what it meant at a time.
 type zoneAbbrev struct {
 	name   string
 	offset int // seconds east of UTC
@@ -132,17 +132,6 @@ func FixedZone(east int) *time.Location {
 		b = appendTwo(append(b, ':'), int64(s))
 	}
 	return time.FixedZone("<"+string(sign)+string(b)+">"+string(inv)+string(b), east)
-}
-
-// ZoneSetting reads the value of the setting TimeZone: a name or hours east.
-func ZoneSetting(s string) (*time.Location, error) {
-	if h, err := strconv.ParseFloat(ascii.TrimSpace(s), 64); err == nil && h > -168 && h < 168 {
-		return FixedZone(int(h * 3600)), nil
-	}
-	if loc, ok := LoadZone(s); ok {
-		return loc, nil
-	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"%s\"", s)
 }
 
 // posixZone reads a POSIX rule: name, offset west, and optionally the name of

@@ -199,7 +199,7 @@ var unterminated = map[byte]string{
 	'x': "unterminated hexadecimal string literal",
 }
 
-// escape passes one backslash sequence of an E” string; pair tells that it
+// escape passes one backslash sequence of an E” string; pair says that it
 // must be the second half of a surrogate pair, the result that a second half
 // must follow.
 func (s *scanner) escape(pair bool) bool {

@@ -446,9 +446,6 @@ func (d Decimal) Coefficient(scale int32) (v int64, ok bool) {
 	return d.coef, d.big == nil
 }
 
-// Big returns the coefficient as a new big.Int; 0 for NaN and infinities.
-func (d Decimal) Big() *big.Int { return new(big.Int).Set(d.coefBig()) }
-
 // ToInt casts to an integer type, rounding halves away from zero.
 func (d Decimal) ToInt(bits int) (int64, error) {
 	name := intName(bits)

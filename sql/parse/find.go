@@ -6,10 +6,6 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// Pos is the position, in characters from 1 in the whole query string, of a
-// byte offset in it.
-func (s *Statement) Pos(byteOffset int) int { return lex.CharPos(s.src.Text, byteOffset) }
-
 // NumParams is the highest n of the parameters $n; in MySQL's dialect the
 // number of question marks.
 func (s *Statement) NumParams() int {

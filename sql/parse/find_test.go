@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -93,7 +94,7 @@ func TestFindSecondStatement(t *testing.T) {
 	if got := list[0].FindIdent("b"); got != 0 {
 		t.Errorf("b of another statement at %d", got)
 	}
-	if got := list[1].Pos(list[1].Offset); got != 19 {
+	if got := lex.CharPos(list[1].src.Text, list[1].Offset); got != 19 {
 		t.Errorf("statement at %d", got)
 	}
 	s := one(t, "select `A`, b from T where c = ? and d = ?", MySQL)

@@ -38,7 +38,7 @@ func parseGrammar(f *fragment) (stmts []ast.Stmt, err error) {
 			stmts, err = nil, pgerr.Internal("the parser failed: %v", r)
 		}
 	}()
-	// The blank tells an error at the last token from one at the end.
+	// With the blank, an error at the last token is not one at the end.
 	stmts, lib := parser.ParseSQL(f.Text + " ")
 	if lib != nil {
 		return nil, grammarError(f, lib)

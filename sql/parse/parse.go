@@ -7,7 +7,6 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -113,32 +112,6 @@ func One(sql string, d Dialect) (*Statement, error) {
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)
 	return e.Position == 0 || e.Position >= lex.CharPos(sql, len(sql))
-}
-
-// EstimateBytes is an upper guess, in bytes, of what Parse(sql) will keep, for
-// a session to charge before calling it: a few hundred bytes of tree for each
-// token, of which a long literal has few.
-func EstimateBytes(sql string) int64 {
-	tokens, quoted, word := int64(1), false, false
-	for i := 0; i < len(sql); i++ {
-		c := sql[i]
-		switch {
-		case c == '\'':
-			quoted = !quoted
-			tokens++
-		case quoted:
-		case lex.IsIdentPart(c):
-			if !word {
-				tokens++
-			}
-			word = true
-			continue
-		case !ascii.IsSpace(c):
-			tokens++
-		}
-		word = false
-	}
-	return int64(len(sql))*6 + tokens*400
 }
 
 // checkUTF8 words an invalid byte as Postgres does.

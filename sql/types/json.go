@@ -92,15 +92,6 @@ func appendJSON(dst []byte, t Type, d Datum, env *Env, depth int) ([]byte, error
 	return json.AppendString(dst, TextOf(t, d, env)), nil
 }
 
-// JSONOf is to_jsonb() of a value.
-func JSONOf(t Type, d Datum, env *Env) (json.Value, error) {
-	b, err := AppendJSON(nil, t, d, env)
-	if err != nil {
-		return json.Value{}, err
-	}
-	return json.ParseJSONB(string(b))
-}
-
 // quoteNonNumber quotes NaN and the infinities, which JSON does not know.
 func quoteNonNumber(dst []byte, from int) []byte {
 	if c := dst[len(dst)-1]; ascii.IsDigit(c) {

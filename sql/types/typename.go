@@ -204,9 +204,3 @@ func (t Type) String() string {
 	}
 	return TypeName(t.OID)
 }
-
-// HasMod reports whether values of a type may carry a modifier.
-func (o OID) HasMod() bool {
-	p := builtins().byOID[o]
-	return p != nil && p.ModIn != "-"
-}

@@ -42,7 +42,7 @@ func (m *pathMemo) match(text, pattern, flags string) (bool, error) {
 }
 
 // items evaluates a path: a is target, path, vars and silent, the last two
-// where there are any. passed tells that an error was passed over; items found
+// where there are any. passed says that an error was passed over; items found
 // before an error are given with it.
 func (m *pathMemo) items(ctx context.Context, a []types.Datum, silent bool) (items []json.Value, passed bool, err error) {
 	q := jsonpath.Query{Path: m.path, Match: m.match}

@@ -49,7 +49,7 @@ func functionResult(_ *function.Call, a []types.Datum) (types.Datum, error) {
 	return s, nil
 }
 
-// addSizes registers what tells sizes and statistics of relations.
+// addSizes registers the functions of relations' sizes and statistics.
 func addSizes(t function.Table) {
 	size := func(h function.Host, d types.Datum) types.Datum {
 		o := types.OID(d.(int64))

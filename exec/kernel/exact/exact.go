@@ -283,6 +283,3 @@ func Spread(xy, x, y *Sum) float64 {
 
 // N is how many values were added.
 func (e *Sum) N() int64 { return e.n }
-
-// Special reports whether an infinity or a NaN was added.
-func (e *Sum) Special() bool { return e.flag != 0 }

@@ -14,7 +14,7 @@ import (
 type Losses struct {
 	c [3]uint64
 	n int64
-	// nan tells that there is a NaN, or what is no such loss.
+	// nan says that there is a NaN, or what is no such loss.
 	nan bool
 }
 

@@ -207,7 +207,7 @@ func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
-// triangles tells that the upper half of products has kernels of its own.
+// triangles says that the upper half of products has kernels of its own.
 var triangles = level == 2
 
 // addSix adds products of three columns of a with six of b, and addTriangle those of six

@@ -82,7 +82,7 @@ func Ones(m []uint16, v []uint8) int {
 }
 
 // And sets the mask m of n rows to those of its rows whose bit from off on is set, and
-// tells how many they are.
+// says how many they are.
 func And(m []uint16, valid []byte, off, n int) int {
 	k, i := 0, 0
 	for at := off / 8; off%8 == 0 && 16*i+16 <= n; i, at = i+1, at+2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// seenRows tells which rows come for the first time: what a recursive UNION has
+// seenRows says which rows come for the first time: what a recursive UNION has
 // given already. Rows are kept in memory until that is refused; then they go to
 // disk, by hash, and only a filter of their hashes stays.
 //

@@ -13,7 +13,7 @@ type block struct {
 	group   []int32 // number of the peer group in the block
 }
 
-// newBlock makes a block of partitions that begin at starts; peers tells
+// newBlock makes a block of partitions that begin at starts; peers reports
 // whether a row is a peer of the one before in its partition.
 func newBlock(b *batch.Batch, starts []int32, peers func(i int) bool) *block {
 	all := make([]int32, 5*b.N)

@@ -133,7 +133,7 @@ func measures(b *scope.Binder, f string, m *model, more ...expr.Expr) bool {
 	return err == nil
 }
 
-// checkTarget tells, as column k of this number, whether a label is a class of a
+// checkTarget computes, as column k of this number, whether a label is a class of a
 // target, NULL where there are none; "" where they may be written in other ways, or are all. See checkLabels.
 func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {

@@ -1,30 +1,30 @@
-package dataset
+package mem
 
 import "sync"
 
-// turns is how goroutines that add rows at once share memory that is enough for
+// Turns is how goroutines that add rows at once share memory that is enough for
 // one of them: who finds none makes room, and where others hold it waits until
 // one of them has done its batch. Only when all of them wait is there too
 // little.
-type turns struct {
+type Turns struct {
 	making sync.Mutex // one makes room at a time: what it frees is there for the next
 
 	mu      sync.Mutex
 	change  sync.Cond
 	left    uint64 // how often one of them was done
-	inside  int    // goroutines that have a shard
+	inside  int    // goroutines that hold memory
 	waiting int    // of those, who wait
 }
 
-// enter and leave are called by who gets a shard, under the lock under which the
-// memory for it is taken, and by who gives it back.
-func (t *turns) enter() {
+// Enter is called by who begins to hold memory, under the lock under which it is taken.
+func (t *Turns) Enter() {
 	t.mu.Lock()
 	t.inside++
 	t.mu.Unlock()
 }
 
-func (t *turns) leave() {
+// Leave is called by who holds none any more.
+func (t *Turns) Leave() {
 	t.mu.Lock()
 	t.inside--
 	t.left++
@@ -34,10 +34,10 @@ func (t *turns) leave() {
 	t.mu.Unlock()
 }
 
-// try takes memory, with room made where there is none, for as little as will
-// do then. inside is whether the caller has a shard. The error is take's, or
+// Try takes memory, with room made where there is none, for as little as will
+// do then. inside is whether the caller holds some already. The error is take's, or
 // make's.
-func (t *turns) try(inside bool, make func() error, take func(least bool) error) error {
+func (t *Turns) Try(inside bool, make func() error, take func(least bool) error) error {
 	err := take(false)
 	for err != nil {
 		t.mu.Lock()
@@ -58,7 +58,7 @@ func (t *turns) try(inside bool, make func() error, take func(least bool) error)
 
 // wait waits until somebody is done who was not when left was read; false where
 // there is nobody to wait for.
-func (t *turns) wait(left uint64, inside bool) bool {
+func (t *Turns) wait(left uint64, inside bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.left != left {

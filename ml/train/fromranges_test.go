@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestForetold compares what statistics tell of the rows with what a look at all of them
+// TestFromRanges compares what statistics tell of the rows with what a look at all of them
 // says, and wants it looked at where statistics do not tell.
-func TestForetold(t *testing.T) {
+func TestFromRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	column := func(name string, typ types.Type) dataset.Column { return dataset.Column{Name: name, Type: typ} }
 	rows := func(nulls bool) *table {
@@ -91,8 +91,8 @@ func TestForetold(t *testing.T) {
 			if err := step(); err != nil {
 				t.Fatal(name, err)
 			}
-			d, ok := run.driver.(family.Foretold)
-			if told := ok && run.ranges != nil && d.Foretold(run.ranges) != nil; told != c.told {
+			d, ok := run.driver.(family.FromRanges)
+			if told := ok && run.ranges != nil && d.FromRanges(run.ranges) != nil; told != c.told {
 				t.Errorf("%s: statistics tell: %v", name, told)
 			} else if told {
 				m, err := run.reduce(ctx, &stepTask{rows: run.rows, held: run.held, weight: run.weight.Value(), step: run.driver.Next(), per: 1 << 20})
@@ -101,9 +101,9 @@ func TestForetold(t *testing.T) {
 				}
 				var want, got canon.E
 				m.Encode(&want)
-				d.Foretold(run.ranges).Encode(&got)
+				d.FromRanges(run.ranges).Encode(&got)
 				if !bytes.Equal(want.B, got.B) {
-					t.Errorf("%s: %+v is foretold, %+v is there", name, run.ranges, m)
+					t.Errorf("%s: %+v is what ranges give, %+v is there", name, run.ranges, m)
 				}
 			}
 			if err := l.Close(); err != nil {

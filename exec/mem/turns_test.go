@@ -1,4 +1,4 @@
-package dataset
+package mem
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 // is told so.
 func TestTurns(t *testing.T) {
 	var (
-		turns turns
+		turns Turns
 		mu    sync.Mutex
 		free  = 3
 		none  = errors.New("no memory")
@@ -31,14 +31,14 @@ func TestTurns(t *testing.T) {
 	}
 	work := func(second int) error {
 		held := 1
-		if err := turns.try(false, func() error { return nil }, take(1, turns.enter)); err != nil {
+		if err := turns.Try(false, func() error { return nil }, take(1, turns.Enter)); err != nil {
 			return err
 		}
 		defer func() {
 			mu.Lock()
 			free += held
 			mu.Unlock()
-			turns.leave()
+			turns.Leave()
 		}()
 		spill := func() error { // as a store does: what it holds goes to disk
 			mu.Lock()
@@ -47,7 +47,7 @@ func TestTurns(t *testing.T) {
 			held = 0
 			return nil
 		}
-		if err := turns.try(true, spill, take(second, func() {})); err != nil {
+		if err := turns.Try(true, spill, take(second, func() {})); err != nil {
 			return err
 		}
 		held += second

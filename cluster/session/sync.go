@@ -37,3 +37,22 @@ func (s *Session) syncRetrying(ctx context.Context) error {
 		p.tag = again.tag
 	}
 }
+
+// Sync ends the implicit transaction, if one is open: commit if ok, else roll
+// back. In an explicit transaction a failure is only noted.
+func (s *Session) Sync(ctx context.Context, ok bool) error {
+	if s.tx == nil {
+		return nil
+	}
+	if s.tx.Explicit {
+		if !ok {
+			s.tx.Failed = true
+		}
+		return nil
+	}
+	if !ok || s.tx.Failed {
+		s.Rollback()
+		return nil
+	}
+	return s.syncRetrying(ctx)
+}

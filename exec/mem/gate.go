@@ -1,8 +1,8 @@
-package dataset
+package mem
 
 import "sync"
 
-// Gate is how goroutines that each need memory for a leaf share what is enough
+// Gate is how goroutines that each need memory for a while share what is enough
 // for one of them: who is refused tries again as others are done, and only who
 // is refused alone has too little. A Gate must not be copied; zero is one.
 type Gate struct {

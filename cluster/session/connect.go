@@ -1,0 +1,114 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/define"
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Connect opens a session for an authenticated role.
+func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
+	fatal := func(err *pgerr.Error) error { return err.WithSeverity(pgerr.SevFatal) }
+	if st.Database == "" {
+		st.Database = st.User
+	}
+	state := r.cfg.Catalog.Current()
+	role := state.RoleByName(st.User)
+	if role == nil {
+		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q does not exist", st.User))
+	}
+	if !role.Login {
+		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q is not permitted to log in", st.User))
+	}
+	// A client that names no database asks for one named after its user.
+	if st.Database != catalog.DatabaseName && st.Database != "postgres" && st.Database != "template1" {
+		return nil, fatal(pgerr.New(pgerr.InvalidCatalogName, "database %q does not exist", st.Database))
+	}
+	if !state.May(role.OID, state.Database().Object(), 'c') {
+		return nil, fatal(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %q", st.Database).WithDetail("User does not have CONNECT privilege."))
+	}
+	s := &Session{
+		registry:   r,
+		start:      st,
+		set:        settings.NewSet(),
+		user:       role.OID,
+		role:       role.OID,
+		started:    time.Now(),
+		locks:      r.locks.Holder(),
+		statements: statements{},
+	}
+	s.interrupts.wake = st.Wake
+	s.interrupts.timeout = func() time.Duration { return s.known().statement }
+	s.activity.Store(&Activity{State: "idle", Since: s.started})
+	if err := s.init(role); err != nil {
+		return nil, fatal(pgerr.From(err))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, fatal(pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down"))
+	}
+	free := s.set.Int("max_connections") - int64(len(r.sessions))
+	switch {
+	case free <= 0:
+		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already"))
+	case free <= s.set.Int("superuser_reserved_connections") && !role.Super:
+		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "remaining connection slots are reserved for roles with the SUPERUSER attribute"))
+	}
+	if role.ConnLimit >= 0 && !role.Super {
+		n := 0
+		for _, o := range r.sessions {
+			if o.user == role.OID {
+				n++
+			}
+		}
+		if n >= role.ConnLimit {
+			return nil, fatal(pgerr.New(pgerr.TooManyConnections, "too many connections for role %q", st.User))
+		}
+	}
+	r.sessions[st.PID] = s
+	return s, nil
+}
+
+// Close rolls back and frees everything. It may be called twice.
+func (s *Session) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.cursors.CloseAll()
+	s.freeText()
+	if s.tx != nil {
+		s.Rollback()
+	}
+	s.locks.Release(advisory.Both)
+	err := s.dropTemp(context.Background())
+	e := s.registry
+	e.mu.Lock()
+	if e.sessions[s.start.PID] == s {
+		delete(e.sessions, s.start.PID)
+	}
+	e.mu.Unlock()
+	return err
+}
+
+// dropTemp drops the session's temporary tables and schema when it ends.
+func (s *Session) dropTemp(ctx context.Context) error {
+	m := s.registry.cfg.Catalog
+	if s.temp == 0 || m.Current().Schema(s.temp) == nil {
+		return nil
+	}
+	t := s.newTxn()
+	if err := define.DropTemp(ctx, t, m, s.temp); err != nil {
+		return err
+	}
+	if _, err := t.Add(&catalog.DropSchema{OID: s.temp}); err != nil {
+		return err
+	}
+	return m.Commit(ctx, t.Changes())
+}
