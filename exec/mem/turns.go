@@ -43,10 +43,7 @@ func (t *Turns) Try(inside bool, make func() error, take func(least bool) error)
 		t.mu.Lock()
 		left := t.left
 		t.mu.Unlock()
-		t.making.Lock()
-		failed := make()
-		t.making.Unlock()
-		if failed != nil {
+		if failed := t.Make(make); failed != nil {
 			return failed
 		}
 		if err = take(true); err != nil && !t.wait(left, inside) {
@@ -54,6 +51,13 @@ func (t *Turns) Try(inside bool, make func() error, take func(least bool) error)
 		}
 	}
 	return nil
+}
+
+// Make has make make room when nobody else does.
+func (t *Turns) Make(make func() error) error {
+	t.making.Lock()
+	defer t.making.Unlock()
+	return make()
 }
 
 // wait waits until somebody is done who was not when left was read; false where

@@ -337,9 +337,7 @@ func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, er
 // MakeRoom writes to the file what nobody adds rows to just now, for others of the job to have its
 // memory.
 func (s *Store) MakeRoom() error {
-	s.turns.making.Lock()
-	defer s.turns.making.Unlock()
-	return s.makeRoom()
+	return s.turns.Make(func() error { return s.makeRoom() })
 }
 
 // makeRoom writes to the file what the caller's shards, the idle ones and those
