@@ -67,7 +67,13 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 			}
 			cur.Resize(len(frames))
 			for k, x := range frames {
-				for _, s := range x.spans {
+				if err := r.add(ctx, f, cur, uint32(k), x.span); err != nil {
+					return nil, 0, err
+				}
+				if x.rest == nil {
+					continue
+				}
+				for _, s := range x.rest {
 					if err := r.add(ctx, f, cur, uint32(k), s); err != nil {
 						return nil, 0, err
 					}
@@ -76,7 +82,7 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 			return cur, 0, nil
 		}
 	}
-	return f.byFrames(ctx, p, spans, states)
+	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
 }
 
 // find finds what the aggregate of f can.
@@ -114,13 +120,14 @@ func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall,
 
 // frame is a frame that rows share.
 type frame struct {
-	spans [3]span
-	first bool // the first of its partition
+	span
+	rest  *[2]span // behind what EXCLUDE leaves out; nil: nothing
+	first bool     // the first of its partition
 }
 
 // byFrames returns the results of the rows' frames, of which states makes so many
 // at once as are different and follow each other; it returns the first one's group.
-func (f *call) byFrames(ctx context.Context, p *block, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
+func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	var pieces []arrow.Array
 	frames := make([]frame, 0, frameGroups)
@@ -146,13 +153,25 @@ func (f *call) byFrames(ctx context.Context, p *block, spans func(i int) ([3]spa
 		frames, of = frames[:0], of[:0]
 		return nil
 	}
-	for i := range p.n {
-		s, err := spans(i)
-		if err != nil {
-			return nil, err
+	var last [3]span
+	for i := range fr.p.n {
+		x := frame{first: fr.p.first(i) == fr.p.base+int64(i)}
+		same := false
+		if plain {
+			x.span = span{fr.start[i], max(fr.start[i], fr.end[i])}
+			same = x.span == last[0]
+			last[0] = x.span
+		} else {
+			s, err := spans(i)
+			if err != nil {
+				return nil, err
+			}
+			if x.span = s[0]; s[1].from < s[1].to || s[2].from < s[2].to {
+				x.rest = &[2]span{s[1], s[2]}
+			}
+			same, last = s == last, s
 		}
-		x := frame{spans: s, first: p.first[i] == p.base+int64(i)}
-		if len(frames) == 0 || x.first || x.spans != frames[len(frames)-1].spans {
+		if len(frames) == 0 || x.first || !same {
 			if len(frames) == frameGroups {
 				if err := give(); err != nil {
 					return nil, err
@@ -203,7 +222,7 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 	}
 	var goOn []uint32 // the frames that have a frame before
 	for k, x := range frames {
-		s := x.spans[0]
+		s := x.span
 		if x.first {
 			if next := from + int64(len(groups)); next != s.from {
 				if err := put(); err != nil {
@@ -311,7 +330,7 @@ func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, spans func(i i
 		if err != nil {
 			return nil, err
 		}
-		first := p.first[i] == p.base+int64(i)
+		first := p.first(i) == p.base+int64(i)
 		if !first && s == a.have {
 			return a.last, nil
 		}

@@ -14,11 +14,12 @@ type block struct {
 	number  int   // of the chunk
 	base    int64 // number of the first row
 	n       int
-	first   []int64 // first row of the row's partition
-	last    []int64 // the row after its last
+	parts   []span  // the partitions' rows
+	part    []int32 // the row's partition among them
 	peer    []int64 // first row of the row's peer group
 	peerEnd []int64 // the row after its last
-	group   []int64 // number of the peer group
+	group   []int32 // number of the peer group, from that of the first row on
+	groups  int64   // which has this number
 
 	calls  []blockCall
 	heads  []int64       // rows that begin a peer group; made when asked for
@@ -35,23 +36,33 @@ type blockCall struct {
 }
 
 func newBlock(b *batch.Batch, calls int) *block {
-	all := make([]int64, 5*b.N)
-	col := func(i int) []int64 { return all[i*b.N : (i+1)*b.N] }
-	return &block{b: b, n: b.N, first: col(0), last: col(1), peer: col(2), peerEnd: col(3), group: col(4), calls: make([]blockCall, calls)}
+	rows, numbers := make([]int64, 2*b.N), make([]int32, 2*b.N)
+	return &block{b: b, n: b.N, peer: rows[:b.N], peerEnd: rows[b.N:], part: numbers[:b.N], group: numbers[b.N:], calls: make([]blockCall, calls)}
 }
+
+// first is the first row of row i's partition, last the one after its last.
+func (p *block) first(i int) int64 { return p.parts[p.part[i]].from }
+func (p *block) last(i int) int64  { return p.parts[p.part[i]].to }
+
+// groupOf is the number of row i's peer group.
+func (p *block) groupOf(i int) int64 { return p.groups + int64(p.group[i]) }
 
 // place fills in rows [from, to) of the block, which are of partition whole. The first
 // of them is of peer group c.group, which begins at c.peer, the last of one that ends at
 // c.peerEnd; peers tells whether a row is a peer of the one before. It returns the number
 // of the last one's group.
 func (p *block) place(from, to int, whole span, c chunk, peers func(i int) bool) int64 {
-	group, peer := c.group, c.peer
+	if from == 0 {
+		p.groups = c.group
+	}
+	group, peer, part := int32(c.group-p.groups), c.peer, int32(len(p.parts))
+	p.parts = append(p.parts, whole)
 	for i := from; i < to; i++ {
 		if i > from && !peers(i) {
 			group++
 			peer = p.base + int64(i)
 		}
-		p.first[i], p.last[i], p.peer[i], p.group[i] = whole.from, whole.to, peer, group
+		p.part[i], p.peer[i], p.group[i] = part, peer, group
 	}
 	end := c.peerEnd
 	for i := to - 1; i >= from; i-- {
@@ -60,18 +71,18 @@ func (p *block) place(from, to int, whole span, c chunk, peers func(i int) bool)
 			end = at
 		}
 	}
-	return group
+	return p.groups + int64(group)
 }
 
-// groups are the peer groups of row i's partition, of which all has so many. Rows before the
-// block are of its partition only if that is all there is.
-func (p *block) groups(i int, all int64) span {
+// groupsOf are the peer groups of row i's partition, of which all has so many. Rows before
+// the block are of its partition only if that is all there is.
+func (p *block) groupsOf(i int, all int64) span {
 	out := span{0, all}
-	if p.first[i] >= p.base {
-		out.from = p.group[p.first[i]-p.base]
+	if at := p.first(i) - p.base; at >= 0 {
+		out.from = p.groupOf(int(at))
 	}
-	if end := p.last[i] - p.base; end <= int64(p.n) {
-		out.to = p.group[end-1] + 1
+	if end := p.last(i) - p.base; end <= int64(p.n) {
+		out.to = p.groupOf(int(end-1)) + 1
 	}
 	return out
 }

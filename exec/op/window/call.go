@@ -65,25 +65,25 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 		// in their order, as one sequence.
 		return args[0], nil
 	case "row_number":
-		return integers(n, func(i int) int64 { return p.base + int64(i) - p.first[i] + 1 }), nil
+		return integers(n, func(i int) int64 { return p.base + int64(i) - p.first(i) + 1 }), nil
 	case "rank":
-		return integers(n, func(i int) int64 { return p.peer[i] - p.first[i] + 1 }), nil
+		return integers(n, func(i int) int64 { return p.peer[i] - p.first(i) + 1 }), nil
 	case "dense_rank":
-		return integers(n, func(i int) int64 { return p.group[i] - p.groups(i, r.groups).from + 1 }), nil
+		return integers(n, func(i int) int64 { return p.groupOf(i) - p.groupsOf(i, r.groups).from + 1 }), nil
 	case "percent_rank":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			if p.last[i]-p.first[i] == 1 {
+			if p.last(i)-p.first(i) == 1 {
 				return 0.0, nil
 			}
-			return float64(p.peer[i]-p.first[i]) / float64(p.last[i]-p.first[i]-1), nil
+			return float64(p.peer[i]-p.first(i)) / float64(p.last(i)-p.first(i)-1), nil
 		})
 	case "cume_dist":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			return float64(p.peerEnd[i]-p.first[i]) / float64(p.last[i]-p.first[i]), nil
+			return float64(p.peerEnd[i]-p.first(i)) / float64(p.last(i)-p.first(i)), nil
 		})
 	case "ntile":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			d, err := r.tiles(ctx, f, p.first[i])
+			d, err := r.tiles(ctx, f, p.first(i))
 			if d == nil || err != nil {
 				return nil, err
 			}
@@ -91,9 +91,9 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 			if k <= 0 {
 				return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
 			}
-			all := p.last[i] - p.first[i]
+			all := p.last(i) - p.first(i)
 			size, more := all/k, all%k
-			before := p.base + int64(i) - p.first[i]
+			before := p.base + int64(i) - p.first(i)
 			if before < more*(size+1) {
 				return before/(size+1) + 1, nil
 			}
@@ -116,7 +116,7 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 				by = -by
 			}
 			row := p.base + int64(i)
-			if by >= p.first[i]-row && by < p.last[i]-row {
+			if by >= p.first(i)-row && by < p.last(i)-row {
 				rows[i] = row + by
 			} else if rows[i] = -1; len(args) > 2 {
 				rows[i], some = -2, true

@@ -261,3 +261,29 @@ func TestGivesWay(t *testing.T) {
 		t.Error("the window keeps its rows")
 	}
 }
+
+// TestAnyBudget: whether the rows do not fit, or what is computed over them, the answer is the same.
+func TestAnyBudget(t *testing.T) {
+	tb := windowRows(rand.New(rand.NewSource(24)), 1500, false, false)
+	w := sumWindow()
+	b := plan.FrameBound{Kind: plan.Preceding, Offset: &expr.Const{Typ: types.Int8, Val: int64(300)}}
+	for k := range 4 { // each takes the long texts of the rows that pass
+		call := expr.AggCall{Fn: fn.ByID("min(text)"), Args: []expr.Expr{&expr.Col{ID: expr.ColID(len(longTypes)), Typ: types.Text}}, Filter: windowCol(wBool), Typ: types.Text}
+		w.Items = append(w.Items, plan.WindowItem{Col: plan.Column{ID: expr.ColID(70 + k)}, Call: call, Frame: plan.Frame{Mode: 'r', Start: b, End: w.Items[0].Frame.End}})
+	}
+	c := windowOver(t, tb, w, nil, nil)
+	c.Check = func(_ *testing.T, got []types.Row) { c.Want = got }
+	optest.Once(t, c, 1, optest.Form{Size: 500}, 0)
+	c.Check = nil
+	spilled, not := 0, 0
+	for budget := int64(4 << 20); budget < 100<<20; budget += budget / 8 {
+		if optest.Once(t, c, 1, optest.Form{Size: 500}, budget) > 0 {
+			spilled++
+		} else {
+			not++
+		}
+	}
+	if spilled < 3 || not < 3 {
+		t.Errorf("%d budgets have the rows go to a file, %d not", spilled, not)
+	}
+}

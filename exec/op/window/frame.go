@@ -75,7 +75,7 @@ func (s *frameSet) grow(before int64) bool {
 		return false
 	}
 	for i, from := range s.start {
-		if from != s.p.first[i] || s.p.base+int64(i) > from && s.end[i] < before {
+		if from != s.p.first(i) || s.p.base+int64(i) > from && s.end[i] < before {
 			return false
 		}
 		before = s.end[i]
@@ -118,9 +118,13 @@ func (f *call) frames(ctx context.Context, r *rows, p *block) (*frameSet, error)
 		}
 		switch b.Kind {
 		case plan.UnboundedPreceding:
-			copy(dst, p.first)
+			for i := range dst {
+				dst[i] = p.first(i)
+			}
 		case plan.UnboundedFollowing:
-			copy(dst, p.last)
+			for i := range dst {
+				dst[i] = p.last(i)
+			}
 		case plan.CurrentRow:
 			for i := range dst {
 				switch {
@@ -169,16 +173,16 @@ func (f *call) offsets(ctx context.Context, r *rows, p *block, dst []int64, side
 		}
 		for i := range dst {
 			if f.item.Frame.Mode == 'r' {
-				dst[i] = max(p.first[i], min(p.base+int64(i+side)+k, p.last[i]))
+				dst[i] = max(p.first(i), min(p.base+int64(i+side)+k, p.last(i)))
 				continue
 			}
-			of := p.groups(i, r.groups)
+			of := p.groupsOf(i, r.groups)
 			var err error
-			switch g := p.group[i] + k + int64(side); {
+			switch g := p.groupOf(i) + k + int64(side); {
 			case g < of.from:
-				dst[i] = p.first[i]
+				dst[i] = p.first(i)
 			case g >= of.to:
-				dst[i] = p.last[i]
+				dst[i] = p.last(i)
 			case i > 0 && p.group[i] == p.group[i-1]:
 				dst[i] = dst[i-1]
 			default:
@@ -213,8 +217,8 @@ func (f *call) rangeOffsets(ctx context.Context, r *rows, p *block, dst []int64,
 	}
 	within := r.valued // NULLs come first or last
 	for i := range dst {
-		if r.file == nil && (i == 0 || p.first[i] != p.first[i-1]) {
-			within = span{p.first[i], p.last[i]}
+		if r.file == nil && (i == 0 || p.first(i) != p.first(i-1)) {
+			within = span{p.first(i), p.last(i)}
 			for within.from < within.to && vals[within.from] == nil {
 				within.from++
 			}

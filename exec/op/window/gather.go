@@ -280,7 +280,7 @@ func blockCost(b *batch.Batch) int64 { return 2*b.Bytes() + blockRow*int64(b.N) 
 
 // blockRow is what a row of a block takes beside its values: where its partition, peers and
 // frame are, and a result.
-const blockRow = 88
+const blockRow = 72
 
 // restCost is blockCost of rows [from, to) of rest; of a batch that is not large about,
 // their share: to look at the columns of a few rows takes longer than to copy them.

@@ -203,7 +203,7 @@ func (r *rows) head(ctx context.Context, group int64) (int64, error) {
 			}
 		}
 	}
-	return p.heads[group-p.group[p.heads[0]-p.base]], nil
+	return p.heads[group-p.groupOf(int(p.heads[0]-p.base))], nil
 }
 
 // search is the first row within some rows, which have ordering values, that does not come
