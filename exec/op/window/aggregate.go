@@ -21,51 +21,60 @@ const frameGroups = 1024
 // their partition and only grow are the one before and what is new; others are put
 // together from a tree of states. Aggregates that keep their rows, or whose states
 // must travel encoded, take each new frame's afresh where they do not grow.
-func (f *call) aggregate(ctx context.Context, p *block, args []arrow.Array) (arrow.Array, error) {
-	fr, err := f.frames(ctx, p)
+func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
+	fr, err := f.frames(ctx, r, p)
 	if err != nil {
 		return nil, err
 	}
-	rows := p.n
-	if f.filter != nil {
-		arr, err := f.filter.Eval(ctx, p.b)
-		if err != nil {
-			return nil, err
-		}
-		if err := f.w.acct.Insist(ctx, batch.New(args, p.n).Bytes()+8*int64(p.n)); err != nil {
-			return nil, err
-		}
-		args, fr.before = passing(arr.(*array.Boolean), args, p.n)
-		rows = int(fr.before[p.n])
-	}
-	fresh := func() (agg.Agg, error) { return agg.New(f.item.Call, f.env) }
-	probe, err := fresh()
+	of, err := r.of(ctx, f, p)
 	if err != nil {
 		return nil, err
 	}
-	_, keeps := probe.(agg.Heavy)
-	_, merges := probe.(agg.Merger)
-	grows := fr.grow()
+	cr := &r.calls[f.k]
+	if err := cr.find(f); err != nil {
+		return nil, err
+	}
+	if r.file == nil {
+		if cr.begins = r.begins; of.before != nil {
+			cr.begins = []int64{0, int64(of.before[p.n])}
+		}
+	}
+	cr.shrinks = cr.shrinks || !fr.grow(cr.end)
+	cr.end = fr.end[p.n-1]
+	spans := func(i int) ([3]span, error) { return fr.spans(i), nil }
+	if of.before != nil {
+		spans = func(i int) ([3]span, error) { return fr.passing(ctx, r, f, of, i) }
+	}
 	var states func(frames []frame) (agg.Agg, int, error)
 	switch {
-	case keeps || grows && !merges:
-		return f.afresh(ctx, fr, fresh, args)
-	case grows:
-		states = (&runningFrames{fresh: fresh, args: args}).states
+	case cr.keeps || !cr.shrinks && !cr.merges && cr.states == nil:
+		return f.takeAfresh(ctx, r, p, spans)
+	case !cr.shrinks && cr.states == nil:
+		if cr.running == nil {
+			cr.running = &runningFrames{fresh: f.fresh, update: func(to agg.Agg, groups []uint32, from int64) error {
+				return r.update(ctx, f, to, groups, from)
+			}}
+		}
+		states = cr.running.states
 	default:
-		tree, err := newFrameTree(ctx, f.w.acct, fresh, args, rows)
-		if err != nil {
-			return nil, err
+		if r.file != nil && cr.states == nil {
+			return nil, pgerr.Internal("a frame of rows in a file ends before the one of the row before")
 		}
 		states = func(frames []frame) (agg.Agg, int, error) {
-			cur, err := fresh()
+			cur, err := f.fresh()
 			if err != nil {
 				return nil, 0, err
 			}
 			cur.Resize(len(frames))
 			for k, x := range frames {
-				for _, s := range x.spans {
-					if err := tree.add(cur, uint32(k), s); err != nil {
+				if err := r.add(ctx, f, cur, uint32(k), x.span); err != nil {
+					return nil, 0, err
+				}
+				if x.rest == nil {
+					continue
+				}
+				for _, s := range x.rest {
+					if err := r.add(ctx, f, cur, uint32(k), s); err != nil {
 						return nil, 0, err
 					}
 				}
@@ -73,18 +82,52 @@ func (f *call) aggregate(ctx context.Context, p *block, args []arrow.Array) (arr
 			return cur, 0, nil
 		}
 	}
-	return f.byFrames(ctx, fr, states)
+	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
+}
+
+// find finds what the aggregate of f can.
+func (cr *callRows) find(f *call) error {
+	if cr.known {
+		return nil
+	}
+	a, err := f.fresh()
+	if err != nil {
+		return err
+	}
+	_, cr.keeps = a.(agg.Heavy)
+	_, cr.merges = a.(agg.Merger)
+	cr.known = true
+	return nil
+}
+
+// passing is spans in numbers of the rows that f's FILTER lets through.
+func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall, i int) ([3]span, error) {
+	out := s.spans(i)
+	for k := range out {
+		for _, row := range []*int64{&out[k].from, &out[k].to} {
+			if at := *row - s.p.base; at >= 0 && at <= int64(s.p.n) {
+				*row = r.calls[f.k].begins[s.p.number] + int64(of.before[at])
+				continue
+			}
+			var err error
+			if *row, err = r.passed(ctx, f, *row); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
 }
 
 // frame is a frame that rows share.
 type frame struct {
-	spans [3]span
-	first bool // the first of its partition
+	span
+	rest  *[2]span // behind what EXCLUDE leaves out; nil: nothing
+	first bool     // the first of its partition
 }
 
 // byFrames returns the results of the rows' frames, of which states makes so many
 // at once as are different and follow each other; it returns the first one's group.
-func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
+func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	var pieces []arrow.Array
 	frames := make([]frame, 0, frameGroups)
@@ -110,9 +153,25 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) 
 		frames, of = frames[:0], of[:0]
 		return nil
 	}
-	for i := range fr.start {
-		x := frame{spans: fr.spans(i), first: fr.p.first[i] == int32(i)}
-		if len(frames) == 0 || x.first || x.spans != frames[len(frames)-1].spans {
+	var last [3]span
+	for i := range fr.p.n {
+		x := frame{first: fr.p.first(i) == fr.p.base+int64(i)}
+		same := false
+		if plain {
+			x.span = span{fr.start[i], max(fr.start[i], fr.end[i])}
+			same = x.span == last[0]
+			last[0] = x.span
+		} else {
+			s, err := spans(i)
+			if err != nil {
+				return nil, err
+			}
+			if x.span = s[0]; s[1].from < s[1].to || s[2].from < s[2].to {
+				x.rest = &[2]span{s[1], s[2]}
+			}
+			same, last = s == last, s
+		}
+		if len(frames) == 0 || x.first || !same {
 			if len(frames) == frameGroups {
 				if err := give(); err != nil {
 					return nil, err
@@ -138,11 +197,11 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, states func([]frame) 
 //	group   0            1        2        3 …
 //	        carried on   frame 0  frame 1  frame 2
 type runningFrames struct {
-	fresh func() (agg.Agg, error)
-	args  []arrow.Array
-	last  agg.Agg // of the frames before
-	at    uint32  // the last of them
-	done  int32   // the rows that it has end here
+	fresh  func() (agg.Agg, error)
+	update func(to agg.Agg, groups []uint32, from int64) error // adds rows from a row on to groups
+	last   agg.Agg                                             // of the frames before
+	at     uint32                                              // the last of them
+	done   int64                                               // the rows that it has end here
 }
 
 func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
@@ -157,15 +216,15 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 		if len(groups) == 0 {
 			return nil
 		}
-		err := updateSpan(own, groups, r.args, span{from, from + int32(len(groups))})
-		from, groups = from+int32(len(groups)), groups[:0]
+		err := r.update(own, groups, from)
+		from, groups = from+int64(len(groups)), groups[:0]
 		return err
 	}
 	var goOn []uint32 // the frames that have a frame before
 	for k, x := range frames {
-		s := x.spans[0]
+		s := x.span
 		if x.first {
-			if next := from + int32(len(groups)); next != s.from {
+			if next := from + int64(len(groups)); next != s.from {
 				if err := put(); err != nil {
 					return nil, 0, err
 				}
@@ -174,7 +233,12 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 		} else {
 			goOn = append(goOn, uint32(1+k))
 		}
-		for from+int32(len(groups)) < s.to {
+		for from+int64(len(groups)) < s.to {
+			if len(groups) == updateRows {
+				if err := put(); err != nil {
+					return nil, 0, err
+				}
+			}
 			groups = append(groups, uint32(1+k))
 		}
 	}
@@ -232,44 +296,81 @@ func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg
 	return all, nil
 }
 
-// afresh computes frames one after the other: what the last has and no more is
+// afreshFrames is the state of the last frame that was taken afresh.
+type afreshFrames struct {
+	cur  agg.Agg
+	held int64 // bytes charged for it
+	done int64 // the rows that it has end here, where frames grow
+	have [3]span
+	last types.Datum
+}
+
+// hold charges n bytes more for rows that the state keeps.
+func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
+	var err error
+	if r.file != nil {
+		err = r.w.acct.Insist(ctx, n)
+	} else {
+		err = r.w.charge(ctx, n)
+	}
+	if err == nil {
+		a.held += n
+	}
+	return err
+}
+
+// takeAfresh computes frames one after the other: what the last has and no more is
 // kept, anything else is taken again.
-func (f *call) afresh(ctx context.Context, fr *frameSet, fresh func() (agg.Agg, error), args []arrow.Array) (arrow.Array, error) {
-	grows := fr.grow()
-	var cur agg.Agg
-	var done int32
-	var have [3]span
-	var last types.Datum
-	return f.w.column(ctx, f.item.Call.Typ, len(fr.start), func(i int) (types.Datum, error) {
-		s := fr.spans(i)
-		first := fr.p.first[i] == int32(i)
-		if !first && s == have {
-			return last, nil
-		}
-		var err error
-		if !grows || first {
-			if cur, err = fresh(); err != nil {
-				return nil, err
-			}
-			cur.Resize(1)
-			done = s[0].from
-		}
-		for k, x := range s {
-			if k == 0 {
-				x.from, done = done, max(x.to, done)
-			}
-			if x.from < x.to {
-				if err := updateSpan(cur, make([]uint32, x.to-x.from), args, x); err != nil {
-					return nil, err
-				}
-			}
-		}
-		arr, err := cur.Results(0, 1)
+func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, spans func(i int) ([3]span, error)) (arrow.Array, error) {
+	cr := &r.calls[f.k]
+	a := &cr.afresh
+	var zeros []uint32
+	return f.w.column(ctx, f.item.Call.Typ, p.n, func(i int) (types.Datum, error) {
+		s, err := spans(i)
 		if err != nil {
 			return nil, err
 		}
-		have, last = s, types.DatumAt(f.item.Call.Typ, arr, 0)
-		return last, nil
+		first := p.first(i) == p.base+int64(i)
+		if !first && s == a.have {
+			return a.last, nil
+		}
+		if cr.shrinks || first {
+			if a.cur, err = f.fresh(); err != nil {
+				return nil, err
+			}
+			a.cur.Resize(1)
+			r.w.acct.Shrink(a.held)
+			a.held, a.done = 0, s[0].from
+		}
+		for k, x := range s {
+			if k == 0 {
+				x.from, a.done = a.done, max(x.to, a.done)
+			}
+			for x.from < x.to {
+				n := min(x.to-x.from, updateRows)
+				if int64(len(zeros)) < n {
+					zeros = make([]uint32, n)
+				}
+				if err := r.update(ctx, f, a.cur, zeros[:n], x.from); err != nil {
+					return nil, err
+				}
+				x.from += n
+			}
+		}
+		was := a.held
+		if h, ok := a.cur.(agg.Heavy); ok {
+			if err := a.hold(ctx, r, h.Need(0, 1, false)); err != nil {
+				return nil, err
+			}
+		}
+		arr, err := a.cur.Results(0, 1)
+		r.w.acct.Shrink(a.held - was)
+		a.held = was
+		if err != nil {
+			return nil, err
+		}
+		a.have, a.last = s, types.DatumAt(f.item.Call.Typ, arr, 0)
+		return a.last, nil
 	})
 }
 
@@ -312,7 +413,7 @@ func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows [
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "values of %d bytes in one partition", long)
 	}
 	if long > blockBytes {
-		if err := o.acct.Insist(ctx, long); err != nil {
+		if err := o.insist(ctx, long); err != nil {
 			return nil, err
 		}
 	}

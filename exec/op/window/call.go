@@ -5,6 +5,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -16,29 +18,44 @@ import (
 type call struct {
 	item   plan.WindowItem
 	w      *window
+	k      int // among the window's calls
 	args   []*eval.Program
 	filter *eval.Program
 	offset [2]*eval.Program // of the frame's start and end
 	env    *types.Env
 }
 
-func (f *call) compute(ctx context.Context, p *block) (arrow.Array, error) {
+// arguments computes the call's arguments over rows.
+func (f *call) arguments(ctx context.Context, b *batch.Batch) ([]arrow.Array, error) {
 	args := make([]arrow.Array, len(f.args))
-	if f.item.Call.Fn.Name == "ml_windows" {
-		if err := f.w.sequence(ctx, p); err != nil {
-			return nil, err
-		}
-	}
 	for i, a := range f.args {
-		arr, err := a.Eval(ctx, p.b)
+		arr, err := a.Eval(ctx, b)
 		if err != nil {
 			return nil, err
 		}
 		args[i] = arr
 	}
-	if f.item.Call.Fn.Kind == fn.Aggregate {
-		return f.aggregate(ctx, p, args)
+	return args, nil
+}
+
+// fresh makes the aggregate that the call is of, without states.
+func (f *call) fresh() (agg.Agg, error) { return agg.New(f.item.Call, f.env) }
+
+// compute returns what the call is in p's rows, which are of r.
+func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
+	if f.item.Call.Fn.Name == "ml_windows" {
+		if err := f.w.sequence(ctx, p); err != nil {
+			return nil, err
+		}
 	}
+	if f.item.Call.Fn.Kind == fn.Aggregate {
+		return f.aggregate(ctx, r, p)
+	}
+	of, err := r.of(ctx, f, p)
+	if err != nil {
+		return nil, err
+	}
+	args := of.args
 	t := f.item.Call.Typ
 	at := func(k, i int) types.Datum { return types.DatumAt(f.item.Call.Args[k].Type(), args[k], i) }
 	n := p.n
@@ -48,42 +65,42 @@ func (f *call) compute(ctx context.Context, p *block) (arrow.Array, error) {
 		// in their order, as one sequence.
 		return args[0], nil
 	case "row_number":
-		return integers(n, func(i int) int64 { return int64(i) - int64(p.first[i]) + 1 }), nil
+		return integers(n, func(i int) int64 { return p.base + int64(i) - p.first(i) + 1 }), nil
 	case "rank":
-		return integers(n, func(i int) int64 { return int64(p.peer[i]-p.first[i]) + 1 }), nil
+		return integers(n, func(i int) int64 { return p.peer[i] - p.first(i) + 1 }), nil
 	case "dense_rank":
-		return integers(n, func(i int) int64 { return int64(p.group[i]-p.group[p.first[i]]) + 1 }), nil
+		return integers(n, func(i int) int64 { return p.groupOf(i) - p.groupsOf(i, r.groups).from + 1 }), nil
 	case "percent_rank":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			if p.last[i]-p.first[i] == 1 {
+			if p.last(i)-p.first(i) == 1 {
 				return 0.0, nil
 			}
-			return float64(p.peer[i]-p.first[i]) / float64(p.last[i]-p.first[i]-1), nil
+			return float64(p.peer[i]-p.first(i)) / float64(p.last(i)-p.first(i)-1), nil
 		})
 	case "cume_dist":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			return float64(p.peerEnd[i]-p.first[i]) / float64(p.last[i]-p.first[i]), nil
+			return float64(p.peerEnd[i]-p.first(i)) / float64(p.last(i)-p.first(i)), nil
 		})
 	case "ntile":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			d := at(0, int(p.first[i]))
-			if d == nil {
-				return nil, nil
+			d, err := r.tiles(ctx, f, p.first(i))
+			if d == nil || err != nil {
+				return nil, err
 			}
 			k, _ := d.(int64)
 			if k <= 0 {
 				return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
 			}
-			all := int64(p.last[i] - p.first[i])
+			all := p.last(i) - p.first(i)
 			size, more := all/k, all%k
-			r := int64(i) - int64(p.first[i])
-			if r < more*(size+1) {
-				return r/(size+1) + 1, nil
+			before := p.base + int64(i) - p.first(i)
+			if before < more*(size+1) {
+				return before/(size+1) + 1, nil
 			}
-			return more + (r-more*(size+1))/max(size, 1) + 1, nil
+			return more + (before-more*(size+1))/max(size, 1) + 1, nil
 		})
 	case "lag", "lead":
-		rows := make([]int32, n)
+		rows := make([]int64, n)
 		some := false // rows take the default
 		for i := range rows {
 			by := int64(1)
@@ -98,30 +115,29 @@ func (f *call) compute(ctx context.Context, p *block) (arrow.Array, error) {
 			if f.item.Call.Fn.Name == "lag" {
 				by = -by
 			}
-			if j := int64(i) + by; j >= int64(p.first[i]) && j < int64(p.last[i]) {
-				rows[i] = int32(j)
+			row := p.base + int64(i)
+			if by >= p.first(i)-row && by < p.last(i)-row {
+				rows[i] = row + by
 			} else if rows[i] = -1; len(args) > 2 {
 				rows[i], some = -2, true
 			}
 		}
-		if !some {
-			return f.w.pick(ctx, t, args[0], rows)
+		arr, err := r.pick(ctx, f, rows)
+		if err != nil || !some {
+			return arr, err
 		}
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			switch rows[i] {
-			case -1:
-				return nil, nil
-			case -2:
+			if rows[i] == -2 {
 				return at(2, i), nil
 			}
-			return at(0, int(rows[i])), nil
+			return types.DatumAt(t, arr, i), nil
 		})
 	case "first_value", "last_value", "nth_value":
-		fr, err := f.frames(ctx, p)
+		fr, err := f.frames(ctx, r, p)
 		if err != nil {
 			return nil, err
 		}
-		rows := make([]int32, n)
+		rows := make([]int64, n)
 		for i := range rows {
 			k := int64(1)
 			if f.item.Call.Fn.Name == "nth_value" {
@@ -135,11 +151,29 @@ func (f *call) compute(ctx context.Context, p *block) (arrow.Array, error) {
 				}
 				k = d
 			}
-			rows[i] = int32(fr.row(i, k-1, f.item.Call.Fn.Name == "last_value"))
+			rows[i] = fr.row(i, k-1, f.item.Call.Fn.Name == "last_value")
 		}
-		return f.w.pick(ctx, t, args[0], rows)
+		return r.pick(ctx, f, rows)
 	}
 	return nil, pgerr.Unsupported("window function %s is not supported", f.item.Call.Fn.Name)
+}
+
+// tiles is ntile's argument in a row, the first of its partition.
+func (r *rows) tiles(ctx context.Context, f *call, row int64) (types.Datum, error) {
+	cr := &r.calls[f.k]
+	if cr.tileAt == row+1 {
+		return cr.tile, nil
+	}
+	p, err := r.block(ctx, chunkOf(r.begins, row))
+	if err != nil {
+		return nil, err
+	}
+	of, err := r.of(ctx, f, p)
+	if err != nil {
+		return nil, err
+	}
+	cr.tile, cr.tileAt = types.DatumAt(f.item.Call.Args[0].Type(), of.args[0], int(row-p.base)), row+1
+	return cr.tile, nil
 }
 
 // sequence checks that the partition's rows have an order that a model can go by,

@@ -2,14 +2,25 @@
 // sorted by the partition's and the order's keys.
 //
 //	sorted rows ─▶ block: some whole partitions, of about a batch, or a large one
-//	                 │ by row: first and last of its partition and its peer group
-//	                 ▼
-//	               call: rank, lag, first_value …          a row of the frame
-//	               aggregate.go: aggregates over frames     running states, or
-//	               frame.go: the rows of each row's frame   tree.go: a segment tree
+//	    │            │ by row: first and last of its partition and its peer group
+//	    │ memory     ▼
+//	    │ refused  call: rank, lag, first_value …          a row of the frame
+//	    │          aggregate.go: aggregates over frames     running states, or
+//	    │          frame.go: the rows of each row's frame   tree.go: a segment tree
+//	    │            │  ▲
+//	    ▼            │  │ rows.go: any row of the partition, by its number
+//	  file.go: the partition's rows in chunks, each a block when it is read again
 //	                 ▼
 //	               the input's columns and one a call, in batches
 //
-// Memory: a block is charged while its functions are computed, and cannot spill:
-// a partition that does not fit is an error, 53200.
+// A function asks for rows, peers and states by numbers of rows (rows.go), and does not
+// know where they are: rows in memory are one chunk, those in a file many, of which a few are
+// in memory. Of the others there is what finds them: their numbers, peer groups, ordering
+// values, and for frames that do not just grow the aggregates' states.
+//
+// Memory: a block is charged while its functions are computed. Where that is refused, or
+// another operator needs the bytes, the partition goes to a file; a few chunks and some
+// hundred bytes for each other one stay. A model's scores of sequences (ml_windows) want their
+// partition in memory, and an aggregate that keeps its rows its state: without room that is
+// an error, 53200.
 package window

@@ -17,22 +17,20 @@ import (
 type frameSet struct {
 	p          *block
 	exclude    byte
-	start, end []int32
-	// before counts the rows that FILTER lets through; nil without one.
-	before []int32
+	start, end []int64
 }
 
 // span is a run of rows.
-type span struct{ from, to int32 }
+type span struct{ from, to int64 }
 
 // spans are the rows of a frame, in order. What EXCLUDE leaves out is a run of
 // peers, but perhaps for the row itself, so that three runs are left at most.
 func (s *frameSet) spans(i int) (out [3]span) {
 	lo, hi := s.start[i], max(s.start[i], s.end[i])
-	if s.exclude == 0 && s.before == nil {
+	if s.exclude == 0 {
 		return [3]span{{lo, hi}, {hi, hi}, {hi, hi}}
 	}
-	at := int32(i)
+	at := s.p.base + int64(i)
 	cut := span{hi, hi}
 	switch s.exclude {
 	case 'c':
@@ -45,30 +43,25 @@ func (s *frameSet) spans(i int) (out [3]span) {
 	if s.exclude == 't' && lo <= at && at < hi {
 		out[1] = span{at, at + 1}
 	}
-	if s.before != nil {
-		for k := range out {
-			out[k] = span{s.before[out[k].from], s.before[out[k].to]}
-		}
-	}
 	return out
 }
 
 // row is the k-th row of a frame from 0 on, or from the end where last is set;
 // -1 where there is none.
-func (s *frameSet) row(i int, k int64, last bool) int {
+func (s *frameSet) row(i int, k int64, last bool) int64 {
 	spans := s.spans(i)
 	if last {
 		for j := len(spans) - 1; j >= 0; j-- {
 			if x := spans[j]; x.from < x.to {
-				return int(x.to) - 1
+				return x.to - 1
 			}
 		}
 		return -1
 	}
 	for _, x := range spans {
-		n := int64(x.to - x.from)
+		n := x.to - x.from
 		if k < n {
-			return int(x.from) + int(k)
+			return x.from + k
 		}
 		k -= n
 	}
@@ -76,23 +69,24 @@ func (s *frameSet) row(i int, k int64, last bool) int {
 }
 
 // grow reports whether all frames begin with their partition and none has less than
-// the one before it there.
-func (s *frameSet) grow() bool {
+// the one before it there, which for the first row ends at before.
+func (s *frameSet) grow(before int64) bool {
 	if s.exclude != 0 {
 		return false
 	}
 	for i, from := range s.start {
-		if from != s.p.first[i] || i > int(from) && s.end[i] < s.end[i-1] {
+		if from != s.p.first(i) || s.p.base+int64(i) > from && s.end[i] < before {
 			return false
 		}
+		before = s.end[i]
 	}
 	return true
 }
 
 // frames finds the frame of every row.
-func (f *call) frames(ctx context.Context, p *block) (*frameSet, error) {
+func (f *call) frames(ctx context.Context, r *rows, p *block) (*frameSet, error) {
 	fr := f.item.Frame
-	s := &frameSet{p: p, exclude: fr.Exclude, start: make([]int32, p.n), end: make([]int32, p.n)}
+	s := &frameSet{p: p, exclude: fr.Exclude, start: make([]int64, p.n), end: make([]int64, p.n)}
 	for side, b := range []plan.FrameBound{fr.Start, fr.End} {
 		dst := s.start
 		if side == 1 {
@@ -124,14 +118,18 @@ func (f *call) frames(ctx context.Context, p *block) (*frameSet, error) {
 		}
 		switch b.Kind {
 		case plan.UnboundedPreceding:
-			copy(dst, p.first)
+			for i := range dst {
+				dst[i] = p.first(i)
+			}
 		case plan.UnboundedFollowing:
-			copy(dst, p.last)
+			for i := range dst {
+				dst[i] = p.last(i)
+			}
 		case plan.CurrentRow:
 			for i := range dst {
 				switch {
 				case fr.Mode == 'r':
-					dst[i] = int32(i + side)
+					dst[i] = p.base + int64(i+side)
 				case side == 0:
 					dst[i] = p.peer[i]
 				default:
@@ -139,7 +137,7 @@ func (f *call) frames(ctx context.Context, p *block) (*frameSet, error) {
 				}
 			}
 		default:
-			if err := f.offsets(ctx, p, dst, side, b.Kind == plan.Preceding, off); err != nil {
+			if err := f.offsets(ctx, r, p, dst, side, b.Kind == plan.Preceding, off); err != nil {
 				return nil, err
 			}
 		}
@@ -162,65 +160,54 @@ func negative(d types.Datum) bool {
 }
 
 // offsets places bounds of the form n PRECEDING or FOLLOWING.
-func (f *call) offsets(ctx context.Context, p *block, dst []int32, side int, back bool, off types.Datum) error {
+func (f *call) offsets(ctx context.Context, r *rows, p *block, dst []int64, side int, back bool, off types.Datum) error {
 	switch f.item.Frame.Mode {
 	case 'r', 'g':
 		k, ok := off.(int64)
 		if !ok {
 			return pgerr.Internal("frame offset is not an integer")
 		}
-		k = min(k, int64(p.n)+1)
+		k = min(k, r.begins[len(r.chunks)]+1)
 		if back {
 			k = -k
 		}
-		if f.item.Frame.Mode == 'r' {
-			for i := range dst {
-				dst[i] = int32(max(int64(p.first[i]), min(int64(i)+k+int64(side), int64(p.last[i]))))
-			}
-			return nil
-		}
-		var heads []int32 // first row of each peer group
-		for i := 0; i < p.n; i++ {
-			if int(p.group[i]) == len(heads) {
-				heads = append(heads, int32(i))
-			}
-		}
 		for i := range dst {
-			g := int64(p.group[i]) + k + int64(side)
-			switch {
-			case g < int64(p.group[p.first[i]]):
-				dst[i] = p.first[i]
-			case g > int64(p.group[p.last[i]-1]):
-				dst[i] = p.last[i]
+			if f.item.Frame.Mode == 'r' {
+				dst[i] = max(p.first(i), min(p.base+int64(i+side)+k, p.last(i)))
+				continue
+			}
+			of := p.groupsOf(i, r.groups)
+			var err error
+			switch g := p.groupOf(i) + k + int64(side); {
+			case g < of.from:
+				dst[i] = p.first(i)
+			case g >= of.to:
+				dst[i] = p.last(i)
+			case i > 0 && p.group[i] == p.group[i-1]:
+				dst[i] = dst[i-1]
 			default:
-				dst[i] = heads[g]
+				dst[i], err = r.head(ctx, g)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil
 	}
-	return f.rangeOffsets(ctx, p, dst, side, back, off)
+	return f.rangeOffsets(ctx, r, p, dst, side, back, off)
 }
 
 // rangeOffsets places RANGE bounds: the first row (start) or the row after the
 // last (end) whose ordering value is within the offset of the current row's.
-func (f *call) rangeOffsets(ctx context.Context, p *block, dst []int32, side int, back bool, off types.Datum) error {
+func (f *call) rangeOffsets(ctx context.Context, r *rows, p *block, dst []int64, side int, back bool, off types.Datum) error {
 	if len(f.w.order) != 1 {
 		return pgerr.New(pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 	}
-	arr, err := f.w.order[0].Eval(ctx, p.b)
+	vals, err := r.values(ctx, p)
 	if err != nil {
 		return err
 	}
 	t, desc := f.w.orderSpecs[0].Type, f.w.orderSpecs[0].Desc
-	vals := make([]types.Datum, p.n)
-	for i := range vals {
-		vals[i] = types.DatumAt(t, arr, i)
-		if day, ok := vals[i].(int64); ok && t.OID == types.DateOID { // an interval may end within a day
-			if vals[i], err = datetime.DateToTimestamp(day); err != nil {
-				return err
-			}
-		}
-	}
 	if t.OID == types.DateOID {
 		t = types.Timestamp
 	}
@@ -228,7 +215,17 @@ func (f *call) rangeOffsets(ctx context.Context, p *block, dst []int32, side int
 	if t.OID == types.TimestamptzOID && f.env != nil {
 		move.loc = f.env.Location
 	}
+	within := r.valued // NULLs come first or last
 	for i := range dst {
+		if r.file == nil && (i == 0 || p.first(i) != p.first(i-1)) {
+			within = span{p.first(i), p.last(i)}
+			for within.from < within.to && vals[within.from] == nil {
+				within.from++
+			}
+			for within.to > within.from && vals[within.to-1] == nil {
+				within.to--
+			}
+		}
 		if vals[i] == nil {
 			// NULLs are peers of each other and of nothing else.
 			if dst[i] = p.peer[i]; side == 1 {
@@ -240,30 +237,18 @@ func (f *call) rangeOffsets(ctx context.Context, p *block, dst []int32, side int
 		if err != nil {
 			return err
 		}
-		// Binary search among the rows that are not NULL.
-		lo, hi := int(p.first[i]), int(p.last[i])
-		for lo < hi && vals[lo] == nil {
-			lo++
-		}
-		for hi > lo && vals[hi-1] == nil {
-			hi--
-		}
-		for lo < hi {
-			mid := (lo + hi) / 2
+		if dst[i], err = r.search(ctx, within, func(v types.Datum) bool {
 			c := -beyond
 			if c == 0 {
-				c = types.Compare(t, vals[mid], limit)
+				c = types.Compare(t, v, limit)
 			}
 			if desc {
 				c = -c
 			}
-			if c < 0 || side == 1 && c == 0 {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
+			return c < 0 || side == 1 && c == 0
+		}); err != nil {
+			return err
 		}
-		dst[i] = int32(lo)
 	}
 	return nil
 }

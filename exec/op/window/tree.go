@@ -8,7 +8,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/mem"
 )
 
 // A leaf of a frameTree is so many rows, an inner node so many nodes of the
@@ -19,7 +18,7 @@ const (
 )
 
 // frameTree holds the states of an aggregate over aligned runs of a partition's
-// rows, so that any interval of n rows is put together from O(log n) of them and
+// rows, or of chunks, whose states are the rows then, so that any interval of n rows is put together from O(log n) of them and
 // the few rows at its ends:
 //
 //	level 1   [0..63]                          [64..127]
@@ -29,7 +28,7 @@ const (
 // gives what taking the rows one by one does; they are put together in the rows'
 // order, since of values that are equal but not alike min keeps the first.
 type frameTree struct {
-	args   []arrow.Array
+	leaves func(to agg.Agg, groups []uint32, s span) error // adds rows to groups
 	levels []treeLevel
 	left   []treeNodes // of one call of add
 	right  []treeNodes
@@ -45,12 +44,12 @@ type treeLevel struct {
 // treeNodes are nodes [from, to) of a level, or rows where level is -1.
 type treeNodes struct {
 	level    int
-	from, to int32
+	from, to int64
 }
 
 // newFrameTree makes the tree of n rows. fresh gives an empty aggregate.
-func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg, error), args []arrow.Array, n int) (*frameTree, error) {
-	t := &frameTree{args: args, same: make([]uint32, treeLeaf), ids: make([]uint32, treeLeaf)}
+func newFrameTree(ctx context.Context, charge func(int64) error, fresh func() (agg.Agg, error), leaves func(agg.Agg, []uint32, span) error, n int) (*frameTree, error) {
+	t := &frameTree{leaves: leaves, same: make([]uint32, treeLeaf), ids: make([]uint32, treeLeaf)}
 	for nodes := n / treeLeaf; nodes > 0; nodes /= treeRadix {
 		a, err := fresh()
 		if err != nil {
@@ -60,7 +59,7 @@ func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg,
 		some := min(nodes, 1024)
 		a.Resize(some)
 		flat := a.Bytes() * int64(nodes) / int64(some)
-		if err := acct.Insist(ctx, flat); err != nil {
+		if err := charge(flat); err != nil {
 			return nil, err
 		}
 		a.Resize(nodes)
@@ -70,9 +69,9 @@ func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg,
 				return nil, err
 			}
 			if k == 0 {
-				err = t.put(a, uint32(i), treeNodes{-1, int32(i * treeLeaf), int32((i + 1) * treeLeaf)})
+				err = t.put(a, uint32(i), treeNodes{-1, int64(i * treeLeaf), int64((i + 1) * treeLeaf)})
 			} else {
-				err = t.put(a, uint32(i), treeNodes{k - 1, int32(i * treeRadix), int32((i + 1) * treeRadix)})
+				err = t.put(a, uint32(i), treeNodes{k - 1, int64(i * treeRadix), int64((i + 1) * treeRadix)})
 			}
 			if err != nil {
 				return nil, err
@@ -88,7 +87,7 @@ func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg,
 			l.coded = arr.(*array.Binary)
 			held += int64(len(l.coded.ValueBytes())) + 4*int64(nodes)
 		}
-		if err := acct.Insist(ctx, max(held, 0)); err != nil {
+		if err := charge(max(held, 0)); err != nil {
 			return nil, err
 		}
 		t.levels = append(t.levels, l)
@@ -144,11 +143,11 @@ func (t *frameTree) put(to agg.Agg, group uint32, p treeNodes) error {
 		t.same[i], t.ids[i] = group, uint32(p.from)+uint32(i)
 	}
 	if p.level < 0 {
-		return updateSpan(to, t.same[:n], t.args, span{p.from, p.to})
+		return t.leaves(to, t.same[:n], span{p.from, p.to})
 	}
 	l := t.levels[p.level]
 	if l.coded != nil {
-		return to.MergeStates(t.same[:n], array.NewSlice(l.coded, int64(p.from), int64(p.to)).(*array.Binary))
+		return to.MergeStates(t.same[:n], array.NewSlice(l.coded, p.from, p.to).(*array.Binary))
 	}
 	return to.(agg.Merger).MergeFrom(t.same[:n], l.states, t.ids[:n])
 }
@@ -157,7 +156,7 @@ func (t *frameTree) put(to agg.Agg, group uint32, p treeNodes) error {
 func updateSpan(to agg.Agg, groups []uint32, args []arrow.Array, s span) error {
 	sub := make([]arrow.Array, len(args))
 	for k, c := range args {
-		sub[k] = array.NewSlice(c, int64(s.from), int64(s.to))
+		sub[k] = array.NewSlice(c, s.from, s.to)
 	}
 	return to.Update(groups, sub)
 }
