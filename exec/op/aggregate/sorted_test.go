@@ -55,7 +55,7 @@ func TestHashAggSorted(t *testing.T) {
 			t.Run(fmt.Sprintf("keys=%d/groups=%d", keys, groups), func(t *testing.T) {
 				r := rand.New(rand.NewSource(groups))
 				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8}}, keys: keys, drop: -1}
-				for i := range 12000 {
+				for i := range 6000 {
 					k := r.Int63n(groups)
 					if r.Intn(2) == 0 {
 						k = 0 // one group is large
@@ -73,7 +73,7 @@ func TestHashAggSorted(t *testing.T) {
 				tc.Spills = true
 				for _, threads := range []int{1, 3} {
 					t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
-						least := int64(threads+3) << 19
+						least := int64(threads+2) << 19
 						for _, budget := range []int64{least, 2 * least, 8 * least, 0} {
 							if n := optest.Once(t, tc, threads, optest.Form{Size: 500, Dict: true, Mix: true}, budget); n == 0 && budget == least {
 								t.Error("nothing was spilled")
