@@ -35,6 +35,7 @@ type Pool struct {
 	// Of the node's pool: bytes in use beyond what accounts say (see Watch), and
 	// those who wait for bytes.
 	beyond  atomic.Int64
+	high    atomic.Int64             // the most in use since the last look at it
 	live    atomic.Pointer[liveHeap] // while it is watched
 	waiting atomic.Int32
 	freed   chan struct{} // closed when bytes are given back; guarded by mu
@@ -226,11 +227,18 @@ func (p *Pool) force(n int64) {
 	}
 }
 
-// raise lifts the peak to u.
+// raise lifts the peaks to u.
 func (p *Pool) raise(u int64) {
+	lift(&p.peak, u)
+	if p.parent == nil {
+		lift(&p.high, u)
+	}
+}
+
+func lift(peak *atomic.Int64, u int64) {
 	for {
-		old := p.peak.Load()
-		if u <= old || p.peak.CompareAndSwap(old, u) {
+		old := peak.Load()
+		if u <= old || peak.CompareAndSwap(old, u) {
 			return
 		}
 	}

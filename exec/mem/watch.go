@@ -26,7 +26,7 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	t := time.NewTicker(every)
 	defer t.Stop()
-	l := &liveHeap{p: p, share: share, before: p.used.Load(), s: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
+	l := &liveHeap{p: p, share: share, s: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
 	p.live.Store(l)
 	defer p.live.Store(nil)
 	var idle release
@@ -60,10 +60,9 @@ type liveHeap struct {
 	p     *Pool
 	share int64
 
-	mu     sync.Mutex
-	s      []metrics.Sample
-	cycle  uint64
-	before int64 // in use at the last look
+	mu    sync.Mutex
+	s     []metrics.Sample
+	cycle uint64
 
 	counting sync.Mutex
 	counted  time.Time     // the last recount
@@ -78,14 +77,14 @@ func (l *liveHeap) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	metrics.Read(l.s)
-	now := l.p.used.Load()
+	high := l.p.high.Swap(l.p.used.Load())
 	if c := l.s[1].Value.Uint64(); c != l.cycle {
 		l.cycle = c
-		// The collection was between the two looks: what either charged may
-		// have been live then.
-		l.p.setBeyond(int64(l.s[0].Value.Uint64()) - max(now, l.before) - l.share)
+		// The collection was between the two looks: the most that was charged in that
+		// time may have been live then. A sort fills its memory and writes it away many
+		// times between two looks; what is charged at them says nothing of it.
+		l.p.setBeyond(int64(l.s[0].Value.Uint64()) - high - l.share)
 	}
-	l.before = now
 }
 
 // doubtful reports whether much was found beyond the accounts.

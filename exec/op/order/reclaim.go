@@ -36,7 +36,7 @@ type heldStream struct{ sortedStream }
 func (h *heldStream) write(ctx context.Context, o *sorter) error {
 	rest := *h.sortedStream.(*orderedSet)
 	rest.withKeys = o.keysApart()
-	rest.rows = runBatchRows(max(1, o.acct.Used()/o.set.Rows()))
+	rest.rows = o.runBatchRows(max(1, o.acct.Used()/o.set.Rows()))
 	if err := o.writeRun(ctx, &rest); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -18,9 +19,23 @@ import (
 // them, as one more column; keys that are columns are encoded again when the
 // rows come back, which costs less than their bytes.
 
-// frameBytes is what a batch of a run should take: as many are in memory as
-// runs are merged.
-const frameBytes = 256 << 10
+// A batch of a run should take frameMost bytes, and frameLeast at least: as many are in
+// memory as runs are merged. Few runs with long batches are read fastest; many runs that
+// are merged at once with short ones are still far cheaper than rows written twice.
+const (
+	frameMost  = 256 << 10
+	frameLeast = 16 << 10
+	fanMost    = 128 // files a thread has open
+	fanLeast   = 4
+)
+
+// mergeBytes is what a thread's batches of runs may take while they are merged.
+func (o *sorter) mergeBytes() int64 { return o.s.rt.Pool.Limit() / int64(4*o.s.rt.Threads) }
+
+// frameBytes is what a batch of a run should take.
+func (o *sorter) frameBytes() int64 {
+	return min(max(o.mergeBytes()/fanMost, frameLeast), frameMost)
+}
 
 func (o *sorter) runTypes() []arrow.DataType {
 	dts := types.ArrowTypes(o.s.cfg.Types)
@@ -47,13 +62,15 @@ func (o *sorter) spillRun(ctx context.Context) error {
 	o.set.Flush()
 	s := o.sorted().(*orderedSet)
 	s.withKeys = o.keysApart()
-	s.rows = runBatchRows(per)
+	s.rows = o.runBatchRows(per)
 	o.reset()
 	o.sortedRows = orderedSet{}
 	return o.writeRun(ctx, s)
 }
 
-func runBatchRows(per int64) int { return int(min(kernel.ChunkRows, max(1, frameBytes/per))) }
+func (o *sorter) runBatchRows(per int64) int {
+	return int(min(kernel.ChunkRows, max(1, o.frameBytes()/per)))
+}
 
 // outRows is how many rows of the thread's are to be given at a time.
 func (o *sorter) outRows() int {
@@ -61,19 +78,30 @@ func (o *sorter) outRows() int {
 	if o.set.Rows() > 0 {
 		per = max(per, o.acct.Used()/o.set.Rows())
 	}
-	return int(max(1, min(int64(o.s.rt.Rows()), kernel.ChunkRows, op.BatchBytes/per)))
+	// a few batches are on their way between the threads, which nobody charges
+	size := min(op.BatchBytes, max(o.mergeBytes()/8, o.frameBytes()))
+	return int(max(1, min(int64(o.s.rt.Rows()), kernel.ChunkRows, size/per)))
 }
 
 func (o *sorter) writeRun(ctx context.Context, s sortedStream) error {
+	run, err := o.newRun(ctx, s)
+	if err == nil {
+		o.runs = append(o.runs, run)
+	}
+	return err
+}
+
+// newRun writes what s gives.
+func (o *sorter) newRun(ctx context.Context, s sortedStream) (*spill.Run, error) {
 	w, err := o.s.rt.Spill.Create(o.runTypes())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer w.Abort()
 	for {
 		sb, err := s.next(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if sb == nil {
 			break
@@ -83,16 +111,11 @@ func (o *sorter) writeRun(ctx context.Context, s sortedStream) error {
 			cols = append(cols[:len(cols):len(cols)], keyColumn(sb.keys))
 		}
 		if err := w.Append(ctx, batch.New(cols, sb.b.N)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	o.s.st.AddSpilled(w.Bytes())
-	run, err := w.Finish()
-	if err != nil {
-		return err
-	}
-	o.runs = append(o.runs, run)
-	return nil
+	return w.Finish()
 }
 
 func keyColumn(k *kernel.Keys) arrow.Array {
@@ -110,30 +133,46 @@ func keyColumn(k *kernel.Keys) arrow.Array {
 // openRuns returns streams of the thread's runs, after merging some where there are
 // more than may be open at once beside others.
 func (o *sorter) openRuns(ctx context.Context, others int) ([]sortedStream, error) {
-	frame := max(frameBytes, min(o.rowBytes(o.runs), op.BatchBytes))
-	fan := int(min(64, max(4, o.s.rt.Pool.Limit()/int64(8*o.s.rt.Threads)/frame)))
+	frame := max(o.frameBytes(), min(o.rowBytes(o.runs), op.BatchBytes))
+	fan := int(min(fanMost, max(fanLeast, o.mergeBytes()/frame)))
 	for len(o.runs) > fan-others {
-		// The least number of runs that brings it down, the shortest first,
-		// would move fewer rows; the oldest first keeps equal rows in order.
-		n := min(fan, len(o.runs)-(fan-others)+1)
-		old := o.runs[:n]
-		rest := append([]*spill.Run(nil), o.runs[n:]...)
-		in, err := o.streams(old)
-		if err != nil {
+		// The least number of runs that brings it down.
+		if err := o.mergeRuns(ctx, min(fan, len(o.runs)-(fan-others)+1)); err != nil {
 			return nil, err
 		}
-		m := newMerger(o.s.cfg.Types, in, runBatchRows(o.rowBytes(old)), o.keysApart())
-		o.runs = nil
-		err = o.writeRun(ctx, m)
-		m.close()
-		if err != nil {
-			o.runs = append(old, rest...)
-			return nil, err
-		}
-		spill.RemoveAll(old)
-		o.runs = append(o.runs, rest...)
 	}
 	return o.streams(o.runs)
+}
+
+// mergeRuns makes one run of the n neighbours that have the fewest bytes. Neighbours,
+// for equal rows keep their order; the fewest bytes, so that what was merged before is
+// not merged again with the next few, and again with those after.
+func (o *sorter) mergeRuns(ctx context.Context, n int) error {
+	from, least := 0, int64(-1)
+	for i := 0; i+n <= len(o.runs); i++ {
+		size := int64(0)
+		for _, r := range o.runs[i : i+n] {
+			m, _ := r.Size()
+			size += m
+		}
+		if least < 0 || size < least {
+			from, least = i, size
+		}
+	}
+	old := o.runs[from : from+n]
+	in, err := o.streams(old)
+	if err != nil {
+		return err
+	}
+	m := newMerger(o.s.cfg.Types, in, o.runBatchRows(o.rowBytes(old)), o.keysApart())
+	run, err := o.newRun(ctx, m)
+	m.close()
+	if err != nil {
+		return err
+	}
+	spill.RemoveAll(old)
+	o.runs = slices.Replace(o.runs, from, from+n, run)
+	return nil
 }
 
 func (o *sorter) rowBytes(runs []*spill.Run) int64 {

@@ -315,6 +315,13 @@ func (o *sorter) prune() {
 // begin makes the thread's stream of sorted batches.
 func (o *sorter) begin(ctx context.Context) error {
 	streams := []sortedStream{}
+	if len(o.runs) > 0 && o.acct.Used() > o.mergeBytes() {
+		// beside the runs' batches there would be nothing left for who reads the rows
+		if err := o.spillRun(ctx); err != nil {
+			return err
+		}
+		o.acct.Shrink(o.acct.Used())
+	}
 	if o.set.Rows() > 0 {
 		o.held = &heldStream{o.sorted()}
 		streams = append(streams, o.held)
