@@ -126,7 +126,15 @@ func TestGivesWay(t *testing.T) {
 // that foreign keys follow, goes through the disk, and wide rows that come out of a sort
 // that fills the pool are written.
 func TestLargeWrites(t *testing.T) {
-	n := startSmall(t)
+	t.Run("1 node", func(t *testing.T) { largeWrites(t, startSmall(t)) })
+	t.Run("3 nodes", func(t *testing.T) {
+		was := debug.SetMemoryLimit(-1)
+		t.Cleanup(func() { debug.SetMemoryLimit(was) })
+		largeWrites(t, start(t, 3, func(o *Options) { o.Memory = 128 << 20 })[0])
+	})
+}
+
+func largeWrites(t *testing.T, n *Node) {
 	c := connect(t, n)
 	makeMemoryRows(c)
 	const rows = memoryRows
