@@ -96,16 +96,20 @@ func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []type
 		if err != nil {
 			return nil, err
 		}
-		return modified(w, cols), nil
+		return modified(w, cols)
 	}}, nil
 }
 
 // modified makes a result of what was written, with rows of the columns of RETURNING.
-func modified(w *write.ModifyTable, cols []plan.Column) *session.Result {
+func modified(w *write.ModifyTable, cols []plan.Column) (*session.Result, error) {
 	if cols == nil {
-		return &session.Result{Tag: w.Tag, Free: func() error { w.Close(); return nil }}
+		return &session.Result{Tag: w.Tag, Free: func() error { w.Close(); return nil }}, nil
 	}
-	return &session.Result{Columns: cols, Rows: w.Returned(), Tag: w.Tag}
+	rows, err := w.Returned()
+	if err != nil {
+		return nil, err
+	}
+	return &session.Result{Columns: cols, Rows: rows, Tag: w.Tag}, nil
 }
 
 // selected makes a result of a query's rows; its tag counts them.

@@ -257,7 +257,8 @@ func open(r *write.Run, x *write.Execution, st *catalog.State, n *ast.CopyStmt) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.Returned(), b.DML.ReturningColumns(), nil
+	rows, err := w.Returned()
+	return rows, b.DML.ReturningColumns(), err
 }
 
 // encoding turns rows into bytes.

@@ -122,6 +122,57 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
+// TestLargeWrites: what a statement keeps of rows that it changed, RETURNING's and the keys
+// that foreign keys follow, goes through the disk, and wide rows that come out of a sort
+// that fills the pool are written.
+func TestLargeWrites(t *testing.T) {
+	t.Run("1 node", func(t *testing.T) { largeWrites(t, startSmall(t)) })
+	t.Run("3 nodes", func(t *testing.T) {
+		was := debug.SetMemoryLimit(-1)
+		t.Cleanup(func() { debug.SetMemoryLimit(was) })
+		largeWrites(t, start(t, 3, func(o *Options) { o.Memory = 128 << 20 })[0])
+	})
+}
+
+func largeWrites(t *testing.T, n *Node) {
+	c := connect(t, n)
+	makeMemoryRows(c)
+	const rows = memoryRows
+	sum := rows * (rows + 1) / 2
+	for _, q := range []struct{ sql, want string }{
+		{"with u as (update big set x = 1 returning id, s, s || s as d) select count(*), sum(id), sum(length(d)) from u", fmt.Sprintf("%d|%d|%d", rows, sum, rows*64)},
+		{"select count(*), sum(x), sum(id) from big", fmt.Sprintf("%d|%d|%d", rows, rows, sum)},
+	} {
+		if got, err := c.do(q.sql); err != nil || got[0] != q.want {
+			t.Errorf("%s\n%v %v, want %s", q.sql, got, err, q.want)
+		}
+	}
+	if got := c.must("delete from big where id % 2 = 0 returning s, s || s, id"); len(got) != rows/2 {
+		t.Errorf("%d rows are returned", len(got))
+	}
+	c.must("create table parent (s text primary key)")
+	c.must("create table child (id bigint, s text references parent on update cascade)")
+	c.must("insert into parent select md5(i::text) from generate_series(1, 300000) i")
+	c.must("insert into child select i, md5((1 + i % 300000)::text) from generate_series(1, 100) i")
+	c.must("update parent set s = s || s || s")
+	if got := c.must("select count(*), count(*) filter (where c.s = p.s and length(c.s) = 96) from child c left join parent p using (s)"); got[0] != "100|100" {
+		t.Error(got)
+	}
+	if _, err := c.do("update parent set s = case when s = (select max(s) from parent) then (select min(s) from parent) else s end"); !pgerr.Is(err, pgerr.UniqueViolation) {
+		t.Error(err)
+	}
+	if n.pool.Peak() > n.pool.Limit() {
+		t.Errorf("the pool of %d bytes held %d", n.pool.Limit(), n.pool.Peak())
+	}
+	c.must("create table wide as select id, repeat(s, 400) as r from big where id <= 12000 order by r")
+	if got := c.must("select count(*), sum(length(r)) from wide"); got[0] != fmt.Sprintf("6000|%d", 6000*400*32) {
+		t.Error(got)
+	}
+	if n.left() != 0 {
+		t.Errorf("%d bytes are left", n.left())
+	}
+}
+
 // TestHog: a statement that cannot do with less fails with 53200; the others,
 // beside it, do not.
 func TestHog(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -54,6 +56,16 @@ func (x *Execution) In(c *Context) *Execution {
 	n := *x
 	n.Context, n.Env = c, c.Env(x.Pool)
 	return &n
+}
+
+// Buffer makes a buffer of columns for rows that are kept longer than plans run: what
+// RETURNING gives, and what foreign keys ask for. It must be closed.
+func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
+	ts := make([]types.Type, len(cols))
+	for i, c := range cols {
+		ts[i] = c.Type
+	}
+	return x.planner.Runner.Buffer(x.Pool, ts)
 }
 
 // Binding is what binding a text over a view takes, whose parameters have the types

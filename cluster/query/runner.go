@@ -22,6 +22,9 @@ type Runner interface {
 	// Statement opens a statement's resources: spill directory, buffers, pins on
 	// the segments of st. It must be closed after all its readers.
 	Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, opts RunOptions) Statement
+	// Buffer makes a buffer of columns ts that outlives a statement's plans. It charges
+	// pool and must be closed before it.
+	Buffer(pool *mem.Pool, ts []types.Type) *op.Buffer
 	// Admission makes the admission of a statement of a role, which is asked for
 	// when the first plan runs that needs one.
 	Admission(role types.OID, pool *mem.Pool) Admission

@@ -102,11 +102,21 @@ type running interface {
 func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, o Options) *Statement {
 	c := &g.w.cfg
 	s := &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
-		pin: c.Store.Pin(o.BatchSize), dir: spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})}
+		pin: c.Store.Pin(o.BatchSize), dir: g.dir(pool)}
 	g.w.mu.Lock()
 	g.w.statements[s] = struct{}{}
 	g.w.mu.Unlock()
 	return s
+}
+
+func (g *Gateway) dir(pool *mem.Pool) *spill.Dir {
+	c := &g.w.cfg
+	return spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})
+}
+
+// Buffer makes a buffer that outlives a statement's plans. It must be closed.
+func (g *Gateway) Buffer(pool *mem.Pool, ts []types.Type) *op.Buffer {
+	return op.NewOwnBuffer(pool, g.dir(pool), ts)
 }
 
 func (s *Statement) runtime() *op.Runtime {

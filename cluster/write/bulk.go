@@ -115,7 +115,7 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 			}
 		}
 		if len(n.Updated) > 0 {
-			if err := keys.keep(batch.New(b.Cols[at:], b.N)); err != nil {
+			if err := keys.rows.Append(w.r.x.Ctx, batch.New(b.Cols[at:], b.N)); err != nil {
 				return err
 			}
 		}

@@ -374,7 +374,7 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 		}
 	}
 	n := b.Rows()
-	b, err := w.rows.Old.Add(w.acct, b, w.at[w.ids[0]])
+	b, err := w.rows.Old.Add(ctx, w.acct, b, w.at[w.ids[0]])
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,8 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 		return false, op.ErrConflictTwice()
 	}
 	w.acct.Resize(0)
-	w.returned, w.written, w.count, w.conflict, w.old = nil, nil, 0, nil, op.RowIDs{}
+	w.forget()
+	w.written, w.count, w.conflict, w.old = nil, 0, nil, op.RowIDs{}
 	w.r.watchKeys(was)
 	return true, nil
 }

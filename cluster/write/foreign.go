@@ -9,8 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -50,8 +48,7 @@ type keyWatch struct {
 	// old and new values of the columns nums of updated rows, old ones first;
 	// only where some action needs to know what became of a key.
 	nums  []int16
-	rows  []*batch.Batch
-	acct  *mem.Account
+	rows  *op.Buffer // nil where nobody needs to, or closed
 	pairs bool
 	// only is the new row, by live column, as long as it is the only one.
 	only []types.Datum
@@ -69,9 +66,9 @@ func (f *foreignWork) clear() {
 }
 
 func (k *keyWatch) close() {
-	if k != nil && k.acct != nil {
-		k.acct.Close()
-		k.acct = nil
+	if k != nil && k.rows != nil {
+		k.rows.Close()
+		k.rows = nil
 	}
 }
 
@@ -100,8 +97,18 @@ func (r *Run) watchKeys(d *plan.DML) {
 		}
 	}
 	if len(k.nums) > 0 {
-		k.pairs, k.acct = true, r.x.Pool.Account("updated keys", false)
+		k.pairs, k.rows = true, r.x.Buffer(k.columns(d.Table))
 	}
+}
+
+// columns are those of the rows kept.
+func (k *keyWatch) columns(rel *catalog.Relation) (cols []plan.Column) {
+	for range 2 {
+		for _, n := range k.nums {
+			cols = append(cols, plan.Column{ID: expr.ColID(1 + len(cols)), Name: "k", Type: rel.ColumnNum(n).Type})
+		}
+	}
+	return cols
 }
 
 // note keeps the keys of updated rows: olds and news are columns of b by live
@@ -116,21 +123,12 @@ func (k *keyWatch) note(w *ModifyTable, b *batch.Batch, olds, news []arrow.Array
 			cols = append(cols, list[k.column(w, n)])
 		}
 	}
-	return k.keep(kernel.Compact(&batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1}))
+	return k.rows.Append(w.r.x.Ctx, &batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1})
 }
 
 // column is the place of a watched column among the table's live ones.
 func (k *keyWatch) column(w *ModifyTable, num int16) int {
 	return slices.IndexFunc(w.live, func(c catalog.Column) bool { return c.Num == num })
-}
-
-// keep keeps rows of keys.
-func (k *keyWatch) keep(rows *batch.Batch) error {
-	if err := k.acct.Grow(rows.Bytes()); err != nil {
-		return err
-	}
-	k.rows = append(k.rows, rows)
-	return nil
 }
 
 // noteUpdated keeps the keys of a batch of the source's rows.

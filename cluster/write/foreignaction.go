@@ -64,7 +64,7 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 	}
 	deletes, updates := true, false
 	if k := w.keys; k != nil {
-		updates = k.pairs && len(k.rows) > 0
+		updates = k.pairs && k.rows.Rows() > 0
 		deletes = k.kind == plan.DeleteRows || k.kind == plan.MergeRows
 	}
 	if updates {
@@ -147,14 +147,16 @@ func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) 
 func (r *Run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
 	// The batches have the watched columns twice; put them through a buffer of
 	// their own to project the key's out of them.
-	var kept []plan.Column
-	for half := range 2 {
-		for i, n := range w.keys.nums {
-			kept = append(kept, plan.Column{ID: expr.ColID(1 + half*len(w.keys.nums) + i), Name: "k", Type: w.rel.ColumnNum(n).Type})
-		}
-	}
 	const id = 1<<20 + 1
-	if err := r.Fill(r.x.Ctx, id, kept, &list{left: w.keys.rows}); err != nil {
+	kept := w.keys.columns(w.rel)
+	if err := w.keys.rows.Finish(r.x.Ctx); err != nil {
+		return nil, err
+	}
+	rows, err := w.keys.rows.Open()
+	if err == nil {
+		err = r.Fill(r.x.Ctx, id, kept, rows)
+	}
+	if err != nil {
 		return nil, err
 	}
 	out := &plan.Project{Input: &plan.Buffer{ID: id, Name: "updated", Cols: kept}}

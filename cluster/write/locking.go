@@ -43,9 +43,6 @@ type lockSet struct {
 	rows op.RowIDs
 }
 
-// bytesOfLock is about what a locked row takes.
-const bytesOfLock = 48
-
 // SelectLocked is Select for a query that locks rows (q.Locks).
 func (r *Run) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	wide := *q
@@ -80,10 +77,7 @@ func (r *lockedRows) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	for _, l := range r.locks {
 		if l.at >= 0 {
-			if err := r.acct.Grow(int64(b.Rows()) * bytesOfLock); err != nil {
-				return nil, err
-			}
-			if _, err := l.rows.Add(nil, b, l.at); err != nil {
+			if _, err := l.rows.Add(ctx, r.acct, b, l.at); err != nil {
 				return nil, err
 			}
 		}

@@ -35,30 +35,7 @@ func (r *Run) returning(d *plan.DML) (op.BatchReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.Returned(), nil
-}
-
-// list gives batches of a list.
-type list struct {
-	left []*batch.Batch
-	done func()
-}
-
-func (l *list) Next(context.Context) (*batch.Batch, error) {
-	if len(l.left) == 0 {
-		return nil, io.EOF
-	}
-	b := l.left[0]
-	l.left = l.left[1:]
-	return b, nil
-}
-
-func (l *list) Close() error {
-	if l.done != nil {
-		l.done()
-		l.done = nil
-	}
-	return nil
+	return w.Returned()
 }
 
 // ModifyTable is one DML statement in progress. A plan.TableWrite does the work, on
@@ -73,7 +50,7 @@ type ModifyTable struct {
 	at          map[expr.ColID]int
 	rows        *op.RowWriter // the gateway's; nil before prepare
 	ret         []*eval.Program
-	returned    []*batch.Batch
+	returned    *op.Buffer // what RETURNING gives; nil before there is some
 	acct        *mem.Account
 	count       int64 // of rows inserted, updated or deleted
 	written     []catalog.Written
@@ -115,7 +92,7 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 	defer func() {
 		if err != nil {
 			w.abort()
-			w.acct.Close()
+			w.Close()
 		}
 	}()
 	r.watchKeys(d)
@@ -265,11 +242,10 @@ func (w *ModifyTable) newCols() []plan.Column {
 // keep keeps rows of RETURNING until the statement's end: nothing is shown that may
 // still fail.
 func (w *ModifyTable) keep(b *batch.Batch) error {
-	if err := w.acct.Grow(b.Bytes()); err != nil {
-		return err
+	if w.returned == nil {
+		w.returned = w.r.x.Buffer(w.d.ReturningColumns())
 	}
-	w.returned = append(w.returned, b)
-	return nil
+	return w.returned.Append(w.r.x.Ctx, b)
 }
 
 // flush ends what the gateway writes.
@@ -295,7 +271,7 @@ func (w *ModifyTable) take(x catalog.Written) error {
 		w.written = append(w.written, x)
 		return nil
 	}
-	again, err := w.old.Merge(w.acct, x.Ordinal, x.Deleted)
+	again, err := w.old.Merge(w.r.x.Ctx, w.acct, x.Ordinal, x.Deleted)
 	if again {
 		switch {
 		case w.conflict != nil:
@@ -406,8 +382,55 @@ func (w *ModifyTable) Tag() string {
 	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.count)
 }
 
-// Returned returns the rows of RETURNING.
-func (w *ModifyTable) Returned() op.BatchReader { return &list{left: w.returned, done: w.acct.Close} }
+// Returned returns the rows of RETURNING; closing them is closing the statement.
+func (w *ModifyTable) Returned() (op.BatchReader, error) {
+	out := &returned{of: w}
+	if w.returned == nil {
+		return out, nil
+	}
+	err := w.returned.Finish(w.r.x.Ctx)
+	if err == nil {
+		out.rows, err = w.returned.Open()
+	}
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// returned reads the rows of a statement's RETURNING.
+type returned struct {
+	of   *ModifyTable
+	rows op.BatchReader // nil where there are none
+}
+
+func (r *returned) Next(ctx context.Context) (*batch.Batch, error) {
+	if r.rows == nil {
+		return nil, io.EOF
+	}
+	return r.rows.Next(ctx)
+}
+
+func (r *returned) Close() (err error) {
+	if r.rows != nil {
+		err = r.rows.Close()
+		r.rows = nil
+	}
+	r.of.Close()
+	return err
+}
 
 // Close forgets them.
-func (w *ModifyTable) Close() { w.acct.Close() }
+func (w *ModifyTable) Close() {
+	w.forget()
+	w.acct.Close()
+}
+
+// forget gives up what was kept for RETURNING.
+func (w *ModifyTable) forget() {
+	if w.returned != nil {
+		w.returned.Close()
+		w.returned = nil
+	}
+}

@@ -21,6 +21,7 @@ import (
 type Buffer struct {
 	types []types.Type
 	rt    *Runtime
+	own   bool // the runtime's directory is its own
 
 	mu    sync.Mutex
 	acct  *mem.Account
@@ -39,6 +40,14 @@ type Buffer struct {
 // NewBuffer makes an empty buffer of columns ts.
 func NewBuffer(rt *Runtime, ts []types.Type) *Buffer {
 	return &Buffer{types: ts, rt: rt, acct: rt.Pool.Account("materialize", true)}
+}
+
+// NewOwnBuffer makes a buffer that outlives the plans of its statement: it charges a pool,
+// and has a directory for itself, which it closes.
+func NewOwnBuffer(pool *mem.Pool, dir *spill.Dir, ts []types.Type) *Buffer {
+	f := NewBuffer(&Runtime{Pool: pool, Spill: dir}, ts)
+	f.own = true
+	return f
 }
 
 // reclaim writes the batches in memory for an operator that needs it, unless some are
@@ -182,6 +191,9 @@ func (f *Buffer) Close() {
 	}
 	f.held, f.small = nil, nil
 	f.acct.Close()
+	if f.own {
+		_ = f.rt.Spill.Close()
+	}
 }
 
 type bufferReader struct {

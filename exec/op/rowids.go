@@ -1,7 +1,9 @@
 package op
 
 import (
+	"context"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring"
@@ -22,21 +24,89 @@ type RowIDs struct {
 
 type segmentRows struct {
 	rows *roaring.Bitmap
-	last int64 // the highest
+	last int64   // the highest
+	in   []int32 // how many rows are in each container, which has room for 2¹⁶
 }
 
-// bytesOfRowID is the most that a row takes in a bitmap, about.
-const bytesOfRowID, bytesOfRowIDs = 2, 256
+// A bitmap's container is a list of rows, of 2 bytes each and room for as many to come,
+// until it is shorter as bits: a bit a row, if the rows are not few.
+const (
+	bytesOfRowID     = 4
+	bytesOfContainer = 8 << 10 // at most
+	bytesOfEmpty     = 64      // of one
+	bytesOfRowIDs    = 256     // of a segment
+)
+
+// add counts n more rows in the container of one of them, and gives how many more bytes
+// the bitmap takes.
+func (s *segmentRows) add(row uint32, n int) (more int64) {
+	c := int(row >> 16)
+	if c >= len(s.in) {
+		s.in = append(s.in, make([]int32, c+1-len(s.in))...)
+	}
+	was := s.in[c]
+	s.in[c] += int32(n)
+	if more = bytesIn(s.in[c]) - bytesIn(was); was == 0 {
+		more += bytesOfEmpty
+	}
+	return more
+}
+
+func bytesIn(rows int32) int64 { return min(int64(rows)*bytesOfRowID, bytesOfContainer) }
+
+// addMany is add for rows that ascend.
+func (s *segmentRows) addMany(rows []uint32) (more int64) {
+	for len(rows) > 0 {
+		n := len(rows)
+		if c := rows[0] >> 16; rows[n-1]>>16 != c {
+			n = sort.Search(n, func(i int) bool { return rows[i]>>16 > c })
+		}
+		more += s.add(rows[0], n)
+		rows = rows[n:]
+	}
+	return more
+}
 
 // Add notes the rows of a batch whose ids are in a column and gives those that were
-// not noted before. Rows without an id (the inserting half of a MERGE) are left out.
-func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, error) {
-	n := b.Rows()
-	if acct != nil {
-		if err := acct.Grow(int64(n) * bytesOfRowID); err != nil {
-			return nil, err
-		}
+// not noted before. Rows without an id (the inserting half of a MERGE) are left out. What
+// they may take is charged first, and given back but for what they do take.
+func (s *RowIDs) Add(ctx context.Context, acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, error) {
+	most := int64(b.Rows()) * bytesOfRowID
+	if err := chargeRows(ctx, acct, most); err != nil {
+		return nil, err
 	}
+	b, more := s.add(b, col)
+	if acct == nil {
+		return b, nil
+	}
+	if more > most { // many segments' first rows
+		return b, chargeRows(ctx, acct, more-most)
+	}
+	acct.Shrink(most - more)
+	return b, nil
+}
+
+// smallShare is the part of the pool below which an account of row ids is not refused: a
+// join below that fills the pool gives nothing back while its rows are changed, and a bit
+// a row is what the catalog keeps of them, too.
+const smallShare = 8
+
+// chargeRows charges an account, if there is one, for row ids.
+func chargeRows(ctx context.Context, acct *mem.Account, n int64) error {
+	if acct == nil {
+		return nil
+	}
+	err := acct.Insist(ctx, n)
+	if acct.Refused(err) && acct.Used()+n <= acct.Pool().Limit()/smallShare {
+		acct.Take(n)
+		return nil
+	}
+	return err
+}
+
+// add is Add, and says how many bytes the set grew by.
+func (s *RowIDs) add(b *batch.Batch, col int) (added *batch.Batch, more int64) {
+	n := b.Rows()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	arr := b.Cols[col].(*array.Int64)
@@ -57,10 +127,8 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 			k++
 			continue
 		}
-		seg, err := s.segment(acct, uint32(ids[row]>>32))
-		if err != nil {
-			return nil, err
-		}
+		seg, fresh := s.segment(uint32(ids[row] >> 32))
+		more += fresh
 		// Rows come as they lie, mostly: those that ascend are added at once.
 		run := s.rows[:0]
 		of := ids[row] >> 32
@@ -78,9 +146,11 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 		s.rows = run
 		if len(run) > 0 {
 			seg.rows.AddMany(run)
+			more += seg.addMany(run)
 			continue
 		}
 		if seg.rows.CheckedAdd(uint32(ids[row])) {
+			more += seg.add(uint32(ids[row]), 1)
 			if sel != nil {
 				sel = append(sel, int32(row))
 			}
@@ -90,46 +160,36 @@ func (s *RowIDs) Add(acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, 
 		k++
 	}
 	if sel == nil {
-		return b, nil
+		return b, more
 	}
-	return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}, nil
+	return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}, more
 }
 
-func (s *RowIDs) segment(acct *mem.Account, ordinal uint32) (*segmentRows, error) {
+// segment returns the rows of a segment, and what it takes if it is new.
+func (s *RowIDs) segment(ordinal uint32) (g *segmentRows, more int64) {
 	if g := s.segs[ordinal]; g != nil {
-		return g, nil
-	}
-	if acct != nil {
-		if err := acct.Grow(bytesOfRowIDs); err != nil {
-			return nil, err
-		}
+		return g, 0
 	}
 	if s.segs == nil {
 		s.segs = map[uint32]*segmentRows{}
 	}
-	g := &segmentRows{rows: roaring.New(), last: -1}
+	g = &segmentRows{rows: roaring.New(), last: -1}
 	s.segs[ordinal] = g
-	return g, nil
+	return g, bytesOfRowIDs
 }
 
 // Merge adds an encoded bitmap of a segment's rows, and reports whether some of them
 // were there already.
-func (s *RowIDs) Merge(acct *mem.Account, ordinal uint32, enc []byte) (again bool, err error) {
+func (s *RowIDs) Merge(ctx context.Context, acct *mem.Account, ordinal uint32, enc []byte) (again bool, err error) {
 	more := roaring.New()
 	if err := more.UnmarshalBinary(enc); err != nil {
 		return false, err
 	}
-	had := s.segs[ordinal] != nil
-	g, err := s.segment(acct, ordinal)
-	if err != nil {
+	g, fresh := s.segment(ordinal)
+	if err := chargeRows(ctx, acct, fresh+int64(more.GetSizeInBytes())); err != nil {
 		return false, err
 	}
-	if acct != nil {
-		if err := acct.Grow(int64(more.GetSizeInBytes())); err != nil {
-			return false, err
-		}
-	}
-	if had {
+	if fresh == 0 {
 		again = g.rows.Intersects(more)
 		g.rows.Or(more)
 	} else {

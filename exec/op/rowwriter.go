@@ -50,11 +50,11 @@ func (w *RowWriter) Rows(ctx context.Context, b *batch.Batch) error {
 	}
 	var err error
 	if w.Seen != nil {
-		if b, err = w.Seen.Add(w.Acct, b, w.RowID); err != nil || b.Rows() == 0 {
+		if b, err = w.Seen.Add(ctx, w.Acct, b, w.RowID); err != nil || b.Rows() == 0 {
 			return err
 		}
 	}
-	if b, err = w.Old.Add(w.Acct, b, w.RowID); err != nil || b.Rows() == 0 {
+	if b, err = w.Old.Add(ctx, w.Acct, b, w.RowID); err != nil || b.Rows() == 0 {
 		return err
 	}
 	if w.Kind == plan.UpdateRows {
@@ -116,7 +116,7 @@ func (w *RowWriter) merge(ctx context.Context, b *batch.Batch) error {
 		x := &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
 		if a > 1 {
 			var err error
-			if x, err = w.Old.Add(w.Acct, x, w.RowID); err != nil {
+			if x, err = w.Old.Add(ctx, w.Acct, x, w.RowID); err != nil {
 				return err
 			}
 			switch {

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -254,7 +256,7 @@ func TestRowIDs(t *testing.T) {
 						want = append(want, r)
 					}
 				}
-				got, err := s.Add(nil, b, 0)
+				got, err := s.Add(context.Background(), nil, b, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -273,6 +275,34 @@ func TestRowIDs(t *testing.T) {
 		}
 		if n != len(had) {
 			t.Fatalf("%d rows of %d", n, len(had))
+		}
+	}
+}
+
+// TestRowIDsAreBits: a million rows are charged for as the bits that they are, and rows far
+// from each other as so many lists, but no more than they take are added.
+func TestRowIDsAreBits(t *testing.T) {
+	const rows = 1 << 20
+	for _, c := range []struct{ step, least, most int64 }{
+		{1, rows / 8, rows/8 + rows/8/50},
+		{1 << 12, 2 * rows, 10 * rows},
+	} {
+		pool := mem.NewPool("test", 2*c.most)
+		acct := pool.Child("statement", 0).Account("changed rows", false)
+		var s op.RowIDs
+		ids := make([]int64, 0, 2048)
+		for i := int64(0); i < rows; i++ {
+			at := i * c.step
+			if ids = append(ids, at>>28<<32|at&(1<<28-1)); len(ids) == cap(ids) {
+				b := batch.New([]arrow.Array{batch.FromSlice(types.Int8.Arrow(), ids, nil)}, len(ids))
+				if got, err := s.Add(context.Background(), acct, b, 0); err != nil || got.Rows() != len(ids) {
+					t.Fatal(got, err)
+				}
+				ids = make([]int64, 0, 2048)
+			}
+		}
+		if n := acct.Used(); n < c.least || n > c.most {
+			t.Errorf("%d rows, %d apart, are charged with %d bytes", rows, c.step, n)
 		}
 	}
 }

@@ -138,8 +138,16 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 					return err
 				}
 			}
-			if err := w.charge(more); err != nil {
-				return err
+			if err := w.insist(ctx, more); err != nil {
+				n := b.Rows()
+				if n < 2 || !w.o.Account.Refused(err) {
+					return err
+				}
+				// A sort that gives back all it holds still has its runs' batches.
+				if err := w.writePiece(ctx, b.Slice(0, n/2)); err != nil {
+					return err
+				}
+				return w.writePiece(ctx, b.Slice(n/2, n))
 			}
 		}
 	}
@@ -201,6 +209,14 @@ func (w *Writer) charge(more int64) error {
 		return nil
 	}
 	return w.o.Account.Resize(w.held() + more)
+}
+
+// insist is charge for rows without which the statement cannot go on.
+func (w *Writer) insist(ctx context.Context, more int64) error {
+	if d := w.held() + more - w.o.Account.Used(); d > 0 {
+		return w.o.Account.Insist(ctx, d)
+	}
+	return w.charge(more)
 }
 
 // flushGroup writes the pending rows as a group, and ends the segment where
