@@ -42,7 +42,8 @@ func TestBoltEntries(t *testing.T) {
 		with := *e
 		with.Extensions = sumOf(e)
 		var want bytes.Buffer
-		handle := &codec.MsgpackHandle{BasicHandle: codec.BasicHandle{TimeNotBuiltin: true}}
+		handle := &codec.MsgpackHandle{}
+		handle.TimeNotBuiltin = true
 		if err := codec.NewEncoder(&want, handle).Encode(&with); err != nil {
 			t.Fatal(err)
 		}

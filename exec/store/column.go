@@ -30,7 +30,7 @@ type builder struct {
 
 	dict   *dictionary // nil: plain strings
 	index  []int32
-	sketch sketch
+	sketch kernel.Sketch
 	once   once
 }
 
@@ -128,7 +128,7 @@ func (b *builder) expand() {
 
 // restart makes the builder ready for a new segment.
 func (b *builder) restart() {
-	b.sketch, b.once = sketch{}, once{}
+	b.sketch, b.once = kernel.Sketch{}, once{}
 	if b.form == stringForm {
 		b.dict = newDictionary()
 	}

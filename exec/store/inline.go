@@ -38,7 +38,7 @@ func (w *Writer) inline() *catalog.Segment {
 		if seg.Rows > 1 {
 			c.observe(arrs[i])
 			c.observed()
-			z.Distinct = min(c.sketch.estimate(), seg.Rows-z.Nulls)
+			z.Distinct = min(c.sketch.Estimate(), seg.Rows-z.Nulls)
 			z.Unique = c.once.known()
 		} else {
 			z.Distinct = seg.Rows - z.Nulls

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"math"
-	"math/bits"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -11,44 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// sketch estimates the number of distinct values (HyperLogLog, 1,024
-// registers: about 3 % off). A register has as many leading ones as the register of the paper
-// counts: whether a hash adds to it, which few do, is a comparison.
-type sketch struct{ reg [1024]uint64 }
-
-func (s *sketch) add(h uint64) {
-	x := h<<10 | 1<<9
-	if i := h >> 54; x <= ^s.reg[i] {
-		s.reg[i] = ^(^uint64(0) >> (bits.LeadingZeros64(x) + 1))
-	}
-}
-
-func (s *sketch) estimate() int64 {
-	const m = 1024
-	sum, zero := 0.0, 0
-	for _, r := range s.reg {
-		sum += math.Ldexp(1, -bits.LeadingZeros64(^r))
-		if r == 0 {
-			zero++
-		}
-	}
-	e := 0.7213 / (1 + 1.079/m) * m * m / sum
-	if e < 2.5*m && zero > 0 {
-		e = m * math.Log(float64(m)/float64(zero))
-	}
-	return int64(math.Round(e))
-}
-
-func mix(x uint64) uint64 {
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	return x ^ x>>32
-}
-
 // numbers adds the values of arr, which are numbers of 4 or 8 bytes.
-func numbers[T uint32 | uint64](s *sketch, arr arrow.Array) {
+func numbers[T uint32 | uint64](s *kernel.Sketch, arr arrow.Array) {
 	d := arr.Data()
 	b := d.Buffers()[1].Bytes()
 	n := arr.Len()
@@ -57,13 +19,13 @@ func numbers[T uint32 | uint64](s *sketch, arr arrow.Array) {
 	null := nullsOf(arr)
 	if null.valid == nil {
 		for _, v := range vals {
-			s.add(mix(uint64(v)))
+			s.Add(kernel.Mix(uint64(v)))
 		}
 		return
 	}
 	for i, v := range vals {
 		if !null.at(i) {
-			s.add(mix(uint64(v)))
+			s.Add(kernel.Mix(uint64(v)))
 		}
 	}
 }
@@ -92,7 +54,7 @@ func (b *builder) observe(arr arrow.Array) {
 			vals := arr.Data().Buffers()[1].Bytes()[arr.Data().Offset()*w:]
 			for i := range arr.Len() {
 				if arr.IsValid(i) {
-					b.sketch.add(kernel.HashBytes(vals[w*i : w*i+w]))
+					b.sketch.Add(kernel.HashBytes(vals[w*i : w*i+w]))
 				}
 			}
 		}
@@ -113,7 +75,7 @@ func (b *builder) observeBytes(offs []int32, data []byte, arr arrow.Array) {
 			continue
 		}
 		h := kernel.HashBytes(data[offs[i]-base : offs[i+1]-base])
-		b.sketch.add(h)
+		b.sketch.Add(h)
 		if hashes != nil {
 			hashes[i] = h
 		}
@@ -128,6 +90,6 @@ func (b *builder) observed() {
 		return
 	}
 	for k := range b.dict.len() {
-		b.sketch.add(kernel.HashBytes(b.dict.value(int32(k))))
+		b.sketch.Add(kernel.HashBytes(b.dict.value(int32(k))))
 	}
 }
