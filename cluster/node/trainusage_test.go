@@ -173,12 +173,12 @@ func TestOtherRowsAreHeld(t *testing.T) {
 	}
 }
 
-// TestLeastMemory: a node of 32 MiB, whose pool has 8, trains on rows of five times as much, read
+// TestLeastMemory: a node of 40 MiB, whose pool has 10, trains on rows of four times as much, read
 // twice or held. What reading them takes, batches in flight among it, is given back after each reading.
 func TestLeastMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
-	n := start(t, 1, func(o *Options) { o.Memory = 32 << 20 })[0]
+	n := start(t, 1, func(o *Options) { o.Memory = 40 << 20 })[0]
 	debug.SetMemoryLimit(was) // the tests' own garbage is not the node's
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select i / 1000 p, i t, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h, random() x, random() y from generate_series(0, 399999) i")
