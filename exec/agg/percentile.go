@@ -18,7 +18,6 @@ import (
 // as numbers whose order is theirs, NaN last.
 type percentile struct {
 	call expr.AggCall
-	desc bool
 	p    []types.Datum // the fraction, once there is a value
 	keys []pile
 	held int64
@@ -70,8 +69,10 @@ func newPercentile(call expr.AggCall, args []types.Type) Agg {
 	if call.Fn.Name != "percentile_cont" || call.Distinct || len(call.OrderBy) != 1 || call.OrderBy[0].Expr.Type().OID != types.Float8OID || args[0].OID != types.Float8OID {
 		return nil
 	}
-	return &percentile{call: call, desc: call.OrderBy[0].Desc}
+	return &percentile{call: call}
 }
+
+func (s *percentile) desc() bool { return s.call.OrderBy[0].Desc }
 
 func (s *percentile) Resize(groups int) { s.p, s.keys = grown(s.p, groups), grown(s.keys, groups) }
 
@@ -234,7 +235,7 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 		pos := p * float64(len(keys)-1)
 		lo, hi := int(math.Floor(pos)), int(math.Ceil(pos))
 		a, b := lo, hi // places of the two in the order of keys
-		if s.desc {
+		if s.desc() {
 			a, b = len(keys)-1-lo, len(keys)-1-hi
 		}
 		nth(keys, a)

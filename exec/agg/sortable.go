@@ -3,6 +3,7 @@ package agg
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -63,10 +64,8 @@ func (s *Sorted) Result() (types.Datum, error) { return s.fold.result() }
 // Held is the bytes that are kept of the rows.
 func (s *Sorted) Held() int64 { return s.fold.held() }
 
-func (c *collect) rowTypes() []types.Type { return append(append([]types.Type(nil), c.args...), c.order...) }
-
 // RowTypes implements Sortable.
-func (c *collect) RowTypes() []types.Type { return c.rowTypes() }
+func (c *collect) RowTypes() []types.Type { return slices.Concat(c.args, c.order) }
 
 // SortKeys implements Sortable: what the call is ordered by, then, where duplicates do
 // not count, the arguments.
@@ -105,7 +104,7 @@ func (c *collect) Rows(state []byte) ([]arrow.Array, int, error) {
 	if err := c.decode(state, func(row types.Row) { rows = append(rows, row) }); err != nil {
 		return nil, 0, err
 	}
-	ts := c.rowTypes()
+	ts := c.RowTypes()
 	cols := make([]arrow.Array, len(ts))
 	for k, t := range ts {
 		var err error
@@ -118,7 +117,7 @@ func (c *collect) Rows(state []byte) ([]arrow.Array, int, error) {
 
 // Sorted implements Sortable.
 func (c *collect) Sorted(n int64) *Sorted {
-	ts := c.rowTypes()
+	ts := c.RowTypes()
 	return &Sorted{of: c, fold: c.newFold(n), row: func(cols []arrow.Array, i int) types.Row {
 		row := make(types.Row, len(cols))
 		for k, col := range cols {
@@ -134,7 +133,7 @@ func (s *percentile) RowTypes() []types.Type { return []types.Type{types.Float8,
 
 // SortKeys implements Sortable.
 func (s *percentile) SortKeys() []SortKey {
-	return []SortKey{{1, kernel.KeySpec{Type: types.Int8, Desc: s.desc}}}
+	return []SortKey{{1, kernel.KeySpec{Type: types.Int8, Desc: s.desc()}}}
 }
 
 // Piece implements Sortable.
@@ -197,8 +196,8 @@ func (s *percentile) Sorted(n int64) *Sorted {
 var _, _ Sortable = (*collect)(nil), (*percentile)(nil)
 
 // IsSortable reports whether a call's aggregate is Sortable.
-func IsSortable(call expr.AggCall, env *types.Env) bool {
-	a, err := New(call, env)
+func IsSortable(call expr.AggCall) bool {
+	a, err := New(call, nil)
 	_, ok := a.(Sortable)
 	return ok && err == nil
 }

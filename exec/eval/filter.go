@@ -155,7 +155,7 @@ func (f *Filter) selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int 
 		f.words = make([]uint16, w)
 	}
 	m := f.words[:w]
-	k := selection.Ones(m, x)
+	k := selection.FromBools(m, x)
 	if v.Valid != nil {
 		k = selection.And(m, v.Valid, 0, len(x))
 	}

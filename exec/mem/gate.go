@@ -17,7 +17,7 @@ type Gate struct {
 // Enter has take take what is needed, and does so again while that may help. If
 // it succeeds Leave is to be called once. Nobody may enter twice.
 func (g *Gate) Enter(take func() error) error {
-	g.come()
+	g.Join()
 	err := take()
 	if err == nil {
 		return nil
@@ -26,7 +26,7 @@ func (g *Gate) Enter(take func() error) error {
 	g.alone.Lock()
 	defer g.alone.Unlock()
 	for {
-		left, others := g.come()
+		left, others := g.Join()
 		if err = take(); err == nil {
 			return nil
 		}
@@ -44,8 +44,9 @@ func (g *Gate) Enter(take func() error) error {
 	}
 }
 
-// come returns how many had left and how many are inside.
-func (g *Gate) come() (left uint64, others int) {
+// Join is Enter for who has what it needs. It returns how many had left and how many others are
+// inside.
+func (g *Gate) Join() (left uint64, others int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside++

@@ -79,7 +79,7 @@ func (s *Blocks) fill(m *made) error {
 // use counts another user of a block that is there. Called with the lock held.
 func (s *Blocks) use(m *made) {
 	if m.users++; m.users == 1 {
-		_ = s.gate.Enter(func() error { return nil }) // what it needs is there
+		s.gate.Join()
 		s.idle = slices.DeleteFunc(s.idle, func(o *made) bool { return o == m })
 	}
 }

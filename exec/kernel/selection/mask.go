@@ -58,9 +58,9 @@ type Table [32]int32
 // below 32 are taken modulo 32.
 func Entries(m []uint16, v []int32, flags *Table, and bool) int { return entries(m, v, flags, and) }
 
-// Ones sets m, of Words(len(v)), to the rows at which the lowest bit of v is set, and
+// FromBools sets m, of Words(len(v)), to the rows at which the lowest bit of v is set, and
 // returns how many they are.
-func Ones(m []uint16, v []uint8) int {
+func FromBools(m []uint16, v []uint8) int {
 	k, i := 0, 0
 	for ; i+16 <= len(v); i += 16 {
 		// The product moves the lowest bit of each byte to a place of its own in the top one.

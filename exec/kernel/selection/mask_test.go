@@ -71,7 +71,7 @@ func check[T Integer](t *testing.T, r *rand.Rand, v []T, least, most int64, mask
 	for _, s := range some {
 		ones[s] |= 1
 	}
-	if k := Ones(m, ones); k != len(some) || !slices.Equal(out[:Rows(m, out)], some) {
+	if k := FromBools(m, ones); k != len(some) || !slices.Equal(out[:Rows(m, out)], some) {
 		t.Fatalf("ones of %v: %v, want %v", ones, out[:k], some)
 	}
 	mask(m, v, g, false)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -81,9 +80,9 @@ func (t *groupTable) bytes() int64 {
 	return n
 }
 
-// some returns to such that the results of groups [from, to) make no large batch,
-// and what making them takes beyond that of plain columns.
-func (t *groupTable) some(from, to int, states bool) (int, int64) {
+// some returns to such that the results of groups [from, to) take no more than most beyond
+// plain columns, if they are of more than one, and what making them takes.
+func (t *groupTable) some(from, to int, states bool, most int64) (int, int64) {
 	for {
 		var need int64
 		for _, a := range t.aggs {
@@ -91,7 +90,7 @@ func (t *groupTable) some(from, to int, states bool) (int, int64) {
 				need += h.Need(from, to, states)
 			}
 		}
-		if need <= op.BatchBytes || to-from <= 1 {
+		if need <= most || to-from <= 1 {
 			return to, need
 		}
 		to = from + (to-from)/2

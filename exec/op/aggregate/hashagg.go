@@ -50,7 +50,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 		s.layouts = newCodeLayouts(s.keyTypes)
 	}
 	s.share(n)
-	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, func(c expr.AggCall) bool { return agg.IsSortable(c, nil) })
+	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, agg.IsSortable)
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
 	out := make([]op.Operator, rt.Threads)
 	for i := range out {
@@ -184,9 +184,7 @@ type aggThread struct {
 	ownLost []bool
 	todo    []aggPart
 	closed  bool
-	// pieces are rows of a partial phase that are given as they are, of the runs piecesOf.
-	pieces   *partition.Reader
-	piecesOf []*spill.Run
+	pieces  *partition.Reader // rows of a partial phase that are given as they are
 
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
@@ -563,7 +561,7 @@ func (o *aggThread) give(ctx context.Context) (*batch.Batch, error) {
 		return nil, nil
 	}
 	from := o.at
-	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial)
+	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial, op.BatchBytes)
 	if need > 0 {
 		if err := o.acct.Grow(need); err != nil {
 			switch {

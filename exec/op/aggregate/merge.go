@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"context"
-	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -169,11 +168,14 @@ func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) er
 
 // writeSome is writeGroups of those from one on that are not lost.
 func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts *partition.Writer) error {
-	pieces := sortable(t.aggs)
+	pieces, most := sortable(t.aggs), int64(op.BatchBytes)
+	if pieces {
+		most = pieceBytes // who reads the rows makes columns of them
+	}
 	for to := 0; from < t.n(); from = to {
 		var need int64
-		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true)
-		if pieces && to == from+1 && need > pieceBytes {
+		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true, most)
+		if pieces && need > most {
 			if lost == nil || !lost[from] {
 				if err := writePieces(ctx, t, from, parts); err != nil {
 					return err
@@ -256,48 +258,29 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		}
 	}()
 	sorted := false
-	nk := len(o.s.keyTypes)
-	for _, r := range p.runs {
-		rd, err := r.Open()
-		if err != nil {
+	take := func(b *batch.Batch) error {
+		if parts != nil {
+			return parts.Add(ctx, b)
+		}
+		if err := o.mergeBatch(t, b); err == nil || !o.acct.Refused(err) {
+			return err
+		} else if level := p.level; sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel) {
+			sorted, parts = true, o.partitions(-1)
+		} else if level < partition.MaxLevel {
+			parts = o.partitions(level)
+		} else {
 			return err
 		}
-		for {
-			b, err := rd.Next(ctx)
-			if err == io.EOF {
-				break
-			}
-			if err == nil && parts != nil {
-				err = parts.Add(ctx, b)
-			} else if err == nil {
-				groups := o.groupsOf(t, b)
-				for i, a := range t.aggs {
-					a.Resize(t.n())
-					if err = a.MergeStates(groups, b.Cols[nk+i].(*array.Binary)); err != nil {
-						break
-					}
-				}
-				if err == nil {
-					err = o.acct.Resize(t.bytes())
-					level := p.level
-					if sorted = err != nil && sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel); sorted {
-						level = -1
-					}
-					if err != nil && o.acct.Refused(err) && level < partition.MaxLevel {
-						parts = o.partitions(level)
-						if err = writeGroups(ctx, t, parts); err == nil {
-							t = newGroupTable(o.s.keyTypes, nil)
-							err = o.acct.Resize(0)
-						}
-					}
-				}
-			}
-			if err != nil {
-				_ = rd.Close()
-				return err
-			}
+		if err := writeGroups(ctx, t, parts); err != nil {
+			return err
 		}
-		_ = rd.Close()
+		t = newGroupTable(o.s.keyTypes, nil)
+		return o.acct.Resize(0)
+	}
+	for i, r := range p.runs {
+		if err := eachBatch(ctx, p.runs[i:i+1], take); err != nil {
+			return err
+		}
 		if err := r.Remove(); err != nil {
 			return err
 		}
@@ -318,4 +301,16 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	}
 	o.todo = append(more, o.todo...)
 	return nil
+}
+
+// mergeBatch adds rows of keys and states to a table, and charges what it holds then.
+func (o *aggThread) mergeBatch(t *groupTable, b *batch.Batch) error {
+	groups := o.groupsOf(t, b)
+	for i, a := range t.aggs {
+		a.Resize(t.n())
+		if err := a.MergeStates(groups, b.Cols[len(o.s.keyTypes)+i].(*array.Binary)); err != nil {
+			return err
+		}
+	}
+	return o.acct.Resize(t.bytes())
 }

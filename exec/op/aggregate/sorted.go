@@ -49,9 +49,22 @@ func sortable(aggs []agg.Agg) bool {
 }
 
 // writePieces writes group g of t as several rows, each with a piece of what its
-// aggregates keep.
+// aggregates keep. What the others keep goes with the first, and is charged.
 func writePieces(ctx context.Context, t *groupTable, g int, parts *partition.Writer) error {
 	at := make([]int, len(t.aggs))
+	var whole int64
+	for _, a := range t.aggs {
+		if _, ok := a.(agg.Sortable); ok {
+			continue
+		}
+		if h, ok := a.(agg.Heavy); ok {
+			whole += h.Need(g, g+1, true)
+		}
+	}
+	if err := parts.Account().Grow(whole); err != nil {
+		return err
+	}
+	defer parts.Account().Shrink(whole)
 	for first, more := true, true; more; first = false {
 		more = false
 		cols := t.keyColumns(g, g+1)
@@ -110,10 +123,19 @@ func eachBatch(ctx context.Context, runs []*spill.Run, f func(*batch.Batch) erro
 	}
 }
 
+func removeAll(runs []*spill.Run) error {
+	for _, r := range runs {
+		if err := r.Remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mergeSorted finds the results of a partition by sorting.
 func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	if o.s.n.Phase == plan.AggPartial {
-		o.pieces, o.piecesOf = &partition.Reader{Runs: p.runs}, p.runs
+		o.pieces = &partition.Reader{Runs: p.runs}
 		return nil
 	}
 	aggs, err := o.s.newAggs()
@@ -156,13 +178,8 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 			return err
 		}
 	}
-	for _, r := range p.runs {
-		if err := r.Remove(); err != nil {
-			return err
-		}
-	}
 	o.out, o.at = t, 0
-	return nil
+	return removeAll(p.runs)
 }
 
 // sortRows sorts the rows in the pieces of one call and returns its results, one a group.
@@ -341,13 +358,9 @@ func (o *aggThread) givePiece(ctx context.Context) (*batch.Batch, error) {
 		return nil, err
 	}
 	if b == nil {
+		runs := o.pieces.Runs
 		o.pieces = nil
-		for _, r := range o.piecesOf {
-			if err := r.Remove(); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
+		return nil, removeAll(runs)
 	}
 	nk := len(o.s.keyTypes)
 	cols := o.keysRead(func(k int) arrow.Array { return b.Cols[k] })

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
@@ -21,7 +22,7 @@ func (o *aggThread) together(ctx context.Context) error {
 		return nil
 	}
 	if o.out != nil {
-		_, need := o.out.some(0, 1, false)
+		_, need := o.out.some(0, 1, false, op.BatchBytes)
 		if need > 0 {
 			if err := o.acct.Grow(need); err != nil {
 				return err

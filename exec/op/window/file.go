@@ -177,7 +177,7 @@ func (f *filed) peers(ctx context.Context, c *chunk, b *batch.Batch) error {
 	}
 	for i := range b.N {
 		row := f.n + int64(i)
-		if row == 0 || i == 0 && !bytes.Equal(keys.At(0), f.key) || i > 0 && !bytesEqual(keys, i) {
+		if row == 0 || i == 0 && !bytes.Equal(keys.At(0), f.key) || i > 0 && !likeLast(keys, i) {
 			f.groups++
 			if f.peer = row; c.head < 0 {
 				c.head = row

@@ -336,8 +336,8 @@ func (o *window) keys(ctx context.Context, progs []*eval.Program, specs []kernel
 	return k, op.AppendKeys(ctx, b, items, kernel.NewKeyEncoder(specs), k)
 }
 
-// bytesEqual reports whether row i of keys has the key of the one before.
-func bytesEqual(keys *kernel.Keys, i int) bool { return bytes.Equal(keys.At(i-1), keys.At(i)) }
+// likeLast reports whether row i has the key of the one before.
+func likeLast(keys *kernel.Keys, i int) bool { return bytes.Equal(keys.At(i-1), keys.At(i)) }
 
 // compute adds the functions' columns to a block and cuts it to batches.
 func (o *window) compute(ctx context.Context, b *batch.Batch, starts []int32) error {

@@ -86,7 +86,7 @@ func (o *window) inMemory(ctx context.Context, b *batch.Batch, starts []int32) (
 	if err != nil {
 		return nil, nil, err
 	}
-	peers := func(i int) bool { return len(o.order) == 0 || bytesEqual(keys, i) }
+	peers := func(i int) bool { return len(o.order) == 0 || likeLast(keys, i) }
 	p := newBlock(b, len(o.funcs))
 	group := int64(-1)
 	for k, from := range starts {
@@ -133,7 +133,7 @@ func (r *rows) block(ctx context.Context, c int) (*block, error) {
 		if err != nil {
 			return nil, err
 		}
-		peers = func(i int) bool { return bytesEqual(keys, i) }
+		peers = func(i int) bool { return likeLast(keys, i) }
 	}
 	p.place(0, p.n, span{0, r.begins[len(r.chunks)]}, ch, peers)
 	r.loaded = slices.Insert(r.loaded, 0, p)
@@ -148,6 +148,16 @@ func (r *rows) charge(ctx context.Context, p *block, n int64) error {
 	r.w.acct.Take(n) // in proportion to a chunk
 	p.held += n
 	return nil
+}
+
+// knownOf returns a chunk and what f knows of its rows.
+func (r *rows) knownOf(ctx context.Context, f *call, c int) (*block, *blockCall, error) {
+	p, err := r.block(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err := r.of(ctx, f, p)
+	return p, of, err
 }
 
 // of is what f knows of a block's rows.
@@ -268,11 +278,7 @@ func (o *window) values(ctx context.Context, b *batch.Batch) ([]types.Datum, err
 func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	part := func(c int, rows []int32) (arrow.Array, error) {
-		p, err := r.block(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		of, err := r.of(ctx, f, p)
+		_, of, err := r.knownOf(ctx, f, c)
 		if err != nil {
 			return nil, err
 		}
@@ -319,11 +325,7 @@ func (r *rows) passed(ctx context.Context, f *call, row int64) (int64, error) {
 	if row == r.begins[c] {
 		return begins[c], nil
 	}
-	p, err := r.block(ctx, c)
-	if err != nil {
-		return 0, err
-	}
-	of, err := r.of(ctx, f, p)
+	p, of, err := r.knownOf(ctx, f, c)
 	if err != nil {
 		return 0, err
 	}
@@ -338,11 +340,7 @@ func (r *rows) update(ctx context.Context, f *call, to agg.Agg, groups []uint32,
 	begins := r.calls[f.k].begins
 	for len(groups) > 0 {
 		c := chunkOf(begins, from)
-		p, err := r.block(ctx, c)
-		if err != nil {
-			return err
-		}
-		of, err := r.of(ctx, f, p)
+		_, of, err := r.knownOf(ctx, f, c)
 		if err != nil {
 			return err
 		}
@@ -396,11 +394,7 @@ func (r *rows) add(ctx context.Context, f *call, to agg.Agg, group uint32, s spa
 
 // addWithin is add of rows of one chunk.
 func (r *rows) addWithin(ctx context.Context, f *call, to agg.Agg, group uint32, c int, s span) error {
-	p, err := r.block(ctx, c)
-	if err != nil {
-		return err
-	}
-	of, err := r.of(ctx, f, p)
+	p, of, err := r.knownOf(ctx, f, c)
 	if err != nil {
 		return err
 	}
