@@ -82,8 +82,8 @@ func TestDeleteAcrossCompaction(t *testing.T) {
 	}
 	rowsOf := func(s *catalog.Segment) (out []int) { // live ones, in order
 		gone := roaring.New()
-		if len(s.Deleted) > 0 {
-			gone.UnmarshalBinary(s.Deleted)
+		if !s.Deleted.Empty() {
+			gone.UnmarshalBinary(s.Deleted.Portable())
 		}
 		for i, n := range names[s.ID] {
 			if !gone.Contains(uint32(i)) {
