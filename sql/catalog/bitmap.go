@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring"
 
@@ -27,8 +28,15 @@ func readBitmap(b []byte) (*roaring.Bitmap, error) {
 // rows many were changed. Now the last rows lie beside the bitmap until they are some
 // hundreds. Where the two part depends on what the process has seen; their encoding does not.
 type RowSet struct {
-	bitmap []byte   // roaring's portable form; nil for none
-	late   []uint32 // those that are not in the bitmap, going up
+	base *rowBase // nil for none
+	late []uint32 // those that are not in base, going up
+}
+
+// rowBase is a bitmap, decoded when somebody first looks: each statement looks at that of
+// the segment with its row.
+type rowBase struct {
+	bytes   []byte // roaring's portable form
+	decoded func() (*roaring.Bitmap, error)
 }
 
 // lateRows is how many rows lie beside a bitmap at most: so few are copied with each
@@ -44,35 +52,47 @@ func RowSetOf(portable []byte) RowSet {
 	if len(portable) == 0 {
 		return RowSet{}
 	}
-	return RowSet{bitmap: portable}
+	return RowSet{base: &rowBase{portable, sync.OnceValues(func() (*roaring.Bitmap, error) { return readBitmap(portable) })}}
 }
 
 // Empty reports whether there is no row.
-func (s RowSet) Empty() bool { return len(s.bitmap) == 0 && len(s.late) == 0 }
+func (s RowSet) Empty() bool { return s.base == nil && len(s.late) == 0 }
 
 // Portable is the set as one bitmap in its portable form; nil for none. It is not to be changed.
 func (s RowSet) Portable() []byte {
 	if len(s.late) == 0 {
-		return s.bitmap
+		return s.bytes()
 	}
-	out, err := joined(s.bitmap, roaring.BitmapOf(s.late...))
+	out, err := joined(s.bytes(), roaring.BitmapOf(s.late...))
 	if err != nil {
 		panic("BUG: catalog: a bitmap that took rows: " + err.Error())
 	}
 	return out
 }
 
-// Parts are the rows in a bitmap, which shares the set's bytes until it is changed, and
-// those beside it, going up.
+func (s RowSet) bytes() []byte {
+	if s.base == nil {
+		return nil
+	}
+	return s.base.bytes
+}
+
+var noRows = roaring.New()
+
+// Parts are the rows in a bitmap, which all share and none may change, and those beside
+// it, going up.
 func (s RowSet) Parts() (older *roaring.Bitmap, late []uint32, err error) {
-	older, err = readBitmap(s.bitmap)
+	if s.base == nil {
+		return noRows, s.late, nil
+	}
+	older, err = s.base.decoded()
 	return older, s.late, err
 }
 
 // intersects reports whether a row is in both.
 func (s RowSet) intersects(rows *roaring.Bitmap) (bool, error) {
-	have, err := readBitmap(s.bitmap)
-	return err == nil && (have.Intersects(rows) || slices.ContainsFunc(s.late, rows.Contains)), err
+	have, late, err := s.Parts()
+	return err == nil && (have.Intersects(rows) || slices.ContainsFunc(late, rows.Contains)), err
 }
 
 // with is the set and other rows, none of which it has.
@@ -84,12 +104,12 @@ func (s RowSet) with(rows *roaring.Bitmap) (RowSet, error) {
 			at, _ := slices.BinarySearch(late, row)
 			late = slices.Insert(late, at, row)
 		}
-		return RowSet{s.bitmap, late}, nil
+		return RowSet{s.base, late}, nil
 	}
 	all := roaring.BitmapOf(s.late...)
 	all.Or(rows)
-	out, err := joined(s.bitmap, all)
-	return RowSet{bitmap: out}, err
+	out, err := joined(s.bytes(), all)
+	return RowSetOf(out), err
 }
 
 // joined is a bitmap with more rows, in the one form that a set of rows has.
