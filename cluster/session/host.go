@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
@@ -278,4 +279,14 @@ func (h *host) CursorRows() (out []sysview.CursorRow) {
 		out = append(out, sysview.CursorRow{Name: c.Name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
 	}
 	return out
+}
+
+// ShowExpr implements function.Deparser.
+func (h *host) ShowExpr(over *catalog.Relation, text string, pretty bool) string {
+	return deparse.ShowExpr(h, over, text, pretty)
+}
+
+// ViewDef implements function.Deparser.
+func (h *host) ViewDef(view *catalog.Relation, pretty bool, wrap int) string {
+	return deparse.ViewDef(h, view, pretty, wrap)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/objname"
@@ -73,6 +74,16 @@ func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Po
 		return nil, pgerr.Unsupported("this node cannot score models")
 	}
 	return h.w.cfg.Models.Scorer(ctx, st, ref, pool)
+}
+
+// ShowExpr implements function.Deparser.
+func (h *remoteHost) ShowExpr(over *catalog.Relation, text string, pretty bool) string {
+	return deparse.ShowExpr(h, over, text, pretty)
+}
+
+// ViewDef implements function.Deparser.
+func (h *remoteHost) ViewDef(view *catalog.Relation, pretty bool, wrap int) string {
+	return deparse.ViewDef(h, view, pretty, wrap)
 }
 
 // remoteNames resolves the text forms of reg* types over the host's catalog.

@@ -36,10 +36,10 @@ type deparser struct {
 // errForm says that an expression has a form that is not written here.
 var errForm = errors.New("not written")
 
-// ShowExpr returns a kept expression as PostgreSQL shows it. want is the type of
-// the column whose default it is, of OID 0 for other expressions. What has a
-// form not known here is shown as it is kept.
-func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.Type, pretty bool) string {
+// ShowExpr returns a kept expression over the columns of a relation, which may be
+// nil, as PostgreSQL shows it. A conversion to the type of a default's column is not
+// shown. An expression of a form that is not known here is shown as it is kept.
+func ShowExpr(h function.Host, over *catalog.Relation, text string, pretty bool) string {
 	list, err := parse.Parse("SELECT "+text, parse.Postgres)
 	if err != nil || len(list) != 1 || h == nil {
 		return text
@@ -59,10 +59,7 @@ func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.T
 		}
 	}
 	n := bare(target.Val)
-	if _, ok := literal(n); !ok {
-		want = types.Type{} // the conversion to the column's type is not shown
-	}
-	p, err := d.expr(n, want)
+	p, err := d.expr(n, types.Type{})
 	if err != nil {
 		switch n.(type) {
 		case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:

@@ -97,6 +97,17 @@ type SnapshotExporter interface {
 	ExportSnapshot() (string, error)
 }
 
+// Deparser is a Host that prints what the catalog keeps as text, as PostgreSQL's
+// pg_get_expr and pg_get_viewdef do. Printing needs the parser and the binder,
+// which functions do not see.
+type Deparser interface {
+	// ShowExpr prints an expression over the columns of a relation, which may be nil.
+	ShowExpr(over *catalog.Relation, text string, pretty bool) string
+	// ViewDef prints the query of a view, its lists in lines of at most wrap bytes,
+	// or in one line with a negative wrap.
+	ViewDef(view *catalog.Relation, pretty bool, wrap int) string
+}
+
 // Signaller is a Host that can cancel and terminate other sessions.
 type Signaller interface {
 	Signal(pid int32, terminate bool) (bool, error)

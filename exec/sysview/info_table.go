@@ -128,7 +128,7 @@ func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
 	}
 	if defaults && c.Generated == "" {
 		if c.Default != "" {
-			f.set("column_default", deparse.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}, false))
+			f.set("column_default", deparse.ShowExpr(v.env.Host, nil, v.defaultText(c), false))
 		}
 	}
 	if c.Generated != "" {
