@@ -26,6 +26,9 @@ type Dir struct {
 	is identity
 }
 
+// lockName is the file that the process of a data directory holds locked.
+const lockName = "LOCK"
+
 // logFile is raft's log and votes within the directory.
 const logFile = "raft/log.db"
 
@@ -50,7 +53,7 @@ func lockDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, dirError(err, path)
 	}
-	lock, err := lockFile(filepath.Join(path, "LOCK"))
+	lock, err := lockFile(filepath.Join(path, lockName))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +146,22 @@ func (d *Dir) standing() standing {
 	return d.is.Standing
 }
 
-// Close returns the lock back.
+// held returns an error when the directory is not this process's any more: it was
+// removed, and perhaps another process has made one of the same path, whose files this
+// one would take for its own that nobody needs. PostgreSQL's postmaster ends likewise.
+func (d *Dir) held() error {
+	ours, err := d.lock.Stat()
+	if err != nil {
+		return dirError(err, d.Path)
+	}
+	now, err := os.Stat(filepath.Join(d.Path, lockName))
+	if err == nil && os.SameFile(ours, now) {
+		return nil
+	}
+	return pgerr.New(pgerr.IOError, "data directory %q was removed or replaced while the server ran: its lock file is not the one that the server holds", d.Path)
+}
+
+// Close releases the lock.
 func (d *Dir) Close() error {
 	if d.lock == nil {
 		return nil

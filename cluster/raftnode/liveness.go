@@ -319,6 +319,10 @@ func (n *Node) pingAll() {
 			return
 		case <-tick.C:
 		}
+		if err := n.o.Dir.held(); err != nil {
+			n.leave(err)
+			return
+		}
 		n.live.led(n.Leader() != 0, time.Now())
 		state := n.fsm.Current()
 		n.live.keep(func(id uint64) bool { return state.Node(id) != nil })

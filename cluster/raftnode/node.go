@@ -57,7 +57,7 @@ type Node struct {
 	wg      sync.WaitGroup
 	closing sync.Once
 	failed  chan error
-	astray  chan error // raft did not take what is in its log
+	astray  chan error // why the node must leave its cluster at once
 }
 
 // Start runs the node. It returns before the cluster has a leader; WaitReady
@@ -325,6 +325,14 @@ func (n *Node) watchMachine() {
 	n.stop()
 }
 
+// leave has the node leave its cluster and end; the first reason counts.
+func (n *Node) leave(why error) {
+	select {
+	case n.astray <- why:
+	default:
+	}
+}
+
 // watchLead runs the leader's duties while the node leads.
 func (n *Node) watchLead() {
 	var end func()
@@ -358,7 +366,7 @@ func (n *Node) initSolo() {
 	d.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 0) }
 	d.await = n.await
 	d.fail = func(err error) {
-		n.astray <- pgerr.Wrap(pgerr.InternalError, err, "raft did not take what the node has committed; it is in its log, for the next start")
+		n.leave(pgerr.Wrap(pgerr.InternalError, err, "raft did not take what the node has committed; it is in its log, for the next start"))
 	}
 }
 

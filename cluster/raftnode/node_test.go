@@ -654,6 +654,25 @@ func BenchmarkPropose(b *testing.B) {
 	})
 }
 
+// A node whose directory was removed, and made anew by another, ends: it holds the
+// lock of a file that nobody sees.
+func TestDirectoryReplaced(t *testing.T) {
+	c := newCluster(t, 1)
+	m := c.m[0]
+	if err := os.Rename(m.data, m.data+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := raftnode.OpenDir(m.data, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := <-m.Failed(); !pgerr.Is(err, pgerr.IOError) {
+		t.Fatal(err)
+	}
+	m.stop(t)
+}
+
 // A command that a node cannot apply takes it out of its cluster, and its log
 // stays as it is: each start comes to the same command.
 func TestBadCommandStopsTheNode(t *testing.T) {
