@@ -1,6 +1,5 @@
-// Package flow is the exchange between nodes: what exec/exchange.Local is
-// within a process, over the cluster's port. It implements op.Exchange for the
-// tasks of a statement's run on this node.
+// Package flow is the exchange between nodes, over the cluster's port. It implements
+// op.Exchange for the tasks of a statement's run on this node.
 //
 //	task ─▶ writer ─┬─▶ inbox (this node) ───────────────▶ Receive
 //	                └─▶ stream ═══ rpc Put ═══▶ Hub ─▶ inbox ─▶ Receive

@@ -8,12 +8,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
+
+// window is how many bytes an inbox holds where nobody says otherwise.
+const window = 4 << 20
 
 // Options are a run's part in the exchange.
 type Options struct {
@@ -24,7 +26,7 @@ type Options struct {
 	Stages []plan.Stage
 	// Nodes take part; the first is the gateway.
 	Nodes []uint64
-	// Window bounds the bytes of an inbox; 0 is exchange.Window.
+	// Window bounds the bytes of an inbox; 0 is window.
 	Window int64
 	Pool   *mem.Pool // the statement's on this node
 }
@@ -51,7 +53,7 @@ func (h *Hub) Open(ctx context.Context, o Options) (*Flow, error) {
 		return nil, pgerr.Internal("node %d has no part in run %s", h.self, o.Run)
 	}
 	if f.o.Window <= 0 {
-		f.o.Window = exchange.Window
+		f.o.Window = window
 	}
 	f.charge = &charge{acct: o.Pool.Account("exchange", false)}
 	for i := range o.Stages {

@@ -13,7 +13,7 @@ import (
 
 // pieceBytes is what a message on a stream aims to stay below. A row that is
 // larger goes alone.
-const pieceBytes = 8 << 20
+const pieceBytes = 2 << 20
 
 // dest is where rows for one task go: an inbox or a stream.
 type dest interface {

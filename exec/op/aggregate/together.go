@@ -23,19 +23,20 @@ func (o *aggThread) together(ctx context.Context) error {
 	}
 	if o.out != nil {
 		_, need := o.out.some(0, 1, false, op.BatchBytes)
-		if need > 0 {
-			if err := o.acct.Grow(need); err != nil {
-				return err
-			}
+		err := o.acct.Grow(need)
+		switch {
+		case err == nil:
 			o.lent = need
-		}
-		for _, a := range o.out.aggs {
-			if t, ok := a.(agg.Together); ok {
-				for step := range t.Begin(len(s.with)) {
-					s.steps = append(s.steps, togetherStep{t, step})
+			for _, a := range o.out.aggs {
+				if t, ok := a.(agg.Together); ok {
+					for step := range t.Begin(len(s.with)) {
+						s.steps = append(s.steps, togetherStep{t, step})
+					}
 				}
 			}
-		}
+		case !o.acct.Refused(err) || !sortable(o.out.aggs):
+			return err
+		} // else the rows are sorted, as those of a group that is given are where there is no room (giveSorted)
 	}
 	if err := s.barrier.Wait(ctx, nil); err != nil {
 		return err
