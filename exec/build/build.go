@@ -182,7 +182,7 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 	case *plan.FuncScan:
 		return b.funcScan(n)
 	case *plan.Buffer:
-		return b.buffer(n)
+		return b.buffer(n, need)
 	case *plan.Receive:
 		return b.receive(n)
 	case *plan.Filter:

@@ -252,7 +252,7 @@ func (r *replay) Readers(ctx context.Context, n *plan.Receive) ([]op.BatchReader
 			return nil, err
 		}
 	}
-	rd, err := buf.Open()
+	rd, err := buf.Open(nil)
 	if err != nil {
 		return nil, err
 	}

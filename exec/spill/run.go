@@ -257,8 +257,13 @@ type Reader struct {
 	run  *Run
 	f    *os.File
 	at   int
+	cols []int // the columns that batches have; nil for all
+	enc  batch.Encoder
 	acct *mem.Account // holds the last batch while it is a long one; nil before the first such
 }
+
+// Columns makes Next return only the columns at some positions, in this order.
+func (r *Reader) Columns(at []int) { r.cols = at }
 
 // Next returns the next batch, io.EOF after the last. The batch owns its memory,
 // which, where it is long, is charged until the next Next.
@@ -270,10 +275,29 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, io.EOF
 	}
 	b, err := r.run.frame(r.f, r.at, r.charge)
-	if err == nil {
-		r.at++
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	r.at++
+	return r.narrow(b)
+}
+
+// narrow picks columns of a batch. They lie in one allocation with all others: who keeps
+// the keys of rows of 1 KB and charges their bytes would hold all of it. So few columns
+// are copied.
+func (r *Reader) narrow(b *batch.Batch) (*batch.Batch, error) {
+	if r.cols == nil {
+		return b, nil
+	}
+	cols, dts := make([]arrow.Array, len(r.cols)), make([]arrow.DataType, len(r.cols))
+	for i, c := range r.cols {
+		cols[i], dts[i] = b.Cols[c], r.run.dts[c]
+	}
+	out := b.With(cols)
+	if 2*out.Bytes() > b.Bytes() {
+		return out, nil
+	}
+	return batch.Decode(r.enc.Append(nil, out), dts)
 }
 
 // charge has the reader hold n bytes, if that is much.

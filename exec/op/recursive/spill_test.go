@@ -61,7 +61,7 @@ func TestRecursiveSpills(t *testing.T) {
 					return optest.Source(1, start.Batches(t, optest.Form{Size: 2}))[0], nil
 				},
 				Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-					rd, err := w.Open()
+					rd, err := w.Open(nil)
 					if err != nil {
 						return nil, err
 					}
@@ -107,7 +107,7 @@ func TestRecursiveRounds(t *testing.T) {
 				return optest.Source(1, start.Batches(t, optest.Form{Size: width}))[0], nil
 			},
 			Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-				rd, err := w.Open()
+				rd, err := w.Open(nil)
 				if err != nil {
 					return nil, err
 				}
