@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -289,15 +288,15 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 	z.Nulls += g.Nulls
 }
 
-// zoneOf returns the zones of a column over all groups.
-func zoneOf(t types.Type, num int16, groups []footerGroup, col int, s *kernel.Sketch) catalog.Zone {
+// zoneOf returns the zones of a column over all groups, which has about so many distinct values.
+func zoneOf(t types.Type, num int16, groups []footerGroup, col int, distinct int64) catalog.Zone {
 	z := catalog.Zone{Column: num}
 	var rows int64
 	for i := range groups {
 		widen(t, &z, rows, groups[i].Zones[col], groups[i].Rows)
 		rows += groups[i].Rows
 	}
-	if z.Distinct = min(s.Estimate(), rows-z.Nulls); t.OID == types.BoolOID {
+	if z.Distinct = min(distinct, rows-z.Nulls); t.OID == types.BoolOID {
 		z.Distinct = min(2, rows-z.Nulls)
 	}
 	return z
