@@ -122,9 +122,7 @@ func (n nulls) at(i int) bool {
 }
 
 func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
-	lo, hi = -1, -1
 	if arr.NullN() == 0 {
-		lo, hi = 0, 0
 		least, most := v[0], v[0]
 		for i, x := range v {
 			if x < least {
@@ -136,6 +134,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 		}
 		return lo, hi
 	}
+	lo, hi = -1, -1
 	null := nullsOf(arr)
 	for i, x := range v {
 		if null.at(i) {
@@ -154,8 +153,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 	null := nullsOf(arr)
-	lo, hi = -1, -1
-	nan := -1
+	lo, hi, nan := -1, -1, -1
 	var least, most T
 	for i, x := range v {
 		if lo >= 0 && x >= least && x <= most || null.at(i) {
