@@ -65,8 +65,8 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 	if c.blocks == nil {
 		c.blocks = map[types.OID]*block{}
 	}
-	for i := range out {
-		b := c.blocks[seq.OID]
+	b := c.blocks[seq.OID]
+	for i := 0; i < len(out); {
 		if b == nil || b.left == 0 {
 			n, cache := int64(len(out)-i)+ahead, max(seq.Seq.Cache, 1)
 			if n += cache - 1; n < cache { // more than an int64 holds
@@ -79,9 +79,11 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 			b = &block{next: r.First, step: r.Step, left: r.Count}
 			c.blocks[seq.OID] = b
 		}
-		out[i] = b.next
-		b.next += b.step
-		b.left--
+		n := min(int64(len(out)-i), b.left)
+		for k := range n {
+			out[i+int(k)] = b.next + k*b.step
+		}
+		b.next, b.left, i = b.next+n*b.step, b.left-n, i+int(n)
 	}
 	return len(out), nil
 }

@@ -37,8 +37,12 @@ type host struct {
 	taken map[types.OID]int64
 }
 
-// mostAhead is how many values of a sequence are taken ahead at most.
-const mostAhead = 1 << 20
+// How many values of a sequence are taken ahead: so many times what the statement took so
+// far, and at most mostAhead.
+const (
+	aheadOfTaken = 8
+	mostAhead    = 1 << 20
+)
 
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
@@ -111,10 +115,10 @@ func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	if err := h.mayAdvance(seq, "nextval()"); err != nil {
 		return err
 	}
-	// A statement that comes again with a batch will come with more: as many as
-	// there were so far are taken ahead.
+	// A statement that comes again with a batch will come with more: a multiple of
+	// those there were so far are taken ahead, for a commit takes as long as thousands of rows.
 	h.mu.Lock()
-	ahead := min(h.taken[seq], mostAhead)
+	ahead := min(aheadOfTaken*h.taken[seq], mostAhead)
 	h.mu.Unlock()
 	n, err := h.s.registry.sequences.Next(ctx, &h.s.sequences, h.s.Txn(), seq, out, ahead)
 	if n > 0 {

@@ -3,6 +3,9 @@ package kernel
 import (
 	"math"
 	"math/bits"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
 )
 
 // Sketch estimates the number of distinct values by their hashes (Flajolet et al., "HyperLogLog", 2007;
@@ -15,6 +18,37 @@ func (s *Sketch) Add(h uint64) {
 	x := h<<10 | 1<<9
 	if i := h >> 54; x <= ^s.reg[i] {
 		s.reg[i] = ^(^uint64(0) >> (bits.LeadingZeros64(x) + 1))
+	}
+}
+
+// AddNumbers takes note of the values of a column of numbers of 4 or 8 bytes.
+func AddNumbers[T uint32 | uint64](s *Sketch, arr arrow.Array) {
+	d := arr.Data()
+	b := d.Buffers()[1].Bytes()
+	n := arr.Len()
+	var one T
+	vals := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))[d.Offset():][:n]
+	if arr.NullN() == 0 {
+		for _, v := range vals {
+			s.Add(Mix(uint64(v)))
+		}
+		return
+	}
+	for i, v := range vals {
+		if arr.IsValid(i) {
+			s.Add(Mix(uint64(v)))
+		}
+	}
+}
+
+// AddConsecutive is AddNumbers of n numbers from first on, each of so many bytes.
+func (s *Sketch) AddConsecutive(first, n int64, width int) {
+	for i := range n {
+		v := uint64(first + i)
+		if width == 4 {
+			v = uint64(uint32(v))
+		}
+		s.Add(Mix(v))
 	}
 }
 

@@ -32,6 +32,7 @@ type builder struct {
 	index  []int32
 	sketch kernel.Sketch
 	once   once
+	run    consecutive // of the newest values; not in the sketch yet
 }
 
 type layoutForm uint8
@@ -128,7 +129,7 @@ func (b *builder) expand() {
 
 // restart makes the builder ready for a new segment.
 func (b *builder) restart() {
-	b.sketch, b.once = kernel.Sketch{}, once{}
+	b.sketch, b.once, b.run = kernel.Sketch{}, once{}, consecutive{}
 	if b.form == stringForm {
 		b.dict = newDictionary()
 	}

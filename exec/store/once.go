@@ -85,16 +85,22 @@ func (o *once) observe(t types.Type, arr arrow.Array) {
 }
 
 func rises[T kernel.Integer](o *once, vals []T) bool {
-	if o.some && int64(vals[0]) <= o.last {
-		return false
-	}
 	for i := 1; i < len(vals); i++ {
 		if vals[i] <= vals[i-1] {
 			return false
 		}
 	}
-	o.some, o.last = true, int64(vals[len(vals)-1])
+	o.rose(int64(vals[0]), int64(vals[len(vals)-1]))
 	return true
+}
+
+// rose adds values that rise from one to another.
+func (o *once) rose(from, to int64) {
+	if o.not || o.some && from <= o.last {
+		o.giveUp()
+		return
+	}
+	o.some, o.last = true, to
 }
 
 // take returns places for the hashes of n texts, which the caller fills; nil where nothing is

@@ -245,11 +245,15 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 	g := footerGroup{Rows: int64(n)}
 	for _, c := range w.cols {
 		arr := c.array()
-		g.Zones = append(g.Zones, bounds(c.num, c.typ, arr))
-		if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
-			c.once.giveUp()
+		z, ok := c.observeConsecutive(arr)
+		if !ok {
+			z = bounds(c.num, c.typ, arr)
+			if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
+				c.once.giveUp()
+			}
+			c.observe(arr)
 		}
-		c.observe(arr)
+		g.Zones = append(g.Zones, z)
 		ch, err := w.file.writeArray(arr, w.o.Compress)
 		if err != nil {
 			return err
@@ -278,7 +282,7 @@ func (w *Writer) endFile(ctx context.Context) error {
 			c.once.giveUp()
 		}
 		c.observed()
-		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, &c.sketch)}
+		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, c.distinct(w.foot.Rows))}
 		col.Zone.Unique = c.once.known()
 		if c.dict != nil && c.dict.used {
 			ch, err := w.file.writeArray(c.dict.array(), w.o.Compress)

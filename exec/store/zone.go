@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -123,9 +122,7 @@ func (n nulls) at(i int) bool {
 }
 
 func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
-	lo, hi = -1, -1
 	if arr.NullN() == 0 {
-		lo, hi = 0, 0
 		least, most := v[0], v[0]
 		for i, x := range v {
 			if x < least {
@@ -137,6 +134,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 		}
 		return lo, hi
 	}
+	lo, hi = -1, -1
 	null := nullsOf(arr)
 	for i, x := range v {
 		if null.at(i) {
@@ -155,8 +153,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 	null := nullsOf(arr)
-	lo, hi = -1, -1
-	nan := -1
+	lo, hi, nan := -1, -1, -1
 	var least, most T
 	for i, x := range v {
 		if lo >= 0 && x >= least && x <= most || null.at(i) {
@@ -289,15 +286,15 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 	z.Nulls += g.Nulls
 }
 
-// zoneOf returns the zones of a column over all groups.
-func zoneOf(t types.Type, num int16, groups []footerGroup, col int, s *kernel.Sketch) catalog.Zone {
+// zoneOf returns the zones of a column over all groups, which has about so many distinct values.
+func zoneOf(t types.Type, num int16, groups []footerGroup, col int, distinct int64) catalog.Zone {
 	z := catalog.Zone{Column: num}
 	var rows int64
 	for i := range groups {
 		widen(t, &z, rows, groups[i].Zones[col], groups[i].Rows)
 		rows += groups[i].Rows
 	}
-	if z.Distinct = min(s.Estimate(), rows-z.Nulls); t.OID == types.BoolOID {
+	if z.Distinct = min(distinct, rows-z.Nulls); t.OID == types.BoolOID {
 		z.Distinct = min(2, rows-z.Nulls)
 	}
 	return z

@@ -403,6 +403,9 @@ func nextval(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			continue
 		}
 		to, seq := from+1, oid(from)
+		if c.Valid == nil && args[0].One {
+			to = c.N
+		}
 		for to < c.N && !c.Skip(to) && oid(to) == seq {
 			to++
 		}
