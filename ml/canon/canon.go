@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// E appends values to B. The zero value is ready; one of To writes them on, piece
-// by piece, so that what is encoded is never there twice.
+// E appends values to B. The zero value is ready; one of To writes them on, chunkBytes
+// by chunkBytes, so that what is encoded is never there twice.
 type E struct {
 	B    []byte
 	to   io.Writer
@@ -20,8 +20,8 @@ type E struct {
 	err  error
 }
 
-// piece is about how much is kept before it is written.
-const piece = 256 << 10
+// chunkBytes is about how much is kept before it is written.
+const chunkBytes = 256 << 10
 
 // To makes an E that writes to w. Flush must end it, and returns the error of what
 // cannot be encoded too.
@@ -41,7 +41,7 @@ func (e *E) Flush() error {
 
 // drain flushes where enough has come together.
 func (e *E) drain() {
-	if e.to != nil && len(e.B) >= piece {
+	if e.to != nil && len(e.B) >= chunkBytes {
 		_ = e.Flush() // which gives the error again
 	}
 }
@@ -112,13 +112,13 @@ type part struct {
 }
 
 // parts returns room for a list of n numbers: all at once, or, where they are
-// written on, a piece at a time.
+// written on, a chunkBytes at a time.
 func (e *E) parts(n, size int) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		for from := 0; from < n; {
 			to := n
 			if e.to != nil {
-				to = min(n, from+piece/size)
+				to = min(n, from+chunkBytes/size)
 			}
 			if !yield(part{from, to, e.Room(size * (to - from))}) {
 				return

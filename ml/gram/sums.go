@@ -172,11 +172,11 @@ func (s *Sums) long(e *canon.E, from, to int) {
 // small bounds what sums have above 2^40 that Low has room for.
 const small = 1 << 20
 
-// pieceSums is the length of sums whose memory is used again: that of the slices in which
+// chunkSums is the length of sums whose memory is used again: that of the slices in which
 // long vectors travel.
-const pieceSums = 1 << 15
+const chunkSums = 1 << 15
 
-// spare is memory for pieceSums sums (*[pieceSums]int64), of any values, and spareLong for
+// spare is memory for chunkSums sums (*[chunkSums]int64), of any values, and spareLong for
 // those of many slices (*[]int64).
 var spare, spareLong sync.Pool
 
@@ -184,9 +184,9 @@ var spare, spareLong sync.Pool
 // not be called.
 func (s *Sums) Free() {
 	switch n := cap(s.Low); {
-	case n == pieceSums:
-		spare.Put((*[pieceSums]int64)(s.Low[:pieceSums]))
-	case n > pieceSums:
+	case n == chunkSums:
+		spare.Put((*[chunkSums]int64)(s.Low[:chunkSums]))
+	case n > chunkSums:
 		v := s.Low[:0]
 		spareLong.Put(&v)
 	}
@@ -202,12 +202,12 @@ func DecodeSums(d *canon.D) (s Sums) {
 	var any uint64 // of the bits that sums have, negative ones inverted; of the long form those above 2^40
 	zeroed := 0    // up to where sums are written
 	room := func(n int) {
-		if n > pieceSums || n <= pieceSums/2 {
+		if n > chunkSums || n <= chunkSums/2 {
 			s, zeroed = NewSums(n), n
-		} else if v, ok := spare.Get().(*[pieceSums]int64); ok {
+		} else if v, ok := spare.Get().(*[chunkSums]int64); ok {
 			s = Sums{Low: v[:n]}
 		} else {
-			s, zeroed = Sums{Low: make([]int64, pieceSums)[:n]}, n
+			s, zeroed = Sums{Low: make([]int64, chunkSums)[:n]}, n
 		}
 	}
 	d.Sparse(16, room, func(from, to int) {
