@@ -21,12 +21,12 @@ type feed struct {
 	done    func(leaf leafID, portion int)
 	source  map[*plan.Source]int // their leaves
 
-	mu     sync.Mutex
-	leaves []leafFeed
-	at     map[reading]int // the portions of splits handed to threads
-	given  int
-	read   int
-	wake   chan struct{}
+	mu       sync.Mutex
+	leaves   []leafFeed
+	at       map[reading]int // the portions of splits handed to threads
+	assigned int
+	read     int
+	wake     chan struct{}
 }
 
 type leafFeed struct {
@@ -76,7 +76,7 @@ func (f *feed) add(leaf int, list ...numbered) {
 		for _, n := range list {
 			l.unread[n.portion]++
 		}
-		f.given += len(list)
+		f.assigned += len(list)
 		f.changed()
 	}
 }
@@ -132,22 +132,22 @@ func (f *feed) finished(leaf int, r reading) {
 		f.read++
 		l.unread[portion]--
 	}
-	tell := ok && l.unread[portion] == 0
-	if tell {
+	done := ok && l.unread[portion] == 0
+	if done {
 		delete(l.unread, portion)
 	}
-	tell = tell && !l.ended
+	done = done && !l.ended
 	f.mu.Unlock()
-	if tell {
+	if done {
 		f.done(leafID{f.stage, leaf}, portion)
 	}
 }
 
 // progress returns how many splits have been read and how many were assigned.
-func (f *feed) progress() (read, given int) {
+func (f *feed) progress() (read, assigned int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.read, f.given
+	return f.read, f.assigned
 }
 
 // Open implements op.Tables.

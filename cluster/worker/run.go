@@ -47,7 +47,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	r := &run{m: m, gateway: rpc.Caller(ctx).Node, self: w.cfg.Self, goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
-	tell := eventSender(send)
+	notify := eventSender(send)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -63,7 +63,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
-		done: func(l leafID, portion int) { _ = tell(event{Kind: evDone, Leaf: l, Portion: portion}) },
+		done: func(l leafID, portion int) { _ = notify(event{Kind: evDone, Leaf: l, Portion: portion}) },
 		failed: func(err error) {
 			select {
 			case failed <- err:
@@ -95,7 +95,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	entered = true
-	if ok, err := r.admit(ctx, tell); !ok {
+	if ok, err := r.admit(ctx, notify); !ok {
 		return err
 	}
 	f, err := w.hub.Open(ctx, flow.Options{Run: m.Run, Stages: m.Stages, Nodes: m.Nodes, Pool: r.pool})
@@ -103,7 +103,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	c.exchange = f
-	if err := tell(event{Kind: evReady}); err != nil {
+	if err := notify(event{Kind: evReady}); err != nil {
 		return err
 	}
 	select {
@@ -113,7 +113,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, tell)
+	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, notify)
 }
 
 // placeEvery is how often a queued run reports its place.
@@ -122,11 +122,11 @@ const placeEvery = time.Second
 // admit takes the run's ticket, before any of its tasks has begun on another node; it
 // returns false if it got none, which has been reported to the gateway unless there is
 // an error.
-func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
+func (r *run) admit(ctx context.Context, notify func(event) error) (bool, error) {
 	if r.m.Admit != admitWait || r.ticket.Try() {
 		ok, err := take(ctx, r.ticket, r.m.Admit)
 		if !ok && err == nil {
-			err = tell(event{Kind: evFull})
+			err = notify(event{Kind: evFull})
 		}
 		return ok, err
 	}
@@ -140,7 +140,7 @@ func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
 		// A node whose run is queued accepts orders: the gateway may give up.
 		if n := max(r.ticket.Place(), 1); n != last {
 			last = n
-			if err := tell(event{Kind: evQueued, Place: n}); err != nil {
+			if err := notify(event{Kind: evQueued, Place: n}); err != nil {
 				cancel(err)
 			}
 		}
@@ -162,10 +162,10 @@ func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
 // work runs the tasks to their end, or until the run is stopped. A failed task does not
 // end the run: its node's end of the exchange stays, so that other nodes do not fail
 // for lack of it before the gateway knows the cause and stops all.
-func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, tell func(event) error) error {
+func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, notify func(event) error) error {
 	report := func(err error) error {
 		r.part.fail(err)
-		return tell(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
+		return notify(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
 	}
 	if err := r.part.start(c); err != nil {
 		if err := report(err); err != nil {
@@ -206,7 +206,7 @@ func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		return tell(event{Kind: evFinished, Stats: r.part.stats()})
+		return notify(event{Kind: evFinished, Stats: r.part.stats()})
 	}
 }
 
