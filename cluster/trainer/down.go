@@ -298,8 +298,9 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	return r, err
 }
 
-// every runs f for 0 … n-1 at once and returns the first error; the cancellations that
-// it causes do not count.
+// every runs f for 0 … n-1 at once and returns the first error; cancellations and cut
+// connections, which may follow from another error, are returned only if there is no
+// other.
 func every(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
