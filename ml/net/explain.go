@@ -15,7 +15,7 @@ type explained struct{ *predictor }
 // taken at; with both ends they are a micro-batch.
 const pathSteps = microRows - 2
 
-// tail is the net behind the embeddings, which gives its input's gradient, and
+// tail returns the net after the embeddings, whose input's gradient is computed, and
 // where its parameters begin.
 func (n *net) tail() (*net, int) {
 	layers, from, in := n.layers, 0, n.in

@@ -94,7 +94,7 @@ func newGardener(p *problem, g *ground, s *searcher) *gardener {
 	return &gardener{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
 }
 
-// grow returns what grows below a node, which is number 0 of what it gives.
+// grow returns the subtree grown below a node; the node itself is its number 0.
 func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
 	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
