@@ -2,7 +2,7 @@ package sched
 
 import "slices"
 
-// family is neighbouring splits that one node should read.
+// family is a range of neighbouring splits that one node should read.
 type family struct {
 	from, to  int // split numbers
 	partition int
@@ -46,7 +46,7 @@ func homes(l Leaf, nodes []Node) [][]int {
 
 func weight(rows int64, n Node) float64 { return float64(rows) / float64(max(n.Threads, 1)) }
 
-// fairShare is a node's rows a thread if all had the same.
+// fairShare returns the rows per thread if all threads had the same.
 func fairShare(l Leaf, nodes []Node) float64 {
 	var rows, threads int64
 	for _, s := range l.Splits {
@@ -58,8 +58,8 @@ func fairShare(l Leaf, nodes []Node) float64 {
 	return float64(rows) / float64(max(threads, 1))
 }
 
-// families cuts a leaf: at the bounds of partitions, where the replicas change,
-// and so that none is more than a small node's share, to the nearest split.
+// families divides a leaf into families: at the bounds of partitions, where the
+// replicas change, and so that none exceeds a small node's share, to the nearest split.
 func families(l Leaf, nodes int) []family {
 	var out []family
 	var rows int64
