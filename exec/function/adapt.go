@@ -142,7 +142,7 @@ func Loose(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 	}
 }
 
-// RowDone gives back what one row's function needed.
+// RowDone releases what one row's function charged.
 func (c *Call) RowDone() {
 	if c.col != nil {
 		c.col.Drop()

@@ -31,8 +31,8 @@ func (c *Call) Meter() *vector.Meter {
 	return c.Arena.Meter()
 }
 
-// Impl computes a function. For strict functions it need not care about rows
-// that valid excludes, and gives a result whose valid is c.valid or less.
+// Impl computes a function. For strict functions it may ignore rows that valid excludes, and
+// returns a result whose valid is c.valid or a subset.
 type Impl func(c *Call, args []*vector.Vec) (*vector.Vec, error)
 
 // Maker chooses the implementation for the types at hand, when a program is

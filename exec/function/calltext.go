@@ -53,7 +53,7 @@ func (c *Call) Replaced(s, from, to string) string {
 	return t.String()
 }
 
-// CastText is a value as text, as a cast gives it: true and false in full.
+// CastText returns a value as a cast to text does: true and false in full.
 func (c *Call) CastText(t types.Type, d types.Datum) string {
 	if b, ok := d.(bool); ok {
 		if b {
@@ -64,7 +64,7 @@ func (c *Call) CastText(t types.Type, d types.Datum) string {
 	return c.TextOf(t, d)
 }
 
-// TextOf is a value as its type's output gives it.
+// TextOf returns a value as its type's output function does.
 func (c *Call) TextOf(t types.Type, d types.Datum) string {
 	if s, ok := d.(string); ok {
 		return s

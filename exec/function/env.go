@@ -37,7 +37,7 @@ type Host interface {
 	Session() *Session
 	// Setting returns a setting as SHOW prints it.
 	Setting(name string) (string, bool)
-	// Set changes a setting (set_config) and gives what it is afterwards.
+	// Set changes a setting (set_config) and returns its new value.
 	Set(name, value string, local bool) (string, error)
 	// Nextval fills out with the next values of a sequence: those of many rows
 	// are one commit.
@@ -67,10 +67,10 @@ type Session struct {
 	StatementStart, ServerStart time.Time
 }
 
-// Scorer applies a model: cols are its features in order, n rows each. It gives a
-// column for each prediction that is asked for, of which Mode and Output count, and of
-// Parts the first: of a model with several targets that one, none for all at once. With
-// scratch the columns need not last longer than until the next are asked for.
+// Scorer applies a model: cols are its features in order, n rows each. It returns a column for each
+// prediction that is asked for, of which Mode and Output count, and of Parts the first: of a model
+// with several targets that one, none for all at once. With scratch the columns need only be valid
+// until the next call.
 type Scorer interface {
 	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error)
 }

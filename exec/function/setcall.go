@@ -18,17 +18,17 @@ type SetCall struct {
 	Meter *vector.Meter
 	Args  []*vector.Vec // the arguments for all input rows
 	Types []types.Type
-	Rows  int64 // charged for what is still to give of the current input row
+	Rows  int64 // charged for the rows of the current input row that are not returned yet
 }
 
-// Generator gives the rows of one call for one input row: it appends up to max
-// of them to the builders and says how many, 0 at the end.
+// Generator produces the rows of one call for one input row: it appends up to max of them to the
+// builders and returns how many, 0 at the end.
 type Generator interface {
 	Next(ctx context.Context, max int, out []array.Builder) (int, error)
 }
 
-// SetMaker starts a call for an input row. args are datums, nil for NULL; of a
-// strict function none is. A nil generator gives no rows.
+// SetMaker starts a call for an input row. args are datums, nil for NULL; of a strict function none
+// is. A nil generator produces no rows.
 type SetMaker func(c *SetCall, args []types.Datum) (Generator, error)
 
 // Empty is the generator of no rows.
@@ -36,7 +36,7 @@ type Empty struct{}
 
 func (Empty) Next(context.Context, int, []array.Builder) (int, error) { return 0, nil }
 
-// Holds charges n bytes for as long as the call gives rows of one input row.
+// Holds charges n bytes for as long as the call produces rows of one input row.
 func (c *SetCall) Holds(n int) {
 	c.Meter.Charge(int64(n))
 	c.Keep(int64(n))
@@ -101,7 +101,7 @@ func (c *SetCall) List(rows []types.Datum) Generator {
 	return &RowsOf{rows: rows, T: c.ColTypes()}
 }
 
-// ColTypes are the types of the columns that a call gives.
+// ColTypes returns the types of the call's columns.
 func (c *SetCall) ColTypes() []types.Type {
 	var out []types.Type
 	for _, col := range c.Call.Cols {

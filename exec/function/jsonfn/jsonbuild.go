@@ -46,7 +46,7 @@ func addJSONBuild(t function.Table) {
 	})), "jsonb_build_object(any)", "jsonb_build_object()")
 }
 
-// AppendJSON appends a value as to_json() gives it.
+// AppendJSON appends a value as to_json() returns it.
 func AppendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []byte {
 	if d == nil {
 		return append(dst, "null"...)

@@ -14,8 +14,8 @@ import (
 // Access control lists are text to this database: grantee=letters/grantor, a
 // star behind the letters that may be granted on.
 
-// aclDefaults are what PostgreSQL gives on a new object of a kind: to all, and
-// to its owner.
+// aclDefaults are the privileges that PostgreSQL grants on a new object of a kind: to all, and to
+// its owner.
 var aclDefaults = map[string][2]string{
 	"c": {}, "r": {"", "arwdDxt"}, "s": {"", "rwU"}, "d": {"Tc", "CTc"}, "f": {"X", "X"}, "l": {"U", "U"}, "L": {"", "rw"}, "n": {"", "UC"},
 	"p": {"", "sA"}, "t": {"", "C"}, "F": {"", "U"}, "S": {"", "U"}, "T": {"U", "U"},

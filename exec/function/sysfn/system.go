@@ -266,8 +266,8 @@ func roleName(h function.Host, oid types.OID) string {
 	return "unknown (OID=" + strconv.Itoa(int(oid)) + ")"
 }
 
-// addAddresses registers the functions of the connection's two ends. PostgreSQL
-// gives values of type inet; here they are text.
+// addAddresses registers the functions of the connection's two ends. PostgreSQL's return inet; here
+// they return text.
 func addAddresses(t function.Table) {
 	for _, x := range []struct {
 		name string

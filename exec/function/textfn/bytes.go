@@ -224,10 +224,10 @@ func decodeBase64(c *function.Call, s string) ([]byte, error) {
 		}
 	}
 	for src := vector.StringBytes(clean); len(src) > 0; {
-		piece := src[:min(len(src), vector.PollBytes)]
-		src = src[len(piece):]
-		dst := out.Extend(base64.StdEncoding.DecodedLen(len(piece)))
-		n, err := base64.StdEncoding.Decode(dst, piece)
+		chunk := src[:min(len(src), vector.PollBytes)]
+		src = src[len(chunk):]
+		dst := out.Extend(base64.StdEncoding.DecodedLen(len(chunk)))
+		n, err := base64.StdEncoding.Decode(dst, chunk)
 		if err != nil {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").
 				WithHint("Input data is missing padding, is truncated, or is otherwise corrupted.")
