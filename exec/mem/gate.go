@@ -53,7 +53,7 @@ func (g *Gate) Join() (left uint64, others int) {
 	return g.left, g.inside - 1
 }
 
-// Leave gives back what Enter took.
+// Leave releases what Enter took.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,12 +10,11 @@ type idle struct {
 	shed  func(n int64) int64
 }
 
-// AddIdle names one who keeps what is idle, before the node works: bytes says how
-// much that is, and shed lets go of at least n bytes of it, if there are so many,
-// which give their accounts back, and says how many. Both are called from any
-// goroutine that asks for memory, and must not ask for any; bytes is called from
-// within shed too, for others may be let in by what is given back. Who is named
-// last lets go first.
+// AddIdle registers a holder of idle memory, before the node works: bytes returns how much it
+// holds, and shed frees at least n bytes of it, if there are so many, releases them from their
+// accounts and returns how many they were. Both are called from any goroutine that asks for memory,
+// and must not ask for any; bytes is called from within shed too, for what is released may admit
+// others. The last to register sheds first.
 func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	list := []idle{{bytes, shed}}
 	if old := p.idle.Load(); old != nil {
@@ -60,7 +59,7 @@ func (a *Account) Move(to *Pool, spillable bool) {
 	keep := (a.used.Load() + blockBytes - 1) / blockBytes * blockBytes
 	if spare := a.reserved.Load() - keep; spare > 0 {
 		a.reserved.Add(-spare)
-		a.pool.give(spare)
+		a.pool.release(spare)
 	}
 	from, n := a.pool, a.reserved.Load()
 	from.mu.Lock()

@@ -60,9 +60,8 @@ func NewPool(name string, limit int64) *Pool {
 	return p
 }
 
-// SetLimit gives the pool of a node that works another limit (0: none). Nobody
-// fails for a lower one: the largest holders spill and new work waits until the
-// node is below it.
+// SetLimit changes the limit of the pool of a running node (0: none). Nobody fails for a lower one:
+// the largest holders spill and new work waits until the node is below it.
 func (p *Pool) SetLimit(limit int64) {
 	if limit <= 0 {
 		limit = noLimit
@@ -90,9 +89,8 @@ func (p *Pool) Child(name string, limit int64) *Pool {
 	return c
 }
 
-// Close takes a child pool out of its parent. Accounts that were not closed
-// give their bytes back and are counted as a leak in the return value, save
-// those that live as long as their pool.
+// Close takes a child pool out of its parent. The bytes of accounts that were not closed are
+// released and returned as leaked, save those of accounts that live as long as their pool.
 func (p *Pool) Close() (leaked int64) {
 	p.mu.Lock()
 	last := p.onClose
@@ -244,7 +242,7 @@ func lift(peak *atomic.Int64, u int64) {
 	}
 }
 
-func (p *Pool) give(n int64) {
+func (p *Pool) release(n int64) {
 	given.Add(n)
 	for q := p; q != nil; q = q.parent {
 		q.used.Add(-n)
@@ -319,9 +317,9 @@ type Account struct {
 // It may wait for other statements to give way, a few seconds at most.
 func (a *Account) Grow(n int64) error { return a.grow(context.Background(), n, false) }
 
-// Insist is Grow for bytes without which the statement must fail: operators of the
-// statement that are at work are waited for, a few seconds at most and not after ctx
-// is done, whose error it then gives.
+// Insist is Grow for bytes without which the statement must fail: operators of the statement that
+// are at work are waited for, a few seconds at most and not after ctx is done, whose error it then
+// returns.
 func (a *Account) Insist(ctx context.Context, n int64) error { return a.grow(ctx, n, true) }
 
 func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
@@ -388,7 +386,7 @@ func (a *Account) Resize(n int64) error {
 	return nil
 }
 
-// Shrink gives n bytes back. To give back more than is held is a bug.
+// Shrink releases n bytes. To release more than is held is a bug.
 func (a *Account) Shrink(n int64) {
 	want := a.used.Load() - n
 	if want < 0 {
@@ -398,11 +396,11 @@ func (a *Account) Shrink(n int64) {
 	keep := (want + blockBytes - 1) / blockBytes * blockBytes
 	if spare := a.reserved.Load() - keep; spare >= 4*blockBytes || want == 0 {
 		a.reserved.Add(-spare)
-		a.pool.give(spare)
+		a.pool.release(spare)
 	}
 }
 
-// Close gives everything back. It may be called twice.
+// Close releases everything. It may be called twice.
 func (a *Account) Close() {
 	if a.closed {
 		return

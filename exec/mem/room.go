@@ -32,9 +32,8 @@ var room struct {
 // goroutines that look at the heap before any of them allocates: what was let
 // through since the last collection counts as if it were there.
 //
-// Whether there is something to collect, what the last collection left alive does
-// not tell: a value that a statement had then may be garbage now. What accounts
-// have given back since does.
+// What the last collection left alive does not show whether there is something to collect: a value
+// that a statement had then may be garbage now. What accounts have released since does.
 func makeRoom(n int64) {
 	room.Lock()
 	defer room.Unlock()

@@ -30,10 +30,10 @@ type admission struct {
 	waited  time.Duration     // by those that had to wait, together
 }
 
-// Ticket lets a statement hold rows on a node. While it is held, the statement
-// counts with what it needs rather than with what it has just now: what it has
-// beyond that it gives up when others need it. What the pools of all other
-// statements hold is not to be had by those that queue.
+// Ticket admits a statement that will hold rows on a node. While it is held, the statement counts
+// with the memory it needs rather than with what it has just now: what it has beyond that it gives
+// up when others need it. What the pools of all other statements hold is not available to those
+// that queue.
 //
 //	new ─Try, Wait, Force─▶ held ─Release─▶ new      Close ends it for good
 //
@@ -106,7 +106,7 @@ func (t *Ticket) Force() {
 	}
 }
 
-// Release gives the ticket back, or up where it waits. It may be called twice.
+// Release returns the ticket, or leaves the queue where it waits. It may be called twice.
 func (t *Ticket) Release() { t.release(false) }
 
 // Close is Release for good.
@@ -122,7 +122,7 @@ func (t *Ticket) release(done bool) {
 	a.gate.Unlock()
 	switch was {
 	case holding:
-		t.root.give(t.item.charge) // which lets others in
+		t.root.release(t.item.charge) // which lets others in
 	case waiting:
 		t.root.serve() // it may have been in the way of the next
 	}
@@ -183,7 +183,7 @@ func (p *Pool) room() int64 {
 	return int64(SpillShare*float64(p.Limit())) - max(others, 0)
 }
 
-// Admissions tell of a node's queue: who is in it now, and what was.
+// Admissions are the statistics of a node's queue: who is in it now, and totals.
 type Admissions struct {
 	Queued, Holding int
 	Total           int64 // tickets so far

@@ -18,9 +18,8 @@ import (
 // found alive that no account has any more, and nothing may collect it before the next
 // statement is refused its memory.
 //
-// It also gives memory back to the system once a large statement is over: the
-// runtime would keep it for the next one, and the process would look as large as
-// the largest thing it ever did.
+// It also returns memory to the system once a large statement is over: the runtime would keep it
+// for the next one, and the process would look as large as the largest thing it ever did.
 func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	const every = 50 * time.Millisecond
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
@@ -131,8 +130,8 @@ func (d *doubt) after(much bool) bool {
 	return much
 }
 
-// release decides when to give memory back, by what the heap holds of the
-// system's memory beyond all accounts at each look.
+// release decides when to return memory to the system, by what the heap holds of it beyond all
+// accounts at each look.
 type release struct {
 	looks int    // in a row at which that was much
 	from  uint64 // what had been allocated at the first of them
@@ -146,8 +145,8 @@ const (
 )
 
 // after takes how many bytes could go back now, and how many were ever allocated or taken of
-// spares, and reports whether to give them. What statements went through meanwhile came of the same
-// memory: where one follows another there is much to give at every look, and as much of it
+// spares, and reports whether to return them. What statements allocated meanwhile came out of the
+// same memory: where one follows another there is much to return at every look, and as much of it
 // as they took, half or more, is about to be used.
 func (r *release) after(free int64, allocated uint64) bool {
 	if free < releaseBytes {
