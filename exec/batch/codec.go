@@ -23,9 +23,8 @@ import (
 //	        padding to 8
 //	buffers each padded to 8, in the order of the shapes
 //
-// A reader checks every length and offset, so that hostile bytes give an error
-// and no more memory than their own size. Buffers are not copied: the decoded
-// arrays alias the bytes.
+// A reader checks every length and offset, so that hostile bytes cause an error and never an
+// allocation larger than themselves. Buffers are not copied: the decoded arrays alias the bytes.
 const headerBytes = 16
 
 // The forms of an array.
@@ -451,7 +450,7 @@ func (d *decoder) add(bufs *[]*memory.Buffer, n int) error {
 	return err
 }
 
-// offsets reads n+1 offsets that ascend from 0 and gives the last.
+// offsets reads n+1 offsets that ascend from 0 and returns the last.
 func (d *decoder) offsets(bufs *[]*memory.Buffer, n int) (int, error) {
 	if err := d.add(bufs, 4*(n+1)); err != nil {
 		return 0, err

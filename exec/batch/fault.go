@@ -21,8 +21,8 @@ type mappedFile struct {
 	fault    func(off int64) error
 }
 
-// Mapped lists a mapped file until forget is called, before it is unmapped.
-// fault gives the error for a byte of it that cannot be read.
+// Mapped lists a mapped file until forget is called, before it is unmapped. fault returns the error
+// for an offset in it that cannot be read.
 func Mapped(data []byte, fault func(off int64) error) (forget func()) {
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
 	m := &mappedFile{from, from + uintptr(len(data)), fault}

@@ -27,7 +27,7 @@ type Config struct {
 	Keys     []int        // the columns that are hashed, of KeyTypes
 	KeyTypes []types.Type
 	Level    int         // from 0 on; negative: one partition, of all rows
-	Wrote    func(int64) // is told the bytes written
+	Wrote    func(int64) // is called with the bytes written
 }
 
 // Writer writes rows to partitions, one run of the spill directory each. It
@@ -143,7 +143,7 @@ func (p *Writer) write(ctx context.Context, part int, b *batch.Batch) error {
 	return nil
 }
 
-// Finish writes the rest and gives the partitions' runs, nil for empty ones.
+// Finish writes the rest and returns the partitions' runs, nil for empty ones.
 func (p *Writer) Finish(ctx context.Context) ([kernel.Parts]*spill.Run, error) {
 	var out [kernel.Parts]*spill.Run
 	if err := p.Flush(ctx); err != nil {

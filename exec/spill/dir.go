@@ -46,7 +46,7 @@ func (b *Budget) take(n int64) error {
 	return nil
 }
 
-func (b *Budget) give(n int64) {
+func (b *Budget) release(n int64) {
 	if b != nil {
 		b.used.Add(-n)
 	}
@@ -127,7 +127,7 @@ func (d *Dir) Close() error {
 	defer d.mu.Unlock()
 	d.shut = true
 	for r := range d.live {
-		d.opts.Budget.give(r.disk)
+		d.opts.Budget.release(r.disk)
 	}
 	d.live = map[*Run]struct{}{}
 	if d.path == "" {

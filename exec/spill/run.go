@@ -70,7 +70,7 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 			return err
 		}
 		if _, err := w.f.Write(frame); err != nil {
-			d.opts.Budget.give(n)
+			d.opts.Budget.release(n)
 			return ioError(err, "write to temporary file")
 		}
 	}
@@ -113,8 +113,8 @@ func head(h []byte, form uint32, raw, stored int) {
 	binary.LittleEndian.PutUint64(h[16:], uint64(stored))
 }
 
-// maxWhole is the longest frame that is put together in memory. A longer one is
-// of few long values, whose copies would take what writing them is to give back.
+// maxWhole is the longest frame that is put together in memory. A longer one is of few long values,
+// whose copies would take the memory that writing them is to free.
 const maxWhole = 4 << 20
 
 // writeParts writes the batch that enc has, raw and without a copy.
@@ -140,7 +140,7 @@ func (w *Writer) writeParts(enc *batch.Encoder) error {
 		})
 	}
 	if err != nil {
-		budget.give(int64(frameHeader + n))
+		budget.release(int64(frameHeader + n))
 		return ioError(err, "write to temporary file")
 	}
 	return nil
@@ -190,7 +190,7 @@ func (w *Writer) Abort() {
 
 func (w *Writer) drop() {
 	os.Remove(w.run.path)
-	w.run.dir.opts.Budget.give(w.run.disk)
+	w.run.dir.opts.Budget.release(w.run.disk)
 }
 
 // Run is a finished sequence of batches.
@@ -229,7 +229,7 @@ func (r *Run) Remove() error {
 	if !live {
 		return nil
 	}
-	d.opts.Budget.give(r.disk)
+	d.opts.Budget.release(r.disk)
 	if err := os.Remove(r.path); err != nil && !os.IsNotExist(err) {
 		return ioError(err, "remove temporary file")
 	}
@@ -292,7 +292,7 @@ func (r *Reader) charge(n int64) error {
 	return r.acct.Grow(n)
 }
 
-// frame reads batch i, which src gives next, once charge has let its bytes pass.
+// frame reads batch i, the next in src, once charge has accepted its bytes.
 func (r *Run) frame(src io.Reader, i int, charge func(bytes int64) error) (*batch.Batch, error) {
 	var h [frameHeader]byte
 	if _, err := io.ReadFull(src, h[:]); err != nil {

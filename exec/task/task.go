@@ -144,7 +144,7 @@ func (t *Task) Err() error {
 	return t.err
 }
 
-// Cols are the columns of the rows that the task gives.
+// Cols returns the columns of the task's rows.
 func (t *Task) Cols() []plan.Column { return t.tree.Cols }
 
 // Next returns the next batch of a root stage, io.EOF after the last.
@@ -173,8 +173,8 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Wait waits until all threads are done and gives the task's error. A root stage
-// is done when its rows are read.
+// Wait waits until all threads are done and returns the task's error. A root stage is done when its
+// rows are read.
 func (t *Task) Wait(ctx context.Context) error {
 	select {
 	case <-t.done:

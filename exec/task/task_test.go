@@ -108,7 +108,7 @@ func (c *cluster) splitsOf(s *plan.Stage, tasks int) []*splits {
 	return out
 }
 
-// start starts all tasks of a plan and gives the root's.
+// start starts all tasks of a plan and returns the root's.
 func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, func()) {
 	c.t.Helper()
 	c.pool = mem.NewPool("n", c.limit)

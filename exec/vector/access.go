@@ -64,9 +64,9 @@ func (v *Vec) Datum(t types.Type, i int) types.Datum {
 	return nil
 }
 
-// Reader returns access to the values of a vec of type t as Go values: bool,
-// int64, float64, string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array,
-// Row, or any datum. It must not be asked for NULL rows (Datum gives nil).
+// Reader returns access to the values of a vec of type t as Go values: bool, int64, float64,
+// string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array, Row, or any datum. It must not be
+// called for NULL rows (Datum returns nil).
 func Reader[T any](v *Vec, t types.Type) func(int) T {
 	var z T
 	var f any
@@ -281,9 +281,8 @@ func intWriter(a *Arena, v *Vec, t types.Type) func(int, int64) error {
 	return func(i int, n int64) error { x[i] = n; return nil }
 }
 
-// ErrBatchTooLarge is in the chain of the error that a batch of more than one
-// row gives when the text of one column outgrows what a batch should hold.
-// Evaluating fewer rows at a time gets further.
+// ErrBatchTooLarge is in the chain of the error for a batch of more than one row when the text of
+// one column outgrows what a batch should hold. Evaluating fewer rows at a time may succeed.
 var ErrBatchTooLarge = errors.New("result of one batch too large")
 
 const (

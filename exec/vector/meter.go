@@ -130,7 +130,7 @@ func (m *Meter) asks() string {
 	return "function " + m.Caller
 }
 
-// Release gives bytes back.
+// Release releases n bytes.
 func (m *Meter) Release(n int64) {
 	if m == nil || n == 0 {
 		return

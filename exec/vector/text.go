@@ -122,8 +122,7 @@ func (t *Text) Repeat(s string, n int64) {
 	}
 }
 
-// Extend gives n more bytes of the value to be written to; cut takes the last n
-// back.
+// Extend returns n more bytes of the value to be written to; cut removes the last n.
 func (t *Text) Extend(n int) []byte {
 	t.Grow(n)
 	at := len(t.data)
@@ -192,7 +191,7 @@ func (c *Column) set(i int, b []byte) error {
 // Drop forgets a value that was begun and not set.
 func (c *Column) Drop() { c.data, c.open = c.data[:c.from], false }
 
-// end gives v the values, after the last row.
+// end sets the values of v, after the last row.
 func (c *Column) end(v *Vec) {
 	for ; c.next < len(c.off); c.next++ {
 		c.off[c.next] = int32(c.from)
@@ -208,7 +207,7 @@ func Product(a, b int64) int {
 	return int(a * b)
 }
 
-// ErrTooLong is what a value above 1 GB gives.
+// ErrTooLong returns the error for a value above 1 GB.
 func ErrTooLong() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 }

@@ -303,8 +303,7 @@ func (v *Vec) ToArrow(t types.Type) (arrow.Array, error) {
 	return nil, pgerr.Internal("no array for kind %d", v.Kind)
 }
 
-// withNulls gives an array the NULLs that valid tells of, which may be more than
-// its own.
+// withNulls returns an array with the NULLs of valid, which may be more than its own.
 func withNulls(arr arrow.Array, valid []byte) arrow.Array {
 	n := arr.Len()
 	if valid == nil || n-batch.CountBits(valid, n) == arr.NullN() {
@@ -393,19 +392,19 @@ func (v *Vec) Spread(a *Arena) *Vec {
 	return out
 }
 
-// repeated returns an array of one row n times over. It joins about 16 pieces, themselves
-// made so: a piece costs much more than the copying of a short row.
+// repeated returns an array of one row n times over. It concatenates about 16 arrays, themselves
+// made so: an array costs much more than copying a short row.
 func repeated(row arrow.Array, n int, m memory.Allocator) (arrow.Array, error) {
-	piece, each := row, max(1, (n+15)/16)
+	part, each := row, max(1, (n+15)/16)
 	if each > 1 {
 		var err error
-		if piece, err = repeated(row, each, m); err != nil {
+		if part, err = repeated(row, each, m); err != nil {
 			return nil, err
 		}
 	}
-	parts := slices.Repeat([]arrow.Array{piece}, n/each)
+	parts := slices.Repeat([]arrow.Array{part}, n/each)
 	if rest := n % each; rest > 0 {
-		parts = append(parts, array.NewSlice(piece, 0, int64(rest)))
+		parts = append(parts, array.NewSlice(part, 0, int64(rest)))
 	}
 	return array.Concatenate(parts, m)
 }
