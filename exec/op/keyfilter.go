@@ -9,11 +9,10 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// KeyFilter is what a join that drops probe rows without a match tells the
-// scans below it: which values its key has on the build side. A scan may leave
-// out rows of other values, and whole runs of rows by their zones. It says
-// nothing until the table is built, before the probe side's first row is asked
-// for, and never where the join spills.
+// KeyFilter is the runtime filter of a join that drops probe rows without a match, for the scans
+// below it: the values that its key has on the build side. A scan may skip rows of other values,
+// and whole runs of rows by their zones. It is empty until the table is built, which is before the
+// probe side's first row is asked for, and stays so where the join spills.
 type KeyFilter struct {
 	keys atomic.Pointer[KeySet]
 	Seen KeyRates

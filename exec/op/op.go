@@ -11,23 +11,21 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Operator is one thread's instance of a relational operator. Open opens its
-// inputs. Next gives the next batch, io.EOF at the end and then always; the
-// batch is immutable and, unless Lend was called, may be kept. Close closes the
-// inputs, may be called twice, before Open, and at any time between calls of
-// Next, but not beside one: an operator belongs to its thread's goroutine.
+// Operator is one thread's instance of a relational operator. Open opens its inputs. Next returns
+// the next batch, io.EOF at the end and then always; the batch is immutable and, unless Lend was
+// called, may be kept. Close closes the inputs, may be called twice, before Open, and at any time
+// between calls of Next, but not beside one: an operator belongs to its thread's goroutine.
 type Operator interface {
 	Open(ctx context.Context) error
 	Next(ctx context.Context) (*batch.Batch, error)
 	Close() error
 }
 
-// Lender is an operator, or a reader, that can give batches which lie in memory that it uses
-// again: it is told, once it is open, that whoever reads them is done with each before asking
-// for the next.
+// Lender is an operator, or a reader, that can return batches in memory that it reuses. Lend is
+// called once it is open, by a consumer that is done with each batch before it asks for the next.
 type Lender interface{ Lend() }
 
-// Lend tells in, if it can lend, that its batches are not kept.
+// Lend calls in.Lend if in is a Lender: its batches are not kept.
 func Lend(in any) {
 	if l, ok := in.(Lender); ok {
 		l.Lend()
@@ -122,8 +120,8 @@ type ExchangeWriter interface {
 	CloseSend(err error) error
 }
 
-// Writer writes the rows of one TableWrite into segments of a table. Flush
-// finishes what is open and gives the segments written.
+// Writer writes the rows of one TableWrite into segments of a table. Flush finishes what is open
+// and returns the segments written.
 type Writer interface {
 	Write(ctx context.Context, b *batch.Batch) error
 	Flush(ctx context.Context) ([]catalog.Written, error)

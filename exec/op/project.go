@@ -9,8 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// Item is a column to give: input column Col, or what Program computes where
-// that is set.
+// Item is a column of the result: input column Col, or what Program computes where that is set.
 type Item struct {
 	Col     int
 	Program Program

@@ -37,8 +37,8 @@ const (
 	bytesOfRowIDs    = 256     // of a segment
 )
 
-// add counts n more rows in the container of one of them, and gives how many more bytes
-// the bitmap takes.
+// add counts n more rows in the container of one of them, and returns how many more bytes the
+// bitmap takes.
 func (s *segmentRows) add(row uint32, n int) (more int64) {
 	c := int(row >> 16)
 	if c >= len(s.in) {
@@ -67,9 +67,9 @@ func (s *segmentRows) addMany(rows []uint32) (more int64) {
 	return more
 }
 
-// Add notes the rows of a batch whose ids are in a column and gives those that were
-// not noted before. Rows without an id (the inserting half of a MERGE) are left out. What
-// they may take is charged first, and given back but for what they do take.
+// Add records the rows of a batch whose ids are in a column and returns those that were not
+// recorded before. Rows without an id (the inserting half of a MERGE) are left out. What they may
+// take is charged first, and released but for what they do take.
 func (s *RowIDs) Add(ctx context.Context, acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, error) {
 	most := int64(b.Rows()) * bytesOfRowID
 	if err := chargeRows(ctx, acct, most); err != nil {
@@ -86,9 +86,9 @@ func (s *RowIDs) Add(ctx context.Context, acct *mem.Account, b *batch.Batch, col
 	return b, nil
 }
 
-// smallShare is the part of the pool below which an account of row ids is not refused: a
-// join below that fills the pool gives nothing back while its rows are changed, and a bit
-// a row is what the catalog keeps of them, too.
+// smallShare is the part of the pool below which an account of row ids is not refused: a join below
+// that fills the pool releases nothing while its rows are changed, and a bit a row is what the
+// catalog keeps of them, too.
 const smallShare = 8
 
 // chargeRows charges an account, if there is one, for row ids.

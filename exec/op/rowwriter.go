@@ -181,7 +181,7 @@ func (w *RowWriter) PutChecked(ctx context.Context, src *batch.Batch, updated bo
 	return w.done(ctx, src, updated)
 }
 
-// Finish ends the writing and gives what was written.
+// Finish ends the writing and returns what was written.
 func (w *RowWriter) Finish(ctx context.Context) ([]catalog.Written, error) {
 	var out []catalog.Written
 	if w.w != nil {
@@ -204,7 +204,7 @@ func (w *RowWriter) Finish(ctx context.Context) ([]catalog.Written, error) {
 	return out, nil
 }
 
-// Abort gives up what was put and is not finished; its files are swept in any case.
+// Abort discards what was put and is not finished; its files are swept in any case.
 func (w *RowWriter) Abort() {
 	if w.w != nil {
 		w.w.Abort()

@@ -42,7 +42,7 @@ func (s *Stats) AddSpilled(n int64) {
 	}
 }
 
-// Count wraps the threads of a node so that s counts what they give.
+// Count wraps the threads of a node so that s counts what they return.
 func Count(s *Stats, in []Operator) []Operator {
 	out := make([]Operator, len(in))
 	for i, o := range in {

@@ -33,8 +33,8 @@ const blockBytes = 4 << rangeShift
 // rangeSpread is how many numbers there may be in the blocks for each group.
 const rangeSpread = 16
 
-// firstSpread is rangeSpread for a table's first keys: in the rows that a join gives the
-// numbers come in no order, so the first batch has few of many, and the next ones more.
+// firstSpread is rangeSpread for a table's first keys: in the rows of a join the numbers come in no
+// order, so the first batch has few of many, and the next ones more.
 const firstSpread = 8 * rangeSpread
 
 // firstRows is how many keys of a table there must be for firstSpread: of few there may

@@ -261,7 +261,7 @@ func doubled(s []uint64, n int) []uint64 {
 	return slices.Grow(s, max(len(s), n))
 }
 
-// add makes a group and gives its number + 1.
+// add makes a group and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
 	t.words = append(t.words, row...)
 	t.hashes = append(t.hashes, h)

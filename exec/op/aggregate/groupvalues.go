@@ -51,8 +51,8 @@ func (v *groupValues) held() int64 {
 	return n
 }
 
-// add keeps the values of the groups that are new among those of some rows, of
-// which column gives key k.
+// add keeps the values of the groups that are new among those of some rows, whose key k column
+// returns.
 func (v *groupValues) add(groups []uint32, column func(k int, rows []int32) arrow.Array) {
 	if v == nil {
 		return

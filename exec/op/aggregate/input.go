@@ -138,9 +138,9 @@ func (o *aggThread) consume(ctx context.Context) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		for n := b.Rows(); n > o.rows; n = b.Rows() {
-			piece := b.Slice(0, o.rows)
+			part := b.Slice(0, o.rows)
 			b = b.Slice(o.rows, n)
-			if err := op.InHalves(piece, add); err != nil {
+			if err := op.InHalves(part, add); err != nil {
 				return err
 			}
 		}

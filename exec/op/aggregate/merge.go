@@ -40,9 +40,9 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	return o.claim(ctx, want, int64(n)*per)
 }
 
-// chargeRange reserves what the table needs to go over to hashes, or makes room, where
-// its range does not hold these keys. To reserve that for every batch, and give it back,
-// is gigabytes of ten million groups, for which the collector makes room each time.
+// chargeRange reserves what the table needs to go over to hashes, or makes room, where its range
+// does not hold these keys. Reserving that for every batch, and releasing it, is gigabytes for ten
+// million groups, for which garbage is collected each time.
 func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) error {
 	t := o.t
 	if t.rng == nil {

@@ -85,8 +85,8 @@ func (r *groupRange) merged(me, n uint64, shared *sharedBlocks) []uint32 {
 	return list
 }
 
-// keepOwn has the thread give the groups of its table that no other has, once it has
-// given those that it merged.
+// keepOwn makes the thread return the groups of its table that no other has, after those that it
+// merged.
 func (o *aggThread) keepOwn() {
 	r, shared := o.t.rng, o.s.shared
 	if r == nil || shared == nil {

@@ -227,7 +227,7 @@ func (t *groupTable) code(cols []arrow.Array, groups int) bool {
 	return coverKeys(t.rng, t.coded, nil, lo, hi, groups, t.grant)
 }
 
-// relayout gives the groups the codes that they have in l; false where the range may not
+// relayout changes the groups' codes to those of layout l; it returns false where the range may not
 // have them.
 func (t *groupTable) relayout(l codeLayout) bool {
 	t.layout, t.rng = l, &groupRange{}
@@ -244,7 +244,7 @@ func (t *groupTable) relayout(l codeLayout) bool {
 	return true
 }
 
-// sameCodes gives all threads' tables one layout, the newest, or hashes.
+// sameCodes brings all threads' tables to one layout, the newest, or to hashes.
 func (s *aggShared) sameCodes() {
 	if s.layouts == nil {
 		return

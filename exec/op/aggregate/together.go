@@ -9,13 +9,13 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// together has all threads find the results of the one group of an aggregation without
-// keys, which one of them gives: of aggregates that keep their rows they take long.
+// together has all threads compute the results of the one group of an aggregation without keys,
+// which one of them returns: aggregates that keep their rows take long.
 //
-//	the thread that gives: charges what they take, prepares
+//	the thread that returns: charges what they take, prepares
 //	barrier
 //	every thread: its share of a step ─▶ barrier ─▶ its share of the next …
-//	the thread that gives: ends
+//	the thread that returns: ends
 func (o *aggThread) together(ctx context.Context) error {
 	s := o.s
 	if !s.joint {

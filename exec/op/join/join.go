@@ -35,11 +35,10 @@ type Config struct {
 	ResidualCols  []int
 	Residual      []op.Filter
 	ResidualValue []op.Program
-	// LOut and ROut are the columns to give; Mark adds a boolean. Semi, Anti,
-	// AntiNull and Mark give none of the right, RightSemi and RightAnti none of
-	// the left.
+	// LOut and ROut are the columns to return; Mark adds a boolean. Semi, Anti, AntiNull and Mark
+	// return none of the right, RightSemi and RightAnti none of the left.
 	LOut, ROut []int
-	// Filters, by key (nil: none), are told which keys the right side has.
+	// Filters, by key (nil: none), receive the keys that the right side has.
 	Filters []*op.KeyFilter
 }
 

@@ -122,7 +122,7 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 	p.release()
 	if len(p.outRows) > 0 {
-		return p.give()
+		return p.waiting()
 	}
 	for !p.done {
 		if err := ctx.Err(); err != nil {
@@ -158,7 +158,7 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			if len(p.outRows) == 0 {
 				return nil, nil
 			}
-			return p.give()
+			return p.waiting()
 		}
 		if more, err := p.page(); err != nil {
 			return nil, err
@@ -179,13 +179,13 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		p.outRows, p.outIDs = p.rows, p.ids
-		return p.give()
+		return p.waiting()
 	}
 	return nil, nil
 }
 
-// give returns the next of the pairs that wait.
-func (p *prober) give() (*batch.Batch, error) {
+// waiting returns the next of the pairs that wait.
+func (p *prober) waiting() (*batch.Batch, error) {
 	n := len(p.outRows)
 	if !p.outSizes.narrow(max(n, p.max)) {
 		at := func(i int) int64 { return p.outSizes.at(p.outRows[i], p.outIDs[i]) }

@@ -27,8 +27,8 @@ const noHead = ^uint32(0)
 // them costs a batch about as much as a few of its rows.
 const dictSpread = 16
 
-// byDict is find for such batches, and p.found then has pairs whose keys are equal. It
-// gives false for others.
+// byDict is find for such batches, and p.found then has pairs whose keys are equal. It returns
+// false for others.
 func (p *prober) byDict() bool {
 	t := p.t
 	if len(t.keys) != 1 || t.direct || t.next != nil || t.all != nil || p.cfg.NullSafe[0] {

@@ -12,8 +12,8 @@ import (
 // them up.
 const fewKeys = 1 << 10
 
-// publish tells the scans of the probe side which keys there are, once all rows
-// are in the table.
+// publish fills the runtime filters of the probe side's scans with the keys, once all rows are in
+// the table.
 func (t *hashTable) publish(filters []*op.KeyFilter, grant func(bytes int64) bool) {
 	for i, f := range filters {
 		if f == nil {

@@ -116,7 +116,7 @@ func (t *hashTable) measured() {
 	}
 }
 
-// pairRoom is what a thread needs to give pairs of rows of which so many take so
+// pairRoom returns the memory that a thread needs to return pairs of rows of which so many take so
 // many bytes.
 func pairRoom(bytes, rows int64) int64 {
 	if per := bytes / max(rows, 1); per >= wideRow {

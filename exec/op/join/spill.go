@@ -490,11 +490,11 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// passDone is at the end of the probe side: what is next?
+// passDone is called at the end of the probe side. What is next:
 //
 //	one table   unmatched build rows (Right, Full), then the end
 //	passes      this pass's unmatched build rows, then the next pass …, at
-//	            last a pass that gives what the marks of the probe rows decide
+//	            last a pass that returns what the marks of the probe rows decide
 func (o *join) passDone(ctx context.Context) (*batch.Batch, error) {
 	sp, c := &o.spill, o.s.cfg
 	if !sp.multiPass {

@@ -47,7 +47,7 @@ type hashTable struct {
 
 	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
 	nonEmpty atomic.Bool
-	matched  []uint32 // bits by id, for kinds that give right rows of their own
+	matched  []uint32 // bits by id, for kinds that return right rows of their own
 
 	sizes  [][]colSize // by chunk and stored column, of those that pairs are made of
 	widest []int64     // value, by stored column

@@ -129,10 +129,10 @@ type frame struct {
 // at once as are different and follow each other; it returns the first one's group.
 func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
-	var pieces []arrow.Array
+	var arrays []arrow.Array
 	frames := make([]frame, 0, frameGroups)
 	var of []int32 // the frames of the rows that wait
-	give := func() error {
+	flush := func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -140,16 +140,16 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		if err != nil {
 			return err
 		}
-		piece, err := cur.Results(from, from+len(frames))
+		arr, err := cur.Results(from, from+len(frames))
 		if err != nil {
 			return err
 		}
 		if len(of) > len(frames) { // else each row has a frame of its own
-			if piece, err = f.w.pick(ctx, t, piece, of); err != nil {
+			if arr, err = f.w.pick(ctx, t, arr, of); err != nil {
 				return err
 			}
 		}
-		pieces = append(pieces, piece)
+		arrays = append(arrays, arr)
 		frames, of = frames[:0], of[:0]
 		return nil
 	}
@@ -173,7 +173,7 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		}
 		if len(frames) == 0 || x.first || !same {
 			if len(frames) == frameGroups {
-				if err := give(); err != nil {
+				if err := flush(); err != nil {
 					return nil, err
 				}
 			}
@@ -181,13 +181,13 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		}
 		of = append(of, int32(len(frames)-1))
 	}
-	if err := give(); err != nil {
+	if err := flush(); err != nil {
 		return nil, err
 	}
-	if len(pieces) == 1 {
-		return pieces[0], nil
+	if len(arrays) == 1 {
+		return arrays[0], nil
 	}
-	return kernel.Concat(t.Arrow(), pieces), nil
+	return kernel.Concat(t.Arrow(), arrays), nil
 }
 
 // runningFrames makes the states of frames that grow: each is that of the frame
@@ -382,7 +382,7 @@ func integers(n int, f func(i int) int64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil)
 }
 
-// pick returns the rows of arr; -1 gives NULL. Many may be of one long value.
+// pick returns the rows of arr; -1 yields NULL. Many may be of one long value.
 func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows []int32) (arrow.Array, error) {
 	arr = kernel.Flatten(arr)
 	long := int64(0)

@@ -47,10 +47,9 @@ func (p *block) last(i int) int64  { return p.parts[p.part[i]].to }
 // groupOf is the number of row i's peer group.
 func (p *block) groupOf(i int) int64 { return p.groups + int64(p.group[i]) }
 
-// place fills in rows [from, to) of the block, which are of partition whole. The first
-// of them is of peer group c.group, which begins at c.peer, the last of one that ends at
-// c.peerEnd; peers tells whether a row is a peer of the one before. It returns the number
-// of the last one's group.
+// place fills in rows [from, to) of the block, which are of partition whole. The first of them is
+// of peer group c.group, which begins at c.peer, the last of one that ends at c.peerEnd; peers
+// reports whether a row is a peer of the one before. It returns the number of the last one's group.
 func (p *block) place(from, to int, whole span, c chunk, peers func(i int) bool) int64 {
 	if from == 0 {
 		p.groups = c.group

@@ -283,7 +283,7 @@ func (f *filed) finish(ctx context.Context) error {
 	return nil
 }
 
-// next gives the next rows, io.EOF after the last.
+// next returns the next rows, io.EOF after the last.
 func (f *filed) next(ctx context.Context) (*batch.Batch, error) {
 	f.w.acct.Shrink(f.w.long) // the batch before is given
 	f.w.long = 0

@@ -321,7 +321,7 @@ func (o *window) wait(ctx context.Context) (*batch.Batch, error) {
 	return o.in.Next(ctx)
 }
 
-// keys encodes expressions over a batch; no expressions give empty keys.
+// keys encodes expressions over a batch; without expressions the keys are empty.
 func (o *window) keys(ctx context.Context, progs []*eval.Program, specs []kernel.KeySpec, b *batch.Batch) (*kernel.Keys, error) {
 	k := &kernel.Keys{}
 	if len(progs) == 0 {

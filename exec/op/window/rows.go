@@ -274,7 +274,7 @@ func (o *window) values(ctx context.Context, b *batch.Batch) ([]types.Datum, err
 	return vals, nil
 }
 
-// pick returns f's first argument in some rows, in any order; a row below 0 gives NULL.
+// pick returns f's first argument in some rows, in any order; a row below 0 yields NULL.
 func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	part := func(c int, rows []int32) (arrow.Array, error) {
@@ -302,7 +302,7 @@ func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, erro
 		return part(r.own.number, to)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
-	var pieces []arrow.Array
+	var arrays []arrow.Array
 	for k := 0; k < len(order); {
 		c := chunkOf(r.begins, at[order[k]])
 		var rows []int32
@@ -310,13 +310,13 @@ func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, erro
 			to[order[k]] = int32(k)
 			rows = append(rows, int32(at[order[k]]-r.begins[c]))
 		}
-		piece, err := part(c, rows)
+		arr, err := part(c, rows)
 		if err != nil {
 			return nil, err
 		}
-		pieces = append(pieces, piece)
+		arrays = append(arrays, arr)
 	}
-	return r.w.pick(ctx, t, kernel.Concat(t.Arrow(), pieces), to)
+	return r.w.pick(ctx, t, kernel.Concat(t.Arrow(), arrays), to)
 }
 
 // passed is how many rows before a row f's FILTER lets through.

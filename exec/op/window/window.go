@@ -148,8 +148,7 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 	return nil
 }
 
-// feeder is a thread above 0: it runs its share of the sort and gives
-// nothing.
+// feeder is a thread above 0: it runs its share of the sort and returns nothing.
 type feeder struct{ in op.Operator }
 
 func (o *feeder) Open(ctx context.Context) error { return o.in.Open(ctx) }
