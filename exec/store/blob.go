@@ -13,10 +13,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// PutBlob keeps what write writes, which is no table's rows, such as a model or a
-// checkpoint: up to inline bytes in the segment it gives, more as a file like a
-// segment's, which is replicated, fetched, mended and swept alike. Of the segment
-// only ID, Inline, Bytes, SHA256 and Nodes mean something.
+// PutBlob keeps what write writes, which is no table's rows, such as a model or a checkpoint: up to
+// inline bytes in the segment it returns, more as a file like a segment's, which is replicated,
+// fetched, repaired and swept alike. Of the segment only ID, Inline, Bytes, SHA256 and Nodes mean
+// something.
 func (s *Store) PutBlob(inline int, write func(io.Writer) error) (*catalog.Segment, error) {
 	w := &blobWriter{store: s, inline: inline}
 	if err := write(w); err != nil {

@@ -70,10 +70,9 @@ func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
 	return out
 }
 
-// Compact writes the live rows of a run as new segments and gives the change
-// that puts them in place. The new files are the caller's to replicate and
-// commit, or to Discard. between, which may be nil, is called after so many rows; an error of it
-// ends the work.
+// Compact writes the live rows of a run as new segments and returns the change that puts them in
+// place. The new files are the caller's to replicate and commit, or to Discard. between, which may
+// be nil, is called every so many rows; an error of it ends the work.
 func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, segs []*catalog.Segment, acct *mem.Account,
 	replicate func(context.Context, *catalog.Segment) error, between func(ctx context.Context, rows int) error) (*catalog.ReplaceSegments, error) {
 	pin := s.Pin(0)

@@ -102,9 +102,9 @@ func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 	return s.remote.Fetch(ctx, ref)
 }
 
-// Mend has the damage that a statement's error tells of repaired, and returns a
-// *MendedError then. It gives err back where that is about something else or no
-// replica can be asked, and an error of its own where none could help.
+// Mend has the damage that a statement's error reports repaired, and returns a *MendedError then.
+// It returns err itself where that is about something else or no replica can be asked, and an error
+// of its own where none could help.
 func (s *Store) Mend(ctx context.Context, err error) error {
 	var bad *CorruptError
 	if !errors.As(err, &bad) || bad.ref == nil || s.remote == nil {

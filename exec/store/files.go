@@ -86,8 +86,8 @@ func (in *Incoming) Commit() error {
 // Abort forgets what came.
 func (in *Incoming) Abort() { in.f.abort() }
 
-// Send writes a file's bytes to w in pieces.
-func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send func([]byte) error) error {
+// Send passes a file's bytes to send in blocks of a size, which send may keep.
+func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send func([]byte) error) error {
 	f, err := s.fs.Open(s.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &CorruptError{Segment: id, Missing: true}
@@ -100,7 +100,7 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := make([]byte, piece) // a new one each time: the sender may keep it
+		b := make([]byte, block) // a new one each time: the sender may keep it
 		n, err := io.ReadFull(f, b)
 		if n > 0 {
 			if err := send(b[:n]); err != nil {

@@ -78,8 +78,8 @@ type chunk struct {
 	Layout node
 }
 
-// node tells the buffers of an array, in the order they are stored; children
-// follow their parent.
+// node describes the buffers of an array, in the order they are stored; children follow their
+// parent.
 type node struct {
 	Rows, Nulls int64
 	Bufs        []int64 // lengths; -1 for a buffer that is not there

@@ -18,9 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Key is the value that a scan's filter gives all columns of one of its table's
-// keys: the scan passes few rows, which the segments' hash indexes find. The filter
-// still decides.
+// Key is the value that a scan's filter requires of all columns of one of its table's keys: the
+// scan passes few rows, which the segments' hash indexes find. The filter is still applied.
 type Key struct {
 	table types.OID
 	nums  []int16
@@ -172,8 +171,8 @@ func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *K
 	return out
 }
 
-// Lacks reports whether no row has the key. It is false also where this node's indexes do
-// not tell: somebody must read then.
+// Lacks reports whether no row has the key. It is false also where this node's indexes do not know:
+// the rows must be read then.
 func (p *Pin) Lacks(ctx context.Context, m *catalog.Manifest, k *Key) bool {
 	elsewhere := false
 	for range p.candidates(ctx, m, k, func(s *catalog.Segment) bool {
@@ -248,9 +247,9 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 	}
 }
 
-// find returns the rows of a segment that may have a key; false if no index tells. What is
-// known of the key in it then is noted in at, unless that is nil. What is wrong with a
-// segment is for its reader to say, and to mend.
+// find returns the rows of a segment that may have a key; false if there is no index. What is known
+// of the key in it then is recorded in at, unless that is nil. Damage of a segment is left to its
+// reader to report and repair.
 func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPlace) (rows []uint32, ok bool) {
 	if ref.Inline == nil && ref.Rows < indexRows {
 		return nil, false

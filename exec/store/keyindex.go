@@ -28,9 +28,9 @@ type keyIndex struct {
 	filter keyFilter
 }
 
-// keyFilter rules out most keys that a segment has not got without its index: three bits for each
-// tag, in one word of as many as give a row eight or more. Those of a partition lie side by side (partMarks), so that
-// a look at a segment that lacks the key is one place of memory, which depends on no other.
+// keyFilter is a blocked Bloom filter that rules out most keys that a segment does not have without its index: three
+// bits for each tag in one word, with eight bits or more a row. Those of a partition lie side by side (partMarks), so
+// that a look at a segment that lacks the key is one place of memory, which depends on no other.
 type keyFilter []uint64
 
 func newKeyFilter(hashes []uint64) keyFilter {
@@ -166,7 +166,7 @@ func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentK
 	}
 	hashes, err := g.keyHashes(k.nums, k.types)
 	if err != nil || hashes == nil {
-		s.indexes.give(bytes)
+		s.indexes.release(bytes)
 		x.none = err == nil
 		return x
 	}
@@ -177,7 +177,7 @@ func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentK
 	return x
 }
 
-// dropIndexes gives back what a segment's indexes take, when it is let go of.
+// dropIndexes releases the memory of a segment's indexes, when the segment is unmapped.
 func (s *Store) dropIndexes(g *segment) {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
@@ -232,7 +232,7 @@ func (b *indexBudget) keep(x *segmentKey) {
 	}
 }
 
-// drop gives back what an index takes, if it is there still.
+// drop releases what an index takes, if it is there still.
 func (b *indexBudget) drop(x *segmentKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,7 +241,7 @@ func (b *indexBudget) drop(x *segmentKey) {
 	}
 }
 
-// forget gives back what an index takes; mu is held.
+// forget releases what an index takes; mu is held.
 func (b *indexBudget) forget(x *segmentKey) {
 	b.kept.Remove(x.kept)
 	x.kept = nil
@@ -257,7 +257,7 @@ func (s *Store) IndexBytes() int64 {
 	return s.indexes.acct.Reserved()
 }
 
-func (b *indexBudget) give(n int64) {
+func (b *indexBudget) release(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.acct != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyMarks tell the segments of one row apart, which a table has by the thousand
-// when rows come one by one, until compaction has merged them. Beside a partition's
-// list of segments lies one of hashes, so that a look for a key passes over them
-// as over an array of numbers. Beside a larger one lies its index, once somebody has
-// looked into it. Where there is no memory for them a look does without.
+// keyMarks help to find a key among segments of one row, which a table has by the thousand when
+// rows are inserted one by one, until compaction has merged them. Beside a partition's list of
+// segments lies one of hashes, so that a look-up passes over them as over an array of numbers.
+// Beside a larger one lies its index, once it was used. Where there is no memory for marks a
+// look-up does without.
 type keyMarks struct {
 	acct *mem.Account // nil: nobody counts them
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ type markList struct {
 	marks   []uint64
 	at      []*keyPlace  // what is known of the key in each
 	filters []keyFilter  // those of the indexes that were known when they were gathered
-	learned *atomic.Bool // there are places that tell more by now
+	learned *atomic.Bool // places have learned more by now
 }
 
 // cut is the list of the first segments.
@@ -111,7 +111,7 @@ func (p *partMarks) hold(acct *mem.Account, marks int) bool {
 	return true
 }
 
-// drop gives back what is charged.
+// drop releases what is charged.
 func (p *partMarks) drop(acct *mem.Account) {
 	p.filterBytes = 0
 	p.hold(acct, 0)
@@ -121,7 +121,7 @@ func (p *partMarks) drop(acct *mem.Account) {
 func roomFor(marks int) int { return marks + marks/4 }
 
 const (
-	// noMark is a segment of which no mark tells.
+	// noMark is a segment that has no mark.
 	noMark = 0
 	// markSegments is how many segments a partition has at least that is worth it.
 	markSegments = 16
@@ -221,7 +221,7 @@ func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 		return noMark
 	}
 	if len(k.nums) == 1 && prune.KindOf(k.types[0]) == prune.Int {
-		for i := range g.Zones { // which tell an integer exactly
+		for i := range g.Zones { // which determine an integer exactly
 			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
 				return kernel.HashInt(v)
 			}

@@ -24,9 +24,9 @@ type Span struct {
 	Nulls    bool  // there may be some
 }
 
-// Spans lists the runs of a snapshot's rows that keep (nil: all) does not exclude, in
-// their order, with what zone maps tell of an integer column: those of groups where the
-// file can be read here, else the segment's. ok is false where they do not tell all.
+// Spans lists the runs of a snapshot's rows that keep (nil: all) does not exclude, in their order,
+// with the bounds that zone maps have of an integer column: those of groups where the file can be
+// read here, else the segment's. ok is false where they do not cover all rows.
 func (p *Pin) Spans(ctx context.Context, m *catalog.Manifest, num int16, keep func(zones []catalog.Zone, rows int64) bool) (out []Span, ok bool) {
 	if m == nil {
 		return nil, true
@@ -178,8 +178,7 @@ func RangeSplits(spans []Span, leaf int, rows int64, r op.Range) (out []op.Split
 
 // within passes the rows of a split that its node is to read.
 type within interface {
-	// rows narrows the selection of n rows, whose columns column gives; an empty one
-	// passes none.
+	// rows narrows the selection of n rows, whose columns column returns; an empty one passes none.
 	rows(column func(i, n int) (arrow.Array, error), sel []int32, n int) ([]int32, error)
 }
 

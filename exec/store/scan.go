@@ -106,7 +106,7 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	return g, nil
 }
 
-// mend replaces a damaged segment and gives the good one.
+// mend replaces a damaged segment and returns the good one.
 func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) (*segment, error) {
 	if err := p.store.mend(ctx, ref, bad); err != nil {
 		return nil, err
@@ -459,7 +459,7 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 
 // Close implements op.BatchReader.
 func (r *reader) Close() error {
-	r.keys.tell()
+	r.keys.report()
 	for _, x := range r.missed {
 		x.read.Add(r.read)
 	}

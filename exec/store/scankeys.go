@@ -54,8 +54,8 @@ func (k *scanKey) share() float64 {
 	return float64(k.given) / float64(k.asked)
 }
 
-// tell passes what this split has found to the next ones.
-func (r *keyReader) tell() {
+// share passes what this split has found to the next ones.
+func (r *keyReader) report() {
 	for i := range r.keys {
 		k := &r.keys[i]
 		seen := &k.Filter.Seen
@@ -120,8 +120,8 @@ func (r *keyReader) after(k *scanKey) bool {
 	return r.far && k.share() <= nearShare
 }
 
-// rows narrows the selection of n rows whose columns column gives: before the scan's
-// filter, or after it, where sel is written over.
+// rows narrows the selection of n rows whose columns column returns: before the scan's filter, or
+// after it, where sel is overwritten.
 func (r *keyReader) rows(before bool, sel []int32, n int, column func(i, n int) (arrow.Array, error)) (out []int32, none bool, err error) {
 	own := sel[:0] // room for the next selection
 	if before {

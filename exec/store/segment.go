@@ -152,8 +152,8 @@ func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData
 	return d, nil
 }
 
-// textsWithin reports whether the texts of d end within its bytes, which Arrow panics
-// about: a footer that was forged may give one column's bytes to another.
+// textsWithin reports whether the texts of d end within its bytes, which Arrow panics about: a
+// forged footer may assign one column's bytes to another.
 func textsWithin(d arrow.ArrayData) bool {
 	switch d.DataType().(type) {
 	case *arrow.StringType, *arrow.BinaryType:

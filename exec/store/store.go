@@ -39,7 +39,7 @@ type Options struct {
 	Remote Remote // may be nil
 	Now    func() time.Time
 	FS     disk.FS // nil for the system's
-	// Room gives an error while nothing may be added to the disk; nil for never.
+	// Room returns an error while nothing may be added to the disk; a nil Room never does.
 	Room func() error
 	Pool *mem.Pool // pays for indexes; nil: nobody counts them
 	// StatEvery is for how long a file that is mapped counts as the one that was
@@ -298,7 +298,7 @@ func (s *Store) acquireInline(ref *catalog.Segment) (*segment, error) {
 	return g, nil
 }
 
-// release gives a pin back.
+// release drops a pin.
 func (s *Store) release(g *segment) {
 	if g.data == nil {
 		return // inline

@@ -30,7 +30,7 @@ type WriterOptions struct {
 	SegmentBytes int64
 	InlineBytes  int64 // a segment below this is inline; negative: never
 	Part, Of     int   // of the segments (catalog.Segment)
-	// Relieve, if not nil, has others give memory back that this writer was refused.
+	// Relieve, if not nil, makes others release memory that this writer was refused.
 	Relieve func(ctx context.Context) error
 	// Done is called with each segment as it is finished, from a goroutine that Finish
 	// waits for: to push it to replicas while the next is written. May be nil.
@@ -51,8 +51,8 @@ type Writer struct {
 	inside *int64 // bytes of the inline segments made, by it and those it shares the statement with
 	done   []*catalog.Segment
 	closed bool
-	// publishing gives the error, once, of making the last of done durable: a disk
-	// works while the next segment's rows are gathered.
+	// publishing receives the error, once, of making the last of done durable: a disk works while the
+	// next segment's rows are gathered.
 	publishing chan error
 }
 
@@ -104,13 +104,13 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Pieces keep what one append adds small against a group.
+		// The batch is divided so that what one append adds is small against a group.
 		n := min(total-from, w.o.GroupRows-w.pending(), 8*batch.DefaultSize)
-		piece := b
+		part := b
 		if from != 0 || n != total {
-			piece = b.Slice(from, from+n)
+			part = b.Slice(from, from+n)
 		}
-		if err := w.writePiece(ctx, piece); err != nil {
+		if err := w.writePart(ctx, part); err != nil {
 			return err
 		}
 		from += n
@@ -118,7 +118,7 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
+func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 	more := b.Bytes()
 	if err := w.charge(more); err != nil {
 		// What is held can go to disk now, as a smaller group; and if that is
@@ -143,11 +143,11 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 				if n < 2 || !w.o.Account.Refused(err) {
 					return err
 				}
-				// A sort that gives back all it holds still has its runs' batches.
-				if err := w.writePiece(ctx, b.Slice(0, n/2)); err != nil {
+				// A sort that releases all it holds still has its runs' batches.
+				if err := w.writePart(ctx, b.Slice(0, n/2)); err != nil {
 					return err
 				}
-				return w.writePiece(ctx, b.Slice(n/2, n))
+				return w.writePart(ctx, b.Slice(n/2, n))
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 	return w.flushGroup(ctx) // buffers grew in steps, by more than was asked for
 }
 
-// shed gives the buffers of the last group back to the collector.
+// shed frees the buffers of the last group.
 func (w *Writer) shed() {
 	for _, c := range w.cols {
 		c.take()
@@ -360,8 +360,8 @@ func (w *Writer) endInline() (bool, error) {
 	return true, nil
 }
 
-// Finish ends the last segment and gives all, in the order of their rows. The
-// files are on stable storage then. A few rows come as an inline segment.
+// Finish ends the last segment and returns all, in the order of their rows. The files are on stable
+// storage then. A few rows come as an inline segment.
 func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 	if w.closed {
 		return nil, errors.New("BUG: store: Finish of a closed writer")
