@@ -17,7 +17,7 @@ import (
 type pageReader struct {
 	pageHead
 	body    []byte // of the page, unpacked
-	in      pieces
+	in      rangeReader
 	codec   compress.Codec // nil: pages are not packed
 	left    int64          // values of the pages that are not read yet
 	page    []byte         // where pages are unpacked
@@ -28,7 +28,7 @@ type pageReader struct {
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk; free gives the reader back.
+// openChunk reads the pages of a column chunk; free returns the reader for reuse.
 func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
@@ -146,7 +146,7 @@ const dictionaryHeader = 100
 // has it, and pages of usual size need less.
 const mostKept = 4 << 20
 
-// free gives the reader back. Nothing of its pages may be looked at any more.
+// free returns the reader for reuse. Nothing of its pages may be read any more.
 func (p *pageReader) free() {
 	p.in.open(nil, 0, 0)
 	p.body, p.left = nil, 0
@@ -155,29 +155,29 @@ func (p *pageReader) free() {
 	}
 }
 
-// pieceBytes is how much of a file is read at once at least, where there is as much.
-const pieceBytes = 128 << 10
+// readBytes is how much of a file is read at once at least, where there is as much.
+const readBytes = 128 << 10
 
-// pieces reads a stretch of a file piece by piece.
-type pieces struct {
+// rangeReader reads a range of a file through a buffer, at least readBytes at a time.
+type rangeReader struct {
 	in      io.ReaderAt
 	at, end int64
 	buf     []byte
 	r, w    int // what is read and not yet taken: buf[r:w]
 }
 
-func (p *pieces) open(in io.ReaderAt, from, to int64) {
+func (p *rangeReader) open(in io.ReaderAt, from, to int64) {
 	p.in, p.at, p.end, p.r, p.w = in, from, to, 0, 0
 }
 
-// Peek gives the next n bytes; fewer, and io.EOF, at the end.
-func (p *pieces) Peek(n int) ([]byte, error) {
+// Peek returns the next n bytes without advancing; fewer, and io.EOF, at the end.
+func (p *rangeReader) Peek(n int) ([]byte, error) {
 	if p.w-p.r >= n {
 		return p.buf[p.r : p.r+n], nil
 	}
 	p.w = copy(p.buf, p.buf[p.r:p.w])
 	p.r = 0
-	if want := int(min(int64(max(n, pieceBytes)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
+	if want := int(min(int64(max(n, readBytes)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
 		p.buf = append(make([]byte, 0, want), p.buf[:p.w]...)[:want]
 	}
 	var err error
@@ -194,7 +194,7 @@ func (p *pieces) Peek(n int) ([]byte, error) {
 }
 
 // fetch reads what comes next in the file.
-func (p *pieces) fetch(b []byte) (int, error) {
+func (p *rangeReader) fetch(b []byte) (int, error) {
 	if p.at >= p.end {
 		return 0, io.EOF
 	}
@@ -207,7 +207,7 @@ func (p *pieces) fetch(b []byte) (int, error) {
 }
 
 // Discard skips n bytes.
-func (p *pieces) Discard(n int) (int, error) {
+func (p *rangeReader) Discard(n int) (int, error) {
 	k := min(n, p.w-p.r)
 	p.r += k
 	if more := min(int64(n-k), p.end-p.at); more > 0 {

@@ -17,8 +17,8 @@ import (
 //
 //	slice(transpose(reshape(random_matrix(100000, 10000), 10000, 100000)), ':10', ':1000')
 //
-// ten thousand of a billion. Rows and columns count from 0 and cells are told in
-// the order of rows, as NumPy has them.
+// ten thousand of a billion. Rows and columns count from 0 and cells are in row-major order, as in
+// NumPy.
 type matrix struct {
 	rows, cols int64
 	base       *randomMatrix
@@ -32,8 +32,8 @@ type matrix struct {
 // matrixArg is the argument of a view that is a matrix itself.
 const matrixArg = "matrix"
 
-// Bounds of shapes: columns of random numbers are streams of their own, which are
-// told apart by 32 bits.
+// Bounds of shapes: columns of random numbers are streams of their own, which are numbered by 32
+// bits.
 const (
 	maxMatrixCols  = 1<<32 - 1
 	maxMatrixCells = 1 << 62
@@ -208,8 +208,8 @@ func (a *args) places(name string, n int64) (from, step, count int64) {
 			bounds[i] = &v
 		}
 	}
-	// The ends that a range has where it is not told, and those it cannot pass:
-	// going down it stops before row 0, which is at -1.
+	// The default ends of a range, which it cannot pass either: going down it stops before row 0,
+	// which is at -1.
 	lo, hi := int64(0), n
 	if step < 0 {
 		lo, hi = -1, n-1

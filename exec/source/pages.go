@@ -35,7 +35,7 @@ type values interface {
 	dictionary(b []byte, n int) error
 	// start begins a batch of n rows.
 	start(n int)
-	// plain decodes n values from the start of b and gives the rest.
+	// plain decodes n values from the start of b and returns the rest.
 	plain(b []byte, n int) ([]byte, error)
 	// indices takes n values of the dictionary.
 	indices(idx []int32) error

@@ -36,7 +36,7 @@ type parquetTable struct {
 	seqs   []int64 // of each file, its first row; then how many there are
 }
 
-// parquetInfo is what a file's footer tells.
+// parquetInfo is the contents of a file's footer.
 type parquetInfo struct {
 	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // what others read of it, while somebody has it: it may be large
 	cols   []plan.Column
@@ -385,7 +385,7 @@ func checkStrings(arr arrow.Array) error {
 	return checkText(at, s.ValueBytes())
 }
 
-// joined converts the chunks that the decoder gives, one almost always.
+// joined converts the chunks that the decoder returns, one almost always.
 func joined(c *arrow.Chunked, t types.Type) (arrow.Array, error) {
 	defer c.Release()
 	var all []arrow.Array

@@ -288,8 +288,8 @@ func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
 	return best
 }
 
-// looksLikeHeader takes a first record of distinct words for names, where what
-// follows is not all words of the kind, or there is nothing to tell.
+// looksLikeHeader takes a first record of distinct words for names, where what follows is not all
+// words of the kind, or nothing follows.
 func looksLikeHeader(recs []record, null string) bool {
 	first := recs[0].fields
 	var seen []string

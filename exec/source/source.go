@@ -83,9 +83,9 @@ func IsFile(name string) bool {
 // own disks.
 func Local(s *plan.Source) bool { return IsFile(s.Name) && s.Shared == 0 }
 
-// Source describes a call: its columns, an estimate of its rows. An unknown name
-// gives nil and no error. Files that all lie below directories of shared, which are
-// at the same paths on all nodes, are for all nodes to read.
+// Source describes a call: its columns, an estimate of its rows. For an unknown name it returns nil
+// and no error. Files that all lie below directories of shared, which are at the same paths on all
+// nodes, are read by all nodes.
 func (s *Sources) Source(name string, list []plan.Arg, shared []string) (*plan.Source, error) {
 	t, err := s.table(name, list)
 	if t == nil || err != nil {
@@ -145,8 +145,8 @@ func (s *Sources) forget(key weak.Pointer[plan.Source]) {
 	delete(s.tables, key)
 }
 
-// Parts returns into how many splits a source is worth dividing; 1 where it
-// cannot be told, and Open then says why.
+// Parts returns into how many splits a source is worth dividing; 1 where it is not known, and Open
+// then returns the reason.
 func (s *Sources) Parts(src *plan.Source) int {
 	t, err := s.resolved(src)
 	if err != nil {
@@ -177,8 +177,8 @@ func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.
 	return t.read(ctx, n*int64(part)/int64(of), n*int64(part+1)/int64(of), cols, src.Cols)
 }
 
-// remember gives what f found out about a file in the state that key names, and
-// how much that is to remember.
+// remember returns what f found out about a file in the state that key names, from a cache where it
+// can; f also returns its size.
 func remember[T any](s *Sources, key string, f func() (T, int, error)) (T, error) {
 	s.mu.Lock()
 	if v, ok := s.files[key].(T); ok {
