@@ -239,7 +239,7 @@ func (c *collect) encode(dst []byte, row types.Row) []byte {
 	return dst
 }
 
-// decode gives f the rows of a state, whose values may lie in it.
+// decode calls f with each row of an encoded state. The row's values may alias b.
 func (c *collect) decode(b []byte, f func(types.Row)) error {
 	le := binary.LittleEndian
 	width := len(c.args) + len(c.order)

@@ -60,7 +60,7 @@ func (c *collect) newFold(n int64) fold {
 	return &rankFold{c: c}
 }
 
-// replay gives the rows to the plain aggregate, some at a time.
+// replay feeds the rows to the plain aggregate, some at a time.
 type replay struct {
 	c    *collect
 	in   Agg

@@ -43,15 +43,14 @@ type textLabel struct {
 
 // labeller is an aggregate that numbers the values of its first argument.
 type labeller interface {
-	// share makes it use those labels, and the numbers that their first user has found of a
-	// batch; nil gives its own.
+	// share makes it use those labels, and the numbers that their first user has found of a batch;
+	// with nil it makes its own.
 	share(l *labels) *labels
 }
 
-// Share has aggregates find out together what is the same of their rows. first tells of
-// each where its first argument stands among the values of a batch, so that those
-// that have it in common are given one array; -1 for none. They are updated in their
-// order, each by all rows.
+// Share has aggregates find out together what is the same of their rows. first holds, for each, the
+// position of its first argument among the values of a batch, -1 for none: those that have it in
+// common share one array of labels. They are updated in their order, each by all rows.
 func Share(aggs []Agg, first []int) {
 	by := map[int]*labels{}
 	for i, a := range aggs {

@@ -137,8 +137,8 @@ func (v *floatVariance) UpdateList(g uint32, rows []int32, n int, args []arrow.A
 	return nil
 }
 
-// eachValid gives f the rows that are not NULL, nil for all, in lists as long as may be:
-// the runs between NULLs are short, and a long list is added several values at once.
+// eachValid calls f with the rows that are not NULL, nil for all, in lists as long as possible: the
+// runs between NULLs are short, and a long list is added several values at once.
 func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 	if arr.NullN() == 0 {
 		f(rows)

@@ -32,7 +32,7 @@ type areaWorker struct {
 
 const (
 	areaSteps = 3
-	partBits  = 11 // that parts tell apart at most, so that their counts stay in a cache
+	partBits  = 11 // bits of a key that one pass partitions by at most, so that the counts stay in a cache
 	partKeys  = 1 << 12
 )
 

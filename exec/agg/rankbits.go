@@ -62,7 +62,7 @@ func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []
 	return ok
 }
 
-// inWords counts the pairs of those that bits do not tell.
+// inWords counts the pairs whose order the sorted bits do not decide.
 func inWords(in []rankWord, open, second, room []uint64, shift int, low uint64) (n uint64, ok bool) {
 	held, work := uint32(0), 0
 	for _, k := range open {

@@ -58,7 +58,7 @@ func (s *scores) took(n int, least, most uint64) {
 	}
 }
 
-// free gives the memory back, which nobody else may read any more.
+// free returns the memory; nobody may read it any more.
 func (s *scores) free() {
 	for _, c := range s.chunks {
 		spare.Reuse(c)

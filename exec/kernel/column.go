@@ -27,9 +27,8 @@ func RowID(chunk, row int) uint32 { return uint32(chunk)<<chunkShift | uint32(ro
 // SplitID returns an id's parts.
 func SplitID(id uint32) (chunk, row int) { return int(id >> chunkShift), int(id & chunkMask) }
 
-// Column keeps arrays of at most ChunkRows rows and gives any of their rows by
-// id. Append is for one goroutine; once nothing is appended any number may
-// read.
+// Column keeps arrays of at most ChunkRows rows and returns any of their rows by id. Append is for
+// one goroutine; once nothing more is appended any number may read.
 type Column struct {
 	Type   types.Type
 	chunks []arrow.Array

@@ -49,8 +49,8 @@ func (in *interner) held() int64 {
 	return in.bytes + 4*int64(cap(in.ids)+cap(in.known)+scratch) + 8*int64(cap(in.hashes)+len(in.slots)) + 16*int64(cap(in.short)) + 128*int64(in.col.Chunks())
 }
 
-// encode gives the numbers of the rows of arr, which is column i of h, and
-// their hashes.
+// encode computes the numbers of the values of arr, which is column i of h, into codes, and their
+// hashes.
 func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, codes []uint32) {
 	if arr.DataType().ID() == arrow.NULL {
 		clear(codes)
@@ -212,7 +212,7 @@ func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 			key, short := strs.short(int(i))
 			c := uint32(probes[j])
 			codes[i], misses[n] = c, i
-			// An empty slot gives the first string, which is another: that has its slot.
+			// An empty slot reads the first string, which cannot be equal: its own slot would come before.
 			k := &known[max(c, 1)-1]
 			differ := (k.lo ^ key.lo) | (k.hi ^ key.hi)
 			if !short {
@@ -229,7 +229,7 @@ func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 	return rows
 }
 
-// number gives a new value its number.
+// number assigns the next number to a new value.
 func (in *interner) number(h uint64, key shortText) uint32 {
 	in.hashes = append(in.hashes, h)
 	if in.short != nil {

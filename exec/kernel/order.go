@@ -24,8 +24,8 @@ const (
 	radixMin    = 192 // below it comparing is faster than counting
 )
 
-// Order returns the row numbers of k sorted by key, equal keys in order of row.
-// ids, if not nil, gives what to return instead of a row's number.
+// Order returns the row numbers of k sorted by key, equal keys in order of row. ids, if not nil,
+// holds what to return instead of a row's number.
 func Order(k *Keys, ids []uint32) []uint32 {
 	items := make([]item, k.N)
 	for i := range items {

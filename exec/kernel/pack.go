@@ -10,15 +10,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Packer writes rows of columns as words, a fixed number for each row, which
-// are equal exactly where the rows are (NULL being equal to NULL). Integers,
-// dates, times and booleans are in them as they are, with a bit for NULL; a
-// value of any other type is the number that an interner gave it, 0 for NULL.
+// Packer writes rows of columns as words, a fixed number for each row, which are equal exactly
+// where the rows are (NULL being equal to NULL). Integers, dates, times and booleans are in them as
+// they are, with a bit for NULL; a value of any other type is its number in an interner, 0 for
+// NULL.
 //
 //	(int4, text, date)   word 0: text's number, int4   word 1: NULL bits, date
 //
-// Of equal values that differ (types.Type.EqualIsSame) Unpack gives the one that
-// came first in the column.
+// Of equal values that differ (types.Type.EqualIsSame) Unpack returns the one that came first in
+// the column.
 //
 // It is for one goroutine, except Unpack and what Translate reads.
 type Packer struct {

@@ -14,7 +14,7 @@ import (
 //
 //	columns  a 1 2 3 …   b x yy - …        rows  1 x  2 yy  3 - …
 //
-// Short strings lie in the row: 15 bytes, and how many they are. NULLs are the columns' to tell.
+// Short strings lie in the row: 15 bytes and their length. NULLs are not recorded here: the columns have them.
 type Rows struct {
 	cols   []*Column
 	at     []int // by column: where its values lie in a row; -1: not here
@@ -82,7 +82,7 @@ func (r *Rows) Bytes() int64 { return int64(r.stride) * int64(r.chunks) * ChunkR
 // Chunks is how many chunks there are to Fill.
 func (r *Rows) Chunks() int { return r.chunks }
 
-// Make takes memory for the rows, Free gives it back: nobody reads them any more.
+// Make allocates memory for the rows, Free returns it: nobody may read them any more.
 func (r *Rows) Make() { r.words = spare.Dirty[uint64](int(r.Bytes() / 8)) }
 
 // Free is for who called Make.

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Take returns the rows idx of arr, in the order of idx; -1 gives NULL.
+// Take returns the rows idx of arr, in the order of idx; -1 yields NULL.
 func Take(arr arrow.Array, idx []int32) arrow.Array {
 	var signs int32
 	for _, j := range idx {

@@ -214,7 +214,7 @@ func roundBits(hi, lo uint64, unit int) float64 {
 		if drop == 64 {
 			rest, half = lo, 1<<63
 		} else if lo<<1 != 0 {
-			// Below the bit that tells a tie there is more.
+			// Below the half bit there is more: it is no tie.
 			rest, half = rest<<1|1, half<<1
 		}
 	}

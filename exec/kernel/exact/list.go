@@ -46,7 +46,7 @@ func AddList[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
 	}
 }
 
-// addParts adds n values from place at on, if two parts tell their sum.
+// addParts adds n values from place at on, if their sum is exact in two parts; it reports whether it did.
 func addParts[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T, at, n int) bool {
 	if t.list == nil {
 		t.list = &listScratch{splits: f64.Splits{Plain: true}}

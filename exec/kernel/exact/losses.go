@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Losses adds what f64.CrossEntropy gives, 0 or from 2^-53 to 2^10 or NaN, and loses
-// nothing: the sum is in 192 bits, in units of 2^-105. The zero value is an empty one.
+// Losses adds results of f64.CrossEntropy, 0 or from 2^-53 to 2^10 or NaN, without rounding: the
+// sum is in 192 bits, in units of 2^-105. The zero value is an empty one.
 type Losses struct {
 	c [3]uint64
 	n int64

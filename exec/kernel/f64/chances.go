@@ -2,7 +2,7 @@ package f64
 
 import "math"
 
-// Chances gives Sigmoid1 of whole lanes of z, where they lie.
+// Chances computes Sigmoid1 of z in place; len(z) is a multiple of Lanes.
 func Chances(z []float64) {
 	if len(z) > 0 {
 		chances(z)

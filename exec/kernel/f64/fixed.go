@@ -132,11 +132,10 @@ func (a *ahead) ask() {
 	}
 }
 
-// FixAll replaces values by factors of v·scale, which must be at most ½ in size, 0
-// by 0, and gives their sum in units of FixedUnit, each rounded to it, and the size of
-// the greatest value: infinite if one is not finite, and then, or where a factor
-// is greater than ½, nothing else has a meaning. len(v) is a multiple of Lanes,
-// below 2^16.
+// FixAll replaces values by factors of v·scale, which must be at most ½ in size, 0 by 0, and
+// returns their sum in units of FixedUnit, each rounded to it, and the size of the greatest value:
+// infinite if one is not finite, and then, or where a factor is greater than ½, nothing else has a
+// meaning. len(v) is a multiple of Lanes, below 2^16.
 func FixAll(v []float64, scale float64) (sum int64, most float64) {
 	if len(v) == 0 {
 		return 0, 0

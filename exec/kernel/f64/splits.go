@@ -36,11 +36,10 @@ const splitRange = 18
 // 53 bits above the last place of a value of 2^(e-38).
 const plainRange = 38
 
-// ColumnSplits gives, for each of d columns of whole tiles x, at most SplitRows
-// rows, the least and greatest value, and whether parts tell the sums: if ok[j],
-// sum and square of column j are the sums of sums[6j], sums[6j+1] and of the four
-// that follow. A column with an infinity or a NaN is not ok. The slices are s's,
-// until it is used again.
+// ColumnSplits returns, for each of d columns of whole tiles x, at most SplitRows rows, the least
+// and greatest value, and whether the sums are exact in parts: if ok[j], sum and square of column j
+// are the sums of sums[6j], sums[6j+1] and of the four that follow. A column with an infinity or a
+// NaN is not ok. The slices are s's and valid until its next call.
 func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, ok []bool) {
 	n := d * Lanes
 	if len(x) == 0 {
@@ -75,7 +74,7 @@ func (s *Splits) Tile32(dst []float32, cols [][]float32, row, tiles int) (low, h
 	return s.lo, s.hi, s.out, s.ok, finite
 }
 
-// room makes room for what calls give of d columns.
+// room makes the slices large enough for the results of d columns.
 func (s *Splits) room(d int) {
 	if s.lo == nil {
 		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
