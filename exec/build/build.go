@@ -134,7 +134,7 @@ func (s colSet) with(exprs ...expr.Expr) colSet {
 	return out
 }
 
-// rel is a built node: the threads and the columns they give.
+// rel is a built node: one operator a thread, and the columns that they return.
 type rel struct {
 	ops  []op.Operator
 	cols []plan.Column
@@ -218,7 +218,7 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 	return rel{}, pgerr.Internal("the plan has a %T where operators are made", n)
 }
 
-// exactly builds n and gives want, in this order.
+// exactly builds n with exactly the columns want, in this order.
 func (b *builder) exactly(ctx context.Context, n plan.Node, want []plan.Column) ([]op.Operator, error) {
 	r, err := b.node(ctx, n, setOf(want))
 	if err != nil {

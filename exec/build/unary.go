@@ -45,8 +45,8 @@ func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (re
 	return rel{op.NewProject(in.ops, items), cols}, nil
 }
 
-// byRow reports whether what calls give depends on those of the row before: beside
-// nextval('s') currval('s') gives this row's value.
+// byRow reports whether the results of calls depend on the calls of the row before: beside
+// nextval('s'), currval('s') returns this row's value.
 func byRow(es []expr.Expr) bool {
 	var taken map[any]bool // the sequences of nextval
 	calls, same := 0, false

@@ -156,8 +156,8 @@ func cmpFloatVV[T Float](op CmpOp, out []uint8, a, b []T) {
 	}
 }
 
-// cmpFloatVC: for a constant that is a number, the negated forms give a NaN on
-// the left its place without a test.
+// cmpFloatVC: for a constant that is a number, the negated forms order a NaN on the left as the
+// greatest without a test.
 func cmpFloatVC[T Float](op CmpOp, out []uint8, a []T, c T) {
 	if c != c {
 		b := make([]T, len(out))

@@ -142,7 +142,7 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 		before := fr.a.Meter().Holds()
 		v, err := n.apply(&sub, in, d.Dict.N, false)
 		if err != nil {
-			// It may be of an entry that no row here has: the rows tell.
+			// The error may be of a dictionary entry that no row here has: the rows are evaluated instead.
 			return nil, nil
 		}
 		res = v.Spread(sub.a)

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// scarce is how few of a batch's rows, one in so many, are told from the rest one by
-// one where conditions are left, not by a mask of all.
+// scarce is the share of a batch's rows, one in so many, below which the remaining conditions are
+// evaluated row by row and not as a mask of all rows.
 const scarce = 32
 
 // interval is a condition that an integer is from lo to hi, or that it is not.

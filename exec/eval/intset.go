@@ -90,7 +90,7 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 // shortText is the most bytes of a string that a short key has room for.
 const shortText = 7
 
-// shortSet returns strings as integers that tell them apart; nil where one is longer.
+// shortSet returns a set of strings as distinct integers; nil where one is too long.
 func shortSet(strs map[string]struct{}) *intSet {
 	keys := make([]int64, 0, len(strs))
 	for s := range strs {

@@ -89,7 +89,7 @@ func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 	return n.answer(fr, 0)
 }
 
-// sameScores gives what a predictNode has computed for the rows.
+// sameScores returns what a predictNode has computed for the rows.
 type sameScores struct {
 	of *predictNode
 	i  int
@@ -114,8 +114,8 @@ func SameScores(a, b *expr.Predict) bool {
 	return true
 }
 
-// CompileScores makes the programs of predictions that SameScores tells are read
-// off the same scores. For each batch they must be run in this order, all of them.
+// CompileScores makes the programs of predictions that, by SameScores, are read off the same
+// scores. For each batch they must be run in this order, all of them.
 func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*Program, error) {
 	var all *predictNode
 	out := make([]*Program, len(es))

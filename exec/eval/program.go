@@ -211,9 +211,8 @@ func cloneDatum(d types.Datum) types.Datum {
 	return d
 }
 
-// Folder evaluates constant expressions for the optimiser. It gives up on what
-// takes much memory or time: that is left to the execution, which charges for it
-// and can be cancelled.
+// Folder evaluates constant expressions for the optimiser. It gives up on what takes much memory or
+// time, which is left to execution, where it is charged and can be cancelled.
 type Folder struct{ Env *function.Env }
 
 const (

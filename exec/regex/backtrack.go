@@ -37,8 +37,8 @@ func compileBacktracking(text string, limit time.Duration) (*regexp2.Regexp, err
 // runeBytes is what a character takes there, and while it is searched.
 const runeBytes = 64
 
-// runeText is a text as the backtracking matcher reads it. at gives the byte
-// offset of each rune, and of the end.
+// runeText is a text as the backtracking matcher reads it. at holds the byte offset of each rune,
+// and of the end.
 type runeText struct {
 	runes []rune
 	at    []int
@@ -55,8 +55,8 @@ func newRuneText(c *function.Call, s string) runeText {
 	return t
 }
 
-// backtrack finds the first match from a rune on: byte offsets as regexp gives
-// them, nil if there is none.
+// backtrack finds the first match from a rune on: byte offsets as regexp returns them, nil if there
+// is none.
 func (r *Regex) backtrack(t runeText, from int) ([]int, error) {
 	m, err := r.patiently(t, from)
 	if err != nil {

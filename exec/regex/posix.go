@@ -29,8 +29,8 @@ type Regex struct {
 	re            *regexp.Regexp // finds the match
 	// back is there instead of re for what only a backtracking matcher can do.
 	back *regexp2.Regexp
-	// split, where set, matches the text found again, from end to end, with the
-	// quantifiers as they were written: it tells the groups.
+	// split, where set, matches the text found again, from end to end, with the quantifiers as they
+	// were written, to find the groups.
 	split  *regexp.Regexp
 	Groups int
 	Global bool

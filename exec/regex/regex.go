@@ -16,8 +16,8 @@ func (r *Regex) use(c *function.Call) {
 	}
 }
 
-// GroupsOf makes the array that regexp_match gives of a match: the groups, or
-// the whole where there are none.
+// GroupsOf makes the array that regexp_match returns for a match: the groups, or the whole where
+// there are none.
 func (r *Regex) GroupsOf(s string, m []int) types.Array {
 	out := types.Array{Elem: types.Text}
 	if r.Groups == 0 {
@@ -107,7 +107,7 @@ func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 	return b.String(), nil
 }
 
-// Of compiles an expression, or gives the one of last time.
+// Of compiles an expression, or returns the one of the last call if it is the same.
 func Of(c *function.Call, p, flags string) (*Regex, error) {
 	if c.Memo != nil {
 		if r, ok := (*c.Memo).(*Regex); ok && r.source == p && r.flags == flags {

@@ -28,17 +28,17 @@ const (
 	btreeAM types.OID = 403
 )
 
-// derived gives an OID to what the catalog does not number: defaults ('d'),
-// rules ('r'), casts. It depends on the object alone, so it is the same on all
-// nodes, and lies above what is ever given out.
+// derived returns an OID for what the catalog does not number: defaults ('d'), rules ('r'), casts.
+// It depends on the object alone, so it is the same on all nodes, and lies above what is ever given
+// out.
 func derived(kind byte, of types.OID, part int) types.OID {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte{kind, byte(of), byte(of >> 8), byte(of >> 16), byte(of >> 24), byte(part), byte(part >> 8)})
 	return types.OID(h.Sum32() | 1<<31)
 }
 
-// rowType and rowArray give the OIDs of a relation's row type and of its array,
-// which the catalog does not number: above what is given out, below derived.
+// rowType and rowArray return the OIDs of a relation's row type and of its array, which the catalog
+// does not number: above what is given out, below derived.
 func rowType(rel types.OID) types.OID  { return rel | 1<<30 }
 func rowArray(rel types.OID) types.OID { return rel | 3<<29 }
 

@@ -41,8 +41,7 @@ func extensionMembers(put put) error {
 	return nil
 }
 
-// pgInitPrivs tells the privileges that the system itself has given, which a
-// dump leaves out.
+// pgInitPrivs produces the privileges that the system itself has granted, which a dump leaves out.
 func pgInitPrivs(v *view, put put) error {
 	kind := func(schema types.OID) string {
 		if ours(schema) {

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Host is what the relations ask of the node: what is not in the catalog. The
-// gateway implements it. Every method gives rows in a fixed order.
+// Host is what the relations ask of the node: what is not in the catalog. The gateway implements
+// it. Every method returns rows in a fixed order.
 type Host interface {
 	Sessions() []SessionRow
 	Settings() []SettingRow

@@ -62,8 +62,7 @@ func features(m *catalog.ModelVersion) []string {
 // seesModel reports whether the asking role may know of a model.
 func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Object(), "U") }
 
-// statement is the text that trained a version: it tells of tables, and is for who
-// owns the model.
+// statement is the text that trained a version, for the model's owner only: it names tables.
 func (v *view) statement(m *catalog.Model, x *catalog.ModelVersion) any {
 	if !v.owns(m.Owner) {
 		return nil

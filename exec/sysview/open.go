@@ -41,8 +41,8 @@ type view struct {
 	shape *shape
 }
 
-// Open computes the rows of v.Cols. It applies none of v.Filter. host may be
-// nil: what it would tell is then missing.
+// Open computes the rows of v.Cols. It applies none of v.Filter. host may be nil: its rows are then
+// missing.
 func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *function.Env) ([]*batch.Batch, error) {
 	sh := shapes().byName[shapeKey{v.Schema_, v.Name}]
 	if sh == nil {

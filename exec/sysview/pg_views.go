@@ -47,7 +47,7 @@ func pgViews(v *view, put put) error {
 	return nil
 }
 
-// viewText is the definition as pg_get_viewdef gives it.
+// viewText returns the definition as pg_get_viewdef does.
 func (v *view) viewText(r *catalog.Relation) string { return deparse.ViewDef(v.env.Host, r, false, 0) }
 
 func pgMatviews(v *view, put put) error {
