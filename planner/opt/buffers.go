@@ -29,9 +29,9 @@ type demand struct {
 // worth an aggregation before the readers.
 const fewerRows = 4
 
-// fillBuffers optimises what fills the buffers, and then, once body has told who reads
-// them, those queries again whose readers all want but some of the rows or columns, or
-// do not mind how often a row is there:
+// fillBuffers optimises the queries that fill the buffers. Once body has returned what reads them,
+// it optimises again those whose readers all need only some of the rows or columns, or ignore
+// duplicates:
 //
 //	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
 //	Buffer q: …  WHERE m = 1 OR m = 2

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// onceShare is how many rows a grouping must read for each that it gives to be
-	// worth a buffer where another is the same.
+	// onceShare is how many rows a grouping must read for each row of its result to be worth a buffer
+	// where another is the same.
 	onceShare = 4
 	// onceSpread is the most rows of such a buffer where several nodes would make
 	// them side by side: all of a buffer's rows are at the gateway.

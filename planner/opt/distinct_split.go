@@ -165,14 +165,14 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 	s.top = append(s.top, item)
 }
 
-// part is what an aggregate gives over a part.
+// part returns the column of an aggregate over a part.
 func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 	col := s.r.NewCol(c.Fn.Name, c.Typ)
 	s.inner.Aggs = append(s.inner.Aggs, plan.AggItem{Col: col, Call: c})
 	return rewrite.ColOf(col)
 }
 
-// sum adds what an aggregate gives over the parts.
+// sum adds an aggregate's results over the parts.
 func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
 	call := aggCall("sum", s.part(c))
 	call.Filter = s.within(0)

@@ -6,9 +6,8 @@
 //	                (to Apply)    (to Join)                  (several)         │
 //	stage ◀─ narrow ◀─ prune ◀─ joinkeys ◀─ limits ◀───────────────────────────┘
 //
-// A rule is a function of the whole tree with a name; phases.go lists them in
-// order and says why the order is so. Trees are immutable, so a rule that
-// changes nothing gives back the node it got.
+// A rule is a function of the whole tree with a name; phases.go lists them in order and says why
+// the order is so. Trees are immutable, so a rule that changes nothing returns the node it got.
 //
 // What every rule may rely on and must keep:
 //   - a column keeps its ColID as long as it keeps its value; new values get

@@ -95,7 +95,7 @@ func keyPair(c expr.Expr, l, r plan.ColSet) (a, b expr.Expr, nullSafe, ok bool) 
 	return a, b, nullSafe, ok
 }
 
-// alike brings two keys to one carriage, in which equal values hash alike.
+// alike casts two keys to one physical representation, in which equal values have equal hashes.
 func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 	ta, tb := a.Type(), b.Type()
 	if ta.SamePhysical(tb) {
@@ -191,10 +191,10 @@ const (
 	sparedShare = 0.125
 )
 
-// spares reports whether the right side of a join, small by what it reads and not by what
-// joins are thought to leave of it, gives few of the keys of a large scan on the left: of sales whose
-// items are few the days of a quarter are not to wait for, they tell which of the sales to
-// read, be they more than those sales. What is grouped on the left has been spared where it pays (ruleReduce).
+// spares reports whether the right side of a join, small by what it reads and not by what joins are thought to
+// leave of it, gives few of the keys of a large scan on the left: if few items of the sales are left, the
+// sales must still not be read before the days of a quarter, which filter the scan of sales, even where the
+// days are more than those sales. Groupings on the left were reduced where it pays (ruleReduce).
 func spares(r *rule.Run, j *plan.Join) bool {
 	if aggregateIn(j.L) != nil {
 		return false

@@ -13,12 +13,11 @@ import (
 // dpLeaves is the largest cluster whose orders are all tried: 3^n steps.
 const dpLeaves = 10
 
-// ruleJoinOrder puts the joins of each cluster (joingraph.go) in the order that
-// costs least by the estimates: for a join, the rows built into the hash table,
-// those that probe it, and those that come out. Up to dpLeaves inputs all
-// connected orders are tried, bushy ones included (dynamic programming over
-// subsets); beyond, the pair that gives the fewest rows is joined first, again
-// and again. Cross products are made only where nothing connects.
+// ruleJoinOrder puts the joins of each cluster (joingraph.go) in the order that costs least by the
+// estimates: for a join, the rows built into the hash table, those that probe it, and those that
+// come out. Up to dpLeaves inputs all connected orders are tried, bushy ones included (dynamic
+// programming over subsets: Moerkotte and Neumann, VLDB 2006); beyond, the pair with the fewest
+// result rows is joined first, repeatedly. Cross products are made only where nothing connects.
 func ruleJoinOrder(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return orderJoins(r, n), nil
 }
@@ -170,7 +169,7 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	return 2*build + probe + outCost*out
 }
 
-// outCost is the work of a row that a join gives, whichever way it is made.
+// outCost is the cost of a row of a join's result, whichever side is built.
 const outCost = 0.5
 
 // turnable reports whether it is one of the kinds that have a mirror image.

@@ -13,14 +13,14 @@ import (
 // every row is compared with a subquery's value for its sake.
 const valueShare = 32
 
-// joinValues makes the value of a subquery that reads nothing outside a part of the one
-// input that it is compared with, where that is small beside another. The order of joins sees
-// what a comparison spares the joins, and they would have left few rows for it; it does not see
-// what the input spares a scan that is told its keys. (An equality leaves so few rows that it comes
-// early as it is.)
+// joinValues makes the value of a subquery that reads nothing outside a part of the one input that
+// it is compared with, where that is small beside another. The order of joins sees what a
+// comparison spares the joins, and they would have left few rows for it; it does not see what the
+// input's keys spare a scan that is filtered by them. (An equality leaves so few rows that it is
+// early in the order anyway.)
 //
-//	days, sales WHERE month > (SELECT …)      the days of all years tell nothing,
-//	                                          those after some month which sales to read
+//	days, sales WHERE month > (SELECT …)      the days of all years filter nothing,
+//	                                          those after some month filter sales
 func (g *joinGraph) joinValues(est *props.Estimator) {
 	most := 0.0
 	for _, l := range g.leaves {

@@ -37,7 +37,7 @@ func ruleLateColumns(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error)
 }
 
 const (
-	// lateFactor is how many groups there must be for each row that the sort gives.
+	// lateFactor is how many groups there must be for each row that the sort returns.
 	lateFactor = 8
 	// lateScanCost is what a text must be worth less to group a row by for a row of its
 	// table to be read again: far more than that takes, since how many rows are grouped
@@ -51,8 +51,8 @@ type lateColumns struct {
 	sort *plan.Sort
 	path []plan.Node // projections and filters between, the lowest first
 	agg  *plan.Aggregate
-	// groups are those that are columns, by that of the input; shown are their columns as
-	// the sort gives them, by its own.
+	// groups are the groups that are columns, by the input's column; shown are their columns in the
+	// sort's result, by the sort's column.
 	groups map[expr.ColID]int
 	shown  map[expr.ColID]int
 	fixed  map[int]bool // groups that are read before the sort has given its rows
@@ -312,7 +312,7 @@ func (l *lateColumns) rebuild() plan.Node {
 	out := plan.Node(&first)
 	ids := make([]map[expr.ColID]expr.ColID, len(l.chain))
 	for i, c := range l.chain {
-		scan := l.again(i)
+		scan := l.lookupScan(i)
 		copied, renamed := l.r.Rename(scan)
 		ids[i] = renamed
 		x := rewrite.ColOf(anchor)
@@ -345,9 +345,9 @@ func (l *lateColumns) rebuild() plan.Node {
 	return &last
 }
 
-// again is a scan of the chain that reads what is asked of it now; its conditions hold for
-// the keys that are looked up.
-func (l *lateColumns) again(i int) *plan.Scan {
+// lookupScan returns a scan of the chain that reads the columns that are needed now; its conditions
+// hold for the keys that are looked up.
+func (l *lateColumns) lookupScan(i int) *plan.Scan {
 	need := plan.ColSet{l.chain[i].key: true}
 	for g, at := range l.late {
 		if at == i {

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleLimits tells sorts how many rows matter, so that they keep a heap of that
-// many and not the input, and lets each arm of UNION ALL stop early:
+// ruleLimits sets on sorts how many rows are read of them, so that they keep a heap of that many
+// and not the input, and lets each arm of UNION ALL stop early:
 //
 //	LIMIT 10 OFFSET 5 over Sort            Sort keeps 15
 //	LIMIT 10 over UNION ALL                LIMIT 10 over each arm too

@@ -65,7 +65,7 @@ func (w *narrower) tree(n plan.Node) plan.Node {
 	return plan.MapExprs(n, w.expr)
 }
 
-// asBefore casts n's columns, by position, to the carriage of cols.
+// asBefore casts n's columns, by position, to the physical representation of cols.
 func (w *narrower) asBefore(n plan.Node, cols []plan.Column) plan.Node {
 	s := n.Schema()
 	want := append([]plan.Column(nil), s...)
@@ -165,7 +165,7 @@ func (w *narrower) items(items []plan.Item) ([]plan.Item, bool) {
 	return out, changed
 }
 
-// column gives a column the carriage of t and remembers it.
+// column sets a column's physical representation to that of t and remembers it.
 func (w *narrower) column(c *plan.Column, t types.Type) {
 	if c.Type.OID != types.NumericOID || t.OID != types.NumericOID || c.Type.Prec == t.Prec && c.Type.Scale == t.Scale {
 		return
@@ -253,7 +253,7 @@ func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
 	return c, true
 }
 
-// rebind asks a function again how it carries its arguments. ok is false where
+// rebind calls a function's Bind again for the representation of its arguments. ok is false where
 // it should keep what it has.
 func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []expr.Expr, ret types.Type, ok bool) {
 	if f == nil || f.Bind == nil {
@@ -346,7 +346,7 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 	return e.With(out)
 }
 
-// keep rewrites e but gives it the carriage that it had.
+// keep rewrites e but casts it to the physical representation that it had.
 func (w *narrower) keep(e expr.Expr) expr.Expr {
 	return rewrite.Carry(w.expr(e), e.Type())
 }

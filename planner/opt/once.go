@@ -36,8 +36,8 @@ func onceBelow(n plan.Node, i int, once bool) bool {
 	return false
 }
 
-// multiplies is how many rows a join must give for a row of one side for a
-// semi-join to be better.
+// multiplies is how many rows a join must return for a row of one side for a semi-join to be
+// better.
 const multiplies = 2
 
 // ruleFirstPartner makes a join that multiplies rows a semi-join where nothing above

@@ -162,8 +162,8 @@ func ids(cols []plan.Column) []expr.ColID {
 	return out
 }
 
-// retyped gives cols the types that root emits them with: narrow may have
-// changed how a numeric is represented.
+// retyped returns cols with the types that root emits: narrow may have changed how a numeric is
+// represented.
 func retyped(cols []plan.Column, root plan.Node) []plan.Column {
 	by := map[expr.ColID]types.Type{}
 	for _, c := range root.Schema() {

@@ -203,8 +203,8 @@ func toIn(arms []expr.Expr) expr.Expr {
 	return out
 }
 
-// sortConstants gives lists of the same constants one form, so that a condition which
-// is derived twice is noticed: as two it would be believed to keep fewer rows.
+// sortConstants brings lists of the same constants into one form, so that a condition which is
+// derived twice is recognised: as two it would be estimated to keep fewer rows.
 func sortConstants(list []expr.Expr) {
 	for _, e := range list {
 		if c, ok := e.(*expr.Const); !ok || c.Val == nil || c.Typ != list[0].Type() {

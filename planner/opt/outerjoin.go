@@ -134,8 +134,8 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	case plan.AntiNull:
 		forL = conds
 	}
-	// A condition tells a side something only if NULLs on that side alone make
-	// it fail, which rejects checks with that side's columns.
+	// A condition is of use to a side only if NULLs on that side alone make it fail, which rejects
+	// checks with that side's columns.
 	lm, rm := o.reduce(n.L, forL), o.reduce(n.R, forR)
 	if kind == n.Kind && lm == n.L && rm == n.R {
 		return n

@@ -11,11 +11,10 @@ import (
 // filter says of a.x alone holds for the b.x that can match, so b's scan may
 // check it too.
 //
-// It goes from the left side to the right one of Inner, Left, Semi, Anti and
-// Single joins (a right row that fails cannot match), and from right to left of
-// Inner and Semi only: a Left join keeps left rows that match nothing. The
-// columns must be of a type whose equal values no function tells apart, else
-// length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
+// It goes from the left side to the right one of Inner, Left, Semi, Anti and Single joins (a right
+// row that fails cannot match), and from right to left of Inner and Semi only: a Left join keeps
+// left rows that match nothing. The columns must be of a type whose equal values no function
+// distinguishes, else length(x) = 3 for 'a  ' as character(3) would be tested on 'a'.
 func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)

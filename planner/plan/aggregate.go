@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// AggItem is an aggregate and the column it gives.
+// AggItem is an aggregate and its result column.
 type AggItem struct {
 	Col  Column
 	Call expr.AggCall

@@ -183,7 +183,7 @@ func (n *Source) format(p *printer) string {
 	return fmt.Sprintf("Source %s %s%s", callText(n.Name, n.Args), p.cols(n.Cols), p.filter(n.Filter))
 }
 
-// SetCall is a call of a set-returning function and the columns it gives.
+// SetCall is a call of a set-returning function and its result columns.
 type SetCall struct {
 	Fn   *fn.Func
 	Args []expr.Expr

@@ -87,9 +87,9 @@ func (n *TableWrite) format(p *printer) string {
 	return s
 }
 
-// Collect gives its input's rows to a collector that the statement has opened
-// on every node, a training's, and emits one row a thread: how many they were
-// (int8). It runs wherever its input is, and so leaves rows where they lie.
+// Collect passes its input's rows to a collector that a training has opened on every node, and
+// emits one row a thread: how many they were (int8). It runs wherever its input is, and so leaves
+// rows where they lie.
 type Collect struct {
 	relation
 	Input Node

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Query is a bound statement that gives rows.
+// Query is a bound statement that returns rows.
 type Query struct {
 	Root Node
 	Cols []Column // what the client sees, in order; a subset of Root's schema
@@ -57,8 +57,8 @@ const (
 // String names the kind as EXPLAIN does.
 func (k DMLKind) String() string { return [...]string{"Insert", "Update", "Delete", "Merge"}[k] }
 
-// DML is a bound INSERT, UPDATE, DELETE or MERGE. Source gives, for each row to
-// be written, the columns that the fields below name.
+// DML is a bound INSERT, UPDATE, DELETE or MERGE. Source emits, for each row to be written, the
+// columns that the fields below name.
 type DML struct {
 	Kind   DMLKind
 	Table  *catalog.Relation

@@ -138,7 +138,7 @@ func addFree(n Node, free ColSet) {
 	if len(used) == 0 {
 		return
 	}
-	if len(kids) == 0 { // the conditions of a scan are over what it gives
+	if len(kids) == 0 { // the conditions of a scan are over its own columns
 		for _, c := range n.Schema() {
 			delete(used, c.ID)
 		}

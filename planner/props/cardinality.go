@@ -22,8 +22,8 @@ func New(st Statistics) *Estimator {
 	return &Estimator{St: st, cache: map[plan.Node]*Relation{}}
 }
 
-// Kept is the most rows that one operator of n is thought to take in and keep,
-// or to give from what it keeps; 0 if none keeps any.
+// Kept estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if
+// none keeps any.
 func Kept(n plan.Node, st Statistics) float64 {
 	e := New(st)
 	most := 0.0
@@ -248,7 +248,7 @@ func PlainColumns(cols []plan.Column) map[expr.ColID]Column {
 	return out
 }
 
-// setRows guesses how many rows a set-returning function gives.
+// setRows guesses how many rows a set-returning function returns.
 func setRows(c plan.SetCall) float64 {
 	if c.Fn != nil && c.Fn.Name == "generate_series" && len(c.Args) >= 2 {
 		a, ok := c.Args[0].(*expr.Const)

@@ -51,8 +51,8 @@ func zero(c *expr.Const) bool {
 	return !ok || d.Sign() == 0
 }
 
-// averaged reports whether e is an average of numerics of few digits, as a node within n
-// gives it.
+// averaged reports whether e is an average of numerics of few digits, as a node within n computes
+// it.
 func averaged(e expr.Expr, n plan.Node) bool {
 	c, ok := rewrite.AsColumn(e)
 	if !ok {

@@ -92,7 +92,7 @@ func Rejects(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// ExactlyOne reports whether n gives exactly one row whatever the data.
+// ExactlyOne reports whether n returns exactly one row whatever the data.
 func ExactlyOne(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Values:
@@ -113,7 +113,7 @@ func ExactlyOne(n plan.Node) bool {
 	return t.AtMostOnce() && t.KeepsSome() && ExactlyOne(n.Children()[0])
 }
 
-// AtMostOneRow reports whether n gives no row or one.
+// AtMostOneRow reports whether n returns no row or one.
 func AtMostOneRow(n plan.Node) bool {
 	if ExactlyOne(n) {
 		return true

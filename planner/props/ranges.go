@@ -64,7 +64,7 @@ func intLimits(oid types.OID) (lo, hi int64, ok bool) {
 	return 0, 0, false
 }
 
-// scanBounds are those of a column that a scan within n gives.
+// scanBounds returns those of a column that a scan within n reads.
 func scanBounds(n plan.Node, id expr.ColID, st Statistics) (lo, hi int64, ok bool) {
 	if s, isScan := n.(*plan.Scan); isScan {
 		for _, c := range s.Cols {

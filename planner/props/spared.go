@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SparedScans gives f the scans of a join's left side that may leave out rows of which key i has
-// no match on the right, and which of their columns the key is. far says that looking each row up pays, for some
-// operator is between, or other keys are hashed with this one.
+// SparedScans calls f with the scans of a join's left side that may skip rows whose key i has no match on the
+// right, and with their column of that key. far is true where it pays to look up each row, since some operator
+// is between, or other keys are hashed with this one.
 func SparedScans(n *plan.Join, i int, f func(s *plan.Scan, col int, far bool)) {
 	switch n.Kind {
 	case plan.Inner, plan.Right, plan.Semi, plan.RightSemi, plan.RightAnti:

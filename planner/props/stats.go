@@ -269,10 +269,10 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 	return cs
 }
 
-// distinct estimates the distinct values of a column from those of its
-// segments. Segments with ranges apart have different values, so they add up;
-// where the ranges overlap each segment is taken as a sample: d distinct values
-// among n rows drawn from N give N by d = N(1 - e^(-n/N)).
+// distinct estimates the distinct values of a column from those of its segments. Segments with
+// ranges apart have different values, so they add up; where the ranges overlap each segment is
+// taken as a sample: of d distinct values among n rows drawn from N values, N follows by d = N(1 -
+// e^(-n/N)).
 func distinct(t types.Type, zones []zoneRow, cs ColStats) float64 {
 	var sum, most, rows float64
 	known := false

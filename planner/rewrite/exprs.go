@@ -263,7 +263,7 @@ func volatileNode(x expr.Expr) bool {
 	return ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
 }
 
-// IsVolatile reports whether e may give another value each time.
+// IsVolatile reports whether e may have another value each time it is evaluated.
 func IsVolatile(e expr.Expr) bool { return has(e, volatileNode) }
 
 func PlanVolatile(n plan.Node) bool { return planHas(n, volatileNode) }

@@ -383,10 +383,9 @@ func foldCoalesce(e *expr.Coalesce) expr.Expr {
 	return &expr.Coalesce{Args: out, Typ: e.Typ}
 }
 
-// dateCompare turns a comparison of a date with a constant timestamp, which is
-// what date '1998-12-01' - interval '90 days' gives, into one of dates: they
-// compare as 32-bit numbers and zone maps know them. It returns nil where e is
-// something else.
+// dateCompare turns a comparison of a date with a constant timestamp, the type of date '1998-12-01'
+// - interval '90 days', into one of dates: they compare as 32-bit numbers and zone maps know them.
+// It returns nil where e is something else.
 //
 //	d <  ts    d <  day(ts) at midnight, else d <= day(ts)
 //	d >= ts    d >= day(ts) at midnight, else d >  day(ts)

@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// Rename copies a tree and gives every column that it makes a new id, so that
-// both may stand in one plan. It returns which id became which.
+// Rename copies a tree and assigns a new id to every column that it makes, so that both may stand
+// in one plan. It returns the new ids by the old ones.
 func (r *Run) Rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
 	rn := &renamer{r: r, ids: map[expr.ColID]expr.ColID{}, bufs: map[int]int{}}
 	rn.collect(n)

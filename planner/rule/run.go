@@ -17,7 +17,7 @@ type Folder interface {
 
 // Env is what a run of the optimiser may ask.
 type Env struct {
-	// State gives statistics and constraints where Stats is nil.
+	// State provides statistics and constraints where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
 	// Folder evaluates constants; nil folds nothing.

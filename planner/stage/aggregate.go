@@ -90,8 +90,8 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	if len(some) > 0 {
 		keys = some
 	}
-	// The calls keep their arguments, which tell the aggregate its types; what a
-	// final phase reads is the states.
+	// The calls keep their arguments, from which the aggregate takes its types; a final phase reads
+	// the states.
 	if len(n.Groups) == 0 || len(n.Sets) > 0 || rows <= gatherGroups {
 		final.Input = &plan.Exchange{Input: &partial, Kind: plan.Gather}
 		return &final, dist{}, nil

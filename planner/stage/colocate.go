@@ -133,8 +133,8 @@ func (p *placer) newGroup() int {
 	return p.groups
 }
 
-// align has the sides of a join read so that rows that match are on one node. It gives
-// the index of the key by whose ranges that is, and their number; -1 where it cannot.
+// align makes the sides of a join be read so that rows that match are on one node. It returns the
+// index of the key by whose ranges that is, and their number; -1 where it cannot.
 func (p *placer) align(j *plan.Join, ld, rd dist) (at, group int) {
 	if p.replicas == nil || whole(j) {
 		return -1, 0

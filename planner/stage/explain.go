@@ -179,7 +179,7 @@ func orName(a, b string) string {
 	return b
 }
 
-// named gives columns the names they are printed with.
+// named sets the names that columns are printed with.
 func (d *describer) named(e expr.Expr) expr.Expr {
 	if len(d.names) == 0 {
 		return e

@@ -8,10 +8,9 @@ import (
 // join brings rows that may match to one node: the right side goes to all
 // nodes if it is small, otherwise both go where the hash of their keys says.
 //
-// Joins that give right rows of their own accord (Right, Full, RightSemi,
-// RightAnti) cannot have the right side everywhere: each node would give them.
-// NOT IN and the mark of IN must know of any NULL on the right, so they cannot
-// have a part of it.
+// Joins that return right rows by themselves (Right, Full, RightSemi, RightAnti) cannot have the
+// right side everywhere: each node would return them. NOT IN and the mark of IN must know of any
+// NULL on the right, so they cannot have a part of it.
 func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 	l, ld, err := p.place(n.L)
 	if err != nil {
@@ -101,7 +100,7 @@ func givesRight(k plan.JoinKind) bool {
 	return false
 }
 
-// broadcast weighs sending the right side to all nodes against sending both
+// broadcast compares the cost of sending the right side to all nodes with that of sending both
 // sides by hash.
 func (p *placer) broadcast(n *plan.Join, ld, rd dist) bool {
 	if givesRight(n.Kind) {

@@ -65,7 +65,7 @@ func summed(n *plan.Aggregate) bool {
 type earlyStep struct {
 	n    plan.Node
 	side int    // of a join: where the rows come from
-	need colSet // of what it gives, apart from arguments
+	need colSet // of its columns, apart from arguments
 }
 
 // early looks for the best place to begin an aggregation by calls; n itself where
@@ -87,7 +87,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	}
 	var path []earlyStep
 	var found *earlyPlace
-	kept, drops := 1.0, false // of the rows below, scans give; whether a join passed drops others
+	kept, drops := 1.0, false // share of the rows that scans return; whether a join on the path drops others
 	top := p.rows(n.Input) * rowCost(n.Groups)
 	above := top // what is to be done above the place
 	for cur := n.Input; ; {
@@ -208,7 +208,7 @@ func share(keys []plan.Item, states bool) float64 {
 }
 
 const (
-	// filtering is what a join gives for a row at most if it drops many.
+	// filtering is the most rows that a join returns for a row if it counts as dropping many.
 	filtering = 0.6
 	// earlyRows is how much must be done for another aggregation to be worth it.
 	earlyRows = 20000
@@ -224,7 +224,7 @@ func droppedInScan(x *plan.Join, side int) bool {
 	return ok && slices.Contains([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID}, key.Typ.OID) && scanned(x.L, key.ID)
 }
 
-// scanned reports whether a scan within n gives column id.
+// scanned reports whether a scan within n reads column id.
 func scanned(n plan.Node, id expr.ColID) bool {
 	if s, ok := n.(*plan.Scan); ok {
 		return slices.ContainsFunc(s.Cols, func(c plan.Column) bool { return c.ID == id })
@@ -244,9 +244,8 @@ func filtered(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), filtered)
 }
 
-// groupable reports whether rows of n can be grouped by some of its columns: of equal
-// values that differ, such as 1.0 and 1.00, a group would show one, and what is above
-// may tell them apart.
+// groupable reports whether rows of n can be grouped by some of its columns: of equal values that
+// differ, such as 1.0 and 1.00, a group would show one, and what is above may distinguish them.
 func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	switch n.(type) {
 	case *plan.Scan, *plan.Join, *plan.Filter, *plan.Project, *plan.Buffer, *plan.SetOp:
@@ -337,8 +336,8 @@ func withColumnsOnly(n plan.Node, used colSet) plan.Node {
 	return n
 }
 
-// rebuildPath puts the nodes of a path back above node, which give cols of it beside what
-// is read of them.
+// rebuildPath puts the nodes of a path back above node; they pass on cols of it beside what is read
+// of them.
 func rebuildPath(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node {
 	for i := len(path) - 1; i >= 0; i-- {
 		kids := slices.Clone(path[i].n.Children())
@@ -388,9 +387,9 @@ func sideOf(j *plan.Join, args colSet) int {
 	return -1
 }
 
-// paddedSide is the input of an outer join that has all arguments, and of whose rows the
-// join gives NULLs where there is none, if these count for nothing in any of the calls: an
-// argument is NULL then. count(*) counts them. It is -1 for none.
+// paddedSide is the input of an outer join that has all arguments, and for which the join returns
+// NULLs where there is no row, if these count for nothing in any of the calls: an argument is NULL
+// then. count(*) counts them. It is -1 for none.
 func paddedSide(j *plan.Join, calls []earlyCall, by map[expr.ColID]expr.Expr, args colSet) int {
 	side := slices.Index([]plan.JoinKind{plan.Right, plan.Left}, j.Kind)
 	if side < 0 {
@@ -410,7 +409,7 @@ func paddedSide(j *plan.Join, calls []earlyCall, by map[expr.ColID]expr.Expr, ar
 	return side
 }
 
-// gathered weighs the columns of the other side that a join's rows carry on.
+// gathered estimates the cost of the columns of the other side that a join's rows carry along.
 func gathered(j *plan.Join, side int, reads colSet) float64 {
 	w := 1.0
 	for _, c := range j.Children()[1-side].Schema() {
@@ -421,7 +420,7 @@ func gathered(j *plan.Join, side int, reads colSet) float64 {
 	return w
 }
 
-// rowCost weighs the grouping of a row by keys.
+// rowCost estimates the cost of grouping a row by keys.
 func rowCost(keys []plan.Item) float64 {
 	w := 1.0
 	for _, k := range keys {

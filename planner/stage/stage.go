@@ -15,7 +15,7 @@ type Env struct {
 	Nodes int
 	// Threads is how many these have together; 0: one each.
 	Threads int
-	// State gives statistics where Stats is nil.
+	// State provides statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
 	// Replicas says what may be read where it is wanted; nil: nothing.
@@ -39,8 +39,8 @@ const broadcastRows = 2000
 // spread once more.
 const gatherGroups = 20000
 
-// Stage makes the stages of a plan. The root stage gives exactly cols, in
-// order, duplicates included; nil leaves the root's columns as they are.
+// Stage makes the stages of a plan. The root stage returns exactly cols, in order, duplicates
+// included; nil leaves the root's columns as they are.
 func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if env == nil {
 		env = &Env{}
@@ -448,7 +448,7 @@ func (p *placer) sortDistinctOn(n plan.Node) plan.Node {
 	return &c
 }
 
-// exactly makes n give cols.
+// exactly returns n with exactly the columns cols.
 func exactly(n plan.Node, cols []plan.Column) plan.Node {
 	s := n.Schema()
 	ok := len(s) == len(cols)

@@ -10,10 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// wholeBelow does a grouping n whole where partial would begin it, at the end of path,
-// if no two rows that the joins there give are of one group; what is left above them
-// is a projection. So it is where the names that n groups by are a key of what the
-// joins bring,
+// wholeBelow moves the whole grouping n to where partial would begin it, at the end of path, if no
+// two rows that the joins there return are of one group; a projection is left above them. So it is
+// where the names that n groups by are a key of what the joins bring,
 //
 //	γ name, country: sum(price)          Π name, country, sum
 //	└─ ⋈ customers                       └─ ⋈ customers
@@ -46,7 +45,7 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	return out
 }
 
-// padded reports whether a step is to the side of a join that it may give NULLs for.
+// padded reports whether a step is to the side of a join that it may pad with NULLs.
 func (s earlyStep) padded() bool {
 	j, ok := s.n.(*plan.Join)
 	return ok && (j.Kind == plan.Left && s.side == 1 || j.Kind == plan.Right && s.side == 0)

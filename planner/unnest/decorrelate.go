@@ -23,8 +23,8 @@ import (
 //     AND t.y <> l.d) is a semi-join with that condition), often leaving an R
 //     that does not know c at all;
 //  2. link: below an aggregate or the like, l.c = t.x makes t.x stand for c: R'
-//     groups by it. No row of R' is about a c that no t.x equals; where R gives
-//     a row even then (count(*) gives 0) the join is an outer one and puts the
+//     groups by it. No row of R' is about a c that no t.x equals; where R returns
+//     a row even then (count(*) is 0) the join is an outer one and puts the
 //     row's values in;
 //  3. domain: for all else the distinct values of c are computed from a copy of
 //     L and joined in (push_dependent.go).
@@ -115,7 +115,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 		}
 	case plan.Semi, plan.Anti:
 		if len(on) == 0 {
-			// EXISTS of what gives a row always.
+			// EXISTS of a subquery that always returns a row.
 			if props.ExactlyOne(a.R) {
 				if kind == plan.Semi {
 					return a.L
@@ -306,8 +306,8 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 	return nil
 }
 
-// indicator adds a column to n that is true in every row: NULL in it tells a
-// padded row of an outer join. It goes below filters, which stay liftable.
+// indicator adds a column to n that is true in every row: NULL in it marks a padded row of an outer
+// join. It goes below filters, which stay liftable.
 func indicator(r *rule.Run, n plan.Node) (plan.Node, plan.Column) {
 	if f, ok := n.(*plan.Filter); ok {
 		in, c := indicator(r, f.Input)
@@ -431,8 +431,8 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 		d.addConds(&c, back)
 		return d.join(&c)
 	}
-	// Each left row has a row of R; where the table has none, it is the one that
-	// the aggregate gives for no input.
+	// Each left row has a row of R; where the table has none, it is the one that the aggregate returns
+	// for no input.
 	right, fill := fillable(d.r, t)
 	kind := plan.Left
 	if a.Kind == plan.Single && !t.one {

@@ -31,7 +31,7 @@ type table struct {
 	// missing, where not nil: for values without a row here R has exactly one,
 	// with these columns (over L's columns, if any).
 	missing map[expr.ColID]expr.Expr
-	// one: R gives at most one row for each value.
+	// one: R returns at most one row for each value.
 	one bool
 }
 
@@ -266,7 +266,7 @@ func linkExprs(t *table) []expr.Expr {
 	return append(out, t.images()...)
 }
 
-// images tell values apart that are equal and yet not the same.
+// images distinguish values that are equal and yet not the same.
 func (t *table) images() []expr.Expr {
 	var out []expr.Expr
 	for _, l := range t.links {
@@ -485,7 +485,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 	}
 	c.Groups = groups
 	always := len(n.Groups) == 0
-	empty := 0 // sets that give a row for no input
+	empty := 0 // sets that return a row for no input
 	if len(n.Sets) > 0 {
 		c.Sets = make([][]int, len(n.Sets))
 		for i, s := range n.Sets {
@@ -678,7 +678,7 @@ func nodeName(n plan.Node) string {
 	return "this relation"
 }
 
-// emptyAggregate is what an aggregate gives for no rows.
+// emptyAggregate returns the value of an aggregate over no rows.
 func emptyAggregate(a plan.AggItem) expr.Expr {
 	if a.Call.Fn != nil {
 		switch a.Call.Fn.Name {

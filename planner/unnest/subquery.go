@@ -239,8 +239,8 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 				col = c
 			}
 		}
-		// A subquery may give a column of the outer query, and the same one may
-		// be asked for by two copies of an expression.
+		// A subquery may return a column of the outer query, and two copies of an expression may need the
+		// same one.
 		if taken := plan.Emits(input); taken[col.ID] {
 			var ids map[expr.ColID]expr.ColID
 			sub, ids = u.r.Apart(sub, taken)
@@ -305,8 +305,8 @@ func (u *unnester) arrayOf(s *expr.Subquery, sub plan.Node) (plan.Node, plan.Col
 	return agg, col, &expr.Const{Val: types.Array{Elem: elem}, Typ: s.Typ}
 }
 
-// orderOf finds the order in which n emits its rows, as keys over the columns
-// of the node it gives; nil for none. A Project that hides the keys is widened.
+// orderOf finds the order in which n emits its rows, as keys over the columns of the node it
+// returns; nil for none. A Project that hides the keys is widened.
 func orderOf(n plan.Node) (plan.Node, []expr.Order) {
 	switch n := n.(type) {
 	case *plan.Sort:
