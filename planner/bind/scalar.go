@@ -113,8 +113,8 @@ func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, 
 	return newBinder(s).Assign(e, column, t, typing.Position{})
 }
 
-// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an
-// assignment cast, or with USING by an assignment of what it gives.
+// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an assignment cast, or
+// with USING by an assignment of its result.
 func Convertible(s *Session, e expr.Expr, column string, t types.Type, using bool) error {
 	b := newBinder(s)
 	b.Plain, b.Text = true, nil

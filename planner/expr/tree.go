@@ -160,8 +160,8 @@ func Walk(e Expr, f func(Expr) bool) {
 	}
 }
 
-// Rewrite rebuilds e bottom up: f gets each node with its children already
-// rewritten and gives what stands in its place.
+// Rewrite rebuilds e bottom up: f is called with each node, its children already rewritten, and
+// returns the replacement.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
@@ -194,7 +194,7 @@ func Columns(e Expr, set map[ColID]bool) {
 	})
 }
 
-// Volatile reports whether e, which has no subquery, may give another value each time.
+// Volatile reports whether e, which has no subquery, may have another value each time it is evaluated.
 func Volatile(e Expr) (found bool) {
 	Walk(e, func(x Expr) bool {
 		c, ok := x.(*Call)

@@ -7,6 +7,6 @@
 //	name + argument types ──Resolve──▶ *Func ──Bind──▶ physical argument types,
 //	                                                    result type
 //
-// Bind exists for what PostgreSQL's types do not tell: how numerics are
-// represented (types.Type.Prec), and polymorphic results.
+// Bind exists for what PostgreSQL's types do not determine: how numerics are represented
+// (types.Type.Prec), and polymorphic results.
 package fn

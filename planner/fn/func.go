@@ -56,9 +56,9 @@ type Func struct {
 	// CanFail says that some non-NULL input raises an error: such a call must
 	// not be evaluated for rows that a filter or CASE excludes.
 	CanFail bool
-	// Bind gives the physical argument types and the result type for the
-	// arguments' actual types (already coerced to Args). nil means: numerics
-	// variable, polymorphic types from the arguments.
+	// Bind returns the physical argument types and the result type for the arguments' actual types
+	// (already coerced to Args). With a nil Bind numerics are variable and polymorphic types follow
+	// from the arguments.
 	Bind func(args []types.Type) (physical []types.Type, ret types.Type)
 }
 

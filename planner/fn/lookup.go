@@ -41,8 +41,8 @@ func FindOperator(name string, left, right types.OID) *Operator {
 func All() []*Func              { return reg().funcs }
 func AllOperators() []*Operator { return reg().ops }
 
-// A function travels as its ID; nodes of one cluster that know different functions
-// give a clear error.
+// A function travels as its ID; nodes of one cluster that know different functions return a clear
+// error.
 func init() {
 	codec.Register(func(dst []byte, f *Func) []byte {
 		if f == nil {

@@ -2,11 +2,11 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// How numerics are represented through calls. A fixed numeric of Prec p and Scale
-// s holds |x| < 10^(p-s); the rules below give the least Prec that is proved by
-// those of the arguments, and fall back to variable where it exceeds 18. Calls
-// whose result is variable still take fixed arguments: the evaluator reads
-// both, and an encoding of every argument would cost more than the operation.
+// How numerics are represented through calls. A fixed numeric of Prec p and Scale s holds |x| <
+// 10^(p-s); the rules below return the least Prec that is proved by those of the arguments, and
+// fall back to variable where it exceeds 18. Calls whose result is variable still take fixed
+// arguments: the evaluator reads both, and an encoding of every argument would cost more than the
+// operation.
 var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"numeric_add(numeric,numeric)": addRule,
 	"numeric_sub(numeric,numeric)": addRule,

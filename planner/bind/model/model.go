@@ -17,7 +17,7 @@ import (
 
 // model is a trained model that a statement uses.
 type model struct {
-	name  string // schema.name, and @version where the text gives one
+	name  string // schema.name, and @version where the text has one
 	ref   expr.ModelRef
 	v     *catalog.ModelVersion
 	fixed bool // the text says which version
@@ -47,7 +47,7 @@ func (m *model) classifiers() (out []*model) {
 	return out
 }
 
-// prediction returns what a Predict of the model gives: its type, and of which parts it is.
+// prediction returns the type of a Predict of the model, and the parts that it predicts.
 func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 	of := m.parts()
 	switch {

@@ -446,7 +446,7 @@ func bindRecursive(sc *scope.Scope, c *scope.CTE) (*scope.Query, error) {
 	}
 	init, cols := shape(b, in.Level, first.Node, es, names)
 	for i, o := range first.Out {
-		cols[i].Type.Mod = o.Type.Mod // which a change of carriage takes off
+		cols[i].Type.Mod = o.Type.Mod // which a change of representation removes
 	}
 	c.Cols, c.Self.InInit = cols, false
 	second, err := Bind(in, arm, scope.Place{Name: "recursive"}, false)

@@ -135,7 +135,7 @@ func Finish(sc *scope.Scope, node plan.Node, r *scope.Item, alias *ast.Alias, wh
 	return scope.FromItem{Node: node, Items: []*scope.Item{r}}, nil
 }
 
-// Rename gives a FROM item and its columns the names of an alias.
+// Rename sets the names of a FROM item and its columns to those of an alias.
 func Rename(b *scope.Binder, r *scope.Item, alias *ast.Alias, what string) error {
 	if alias == nil {
 		return nil
@@ -442,9 +442,9 @@ func ViewText(v *catalog.Relation) (*ast.SelectStmt, error) {
 	return sel, nil
 }
 
-// TableOID is the system column of a user's table. PostgreSQL's others tell of
-// versions of rows, which are not kept: asking for them is an error, so that no
-// client takes a constant xmin for a token of concurrency.
+// TableOID is the system column of a user's table. PostgreSQL's others describe row versions, which
+// are not kept: reading them is an error, so that no client uses a constant xmin for optimistic
+// locking.
 func TableOID(oid types.OID) []scope.Column {
 	return []scope.Column{{Name: "tableoid", System: true, Expr: &expr.Const{Val: int64(oid), Typ: types.Oid}}}
 }

@@ -18,8 +18,8 @@ type tableFunc struct {
 	scalar expr.Expr
 	cols   []scope.Column // their expressions are set by the caller
 	name   string         // for the default alias
-	only   bool           // gives one column that has no name of its own
-	value  bool           // gives values, not rows
+	only   bool           // returns one column that has no name of its own
+	value  bool           // returns values, not rows
 }
 
 // rangeFunction binds functions in FROM: set-returning and scalar ones, the

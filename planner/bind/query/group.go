@@ -53,8 +53,8 @@ func (s *selecting) groupBy(list []ast.Node) error {
 		}
 		s.sets = sets
 	} else {
-		// Two targets that are the same expression are two keys only where
-		// grouping sets can tell them apart.
+		// Two targets that are the same expression are two keys only where grouping sets can distinguish
+		// them.
 		var keys []groupKey
 		for _, k := range s.keys {
 			dup := false

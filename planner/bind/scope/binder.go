@@ -21,7 +21,7 @@ type Session struct {
 	Dialect    parse.Dialect
 	Virtual    VirtualCatalog
 	Sources    SourceCatalog
-	// Text finds the positions for errors; nil gives errors without any.
+	// Text finds the positions for errors; with nil they have none.
 	Text *parse.Statement
 	// Env reads the literals: time zone, date order, the clock of 'now'. nil
 	// is the default environment.
@@ -52,9 +52,8 @@ type SourceCatalog interface {
 	Source(name string, args []plan.Arg) (*plan.Source, error)
 }
 
-// Binder binds one piece of SQL text: the statement itself, or the text of a
-// view or a default, which has its own search path and no positions. All
-// binders of a statement share its stmt.
+// Binder binds one SQL text: the statement itself, or the text of a view or a default, which has
+// its own search path and no positions. All binders of a statement share its stmt.
 type Binder struct {
 	typing.Resolver
 	Session *Session

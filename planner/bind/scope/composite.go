@@ -320,7 +320,7 @@ func (sc *Scope) subscript(e expr.Expr, n *ast.A_Indices, nested bool, p Place) 
 	el, ok := b.Elem(t)
 	if !ok {
 		if nested {
-			// One more subscript than the array has dimensions gives NULL.
+			// With one more subscript than the array has dimensions the result is NULL.
 			return &expr.Const{Typ: t}, nil
 		}
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", b.TypeName(t)).At(0)

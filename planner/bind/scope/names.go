@@ -9,7 +9,7 @@ import (
 // OutputName is ColumnName for those who write queries out.
 func OutputName(n ast.Node) string { return ColumnName(n) }
 
-// ColumnName is the name PostgreSQL gives an output column that has none.
+// ColumnName returns the name that PostgreSQL gives an output column that has none.
 func ColumnName(n ast.Node) string {
 	if s, _ := figure(n); s != "" {
 		return s

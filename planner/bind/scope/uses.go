@@ -16,7 +16,7 @@ type Use struct {
 	own   bool // not shared with other places that read the same
 }
 
-// TableUse notes that the text uses a relation and gives the use's place, from 1.
+// TableUse records that the text uses a relation and returns the use's number, from 1.
 func (b *Binder) TableUse(r *catalog.Relation, priv byte) int {
 	if b.Session.Trusted {
 		priv = 0

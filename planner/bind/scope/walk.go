@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// MapExpr rewrites e top down: f gives a replacement, or nil to go on into the
-// children. Plans of subqueries are entered too.
+// MapExpr rewrites e top down: f returns a replacement, or nil to descend into the children. Plans
+// of subqueries are entered too.
 func MapExpr(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 	if e == nil {
 		return nil

@@ -207,8 +207,7 @@ func (b *Resolver) BindArgs(c Candidate, inv *Invocation) ([]expr.Expr, types.Ty
 	return b.Arguments(c.Func, c.Args, args, inv.Pos)
 }
 
-// defaultArg is the default of a function's parameter: a literal, which the
-// parameter gives its type.
+// defaultArg is the default of a function's parameter: a literal, read as the parameter's type.
 func (b *Resolver) defaultArg(text string) (expr.Expr, error) {
 	n, err := ParseExpr(text)
 	if err != nil {

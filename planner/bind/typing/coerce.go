@@ -168,7 +168,7 @@ func (b *Resolver) coerceRow(e expr.Expr, to types.Type, ctx fn.CastContext, pos
 	return row, nil
 }
 
-// coerceUnknown reads a literal as the type its context gives it.
+// coerceUnknown reads a literal as the type that its context requires.
 func (b *Resolver) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext, pos Position) (expr.Expr, error) {
 	switch x := e.(type) {
 	case *expr.Param:
@@ -385,7 +385,7 @@ func (b *Resolver) CommonType(what string, ts []types.Type, pos Position) (types
 	return PlainNumeric(pick), nil
 }
 
-// Unify brings expressions to their common type, alike in carriage too.
+// Unify coerces expressions to their common type, with one physical representation.
 func (b *Resolver) Unify(what string, es []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
 	ts := make([]types.Type, len(es))
 	for i, e := range es {
@@ -398,7 +398,7 @@ func (b *Resolver) Unify(what string, es []expr.Expr, pos Position) ([]expr.Expr
 	return b.UnifyTo(what, es, t, pos)
 }
 
-// UnifyTo brings expressions to type t, whose carriage it chooses.
+// UnifyTo coerces expressions to type t, whose physical representation it chooses.
 func (b *Resolver) UnifyTo(what string, es []expr.Expr, t types.Type, pos Position) ([]expr.Expr, types.Type, error) {
 	if rows, rt, ok, err := b.unifyRows(what, es, t, pos); ok || err != nil {
 		return rows, rt, err
@@ -483,7 +483,7 @@ func (b *Resolver) unifyRows(what string, es []expr.Expr, t types.Type, pos Posi
 	return out, t, true, nil
 }
 
-// CommonPhysical carries t as all of ts are, or variable where they differ.
+// CommonPhysical returns t in the physical representation that all of ts have, or variable where they differ.
 func CommonPhysical(t types.Type, ts []types.Type) types.Type {
 	t.Prec, t.Scale = 0, 0
 	for i, x := range ts {

@@ -110,7 +110,7 @@ func (b *Resolver) PosWord(w string) int {
 	return b.Text.FindWord(w)
 }
 
-// PosExpr points at an expression as far as its first name or literal tells.
+// PosExpr returns the position of an expression: that of its first name or literal.
 func (b *Resolver) PosExpr(n ast.Node) int {
 	switch n := n.(type) {
 	case *ast.ParenExpr:

@@ -19,9 +19,9 @@ type Names struct {
 	Trusted bool
 }
 
-// Resolver gives the expressions of one SQL text their types. A text of its own
-// is also that of a view or of a default, which has its own search path and no
-// positions; all of a statement share its parameters.
+// Resolver determines the types of the expressions of one SQL text. A text of its own is also that
+// of a view or of a default, which has its own search path and no positions; all of a statement
+// share its parameters.
 type Resolver struct {
 	*Names
 	Env    *types.Env // reads the literals

@@ -54,7 +54,7 @@ func (b *Resolver) ResolveType(n *ast.TypeName) (types.Type, error) {
 	}
 	t = Physical(t)
 	if bounds := Items(n.ArrayBounds); len(bounds) > 0 {
-		// PostgreSQL does not tell int[] from int[][].
+		// PostgreSQL does not distinguish int[] from int[][].
 		a, ok := b.ArrayOf(t)
 		if !ok {
 			return t, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", b.TypeName(t)).At(b.posType(name))
@@ -193,7 +193,7 @@ func (b *Resolver) FullTypeName(t types.Type) string {
 	return t.String()
 }
 
-// At gives err a position if it is ours and has none.
+// At sets the position of err if it is ours and has none.
 func (b *Resolver) At(err error, pos Position) error {
 	if e := pgerr.From(err); e != nil && e.Position == 0 {
 		c := *e
