@@ -107,7 +107,7 @@ func conflict(what string) *pgerr.Error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent %s", what)
 }
 
-// finish checks what only the whole commit can tell, and closes the books.
+// finish checks what only the whole commit can violate, and completes the new state.
 func (e *edit) finish() error {
 	for _, m := range e.manifests {
 		m.finish(e)

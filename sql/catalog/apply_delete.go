@@ -99,8 +99,8 @@ func (me *manifestEdit) deleteMoved(m *Move, rows *roaring.Bitmap, hops int) err
 		part = part[:0]
 		return err
 	}
-	// Both go up, so one pass over gone tells how many are before each row: to ask for each
-	// alone took a second of a commit of a million rows.
+	// Both ascend, so one pass over gone counts how many are before each row: a look-up for each took
+	// a second of a commit of a million rows.
 	before, skip := int64(0), gone.Iterator()
 	for it := rows.Iterator(); it.HasNext(); {
 		r := it.Next()

@@ -7,7 +7,7 @@ const InlineBlob = 64 << 10
 // HeldFile is a file that the catalog names.
 type HeldFile struct {
 	File *Segment // of a blob its ID, Bytes (0: not known), SHA256 and Nodes
-	// Held gives the change that says which nodes have it.
+	// Held returns the change that records which nodes have it.
 	Held func(nodes []uint64) Change
 }
 

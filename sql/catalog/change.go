@@ -64,10 +64,9 @@ type (
 	// PutJob makes a training job, which must not exist yet. The segments of its
 	// Tables are pinned as they are now.
 	PutJob struct{ Job *Job }
-	// TakeJob gives a job to another coordinator, under a new epoch, so that the
-	// old one cannot write any more. It fails (40001) if the job has left
-	// ExpectEpoch. Restart also sets a job going again that had failed or was
-	// cancelled.
+	// TakeJob moves a job to another coordinator, under a new epoch, so that the old one cannot write
+	// any more. It fails (40001) if the job has left ExpectEpoch. Restart also sets a job going again
+	// that had failed or was cancelled.
 	TakeJob struct {
 		OID         types.OID
 		ExpectEpoch uint64
@@ -79,7 +78,7 @@ type (
 		OID              types.OID
 		ExpectEpoch      uint64
 		State            JobState
-		Error, ErrorCode string // and what else a client is told
+		Error, ErrorCode string // and what else the client receives
 		ErrorDetail      string
 		ErrorHint        string
 		ErrorPosition    int
@@ -131,8 +130,7 @@ type (
 	// DropNode removes a member, for good: its id is remembered. Its replicas are
 	// taken off all segments.
 	DropNode struct{ ID uint64 }
-	// SetCluster gives the cluster its id, in the place of Was (40001 if it has
-	// another).
+	// SetCluster sets the cluster's id, in the place of Was (40001 if it has another).
 	SetCluster struct{ ID, Was ClusterID }
 
 	// PutSetting sets a cluster setting, or with Unset removes it.
@@ -169,7 +167,7 @@ type (
 	// changes nothing is forgotten.
 	PutDefaultGrants struct{ Grants DefaultGrants }
 
-	// AllocOIDs reserves N OIDs; the Outcome gives the first.
+	// AllocOIDs reserves N OIDs; the first is in the Outcome.
 	AllocOIDs struct{ N int }
 
 	// AppendSegments adds rows to a partition. ExpectVersion, if not 0, is the
@@ -189,10 +187,9 @@ type (
 		Old   []SegmentRef
 		New   []*Segment
 	}
-	// SetDeleted gives a segment a new bitmap of deleted rows. ExpectDeletedRows
-	// is how many there were when the writer looked: bitmaps only grow, so the
-	// number reports whether somebody else deleted in between (40001). A segment
-	// with no live row left leaves the manifest.
+	// SetDeleted sets a segment's new bitmap of deleted rows. ExpectDeletedRows is how many there were
+	// when the writer looked: bitmaps only grow, so a different number means that somebody else
+	// deleted in between (40001). A segment with no live row left leaves the manifest.
 	SetDeleted struct {
 		Table             types.OID
 		Segment           SegmentID

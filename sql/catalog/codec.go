@@ -105,7 +105,7 @@ type imageEntry struct {
 // stateFormat is the first byte of an encoded State.
 const stateFormat = 1
 
-// MarshalBinary encodes s. Equal states give equal bytes.
+// MarshalBinary encodes s. Equal states have equal encodings.
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),

@@ -162,8 +162,8 @@ type Sequence struct {
 	OwnedColumn      int16
 }
 
-// SeqValue is a sequence's position: what nextval gave last, or what it gives
-// next while Called is false.
+// SeqValue is a sequence's position: what nextval returned last, or returns next while Called is
+// false.
 type SeqValue struct {
 	Last   int64
 	Called bool

@@ -106,7 +106,7 @@ func count(bits uint32) (n int) {
 	return n
 }
 
-// Grant gives roles privileges, as granted by grantor; role 0 is PUBLIC.
+// Grant returns the grants after roles to are granted privileges by grantor; role 0 is PUBLIC.
 func (o Object) Grant(grantor types.OID, to []types.OID, privs string, option bool) ([]Grant, error) {
 	g := o.grants()
 	for _, role := range to {

@@ -110,7 +110,7 @@ func (id SegmentID) IsZero() bool { return id == SegmentID{} }
 // String is the id in hexadecimal, the name of its file.
 func (id SegmentID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseSegmentID reads what String gives.
+// ParseSegmentID reads the result of String.
 func ParseSegmentID(s string) (id SegmentID, ok bool) {
 	n, err := hex.Decode(id[:], []byte(s[:min(len(s), 2*len(id))]))
 	return id, err == nil && n == len(id) && len(s) == 2*len(id)

@@ -331,7 +331,7 @@ type Node struct {
 	JoinedAt time.Time
 	Zone     string // what is lost together: a rack, a site
 	Heir     uint64 // of a draining node: who gets its files
-	// What ALTER NODE gives it, 0 for nothing; Threads and Memory are what it has.
+	// What ALTER NODE sets, 0 for nothing; Threads and Memory are what it has.
 	AskThreads int
 	AskMemory  int64
 }

@@ -80,8 +80,8 @@ func Union[T any](kinds ...T) {
 	})
 }
 
-// Register gives a type an encoding of its own: what enc adds, behind its length.
-// For types whose values are known by name on every node.
+// Register sets a type's own encoding: what enc appends, behind its length. For types whose values
+// are known by name on every node.
 func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, error)) {
 	coders.Store(reflect.TypeFor[T](), &coder{
 		own: true,

@@ -220,8 +220,8 @@ func quotientScale(weight int, less bool, d, e int32) int32 {
 	return int32(min(max(16-4*weight, int(d), int(e), 0), 1000))
 }
 
-// AppendQuotient appends the column encoding of a·10^-ascale / b·10^-bscale, as Div
-// gives it, for kernels.
+// AppendQuotient appends the column encoding of a·10^-ascale / b·10^-bscale, rounded as by Div, for
+// kernels.
 func AppendQuotient(dst []byte, a int64, ascale int32, b int64, bscale int32) ([]byte, error) {
 	ua, ub := checked.Abs(a), checked.Abs(b)
 	if b != 0 {

@@ -173,7 +173,7 @@ func (c *cursor) query() (*ast.SelectStmt, string) {
 	return sel, text
 }
 
-// parens takes ( … ) and gives the tokens inside.
+// parens reads ( … ) and returns the tokens inside.
 func (c *cursor) parens() (lo, hi int) {
 	c.expectSelf('(')
 	if c.err != nil {

@@ -172,8 +172,8 @@ func (s *source) queryEnd(i, hi int) int {
 	return hi
 }
 
-// writeMerged writes the query whose outermost parenthesis is token i and
-// gives the first token not written.
+// writeMerged writes the query whose outermost parenthesis is token i and returns the first token
+// not written.
 func (s *source) writeMerged(w *rewriter, i, hi int) int {
 	end := s.queryEnd(w.merge[i], hi)
 	q := s.unwrap(i, end)

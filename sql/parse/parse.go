@@ -47,9 +47,9 @@ const maxText = 64 << 20
 // source is a text with its tokens, read by the grammars.
 type source struct{ *lex.Source }
 
-// Parse splits sql at its top-level semicolons and parses each statement. The
-// error is always a *pgerr.Error, its position in characters of sql. Nothing
-// but blanks and comments gives an empty list.
+// Parse splits sql at its top-level semicolons and parses each statement. The error is always a
+// *pgerr.Error, its position in characters of sql. For nothing but blanks and comments the list is
+// empty.
 func Parse(sql string, d Dialect) (out []*Statement, err error) {
 	if len(sql) > maxText {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "query string of %d bytes is too long", len(sql)).

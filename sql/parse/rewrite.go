@@ -71,9 +71,8 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 	w.Copy(from, hi)
 }
 
-// rewriteModelArgs writes the arguments that begin with MODEL at token i and
-// gives the first token not written. A TABLE or STRUCT argument is rewritten
-// only at the call's own level.
+// rewriteModelArgs writes the arguments that begin with MODEL at token i and returns the first
+// token not written. A TABLE or STRUCT argument is rewritten only at the call's own level.
 func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 	name, next := s.Qualified(i+1, hi)
 	parts := make([]string, len(name))

@@ -8,11 +8,10 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// Tag is the statement's command tag as CommandComplete sends it, without row
-// counts: "SELECT", "CREATE TABLE", "TRAIN MODEL". CREATE TABLE AS gives
-// "CREATE TABLE AS" and SELECT INTO "SELECT INTO"; once run they complete with
-// SELECT and a count, and EXECUTE with the tag of what it ran, which is for
-// those to know who run it.
+// Tag is the statement's command tag as CommandComplete sends it, without row counts: "SELECT",
+// "CREATE TABLE", "TRAIN MODEL". It is "CREATE TABLE AS" and "SELECT INTO" for these; once run they
+// complete with SELECT and a count, and EXECUTE with the tag of what it ran, which only the session
+// knows.
 func (s *Statement) Tag() string {
 	if s.Extension != nil {
 		return s.Extension.Tag()
