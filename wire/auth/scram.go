@@ -167,7 +167,7 @@ func nobody(role string) scram.StoredCredentials {
 		StoredKey: derive("stored"), ServerKey: derive("server")}
 }
 
-// Step takes a client message and gives the answer.
+// Step takes a client message and returns the answer.
 func (e *Exchange) Step(msg string) (string, error) { return e.conv.Step(msg) }
 
 // Done reports whether the exchange is over, Valid whether the password was

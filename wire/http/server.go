@@ -218,7 +218,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // Close ends the server and its connections.
 func (s *Server) Close() { _ = s.srv.Close() }
 
-// collector gives the node's gauges when they are scraped.
+// collector collects the node's gauges when they are scraped.
 type collector struct{ src Source }
 
 var (

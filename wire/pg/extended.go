@@ -174,7 +174,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 		return nil
 	}
 	if p.ended {
-		// A portal that has run to its end gives no rows again.
+		// A portal that has run to its end returns no more rows.
 		if p.po.Columns() == nil {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal %q cannot be run", m.Portal)
 		}

@@ -198,8 +198,8 @@ func (r *reader) charge(n int64) error {
 	return err
 }
 
-// release gives back the room of the last message. A buffer of one step is
-// kept, and stays charged, for the pieces of a copy.
+// release frees the memory of the last message. A buffer of one step is kept, and stays charged,
+// for the messages of a COPY.
 func (r *reader) release() {
 	r.buf = r.buf[:0]
 	if cap(r.buf) <= growStep {

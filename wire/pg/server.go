@@ -19,8 +19,8 @@ import (
 // Options of a server.
 type Options struct {
 	Engine session.Engine
-	// TLS, where set and not nil, gives what is offered to every client now, and
-	// required of those that are not on the loopback interface.
+	// TLS, where set and not nil, returns the current configuration, which is offered to every client
+	// and required of those that are not on the loopback interface.
 	TLS func() *tls.Config
 	// Insecure lets clients from anywhere in without TLS, as far as their
 	// password goes.
@@ -36,8 +36,7 @@ type Options struct {
 	// StartupTimeout bounds each wait for a client that has not authenticated; 0 is
 	// ten seconds.
 	StartupTimeout time.Duration
-	// Rules, where set, gives the rules that decide how clients prove who they are,
-	// as they are now.
+	// Rules, where set, returns the current rules by which clients are authenticated.
 	Rules func() auth.Rules
 	Log   *slog.Logger
 	// Audit takes the audit log; nil: Log.
@@ -194,9 +193,8 @@ func (s *Server) opened(c *conn) {
 	s.unopened.leave(c)
 }
 
-// Close stops accepting, ends all connections and waits for them. Statements
-// in progress are cancelled when ctx ends, or at once if it has; their clients
-// are told as far as they read.
+// Close stops accepting, ends all connections and waits for them. Statements in progress are
+// cancelled when ctx ends, or at once if it has; their clients receive the error if they read.
 func (s *Server) Close(ctx context.Context) {
 	s.mu.Lock()
 	if !s.closed {

@@ -336,7 +336,7 @@ func (c *conn) password() ([]byte, error) {
 	return body, nil
 }
 
-// turn says whose word is next, and gives it the time for one.
+// turn records whose message is next, and sets its deadline.
 func (c *conn) turn(working bool) {
 	c.deadline(c.srv.o.StartupTimeout)
 	c.srv.turn(c, working)

@@ -12,8 +12,7 @@ type unopened struct {
 	dropped         int64
 }
 
-// enter returns a connection a place and tells whom that pushed out, nil for
-// nobody.
+// enter adds a connection and returns the one that it pushed out, nil for none.
 func (u *unopened) enter(c *conn, working bool) (out *conn) {
 	u.leave(c)
 	q := &u.silent

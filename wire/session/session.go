@@ -128,8 +128,8 @@ type Portal interface {
 	Columns() []Column
 	// Copy returns the stream of a portal that moves bytes instead of rows; nil for most.
 	Copy() Copy
-	// Next runs on and gives the next rows, io.EOF at the end. The first call
-	// starts the execution. Batches may be kept until Close.
+	// Next continues the execution and returns the next rows, io.EOF at the end. The first call starts
+	// the execution. Batches may be kept until Close.
 	Next(ctx context.Context) (*batch.Batch, error)
 	// Suspend says that the client may ask for more rows later, or never: no
 	// statement runs until the next call of Next, and none can be cancelled or
@@ -149,9 +149,8 @@ type Copy interface {
 	In() bool
 	Binary() bool
 	Columns() int
-	// Write takes the client's bytes in pieces of any size; it may block
-	// (back-pressure). Finish ends them; the rows are in then. Fail ends the copy with
-	// the client's reason (57014).
+	// Write takes the client's bytes in buffers of any size; it may block (back-pressure). Finish ends
+	// them; the rows are in then. Fail ends the copy with the client's reason (57014).
 	Write(ctx context.Context, p []byte) error
 	Finish(ctx context.Context) error
 	Fail(reason string) error
