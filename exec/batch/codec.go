@@ -34,10 +34,10 @@ const (
 	formDict
 )
 
-// Encoder turns batches into bytes. It has scratch: one a goroutine.
+// Encoder encodes batches. It has scratch memory: use one a goroutine.
 type Encoder struct {
 	shapes []byte
-	body   []byte // but for what is apart
+	body   []byte // without what is in refs
 	refs   []ref
 	apart  int // bytes of refs
 	remap  []int32
@@ -64,8 +64,8 @@ func (e *Encoder) Append(dst []byte, b *Batch) []byte {
 	return dst
 }
 
-// Encode makes the encoding of b, as Append does, for Len and then Parts, while
-// b lives: long parts are not copied.
+// Encode makes the encoding of b, as Append does, to be read by Len and Parts. b must stay
+// unchanged until then: long parts are not copied.
 func (e *Encoder) Encode(b *Batch) {
 	if b.Sel != nil {
 		panic("BUG: batch: encoding a batch with a selection")
@@ -85,11 +85,10 @@ func (e *Encoder) Encode(b *Batch) {
 	binary.LittleEndian.PutUint64(e.shapes[8:], uint64(len(e.body)+e.apart))
 }
 
-// Len is the length of what Encode made.
+// Len returns the length of what Encode made.
 func (e *Encoder) Len() int { return len(e.shapes) + len(e.body) + e.apart }
 
-// Parts returns what Encode made, in parts that follow each other, until yield
-// fails.
+// Parts calls yield with what Encode made, in consecutive parts, until yield fails.
 func (e *Encoder) Parts(yield func([]byte) error) error {
 	if err := yield(e.shapes); err != nil {
 		return err
@@ -230,8 +229,8 @@ func (e *Encoder) offsets(d arrow.ArrayData) (from, to int32) {
 	return from, to
 }
 
-// dictionary writes a dictionary column with those values alone that its rows
-// use: the dictionary of a segment may be far larger than a batch.
+// dictionary writes a dictionary column with only the values that its rows use: the dictionary of a
+// segment may be far larger than a batch.
 func (e *Encoder) dictionary(arr arrow.Array) {
 	d, n := arr.Data(), arr.Len()
 	dict := d.Dictionary()

@@ -20,8 +20,8 @@ type callNode struct {
 	ret  types.Type
 	run  function.Impl
 	memo any
-	// dictionary results of the last dictionaries seen, for functions of one
-	// string: computing once an entry is enough.
+	// results by entry of the last dictionary seen, for functions of one string: computing once an
+	// entry is enough.
 	perEntry bool
 	key      arrow.ArrayData
 	cached   *vector.Vec

@@ -22,9 +22,8 @@ type quotientNode struct {
 	approx float64
 }
 
-// near is how close to the constant, relative to it, a quotient of floats says nothing: far
-// more than the floats, and the rounding of the numeric quotient at its 16th digit, are
-// off.
+// near is how close to the constant, relative to it, a quotient of floats does not decide: far more
+// than the error of the floats, and of rounding the numeric quotient at its 16th digit.
 const near = 1e-9
 
 // quotientCompare is the node of a comparison of a quotient with a constant; nil where e is none. A

@@ -33,7 +33,7 @@ type Sets struct {
 	n     int // input rows
 	row   int // current input row
 	in    bool
-	ord   int64 // rows given of the current input row
+	ord   int64 // rows returned for the current input row
 }
 
 // setRun is one function of a Sets as it runs.
@@ -80,7 +80,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 	return s, nil
 }
 
-// Start begins a batch. The batch must not change until Next gave io.EOF.
+// Start begins a batch, which must not change until Next has returned io.EOF.
 func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	s.n, s.row, s.in = b.Rows(), 0, false
 	for _, c := range s.calls {

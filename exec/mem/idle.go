@@ -1,10 +1,10 @@
 package mem
 
-// Idle bytes are of what a node keeps in case it is asked for again, such as
-// models that no statement uses. They are charged like all others and count as
-// free: nobody spills or waits for them, and whoever needs them gets them.
+// Idle bytes are of what a node keeps in case it is used again, a cache, such as models that no
+// statement uses. They are charged like all others and count as free: nobody spills or waits for
+// them, and whoever needs them gets them.
 
-// idle are some of a node's idle bytes, and who lets go of them.
+// idle is a registered holder of idle bytes.
 type idle struct {
 	bytes func() int64
 	shed  func(n int64) int64
@@ -23,7 +23,7 @@ func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	p.idle.Store(&list)
 }
 
-// Idle is how many of a node's bytes are kept in case they are asked for again.
+// Idle returns how many of a node's bytes are idle.
 func (p *Pool) Idle() int64 { return p.root().idleBytes() }
 
 // idleBytes are those of a node.
@@ -36,8 +36,7 @@ func (p *Pool) idleBytes() (n int64) {
 	return n
 }
 
-// shedFor lets go of what is idle for n bytes that a node has not; false where
-// nothing is.
+// shedFor frees idle memory for a request of n bytes; it returns false if there is none.
 func (p *Pool) shedFor(n int64) bool {
 	if p.idleBytes() == 0 {
 		return false
@@ -51,11 +50,10 @@ func (p *Pool) shedFor(n int64) bool {
 	return true
 }
 
-// Move makes the account one of another pool of the same node, with all that it
-// holds: a statement leaves it to the node, or takes it over. Nobody may use the
-// account meanwhile.
+// Move moves the account, with all that it holds, to another pool of the same node: a statement
+// leaves it to the node, or takes it over. Nobody may use the account meanwhile.
 func (a *Account) Move(to *Pool, spillable bool) {
-	// What it has to spare goes back: many that idle would hold more of that than of use.
+	// The unused part of its blocks is released: many idle accounts would hold more of that than of use.
 	keep := (a.used.Load() + blockBytes - 1) / blockBytes * blockBytes
 	if spare := a.reserved.Load() - keep; spare > 0 {
 		a.reserved.Add(-spare)

@@ -21,9 +21,8 @@ var ErrBusy = errors.New("mem: the holder is at work")
 // returns ErrBusy where another has it. Any other error of f is returned to the request.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
-// reclaim has others of the statement give way to a request of a, the largest first,
-// until it takes more bytes. One that can spill itself does so rather than have a
-// smaller one do it.
+// reclaim makes others of the statement spill for a request of a, the largest first, until it can
+// take more bytes. One that can spill itself does so rather than make a smaller one do it.
 //
 //	asker ── refused ─▶ holders, largest first ── lock tried ─▶ at a safe point: spills
 //	                                                       └─▶ at work: passed over
@@ -62,7 +61,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	}
 }
 
-// reclaimOnce asks each holder once; busy says that one was at work.
+// reclaimOnce asks each holder once; busy reports whether one was at work.
 func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
 	type holder struct {
 		*Account

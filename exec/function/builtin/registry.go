@@ -28,7 +28,7 @@ var Scalars = sync.OnceValue(func() function.Table {
 	cast.Register(t) // of what is not there yet
 	for id, m := range t {
 		if strings.Contains(id, "json") {
-			t[id] = function.Weighed(m)
+			t[id] = function.ChargeTrees(m)
 		}
 	}
 	return t

@@ -10,7 +10,7 @@ import (
 
 // setJSON parses a text whose members or elements the call returns as rows.
 func setJSON(c *function.SetCall, s string, binary bool) (json.Value, error) {
-	c.Holds(2 * vector.JSONWeight(s))
+	c.Holds(2 * vector.JSONBytes(s))
 	return parseJSON(s, binary)
 }
 
