@@ -312,7 +312,7 @@ func (c *confusion) measures(m map[[2]uint32]int64) []float64 {
 	return append(append(append(append([]float64{micro}, main[:]...), macro[:]...), micro, micro, micro), weighted[:]...)
 }
 
-// quotient is a/b, and 0 where b is.
+// quotient returns a/b, and 0 if b is 0.
 func quotient(a, b float64) float64 {
 	if b == 0 {
 		return 0

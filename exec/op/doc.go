@@ -1,5 +1,5 @@
-// Package op says what a relational operator is and holds the simple ones. Each pulls batches from
-// its inputs and returns batches; a task (package exec/task) runs a tree of them.
+// Package op defines what a relational operator is and implements the simple ones. Each pulls
+// batches from its inputs and returns batches; a task (package exec/task) runs a tree of them.
 //
 // A task runs its tree as L equal instances, the threads, one goroutine each.
 // The threads of one operator share a state object made when the tree is built:
@@ -10,11 +10,10 @@
 //	        morsels        shared    shared
 //	        by Splits      table     partitions
 //
-// So that no thread waits for one that will not come, every thread pulls its
-// inputs in the same order, and an operator that stops early closes its input
-// at once, which leaves the Barriers below. What needs one stream (a merge, a
-// recursion) comes out of thread 0, the other threads being at their end; a Gather
-// brings the rows of all threads to thread 0.
+// So that no thread waits for one that will not come, every thread pulls its inputs in the same
+// order, and an operator that stops early closes its input at once, whereby it leaves the Barriers
+// below. What needs one stream (a merge, a recursion) comes out of thread 0, the other threads
+// being at their end; a Gather brings the rows of all threads to thread 0.
 //
 // Larger operators have packages of their own: join, aggregate, order (sorting and merging), window
 // and recursive. They implement this package's contract with what it exports for operators:

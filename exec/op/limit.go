@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// NewLimit skips offset rows and returns count (-1: all the rest), counted over all threads. What
-// comes sorted comes from one thread, so that its order counts.
+// NewLimit skips offset rows and returns count (-1: all the rest), counted over all threads. Sorted
+// rows come from one thread, so that their order is respected.
 func NewLimit(in []Operator, offset, count int64) []Operator {
 	seen := new(atomic.Int64)
 	out := make([]Operator, len(in))

@@ -51,11 +51,11 @@ type Filter interface {
 	Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error)
 }
 
-// Split is a part of a leaf's input. For a table it is rows [From, To) of a
-// segment, Ordinal being the segment's number in the statement's snapshot; for
-// a source it is part Part of Of, and so are, of a table's rows, those that the hash of
-// the attributes HashBy makes it, if there are any. Of a row that an index named, Key is
-// the integer that its column KeyNum has, where the scan's filter asks nothing else.
+// Split is a part of a leaf's input. For a table it is rows [From, To) of a segment, Ordinal being
+// the segment's number in the statement's snapshot; for a source it is part Part of Of, and so are,
+// of a table's rows, those that the hash of the attributes HashBy makes it, if there are any. For a
+// row found by an index, Key is the integer in its column KeyNum, if the scan's filter has no other
+// condition.
 type Split struct {
 	Scan     int // which leaf of the stage, depth first (build.Leaves)
 	Segment  *catalog.Segment
@@ -65,7 +65,7 @@ type Split struct {
 	HashBy   []int16
 	Key      *int64
 	KeyNum   int16
-	Range    *Range // of the rows, those that are read; nil: all
+	Range    *Range // only rows with values in it are read; nil: all
 }
 
 // Range is the values from From to To of a column: attribute Num of the table, an
@@ -82,8 +82,7 @@ type Splits interface {
 	Next(ctx context.Context, leaf int) (*Split, error)
 }
 
-// Tables reads tables. Any thread may call it. Of the rows that keys refuse it may
-// leave out any.
+// Tables reads tables. Any thread may call it. It may leave out any rows that keys do not have.
 type Tables interface {
 	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env, keys []ScanKeys) (BatchReader, error)
 }
@@ -114,7 +113,7 @@ type Exchange interface {
 // stream once: with nil all is sent, with an error readers get that error.
 type ExchangeWriter interface {
 	Dests() int // how many tasks read the stage
-	// Sent is what has been sent to other nodes.
+	// Sent returns what has been sent to other nodes.
 	Sent() (bytes, messages int64)
 	Send(ctx context.Context, dest int, b *batch.Batch) error
 	CloseSend(err error) error
@@ -128,8 +127,7 @@ type Writer interface {
 	Abort() error
 }
 
-// Collector takes rows. Add may be called from any goroutine and keeps nothing
-// of the batch.
+// Collector receives rows. Add may be called from any goroutine and does not keep the batch.
 type Collector interface {
 	Add(ctx context.Context, b *batch.Batch) error
 }

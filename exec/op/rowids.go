@@ -104,7 +104,7 @@ func chargeRows(ctx context.Context, acct *mem.Account, n int64) error {
 	return err
 }
 
-// add is Add, and says how many bytes the set grew by.
+// add is Add without charging; it also returns how many bytes the set grew by.
 func (s *RowIDs) add(b *batch.Batch, col int) (added *batch.Batch, more int64) {
 	n := b.Rows()
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s *RowIDs) add(b *batch.Batch, col int) (added *batch.Batch, more int64) {
 		}
 		seg, fresh := s.segment(uint32(ids[row] >> 32))
 		more += fresh
-		// Rows come as they lie, mostly: those that ascend are added at once.
+		// Rows mostly come in stored order: ascending runs are added at once.
 		run := s.rows[:0]
 		of := ids[row] >> 32
 		for ; k < n; k++ {
@@ -201,7 +201,7 @@ func (s *RowIDs) Merge(ctx context.Context, acct *mem.Account, ordinal uint32, e
 	return again, nil
 }
 
-// Ordinals are the numbers of the segments that have rows in the set, ascending.
+// Ordinals returns the numbers of the segments that have rows in the set, ascending.
 func (s *RowIDs) Ordinals() []uint32 {
 	out := make([]uint32, 0, len(s.segs))
 	for o := range s.segs {
@@ -211,7 +211,7 @@ func (s *RowIDs) Ordinals() []uint32 {
 	return out
 }
 
-// Rows are the rows of a segment.
+// Rows returns the set's rows of a segment.
 func (s *RowIDs) Rows(ordinal uint32) *roaring.Bitmap { return s.segs[ordinal].rows }
 
 // Encoded returns the bitmap of a segment's rows as it is kept and sent.

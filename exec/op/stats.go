@@ -34,8 +34,7 @@ func (s *Stats) AddPeak(a *mem.Account) {
 	}
 }
 
-// AddSpilled counts n bytes written to disk. Like AddPeak it does nothing where
-// s is nil: nobody asked.
+// AddSpilled counts n bytes written to disk. Like AddPeak it does nothing where s is nil.
 func (s *Stats) AddSpilled(n int64) {
 	if s != nil {
 		s.Spilled.Add(n)

@@ -228,7 +228,7 @@ func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 	return true, o.spill(ctx)
 }
 
-// grant charges memory that the table can do without.
+// grant charges optional memory of the table, and reports whether it was available.
 func (o *aggThread) grant(bytes int64) bool { return o.acct.Try(bytes) }
 
 func (o *aggThread) reset() error {
@@ -242,7 +242,7 @@ func (o *aggThread) reset() error {
 	return nil
 }
 
-// newTable makes a table of groups that rows may come into.
+// newTable makes a table of groups for rows.
 func (o *aggThread) newTable(aggs []agg.Agg) *groupTable {
 	t := newGroupTable(o.s.keyTypes, aggs)
 	t.grant = o.grant
@@ -252,7 +252,7 @@ func (o *aggThread) newTable(aggs []agg.Agg) *groupTable {
 	return t
 }
 
-// newAggs makes the states of a table that rows come into.
+// newAggs makes the states of a table for rows.
 func (o *aggThread) newAggs() ([]agg.Agg, error) {
 	aggs, err := o.s.newAggs()
 	if err != nil {
@@ -328,7 +328,7 @@ func (o *aggThread) begin(ctx context.Context) error {
 	}
 	if err := s.barrier.Wait(ctx, func() error {
 		for _, l := range s.threads {
-			if l.begun { // others were closed before they took anything in
+			if l.begun { // others were closed before they read anything
 				s.with = append(s.with, l)
 				s.spilled = s.spilled || l.parts != nil
 			}
@@ -417,8 +417,9 @@ func (o *aggThread) begin(ctx context.Context) error {
 	if o.own != nil {
 		have += o.own.bytes() + int64(len(o.ownLost))
 	}
-	// prepare has charged about what a share takes; one thread's table may have had few
-	// of its groups, and slots go in powers of two. It is there and is given next.
+	// prepare has charged the estimate of a share, which is low where this thread's table had few of
+	// its groups, or by the rounding of slots to powers of two. The memory is in use already, and its
+	// rows are returned next.
 	if more := have - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 	} else if err := o.acct.Resize(have); err != nil {
@@ -479,8 +480,8 @@ func (s *aggShared) prepare() error {
 	return nil
 }
 
-// fits reports whether there is room to merge the threads' rows of one group: lists of
-// rows are shared, what lists them is not.
+// fits reports whether there is memory to merge the threads' rows of one group: the rows are
+// shared, the lists of them are not.
 func (s *aggShared) fits() bool {
 	var need int64
 	for _, l := range s.with {
@@ -489,8 +490,8 @@ func (s *aggShared) fits() bool {
 	return len(s.with) == 0 || s.with[0].acct.Grow(need) == nil
 }
 
-// alike makes all threads' tables have ranges or none, so that they divide their
-// groups by the same rule.
+// alike makes either all threads' tables have ranges or none, so that they divide their groups by
+// the same rule.
 func (s *aggShared) alike() {
 	ranges := 0
 	for _, l := range s.with {

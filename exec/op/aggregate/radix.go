@@ -15,7 +15,7 @@ import (
 //	thread 0   table, rows ─▶ in order of ─▶ partitions 0, 2, 4 … ─▶ results
 //	thread 1   table, rows ─▶ partitions ──▶ partitions 1, 3, 5 … ─▶ results
 
-// held is what the thread holds.
+// held returns the bytes that the thread holds.
 func (o *aggThread) held() int64 {
 	return o.t.bytes() + o.deferred.held() + 40*int64(len(o.rule.seen))
 }
@@ -40,7 +40,7 @@ type radixThread struct {
 	chunks        []deferredChunk
 }
 
-// radixBits are the bits of the partitions that there are at most.
+// radixBits is the number of bits of the most partitions.
 const radixBits = 12
 
 // radixRows is how many rows a partition is to have at most.

@@ -60,7 +60,7 @@ func (o *aggThread) together(ctx context.Context) error {
 	return nil
 }
 
-// joins reports whether there is anything that the threads are to find together.
+// joins reports whether the threads compute any results together.
 func (s *aggShared) joins() bool {
 	if len(s.keyTypes) > 0 || s.n.Phase == plan.AggPartial || len(s.with) == 0 {
 		return false
@@ -71,7 +71,7 @@ func (s *aggShared) joins() bool {
 	})
 }
 
-// togetherStep is a step of an aggregate whose results the threads find together.
+// togetherStep is a step of an aggregate whose results the threads compute together.
 type togetherStep struct {
 	of   agg.Together
 	step int

@@ -99,7 +99,7 @@ type join struct {
 	ins    inserter
 	phase  phase
 	probe  *prober
-	busy   bool           // the prober has a batch
+	busy   bool           // the prober works on a batch
 	todo   []*batch.Batch // left rows of a batch that was too large at once, the first last
 	spill  spillState
 	out    op.Coalescer
@@ -181,12 +181,12 @@ func unmatchedBatch(c *layout, t *hashTable, ids []uint32) *batch.Batch {
 	return batch.New(append(cols, t.rows.Gather(ids, c.rOutAt)...), len(ids))
 }
 
-// probeNext returns what the thread's next left rows find in the table.
+// probeNext returns the results of the thread's next left rows.
 func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 	c := o.s.cfg
 	o.probe.t, o.probe.room = o.s.table, o.s.room
 	if o.s.table.rows.Rows() == 0 && !c.keepsLeft() {
-		if err := o.l.Close(); err != nil { // what is below may stop
+		if err := o.l.Close(); err != nil { // the input may stop
 			return nil, err
 		}
 		return nil, io.EOF

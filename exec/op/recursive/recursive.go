@@ -43,7 +43,7 @@ type union struct {
 	working  *op.Buffer   // what Step reads
 	fresh    *op.Buffer   // rows of this round
 	seen     *seenRows
-	out      []*batch.Batch // given by seen, to be passed on
+	out      []*batch.Batch // returned by seen, to be passed on
 	ended    bool           // in has no more
 	done     bool
 	closed   bool
@@ -125,7 +125,7 @@ func (o *union) begin(ctx context.Context) error {
 	return in.Open(ctx)
 }
 
-// round ends a round and begins the next, if this one gave rows.
+// round ends a round and begins the next, if this one had rows.
 func (o *union) round(ctx context.Context) error {
 	if err := o.in.Close(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rowIndex is a growing set of distinct rows in memory, NULL being equal to
-// NULL. It is for one goroutine and charges nothing: who adds to it does.
+// rowIndex is a growing set of distinct rows in memory, NULL being equal to NULL. It is for one
+// goroutine and charges nothing: the caller does.
 //
 //	slots[h & mask] = upper half of h | id+1, linear probing
 type rowIndex struct {

@@ -17,10 +17,10 @@ import (
 // frameGroups is how many frames' results are made at once.
 const frameGroups = 1024
 
-// aggregate computes an aggregate over each row's frame. Frames that begin with
-// their partition and only grow are the one before and what is new; others are put
-// together from a tree of states. Aggregates that keep their rows, or whose states
-// must travel encoded, take each new frame's afresh where they do not grow.
+// aggregate computes an aggregate over each row's frame. Frames that begin with their partition and
+// only grow add the new rows to the state of the frame before; others are merged from a tree of
+// states. Aggregates that keep their rows, or whose states must travel encoded, are computed afresh
+// for each frame that does not only grow.
 func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	fr, err := f.frames(ctx, r, p)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
 }
 
-// find finds what the aggregate of f can.
+// find determines how the aggregate of f can be computed.
 func (cr *callRows) find(f *call) error {
 	if cr.known {
 		return nil
@@ -100,7 +100,7 @@ func (cr *callRows) find(f *call) error {
 	return nil
 }
 
-// passing is spans in numbers of the rows that f's FILTER lets through.
+// passing returns spans in numbers of the rows that f's FILTER passes.
 func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall, i int) ([3]span, error) {
 	out := s.spans(i)
 	for k := range out {
@@ -118,20 +118,20 @@ func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall,
 	return out, nil
 }
 
-// frame is a frame that rows share.
+// frame is a frame, of one row or of several.
 type frame struct {
 	span
 	rest  *[2]span // behind what EXCLUDE leaves out; nil: nothing
 	first bool     // the first of its partition
 }
 
-// byFrames returns the results of the rows' frames, of which states makes so many
-// at once as are different and follow each other; it returns the first one's group.
+// byFrames returns the results of the rows' frames, by states, which computes many different
+// consecutive frames at once and returns the first one's group.
 func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	var arrays []arrow.Array
 	frames := make([]frame, 0, frameGroups)
-	var of []int32 // the frames of the rows that wait
+	var of []int32 // the frames of the rows not yet computed
 	flush := func() error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -190,9 +190,8 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 	return kernel.Concat(t.Arrow(), arrays), nil
 }
 
-// runningFrames makes the states of frames that grow: each is that of the frame
-// before in its partition, and of the rows that are new. They are put together in
-// the rows' order, as in frameTree.
+// runningFrames makes the states of frames that grow: each is that of the frame before in its
+// partition, and of the rows that are new. States are merged in the rows' order, as in frameTree.
 //
 //	group   0            1        2        3 …
 //	        carried on   frame 0  frame 1  frame 2
@@ -296,7 +295,7 @@ func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg
 	return all, nil
 }
 
-// afreshFrames is the state of the last frame that was taken afresh.
+// afreshFrames is the state of the last frame that was computed afresh.
 type afreshFrames struct {
 	cur  agg.Agg
 	held int64 // bytes charged for it
@@ -319,8 +318,8 @@ func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
 	return err
 }
 
-// takeAfresh computes frames one after the other: what the last has and no more is
-// kept, anything else is taken again.
+// takeAfresh computes frames one after the other: where a frame only adds rows to the last one its
+// state is kept, else it is computed again.
 func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, spans func(i int) ([3]span, error)) (arrow.Array, error) {
 	cr := &r.calls[f.k]
 	a := &cr.afresh

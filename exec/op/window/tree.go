@@ -10,8 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// A leaf of a frameTree is so many rows, an inner node so many nodes of the
-// level below.
+// The rows of a leaf of a frameTree, and the nodes below an inner node.
 const (
 	treeLeaf  = 16
 	treeRadix = 4
@@ -161,8 +160,8 @@ func updateSpan(to agg.Agg, groups []uint32, args []arrow.Array, s span) error {
 	return to.Update(groups, sub)
 }
 
-// passing returns the rows of args that a filter lets through, and for each row
-// and the end how many of those come before it.
+// passing returns the rows of args that a filter passes, and for each row and the end how many of
+// those come before it.
 func passing(pass *array.Boolean, args []arrow.Array, n int) ([]arrow.Array, []int32) {
 	before := make([]int32, n+1)
 	var kept []int32
