@@ -19,7 +19,7 @@ const block = 8192
 // blocksPerPart makes a split of some hundred thousand rows.
 const blocksPerPart = 16
 
-// maxRows bounds n_samples and its kin.
+// maxRows bounds n_samples and the like.
 const maxRows = 1 << 40
 
 // maxColumns is PostgreSQL's limit.
@@ -45,7 +45,7 @@ func (g *generator) rows() float64          { return float64(g.n) }
 func (g *generator) units() int64           { return (g.n + g.size() - 1) / g.size() }
 func (g *generator) perPart() int64         { return blocksPerPart * block / g.size() }
 
-// size is the rows of a unit.
+// size returns the rows of a unit.
 func (g *generator) size() int64 {
 	if g.unit > 0 {
 		return g.unit

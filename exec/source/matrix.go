@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// A matrix is random numbers, or a view of another matrix: its shape, and which
-// cell of the other one each of its own is. Nothing is made but the cells that are
-// read, so of
+// A matrix is random numbers, or a view of another matrix: its shape, and which cell of the other
+// one each of its own is. Only the cells that are read are computed, so of
 //
 //	slice(transpose(reshape(random_matrix(100000, 10000), 10000, 100000)), ':10', ':1000')
 //
@@ -39,7 +38,7 @@ const (
 	maxMatrixCells = 1 << 62
 )
 
-// newMatrix returns the rows of a matrix, as columns x0 ….
+// newMatrix makes the table of a matrix's rows, as columns x0 ….
 func newMatrix(_ *Sources, a *args) (table, error) {
 	m := readMatrix(a)
 	if a.err != nil {
@@ -47,7 +46,7 @@ func newMatrix(_ *Sources, a *args) (table, error) {
 	}
 	most := int64(maxFileColumns)
 	if a.fn == "random_matrix" {
-		most = maxColumns // what it makes may be stored
+		most = maxColumns // its rows may be stored
 	}
 	if m.cols < 1 || m.cols > most {
 		return nil, pgerr.New(pgerr.TooManyColumns, "the matrix that %s gives has %d columns", a.fn, m.cols).
@@ -106,8 +105,7 @@ func tooLarge(rows, cols int64) bool {
 	return hi != 0 || lo > maxMatrixCells
 }
 
-// matrix reads the argument that is one. Other relations have no order of rows, and
-// none has columns before it is read.
+// matrix reads the argument that is a matrix. Other relations have no order of rows.
 func (a *args) matrix() *matrix {
 	for _, p := range a.list {
 		if p.Name != matrixArg || p.Call == "" {
@@ -128,8 +126,8 @@ func (a *args) matrix() *matrix {
 	return nil
 }
 
-// reshape is the same cells in as many rows and columns as are asked for, one of
-// which may be -1 for what is left.
+// reshape has the same cells in the given number of rows and columns, one of which may be -1 to be
+// inferred.
 func reshape(a *args) *matrix {
 	if !a.names(matrixArg, "rows", "cols") {
 		return nil

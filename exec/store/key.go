@@ -27,7 +27,7 @@ type Key struct {
 	id    types.OID // the constraint's
 	hash  uint64
 	only  *int64 // the value, where it is one integer
-	whole bool   // the filter asks nothing else
+	whole bool   // the filter has no other condition
 }
 
 // KeyOf finds the key that a scan is by; nil if there is none. Keys are those of
@@ -80,8 +80,8 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	return nil
 }
 
-// KeyFor is the key of a row with these values of a constraint's columns; nil for one
-// that is not looked up.
+// KeyFor returns the key of a row with these values of a constraint's columns; nil for one that is
+// not looked up.
 func KeyFor(rel *catalog.Relation, k *catalog.Constraint, vals []types.Datum) *Key {
 	for i, n := range k.Columns {
 		if c := rel.ColumnNum(n); c == nil || !sameValues(c.Type) || vals[i] == nil {
@@ -105,8 +105,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 		t, val := value(j)
 		key.types = append(key.types, t)
 		if prune.KindOf(t) == prune.Int {
-			// Integers hash alike whatever their width; the value may not fit
-			// the column's.
+			// Integers have equal hashes whatever their width; the value may not fit the column's.
 			t = types.Int8
 		}
 		var err error
@@ -118,8 +117,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	return key
 }
 
-// sameValues reports whether it is one of the types whose equal values are the same bits, and which are
-// looked up by.
+// sameValues reports whether equal values of t have the same bits, so that they can be looked up.
 func sameValues(t types.Type) bool {
 	switch prune.KindOf(t) {
 	case prune.Int, prune.Date, prune.Timestamp, prune.Timestamptz, prune.UUID:
@@ -150,8 +148,8 @@ func (k *Key) MayHave(g *catalog.Segment) bool {
 	return true
 }
 
-// KeySplits is Splits for a scan by a key: pieces of segments that may have it,
-// single rows where an index knows them.
+// KeySplits is Splits for a scan by a key: ranges of segments that may have it, single rows where
+// an index has them.
 func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *Key, keep func(*catalog.Segment) bool) (out []op.Split) {
 	for c := range p.candidates(ctx, m, k, keep) {
 		s := c.segment
@@ -197,8 +195,8 @@ type candidate struct {
 	known   bool
 }
 
-// candidates returns the segments that may have a key. Those are passed over first of
-// which memory at hand shows that they have not got it; keep is asked of the others.
+// candidates returns the segments that may have a key. Those that in-memory marks and filters
+// exclude are skipped first; keep is called for the others.
 func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep func(*catalog.Segment) bool) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		if m == nil {
@@ -270,8 +268,8 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	return index.find(k.hash, nil), true
 }
 
-// keyHashes returns the hashes of a segment's rows by columns; nil where it has not
-// got them all.
+// keyHashes returns the hashes of a segment's rows by columns; nil where it does not have all of
+// these.
 func (s *segment) keyHashes(nums []int16, ts []types.Type) (out []uint64, err error) {
 	cols := make([]int, len(nums))
 	for i, n := range nums {

@@ -24,7 +24,7 @@ type segmentFile struct {
 	sum   hash.Hash
 	off   int64 // of what is written next
 	at    int64 // of what is written to the file next
-	begun int64 // up to here the disk has been asked to write
+	begun int64 // up to here the disk was told to write
 }
 
 // Small writes are buffered until there are bufBytes of them; one of directBytes or more goes to
@@ -68,7 +68,7 @@ func (f *segmentFile) write(b []byte) error {
 	return f.out(b)
 }
 
-// flush puts what waits into the file.
+// flush writes the buffer to the file.
 func (f *segmentFile) flush() error {
 	b := f.buf
 	f.buf = b[:0]
@@ -158,8 +158,7 @@ func (f *segmentFile) writeArray(arr arrow.Array, compress bool) (chunk, error) 
 	return c, nil
 }
 
-// finish writes the footer. What is left to do, which takes as long as the disk does, is
-// to publish the segment.
+// finish writes the footer. Then only publish is left, which takes as long as the disk does.
 func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 	if err := f.write(appendTail(nil, foot)); err != nil {
 		f.abort()

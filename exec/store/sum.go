@@ -41,7 +41,7 @@ func sumOf(ref *catalog.Segment) fileSum {
 
 func (s fileSum) good() bool { return bytes.Equal(s.Sum(nil), s.want) }
 
-// keepSum notes in seg what h has of its file.
+// keepSum records in seg the hash h of its file.
 func keepSum(seg *catalog.Segment, h hash.Hash) {
 	if _, ok := h.(xxh128); ok {
 		h.Sum(seg.XXH128[:0])

@@ -12,14 +12,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// WriterColumn is a column of the rows a Writer takes.
+// WriterColumn is a column of the rows that a Writer writes.
 type WriterColumn struct {
 	Num  int16 // attnum
 	Type types.Type
 }
 
-// WriterOptions say what to write and how to cut it. Zero sizes are the
-// package's constants.
+// WriterOptions say what to write and how to divide it. Zero sizes are the package's constants.
 type WriterOptions struct {
 	Columns      []WriterColumn
 	Account      *mem.Account // charged for what is held; may be nil
@@ -48,7 +47,7 @@ type Writer struct {
 	file   *segmentFile // nil until a group was written
 	foot   footer
 	rows   int64  // of the open segment, pending ones included
-	inside *int64 // bytes of the inline segments made, by it and those it shares the statement with
+	inside *int64 // bytes of the inline segments made by the statement's writers
 	done   []*catalog.Segment
 	closed bool
 	// publishing receives the error, once, of making the last of done durable: a disk works while the
@@ -80,12 +79,11 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	return w
 }
 
-// maxExpected is for how many rows builders make room before they come: what compaction merges
-// is mostly few rows, again and again.
+// maxExpected is for how many rows builders allocate memory in advance: compaction mostly merges
+// few rows, many times.
 const maxExpected = 4096
 
-// Rows is how many rows were written so far, those of finished segments
-// included.
+// Rows returns how many rows were written so far, those of finished segments included.
 func (w *Writer) Rows() int64 {
 	n := w.rows
 	for _, s := range w.done {
@@ -121,8 +119,8 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 	more := b.Bytes()
 	if err := w.charge(more); err != nil {
-		// What is held can go to disk now, as a smaller group; and if that is
-		// not enough the dictionaries, with the segment.
+		// The pending rows can go to disk now, as a smaller group; and if that is not enough the
+		// dictionaries, by ending the segment.
 		if err := w.flushGroup(ctx); err != nil {
 			return err
 		}
@@ -337,9 +335,8 @@ func (w *Writer) published() error {
 	return err
 }
 
-// endInline makes the pending rows an inline segment if they are all there is
-// of it and few enough: all that one writer makes fit into InlineBytes, since
-// they go through the log at once.
+// endInline makes the pending rows an inline segment if they are all of it and few enough: all
+// inline segments of one writer fit into InlineBytes, since they go through the log together.
 func (w *Writer) endInline() (bool, error) {
 	if w.file != nil || w.rows == 0 || w.held() > 4*(w.o.InlineBytes-*w.inside) {
 		return false, nil
@@ -390,7 +387,7 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 func (w *Writer) Abort() error {
 	w.closed = true
 	w.discard()
-	_ = w.published() // what failed is given up as the rest
+	_ = w.published() // a segment that failed is removed like the others
 	for _, s := range w.done {
 		if s.Inline == nil {
 			w.store.forget(s.ID)

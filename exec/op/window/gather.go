@@ -136,7 +136,7 @@ func (o *window) reclaim(ctx context.Context) (bool, error) {
 }
 
 // charge reserves n bytes for rows in memory. A refusal moves a partition to a file; the little
-// that several small ones take is always granted.
+// that several partitions, or a small one, take is always granted.
 func (o *window) charge(ctx context.Context, n int64) error {
 	if o.alone {
 		return o.acct.Insist(ctx, n)
