@@ -149,8 +149,8 @@ func (e *Subquery) With(c []Expr) Expr {
 	return &n
 }
 
-// Walk calls f for e and what is below it, parents first, until f returns
-// false for a node, whose children are then left out.
+// Walk calls f for e and its descendants, parents first; where f returns false for a node its
+// children are left out.
 func Walk(e Expr, f func(Expr) bool) {
 	if e == nil || !f(e) {
 		return
@@ -183,8 +183,8 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(e)
 }
 
-// Columns adds the columns e reads to set. Those of a subquery's plan are not
-// seen: planner/plan.FreeColumns knows them.
+// Columns adds the columns e reads to set. Those of a subquery's plan are not included: see
+// planner/plan.FreeColumns.
 func Columns(e Expr, set map[ColID]bool) {
 	Walk(e, func(x Expr) bool {
 		if c, ok := x.(*Col); ok {

@@ -14,7 +14,7 @@
 //     new ids from Env.NextCol, and a subtree used twice gets new ids in its copy;
 //   - columns are found by id, so inputs of joins may be swapped. Only SetOp,
 //     RecursiveUnion, TableWrite and buffers count columns by position, and
-//     rules put a Project there when they disturb it;
+//     rules put a Project there when they change the order;
 //   - volatile expressions are neither copied nor moved below anything that
 //     changes how often they run;
 //   - the order of conjuncts within one Filter is kept: the first may guard the

@@ -135,8 +135,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	case cur == nil:
 		est = p.joined(a, b, kind, pa.est, pb.est)
 	case p.computed(a, b, kind):
-		// What of a side's values are left says nothing of those of an expression: joined
-		// to it first, that side seems to be thinned out by every condition once more.
+		// The share of a side's values that are left does not apply to an expression: joined to it first,
+		// that side would seem to be reduced by every condition once more.
 		if e := p.joined(a, b, kind, pa.est, pb.est); e.Rows > cur.est.Rows {
 			cur.cost += outCost * (e.Rows - cur.est.Rows)
 			cur.est = e
@@ -156,8 +156,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	return true
 }
 
-// joinCost is the work of one join. The build side costs more a row than the
-// probe side; kinds that can be turned round build the smaller one.
+// joinCost returns the cost of one join. The build side costs more a row than the probe side; kinds
+// that can be turned build the smaller one.
 func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	if !keyed {
 		return l + r + 0.3*l*r + outCost*out
@@ -172,7 +172,7 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 // outCost is the cost of a row of a join's result, whichever side is built.
 const outCost = 0.5
 
-// turnable reports whether it is one of the kinds that have a mirror image.
+// turnable reports whether k has a mirror image.
 func turnable(k plan.JoinKind) bool {
 	switch k {
 	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
@@ -205,7 +205,7 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 	return false
 }
 
-// computed reports whether it is a join on the equality of an expression.
+// computed reports whether the join is on the equality of an expression.
 func (p *joinPlanner) computed(a, b uint64, kind plan.JoinKind) bool {
 	if kind != plan.Inner {
 		return false

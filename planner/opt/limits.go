@@ -37,7 +37,7 @@ func ruleLimits(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// rowsWanted is how many rows a Limit can ever need of its input.
+// rowsWanted returns how many rows a Limit needs of its input at most.
 func rowsWanted(l *plan.Limit) (int64, bool) {
 	c, ok := l.Count.(*expr.Const)
 	if !ok || c.Val == nil {
@@ -75,7 +75,7 @@ func firstRows(n plan.Node, k int64) plan.Node {
 			return rule.With1(n, firstRows(n.Input, k))
 		}
 	case *plan.Join:
-		// A row of the left side comes out once: its first k are enough.
+		// Each row of the left side is emitted once: its first k are enough.
 		if n.Kind == plan.Mark || n.Kind == plan.Single {
 			if l := firstRows(n.L, k); l != n.L {
 				c := *n

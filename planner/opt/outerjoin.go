@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleOuterJoins makes inner joins of outer ones where a condition above drops
-// the padded rows anyway: it cannot be true with NULLs for that side's columns.
+// ruleOuterJoins turns outer joins into inner ones where a condition above drops the padded rows
+// anyway: it cannot be true with NULLs for that side's columns.
 //
 //	(a LEFT JOIN b) WHERE b.x > 0          inner
 //	(a FULL JOIN b) WHERE a.x = 1          left join
@@ -22,7 +22,7 @@ import (
 func ruleOuterJoins(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
-	// Right joins with left ones' rules from here on.
+	// From here on right joins are left joins with their sides swapped.
 	return r.BottomUp(out, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && j.Kind == plan.Right {
 			c := *j
@@ -145,8 +145,8 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	return &c
 }
 
-// wantsPadded reports whether conds drop each row of a left join that has a
-// partner: they want a column NULL that cannot be where the join's condition is true.
+// wantsPadded reports whether conds drop each row of a left join that has a partner: they require a
+// column to be NULL that cannot be where the join's condition is true.
 func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	for _, c := range rewrite.SplitAll(conds) {
 		x, ok := c.(*expr.IsNull)

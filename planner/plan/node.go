@@ -38,15 +38,14 @@ type relation struct{}
 // IsRelation implements expr.Relation.
 func (relation) IsRelation() {}
 
-// Traits are what rules may rely on that know nothing else of a node. The zero value
-// promises nothing: a rule that finds it leaves the node alone.
+// Traits are what a rule may rely on if it knows nothing else of a node. The zero value promises
+// nothing: a rule that finds it leaves the node alone.
 type Traits struct {
 	// Rows is what it makes of the rows of its one input.
 	Rows RowTrait
 	// Holds: it keeps input rows before it emits any.
 	Holds bool
-	// Outside says that its rows come from, or go to, what is not in the plan: tables,
-	// files, other stages.
+	// Outside: its rows come from, or go to, what is not in the plan: tables, files, other stages.
 	Outside bool
 }
 
@@ -70,14 +69,14 @@ const (
 	Each
 )
 
-// Derived: no rows come of no rows.
+// Derived reports whether no input rows yield no rows.
 func (t RowTrait) Derived() bool { return t != Unrelated }
 
-// KeepsColumns: the columns of the input are given, as they were.
+// KeepsColumns reports whether the columns of the input are emitted, unchanged.
 func (t RowTrait) KeepsColumns() bool { return t.Derived() && t != Computed }
 
 // AtMostOnce reports whether each row of the input yields at most one row.
 func (t RowTrait) AtMostOnce() bool { return t >= Computed }
 
-// KeepsSome: where the input has a row, one is given.
+// KeepsSome reports whether there is a row if the input has one.
 func (t RowTrait) KeepsSome() bool { return t == Computed || t >= First }

@@ -5,7 +5,7 @@
 //	            selectivity.go the share of rows for which a condition holds
 //	            cardinality.go rows, and distinct values by column, of each node
 //
-// What is for sure follows from constraints and from how nodes treat rows (plan.Traits): rules rest
+// What is for sure follows from constraints and from how nodes treat rows (plan.Traits): rules rely
 // on it. Estimates choose between plans that return the same rows. All of it is a function of a
 // tree and a Statistics.
 package props

@@ -257,7 +257,7 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 	return nil
 }
 
-// maxKeys is how many keys of a join are looked at: those of its sides multiply.
+// maxKeys is how many keys of a join are considered: those of its sides multiply.
 const maxKeys = 8
 
 // fewKeys drops keys that hold another, and all beyond maxKeys.
@@ -316,8 +316,8 @@ func containsKey(keys []plan.ColSet, k plan.ColSet) bool {
 	return slices.ContainsFunc(keys, func(x plan.ColSet) bool { return maps.Equal(x, k) })
 }
 
-// sameValues reports whether of equal columns a value of a belongs to a single one of b: of text
-// and bpchar several texts may equal one.
+// sameValues reports whether each value of type a equals a single value of type b: for text and
+// bpchar several texts may equal one.
 func sameValues(a, b types.Type) bool { return a.OID == b.OID || a.IsIntegral() && b.IsIntegral() }
 
 // boundBy returns the columns of one side of a join that equal something of the
@@ -510,7 +510,7 @@ func NeverNull(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// OrderedAgg reports whether the order of the input shows in the result.
+// OrderedAgg reports whether the result depends on the order of the input.
 func OrderedAgg(c expr.AggCall) bool {
 	if c.Fn == nil {
 		return true
