@@ -15,21 +15,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Env is what expressions depend on besides their input: one a statement and
-// node. It is read-only once in use and may be shared by programs.
+// Env is the environment of expressions beside their input: one a statement and node. It is
+// read-only once in use and may be shared by programs.
 type Env struct {
 	Types  *types.Env    // time zone, date style, the transaction's clock; nil is types.DefaultEnv
 	Params []types.Datum // $1 …, already of the parameters' types
-	// Pool is the statement's: programs charge it for what their values take.
-	// Without one a program has little.
+	// Pool is the statement's: programs charge it for what their values take. Without one a program
+	// has a small fixed limit.
 	Pool *mem.Pool
-	// Host is nil where nothing asks for a session or a catalog; functions that
-	// need one then fail with 0A000.
+	// Host is nil where there is no session or catalog; functions that need one then fail with 0A000.
 	Host Host
 }
 
-// Host is what functions ask of the node and session they run in. Calls may
-// come from several goroutines.
+// Host is the interface of functions to the node and session they run in. Calls may come from
+// several goroutines.
 type Host interface {
 	// Catalog is the statement's view of the catalog.
 	Catalog() *catalog.State
@@ -45,8 +44,8 @@ type Host interface {
 	Currval(sequence types.OID) (int64, error)
 	Lastval() (int64, error)
 	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
-	// Scorer returns a model ready to predict, which is in use until pool, that of a
-	// statement, is closed; with nil it may be forgotten at once.
+	// Scorer returns a model ready to predict, which is in use until pool, that of a statement, is
+	// closed; with nil it may be evicted at once.
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
@@ -58,9 +57,8 @@ type Session struct {
 	XID               int64
 	Query             string
 	Client, Server    string // the ends of the connection, HOST:PORT
-	// Path are the schemas that exist of the search path, in order, without
-	// pg_catalog where it is only implied; Temp is the temporary schema, 0 if
-	// the session has none.
+	// Path are the existing schemas of the search path, in order, without pg_catalog where it is only
+	// implied; Temp is the temporary schema, 0 if the session has none.
 	Path []types.OID
 	Temp types.OID
 	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
@@ -107,7 +105,7 @@ func (e *Env) NewMeter() vector.Meter {
 	return vector.NewMeter(e.Pool)
 }
 
-// TypesEnv are the settings types depend on, never nil.
+// TypesEnv returns the settings that types depend on, never nil.
 func (e *Env) TypesEnv() *types.Env {
 	if e == nil || e.Types == nil {
 		return types.DefaultEnv
@@ -115,7 +113,7 @@ func (e *Env) TypesEnv() *types.Env {
 	return e.Types
 }
 
-// Location is the session's time zone.
+// Location returns the session's time zone.
 func (e *Env) Location() *time.Location {
 	if l := e.TypesEnv().Location; l != nil {
 		return l

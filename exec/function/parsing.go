@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Parsing charges what reading a value of t from its text takes.
+// Parsing charges what parsing a value of t from its text takes.
 func (c *Call) Parsing(t types.Type, s string) {
 	n := 0
 	switch {

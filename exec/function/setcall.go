@@ -10,8 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SetCall is what a set-returning function sees of one call, and what its rows
-// are charged to.
+// SetCall is one call of a set-returning function, to which its rows are charged.
 type SetCall struct {
 	Call  plan.SetCall
 	Env   *Env
@@ -42,22 +41,21 @@ func (c *SetCall) Holds(n int) {
 	c.Keep(int64(n))
 }
 
-// Keep keeps n bytes that are charged for as long as holds does.
+// Keep keeps n charged bytes for as long as Holds does.
 func (c *SetCall) Keep(n int64) {
 	c.Meter.Keep(n)
 	c.Rows += n
 }
 
-// Scratch is a call to compute with now: its values are charged with the rows.
+// Scratch returns a call to compute with now: its values are charged with the rows.
 func (c *SetCall) Scratch() *Call {
 	return &Call{Ctx: c.Meter.Ctx, Env: c.Env, Arena: vector.Once(c.Meter)}
 }
 
-// ListMaker starts a call whose argument is read where it lies.
+// ListMaker starts a call whose argument is read in place.
 type ListMaker func(c *SetCall, row int) Generator
 
-// RowsOf is a generator of rows that are there: values of the only column, or
-// Rows for several.
+// RowsOf is a generator of existing rows: values of the only column, or Rows for several.
 type RowsOf struct {
 	T    []types.Type
 	rows []types.Datum
@@ -95,7 +93,7 @@ func (g *RowsOf) Give(d types.Datum, out []array.Builder) error {
 	return nil
 }
 
-// List makes a generator of rows that are there.
+// List makes a generator of existing rows.
 func (c *SetCall) List(rows []types.Datum) Generator {
 	c.Holds(3 * BoxedBytes * len(rows))
 	return &RowsOf{rows: rows, T: c.ColTypes()}
@@ -110,7 +108,7 @@ func (c *SetCall) ColTypes() []types.Type {
 	return out
 }
 
-// RecordOf is the row type of columns.
+// RecordOf returns the row type of columns.
 func RecordOf(cols []plan.Column) *types.Record {
 	r := &types.Record{}
 	for _, c := range cols {

@@ -145,8 +145,8 @@ func takeVar(src []int32, data []byte, idx []int32) ([]int32, []byte) {
 	return offs, out
 }
 
-// Compact returns b without a selection: its columns hold exactly the rows that
-// count. A batch without a selection is given as it is.
+// Compact returns b without a selection: its columns hold exactly the rows that count. A batch
+// without a selection is returned as it is.
 func Compact(b *batch.Batch) *batch.Batch {
 	if b.Sel == nil {
 		return b

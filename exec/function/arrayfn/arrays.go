@@ -154,7 +154,7 @@ func arrayLength(f func(n, d int64) (int64, error)) function.Impl {
 	}
 }
 
-// LowerBound is where an array's subscripts begin.
+// LowerBound returns the first subscript of arrays of a type.
 func LowerBound(t types.Type) int64 {
 	if t.OID == types.Int2VectorOID || t.OID == types.OIDVectorOID {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// addJSONBuild registers what makes json of SQL values.
+// addJSONBuild registers the functions that make json of SQL values.
 func addJSONBuild(t function.Table) {
 	t.Put("to_json(anyelement)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 		return string(AppendJSON(nil, c.Types[0], a[0], c.Env)), nil

@@ -142,7 +142,7 @@ func Unnest(c *function.SetCall, row int) function.Generator {
 	return g
 }
 
-// elementsOf is a generator of a list's elements.
+// elementsOf generates the elements of a list.
 type elementsOf struct {
 	function.RowsOf
 	of       arrow.Array

@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Version is what version() says, Release the release of this database.
+// Version is the result of version(), Release the release of this database.
 const (
 	Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
 	Release = "1.0"
@@ -389,7 +389,7 @@ func sizeBytes(_ *function.Call, s string) (int64, error) {
 	return v, nil
 }
 
-// nextval asks for the values of all rows in a row of one sequence at once.
+// nextval fetches the values of consecutive rows of one sequence at once.
 func nextval(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	h, err := c.Host()
 	if err != nil {

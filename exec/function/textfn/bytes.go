@@ -257,8 +257,8 @@ func textEncoding(name, what string) (string, error) {
 	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
 }
 
-// PlainName drops what does not count in the name of an encoding, which is no
-// longer than names are.
+// PlainName drops insignificant characters from the name of an encoding, which must not be longer
+// than a name.
 func PlainName(s string) string {
 	var out []byte
 	for i := range len(s) {

@@ -14,7 +14,7 @@ import (
 type Losses struct {
 	c [3]uint64
 	n int64
-	// nan says that there is a NaN, or what is no such loss.
+	// nan: a NaN, or a value that is no such loss, was added.
 	nan bool
 }
 
@@ -90,10 +90,10 @@ func (e *Losses) Merge(o *Losses) {
 	e.carry(o.c[0], o.c[1], o.c[2])
 }
 
-// N is how many losses were added.
+// N returns how many losses were added.
 func (e *Losses) N() int64 { return e.n }
 
-// Value is the sum, rounded to the nearest float64.
+// Value returns the sum, rounded to the nearest float64.
 func (e *Losses) Value() float64 {
 	if e.nan {
 		return math.NaN()
@@ -123,7 +123,7 @@ func (e *Losses) Append(dst []byte) []byte {
 	return le.AppendUint64(dst, n)
 }
 
-// Decode reads what Append wrote; b has LossesBytes.
+// Decode reads what Append wrote; len(b) is LossesBytes.
 func (e *Losses) Decode(b []byte) {
 	le := binary.LittleEndian
 	for i := range e.c {

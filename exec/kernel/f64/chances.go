@@ -9,7 +9,7 @@ func Chances(z []float64) {
 	}
 }
 
-// chancesGo has no branch that nobody could foretell.
+// chancesGo has no unpredictable branch.
 func chancesGo(z []float64) {
 	for i, v := range z {
 		t := Exp1(-math.Abs(v))

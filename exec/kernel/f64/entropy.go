@@ -2,7 +2,7 @@ package f64
 
 import "math"
 
-// leastProbability is how close to 0 and 1 CrossEntropy lets a probability be.
+// leastProbability is the distance from 0 and 1 that CrossEntropy clips probabilities to.
 const leastProbability = 0x1p-52
 
 // CrossEntropy computes the log loss of rows of predicted probability p: -log(p) where y is 1,

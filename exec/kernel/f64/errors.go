@@ -90,8 +90,8 @@ func errorEndsGo(ends *[4 * Lanes]float64, y, p []float64) {
 	}
 }
 
-// errorPartsGo adds values to grids, which rounds them to multiples, and what that loses to
-// other sums; the last lanes are the bits of what truths' squares lose.
+// errorPartsGo adds values to grids, which rounds them to multiples, and the rounding errors to
+// other sums; the last lanes are the bits of the errors of the truths' squares.
 func errorPartsGo(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
 	of := [6]int{0, 1, 2, 2, 3, 4} // sums' grids
 	for l := range Lanes {

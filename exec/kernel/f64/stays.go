@@ -6,7 +6,7 @@ import "math"
 type Centers32 struct {
 	d     int
 	c     []float32 // -2·coordinate, interleaved by groups of four
-	start []float32 // squared lengths; infinity for what fills up
+	start []float32 // squared lengths; infinity for padding
 	err   [2]float32
 }
 
@@ -30,8 +30,8 @@ func NewCenters32(points []float64, d int) (c *Centers32, ok bool) {
 		c.start[i] = float32(long)
 		longest = max(longest, long)
 	}
-	// |c|² - 2x·c in float32 is wrong by at most (d+4)·2^-24·(2|c|² + |x|²), and two
-	// of them are compared. Twice that, and what may underflow.
+	// |c|² - 2x·c in float32 has an error of at most (d+4)·2^-24·(2|c|² + |x|²), and two of them are
+	// compared. Twice that, and a term for underflow.
 	e := float64(d+8) * 0x1p-22
 	c.err = [2]float32{float32(float64(2*e*longest) + 0x1p-100), float32(e)}
 	return c, longest < 1e30
