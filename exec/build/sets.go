@@ -89,7 +89,7 @@ func (b *builder) countSides(ctx context.Context, n *plan.SetOp) (rel, error) {
 	if len(n.Inputs) != 2 {
 		return rel{}, pgerr.Internal("a set operation has %d inputs", len(n.Inputs))
 	}
-	// IDs below 0 are nobody's.
+	// IDs below 0 are unused elsewhere.
 	const leftID, rightID, lCount, rCount expr.ColID = -1, -2, -3, -4
 	at := make([]int, len(n.Cols))
 	for i := range at {

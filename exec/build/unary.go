@@ -243,8 +243,7 @@ func (b *builder) rowCount(ctx context.Context, e expr.Expr, none int64, code pg
 	return n, nil
 }
 
-// distinctOn sorts, by the order that is asked for or by the keys, and keeps
-// the first of equals.
+// distinctOn sorts, by ORDER BY or by the keys, and keeps the first of equals.
 func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSet) (rel, error) {
 	by := n.Order
 	if len(by) == 0 {

@@ -28,7 +28,7 @@ type Reader struct {
 
 	rest  []byte // of what was read, after the last chunk
 	begun bool   // a chunk was made
-	end   error  // of the stream; io.EOF is its good one
+	end   error  // of the stream; io.EOF is its regular end
 	ahead []*chunk
 	idle  []*Decoder
 	line  int64 // of the last record returned
@@ -163,8 +163,7 @@ func (r *Reader) chunk() (*chunk, error) {
 		size = firstBytes
 	}
 	for ; ; size *= 2 {
-		// The bytes are there up to four times: here, as a record, with its escapes
-		// resolved, in a column.
+		// The bytes are held up to four times: here, as a record, with its escapes resolved, in a column.
 		if p.acct != nil {
 			if err := p.acct.Resize(4 * int64(max(size, len(r.rest)))); err != nil {
 				p.acct.Close()
@@ -192,8 +191,7 @@ func (r *Reader) chunk() (*chunk, error) {
 	return nil, nil
 }
 
-// fill reads until rest is of a size, in a buffer of its own: the chunks before are
-// being read.
+// fill reads until rest has a size, into a new buffer: the chunks before are being decoded.
 func (r *Reader) fill(size int) {
 	if size <= len(r.rest) {
 		return
@@ -245,7 +243,7 @@ func (r *Reader) Close() {
 	r.ahead, r.cur, r.over = nil, nil, true
 }
 
-// lastEnd is where the last whole record of a text ends that begins with one, 0 where
+// lastEnd returns where the last whole record of a text ends that begins with a record, 0 where
 // none does.
 func (d *Decoder) lastEnd(text []byte) int {
 	if d.opts.Format == CSV && d.opts.Escape != d.opts.Quote {

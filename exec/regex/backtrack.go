@@ -11,11 +11,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Back references and lookaround need a matcher that backtracks. Only
-// expressions that have them come here: its time may be exponential in the
-// text's length, so that a search is given up after a while. Of several
-// matches at one place it takes the first in the order of the alternatives,
-// which is the longest except where an alternation's earlier branch is shorter.
+// Back references and lookaround need a matcher that backtracks. Only expressions that have them
+// use it: its time may be exponential in the text's length, so a search is abandoned after a while.
+// Of several matches at one place it takes the first in the order of the alternatives, which is the
+// longest except where an alternation's earlier branch is shorter.
 
 // searchLimit bounds one search; what takes longer than searchSoon is made again
 // so that it can be cancelled. The matcher's clock is a goroutine of its own, one

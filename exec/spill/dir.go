@@ -27,7 +27,7 @@ type Budget struct {
 	used  atomic.Int64
 }
 
-// Used is the bytes on disk now.
+// Used returns the bytes on disk now.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0
@@ -52,7 +52,7 @@ func (b *Budget) release(n int64) {
 	}
 }
 
-// Options are how a Dir writes.
+// Options configure a Dir.
 type Options struct {
 	Parent   string    // directory to make the Dir in; "" is the system's
 	Pool     *mem.Pool // counts spilled bytes; may be nil
@@ -138,7 +138,7 @@ func (d *Dir) Close() error {
 	return os.RemoveAll(p)
 }
 
-// Path is where the files are; "" while there are none.
+// Path returns where the files are; "" while there are none.
 func (d *Dir) Path() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -41,8 +41,8 @@ func (v *view) memberRows(put put, admin bool) error {
 	return nil
 }
 
-// eachGrant walks the grants on an object that concern the session's roles, those to PUBLIC only
-// with public. grantable is WITH GRANT OPTION, which an owner always has.
+// eachGrant calls f for the grants on an object that concern the session's roles, those to PUBLIC
+// only with public. grantable is WITH GRANT OPTION, which an owner always has.
 func (v *view) eachGrant(o catalog.Object, public bool, f func(grantor, grantee string, letter byte, grantable bool) error) error {
 	for _, g := range o.Grants() {
 		if !(v.owns(g.Grantor) || v.owns(g.Role) || g.Role == 0 && public) || g.Role == 0 && !public {
@@ -160,7 +160,7 @@ func infoCollationSets(_ *view, put put) error {
 	return nil
 }
 
-// infoColumnUDTUsage lists the types of columns of the asking role's tables.
+// infoColumnUDTUsage lists the types of columns of the current role's tables.
 func infoColumnUDTUsage(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		if !isTable(r.Kind) {

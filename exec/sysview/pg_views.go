@@ -77,7 +77,7 @@ func pgIndexes(v *view, put put) error {
 	return nil
 }
 
-// indexText is the CREATE INDEX that makes an index.
+// indexText returns the CREATE INDEX statement of an index.
 func (v *view) indexText(r, t *catalog.Relation) string {
 	ix := r.Index
 	var b strings.Builder

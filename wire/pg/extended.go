@@ -16,7 +16,7 @@ import (
 // portal is a bound statement of the protocol.
 type portal struct {
 	po      session.Portal // nil for the empty query
-	formats []int16        // as the client asked: none, one, or one a column
+	formats []int16        // as the client sent: none, one, or one a column
 	rows    *codec.Rows
 	rest    *batch.Batch // rows that a limit left
 	from    int
