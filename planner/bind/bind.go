@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// What binding takes, and what it notes for whoever asks.
+// The input of binding, and what it records on request.
 type (
 	Session        = scope.Session
 	Names          = typing.Names

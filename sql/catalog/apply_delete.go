@@ -41,9 +41,9 @@ func (c *LockRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
-// delete marks rows of a segment as deleted, or with keep only looks whether it
-// could; where the segment was replaced, the same rows of the segments that took them in. hops bounds a chain of
-// replacements, which cannot be circular but comes from stored data.
+// delete marks rows of a segment as deleted, or with keep only checks whether it could; where the segment was
+// replaced, the same rows in the segments that they moved to. hops bounds a chain of replacements, which cannot
+// be circular but comes from stored data.
 func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) error {
 	if rows.IsEmpty() {
 		return nil

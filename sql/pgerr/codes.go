@@ -174,7 +174,7 @@ const (
 // Codes of our own, which the nodes of a statement send each other and never a client, where the
 // manual's codes do not distinguish enough. The standard leaves subclasses that begin with T to us.
 const (
-	// RowsNotHeld ends a training that reads its query more than once: it can be had of rows
-	// that are held.
+	// RowsNotHeld ends a training that reads its query more than once; it can be repeated over
+	// materialised rows.
 	RowsNotHeld Code = "22T01"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// catalogColumns are the system columns of a catalog. Its rows are computed
-// from a version of the whole, so that is the version of each.
+// catalogColumns returns the system columns of a catalog. Its rows are computed from one version of
+// the state, which is thus the version of each row.
 func catalogColumns(oid types.OID, version uint64) []scope.Column {
 	at := func(name string, t types.OID, v int64) scope.Column {
 		return scope.Column{Name: name, System: true, Expr: &expr.Const{Val: v, Typ: types.Type{OID: t, Mod: -1}}}

@@ -125,7 +125,7 @@ func (sc *Scope) addAggregate(call expr.AggCall, p Place, pos typing.Position) (
 		}
 		parts = append(parts, d)
 	}
-	// Whether it is allowed is a matter of where it stands in that query.
+	// Whether it is allowed depends on its place in that query.
 	for s := sc; s != nil && s.Level != owner; s = s.Parent {
 		p = s.Place
 	}

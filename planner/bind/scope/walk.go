@@ -72,8 +72,8 @@ func eachExpr(n plan.Node, f func(expr.Expr)) {
 	}
 }
 
-// OuterCols are the columns that a plan reads and does not make: those of
-// outer queries. Each is listed once, in the order found.
+// OuterCols returns the columns that a plan reads and does not emit: those of outer queries. Each
+// is listed once, in the order found.
 func OuterCols(n plan.Node) []expr.ColID {
 	made := map[expr.ColID]bool{}
 	var makes func(plan.Node)

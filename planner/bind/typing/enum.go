@@ -29,7 +29,7 @@ func (b *Resolver) enumPlace(e expr.Expr) (expr.Expr, error) {
 	return out, nil
 }
 
-// enumLabel is the other way round.
+// enumLabel is the inverse of enumPlace.
 func (b *Resolver) enumLabel(place expr.Expr, t types.Type) (expr.Expr, error) {
 	out := &expr.Case{Typ: t}
 	for i, l := range b.State.EnumByOID(t.OID).Labels {
@@ -71,7 +71,7 @@ func (b *Resolver) EnumExtreme(call *expr.AggCall) (result func(expr.Expr, error
 	return nil, pgerr.Internal("there is no %s(integer)", call.Fn.Name)
 }
 
-// EnumOrder makes the sort keys of an aggregate go by places.
+// EnumOrder replaces enums in the sort keys of an aggregate by their places.
 func (b *Resolver) EnumOrder(call *expr.AggCall, pos Position) error {
 	for i := range call.OrderBy {
 		k := &call.OrderBy[i]
