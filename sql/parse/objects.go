@@ -6,9 +6,9 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 )
 
-// Defines reports whether it is one of the statements that change definitions, privileges, roles,
-// models or the cluster itself. Those that move rows, look or steer the session
-// are listed, so that a statement nobody thought of is one that defines.
+// Defines reports whether the statement changes definitions, privileges, roles, models or the
+// cluster itself. The statements that do not (reading and writing rows, controlling the session)
+// are listed, so that one which was forgotten counts as defining.
 func (s *Statement) Defines() bool {
 	if s.Extension != nil {
 		switch s.Extension.(type) {

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// rewrite writes tokens [lo, hi) for the Postgres grammar, where survey found
-// something to write otherwise. BigQuery's model functions:
+// rewrite writes tokens [lo, hi) for the Postgres grammar, where survey found something to rewrite.
+// BigQuery's model functions:
 //
 //	ML.PREDICT(MODEL s.m, (SELECT …))      →  ML.PREDICT('s.m', (SELECT …))
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))

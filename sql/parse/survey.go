@@ -13,8 +13,8 @@ import (
 // survey is what one pass over a statement's tokens finds that the grammar would lose or misread.
 // Tokens suffice to recognise each.
 type survey struct {
-	rewrite     bool        // some tokens must be written otherwise: see rewrite
-	bigNegative bool        // -2147483648 and its like: see foldNegative
+	rewrite     bool        // some tokens must be rewritten: see rewrite
+	bigNegative bool        // -2147483648 and the like: see foldNegative
 	recursive   bool        // CREATE RECURSIVE VIEW: see recursiveView
 	clauses     bool        // a query has clauses both inside and after its parentheses
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
