@@ -50,7 +50,7 @@ func RangeOf[T Integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
 	return int64(l), int64(h), true
 }
 
-// NonZero is 1 for what is not 0, without a branch.
+// NonZero returns 1 unless v is 0, without a branch.
 func NonZero(v uint32) int { return int((v | -v) >> 31) }
 
 // Consecutive is the first value of an int4 or int8 column in which each is by one more

@@ -9,11 +9,11 @@ import (
 )
 
 // Sketch estimates the number of distinct values by their hashes (Flajolet et al., "HyperLogLog", 2007;
-// 1,024 registers: about 3 % off). A register has as many leading ones as the register of the paper
-// counts: whether a hash adds to it, which few do, is a comparison.
+// 1,024 registers: about 3 % off). A register has as many leading one bits as the paper's register
+// counts, so that a comparison finds whether a hash changes it, which few do.
 type Sketch struct{ reg [1024]uint64 }
 
-// Add takes note of a value's hash.
+// Add adds a value's hash.
 func (s *Sketch) Add(h uint64) {
 	x := h<<10 | 1<<9
 	if i := h >> 54; x <= ^s.reg[i] {
@@ -21,7 +21,7 @@ func (s *Sketch) Add(h uint64) {
 	}
 }
 
-// AddNumbers takes note of the values of a column of numbers of 4 or 8 bytes.
+// AddNumbers adds the values of a column of numbers of 4 or 8 bytes.
 func AddNumbers[T uint32 | uint64](s *Sketch, arr arrow.Array) {
 	d := arr.Data()
 	b := d.Buffers()[1].Bytes()
@@ -52,7 +52,7 @@ func (s *Sketch) AddConsecutive(first, n int64, width int) {
 	}
 }
 
-// Estimate is about how many different hashes were added.
+// Estimate estimates how many different hashes were added.
 func (s *Sketch) Estimate() int64 {
 	const m = 1024
 	sum, zero := 0.0, 0
@@ -69,7 +69,7 @@ func (s *Sketch) Estimate() int64 {
 	return int64(math.Round(e))
 }
 
-// Mix is a hash of a number.
+// Mix returns a hash of a number.
 func Mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93

@@ -27,7 +27,7 @@ type Buffer struct {
 
 	mu    sync.Mutex
 	acct  *mem.Account
-	held  []*batch.Batch // before what is in runs
+	held  []*batch.Batch // they precede the rows in runs
 	w     *spill.Writer
 	run   *spill.Run
 	rows  int64
@@ -70,7 +70,7 @@ func (f *Buffer) reclaim(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// spill goes over to a file.
+// spill moves the rows in memory to a file, where later ones go too.
 func (f *Buffer) spill(ctx context.Context) (err error) {
 	if f.w, err = f.rt.Spill.Create(types.ArrowTypes(f.types)); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (f *Buffer) spill(ctx context.Context) (err error) {
 	return nil
 }
 
-// Rows is the number of rows so far.
+// Rows returns the number of rows so far.
 func (f *Buffer) Rows() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +151,7 @@ func (f *Buffer) Finish(ctx context.Context) error {
 	return err
 }
 
-// Spilled is the bytes on disk.
+// Spilled returns the bytes on disk.
 func (f *Buffer) Spilled() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -110,7 +110,7 @@ func TestAppendGather(t *testing.T) {
 	}})
 }
 
-// silent must give no rows.
+// silent must return no rows.
 type silent struct {
 	op.Operator
 	t *testing.T
@@ -266,7 +266,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// repeat gives each row as often as column 0 says (0 to 3), in two pieces.
+// repeat returns each row as often as column 0 says (0 to 3), in two batches.
 type repeat struct {
 	b  *batch.Batch
 	at int
@@ -320,8 +320,8 @@ func TestProjectSet(t *testing.T) {
 		}})
 }
 
-// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each.
-// distributing gives a leaf's splits out.
+// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each. distributing hands out a
+// leaf's splits.
 type distributing struct {
 	mu sync.Mutex
 	n  int

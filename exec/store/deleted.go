@@ -18,8 +18,8 @@ func readDeleted(s *catalog.Segment) (*roaring.Bitmap, error) {
 	return b, nil
 }
 
-// AddDeleted returns the segment's bitmap with rows added, and how many rows are
-// deleted then: what a catalog.SetDeleted carries. Rows may come in any order.
+// AddDeleted returns the segment's bitmap with rows added, and how many rows are then deleted, as
+// for catalog.SetDeleted. Rows may come in any order.
 func AddDeleted(s *catalog.Segment, rows []uint32) (bitmap []byte, n int64, err error) {
 	b := roaring.New()
 	if len(s.Deleted) > 0 {
@@ -43,11 +43,11 @@ type goneRows struct {
 	sel  []int32
 }
 
-// fewGone is how many rows a split has for which it does not pay to look at the bitmap's
-// containers as a whole.
+// fewGone is up to how many rows of a split it does not pay to read the bitmap's containers as a
+// whole.
 const fewGone = 1 << 12
 
-// read takes the rows of [from, to) out of a bitmap.
+// read reads the rows of [from, to) from a bitmap.
 func (g *goneRows) read(deleted *roaring.Bitmap, from, to int64) {
 	if to-from <= fewGone {
 		g.from = from &^ 63
@@ -59,7 +59,7 @@ func (g *goneRows) read(deleted *roaring.Bitmap, from, to int64) {
 		}
 		return
 	}
-	// Containers are of 2¹⁶ rows: moved by so many they stay as they are.
+	// Containers have 2¹⁶ rows: moved by a multiple of that they need no recoding.
 	g.from = from &^ (1<<16 - 1)
 	g.bits = make([]uint64, (to-g.from+63)/64)
 	part := roaring.New()
@@ -68,8 +68,8 @@ func (g *goneRows) read(deleted *roaring.Bitmap, from, to int64) {
 	roaring.AddOffset64(part, -g.from).WriteDenseTo(g.bits)
 }
 
-// live returns the selection of the n rows from at on that are not deleted, nil for all. It
-// is to be read until the next call only, with scratch.
+// live returns the selection of the n rows from at on that are not deleted, nil for all. With
+// scratch the selection is valid until the next call only.
 func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) {
 	if w := selection.Words(n); len(g.mask) < w {
 		g.mask = make([]uint16, w)
@@ -103,8 +103,8 @@ func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) 
 	return out[:selection.Rows(m, out)], false
 }
 
-// live returns the selection of the next n rows that are not deleted, nil for all; with scratch
-// until the next call.
+// live returns the selection of the next n rows that are not deleted, nil for all; with scratch it
+// is valid until the next call.
 func (r *reader) live(n int, scratch bool) (sel []int32, none bool) {
 	if r.deleted == nil {
 		return nil, false

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// observe adds a group's values to what is known of the segment's, but those of a
-// dictionary, which come at its end.
+// observe adds a group's values to the segment's statistics, except those of a dictionary, which
+// are added at its end.
 func (b *builder) observe(arr arrow.Array) {
 	switch a := arr.(type) {
 	case *array.Dictionary:
@@ -40,7 +40,7 @@ func (b *builder) observe(arr arrow.Array) {
 	b.once.observe(b.typ, arr)
 }
 
-// observeBytes is observe of strings and bytes, whose hash once may want too.
+// observeBytes is observe for strings and bytes, whose hashes once may need too.
 func (b *builder) observeBytes(offs []int32, data []byte, arr arrow.Array) {
 	n, null := arr.Len(), nullsOf(arr)
 	hashes := b.once.take(b.typ, n, null.valid != nil)

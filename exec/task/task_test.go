@@ -154,7 +154,7 @@ func (c *cluster) flows(ctx context.Context, staged *plan.Staged) ([]*flow.Flow,
 	}
 }
 
-// start starts all tasks of a plan and gives the root's. A task that fails ends the run, as
+// start starts all tasks of a plan and returns the root's. A task that fails ends the run, as
 // the gateway of a statement sees to.
 func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, func()) {
 	c.t.Helper()

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ScalarKind says what a table's expression is for: what it may hold, and what
-// errors call it.
+// ScalarKind is the purpose of a table's expression: it decides what it may contain, and its name
+// in errors.
 type ScalarKind uint8
 
 // The kinds of expression that a table's descriptor holds.
@@ -85,7 +85,7 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 			switch x := x.(type) {
 			case *expr.Call:
 				if x.Fn.Name == "textanycat" || x.Fn.Name == "anytextcat" {
-					// As PostgreSQL, which sees through them: a || b::text.
+					// As in PostgreSQL, which looks through them: a || b::text.
 					for _, a := range x.Args {
 						bad = bad || fn.CastVolatility(a.Type().OID, types.TextOID) != fn.Immutable
 					}
@@ -113,8 +113,8 @@ func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, 
 	return newBinder(s).Assign(e, column, t, typing.Position{})
 }
 
-// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an
-// assignment cast, or with USING by an assignment of what it gives.
+// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an assignment cast, or
+// with USING by an assignment of its result.
 func Convertible(s *Session, e expr.Expr, column string, t types.Type, using bool) error {
 	b := newBinder(s)
 	b.Plain, b.Text = true, nil
@@ -147,9 +147,9 @@ func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	return b.Coerce(e, t, fn.AssignmentCast, b.SpotExpr(n))
 }
 
-// Derive checks an expression of TRANSFORM over the columns of the training
-// query, and returns which of them it reads. Whoever predicts must get what
-// training got: it can hold no subquery, no parameter and nothing volatile.
+// Derive checks an expression of TRANSFORM over the columns of the training query, and returns
+// which of them it reads. Prediction must compute the same as training: it may contain no subquery,
+// no parameter and nothing volatile.
 func Derive(s *Session, n ast.Node, cols []catalog.ModelFeature) (reads []int, err error) {
 	b := newBinder(s)
 	b.Plain = true

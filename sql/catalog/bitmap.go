@@ -58,10 +58,10 @@ const (
 
 var le = binary.LittleEndian
 
-// withRow returns b with one row more, and how many there are then, without decoding it:
-// each UPDATE of a row makes such a bitmap of its segment's. The bytes are those that
-// joined comes to otherwise. ok is false where that must look: where the row is there, has
-// no container, changes its container's kind, or where b is not such a bitmap.
+// withRow returns b with one row more, and how many there are then, without decoding it: each
+// UPDATE of a row makes such a bitmap of its segment's. The bytes are the same as joined's. ok is
+// false where joined must do it: where the row is in b already, has no container, changes its
+// container's kind, or where b is not such a bitmap.
 func withRow(b []byte, row uint32) (out []byte, n int64, ok bool) {
 	if len(b) < 8 || le.Uint32(b) != noRuns {
 		return nil, 0, false

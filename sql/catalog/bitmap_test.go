@@ -64,7 +64,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestWithRowOfDamage gives bytes that are no bitmap.
+// TestWithRowOfDamage adds rows to bytes that are no bitmap.
 func TestWithRowOfDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 6))
 	have := roaring.New()

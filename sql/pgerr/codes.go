@@ -171,10 +171,10 @@ const (
 	IndexCorrupted                            Code = "XX002"
 )
 
-// Codes of our own, which a statement's nodes tell each other and no client is sent: what the
-// manual has is not enough to decide on. The standard leaves subclasses that begin with T to us.
+// Codes of our own, which the nodes of a statement send each other and never a client, where the
+// manual's codes do not distinguish enough. The standard leaves subclasses that begin with T to us.
 const (
-	// RowsNotHeld ends a training that reads its query more than once: it can be had of rows
-	// that are held.
+	// RowsNotHeld ends a training that reads its query more than once; it can be repeated over
+	// materialised rows.
 	RowsNotHeld Code = "22T01"
 )

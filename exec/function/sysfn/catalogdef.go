@@ -400,8 +400,8 @@ func indexDef(h printer, r, tab *catalog.Relation, pretty bool) string {
 	return b.String()
 }
 
-// classHas reports whether an object is one of the catalog of a name. Objects
-// whose kind is not known here pass.
+// classHas reports whether an object is in the system catalog class. Objects whose kind is not
+// known here pass.
 func classHas(h function.Host, class string, o types.OID) bool {
 	st := h.Catalog()
 	var kind string

@@ -9,13 +9,13 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// together has all threads find the results of the one group of an aggregation without
-// keys, which one of them gives: of aggregates that keep their rows they take long.
+// together has all threads compute the results of the one group of an aggregation without keys,
+// which one of them returns: aggregates that keep their rows take long.
 //
-//	the thread that gives: charges what they take, prepares
+//	the thread that returns: charges what they take, prepares
 //	barrier
 //	every thread: its share of a step ─▶ barrier ─▶ its share of the next …
-//	the thread that gives: ends
+//	the thread that returns: ends
 func (o *aggThread) together(ctx context.Context) error {
 	s := o.s
 	if !s.joint {
@@ -61,7 +61,7 @@ func (o *aggThread) together(ctx context.Context) error {
 	return nil
 }
 
-// joins reports whether there is anything that the threads are to find together.
+// joins reports whether the threads compute any results together.
 func (s *aggShared) joins() bool {
 	if len(s.keyTypes) > 0 || s.n.Phase == plan.AggPartial || len(s.with) == 0 {
 		return false
@@ -72,7 +72,7 @@ func (s *aggShared) joins() bool {
 	})
 }
 
-// togetherStep is a step of an aggregate whose results the threads find together.
+// togetherStep is a step of an aggregate whose results the threads compute together.
 type togetherStep struct {
 	of   agg.Together
 	step int

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory gives
-// each once, through rounds of many rows, most of them old, and of one row.
+// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory returns each once, through
+// rounds of many rows, most of them old, and of one row.
 func TestRecursiveSpills(t *testing.T) {
 	ts := []types.Type{types.Int4, types.Text}
 	const wide, chain = 20000, 20200
