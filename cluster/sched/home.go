@@ -2,6 +2,36 @@ package sched
 
 import "slices"
 
+// Node is a node that takes part.
+type Node struct {
+	ID      uint64
+	Threads int
+}
+
+// Leaf is a table or source that a stage reads.
+type Leaf struct {
+	// Gateway says that only the first node reads it.
+	Gateway bool
+	// Single says that its tasks have one thread.
+	Single bool
+	// Stays says that no node takes over another's splits, because the rows are kept where
+	// they are read, or because each node must read its own. So a node gets all of them at
+	// once.
+	Stays bool
+	// Portion is the number of rows worth a message to a node and one back: as many splits
+	// are handed out at a time as have that many rows, fewer as the leaf nears its end. 0:
+	// one split at a time.
+	Portion int64
+	Splits  []Split
+}
+
+// Split is a part of a leaf. A split without Replicas may be read anywhere.
+type Split struct {
+	Partition int
+	Rows      int64
+	Replicas  []uint64
+}
+
 // family is a range of neighbouring splits that one node should read.
 type family struct {
 	from, to  int // split numbers
@@ -77,4 +107,8 @@ func families(l Leaf, nodes int) []family {
 		out = append(out, family{from: i, to: i + 1, partition: s.Partition, rows: n})
 	}
 	return out
+}
+
+func holds(sp Split, node uint64) bool {
+	return len(sp.Replicas) == 0 || slices.Contains(sp.Replicas, node)
 }

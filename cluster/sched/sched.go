@@ -17,36 +17,6 @@ type Config struct {
 	Leaves     []Leaf
 }
 
-// Node is a node that takes part.
-type Node struct {
-	ID      uint64
-	Threads int
-}
-
-// Leaf is a table or source that a stage reads.
-type Leaf struct {
-	// Gateway says that only the first node reads it.
-	Gateway bool
-	// Single says that its tasks have one thread.
-	Single bool
-	// Stays says that no node takes over another's splits, because the rows are kept where
-	// they are read, or because each node must read its own. So a node gets all of them at
-	// once.
-	Stays bool
-	// Portion is the number of rows worth a message to a node and one back: as many splits
-	// are handed out at a time as have that many rows, fewer as the leaf nears its end. 0:
-	// one split at a time.
-	Portion int64
-	Splits  []Split
-}
-
-// Split is a part of a leaf. A split without Replicas may be read anywhere.
-type Split struct {
-	Partition int
-	Rows      int64
-	Replicas  []uint64
-}
-
 // Event is something that happened: Ready, Done, Left, Lost or Mended.
 type Event interface{ event() }
 
@@ -371,10 +341,6 @@ func (s *Scheduler) other(l *leaf, at int) []int {
 // mayRead reports whether a node holds a split, or nobody does.
 func (s *Scheduler) mayRead(sp Split, at int) bool {
 	return holds(sp, s.nodes[at].ID) || !heldByAny(sp, s.nodes)
-}
-
-func holds(sp Split, node uint64) bool {
-	return len(sp.Replicas) == 0 || slices.Contains(sp.Replicas, node)
 }
 
 func heldByAny(sp Split, nodes []Node) bool {

@@ -44,6 +44,15 @@ const (
 	mostAhead    = 1 << 20
 )
 
+// Context is what a text means that the session gives now.
+func (s *Session) Context() *query.Context {
+	at := time.Now()
+	if s.tx != nil {
+		at = s.tx.Start
+	}
+	return s.known().context.At(at, &host{s: s})
+}
+
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s

@@ -33,7 +33,6 @@ type Severity string
 const (
 	SevError   Severity = "ERROR"
 	SevFatal   Severity = "FATAL"
-	SevPanic   Severity = "PANIC"
 	SevWarning Severity = "WARNING"
 	SevNotice  Severity = "NOTICE"
 	SevInfo    Severity = "INFO"
