@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -47,13 +45,13 @@ func (p *planner) alterTable(n *ast.AlterTableStmt) error {
 // alteration is one ALTER TABLE: its commands change a clone of the descriptor,
 // which is put once.
 type alteration struct {
-	p       *planner
-	old     *catalog.Relation
-	t       *tableBuilder
-	rewrite map[int16]string // columns whose values are computed anew, by SQL text over the old row
-	anew    bool             // all rows are written again
-	drops   []types.OID      // indexes and sequences
-	freed   []reference      // foreign keys of other tables that go
+	p     *planner
+	old   *catalog.Relation
+	t     *tableBuilder
+	anew  bool             // all rows are written again
+	using map[int16]string // text of USING
+	drops []types.OID      // indexes and sequences
+	freed []reference      // foreign keys of other tables that go
 }
 
 func (a *alteration) column(name string) (*catalog.Column, error) {
@@ -61,13 +59,6 @@ func (a *alteration) column(name string) (*catalog.Column, error) {
 		return c, nil
 	}
 	return nil, pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, a.t.rel.Name)
-}
-
-func (a *alteration) compute(num int16, sql string) {
-	if a.rewrite == nil {
-		a.rewrite = map[int16]string{}
-	}
-	a.rewrite[num] = sql
 }
 
 func (a *alteration) command(c *ast.AlterTableCmd) error {
@@ -113,7 +104,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		if !col.NotNull {
 			col.NotNull = true
-			a.t.notNullCheck(col.Name)
+			a.p.check(Check{Table: rel.OID, Column: col.Num})
 		}
 		return nil
 	case ast.AT_DropNotNull:
@@ -155,17 +146,16 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		return nil
 	case ast.AT_ValidateConstraint:
 		i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name })
-		if i >= 0 && rel.Constraints[i].Kind == 'f' && rel.Constraints[i].NotValid {
-			k := &rel.Constraints[i]
-			k.NotValid = false
-			parent := rel
-			if k.RefTable != rel.OID {
-				parent = a.p.st.RelationByOID(k.RefTable)
-			}
-			a.p.foreignCheck(rel, parent, k)
-		}
 		if i < 0 {
 			return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
+		}
+		k := &rel.Constraints[i]
+		if k.Kind != 'f' && k.Kind != 'c' {
+			return pgerr.New(pgerr.WrongObjectType, "constraint %q of relation %q is not a foreign key or check constraint", c.Name, rel.Name)
+		}
+		if k.NotValid {
+			k.NotValid = false
+			a.checkAgain(k)
 		}
 		return nil
 	case ast.AT_AddIdentity:
@@ -272,24 +262,13 @@ func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
 		return err
 	}
 	col := &a.t.rel.Columns[len(a.t.rel.Columns)-1]
-	num := col.Num
 	switch {
-	case col.Default != "" || col.Generated != "":
+	case col.Default != "" || col.Generated != "" || col.Identity != 0:
 		// Rows that are there get the value too. A constant could be kept as the
 		// column's Missing value; computing it is right for every expression.
-		sql := col.Default
-		if col.Generated != "" {
-			sql = col.Generated
-		}
-		if col.Sequence != 0 && col.Default != "" {
-			// The sequence is not committed yet; number the rows as it will.
-			sql = "row_number() OVER ()"
-		}
-		a.compute(num, sql)
-	case col.Identity != 0:
-		a.compute(num, "row_number() OVER ()")
+		a.anew = true
 	case col.NotNull:
-		a.t.notNullCheck(col.Name)
+		a.p.check(Check{Table: a.t.rel.OID, Column: col.Num})
 	}
 	todo := a.t.later[later:]
 	a.t.later = a.t.later[:later]
@@ -320,20 +299,16 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			views = append(views, x)
 		}
 	}
-	for _, g := range rel.Columns {
-		if !g.Dropped && g.Generated != "" && g.Num != col.Num {
-			used, err := p.used(g.Generated, rel, bind.ForGenerated)
-			if err != nil {
-				return err
-			}
-			if slices.Contains(used, col.Num) {
-				if !cascade {
-					return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g.Name, rel.Name, col.Name, rel.Name))
-				}
-				if err := a.dropColumn(&ast.AlterTableCmd{Name: g.Name, Behavior: c.Behavior}); err != nil {
-					return err
-				}
-			}
+	made, err := a.generatedFrom(col)
+	if err != nil {
+		return err
+	}
+	for _, g := range made {
+		if !cascade {
+			return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g, rel.Name, col.Name, rel.Name))
+		}
+		if err := a.dropColumn(&ast.AlterTableCmd{Name: g, Behavior: c.Behavior}); err != nil {
+			return err
 		}
 	}
 	if len(views) > 0 {
@@ -370,11 +345,28 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			a.drops = append(a.drops, x.OID)
 		}
 	}
-	delete(a.rewrite, col.Num)
+	delete(a.using, col.Num)
 	col.Dropped = true
 	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
 	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
 	return nil
+}
+
+// generatedFrom names the generated columns that read another column.
+func (a *alteration) generatedFrom(col *catalog.Column) (names []string, err error) {
+	for _, g := range a.t.rel.Live() {
+		if g.Generated == "" || g.Num == col.Num {
+			continue
+		}
+		used, err := a.p.used(g.Generated, a.t.rel, bind.ForGenerated)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(used, col.Num) {
+			names = append(names, g.Name)
+		}
+	}
+	return names, nil
 }
 
 // indexReads returns the columns of a table that an index is made of.
@@ -420,20 +412,26 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", x.Name, col.Name)
 		}
 	}
-	sql := lex.QuoteIdent(col.Name)
-	using := def.RawDefault != nil
-	if using {
-		if sql, err = parse.Keep(def.RawDefault); err != nil {
-			return err
-		}
+	if made, err := a.generatedFrom(col); err != nil {
+		return err
+	} else if len(made) > 0 {
+		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
+			WithDetail("Column %q is used by generated column %q.", col.Name, made[0])
 	}
-	if err := p.convertible(sql, a.old, col.Name, t, using); err != nil {
+	if def.RawDefault != nil && col.Generated != "" {
+		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
+			WithDetail("Column %q is a generated column.", col.Name)
+	}
+	if err := p.convertible(def.RawDefault, a.old, col, t); err != nil {
 		return err
 	}
-	if using {
-		a.compute(col.Num, "("+sql+")::"+TypeSQL(p.st, t))
-	} else {
-		a.compute(col.Num, sql+"::"+TypeSQL(p.st, t))
+	if a.anew = true; def.RawDefault != nil {
+		if a.using == nil {
+			a.using = map[int16]string{}
+		}
+		if a.using[col.Num], err = parse.Keep(def.RawDefault); err != nil {
+			return err
+		}
 	}
 	col.Type = t
 	if col.Default != "" {
@@ -449,23 +447,16 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			if err := a.t.suits(parent, k); err != nil {
 				return err
 			}
-			p.foreignCheck(rel, parent, k)
+			a.checkAgain(k)
 		}
-		if k.Kind == 'c' && slices.Contains(k.Columns, col.Num) { // it may mean something else now, or nothing
+		if !slices.Contains(k.Columns, col.Num) || k.Kind == 'f' {
+			continue
+		}
+		if k.Kind == 'c' { // it may mean something else now, or nothing
 			a.t.exprs = append(a.t.exprs, exprCheck{text: k.Check, column: col.Name, kind: "CHECK", typ: types.Bool, allowCols: true})
-			if !k.NotValid {
-				a.t.checkRows(k.Name, k.Check)
-			}
 		}
-		if slices.Contains(k.Columns, col.Num) && (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') {
-			var names []string
-			for _, n := range k.Columns {
-				names = append(names, rel.ColumnNum(n).Name)
-			}
-			p.uniqueCheck(rel, names, k.Name, k.NullsNotDistinct)
-		}
-		if ix := p.st.RelationByOID(k.Index); k.Kind == 'e' && ix != nil && slices.Contains(k.Columns, col.Num) {
-			p.uniqueIndexCheck(rel, ix.Index, k.Name)
+		if !k.NotValid {
+			a.checkAgain(k)
 		}
 	}
 	for _, ref := range p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) }) {
@@ -475,6 +466,19 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 		p.foreignCheck(ref.child, rel, ref.key)
 	}
 	return nil
+}
+
+// checkAgain has the rows looked at that a constraint of the table may not hold for.
+func (a *alteration) checkAgain(k *catalog.Constraint) {
+	if k.Kind != 'f' {
+		a.p.check(Check{Table: a.t.rel.OID, Constraint: k.OID})
+		return
+	}
+	parent := a.t.rel
+	if k.RefTable != parent.OID {
+		parent = a.p.st.RelationByOID(k.RefTable)
+	}
+	a.p.foreignCheck(a.t.rel, parent, k)
 }
 
 func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
@@ -535,29 +539,16 @@ func (a *alteration) addIdentity(c *ast.AlterTableCmd) error {
 // that computes the new rows.
 func (a *alteration) finish() error {
 	p, rel := a.p, a.t.rel
-	if len(rel.Live()) == 0 && len(a.old.Live()) > 0 && rel.Kind == catalog.KindTable && len(a.rewrite) > 0 {
-		a.rewrite = nil
-	}
 	if err := a.t.checkExprs(); err != nil {
 		return err
 	}
-	if len(a.rewrite) > 0 || a.anew {
-		var cols []string
-		for _, c := range rel.Live() {
-			sql, ok := a.rewrite[c.Num]
-			if !ok {
-				sql = "NULL" // a new column without a default
-				if was := a.old.ColumnNum(c.Num); was != nil {
-					sql = lex.QuoteIdent(was.Name)
-				}
-			}
-			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
-		}
-		p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
-		p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT " + strings.Join(cols, ", ") + " FROM " + p.qualifiedName(a.old)})
-	}
 	if err := p.add(a.t.first...); err != nil {
 		return err
+	}
+	if a.anew && len(rel.Live()) > 0 {
+		if err := p.rewrite(a.old, rel, a.using, 0); err != nil {
+			return err
+		}
 	}
 	if err := p.add(&catalog.PutRelation{Rel: rel, ExpectVersion: a.old.Version}); err != nil {
 		return err

@@ -2,13 +2,14 @@ package ddl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,29 +32,30 @@ type Env struct {
 
 // Result is what a statement does.
 type Result struct {
-	Changes  []catalog.Change
-	Tag      string
-	Notices  []*pgerr.Error
-	Checks   []Check
-	Rewrites []Rewrite
+	Changes []catalog.Change
+	Tag     string
+	Notices []*pgerr.Error
+	Checks  []Check
+	Rewrite *Rewrite
 	// TempSchema is set when the session's schema for temporary tables was made.
 	TempSchema types.OID
 }
 
-// Check is a query over the state after Changes that must give no row; Err is
-// raised if it does. Detail, where set, makes the error's detail of the first
-// row's values.
+// Check says that a table's rows must meet a constraint in the state after Changes.
 type Check struct {
-	SQL    string
-	Err    *pgerr.Error
-	Detail func(row []string) string
+	Table      types.OID
+	Constraint types.OID // 0 for NOT NULL
+	Column     int16     // that has it
 }
 
-// Rewrite replaces a table's rows by those of a query over the state before
-// Changes; columns in the order of the new descriptor's live ones.
+// Rewrite replaces a table's rows by those of a query, columns in the order of the new
+// descriptor's live ones.
 type Rewrite struct {
 	Table types.OID
-	SQL   string
+	Query *plan.Query
+	// After is how many of Changes the query sees, as the sequences whose values new
+	// columns get.
+	After int
 	// Segments, if not 0, is how many segments of the same size to write at
 	// least, so that they can be distributed to as many partitions.
 	Segments int
@@ -396,24 +398,23 @@ func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool,
 	return false, pgerr.New(pgerr.DuplicateTable, "relation %q already exists", name)
 }
 
-// TypeSQL writes a type's name for SQL text made here.
-func TypeSQL(st *catalog.State, t types.Type) string {
-	e := st.EnumByOID(t.OID)
-	if e == nil {
-		return t.String()
+// rewrite has a table's rows made anew; using as in bind.Rewrite.
+func (p *planner) rewrite(was, now *catalog.Relation, using map[int16]string, segments int) error {
+	b := *p.env.Bind
+	b.Trusted, b.Dialect = true, parse.Postgres
+	q, err := bind.Rewrite(&b, was, now, using)
+	if err != nil {
+		return err
 	}
-	name := lex.QuoteIdent(e.Name)
-	if sc := st.Schema(e.Schema); sc != nil {
-		name = lex.QuoteIdent(sc.Name) + "." + name
-	}
-	if t.OID == e.ArrayOID {
-		name += "[]"
-	}
-	return name
+	p.res.Rewrite = &Rewrite{Table: now.OID, Query: q, After: len(p.res.Changes), Segments: segments}
+	p.guards = append(p.guards, &catalog.Guard{Table: now.OID, Since: p.st.Version(), Appends: true, Deletes: true})
+	return nil
 }
 
-// qualifiedName is a relation's full name for SQL text made here.
-func (p *planner) qualifiedName(r *catalog.Relation) string {
-	sc := p.st.Schema(r.Schema)
-	return lex.QuoteIdent(sc.Name) + "." + lex.QuoteIdent(r.Name)
+// check has a table's rows looked at, and no others come before the commit.
+func (p *planner) check(c Check) {
+	if !slices.Contains(p.res.Checks, c) {
+		p.res.Checks = append(p.res.Checks, c)
+		p.guards = append(p.guards, &catalog.Guard{Table: c.Table, Since: p.st.Version(), Appends: true})
+	}
 }

@@ -32,7 +32,8 @@ func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	}
 	up := rel.Clone()
 	up.Partitions = int(n.N)
-	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
-	p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT * FROM " + p.qualifiedName(rel), Segments: int(n.N)})
+	if err := p.rewrite(rel, up, nil, up.Partitions); err != nil {
+		return err
+	}
 	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
 }

@@ -170,7 +170,7 @@ func addDefinitions(t function.Table) {
 		}
 		if len(a) == 3 && a[1].(int64) != 0 {
 			k := int(a[1].(int64)) - 1
-			keys := indexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
+			keys := IndexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
 			for _, c := range ix.Index.Include {
 				keys = append(keys, columnName(tab, c))
 			}
@@ -310,6 +310,9 @@ func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, 
 		}{{"UPDATE", c.OnUpdate}, {"DELETE", c.OnDelete}} {
 			if s := map[byte]string{'r': "RESTRICT", 'c': "CASCADE", 'n': "SET NULL", 'd': "SET DEFAULT"}[x.act]; s != "" {
 				b.WriteString(" ON " + x.on + " " + s)
+				if x.on == "DELETE" && len(c.SetColumns) > 0 {
+					b.WriteString(" (" + columnList(r, c.SetColumns) + ")")
+				}
 			}
 		}
 	}
@@ -319,10 +322,15 @@ func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, 
 	if c.InitiallyDeferred {
 		b.WriteString(" INITIALLY DEFERRED")
 	}
+	if c.NotValid {
+		b.WriteString(" NOT VALID")
+	}
 	return b.String()
 }
 
-func indexKeys(h function.Host, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
+// IndexKeys writes an index's keys as PostgreSQL shows them, expressions that are no calls
+// in parentheses.
+func IndexKeys(h function.Host, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))
 	for i := range n {
@@ -371,7 +379,7 @@ func indexDef(h function.Host, r, tab *catalog.Relation, pretty bool) string {
 		method = "btree"
 	}
 	b.WriteString("INDEX " + lex.QuoteName(r.Name) + " ON " + objname.Qualified(h, tab.Schema, tab.Name, visible) +
-		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true, pretty), ", ") + ")")
+		" USING " + method + " (" + strings.Join(IndexKeys(h, tab, ix, true, pretty), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")
 	}

@@ -38,6 +38,7 @@ var (
 	InCheck     = Place{Name: "check constraints"}
 	InGenerated = Place{Name: "column generation expressions"}
 	InIndex     = Place{Name: "index expressions"}
+	InUsing     = Place{Name: "transform expressions"}
 	InMergeWhen = Place{Name: "MERGE WHEN conditions"}
 )
 
