@@ -22,7 +22,7 @@ func (x *Execution) Validate(st *catalog.State, c ddl.Check) error {
 	}
 	r := x.Open(st)
 	defer r.Close()
-	if c.Constraint == 0 {
+	if c.Kind == 'n' {
 		return r.validateNotNull(rel, c.Column)
 	}
 	i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.OID == c.Constraint })

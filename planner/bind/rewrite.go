@@ -62,8 +62,5 @@ func (w *writing) converted(c *catalog.Column, e expr.Expr, using string) (_ exp
 	if e, err = w.b.TextExpr(using, row, scope.InUsing); err != nil {
 		return nil, err
 	}
-	if e, err = w.b.ResolveUnknown(e); err != nil {
-		return nil, err
-	}
 	return convert(w.b, e, ByUsing, c.Name, c.Type)
 }

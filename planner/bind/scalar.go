@@ -73,7 +73,7 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	switch kind {
 	case ForCheck:
 		e, err = b.Boolean(e, "CHECK", b.SpotExpr(n))
-	case ForIndex, ForUsing:
+	case ForIndex:
 		e, err = b.ResolveUnknown(e)
 	}
 	if err != nil {
@@ -107,10 +107,14 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	return e, cols, nil
 }
 
-// AssignTo makes an expression that Scalar bound fit a column: a default, or a
-// USING clause.
+// AssignTo makes an expression that Scalar bound for a column fit it.
 func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, error) {
-	return newBinder(s).Assign(e, column, t, typing.Position{})
+	b := newBinder(s)
+	if !b.CanCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but default expression is of type %s", column, b.TypeName(t), b.TypeName(e.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return b.Assign(e, column, t, typing.Position{})
 }
 
 // What Convertible and Rewrite convert.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -15,21 +16,12 @@ import (
 )
 
 func (p *planner) alterTable(n *ast.AlterTableStmt) error {
-	kind := "TABLE"
-	switch n.Objtype {
-	case ast.OBJECT_INDEX:
-		kind = "INDEX"
-	case ast.OBJECT_VIEW:
-		kind = "VIEW"
-	case ast.OBJECT_SEQUENCE:
-		kind = "SEQUENCE"
-	case ast.OBJECT_MATVIEW:
-		kind = "MATERIALIZED VIEW"
-	}
-	p.res.Tag = "ALTER " + kind
-	old, err := p.changed(n.Relation, n.MissingOk)
+	old, err := p.changed(n.Relation, n.Objtype, n.MissingOk)
 	if old == nil {
 		return err
+	}
+	if is := kindOf(n.Objtype); is != 0 && is != old.Kind {
+		return notOfKind(old, is)
 	}
 	a := &alteration{p: p, old: old, t: &tableBuilder{p: p, rel: old.Clone(), schema: p.st.Schema(old.Schema), alter: true}}
 	for _, c := range items(n.Cmds) {
@@ -67,7 +59,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		switch c.Subtype {
 		case ast.AT_ChangeOwner, ast.AT_ColumnDefault, ast.AT_SetRelOptions, ast.AT_ResetRelOptions:
 		default:
-			return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation %q", rel.Name).
+			return pgerr.New(pgerr.WrongObjectType, "ALTER action %s cannot be performed on relation %q", actionName(c.Subtype), rel.Name).
 				WithDetail("This operation is not supported for %ss.", kindName(rel.Kind))
 		}
 	}
@@ -82,11 +74,18 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			return err
 		}
 		if col.Identity != 0 {
-			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name).
-				WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+			err := pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name)
+			if c.Def == nil {
+				err = err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+			}
+			return err
 		}
 		if col.Generated != "" {
-			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
+			err := pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
+			if c.Def == nil {
+				err = err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.")
+			}
+			return err
 		}
 		if c.Def == nil {
 			col.Default, col.Sequence = "", 0
@@ -104,7 +103,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		if !col.NotNull {
 			col.NotNull = true
-			a.p.check(Check{Table: rel.OID, Column: col.Num})
+			a.p.checkNotNull(rel, col.Num)
 		}
 		return nil
 	case ast.AT_DropNotNull:
@@ -160,6 +159,8 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		return nil
 	case ast.AT_AddIdentity:
 		return a.addIdentity(c)
+	case ast.AT_SetIdentity:
+		return a.setIdentity(c)
 	case ast.AT_DropIdentity:
 		col, err := a.column(c.Name)
 		if err != nil {
@@ -242,10 +243,8 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		rel.Options = opts
 		return nil
-	case ast.AT_SetStatistics, ast.AT_SetStorage, ast.AT_ClusterOn, ast.AT_DropCluster, ast.AT_ReplicaIdentity, ast.AT_SetCompression:
-		return pgerr.Unsupported("this ALTER TABLE action is not supported")
 	}
-	return pgerr.Unsupported("this ALTER TABLE action is not supported")
+	return pgerr.Unsupported("ALTER action %s is not supported", actionName(c.Subtype))
 }
 
 func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
@@ -268,7 +267,7 @@ func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
 		// column's Missing value; computing it is right for every expression.
 		a.anew = true
 	case col.NotNull:
-		a.p.check(Check{Table: a.t.rel.OID, Column: col.Num})
+		a.p.checkNotNull(a.t.rel, col.Num)
 	}
 	todo := a.t.later[later:]
 	a.t.later = a.t.later[:later]
@@ -471,7 +470,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 // checkAgain has the rows looked at that a constraint of the table may not hold for.
 func (a *alteration) checkAgain(k *catalog.Constraint) {
 	if k.Kind != 'f' {
-		a.p.check(Check{Table: a.t.rel.OID, Constraint: k.OID})
+		a.p.check(a.t.rel, k)
 		return
 	}
 	parent := a.t.rel
@@ -533,6 +532,34 @@ func (a *alteration) addIdentity(c *ast.AlterTableCmd) error {
 		col.Identity = 'd'
 	}
 	return a.t.identity(col, con.Options)
+}
+
+// setIdentity changes an identity column: when it is given a value, and its sequence.
+func (a *alteration) setIdentity(c *ast.AlterTableCmd) error {
+	col, err := a.column(c.Name)
+	if err != nil {
+		return err
+	}
+	if col.Identity == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is not an identity column", col.Name, a.t.rel.Name)
+	}
+	opts := ast.NewNodeList()
+	l, _ := c.Def.(*ast.NodeList)
+	for _, o := range items(l) {
+		d, ok := o.(*ast.DefElem)
+		if !ok || d.Defname != "generated" {
+			opts.Append(o)
+			continue
+		}
+		if col.Identity = 'd'; text(d.Arg) == strconv.Itoa('a') {
+			col.Identity = 'a'
+		}
+	}
+	seq := a.p.st.RelationByOID(col.Sequence)
+	if seq == nil {
+		return pgerr.Unsupported("an identity column cannot be changed by the statement that makes it")
+	}
+	return a.p.changeSequence(seq, opts)
 }
 
 // finish makes the changes: sequences, the descriptor, indexes, and the query

@@ -61,7 +61,7 @@ func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
 	}
 	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: oid, Name: name, Kind: 'c', Columns: used, Check: sql, NotValid: t.alter && c.SkipValidation})
 	if t.alter && !c.SkipValidation {
-		t.p.check(Check{Table: t.rel.OID, Constraint: oid})
+		t.p.check(t.rel, &t.rel.Constraints[len(t.rel.Constraints)-1])
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 		if primary && !cc.NotNull {
 			cc.NotNull = true
 			if t.alter {
-				t.p.check(Check{Table: t.rel.OID, Column: cc.Num})
+				t.p.checkNotNull(t.rel, cc.Num)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 		DependsOn: []catalog.Dep{{OID: t.rel.OID}}}
 	t.after = append(t.after, &catalog.PutRelation{Rel: idx})
 	if t.alter {
-		t.p.check(Check{Table: t.rel.OID, Constraint: conOID})
+		t.p.check(t.rel, &t.rel.Constraints[len(t.rel.Constraints)-1])
 	}
 	return nil
 }
@@ -258,13 +258,13 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if err != nil {
 			return err
 		}
-		p.check(Check{Table: rel.OID, Constraint: conOID})
 		// One over expressions, or over some rows only, is of a kind of its own:
 		// its columns are those it reads.
 		k := catalog.Constraint{OID: conOID, Name: name, Kind: 'i', Columns: idx.Columns, Index: oid, NullsNotDistinct: n.NullsNotDistinct}
 		if idx.Where != "" || slices.Contains(idx.Columns, 0) {
 			k.Kind, k.Columns = 'e', slices.Sorted(maps.Keys(reads))
 		}
+		p.check(rel, &k)
 		up := rel.Clone()
 		up.Constraints = append(up.Constraints, k)
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {

@@ -44,8 +44,9 @@ type Result struct {
 // Check says that a table's rows must meet a constraint in the state after Changes.
 type Check struct {
 	Table      types.OID
-	Constraint types.OID // 0 for NOT NULL
-	Column     int16     // that has it
+	Kind       byte      // as Constraint.Kind; 'n' for NOT NULL
+	Constraint types.OID // but for NOT NULL
+	Column     int16     // of NOT NULL
 }
 
 // Rewrite replaces a table's rows by those of a query, columns in the order of the new
@@ -88,6 +89,15 @@ func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 		return nil, err
 	}
 	p.res.Changes = append(p.res.Changes, p.guards...)
+	// PostgreSQL looks at rows as it writes them, else after it has built indexes.
+	order := "puienc"
+	if p.res.Rewrite != nil {
+		order = "ncpuie"
+	}
+	slices.SortStableFunc(p.res.Checks, func(a, b Check) int {
+		rank := func(c Check) int { return strings.IndexByte(order+"f", c.Kind) }
+		return rank(a) - rank(b)
+	})
 	return p.res, nil
 }
 
@@ -411,8 +421,17 @@ func (p *planner) rewrite(was, now *catalog.Relation, using map[int16]string, se
 	return nil
 }
 
-// check has a table's rows looked at, and no others come before the commit.
-func (p *planner) check(c Check) {
+// check has a table's rows looked at that a constraint may not hold for.
+func (p *planner) check(rel *catalog.Relation, k *catalog.Constraint) {
+	p.look(Check{Table: rel.OID, Kind: k.Kind, Constraint: k.OID})
+}
+
+func (p *planner) checkNotNull(rel *catalog.Relation, num int16) {
+	p.look(Check{Table: rel.OID, Kind: 'n', Column: num})
+}
+
+// look has a table's rows looked at, and no others come before the commit.
+func (p *planner) look(c Check) {
 	if !slices.Contains(p.res.Checks, c) {
 		p.res.Checks = append(p.res.Checks, c)
 		p.guards = append(p.guards, &catalog.Guard{Table: c.Table, Since: p.st.Version(), Appends: true})

@@ -236,7 +236,7 @@ func ForeignKeyType(child, parent types.Type) (t types.Type, ok bool) {
 
 // foreignCheck has rows looked for that refer to nothing.
 func (p *planner) foreignCheck(child, parent *catalog.Relation, k *catalog.Constraint) {
-	p.check(Check{Table: child.OID, Constraint: k.OID})
+	p.check(child, k)
 	p.guards = append(p.guards, &catalog.Guard{Table: parent.OID, Since: p.st.Version(), Deletes: true})
 }
 

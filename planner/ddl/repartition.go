@@ -12,7 +12,6 @@ const maxPartitions = 4096
 
 // repartition distributes a table's rows to another number of partitions.
 func (p *planner) repartition(n *parse.AlterTableRepartition) error {
-	p.res.Tag = "ALTER TABLE"
 	if n.N < 1 || n.N > maxPartitions {
 		return pgerr.New(pgerr.InvalidParameterValue, "the number of partitions must be between 1 and %d", maxPartitions)
 	}
@@ -20,7 +19,7 @@ func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	if err != nil {
 		return err
 	}
-	rel, err := p.changed(ast.NewRangeVar(name, schema, ""), n.IfExists)
+	rel, err := p.changed(ast.NewRangeVar(name, schema, ""), ast.OBJECT_TABLE, n.IfExists)
 	if rel == nil {
 		return err
 	}
