@@ -189,7 +189,7 @@ func Refresh(x *write.Execution, st *catalog.State, n *ast.RefreshMatViewStmt) e
 		return err
 	}
 	if rel.Kind != catalog.KindMatView {
-		return pgerr.New(pgerr.WrongObjectType, "%q is not a materialized view", rel.Name)
+		return pgerr.Unsupported("%q is not a materialized view", rel.Name)
 	}
 	if !st.Inherits(x.Context.Role, rel.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of materialized view %s", rel.Name)

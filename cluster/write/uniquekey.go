@@ -62,7 +62,7 @@ func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKe
 	}
 	if of.Index.Where != "" {
 		var err error
-		if k.where, _, err = bind.ScalarText(b, of.Index.Where, rel, bind.ForCheck); err != nil {
+		if k.where, _, err = bind.ScalarText(b, of.Index.Where, rel, bind.ForPredicate); err != nil {
 			return nil, err
 		}
 	}

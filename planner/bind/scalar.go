@@ -25,7 +25,8 @@ const (
 	ForCheck
 	ForGenerated
 	ForIndex
-	ForUsing // ALTER TABLE … ALTER COLUMN … TYPE … USING
+	ForPredicate // CREATE INDEX … WHERE
+	ForUsing     // ALTER TABLE … ALTER COLUMN … TYPE … USING
 )
 
 // Scalar binds an expression over the columns of a table (nil for none): a
@@ -49,7 +50,7 @@ func ScalarText(s *Session, text string, over *catalog.Relation, kind ScalarKind
 }
 
 func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
-	p := [...]scope.Place{scope.InDefault, scope.InCheck, scope.InGenerated, scope.InIndex, scope.InUsing}[kind]
+	p := [...]scope.Place{scope.InDefault, scope.InCheck, scope.InGenerated, scope.InIndex, scope.InPredicate, scope.InUsing}[kind]
 	sc := &scope.Scope{Binder: b, Level: &scope.Level{Depth: 1}}
 	var cols []plan.Column
 	if over != nil {
@@ -73,13 +74,15 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	switch kind {
 	case ForCheck:
 		e, err = b.Boolean(e, "CHECK", b.SpotExpr(n))
+	case ForPredicate:
+		e, err = b.Boolean(e, "WHERE", b.SpotExpr(n))
 	case ForIndex:
 		e, err = b.ResolveUnknown(e)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind == ForGenerated || kind == ForIndex {
+	if kind == ForGenerated || kind == ForIndex || kind == ForPredicate {
 		bad := false
 		expr.Walk(e, func(x expr.Expr) bool {
 			switch x := x.(type) {
@@ -101,7 +104,8 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 		}
 		if bad {
-			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
+			what := map[ScalarKind]string{ForIndex: "expression", ForPredicate: "predicate"}[kind]
+			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index %s must be marked IMMUTABLE", what)
 		}
 	}
 	return e, cols, nil

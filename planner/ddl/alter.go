@@ -377,7 +377,7 @@ func (p *planner) indexReads(x *catalog.Index, over *catalog.Relation) ([]int16,
 		}
 		kind := bind.ForIndex
 		if i == len(x.Exprs) {
-			kind = bind.ForCheck
+			kind = bind.ForPredicate
 		}
 		used, err := p.used(e, over, kind)
 		if err != nil {

@@ -233,7 +233,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if idx.Where, err = parse.Keep(n.WhereClause); err != nil {
 			return err
 		}
-		used, err := p.used(idx.Where, rel, bind.ForCheck)
+		used, err := p.used(idx.Where, rel, bind.ForPredicate)
 		if err != nil {
 			return err
 		}

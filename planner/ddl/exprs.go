@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -21,9 +22,17 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 	if e.allowCols {
 		kind = bind.ForGenerated
 	}
-	x, _, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
+	x, cols, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
 	if err != nil {
 		return 0, err
+	}
+	if e.kind == "GENERATED" {
+		for _, num := range numbers(x, cols) {
+			if c := over.ColumnNum(num); c.Generated != "" {
+				return 0, pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column %q in column generation expression", c.Name).
+					WithDetail("A generated column cannot reference another generated column.")
+			}
+		}
 	}
 	if _, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ); err != nil {
 		return 0, err

@@ -28,6 +28,9 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
 			return err
 		}
+		if err := acceptable(n.Newname); err != nil {
+			return err
+		}
 		up := *sc
 		up.Name = n.Newname
 		return p.add(&catalog.PutSchema{Schema: &up})

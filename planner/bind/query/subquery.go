@@ -21,8 +21,8 @@ func Subquery(sc *scope.Scope, n *ast.SubLink, p scope.Place) (expr.Expr, error)
 		return nil, pgerr.Internal("a %T as a subquery", n.Subselect)
 	}
 	switch p.Name {
-	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name, scope.InUsing.Name:
-		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s")).At(b.PosExpr(n))
+	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name, scope.InPredicate.Name, scope.InUsing.Name:
+		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s"))
 	}
 	switch n.SubLinkType {
 	case ast.EXISTS_SUBLINK:
