@@ -37,13 +37,14 @@ func (p *planner) alterTable(n *ast.AlterTableStmt) error {
 // alteration is one ALTER TABLE: its commands change a clone of the descriptor,
 // which is put once.
 type alteration struct {
-	p     *planner
-	old   *catalog.Relation
-	t     *tableBuilder
-	anew  bool             // all rows are written again
-	using map[int16]string // text of USING
-	drops []types.OID      // indexes and sequences
-	freed []reference      // foreign keys of other tables that go
+	p        *planner
+	old      *catalog.Relation
+	t        *tableBuilder
+	anew     bool             // all rows are written again
+	using    map[int16]string // text of USING
+	drops    []types.OID      // indexes and sequences
+	cascaded []string         // what goes with a column or a key, for the notice
+	freed    []reference      // foreign keys of other tables that go
 }
 
 func (a *alteration) column(name string) (*catalog.Column, error) {
@@ -295,7 +296,7 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			if !cascade {
 				return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s %s depends on column %s of table %s", kindName(x.Kind), x.Name, col.Name, rel.Name))
 			}
-			views = append(views, x)
+			views, a.cascaded = append(views, x), append(a.cascaded, kindName(x.Kind)+" "+x.Name)
 		}
 	}
 	made, err := a.generatedFrom(col)
@@ -306,6 +307,7 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 		if !cascade {
 			return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g, rel.Name, col.Name, rel.Name))
 		}
+		a.cascaded = append(a.cascaded, fmt.Sprintf("column %s of table %s", g, rel.Name))
 		if err := a.dropColumn(&ast.AlterTableCmd{Name: g, Behavior: c.Behavior}); err != nil {
 			return err
 		}
@@ -583,6 +585,10 @@ func (a *alteration) finish() error {
 	if err := p.unreferenced(a.old, rel); err != nil {
 		return err
 	}
+	for _, ref := range a.freed {
+		a.cascaded = append(a.cascaded, ref.String())
+	}
+	p.cascadeNotice(a.cascaded)
 	if err := p.dropReferences(a.freed); err != nil {
 		return err
 	}
