@@ -78,6 +78,7 @@ const (
 	InsufficientPrivilege             Code = "42501"
 	SyntaxError                       Code = "42601"
 	InvalidName                       Code = "42602"
+	InvalidColumnDefinition           Code = "42611"
 	DuplicateColumn                   Code = "42701"
 	AmbiguousColumn                   Code = "42702"
 	UndefinedColumn                   Code = "42703"

@@ -135,16 +135,16 @@ func addVisible(t function.Table) {
 	t.Put("pg_statistics_obj_is_visible(oid)", fixedAnswer(nil))
 }
 
-// printer is a host that prints what the catalog keeps.
-type printer interface {
+// Printer is a host that prints what the catalog keeps.
+type Printer interface {
 	function.Host
 	function.Deparser
 }
 
 // printed makes a function that asks for the text of a kept definition.
-func printed(f func(h printer, a []types.Datum) (types.Datum, error)) function.Maker {
+func printed(f func(h Printer, a []types.Datum) (types.Datum, error)) function.Maker {
 	return hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
-		p, ok := h.(printer)
+		p, ok := h.(Printer)
 		if !ok {
 			return nil, pgerr.Unsupported("function %s is not supported here", c.Fn.Name)
 		}
@@ -153,7 +153,7 @@ func printed(f func(h printer, a []types.Datum) (types.Datum, error)) function.M
 }
 
 func addDefinitions(t function.Table) {
-	expression := printed(func(h printer, a []types.Datum) (types.Datum, error) {
+	expression := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		text, ok := a[0].(string)
 		if !ok {
 			return a[0], nil
@@ -163,7 +163,7 @@ func addDefinitions(t function.Table) {
 		return h.ShowExpr(h.Catalog().RelationByOID(types.OID(rel)), text, pretty), nil
 	})
 	t.Puts(expression, "pg_get_expr(pg_node_tree,oid)", "pg_get_expr(pg_node_tree,oid,bool)")
-	constraint := printed(func(h printer, a []types.Datum) (types.Datum, error) {
+	constraint := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		o := types.OID(a[0].(int64))
 		for _, r := range h.Catalog().Relations() {
 			for i := range r.Constraints {
@@ -175,7 +175,7 @@ func addDefinitions(t function.Table) {
 		return nil, nil
 	})
 	t.Puts(constraint, "pg_get_constraintdef(oid)", "pg_get_constraintdef(oid,bool)")
-	index := printed(func(h printer, a []types.Datum) (types.Datum, error) {
+	index := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		ix := h.Catalog().RelationByOID(types.OID(a[0].(int64)))
 		if ix == nil || ix.Index == nil {
 			return nil, nil
@@ -186,7 +186,7 @@ func addDefinitions(t function.Table) {
 		}
 		if len(a) == 3 && a[1].(int64) != 0 {
 			k := int(a[1].(int64)) - 1
-			keys := indexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
+			keys := IndexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
 			for _, c := range ix.Index.Include {
 				keys = append(keys, columnName(tab, c))
 			}
@@ -198,7 +198,7 @@ func addDefinitions(t function.Table) {
 		return indexDef(h, ix, tab, len(a) == 3 && a[2].(bool)), nil
 	})
 	t.Puts(index, "pg_get_indexdef(oid)", "pg_get_indexdef(oid,int4,bool)")
-	view := printed(func(h printer, a []types.Datum) (types.Datum, error) {
+	view := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		var o types.OID
 		if s, ok := a[0].(string); ok {
 			p, err := objname.NameParts(s, catalog.RelationName)
@@ -293,7 +293,7 @@ func columnList(r *catalog.Relation, nums []int16) string {
 	return strings.Join(names, ", ")
 }
 
-func constraintDef(h printer, r *catalog.Relation, c *catalog.Constraint, pretty bool) string {
+func constraintDef(h Printer, r *catalog.Relation, c *catalog.Constraint, pretty bool) string {
 	var b strings.Builder
 	switch c.Kind {
 	case 'p', 'u':
@@ -326,6 +326,9 @@ func constraintDef(h printer, r *catalog.Relation, c *catalog.Constraint, pretty
 		}{{"UPDATE", c.OnUpdate}, {"DELETE", c.OnDelete}} {
 			if s := map[byte]string{'r': "RESTRICT", 'c': "CASCADE", 'n': "SET NULL", 'd': "SET DEFAULT"}[x.act]; s != "" {
 				b.WriteString(" ON " + x.on + " " + s)
+				if x.on == "DELETE" && len(c.SetColumns) > 0 {
+					b.WriteString(" (" + columnList(r, c.SetColumns) + ")")
+				}
 			}
 		}
 	}
@@ -335,10 +338,15 @@ func constraintDef(h printer, r *catalog.Relation, c *catalog.Constraint, pretty
 	if c.InitiallyDeferred {
 		b.WriteString(" INITIALLY DEFERRED")
 	}
+	if c.NotValid {
+		b.WriteString(" NOT VALID")
+	}
 	return b.String()
 }
 
-func indexKeys(h printer, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
+// IndexKeys writes an index's keys as PostgreSQL shows them, expressions that are no calls
+// in parentheses.
+func IndexKeys(h Printer, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))
 	for i := range n {
@@ -374,7 +382,7 @@ func bareCall(s string) bool {
 	return i > 0 && strings.HasSuffix(s, ")") && strings.Trim(s[:i], "abcdefghijklmnopqrstuvwxyz_0123456789.") == ""
 }
 
-func indexDef(h printer, r, tab *catalog.Relation, pretty bool) string {
+func indexDef(h Printer, r, tab *catalog.Relation, pretty bool) string {
 	ix := r.Index
 	var b strings.Builder
 	b.WriteString("CREATE ")
@@ -387,7 +395,7 @@ func indexDef(h printer, r, tab *catalog.Relation, pretty bool) string {
 		method = "btree"
 	}
 	b.WriteString("INDEX " + lex.QuoteName(r.Name) + " ON " + objname.Qualified(h, tab.Schema, tab.Name, visible) +
-		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true, pretty), ", ") + ")")
+		" USING " + method + " (" + strings.Join(IndexKeys(h, tab, ix, true, pretty), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")
 	}

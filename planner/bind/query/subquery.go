@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -19,10 +21,8 @@ func Subquery(sc *scope.Scope, n *ast.SubLink, p scope.Place) (expr.Expr, error)
 		return nil, pgerr.Internal("a %T as a subquery", n.Subselect)
 	}
 	switch p.Name {
-	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name:
-		return nil, pgerr.Unsupported("cannot use subquery in %s", map[string]string{
-			scope.InDefault.Name: "DEFAULT expression", scope.InCheck.Name: "check constraint",
-			scope.InGenerated.Name: "column generation expression", scope.InIndex.Name: "index expression"}[p.Name])
+	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name, scope.InPredicate.Name, scope.InUsing.Name:
+		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s"))
 	}
 	switch n.SubLinkType {
 	case ast.EXISTS_SUBLINK:

@@ -37,6 +37,8 @@ var (
 	InCheck     = Place{Name: "check constraints"}
 	InGenerated = Place{Name: "column generation expressions"}
 	InIndex     = Place{Name: "index expressions"}
+	InPredicate = Place{Name: "index predicates"}
+	InUsing     = Place{Name: "transform expressions"}
 	InMergeWhen = Place{Name: "MERGE WHEN conditions"}
 )
 
