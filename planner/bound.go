@@ -19,7 +19,7 @@ type Bound struct {
 	generic atomic.Pointer[Planned] // empty: there is none
 }
 
-// Bind binds a statement that gives rows or writes.
+// Bind binds a statement that returns rows or writes.
 func Bind(s *bind.Session, n ast.Stmt) (*Bound, error) {
 	b := &Bound{}
 	var err error

@@ -6,8 +6,8 @@
 //	Optimize  privileges are checked, the tree is rewritten      (planner/opt)
 //	Stage     exchanges are put in, the tree is cut at them      (planner/stage)
 //
-// A Bound statement may be kept and run again, by many at once. Plan makes a custom
-// plan for the parameters of one run, or gives the generic plan that is made once
-// for all (as PostgreSQL calls them). Who puts an operator of his own above the
-// tree, as what writes and what trains do, asks for Optimize and Stage apart.
+// A Bound statement may be kept and run again, by many at once. Plan makes a custom plan for the
+// parameters of one run, or returns the generic plan that is made once for all (as PostgreSQL calls
+// them). Callers that put an operator of their own above the tree, for writes and trainings, call
+// Optimize and Stage separately.
 package planner

@@ -121,8 +121,8 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	return s, nil
 }
 
-// Short makes one stage, for the caller's goroutine, of an optimised tree that
-// reads and gives few rows, all of this node.
+// Short makes one stage, for the caller's goroutine, of an optimised tree that reads and returns
+// few rows, all of this node.
 func Short(root plan.Node, cols []plan.Column, stats props.Statistics) (*plan.Staged, error) {
 	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: stats})
 	if err != nil {

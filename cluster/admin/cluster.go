@@ -31,3 +31,9 @@ type Members interface {
 	// Remove takes a member out of the cluster, for good.
 	Remove(ctx context.Context, node uint64) error
 }
+
+// NodeLoad is what keeps a node from leaving.
+type NodeLoad struct {
+	Files, Tasks int
+	Leader       bool
+}

@@ -120,9 +120,3 @@ func (c *Cluster) drained(ctx context.Context, node *catalog.Node, idle bool, no
 		}
 	}
 }
-
-// NodeLoad is what keeps a node from leaving.
-type NodeLoad struct {
-	Files, Tasks int
-	Leader       bool
-}

@@ -17,10 +17,10 @@ type Locks struct {
 	waiting map[*Holder]*request // a holder waits for one lock at most
 }
 
-// Holder is a session, as its locks see it.
+// Holder is a session as a holder of locks.
 type Holder struct{ of *Locks }
 
-// Holder returns a session that has no locks.
+// Holder returns a new holder without locks.
 func (a *Locks) Holder() *Holder { return &Holder{a} }
 
 type lock struct {
@@ -36,7 +36,7 @@ type request struct {
 	key     function.AdvisoryKey
 	holder  *Holder
 	mode    function.AdvisoryMode
-	granted chan struct{} // closed when the lock is the session's
+	granted chan struct{} // closed when the lock has been granted
 }
 
 func sharedIndex(shared bool) int {
@@ -49,8 +49,8 @@ func sharedIndex(shared bool) int {
 func (h *hold) exclusive() bool { return h.session[0]+h.xact[0] > 0 }
 func (h *hold) empty() bool     { return !h.exclusive() && h.session[1]+h.xact[1] == 0 }
 
-// free reports whether s may have the lock with others holding what they hold;
-// before is how much of the queue is ahead of it.
+// free reports whether s may be granted the lock now; before is the part of the queue
+// ahead of it.
 func (l *lock) free(s *Holder, shared bool, before []*request) bool {
 	for o, h := range l.held {
 		if o != s && (!shared || h.exclusive()) {
@@ -58,7 +58,7 @@ func (l *lock) free(s *Holder, shared bool, before []*request) bool {
 		}
 	}
 	if l.held[s] != nil {
-		return true // whoever waits, waits for s too
+		return true // s holds it: those in the queue wait for s too
 	}
 	return !slices.ContainsFunc(before, func(w *request) bool { return !shared || !w.mode.Shared })
 }
@@ -76,7 +76,8 @@ func (l *lock) take(s *Holder, mode function.AdvisoryMode) {
 	}
 }
 
-// Lock takes a lock, waiting for it unless mode.Try; false where that cannot be.
+// Lock acquires a lock, waiting for it unless mode.Try; it returns false where a Try
+// finds it taken.
 func (s *Holder) Lock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
 	a := s.of
 	a.mu.Lock()
@@ -114,7 +115,7 @@ func (s *Holder) Lock(ctx context.Context, key function.AdvisoryKey, mode functi
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		select {
-		case <-w.granted: // meanwhile: it stays the session's
+		case <-w.granted: // granted meanwhile: the session keeps it
 			return true, nil
 		default:
 		}
@@ -123,7 +124,7 @@ func (s *Holder) Lock(ctx context.Context, key function.AdvisoryKey, mode functi
 	}
 }
 
-// circular reports whether s waits, by others, for itself.
+// circular reports whether s waits, through others, for itself: a deadlock.
 func (a *Locks) circular(s *Holder) bool {
 	seen := map[*Holder]bool{}
 	var waitsFor func(x *Holder) bool
@@ -152,7 +153,7 @@ func (a *Locks) circular(s *Holder) bool {
 	return waitsFor(s)
 }
 
-// leave takes a session out of a queue.
+// leave removes a request from its lock's queue.
 func (a *Locks) leave(w *request) {
 	l := a.locks[w.key]
 	l.queue = slices.DeleteFunc(l.queue, func(q *request) bool { return q == w })
@@ -160,8 +161,8 @@ func (a *Locks) leave(w *request) {
 	a.grant(w.key)
 }
 
-// grant gives a lock to those at the head of its queue that may have it, and
-// forgets a lock that nobody has or wants.
+// grant grants a lock to those at the head of its queue that may have it, and removes a
+// lock that nobody holds or waits for.
 func (a *Locks) grant(key function.AdvisoryKey) {
 	l := a.locks[key]
 	for i := 0; i < len(l.queue); {
@@ -180,7 +181,8 @@ func (a *Locks) grant(key function.AdvisoryKey) {
 	}
 }
 
-// Unlock returns a lock of the session back once; false if it has none.
+// Unlock releases a lock of the session once; it returns false if the session does not
+// hold it.
 func (s *Holder) Unlock(key function.AdvisoryKey, shared bool) bool {
 	a := s.of
 	a.mu.Lock()
@@ -194,7 +196,7 @@ func (s *Holder) Unlock(key function.AdvisoryKey, shared bool) bool {
 	return true
 }
 
-// Release gives back some of the holder's locks.
+// Release releases all of the holder's locks of a scope.
 func (s *Holder) Release(which Scope) {
 	a := s.of
 	a.mu.Lock()
@@ -214,7 +216,7 @@ func (s *Holder) Release(which Scope) {
 	}
 }
 
-// freed lets others have a lock of which a holder has given something back.
+// freed grants a lock to others after a holder has released a hold on it.
 func (a *Locks) freed(key function.AdvisoryKey, s *Holder) {
 	if l := a.locks[key]; l.held[s].empty() {
 		delete(l.held, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// defining is the session as definitions see it.
+// defining returns the session as package define sees it.
 func (c *commands) defining() *define.Session {
 	return &define.Session{Key: c.cfg.Node.ID<<20 | uint64(c.s.PID())&0xfffff, NewOID: c.oids.New,
 		Password: c.cfg.Password, Notice: c.s.Notice, Temp: c.s.Temp()}

@@ -45,7 +45,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 	case *ast.ClosePortalStmt:
 		return c.closeCursor(n)
 	case *ast.UnlistenStmt:
-		// Nothing can be listened to, so there is nothing left to do.
+		// There is no LISTEN, so there is nothing to do.
 		return session.Simple(func(context.Context, *session.Execution) (string, error) { return "UNLISTEN", nil }), nil
 	case *ast.ListenStmt, *ast.NotifyStmt:
 		return nil, pgerr.Unsupported("LISTEN and NOTIFY are not supported")
@@ -84,7 +84,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 	return c.ddl(st), nil
 }
 
-// copyCommand takes COPY.
+// copyCommand handles COPY.
 func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 	opts, err := copydata.Options(n)
 	if err != nil {
@@ -103,7 +103,7 @@ func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 	}}, nil
 }
 
-// alterSystem takes ALTER SYSTEM SET and RESET.
+// alterSystem handles ALTER SYSTEM SET and RESET.
 func (c *commands) alterSystem(n *ast.VariableSetStmt) *session.Command {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if x.Txn.Explicit {
@@ -118,7 +118,7 @@ func (c *commands) alterSystem(n *ast.VariableSetStmt) *session.Command {
 	})
 }
 
-// vacuum takes VACUUM and ANALYZE. Statistics are kept with each segment and
+// vacuum handles VACUUM and ANALYZE. Statistics are kept with each segment and
 // compaction runs by itself, so both only check the names they are given.
 func vacuum(n *ast.VacuumStmt) *session.Command {
 	tag := "ANALYZE"

@@ -40,26 +40,26 @@ type Config struct {
 	}
 }
 
-// Meta is the replicated catalog, as a gateway uses it. Its methods may be
-// called from any goroutine.
+// Meta is the replicated catalog, as the gateway uses it. Its methods may be called
+// from any goroutine.
 type Meta interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
-	// Changed returns a channel that is closed when Current next changes.
+	// Changed returns a channel that is closed at the next change of Current.
 	Changed() <-chan struct{}
-	// Redefined is Changed but for commits of rows alone.
+	// Redefined is like Changed, but ignores commits that only change rows.
 	Redefined() <-chan struct{}
 	// Barrier waits until Current holds all that was committed anywhere before
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error
-	// Leaderless reports whether Barrier will hardly succeed now.
+	// Leaderless reports whether Barrier is unlikely to succeed now.
 	Leaderless() bool
 	// Commit proposes the changes as one and waits until they are applied here.
-	// 40003 says that it is not known what became of them; any other error, that
+	// 40003 says that their outcome is unknown; any other error, that
 	// nothing was applied nor will be. Once they are proposed the end of ctx ends
 	// the wait only after a while.
 	Commit(ctx context.Context, changes []catalog.Change) error
-	// AllocOIDs reserves n object identifiers and gives the first.
+	// AllocOIDs reserves n object identifiers and returns the first.
 	AllocOIDs(ctx context.Context, n int) (types.OID, error)
 	// Advance takes up to n values off a sequence, at least one.
 	Advance(ctx context.Context, sequence types.OID, n int64) (catalog.SeqRange, error)
@@ -102,19 +102,19 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Close refuses new sessions and stops what runs. Sessions are closed by their
+// Close refuses new sessions and stops running statements. Sessions are closed by their
 // connections.
 func (e *Engine) Close() {
 	e.Registry.Close()
 	e.trainings.Close()
 }
 
-// Supervise starts to drive the trainings that are this node's; Close ends it. It
-// must be called once, when the engine is ready to run statements.
+// Supervise starts the loop that drives this node's trainings; Close ends it. It must
+// be called once, when the engine is ready to run statements.
 func (e *Engine) Supervise() { e.trainings.Supervise() }
 
-// shared is the value of a setting that is no session's: of what nodes have each
-// their own, that of this one.
+// shared returns the value of a setting that does not belong to a session. Where each
+// node has its own value, it is this node's.
 func (e *Engine) shared(d *settings.Def) string {
 	switch d.Name {
 	case catalog.SettingMemory:
@@ -128,7 +128,7 @@ func (e *Engine) shared(d *settings.Def) string {
 	return d.Default
 }
 
-// commands are those of a session.
+// commands implement the statements of a session.
 type commands struct {
 	*Engine
 	s *session.Session

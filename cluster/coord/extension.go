@@ -76,8 +76,8 @@ func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Re
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q was not trained here", m.Name)
 	}
 	if n.Query != nil {
-		// The new query in the place of the old one makes the statement that would
-		// have trained the new version.
+		// The stored statement with its query replaced is the statement that trains the new
+		// version.
 		head, ok := strings.CutSuffix(text, own.QueryText)
 		if !ok {
 			return nil, pgerr.Internal("the statement of model %q does not end with its query", m.Name)
@@ -96,7 +96,7 @@ func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Re
 	return h, err
 }
 
-// alias runs a query in the place of a statement.
+// alias runs a query in place of a statement.
 func (c *commands) alias(ctx context.Context, st *parse.Statement, text, verb string) (*session.Command, error) {
 	inner, err := parse.One(text, parse.Postgres)
 	if err != nil {

@@ -72,12 +72,12 @@ func (c *commands) execute(n *ast.ExecuteStmt) (*session.Command, error) {
 	}}, nil
 }
 
-// supplied is h, which is made of a prepared statement, with the arguments that an EXECUTE
-// gives for its parameters.
+// supplied returns h, a prepared statement's command, with its parameters set to the
+// arguments of an EXECUTE.
 func supplied(p *session.Prepared, h *session.Command, n *ast.ExecuteStmt) *session.Command {
 	return &session.Command{Columns: h.Columns, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		var args []ast.Node
-		if n.Params != nil && len(h.Params) > 0 { // as PostgreSQL, which does not look at them where none are wanted
+		if n.Params != nil && len(h.Params) > 0 { // as PostgreSQL, which ignores arguments where there are no parameters
 			args = n.Params.Items
 		}
 		if len(args) != len(h.Params) {

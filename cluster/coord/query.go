@@ -17,7 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// planning is what binding a statement takes whose planning ends with ctx.
+// planning returns what the binder needs for a statement, whose planning ends with ctx.
 func (c *commands) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
 	return c.queries.Binding(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 }
@@ -50,8 +50,8 @@ func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []ty
 		r := x.Open(view.st)
 		var rows op.BatchReader
 		var cols []plan.Column
-		// A statement alone reads one state and commits nothing: there is nothing
-		// that its locks would hold together.
+		// A single statement outside a transaction block reads one state and commits nothing,
+		// so its row locks would have no effect.
 		if len(q.Locks) > 0 && x.Txn.Explicit {
 			rows, cols, err = r.SelectLocked(q)
 		} else {
@@ -100,7 +100,7 @@ func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []type
 	}}, nil
 }
 
-// modified makes a result of what was written, with rows of the columns of RETURNING.
+// modified returns the result of a write, with the rows of RETURNING.
 func modified(w *write.ModifyTable, cols []plan.Column) (*session.Result, error) {
 	if cols == nil {
 		return &session.Result{Tag: w.Tag, Free: func() error { w.Close(); return nil }}, nil
@@ -112,7 +112,7 @@ func modified(w *write.ModifyTable, cols []plan.Column) (*session.Result, error)
 	return &session.Result{Columns: cols, Rows: rows, Tag: w.Tag}, nil
 }
 
-// selected makes a result of a query's rows; its tag counts them.
+// selected returns the result of a query, whose command tag counts the rows.
 func selected(cols []plan.Column, rows op.BatchReader) *session.Result {
 	c := &counted{BatchReader: rows}
 	return &session.Result{Columns: cols, Rows: c, Tag: func() string { return fmt.Sprintf("SELECT %d", c.n) }}

@@ -44,7 +44,7 @@ func (c *commands) variableSet(n *ast.VariableSetStmt) (*session.Command, error)
 		case "session_authorization":
 			return "SET", c.s.SetSessionUser(value)
 		case "timezone":
-			if value == "local" { // the tree does not tell LOCAL from 'local'
+			if value == "local" { // the syntax tree does not distinguish LOCAL from 'local'
 				return "SET", c.s.Settings().Reset(n.Name, n.IsLocal)
 			}
 		case "default_transaction_isolation":
@@ -71,7 +71,7 @@ func (c *commands) variableSet(n *ast.VariableSetStmt) (*session.Command, error)
 	}), nil
 }
 
-// setDefault gives a setting the value that the session began with.
+// setDefault sets a setting to the value that the session began with.
 func (c *commands) setDefault(name string, local bool) error {
 	switch strings.ToLower(name) {
 	case "role":
@@ -82,12 +82,12 @@ func (c *commands) setDefault(name string, local bool) error {
 	return c.s.Settings().Reset(name, local)
 }
 
-// SettingValue is the value that SET or ALTER SYSTEM gives.
+// settingValue returns the value that SET or ALTER SYSTEM assigns.
 func settingValue(x *session.Execution, n *ast.VariableSetStmt) (string, error) {
 	var vals []string
 	if n.Args != nil {
 		for _, a := range n.Args.Items {
-			if c, ok := a.(*ast.TypeCast); ok { // INTERVAL is all that the grammar takes
+			if c, ok := a.(*ast.TypeCast); ok { // the grammar allows INTERVAL only
 				iv, err := constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
 				if err != nil {
 					return "", err

@@ -27,7 +27,7 @@ func (c *commands) checkTraining(ctx context.Context, t training.Statement, para
 	return p.Query.Params, nil
 }
 
-// request is a TRAIN statement as the session runs it.
+// request returns the training request of a TRAIN statement of this session.
 func (c *commands) request(x *session.Execution, t training.Statement) (*training.Request, error) {
 	st, err := x.View()
 	if err != nil {
@@ -53,7 +53,8 @@ func (c *commands) trainModel(ctx context.Context, t training.Statement, params 
 		}
 		if x.Txn.Explicit || len(x.Txn.Changes()) > 0 {
 			r.Put = func(m catalog.Change) error {
-				// The transaction, which is older than its files, holds them.
+				// The open transaction, which is older than the files, protects them from being
+				// swept.
 				x.Txn.Wrote(catalog.Files([]catalog.Change{m})...)
 				_, err := x.Txn.Add(m)
 				return err

@@ -15,13 +15,13 @@ import (
 type queryView struct {
 	st *catalog.State
 	b  *planner.Bound
-	// unconfirmed says that st is what this node knew last.
+	// unconfirmed is set where st is the last state this node knows, and may be stale.
 	unconfirmed bool
 }
 
-// look binds a query over a statement's view. Where no majority confirms what is
-// committed, a query that reads no table does with what this node knew last; the
-// others fail.
+// look binds a query over a statement's view. Where no majority confirms the newest
+// committed state, a query that reads no table runs on the last state this node knows;
+// other queries fail.
 func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*planner.Bound, error)) (queryView, error) {
 	m := c.cfg.Meta
 	known := func() (queryView, bool) {
@@ -95,7 +95,7 @@ func readsCatalog(q *plan.Query) bool {
 	return found
 }
 
-// warnUnconfirmed says that what a query shows may be old.
+// warnUnconfirmed sends a warning where a query's result may be stale.
 func (c *commands) warnUnconfirmed(q *plan.Query) {
 	if readsCatalog(q) {
 		c.s.Notice(pgerr.New(pgerr.Warning, "the state of the cluster is not confirmed: this node reaches no leader").WithSeverity(pgerr.SevWarning).

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Options are what DECLARE says of a cursor.
+// Options are the options of DECLARE.
 type Options struct {
 	Name   string
 	Number int // of the session's cursors, as they were declared
@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // Cursor is a DECLAREd query. Its rows so far are kept; the rest stays in the running
-// query. It is for the session's goroutine and must be closed.
+// query. It is for the session's goroutine only and must be closed.
 type Cursor struct {
 	Options
 	cols   []plan.Column
@@ -41,14 +41,14 @@ type Cursor struct {
 	pos       int64 // 0 before the first row, n on row n, rows.read+1 after the last
 }
 
-// New makes a cursor whose query runs in x, as long as ctx: neither ends with the
-// DECLARE. Rows that do not stay in memory go to temp.
+// New makes a cursor whose query runs in x until ctx ends: neither ends with the
+// DECLARE. Rows that do not fit in memory are written to directory temp.
 func New(o Options, x *query.Execution, ctx context.Context, cancel context.CancelCauseFunc, temp string) *Cursor {
 	return &Cursor{Options: o, ctx: ctx, cancel: cancel, pool: x.Pool, admission: x.Admission, rows: newRows(x.Pool, temp)}
 }
 
-// Open starts the query. Till it runs, a cancel of the DECLARE, which ctx is of, is the
-// query's. Where it fails the cursor is closed.
+// Open starts the query. Until it runs, a cancellation of ctx, the DECLARE's context,
+// cancels the query. On an error the cursor is closed.
 func (c *Cursor) Open(ctx context.Context, start func(context.Context) ([]plan.Column, op.BatchReader, error)) (err error) {
 	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 	c.cols, c.source, err = start(c.ctx)
@@ -63,10 +63,10 @@ func (c *Cursor) Open(ctx context.Context, start func(context.Context) ([]plan.C
 	return nil
 }
 
-// Columns are those of its rows.
+// Columns returns the columns of its rows.
 func (c *Cursor) Columns() []plan.Column { return c.cols }
 
-// Materialize reads the query to its end, before its transaction's.
+// Materialize reads the query to its end, before its transaction ends.
 func (c *Cursor) Materialize() error {
 	if c.ended {
 		return nil
@@ -74,10 +74,10 @@ func (c *Cursor) Materialize() error {
 	return c.fill(allRows)
 }
 
-// allRows is more rows than there are.
+// allRows stands for all rows.
 const allRows = 1 << 62
 
-// fill reads until row number want (from 1) is there or the query ends.
+// fill reads until row number want (from 1) has been read or the query ends.
 func (c *Cursor) fill(want int64) error {
 	c.admission.Resume()
 	defer c.admission.Rest()
@@ -100,8 +100,8 @@ func (c *Cursor) fill(want int64) error {
 	return nil
 }
 
-// span are the rows that a FETCH or MOVE passes: numbers from … to, the first
-// row's being 1, or back from to to from.
+// span is the range of rows that a FETCH or MOVE passes: numbers from … to, counted
+// from 1, or backward from to to from.
 type span struct {
 	from, to int64
 	reverse  bool
@@ -113,7 +113,7 @@ type Passed struct {
 	span
 }
 
-// Count is how many rows are passed, before the first was taken.
+// Count returns how many rows are passed; it must be called before the first Next.
 func (p *Passed) Count() int64 { return max(p.to-max(p.from, 1)+1, 0) }
 
 // Next implements op.BatchReader.
@@ -128,7 +128,7 @@ func (p *Passed) Next(context.Context) (*batch.Batch, error) {
 // Close implements op.BatchReader.
 func (p *Passed) Close() error { return nil }
 
-// Fetch moves the cursor as a FETCH or MOVE says, whose cancel, by ctx, must reach the
+// Fetch carries out a FETCH or MOVE. While it runs, a cancellation of ctx cancels the
 // cursor's query.
 func (c *Cursor) Fetch(ctx context.Context, n *ast.FetchStmt) (*Passed, error) {
 	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
@@ -140,14 +140,14 @@ func (c *Cursor) Fetch(ctx context.Context, n *ast.FetchStmt) (*Passed, error) {
 	return &Passed{c, out}, nil
 }
 
-// next returns rows and takes them off p, io.EOF at the end.
+// next returns the next rows and removes them from p; io.EOF at the end.
 func (c *Cursor) next(p *span) (*batch.Batch, error) {
 	from, to := p.from, p.to
 	if p.reverse {
 		if to < from {
 			return nil, io.EOF
 		}
-		from = to // one at a time: a batch has its rows in their order
+		from = to // one at a time: a batch has its rows in forward order
 	}
 	b, err := c.rows.slice(c.ctx, from, to)
 	switch {
@@ -174,7 +174,7 @@ func (c *Cursor) Close() {
 	c.pool.Close()
 }
 
-// move carries a FETCH or MOVE out and gives the rows it passes.
+// move carries out a FETCH or MOVE and returns the rows it passes.
 func (c *Cursor) move(n *ast.FetchStmt) (span, error) {
 	many, none := n.HowMany, span{}
 	switch n.Direction {

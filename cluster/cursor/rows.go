@@ -13,15 +13,15 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// maxHeld is how much of a cursor's past stays in memory. What is older
-// goes to disk, for a scroll back that seldom comes.
+// maxHeld is how many bytes of a cursor's past rows stay in memory. Older rows are
+// spilled to disk, since cursors seldom scroll back.
 const maxHeld = 8 << 20
 
 // rows are the rows that a cursor has read, by number from 1:
 //
 //	dropped │ on disk, batch by batch │ in memory
 //
-// They are for the session's goroutine.
+// They are for the session's goroutine only.
 type rows struct {
 	cols []plan.Column
 	acct *mem.Account
@@ -40,7 +40,7 @@ func newRows(pool *mem.Pool, temp string) *rows {
 	return &rows{acct: pool.Account("cursor", true), dir: spill.NewDir(spill.Options{Parent: temp, Pool: pool}), last: -1}
 }
 
-// add keeps a batch, which has rows.
+// add appends a batch, which is not empty.
 func (c *rows) add(ctx context.Context, b *batch.Batch) error {
 	b = kernel.Compact(b)
 	n := b.Bytes()
@@ -50,7 +50,7 @@ func (c *rows) add(ctx context.Context, b *batch.Batch) error {
 		}
 	}
 	if c.bytes += n; c.acct.Used() < c.bytes {
-		c.acct.Take(c.bytes - c.acct.Used()) // a batch must find room
+		c.acct.Take(c.bytes - c.acct.Used()) // a batch must be kept even beyond the limit
 	}
 	c.held = append(c.held, b)
 	c.starts = append(c.starts, c.read)
@@ -58,7 +58,7 @@ func (c *rows) add(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// flush writes what is in memory.
+// flush writes the batches in memory to disk.
 func (c *rows) flush(ctx context.Context) error {
 	if c.disk == nil {
 		var dts []arrow.DataType
@@ -80,7 +80,7 @@ func (c *rows) flush(ctx context.Context) error {
 	return nil
 }
 
-// forget gives up what is in memory.
+// forget drops the batches in memory.
 func (c *rows) forget() {
 	clear(c.held)
 	c.held, c.bytes = c.held[:0], 0
@@ -104,8 +104,8 @@ func (c *rows) drop(n int64) {
 	}
 }
 
-// slice returns the rows from row number from on, to number to at most, that are
-// in one batch with it; nil if there are none.
+// slice returns the rows from row number from on, up to number to at most, that are in
+// the same batch; nil if there are none.
 func (c *rows) slice(ctx context.Context, from, to int64) (*batch.Batch, error) {
 	i := sort.Search(len(c.starts), func(i int) bool { return c.starts[i] >= from }) - 1
 	if from > to || i < 0 || from > c.read {

@@ -10,16 +10,16 @@ import (
 
 // Set is a session's cursors, by name.
 type Set struct {
-	// Declared is how many there were so far.
+	// Declared is how many cursors were declared so far.
 	Declared int
 
 	byName map[string]*Cursor
 }
 
-// Len is how many there are.
+// Len returns how many cursors there are.
 func (s *Set) Len() int { return len(s.byName) }
 
-// All returns them in the order of their names.
+// All returns the cursors in the order of their names.
 func (s *Set) All() iter.Seq[*Cursor] {
 	return func(yield func(*Cursor) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.byName)) {
@@ -30,7 +30,7 @@ func (s *Set) All() iter.Seq[*Cursor] {
 	}
 }
 
-// Free fails if there is one of the name.
+// Free returns an error if there is a cursor of the name.
 func (s *Set) Free(name string) error {
 	if s.byName[name] != nil {
 		return pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", name)
@@ -38,7 +38,7 @@ func (s *Set) Free(name string) error {
 	return nil
 }
 
-// Find finds one by its name.
+// Find returns the cursor of a name.
 func (s *Set) Find(name string) (*Cursor, error) {
 	if c := s.byName[name]; c != nil {
 		return c, nil
@@ -46,7 +46,7 @@ func (s *Set) Find(name string) (*Cursor, error) {
 	return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", name)
 }
 
-// Add adds one, whose name is free.
+// Add adds a cursor, whose name must be free.
 func (s *Set) Add(c *Cursor) {
 	if s.byName == nil {
 		s.byName = map[string]*Cursor{}
@@ -54,7 +54,7 @@ func (s *Set) Add(c *Cursor) {
 	s.byName[c.Name] = c
 }
 
-// Close closes those that gone picks.
+// Close closes the cursors for which gone returns true.
 func (s *Set) Close(gone func(*Cursor) bool) {
 	for name, c := range s.byName {
 		if gone(c) {
@@ -64,11 +64,11 @@ func (s *Set) Close(gone func(*Cursor) bool) {
 	}
 }
 
-// CloseAll closes all, WITH HOLD or not.
+// CloseAll closes all cursors, WITH HOLD or not.
 func (s *Set) CloseAll() { s.Close(func(*Cursor) bool { return true }) }
 
-// EndTransaction closes those of a transaction that ends. Held ones are read to their
-// end first where it commits (Materialize).
+// EndTransaction closes the cursors of a transaction that ends, except those WITH HOLD.
+// Before a commit these are read to their end first (Materialize).
 func (s *Set) EndTransaction() { s.Close(func(c *Cursor) bool { return !c.Hold }) }
 
 // Materialize reads cursors WITH HOLD to their end.

@@ -54,30 +54,36 @@ func (s *Session) Run(x *write.Execution, st *catalog.State) (tag string, err er
 // apply carries out what planner/ddl found: new rows from the state before,
 // the changes, then the checks over the state after.
 func (s *Session) apply(x *write.Execution, st *catalog.State, res *ddl.Result) error {
-	after, err := x.Txn.Peek(res.Changes)
-	if err != nil {
-		return err
-	}
-	segs := make([][]*catalog.Segment, len(res.Rewrites))
-	for i := range res.Rewrites {
-		if segs[i], err = rewrite(x, st, after, &res.Rewrites[i]); err != nil {
+	changes, rw := res.Changes, res.Rewrite
+	var segs []*catalog.Segment
+	if rw != nil {
+		after, err := x.Txn.Peek(changes)
+		if err != nil {
+			return err
+		}
+		before, err := x.Txn.Add(changes[:rw.After]...)
+		if err != nil {
+			return err
+		}
+		changes = changes[rw.After:]
+		if segs, err = rewrite(x, before, after, rw); err != nil {
 			return err
 		}
 	}
-	now, err := x.Txn.Add(res.Changes...)
+	now, err := x.Txn.Add(changes...)
 	if err != nil {
 		return err
 	}
-	for i, rw := range res.Rewrites {
+	if rw != nil {
 		if now, err = x.Txn.Add(&catalog.Truncate{Table: rw.Table}); err != nil {
 			return err
 		}
-		if now, err = x.Txn.Add(write.Append(now, now.RelationByOID(rw.Table), segs[i])...); err != nil {
+		if now, err = x.Txn.Add(write.Append(now, now.RelationByOID(rw.Table), segs)...); err != nil {
 			return err
 		}
 	}
-	for i := range res.Checks {
-		if err := check(x, now, &res.Checks[i]); err != nil {
+	for _, c := range res.Checks {
+		if err := x.Validate(now, c); err != nil {
 			return err
 		}
 	}
@@ -93,52 +99,22 @@ func (s *Session) apply(x *write.Execution, st *catalog.State, res *ddl.Result) 
 }
 
 // rewrite makes the new rows of a table.
-func rewrite(x *write.Execution, st, after *catalog.State, rw *ddl.Rewrite) ([]*catalog.Segment, error) {
-	r := x.Open(st)
+func rewrite(x *write.Execution, before, after *catalog.State, rw *ddl.Rewrite) ([]*catalog.Segment, error) {
+	r := x.Open(before)
 	defer r.Close()
-	q, err := r.Bind(rw.SQL)
-	if err != nil {
-		return nil, err
-	}
 	var share int64
 	if rw.Segments > 0 {
-		share = max(1, st.Manifest(rw.Table).Rows()/int64(rw.Segments))
+		share = max(1, before.Manifest(rw.Table).Rows()/int64(rw.Segments))
 	}
-	segs, _, err := r.Into(after.RelationByOID(rw.Table), q, share)
+	rel := after.RelationByOID(rw.Table)
+	segs, _, err := r.Into(rel, rw.Query, share)
 	if rw.Segments > 0 { // the large ones first, so that the small even out
 		slices.SortStableFunc(segs, func(a, b *catalog.Segment) int { return cmp.Compare(b.Rows, a.Rows) })
 	}
+	if e := pgerr.From(err); err != nil && e.Code == pgerr.NotNullViolation && e.Column != "" {
+		err = write.HasNulls(after, rel, e.Column)
+	}
 	return segs, err
-}
-
-// check fails if a query that must give no row gives one.
-func check(x *write.Execution, st *catalog.State, c *ddl.Check) error {
-	r := x.Open(st)
-	defer r.Close()
-	q, err := r.Bind(c.SQL)
-	if err != nil {
-		return err
-	}
-	rows, cols, err := r.Select(q)
-	if err != nil {
-		return err
-	}
-	row, err := write.First(x.Ctx, rows, cols)
-	if err != nil || row == nil {
-		return err
-	}
-	e := *c.Err
-	if c.Detail != nil {
-		vals := make([]string, len(row))
-		for i, d := range row {
-			vals[i] = "null"
-			if d != nil {
-				vals[i] = string(types.AppendText(nil, cols[i].Type, d, x.Context.Values))
-			}
-		}
-		e.Detail = c.Detail(vals)
-	}
-	return &e
 }
 
 // TableAs is CREATE TABLE AS, SELECT … INTO or CREATE MATERIALIZED VIEW.
@@ -213,7 +189,7 @@ func Refresh(x *write.Execution, st *catalog.State, n *ast.RefreshMatViewStmt) e
 		return err
 	}
 	if rel.Kind != catalog.KindMatView {
-		return pgerr.New(pgerr.WrongObjectType, "%q is not a materialized view", rel.Name)
+		return pgerr.Unsupported("%q is not a materialized view", rel.Name)
 	}
 	if !st.Inherits(x.Context.Role, rel.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of materialized view %s", rel.Name)

@@ -1,6 +1,5 @@
-// Package flow is the exchange between nodes: what exec/exchange.Local is
-// within a process, over the cluster's port. It implements op.Exchange for the
-// tasks of a statement's run on this node.
+// Package flow is the exchange between nodes, over the cluster's port. It implements
+// op.Exchange for the tasks of a statement's run on this node.
 //
 //	task ─▶ writer ─┬─▶ inbox (this node) ───────────────▶ Receive
 //	                └─▶ stream ═══ rpc Put ═══▶ Hub ─▶ inbox ─▶ Receive
@@ -11,10 +10,10 @@
 // window fills, and the sender's Send waits. A pool that refuses shrinks the
 // inbox to one batch.
 //
-// Errors. A stream ends well or breaks; it carries no errors. Whoever runs the
-// tasks hears of a failed task and stops the run on all nodes, so a reader
-// whose sender breaks off waits to be stopped. Only the sender can tell a lost
-// node from a stopped one: it gets a *LostError.
+// Errors. A stream ends well or breaks; it carries no errors. The runner of the tasks
+// is notified of a failed task and stops the run on all nodes, so a reader whose sender
+// breaks off waits to be stopped. Only the sender can distinguish a lost node from a
+// stopped one: it gets a *LostError.
 //
 // Life. A Flow lives from Open, which must come before any task of the run
 // starts on any node, to Close. Streams for a run that is not open here are

@@ -8,14 +8,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Options are a run's part in the exchange.
+// window is how many bytes an inbox holds where nobody says otherwise.
+const window = 4 << 20
+
+// Options describe a run to its exchange.
 type Options struct {
 	// Run names the run in the cluster: a statement's attempt to run a plan.
 	Run string
@@ -24,7 +26,7 @@ type Options struct {
 	Stages []plan.Stage
 	// Nodes take part; the first is the gateway.
 	Nodes []uint64
-	// Window bounds the bytes of an inbox; 0 is exchange.Window.
+	// Window bounds the bytes of an inbox; 0 is window.
 	Window int64
 	Pool   *mem.Pool // the statement's on this node
 }
@@ -36,7 +38,7 @@ type Flow struct {
 	self   int // number of this node in the run
 	charge *charge
 	boxes  map[source]*inbox
-	merged map[int]bool // stages whose senders are read apart
+	merged map[int]bool // stages whose senders are read one by one, to be merged
 	open   func(node uint64, head []byte) (*rpc.Put, error)
 	cancel context.CancelFunc
 }
@@ -51,7 +53,7 @@ func (h *Hub) Open(ctx context.Context, o Options) (*Flow, error) {
 		return nil, pgerr.Internal("node %d has no part in run %s", h.self, o.Run)
 	}
 	if f.o.Window <= 0 {
-		f.o.Window = exchange.Window
+		f.o.Window = window
 	}
 	f.charge = &charge{acct: o.Pool.Account("exchange", false)}
 	for i := range o.Stages {
@@ -105,7 +107,7 @@ func (f *Flow) receives(n plan.Node) error {
 	return nil
 }
 
-// inbox finds where the rows of a sender go; nil if they are not read here.
+// inbox returns the inbox for the rows of a sender; nil if they are not read here.
 func (f *Flow) inbox(stage, sender int) *inbox {
 	if !f.merged[stage] {
 		sender = -1
@@ -122,7 +124,7 @@ func (f *Flow) stage(id plan.StageID) (*plan.Stage, error) {
 	return nil, pgerr.Internal("there is no stage %d", id)
 }
 
-// tasks is on how many nodes a stage runs.
+// tasks returns on how many nodes a stage runs.
 func (f *Flow) tasks(s *plan.Stage) int {
 	if s.Where == plan.OnGateway {
 		return 1
@@ -130,9 +132,9 @@ func (f *Flow) tasks(s *plan.Stage) int {
 	return len(f.o.Nodes)
 }
 
-// order is the order of n tasks in which rows are sent to them. By hash it is that of
-// the nodes' ids, the same whichever node is the gateway, for tables lie so
-// (catalog.Relation.DistributionKey).
+// order returns the order in which n tasks are numbered as receivers. For a hash
+// exchange it is that of the nodes' ids, the same whichever node is the gateway, since
+// distributed tables are placed by it (catalog.Relation.DistributionKey).
 func (f *Flow) order(kind plan.ExchangeKind, n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -190,10 +192,9 @@ func (f *Flow) Readers(_ context.Context, r *plan.Receive) ([]op.BatchReader, er
 	return out, nil
 }
 
-// Drained waits until all that is sent to this node has come, read or dropped.
-// Tasks may be done before: a join with nothing on one side needs nothing of
-// the other. A node that left the run then would look lost to those that still
-// send.
+// Drained waits until everything sent to this node has arrived and was read or dropped.
+// Tasks may finish earlier: a join with no rows on one side needs none of the other. A
+// node that left the run then would look lost to those that still send.
 func (f *Flow) Drained(ctx context.Context) error {
 	for _, b := range f.boxes {
 		if err := b.drained(ctx); err != nil {
@@ -203,8 +204,8 @@ func (f *Flow) Drained(ctx context.Context) error {
 	return nil
 }
 
-// Close leaves the run: what waits is dropped, what is being sent is broken
-// off. The node's tasks must be done. It may be called twice.
+// Close leaves the run: waiting batches are dropped, streams still being sent are cut.
+// The node's tasks must be done. It may be called twice.
 func (f *Flow) Close() error {
 	f.hub.mu.Lock()
 	if f.hub.flows[f.o.Run] == f {

@@ -51,8 +51,8 @@ type header struct {
 	Sender int // number of the sending node in the run
 }
 
-// receive handles the stream of a sender: encoded batches until the end. A
-// stream that breaks is its sender's to report.
+// receive handles the stream of a sender: encoded batches until the end. A broken
+// stream is reported by its sender.
 func (h *Hub) receive(ctx context.Context, head []byte, recv func() ([]byte, error)) ([]byte, error) {
 	hd, err := rpc.Decode[header](head)
 	if err != nil {
@@ -87,13 +87,13 @@ func (h *Hub) receive(ctx context.Context, head []byte, recv func() ([]byte, err
 	}
 }
 
-// errNotRunning says that the node has no part in a run any more. To its sender
-// that is as good as lost: a node stays in a run until the gateway ends it.
+// errNotRunning reports that the node no longer takes part in a run. The sender treats
+// the node as lost, since a node stays in a run until the gateway ends it.
 func errNotRunning(run string) error {
 	return pgerr.New(pgerr.AdminShutdown, "statement %s does not run on this node any more", run)
 }
 
-// aligned returns data at an address that batch.Decode can alias.
+// aligned returns data, copied if need be, at an address that batch.Decode can alias.
 func aligned(data []byte) []byte {
 	if len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%8 == 0 {
 		return data

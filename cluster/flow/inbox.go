@@ -18,7 +18,7 @@ type charge struct {
 	closed bool
 }
 
-// grow charges n bytes; must says that a refusal is not taken.
+// grow charges n bytes; with must it charges them even beyond the limit.
 func (c *charge) grow(n int64, must bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,9 +50,9 @@ func (c *charge) close() {
 	}
 }
 
-// inbox is the rows of one sender of a stage, or of all of them mixed, that
-// wait for this node's task. push and end are for the senders, Next and Close
-// for the reader; each may be several goroutines.
+// inbox queues the rows of one sender of a stage, or of all of them mixed, for this
+// node's task. push and end are for the senders, Next and Close for the reader; each
+// may be several goroutines.
 type inbox struct {
 	types  []arrow.DataType
 	limit  int64
@@ -110,7 +110,7 @@ func (q *inbox) push(ctx context.Context, b *batch.Batch) error {
 	}
 }
 
-// end notes that a sender has sent all.
+// end records that a sender has sent everything.
 func (q *inbox) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,14 +11,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// pieceBytes is what a message on a stream aims to stay below. A row that is
-// larger goes alone.
-const pieceBytes = 8 << 20
+// messageBytes is the target size of a message on a stream. A larger row is sent alone.
+const messageBytes = 2 << 20
 
-// dest is where rows for one task go: an inbox or a stream.
+// dest is the destination of rows for one task: an inbox or a stream.
 type dest interface {
 	push(ctx context.Context, b *batch.Batch) error
-	// close ends the sender's part; with an error it breaks it off.
+	// close ends the sender's part; with an error it aborts it.
 	close(err error) error
 }
 
@@ -68,8 +67,8 @@ func (q *inbox) close(err error) error {
 	return nil
 }
 
-// stream is a way to a task on another node. It is opened when it is first
-// needed; the threads of the sending task take turns.
+// stream sends rows to a task on another node. It is opened when it is first needed;
+// the threads of the sending task take turns.
 type stream struct {
 	node uint64
 	head []byte
@@ -98,8 +97,8 @@ func (s *stream) start() error {
 	return nil
 }
 
-// lost tells a node that does not answer, or is shutting down, from one that
-// complains.
+// lost returns a *LostError where the node does not answer or is shutting down, and err
+// itself where the node reported an error.
 func (s *stream) lost(err error) error {
 	if rpc.Unreachable(err) || pgerr.Is(err, pgerr.AdminShutdown) {
 		return &LostError{Node: s.node, Err: err}
@@ -116,24 +115,24 @@ func (s *stream) push(ctx context.Context, b *batch.Batch) error {
 	if err := s.start(); err != nil {
 		return err
 	}
-	// Send waits for the reader: a thread that is stopped must not.
+	// Send blocks until the reader takes the message; cancellation must interrupt it.
 	stop := context.AfterFunc(ctx, s.put.Cancel)
 	defer stop()
-	return s.pieces(ctx, kernel.Compact(b))
+	return s.send(ctx, kernel.Compact(b))
 }
 
-func (s *stream) pieces(ctx context.Context, b *batch.Batch) error {
-	if n := b.Rows(); n > 1 && b.Bytes() > pieceBytes {
-		if err := s.pieces(ctx, b.Slice(0, n/2)); err != nil {
+func (s *stream) send(ctx context.Context, b *batch.Batch) error {
+	if n := b.Rows(); n > 1 && b.Bytes() > messageBytes {
+		if err := s.send(ctx, b.Slice(0, n/2)); err != nil {
 			return err
 		}
-		return s.pieces(ctx, b.Slice(n/2, n))
+		return s.send(ctx, b.Slice(n/2, n))
 	}
 	s.buf = s.enc.Append(s.buf[:0], b)
 	err := s.put.Send(s.buf)
 	s.sent.bytes.Add(int64(len(s.buf)))
 	s.sent.messages.Add(1)
-	if cap(s.buf) > 2*pieceBytes {
+	if cap(s.buf) > 2*messageBytes {
 		s.buf = nil
 	}
 	if err != nil {

@@ -7,22 +7,21 @@ import (
 	"github.com/tributarydb/tributary/sql/codec"
 )
 
-// The commands. A number is never used again for another (1 was a commit with a
-// random id); a command of a later version that older nodes may skip has bit 7
-// set.
+// The command types. A number is never reused (1 was a commit with a random id); a
+// command of a later version that older nodes may skip has bit 7 set.
 const (
 	cmdCommit   = 2
 	cmdSkipable = 0x80
 )
 
-// CommitID names a commit over retries: number Seq of one life of a gateway.
+// CommitID identifies a commit across retries: number Seq of one epoch of a gateway.
 type CommitID struct {
-	// Gateway is the node that proposes, Epoch its life: greater than that of
-	// every earlier one.
+	// Gateway is the node that proposes, Epoch its incarnation (one for each start):
+	// greater than that of every earlier one.
 	Gateway, Epoch uint64
-	// Seq numbers the commits of the life from 1. Below Mark none will be
-	// proposed again: the machine forgets what became of them, and refuses
-	// copies that are still on their way.
+	// Seq numbers the commits of the epoch from 1. None below Mark will be proposed again:
+	// the state machine forgets their outcomes, and refuses copies that are still in
+	// flight.
 	Seq, Mark uint64
 }
 
@@ -32,14 +31,15 @@ type commit struct {
 	Changes []catalog.Change
 }
 
-// Command is a commit as a log has it. Where its own node applies it, what it was made of
-// needs not be read from it again.
+// Command is a commit as it is in the log. Where its own node applies it, the changes
+// need not be decoded from it again.
 type Command struct {
 	Bytes []byte
-	made  *commit // what Bytes read as; nil: they are read
+	made  *commit // the decoded form of Bytes; nil: they must be decoded
 }
 
-// NewCommand makes the command that applies changes, which nobody may change any more.
+// NewCommand makes the command that applies changes, which must not be modified any
+// more.
 func NewCommand(id CommitID, changes []catalog.Change) Command {
 	c := Command{Bytes: EncodeCommit(id, changes)}
 	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !asRead(x) }) {
@@ -48,9 +48,10 @@ func NewCommand(id CommitID, changes []catalog.Change) Command {
 	return c
 }
 
-// asRead reports whether it is one of the changes that small statements are made of, and which are, to the last nil,
-// what reading their encoding gives: the state must not tell a log that was read from one
-// that was not. What a file holds is told with more rows at a time, and read.
+// asRead reports whether a change may be applied without encoding and decoding it. It
+// is one of those of small statements, and is, to the last nil, equal to what decoding
+// its encoding returns: the state must be the same whether the log was decoded or not.
+// Changes that describe files come with more rows at a time, and are decoded.
 func asRead(x catalog.Change) bool {
 	switch x := x.(type) {
 	case *catalog.AppendSegments:
@@ -61,8 +62,8 @@ func asRead(x catalog.Change) bool {
 	return false
 }
 
-// EncodeCommit makes the bytes of a command that applies changes; none of them is a commit
-// that does no more than what its id says.
+// EncodeCommit makes the bytes of a command that applies changes; with no changes it
+// has no effect beyond that of its id.
 func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
 	room := 64
 	for _, c := range changes {
@@ -76,23 +77,22 @@ func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
 	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes})
 }
 
-// Response is what a commit came to.
+// Response is the outcome of a commit.
 type Response struct {
 	// Index is the log index, and the version of the state that it made.
 	Index   uint64
 	Outcome catalog.Outcome
-	// Err is a *pgerr.Error where the changes did not apply, and never will.
+	// Err is a *pgerr.Error where the changes were refused for good.
 	Err error
-	// Stopped says that the machine has stopped: what the command comes to is
-	// not known here.
+	// Stopped says that the machine has stopped: the command's outcome is not known here.
 	Stopped bool
-	// Ended, if not 0, is the epoch at which the gateway's session stands, past
-	// the commit's own: this copy of the commit did nothing.
+	// Ended, if not 0, is the epoch of the gateway's session, which is later than the
+	// commit's: this copy of the commit had no effect.
 	Ended uint64
 }
 
-// Fills reports whether a command brings rows: such are refused where a disk has
-// little room left, and those that may make room are not.
+// Fills reports whether a command adds rows: such commands are refused where a disk is
+// nearly full, while those that may free space are not.
 func Fills(cmd []byte) bool {
 	if len(cmd) == 0 || cmd[0] != cmdCommit {
 		return false

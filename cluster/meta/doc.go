@@ -7,10 +7,10 @@
 //	command   type byte │ payload            bit 7 of the type: a node that does
 //	                                         not know the command may skip it
 //
-// A commit carries an id. A proposer that does not learn what became of its
-// commit (the leader died) proposes it again with the same id, and it has one
-// outcome, applied or refused: what became of each gateway's commits, back to
-// the oldest it may still ask for, is part of the state (sessions.go).
+// A commit carries an id. A proposer that does not learn the outcome of its commit (the
+// leader died) proposes it again with the same id, and it has one outcome, applied or
+// refused: the outcomes of each gateway's commits, back to the oldest that it may still
+// ask for, are part of the state (sessions.go).
 //
 // Commands that fail (a conflict, a name taken) leave the state as it was;
 // their Response says why. The same log gives the same bytes on every node.

@@ -22,11 +22,11 @@ type FSM struct {
 	current atomic.Pointer[catalog.State]
 	applied atomic.Uint64 // index of the last command
 
-	applying sync.Mutex // held by who applies
+	applying sync.Mutex // held while entries are applied
 	sessions sessions
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed with the next change of applied, or of failed; nil until somebody waits
+	changed   chan struct{} // closed with the next change of applied, or of failed; nil while nobody waits
 	redefined chan struct{} // closed with the next change of what the state defines
 	defined   *catalog.Definitions
 	expected  map[*byte]chan<- Answer // by the first byte of a command
@@ -34,7 +34,7 @@ type FSM struct {
 	stopped   chan struct{} // closed when failed is set
 }
 
-// New makes a machine with the state of a new database.
+// New returns a state machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
 	f := &FSM{log: log, sessions: sessions{}, redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
 	first := catalog.New()
@@ -43,10 +43,10 @@ func New(log *slog.Logger) *FSM {
 	return f
 }
 
-// Current is the newest state. It never waits.
+// Current returns the newest state. It never blocks.
 func (f *FSM) Current() *catalog.State { return f.current.Load() }
 
-// Applied is the log index of the last command that was applied.
+// Applied returns the log index of the last command that was applied.
 func (f *FSM) Applied() uint64 { return f.applied.Load() }
 
 // Changed returns a channel that is closed when the next command has been
@@ -57,8 +57,8 @@ func (f *FSM) Changed() <-chan struct{} {
 	return f.next()
 }
 
-// next is the channel that is closed with the next change of applied; mu is held. Where nobody
-// waits there is none: most commits are seen by whoever proposed them.
+// next returns the channel that is closed with the next change of applied; mu is held.
+// It is made only when somebody waits: most commits are waited for through Expect.
 func (f *FSM) next() chan struct{} {
 	if f.changed == nil {
 		f.changed = make(chan struct{})
@@ -66,23 +66,24 @@ func (f *FSM) next() chan struct{} {
 	return f.changed
 }
 
-// Redefined returns a channel that is closed when the state next defines something else:
-// commits of rows alone, by the thousand, do not.
+// Redefined returns a channel that is closed when the definitions in the state next
+// change. Commits that only change rows, of which there are thousands, do not close it.
 func (f *FSM) Redefined() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.redefined
 }
 
-// Answer is what the machine says of a command that it has applied.
+// Answer is the machine's answer to a command that it has applied.
 type Answer struct {
 	Response
-	At uint64 // the entry of the log
+	At uint64 // index of the log entry
 }
 
-// Expect has the answer to a command sent to its proposer as soon as it is applied: the
-// log's own answer takes two goroutines more. There is none where the log does not take
-// the command. forget ends the waiting.
+// Expect returns a channel that receives the answer to a command as soon as it is
+// applied: the log's own answer passes two more goroutines. Nothing is sent where the
+// log does not accept the command. forget must be called when the answer is no longer
+// awaited.
 func (f *FSM) Expect(cmd []byte) (answer <-chan Answer, forget func()) {
 	ch := make(chan Answer, 1)
 	f.mu.Lock()
@@ -95,7 +96,7 @@ func (f *FSM) Expect(cmd []byte) (answer <-chan Answer, forget func()) {
 	}
 }
 
-// answer hands the results of commands to those who wait for them; mu is held.
+// answer sends the results of commands to those who wait for them; mu is held.
 func (f *FSM) answer(logs []*raft.Log, out []any) {
 	for i, l := range logs {
 		if len(l.Data) == 0 {
@@ -148,17 +149,17 @@ func (f *FSM) notify(index uint64) {
 // Apply implements raft.FSM. Its result is a Response.
 func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM. It passes over what ApplyAfter has applied.
+// ApplyBatch implements raft.BatchingFSM. It skips what ApplyAfter has applied.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	return f.applyBatch(logs, nil)
 }
 
-// ApplyAfter applies entries that are committed before raft says so, if all commands up to
-// index before have been applied, and returns what they come to, nil if not; raft comes with them
-// in any case. Whoever has their commands gives them too; nil if not. It may be called from any
-// goroutine.
+// ApplyAfter applies entries that are known to be committed before raft reports so, if
+// all commands up to index before have been applied, and returns their results, else
+// nil; raft calls ApplyBatch with them in any case. cmds are their commands where the
+// caller has them; else nil. It may be called from any goroutine.
 func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log, cmds []Command) []any {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -168,13 +169,15 @@ func (f *FSM) ApplyAfter(before uint64, logs []*raft.Log, cmds []Command) []any 
 	return f.applyBatch(logs, cmds)
 }
 
-// applyBatch is ApplyBatch, of commands that are at hand or nil; applying is held.
+// applyBatch implements ApplyBatch; cmds are the entries' commands, or nil. applying is
+// held.
 func (f *FSM) applyBatch(logs []*raft.Log, cmds []Command) []any {
 	out := make([]any, len(logs))
 	had, last := f.applied.Load(), uint64(0)
 	for i, l := range logs {
 		if l.Index <= had {
-			// What it came to was said then; who asks again does so with the commit's id.
+			// Its outcome was returned then; a proposer that asks again does so by the commit's
+			// id.
 			out[i] = Response{Index: l.Index, Stopped: true}
 			continue
 		}
@@ -202,7 +205,7 @@ func (f *FSM) applyBatch(logs []*raft.Log, cmds []Command) []any {
 	return out
 }
 
-// apply applies an entry; made is the commit in it, nil where that must be read.
+// apply applies an entry; made is its commit, nil where that must be decoded.
 func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 	if made != nil {
 		return f.commit(l.Index, made), nil
@@ -243,18 +246,18 @@ func (f *FSM) commit(index uint64, c *commit) Response {
 	return d.response()
 }
 
-// image is what a snapshot holds beside the catalog.
+// image is the content of a snapshot besides the catalog.
 type image struct {
 	Applied  uint64
 	Sessions []imageSession
 }
 
-// snapshotFormat begins a snapshot.
+// snapshotFormat is the first byte of a snapshot.
 const snapshotFormat = 2
 
-// Snapshot implements raft.FSM: it takes pointers, Persist does the work while
-// Apply goes on. A machine that has stopped gives none: raft would call it one
-// of commands that were never applied, and throw those away.
+// Snapshot implements raft.FSM: it takes pointers, Persist does the work while Apply
+// goes on. A stopped machine returns an error: raft would take its snapshot to include
+// commands that were never applied, and discard those.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	if err := f.Err(); err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package meta
 
 import "github.com/tributarydb/tributary/sql/catalog"
 
-// Refound gives the state another cluster's id, outside of the log: for a
-// cluster recovered from one node.
+// Refound changes the state's cluster id, outside of the log: for a cluster recovered
+// from one node.
 func (f *FSM) Refound(id catalog.ClusterID) error {
 	s := f.current.Load()
 	next, err := s.Apply([]catalog.Change{&catalog.SetCluster{ID: id, Was: s.Cluster()}})

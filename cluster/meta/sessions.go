@@ -9,15 +9,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// sessions is what the machine remembers of each gateway's commits, so that
-// each has one outcome however often it is proposed: the client sessions of
-// Ongaro's dissertation on Raft (6.3).
+// sessions holds the outcomes of each gateway's commits, so that each has one outcome
+// however often it is proposed: the client sessions of Ongaro's dissertation on Raft
+// (6.3).
 //
 //	… answered, forgotten │ mark: 7 applied, 8 refused, 9 ?, 10 applied
 //
-// A copy of a commit gets the outcome of the first. One from below the mark, or
-// of an epoch that is over, was held up on its way: nobody waits for it, and it
-// does nothing.
+// A copy of a commit gets the outcome of the first. A copy from below the mark, or of
+// an epoch that is over, was delayed in flight: nobody waits for it, and it has no
+// effect.
 type sessions map[uint64]*session
 
 type session struct {
@@ -27,7 +27,7 @@ type session struct {
 	done  map[uint64]done // by number, from mark on
 }
 
-// done is what a commit came to.
+// done is the outcome of a commit.
 type done struct {
 	Index   uint64
 	Outcome catalog.Outcome
@@ -43,8 +43,8 @@ func (d done) response() Response {
 	return r
 }
 
-// admit returns what a commit comes to where that is known; else it is to be
-// applied, and noted in the session.
+// admit returns a commit's outcome where that is known already; else the commit is to
+// be applied and its outcome recorded in the session.
 func (ss sessions) admit(index uint64, id CommitID) (*session, Response, bool) {
 	s := ss[id.Gateway]
 	if s == nil || id.Epoch > s.epoch {
@@ -69,7 +69,7 @@ func (ss sessions) admit(index uint64, id CommitID) (*session, Response, bool) {
 	return s, Response{}, false
 }
 
-// removed ends the sessions of nodes that changes take out of the cluster.
+// removed ends the sessions of nodes that changes remove from the cluster.
 func (ss sessions) removed(changes []catalog.Change) {
 	for _, c := range changes {
 		if d, ok := c.(*catalog.DropNode); ok && ss[d.ID] != nil {
@@ -80,7 +80,7 @@ func (ss sessions) removed(changes []catalog.Change) {
 	}
 }
 
-// imageSession is a session as a snapshot holds it.
+// imageSession is the encoding of a session in a snapshot.
 type imageSession struct {
 	Gateway, Epoch uint64
 	Over           bool

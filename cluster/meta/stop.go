@@ -8,13 +8,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A command that cannot be applied stops the machine: to go on without a
-// command that other nodes apply would make the states differ. It and all behind
-// it count as not applied, so that they are applied from the log by the next
-// process that can.
+// A command that cannot be applied stops the machine: to go on without a command that
+// other nodes apply would make the states differ. It and all later commands count as
+// not applied, so that the next process that can applies them from the log.
 
-// step applies one entry, as apply; ok is false where the machine has stopped, now or
-// before.
+// step applies one entry, as apply does; ok is false where the machine has stopped, now
+// or before.
 func (f *FSM) step(l *raft.Log, made *commit) (r Response, ok bool) {
 	if err := f.Err(); err != nil {
 		return Response{Index: l.Index, Err: err, Stopped: true}, false
@@ -33,7 +32,7 @@ func (f *FSM) step(l *raft.Log, made *commit) (r Response, ok bool) {
 	return r, true
 }
 
-// recovered makes a panic an error.
+// recovered turns a panic into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = pgerr.Internal("panic: %v", p).WithDetail("%s", debug.Stack())
@@ -53,7 +52,7 @@ func (f *FSM) fail(index uint64, cause error) error {
 	defer f.mu.Unlock()
 	f.failed = err
 	close(f.stopped)
-	close(f.next()) // whoever waits for an index hears of it
+	close(f.next()) // wake those who wait for an index
 	f.changed = nil
 	return err
 }
@@ -62,7 +61,7 @@ func (f *FSM) fail(index uint64, cause error) error {
 // cannot apply; Err says which. It never goes on: the process must end.
 func (f *FSM) Stopped() <-chan struct{} { return f.stopped }
 
-// Err is why the machine stopped, nil while it has not.
+// Err returns why the machine stopped, nil while it has not.
 func (f *FSM) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// files makes segments for the gateway: it implements write.Files.
+// files writes segments for the gateway: it implements write.Files.
 type files struct {
 	store   *store.Store
 	threads func() int
 	// replicate makes a segment durable on a majority of its replicas; nil on
 	// a cluster of one.
 	replicate func(ctx context.Context, s *catalog.Segment) error
-	// discard removes segments from their replicas.
+	// discard removes segments here and from their replicas.
 	discard func(ctx context.Context, segs []*catalog.Segment)
-	// prove makes sure that a majority of their replicas have them.
+	// prove checks that a majority of their replicas have them.
 	prove func(ctx context.Context, segs []*catalog.Segment) error
 }
 

@@ -8,29 +8,30 @@ import (
 	"github.com/tributarydb/tributary/cluster/coord"
 )
 
-// programShare is what the process needs beside what accounts count: the
-// binary, the runtime, the catalog, buffers of connections.
+// programShare is the memory that the process needs besides what accounts count: the
+// binary, the runtime, the catalog, connection buffers.
 const programShare = 96 << 20
 
-// limit has the node use so much from now on. What runs keeps its threads, and gives
-// memory back as it is asked to.
+// limit sets what the node uses from now on. Running statements keep their threads, and
+// release memory when they are asked to.
 func (n *Node) limit(l coord.Limits) {
 	n.limits.Store(&l)
 	if l.Memory == 0 {
 		n.pool.SetLimit(0)
 		return
 	}
-	// The collector works harder as the limit nears; accounts stop well below it,
-	// so that there is something left to collect.
+	// The garbage collector works harder near the limit; accounts stop well below it,
+	// which leaves it some headroom.
 	debug.SetMemoryLimit(l.Memory * 9 / 10)
-	// What lives is small beside what a statement goes through; where there is
-	// room, collecting less often saves a tenth to a quarter of the time. A variable
-	// of the environment has the last word.
+	// The live heap is small compared with what a statement allocates; where there is
+	// memory, collecting less often saves a tenth to a quarter of the time. The
+	// environment variable GOGC takes precedence.
 	if os.Getenv("GOGC") == "" {
 		if l.Memory >= 1<<30 {
 			debug.SetGCPercent(300)
-			// Small statements leave tens of kilobytes each beside a few megabytes that live: these
-			// bytes, which are never touched and so take no memory, count as living.
+			// Small statements allocate tens of kilobytes each on a live heap of a few
+			// megabytes, which would make collections frequent. The ballast, which is never
+			// touched and so takes no physical memory, makes the live heap count as larger.
 			if size := int(min(l.Memory/64, 64<<20)); len(n.ballast) != size {
 				n.ballast = make([]byte, size)
 			}
@@ -42,11 +43,11 @@ func (n *Node) limit(l coord.Limits) {
 	n.pool.SetLimit(max(l.Memory/4, (l.Memory-programShare)*6/10))
 }
 
-// threads is how many the node uses now.
+// threads returns how many threads the node uses now.
 func (n *Node) threads() int { return n.limits.Load().Threads }
 
-// heed takes the limits that the catalog asks for: at the start those that no
-// option of the start overrides, then each that is asked for anew.
+// heed applies the limits set in the catalog: at the start those that no start option
+// overrides, then every change.
 func (n *Node) heed(ctx context.Context, start bool) {
 	asked := func() coord.Limits {
 		st := n.raft.Current()
@@ -83,8 +84,8 @@ func (n *Node) heed(ctx context.Context, start bool) {
 	}
 }
 
-// take has the node use what is asked for, or else what it was started with, and
-// tells the cluster.
+// take applies the limits that are set, or else those that the node was started with,
+// and announces them to the cluster.
 func (n *Node) take(l coord.Limits) {
 	if l.Memory == 0 {
 		l.Memory = n.o.Memory

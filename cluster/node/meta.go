@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// raftMeta is the replicated catalog as the gateway uses it: coord.Meta.
+// raftMeta implements coord.Meta over raftnode.
 type raftMeta struct{ *raftnode.Node }
 
 // Barrier implements coord.Meta.
@@ -39,9 +39,8 @@ func (m raftMeta) Advance(ctx context.Context, seq types.OID, n int64) (catalog.
 	return r.Outcome.Sequences[0], nil
 }
 
-// notTaken is the error of numbers that were not got. If they were taken after
-// all they are a gap, which changes nothing: only a commit of rows or objects
-// has an outcome to be in doubt of.
+// notTaken returns the error of a failed allocation of numbers. It is never 40003: if
+// the numbers were taken after all they are only a gap.
 func notTaken(ctx context.Context, err error) error {
 	if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return err

@@ -15,33 +15,33 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// models are the decoded models of a node, by the hash of their bytes:
-// training.Models. Each is charged to the node and stays while a statement uses it;
-// then it is idle (mem.Pool.AddIdle), and goes when others need its memory or too
-// much is idle, those that were not used for longest first.
+// models are the decoded models of a node, by the hash of their bytes: training.Models.
+// Each is charged to the node and stays while a statement uses it; then it is idle
+// (mem.Pool.AddIdle), and is evicted when others need its memory or too much is idle,
+// least recently used first.
 type models struct {
 	pool *mem.Pool
 	read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error
 
 	mu    sync.Mutex
 	byKey map[[32]byte]*cachedModel
-	idle  *list.List   // of *cachedModel that nobody uses, the last used in front
-	bytes atomic.Int64 // of those; read by who lets others in while a model goes
+	idle  *list.List   // unused *cachedModel, most recently used in front
+	bytes atomic.Int64 // of those; atomic, since it is read while a model is being evicted
 	loads int64        // so far
 }
 
 type cachedModel struct {
 	key    [32]byte
 	acct   *mem.Account
-	ready  chan struct{} // closed when the scorer is there, or err
+	ready  chan struct{} // closed when scorer or err is set
 	scorer *model.Scorer
 	err    error
 	users  int
 	at     *list.Element // in models.idle; nil while it is used
 }
 
-// idleShare is how much of a node's memory idle models may take together; one
-// may take more.
+// idleShare bounds the fraction of a node's memory that idle models take together; a
+// single one may take more.
 const idleShare = 0.25
 
 func newModels(pool *mem.Pool, read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error) *models {
@@ -54,7 +54,8 @@ func (m *models) close() { m.shed(m.idleBytes()) }
 
 func (m *models) idleBytes() int64 { return m.bytes.Load() }
 
-// shed lets idle models of n bytes go, and says how many bytes went.
+// shed evicts idle models of at least n bytes, if there are as many, and returns how
+// many bytes were freed.
 func (m *models) shed(n int64) (freed int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,8 +65,7 @@ func (m *models) shed(n int64) (freed int64) {
 	return freed
 }
 
-// drop lets the model go that was not used for longest, and returns its bytes; under
-// the lock.
+// drop evicts the least recently used model and returns its bytes; the lock is held.
 func (m *models) drop() int64 {
 	c := m.idle.Remove(m.idle.Back()).(*cachedModel)
 	delete(m.byKey, c.key)
@@ -108,12 +108,12 @@ func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) 
 		case mine:
 			return nil, nil, c.err
 		}
-		// What failed for another statement, which may have been cancelled, is tried
-		// by this one.
+		// Loading failed for another statement, which may have been cancelled: this one tries
+		// again.
 	}
 }
 
-// load decodes a model that use has entered. One that cannot be is taken out.
+// load decodes a model that use has registered. On an error it is removed.
 func (m *models) load(ctx context.Context, c *cachedModel, name string, v *catalog.ModelVersion) {
 	acct := m.pool.Account("model "+name, false)
 	var dec *model.Model
@@ -151,7 +151,7 @@ func (m *models) leave(c *cachedModel) {
 	}
 }
 
-// cached returns what there is.
+// cached returns the statistics of the cache.
 func (m *models) cached() sysview.CachedModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,40 +29,41 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Options of a node. Data and ListenCluster are required; the zero value of the
-// rest is usable.
+// Options are the options of a node. Data and ListenCluster are required; the zero
+// value of the rest is usable.
 type Options struct {
 	Data    string
 	Temp    string
 	Name    string
-	Zone    string // what is lost together with the node: a rack, a site
+	Zone    string // the failure domain of the node: a rack, a site
 	Memory  int64  // bytes the process may use; 0: no limit
 	Threads int
-	// FixedMemory and FixedThreads say that these were asked for at the start, and
-	// are no defaults: what the catalog has asked for until then does not count.
+	// FixedMemory and FixedThreads say that these were given at the start, not defaulted:
+	// they override what the catalog has set before.
 	FixedMemory, FixedThreads bool
-	// ListenCluster is the address for other nodes, Advertise where they reach
-	// it ("": as it is).
+	// ListenCluster is the address for other nodes, Advertise the one under which they
+	// reach it ("": the same).
 	ListenCluster, Advertise string
 	// Join are members to ask for admission, on the first start.
 	Join []string
-	// Secret is the cluster's, which a node needs that joins without certificates;
-	// a new cluster makes one unless it is given.
+	// Secret is the cluster's secret, which a node needs that joins without certificates;
+	// a new cluster generates one if it is not given.
 	Secret rpc.Secret
-	// TLS is the configuration of connections between nodes as it is now; nil for
-	// plain ones, which cmd allows on loopback or with --insecure.
+	// TLS returns the current configuration of connections between nodes; nil for plain
+	// ones, which cmd allows on loopback or with --insecure.
 	TLS func() *tls.Config
 	// PG and HTTP are the node's other addresses, for cluster.nodes.
 	PG, HTTP string
-	// Password makes the verifier of a password.
+	// Password returns the SCRAM verifier of a password.
 	Password func(plain string) (string, error)
 	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second and a half, three.
 	Heartbeat, DeadAfter time.Duration
-	// ScrubRate is the bytes a second at which the node reads its segments to find
-	// damage, 0 for never; ScrubEvery from one time to the next, 0: a day.
+	// ScrubRate is the rate in bytes per second at which the node reads its segments to
+	// find damage, 0 for never; ScrubEvery is the time from one pass to the next, 0: a
+	// day.
 	ScrubRate  int64
 	ScrubEvery time.Duration
-	// InlineBlob is the size to which models and checkpoints are kept in the
+	// InlineBlob is the size in bytes up to which models and checkpoints are stored in the
 	// catalog itself; 0: catalog.InlineBlob.
 	InlineBlob int
 	Pace       Pace
@@ -70,8 +71,8 @@ type Options struct {
 	Audit      *slog.Logger // takes the audit log; nil: Log
 }
 
-// Pace is how often the node does what it does by itself. Zeros are the
-// defaults, which suit a cluster at work; tests cannot wait for them.
+// Pace is how often the node's background work runs. Zeros are the defaults; tests need
+// shorter intervals.
 type Pace struct {
 	Sweep, Tick, Grace, Audit time.Duration // repl.Options
 	SegmentRows               int64         // repl.Options
@@ -83,9 +84,9 @@ type Node struct {
 	o      Options
 	self   catalog.Node
 	limits atomic.Pointer[coord.Limits]
-	// ballast makes the collector come less often; see limit.
+	// ballast makes the garbage collector run less often; see limit.
 	ballast []byte
-	asked   coord.Limits // by the catalog, when it was looked at last
+	asked   coord.Limits // what the catalog had set when it was last read
 	pool    *mem.Pool
 	dir     *raftnode.Dir
 	server  *rpc.Server
@@ -95,17 +96,17 @@ type Node struct {
 	worker  *worker.Worker
 	models  *models
 
-	unwatch func() // ends the watch over the heap
-	unguard func() // ends the watch over the disk
-	unheed  func() // ends the watch over what the catalog asks for
+	unwatch func() // stops watching the heap
+	unguard func() // stops watching the disk
+	unheed  func() // stops watching the limits in the catalog
 	watched sync.WaitGroup
 	engine  *coord.Engine
 	trainer *trainer.Trainer
-	up      atomic.Bool // Start is done: heartbeats may look at all the rest
+	up      atomic.Bool // Start is done: heartbeats may use all other fields
 }
 
-// Start opens the data directory and starts what runs on the node. It returns
-// when the node is a member that has caught up with its cluster.
+// Start opens the data directory and starts the node's services. It returns when the
+// node is a member that has caught up with its cluster.
 func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -200,7 +201,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	return n, nil
 }
 
-// oldestRead is the version of the oldest state a statement here reads.
+// oldestRead returns the version of the oldest state that a statement here reads.
 func (n *Node) oldestRead() uint64 {
 	if !n.up.Load() {
 		return 0
@@ -211,13 +212,14 @@ func (n *Node) oldestRead() uint64 {
 // Engine is the gateway's engine.
 func (n *Node) Engine() *coord.Engine { return n.engine }
 
-// Account makes an account of the node's memory for what no statement holds.
+// Account opens an account of the node's memory for memory that belongs to no
+// statement.
 func (n *Node) Account(name string) *mem.Account { return n.pool.Account(name, false) }
 
-// Name is the node's name.
+// Name returns the node's name.
 func (n *Node) Name() string { return n.o.Name }
 
-// ClusterAddr is the address for other nodes.
+// ClusterAddr returns the address for other nodes.
 func (n *Node) ClusterAddr() string { return n.server.Addr().String() }
 
 // Gone returns a channel that is closed when the cluster has removed this node.
@@ -226,7 +228,8 @@ func (n *Node) Gone() <-chan struct{} { return n.raft.Gone() }
 // Leads reports whether the node leads its cluster's Raft.
 func (n *Node) Leads() bool { return n.raft.Leads() }
 
-// Failed returns an error when the node can go on no more and is to be closed.
+// Failed returns a channel that receives an error when the node cannot continue and
+// must be closed.
 func (n *Node) Failed() <-chan error { return n.raft.Failed() }
 
 // Close stops everything, newest first. It may be called on a node that did not
@@ -273,7 +276,7 @@ func (n *Node) Close() error {
 // Ready reports whether the node serves statements: its cluster has a leader.
 func (n *Node) Ready() bool { return n.raft.Leader() != 0 }
 
-// Catalog is the newest state of the catalog that this node has applied.
+// Catalog returns the newest state of the catalog that this node has applied.
 func (n *Node) Catalog() *catalog.State { return n.raft.Current() }
 
 // Members lists the cluster's nodes as this one sees them.

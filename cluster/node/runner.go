@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// runner is the node's gateway as the engine uses it: query.Runner.
+// runner implements query.Runner over the node's gateway.
 type runner struct{ *worker.Gateway }
 
 // Statement implements query.Runner.
@@ -24,7 +24,7 @@ func (r runner) Admission(role types.OID, pool *mem.Pool) query.Admission {
 	return r.Gateway.Admission(role, pool)
 }
 
-// takers are the nodes that take work: those that are alive and do not drain.
+// takers returns the nodes that accept work: those that are alive and not draining.
 func (n *Node) takers() []worker.Member {
 	var out []worker.Member
 	for _, m := range n.raft.Current().Nodes() {
@@ -38,8 +38,8 @@ func (n *Node) takers() []worker.Member {
 // stateAt returns the catalog at a version or later.
 func (n *Node) stateAt(ctx context.Context, version uint64) (*catalog.State, error) {
 	if n.raft.Current().Version() < version {
-		// Whoever asks hears of it sooner than who waits to be told; without a leader that
-		// is all there is to do.
+		// Asking the leader is faster than waiting for its next message. Without a leader
+		// there is nothing to do but wait.
 		_ = n.raft.ReadIndex(ctx)
 	}
 	if err := n.raft.WaitFor(ctx, version); err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// scorer is a model as an expression uses it: on one goroutine at a time.
+// scorer implements function.Scorer for a model. It is for one goroutine at a time.
 type scorer struct {
 	s      *model.Scorer
-	acct   *mem.Account // of what scoring takes, which is used again; nil where nobody counts
-	memory vector.Arena // of scores that need not last
+	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
+	memory vector.Arena // for scores that need not outlive the call
 }
 
 // Score implements function.Scorer.
@@ -39,7 +39,7 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 		}
 	}
 	out := make([]arrow.Array, len(asked))
-	scores := map[*model.Scorer]*model.Scores{} // once for all that read them
+	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
 	for i, p := range asked {
 		of := s.s
 		if len(p.Parts) > 0 {
@@ -73,7 +73,7 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 	return out, nil
 }
 
-// column returns what is asked for of scores.
+// column returns the requested column of scores.
 func column(of *model.Scorer, r *model.Scores, p *expr.Predict) (arrow.Array, error) {
 	switch {
 	case p.Mode == expr.PredictValue:

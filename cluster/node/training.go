@@ -12,12 +12,12 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// trainings is the node's trainer as the engine uses it: training.Trainer.
+// trainings implements training.Trainer over the node's trainer.
 type trainings struct{ n *Node }
 
 // Open implements training.Trainer.
-func (t trainings) Open(ctx context.Context, name string, job *train.Job, again bool) (training.Training, error) {
-	g, err := t.n.trainer.Open(ctx, name, job, t.nodes(), again)
+func (t trainings) Open(ctx context.Context, name string, job *train.Job, rescan bool) (training.Training, error) {
+	g, err := t.n.trainer.Open(ctx, name, job, t.nodes(), rescan)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (n *Node) newTrainer() *trainer.Trainer {
 		Alive: members{n.raft, n}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
 }
 
-// members is what the node knows of the others: admin.Members.
+// members implements admin.Members: what the node knows of the others.
 type members struct {
 	r *raftnode.Node
 	n *Node
@@ -78,7 +78,7 @@ func (m members) Load(id uint64) admin.NodeLoad {
 // Remove implements admin.Members.
 func (m members) Remove(ctx context.Context, id uint64) error { return m.r.Remove(ctx, id) }
 
-// blobs are files that are no table's: training.Blobs.
+// blobs implements training.Blobs: files that belong to no table.
 type blobs struct{ n *Node }
 
 // Put implements training.Blobs.

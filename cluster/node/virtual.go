@@ -88,8 +88,8 @@ func (b *batches) Next(context.Context) (*batch.Batch, error) {
 
 func (b *batches) Close() error { return nil }
 
-// viewHost gives an execution the rows of relations, which ask of it what they
-// are to tell: op.Virtuals and sysview.Host.
+// viewHost produces the rows of virtual relations for an execution (op.Virtuals), and
+// is the source of their contents (sysview.Host).
 type viewHost struct {
 	query.Host // of the statement
 	n          *Node
@@ -118,7 +118,7 @@ func (h *viewHost) Prepared() []sysview.PreparedRow { return h.PreparedRows() }
 func (h *viewHost) Cursors() []sysview.CursorRow    { return h.CursorRows() }
 func (h *viewHost) Locks() []sysview.LockRow        { return nil }
 
-// nodeReport is what a node tells the others of itself.
+// nodeReport is what a node reports about itself to the others.
 type nodeReport struct {
 	Limit, Used, Spilled, RSS int64
 	Idle                      int64 // of Used
@@ -130,10 +130,10 @@ type nodeReport struct {
 	Tasks                     []worker.TaskInfo
 }
 
-// maxTasks is how many tasks a node tells of; heartbeats are to stay small.
+// maxTasks is how many tasks a node reports; heartbeats are to stay small.
 const maxTasks = 64
 
-// maxQuery bounds the text told with a task.
+// maxQuery bounds the query text reported with a task, in bytes.
 const maxQuery = 200
 
 // tasksOf returns a node's tasks; of one that is down, none.
@@ -147,8 +147,8 @@ func (n *Node) tasksOf(id uint64) []worker.TaskInfo {
 	return n.reportOf(id).Tasks
 }
 
-// Tasks implements sysview.Host: this node's tasks as they are, those of others
-// as they were at the last heartbeat.
+// Tasks implements sysview.Host: this node's tasks as they are now, those of others as
+// of the last heartbeat.
 func (h *viewHost) Tasks() []sysview.TaskRow {
 	var out []sysview.TaskRow
 	for _, m := range h.n.raft.Current().Nodes() {
@@ -174,7 +174,7 @@ func (n *Node) ownReport() nodeReport {
 		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
 }
 
-// reportOf is what a node told last; zero if nothing.
+// reportOf returns a node's last report; zero if there is none.
 func (n *Node) reportOf(id uint64) (r nodeReport) {
 	if b := n.raft.Report(id); b != nil {
 		r, _ = rpc.Decode[nodeReport](b)
@@ -182,11 +182,11 @@ func (n *Node) reportOf(id uint64) (r nodeReport) {
 	return r
 }
 
-// shortOfSpace is below how many free bytes a node gets no copies that another
-// can hold.
+// shortOfSpace is the number of free bytes below which a node gets no copies that
+// another can hold.
 const shortOfSpace = 1 << 30
 
-// short reports whether a node has little space left, as it last told.
+// short reports whether a node has little space left, by its last report.
 func (n *Node) short(id uint64) bool {
 	var free int64
 	if id == n.dir.ID {
@@ -211,8 +211,8 @@ func (n *Node) report() []byte {
 	return rpc.Encode(r)
 }
 
-// residentBytes is the process's resident set, or what the runtime holds where
-// the system does not tell.
+// residentBytes is the process's resident set, or what the Go runtime holds where the
+// system does not report it.
 func residentBytes() int64 {
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if f := strings.Fields(string(b)); len(f) > 1 {

@@ -1,7 +1,7 @@
-// Package place decides, purely, which nodes hold which segment files: where a
-// new file goes, and what to copy or drop when nodes come, go, or fill
-// unevenly. It is fed the members and the files and gives actions; package
-// repl carries them out.
+// Package place decides, purely, which nodes hold which segment files: where a new file
+// goes, and what to copy or drop when nodes come, go, or fill unevenly. Its input is
+// the members and the files, its output a list of actions, which package repl carries
+// out.
 //
 //	a file ── wants min(Replicas, members) holders
 //	  writer first, then by rendezvous hash: each node has a score for the

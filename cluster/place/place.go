@@ -19,13 +19,13 @@ type Node struct {
 	Alive    bool
 	DeadFor  time.Duration // while not Alive
 	Draining bool
-	Zone     string // what is lost together; "" is one of them
+	Zone     string // the failure domain; "" is a zone like any other
 	Short    bool   // little space is left, or a copy to it has just failed
-	Heir     uint64 // of a draining node: who gets its files, if it can
+	Heir     uint64 // for a draining node: the node that takes over its files, where it can
 }
 
-// File is a file and its holders. Of rows that are divided by the hash of a key it has
-// part Part of Of; Of is 0 for all others.
+// File is a file and its holders. Where its rows are partitioned by the hash of a key,
+// it holds part Part of Of; else Of is 0.
 type File struct {
 	ID       catalog.SegmentID
 	Bytes    int64
@@ -33,15 +33,15 @@ type File struct {
 	Part, Of int
 }
 
-// Options of Plan. The zero value is usable.
+// Options are the options of Plan. The zero value is usable.
 type Options struct {
 	Replicas int           // 0: the package's
 	Grace    time.Duration // how long a dead node's files are not copied; 0: 10 s
 	Limit    int           // the most actions; 0: 64
 }
 
-// Action is one step for one file: copy it to To, which is then a holder
-// (To 0: nothing to copy), and have Nodes in the catalog.
+// Action is one step for one file: copy it to To, which is then a holder (0: nothing to
+// copy), then record Nodes in the catalog as its holders.
 type Action struct {
 	File  int      // index of the file
 	From  []uint64 // live holders to copy from, best first
@@ -49,7 +49,8 @@ type Action struct {
 	Nodes []uint64 // the holders afterwards
 }
 
-// score is the rendezvous hash of a file and a node.
+// score returns the rendezvous hash (highest random weight: Thaler and Ravishankar,
+// 1998) of a file and a node.
 func score(id catalog.SegmentID, node uint64) uint64 {
 	h := binary.LittleEndian.Uint64(id[:]) ^ node*0x9e3779b97f4a7c15
 	h ^= binary.LittleEndian.Uint64(id[8:]) * 0xc2b2ae3d27d4eb4f
@@ -60,10 +61,9 @@ func score(id catalog.SegmentID, node uint64) uint64 {
 	return h ^ h>>32
 }
 
-// Targets says where a new file goes: the nodes to copy it to, best first,
-// without the writer, which holds it already; and how many holders, the writer
-// included, must have it before it counts as written (a majority of those it
-// should have).
+// Targets returns where a new file goes: the nodes to copy it to, best first, without
+// the writer, which holds it already; and how many holders, the writer included, must
+// have it before it counts as written (a majority of those it should have).
 func Targets(f File, writer uint64, nodes []Node, replicas int) (to []uint64, majority int) {
 	if replicas <= 0 {
 		replicas = Replicas
@@ -94,9 +94,10 @@ func Targets(f File, writer uint64, nodes []Node, replicas int) (to []uint64, ma
 	return have[1:], want/2 + 1
 }
 
-// homes are the nodes, of ids in order that take part in statements, to which rows are sent
-// by the hash that a file's rows have: one, or a few where the part reaches over bounds.
-// Tables divided alike are joined there without sending rows (planner/stage.Replicas).
+// homes returns the nodes to which rows with the hash of f's rows are sent: one, or a
+// few where f's part crosses a boundary. ids are the nodes that take part in
+// statements, in order. Tables with the same distribution are joined there without
+// sending rows (planner/stage.Replicas).
 func homes(f File, ids []uint64) []uint64 {
 	if f.Of <= 0 || len(ids) == 0 {
 		return nil
@@ -119,8 +120,9 @@ func newRanker(nodes []Node) ranker {
 	return r
 }
 
-// best picks who gets a file that have holds: one with space, a home of it, in the zone
-// with the fewest holders, by score. 0: all of them have it.
+// best returns the node of among that should get a copy of a file held by have:
+// preferably one with free space, then a home of the file, then in the zone with the
+// fewest holders, then by score. It returns 0 when all of them have it.
 func (r ranker) best(id catalog.SegmentID, among, have []uint64) (best uint64) {
 	better := func(a, b uint64) bool {
 		x, y := r.nodes[a], r.nodes[b]
@@ -135,7 +137,7 @@ func (r ranker) best(id catalog.SegmentID, among, have []uint64) (best uint64) {
 	return best
 }
 
-// sharing is how many of the holders are in a zone.
+// sharing returns how many of the holders are in a zone.
 func (r ranker) sharing(zone string, have []uint64) (n int) {
 	for _, id := range have {
 		if x, ok := r.nodes[id]; ok && x.Zone == zone {
@@ -145,7 +147,7 @@ func (r ranker) sharing(zone string, have []uint64) (n int) {
 	return n
 }
 
-// spread is how many zones the holders are in.
+// spread returns how many zones the holders are in.
 func (r ranker) spread(have []uint64) int {
 	zones := map[string]bool{}
 	for _, id := range have {
@@ -154,10 +156,10 @@ func (r ranker) spread(have []uint64) int {
 	return len(zones)
 }
 
-// Plan returns the steps towards every file having its holders, the most urgent
-// first: files with the fewest live copies, then those with a holder too many,
-// then those with two in one zone and none in another, then moves that even out
-// the bytes. The same input gives the same plan.
+// Plan returns the steps towards every file having its holders, the most urgent first:
+// files with the fewest live copies, then those with too many holders, then those with
+// two in one zone and none in another, then moves that even out the bytes. The same
+// input gives the same plan.
 func Plan(nodes []Node, files []File, o Options) []Action {
 	if o.Replicas <= 0 {
 		o.Replicas = Replicas
@@ -211,7 +213,7 @@ type planner struct {
 	busy     map[int]bool // files that have an action
 }
 
-// keeps reports whether a node counts as a holder of what it has.
+// keeps reports whether a node still counts as a holder of its files.
 func (p *planner) keeps(id uint64) bool {
 	n, ok := p.nodes[id]
 	return ok && !n.Draining && (n.Alive || n.DeadFor < p.o.Grace)
@@ -229,7 +231,7 @@ func (p *planner) file(i int, f File) {
 		}
 	}
 	for _, id := range good {
-		p.load[id] += weight(f)
+		p.load[id] += cost(f)
 	}
 	want := max(min(p.o.Replicas, p.members), 1)
 	switch {
@@ -245,14 +247,14 @@ func (p *planner) file(i int, f File) {
 		}
 		after := append(slices.Clone(good), to)
 		if len(after) < want {
-			after = union(after, f.Nodes) // nobody is let go before all are there
+			after = union(after, f.Nodes) // nobody is dropped before all have the file
 		}
-		p.load[to] += weight(f)
+		p.load[to] += cost(f)
 		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: after}, len(live)})
 	case len(good) > want || len(good) < len(f.Nodes):
-		// Let go of those with the least claim: nodes that are not members any
-		// more or drained, then who is no home, shares a zone, then by score; but never
-		// of the last live copies.
+		// Drop the lowest-ranked holders: nodes that are no longer members or are drained
+		// first, then those that are not a home or share a zone, then by score; but never the
+		// last live copies.
 		var keep []uint64
 		for len(keep) < want {
 			keep = append(keep, slices.MinFunc(without(good, keep), func(a, b uint64) int {
@@ -269,15 +271,15 @@ func (p *planner) file(i int, f File) {
 		if p.home(i, f, good, live) {
 			return
 		}
-		// All are there, but two share a zone where another has none.
+		// There are enough copies, but two share a zone while another zone has none.
 		to := p.best(f.ID, p.eligible, f.Nodes)
 		if to == 0 || p.nodes[to].Short || p.sharing(p.nodes[to].Zone, good) > 0 {
 			return
 		}
 		for _, id := range good {
 			if p.sharing(p.nodes[id].Zone, good) > 1 && !slices.Contains(p.homes, id) {
-				p.load[id] -= weight(f)
-				p.load[to] += weight(f)
+				p.load[id] -= cost(f)
+				p.load[to] += cost(f)
 				p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: append(without(good, []uint64{id}), to)}, 1 << 21})
 				return
 			}
@@ -285,7 +287,7 @@ func (p *planner) file(i int, f File) {
 	}
 }
 
-// home moves a file to a home that has not got it, from who has the least claim.
+// home moves a file to a home that does not have it, from the lowest-ranked holder.
 func (p *planner) home(i int, f File, good, live []uint64) bool {
 	from := without(good, p.homes)
 	if len(from) == 0 {
@@ -298,15 +300,15 @@ func (p *planner) home(i int, f File, good, live []uint64) bool {
 		id := slices.MaxFunc(from, func(a, b uint64) int {
 			return cmp.Or(cmp.Compare(p.sharing(p.nodes[a].Zone, good), p.sharing(p.nodes[b].Zone, good)), cmp.Compare(score(f.ID, b), score(f.ID, a)))
 		})
-		p.load[id] -= weight(f)
-		p.load[to] += weight(f)
+		p.load[id] -= cost(f)
+		p.load[to] += cost(f)
 		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: append(without(good, []uint64{id}), to)}, 1 << 21})
 		return true
 	}
 	return false
 }
 
-// heir is who is to take over a draining holder's copy; 0 for nobody.
+// heir returns the node that takes over a draining holder's copy; 0 for none.
 func (p *planner) heir(f File) uint64 {
 	for _, id := range f.Nodes {
 		n := p.nodes[id]
@@ -317,9 +319,9 @@ func (p *planner) heir(f File) uint64 {
 	return 0
 }
 
-// weight is what a file counts when nodes are evened out: the smallest count
-// too, since each is work for who reads it.
-func weight(f File) int64 { return max(f.Bytes, 64<<10) }
+// cost returns what a file counts for in balancing. Small files have a minimum, since
+// each costs its reader some work.
+func cost(f File) int64 { return max(f.Bytes, 64<<10) }
 
 func without(a, b []uint64) []uint64 {
 	return slices.DeleteFunc(slices.Clone(a), func(x uint64) bool { return slices.Contains(b, x) })
@@ -344,8 +346,8 @@ func union(a, b []uint64) []uint64 {
 	return a
 }
 
-// balance moves files from the fullest nodes to the emptiest while they differ
-// by more than a fifth of the mean, if their zones stay as many.
+// balance moves files from the fullest nodes to the emptiest while they differ by more
+// than a fifth of the mean, as long as no file ends up in fewer zones.
 func (p *planner) balance(files []File, limit int) []Action {
 	var to []uint64
 	for _, id := range p.eligible {
@@ -372,7 +374,7 @@ func (p *planner) balance(files []File, limit int) []Action {
 		}
 		best, after := p.move(files, full, empty, gap)
 		if best < 0 {
-			from = without(from, []uint64{full}) // what it has does not fit there
+			from = without(from, []uint64{full}) // none of its files can move there
 			continue
 		}
 		f := files[best]
@@ -384,8 +386,8 @@ func (p *planner) balance(files []File, limit int) []Action {
 			}
 		}
 		out = append(out, Action{File: best, From: live, To: empty, Nodes: after})
-		p.load[full] -= weight(f)
-		p.load[empty] += weight(f)
+		p.load[full] -= cost(f)
+		p.load[empty] += cost(f)
 	}
 	return out
 }
@@ -395,7 +397,7 @@ func (p *planner) balance(files []File, limit int) []Action {
 func (p *planner) move(files []File, full, empty uint64, gap int64) (best int, after []uint64) {
 	best = -1
 	for i, f := range files {
-		if p.busy[i] || weight(f) > gap/2 || !slices.Contains(f.Nodes, full) || slices.Contains(f.Nodes, empty) || best >= 0 && weight(f) <= weight(files[best]) {
+		if p.busy[i] || cost(f) > gap/2 || !slices.Contains(f.Nodes, full) || slices.Contains(f.Nodes, empty) || best >= 0 && cost(f) <= cost(files[best]) {
 			continue
 		}
 		if slices.Contains(homes(f, p.keeping), full) {

@@ -43,6 +43,7 @@ type Context struct {
 // Host is what functions and system relations ask of whoever gave the statement.
 type Host interface {
 	function.Host
+	function.Deparser
 	SettingRows() []sysview.SettingRow
 	PreparedRows() []sysview.PreparedRow
 	CursorRows() []sysview.CursorRow

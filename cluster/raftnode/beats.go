@@ -7,15 +7,14 @@ import (
 )
 
 // beats lets heartbeats in until the node ends. raft takes them beside its own
-// goroutines, whose end Shutdown waits for: one that came before it and told of a
-// new term was written to a log that was closed meanwhile, which raft answers
-// with a panic.
+// goroutines, whose end Shutdown waits for: one that came just before it with a new
+// term made raft write to a log that was closed meanwhile, and raft panics at that.
 type beats struct {
-	mu    sync.RWMutex // held for reading while a heartbeat is at work
+	mu    sync.RWMutex // held for reading while a heartbeat is being handled
 	ended bool
 }
 
-// handler is raft's handler fn as long as the node lives.
+// handler returns a handler that calls raft's handler fn until end is called.
 func (b *beats) handler(fn func(raft.RPC)) func(raft.RPC) {
 	if fn == nil {
 		return nil
@@ -31,7 +30,7 @@ func (b *beats) handler(fn func(raft.RPC)) func(raft.RPC) {
 	}
 }
 
-// end waits for those at work and lets no more in.
+// end waits for heartbeats being handled and lets no more in.
 func (b *beats) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -41,7 +41,7 @@ func openBolt(path string) (_ bolt, err error) {
 	return bolt{db}, nil
 }
 
-// ends gives the first and the last index, 0 where there is none.
+// ends returns the first and the last index, 0 where there is none.
 func (b bolt) ends() (first, last uint64, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(boltLogs).Cursor()
@@ -56,28 +56,28 @@ func (b bolt) ends() (first, last uint64, err error) {
 	return first, last, err
 }
 
-// entry reads an entry; its bytes are its own.
+// entry reads an entry into e, which does not alias the file's mapping.
 func (b bolt) entry(index uint64, e *raft.Log) error {
 	return b.db.View(func(tx *bbolt.Tx) error {
 		v := tx.Bucket(boltLogs).Get(binary.BigEndian.AppendUint64(nil, index))
 		if v == nil {
 			return raft.ErrLogNotFound
 		}
-		// Nothing that is read may lie in the mapping, which goes when the file grows.
+		// Nothing that is read may alias the mapping, which is unmapped when the file grows.
 		return codec.NewDecoderBytes(append([]byte(nil), v...), &codec.MsgpackHandle{}).Decode(e)
 	})
 }
 
-// store puts entries, and a value under a key if that is not nil, at once.
+// store writes entries, and a value under a key if that is not nil, in one transaction.
 func (b bolt) store(entries []*raft.Log, key, value []byte) error {
 	size := 0
 	for _, e := range entries {
 		size += len(e.Data) + entryRoom
 	}
-	room := make([]byte, 0, size) // bbolt keeps what it is given until it commits
+	room := make([]byte, 0, size) // bbolt retains keys and values until it commits
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		logs := tx.Bucket(boltLogs)
-		logs.FillPercent = 1 // they come at the end
+		logs.FillPercent = 1 // entries are appended
 		for _, e := range entries {
 			from := len(room)
 			var err error
@@ -95,7 +95,7 @@ func (b bolt) store(entries []*raft.Log, key, value []byte) error {
 	})
 }
 
-// remove removes the entries from one to another.
+// remove removes the entries from … to, inclusive.
 func (b bolt) remove(from, to uint64) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(boltLogs).Cursor()
@@ -120,11 +120,11 @@ func (b bolt) value(key []byte) (v []byte, err error) {
 	return v, err
 }
 
-// entryRoom is as much as an entry takes beside its data, and more.
+// entryRoom is an upper bound of what an entry's encoding takes besides its data.
 const entryRoom = 128
 
-// appendEntry encodes an entry with a checksum as its extensions: the bytes of
-// codec.Encoder for a raft.Log, of the msgpack that knows neither bin nor time.
+// appendEntry encodes an entry with a checksum as its extensions: the same bytes as
+// codec.Encoder writes for a raft.Log, in msgpack without the bin and time types.
 func appendEntry(b []byte, e *raft.Log, sum []byte) ([]byte, error) {
 	at, err := e.AppendedAt.MarshalBinary()
 	b = appendRaw(appendRaw(append(b, 0x86), "AppendedAt"), at)

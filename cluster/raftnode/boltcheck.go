@@ -6,9 +6,8 @@ import (
 	"hash/fnv"
 )
 
-// bbolt trusts its pages: one that is damaged is a panic, in part in goroutines
-// of its own, and the end of the process. So the file is looked through before
-// bbolt opens it.
+// bbolt trusts its pages: a damaged page causes a panic, in part in goroutines of its
+// own, which ends the process. So the file is checked before bbolt opens it.
 
 const (
 	boltMagic     = 0xED0CDAED
@@ -25,20 +24,22 @@ const (
 type boltCheck struct {
 	b    []byte
 	size uint64 // of a page
-	high uint64 // pages there are
+	high uint64 // number of pages
 	seen map[uint64]bool
-	// fresh: nothing was written to it yet, not even the buckets' names.
+	// fresh is set for a file that nothing was written to yet, not even the buckets'
+	// names.
 	fresh bool
 }
 
-// checkBolt looks through a bbolt file; the error says what is wrong with it.
+// checkBolt checks the structure of a bbolt file; the error says what is wrong with it.
 func checkBolt(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("the file is empty")
 	}
 	var root, high, size, tx uint64
 	found := false
-	// The second meta page lies a page further, whose size the first may not say.
+	// The second meta page is one page further. The page size is in the first meta page,
+	// which may be damaged.
 	for _, at := range []int{0, 4096, 8192, 16384, 32768, 65536} {
 		if len(b) < at+boltHeader+boltMetaBytes {
 			break
@@ -120,7 +121,8 @@ func (c *boltCheck) elements(id uint64, p []byte, depth int) error {
 			return bad()
 		}
 		last = key
-		// A bucket under another name would be missed, and made anew.
+		// A bucket under a damaged name would look missing, and an empty one would be
+		// created.
 		if name := string(key); depth == 0 && (n != 2 || name != "conf" && name != "logs") {
 			return fmt.Errorf("page %d names %d buckets, among them %q", id, n, name)
 		}

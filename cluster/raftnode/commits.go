@@ -7,39 +7,39 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// commits tells raft on a follower what the leader's answers say is committed.
-// raft would learn of it with the leader's next message, milliseconds later, and a
-// gateway that does not lead waits for that with each commit and each read.
+// commits passes the commit index in the leader's answers on to raft on a follower.
+// raft would learn it with the leader's next message, milliseconds later, and a gateway
+// that does not lead waits for that with each commit and each read.
 //
-// It stands between the transport and raft. What is known is put into the
-// AppendEntries that pass, or where the entry has passed already, into one of its
-// own without entries: a message that the leader could have sent. Raft's safety
-// asks no more of it than of the leader's: the term is that of the entry and of
-// the leader, and the follower is told to commit no further than where the message
-// shows its log to be the leader's.
+// It sits between the transport and raft. The commit index is put into the
+// AppendEntries that pass, or where the entry has passed already, into a generated one
+// without entries: a message that the leader could have sent. Raft's safety asks no
+// more of it than of the leader's: the term is that of the entry and of the leader, and
+// the follower is told to commit no further than the entry up to which the message
+// proves its log equal to the leader's.
 type commits struct {
 	in  <-chan raft.RPC
 	out chan raft.RPC
 
 	mu    sync.Mutex
 	known mark
-	wake  chan struct{} // has room for one: known has changed
+	wake  chan struct{} // of capacity 1: signals that known has changed
 
-	// Of the pump: the leader's newest message.
+	// For the pump only: the leader's newest message.
 	last raft.AppendEntriesRequest
 	sent mark // the last entry that the leader of a term sent
 	told uint64
 }
 
-// mark is an entry of the log that is committed.
+// mark is a committed entry of the log.
 type mark struct{ term, index uint64 }
 
 func newCommits(in <-chan raft.RPC) *commits {
 	return &commits{in: in, out: make(chan raft.RPC), wake: make(chan struct{}, 1)}
 }
 
-// learn says that the log is committed up to an entry of a term; a term of 0 says
-// nothing.
+// learn records that the log is committed up to an entry of a term; a term of 0 is
+// ignored.
 func (c *commits) learn(term, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *commits) pump(ctx context.Context) {
 	}
 }
 
-// pass puts what is known into a message of the leader's.
+// pass puts the known commit index into a message of the leader's.
 func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	c.mu.Lock()
 	known := c.known
@@ -87,11 +87,11 @@ func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	if a.Term == known.term {
 		a.LeaderCommitIndex = max(a.LeaderCommitIndex, known.index)
 	}
-	// Behind that a follower may have entries of another leader's still, which
-	// raft (as of 1.7) would commit.
+	// After that entry a follower may still have entries of an earlier leader, which raft
+	// (as of 1.7) would commit.
 	a.LeaderCommitIndex = min(a.LeaderCommitIndex, end)
 	if a.Term < c.sent.term {
-		return // of a leader that is one no more
+		return // from a deposed leader
 	}
 	if a.Term > c.sent.term || end > c.sent.index {
 		c.sent = mark{a.Term, end}
@@ -100,8 +100,8 @@ func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	c.told = max(c.told, a.LeaderCommitIndex)
 }
 
-// own makes a message that says what is known; nil where raft was told, or has not
-// been sent the entry yet.
+// own returns a message that carries the known commit index; nil where raft has been
+// told it, or has not been sent the entry yet.
 func (c *commits) own() *raft.AppendEntriesRequest {
 	c.mu.Lock()
 	known := c.known

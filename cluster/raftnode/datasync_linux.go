@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// direct opens a file so that it is read and written past the kernel's cache.
+// direct is the flag that opens a file for reads and writes that bypass the page cache.
 const direct = syscall.O_DIRECT
 
-// datasync brings a file's bytes to the disk, and of what is known of it as much as
-// reading them takes.
+// datasync is fdatasync(2): it flushes a file's data to disk, and only the metadata
+// needed to read it.
 func datasync(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {

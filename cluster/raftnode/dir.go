@@ -18,7 +18,7 @@ import (
 type Dir struct {
 	Path string
 	ID   uint64 // the node's id: random, made with the directory
-	// Reserve is room kept for the log; nil for none.
+	// Reserve is disk space kept for the log; nil for none.
 	Reserve *disk.Reserve
 	lock    *os.File
 
@@ -26,13 +26,16 @@ type Dir struct {
 	is identity
 }
 
-// logFile is raft's log and votes within the directory.
+// lockName is the file that the process of a data directory holds locked.
+const lockName = "LOCK"
+
+// logFile holds raft's log and votes, within the directory.
 const logFile = "raft/log.db"
 
-// OpenDir locks a data directory. An empty one becomes a new node's: with join,
-// of one that waits for admission to a cluster; without, of one that makes a
-// cluster of its own. One that holds a member, or parts of one, is never made
-// anew: a member has its log and the parts named (folders), or it is refused.
+// OpenDir locks a data directory. An empty one becomes a new node's: with join, of one
+// that waits for admission to a cluster; without, of one that makes a cluster of its
+// own. A directory with a member, or parts of one, is never initialised again: a member
+// has its log and the named parts (folders), or it is refused.
 func OpenDir(path string, join bool, parts ...string) (*Dir, error) {
 	d, err := lockDir(path)
 	if err != nil {
@@ -50,7 +53,7 @@ func lockDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, dirError(err, path)
 	}
-	lock, err := lockFile(filepath.Join(path, "LOCK"))
+	lock, err := lockFile(filepath.Join(path, lockName))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +102,7 @@ func (d *Dir) open(join bool, parts []string) error {
 		}
 		return nil
 	case founding:
-		// Nothing has been promised to anybody yet.
+		// Nothing has been acknowledged to anybody yet.
 		if there, err := d.has(logFile); err != nil || there && !d.is.Cluster.IsZero() {
 			return err
 		}
@@ -118,14 +121,14 @@ func (d *Dir) has(part string) (bool, error) {
 	return false, dirError(err, d.Path)
 }
 
-// Identity is who the node is to others: rpc.Self.
+// Identity returns the node's identity; it is an rpc.Self.
 func (d *Dir) Identity() rpc.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return rpc.Identity{Cluster: d.is.Cluster, Node: d.is.Node}
 }
 
-// become moves the node to another standing, on disk before in memory.
+// become changes the node's standing, on disk before in memory.
 func (d *Dir) become(s standing, c catalog.ClusterID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +146,22 @@ func (d *Dir) standing() standing {
 	return d.is.Standing
 }
 
-// Close returns the lock back.
+// held returns an error when the directory is not this process's any more: it was
+// removed, and perhaps another process has made one of the same path, whose files this
+// one would take for its own that nobody needs. PostgreSQL's postmaster ends likewise.
+func (d *Dir) held() error {
+	ours, err := d.lock.Stat()
+	if err != nil {
+		return dirError(err, d.Path)
+	}
+	now, err := os.Stat(filepath.Join(d.Path, lockName))
+	if err == nil && os.SameFile(ours, now) {
+		return nil
+	}
+	return pgerr.New(pgerr.IOError, "data directory %q was removed or replaced while the server ran: its lock file is not the one that the server holds", d.Path)
+}
+
+// Close releases the lock.
 func (d *Dir) Close() error {
 	if d.lock == nil {
 		return nil

@@ -11,15 +11,14 @@
 //	                                        version it reads, what it reports
 //	leader ── OnLead functions run while it leads (repair, jobs, …)
 //
-// The catalog says who is a member; the leader brings raft's configuration to
-// that, one step after the other (voters.go): a member enters as a learner that
-// no commit waits for, and an odd number of up to five of them vote. The log and
-// votes are in a bolt database, its newest entries in a journal before it
-// (journal.go), snapshots are files, and a small file says who the node is and to
-// which cluster it belongs (dir.go):
+// The catalog says who is a member; the leader brings raft's configuration to that, one
+// step after the other (voters.go): a member enters as a learner that no commit waits
+// for, and an odd number of up to five of them vote. The log and votes are in a bbolt
+// database, the newest entries in a journal in front of it (journal.go), snapshots are
+// files, and a small file holds the node's identity and its cluster (dir.go):
 //
 //	data/LOCK  data/identity  data/cluster-secret
 //	data/raft/log.db  data/raft/journal  data/raft/snapshots/
 //
-// What is agreed on is package meta's; this one decides nothing about it.
+// The meaning of the commands is package meta's; this one does not interpret them.
 package raftnode

@@ -9,33 +9,35 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 )
 
-// early applies an only voter's commands as soon as they are on its disk. They are committed
-// then, by raft's own rule: stored by a majority of the voters of the log's last configuration, in
-// the term of the leader who stores them. raft tells its machine of that by way of two more
-// goroutines, which each statement waited for; and its loop chooses by chance between telling it
-// and writing what has come meanwhile, so that an answer waited for further syncs. The machine
-// knows what it has, and passes over it when raft comes.
+// early applies a single voter's commands as soon as they are on its disk. They are
+// committed then, by raft's own rule: stored by a majority of the voters of the log's
+// last configuration, in the term of the leader who stores them. raft notifies the
+// state machine through two more goroutines, which each statement would wait for; and
+// its loop chooses at random between that and writing the entries that have arrived
+// meanwhile, so that an answer might wait for further syncs. The state machine skips
+// what it has already applied when raft delivers it.
 type early struct {
 	fsm *meta.FSM
 
 	mu     sync.Mutex
 	term   uint64 // of the last entry that was stored
 	led    uint64 // the term that this node leads; 0 until all from before it is applied
-	alone  bool   // this node is the only voter of the log's last configuration; of the term that is led
-	sole   bool   // and nobody else takes part
-	stated bool   // the term has a configuration
+	alone  bool   // this node is the only voter of the log's last configuration; for the term that is led
+	sole   bool   // and there are no other members in it
+	stated bool   // a configuration was stored in this term
 	last   uint64 // the last command that was stored
 }
 
-// lead says that the node leads a term and that all commands from before it are applied; latest
-// gives the log's last configuration, as raft knows it.
+// lead says that the node leads a term and that all commands from before it are
+// applied; latest returns the log's last configuration, as raft knows it.
 func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configuration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.term != term {
-		return // another's entries have come since
+		return // another leader's entries have been stored since
 	}
-	// raft changes what it knows when an entry has been stored, and takes it back with the entry.
+	// raft adopts a configuration when its entry has been stored, and reverts it if the
+	// entry is removed.
 	if !e.stated {
 		e.configured(latest(), self)
 	}
@@ -49,7 +51,8 @@ func (e *early) leads(term uint64) bool {
 	return e.led == term && e.term == term && e.alone
 }
 
-// single reports whether this node leads a term and nobody else takes part in the log.
+// single reports whether this node leads a term and is the only member of the raft
+// configuration.
 func (e *early) single(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,17 +63,17 @@ func (e *early) configured(c raft.Configuration, self raft.ServerID) {
 	e.alone, e.sole = onlyVoter(c, self), len(c.Servers) == 1
 }
 
-// stored is told of entries that are on the disk, in their order, by raft's own goroutine.
+// stored is called with entries that are on disk, in order, by raft's own goroutine.
 func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
 	if before, ok := e.note(self, entries); ok {
 		e.fsm.ApplyAfter(before, entries, nil)
-		// Who waits for the answer comes before what raft has yet to note.
+		// Let the waiting proposer run before raft's bookkeeping.
 		runtime.Gosched()
 	}
 }
 
-// note takes notice of entries: it gives the last command before them, and whether they have
-// commands and are committed.
+// note records stored entries: it returns the last command before them, and whether
+// they have commands and are committed.
 func (e *early) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

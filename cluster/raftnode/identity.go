@@ -15,18 +15,18 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// identityFile says who the node of a directory is. It is small, synced, and
-// replaced whole.
+// identityFile holds the identity of a directory's node. It is small, synced, and
+// replaced atomically.
 const identityFile = "identity"
 
 // identityFormat is the version of the directory's format.
 const identityFormat = 1
 
-// standing is how far a node has come with its cluster.
+// standing is the state of a node's membership.
 type standing string
 
 const (
-	founding standing = "founding" // makes a cluster of its own, which has not begun
+	founding standing = "founding" // creates a cluster of its own, which has not started
 	joining  standing = "joining"  // asks for admission; it has no cluster
 	member   standing = "member"
 	removed  standing = "removed" // was a member
@@ -53,7 +53,7 @@ func (i identity) String() string {
 	return fmt.Sprintf("tributary %d\nnode %x\ncluster %s\nstanding %s\n", identityFormat, i.Node, i.Cluster, i.Standing)
 }
 
-// readIdentity reads a file of write's; the error of one that is not there is
+// readIdentity reads a file that write made; the error of a missing one is
 // fs.ErrNotExist.
 func readIdentity(path string) (identity, error) {
 	b, err := os.ReadFile(path)
@@ -90,8 +90,8 @@ func readIdentity(path string) (identity, error) {
 
 func (i identity) write(path string) error { return replaceFile(path, i.String()) }
 
-// replaceFile returns a file of the owner's a new text: after a crash it is the old
-// one or the new one.
+// replaceFile atomically replaces a file that only its owner can read: after a crash it
+// has the old text or the new one.
 func replaceFile(path, text string) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

@@ -17,23 +17,26 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// journal stands before the log. bbolt writes pages and syncs twice for each
-// commit; here a batch of entries is one record at the end of a file whose blocks
-// are all there, and one sync. When the file is full, and when the node stops, its
-// entries go to bbolt together, and it begins again from the start. So bbolt has the
-// log but for the newest entries, and all else (votes, what is removed) is its own.
+// journal is a write-ahead file in front of the log. bbolt writes pages and syncs twice
+// for each commit; here a batch of entries is one record at the end of a preallocated
+// file, and one sync. When the file is full, and when the node stops, its entries are
+// moved to bbolt together, and the file is written from its start again. So bbolt has
+// the log except for the newest entries, and everything else (votes, removals) is only
+// in bbolt.
 //
-// It is written past the kernel's cache where the file system lets us: a sync then has
-// no pages to look for, and a commit costs a third less. Writes are whole blocks for that, the
-// last of which has the records before it again: the same bytes, as the cache would write them.
+// It is written with direct I/O where the file system allows it: a sync then need not
+// look for dirty pages, and a commit costs a third less. Direct writes are whole
+// blocks, so a block that is partly filled is rewritten with the same records in front,
+// as the page cache would do.
 //
 //	record   magic │ CRC-32C │ generation │ number │ length │ entries …   padded to 64
 //
-// A generation is one filling of the file. bbolt knows the last whose entries it
-// has, and which entry that was: bbolt's pages carry no checksum, and a root that
-// has changed may be that of an earlier log, whole but shorter. Records up to that one are old. A file that begins with a newer one is read
-// as far as its records follow each other; the last may have been cut off by a crash,
-// and was confirmed to nobody. A newer record behind a bad one is damage.
+// A generation is one filling of the file. bbolt stores the last generation whose
+// entries it has, and its last entry: bbolt's pages carry no checksum, and a damaged
+// root may be that of an earlier log, intact but shorter. Records up to that one are
+// old. A file that begins with a newer one is read as far as its records follow each
+// other; the last may have been cut off by a crash, and was then acknowledged to
+// nobody. A newer record after a bad one is damage.
 type journal struct {
 	*boltLog
 	path string
@@ -43,16 +46,16 @@ type journal struct {
 	gen     uint64
 	records uint32
 	at      int64
-	block   []byte      // begins where a block of memory does; its first at%journalBlock bytes are the file's last block
-	newest  []*raft.Log // in the file and not in bbolt, one behind the other
+	block   []byte      // aligned for direct I/O; its first at%journalBlock bytes are the file's last block
+	newest  []*raft.Log // in the file and not in bbolt, consecutive
 	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solo.go); 0 for none
-	broken  error       // the file took a write and it is not known what it holds
+	broken  error       // a write failed, and the file's contents are unknown
 }
 
 const (
 	journalFile  = "raft/journal"
 	journalBytes = 4 << 20
-	// A write is of blocks of this size: no disk has larger sectors.
+	// Writes are multiples of this size: no disk has larger sectors.
 	journalBlock = 4096
 	keptBlocks   = 64
 	recordMagic  = 0x4a425254
@@ -61,13 +64,13 @@ const (
 	entryHead    = 8 + 8 + 1 + 4
 )
 
-// flushedKey is the last generation that is in bbolt, and the last entry that is
-// there at the least, 0 for none: two numbers of 8 bytes, big-endian. Before entries
-// were noted it was the first alone.
+// flushedKey is the last generation that is in bbolt, and an entry that the log has at
+// least up to, 0 for none: two numbers of 8 bytes, big-endian. Earlier versions wrote
+// the first alone.
 var flushedKey = []byte("tributary-journal")
 
-// openJournal brings what the journal of a log holds into it and begins anew. A log
-// that had a journal must have it.
+// openJournal moves the entries in a log's journal into the log and starts a new
+// generation. The journal of a log that had one must exist.
 func openJournal(path string, l *boltLog) (_ *journal, err error) {
 	j := &journal{boltLog: l, path: path}
 	done, had, err := l.flushed()
@@ -99,7 +102,7 @@ func openJournal(path string, l *boltLog) (_ *journal, err error) {
 func (j *journal) open() (err error) {
 	j.block = aligned(journalBlock)
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|direct, 0); err == nil {
-		if _, err = j.file.WriteAt(j.block, 0); err != nil { // some file systems say only here that they cannot
+		if _, err = j.file.WriteAt(j.block, 0); err != nil { // some file systems refuse direct I/O only here
 			err = errors.Join(err, j.file.Close())
 		}
 	}
@@ -112,15 +115,14 @@ func (j *journal) open() (err error) {
 	return nil
 }
 
-// aligned makes room that begins where a block of memory does, as a write past the
-// cache must.
+// aligned returns a buffer that is aligned to blocks, as direct I/O requires.
 func aligned(n int) []byte {
 	b := make([]byte, n+journalBlock)
 	from := -int(uintptr(unsafe.Pointer(&b[0]))) & (journalBlock - 1)
 	return b[from : from+n : from+n]
 }
 
-// flushed is the generation whose entries are in the log; had is whether there was
+// flushed returns the generation whose entries are in the log; had is whether there was
 // a journal.
 func (l *boltLog) flushed() (gen uint64, had bool, err error) {
 	v, err := l.Get(flushedKey)
@@ -146,7 +148,7 @@ func (l *boltLog) flushed() (gen uint64, had bool, err error) {
 	return gen, true, nil
 }
 
-// allocate fills the file up, so that no later write changes more than its bytes.
+// allocate writes the file to its full length, so that later writes change no metadata.
 func (j *journal) allocate(have int64) error {
 	if have >= journalBytes {
 		return nil
@@ -168,7 +170,7 @@ func (j *journal) allocate(have int64) error {
 	return nil
 }
 
-// appendRecord makes a record of entries.
+// appendRecord appends a record of entries to b.
 func appendRecord(b []byte, gen uint64, number uint32, entries []*raft.Log) []byte {
 	from := len(b)
 	b = append(b, make([]byte, recordHead)...)
@@ -220,7 +222,7 @@ func readRecord(b []byte) (entries []*raft.Log, gen uint64, number uint32, size 
 	return entries, le.Uint64(b[8:]), le.Uint32(b[16:]), (end + recordAlign - 1) / recordAlign * recordAlign, true
 }
 
-// readJournal returns the entries of a file that are of a later generation than done,
+// readJournal returns the entries of a file that are of a generation later than done,
 // and that generation; 0 for none.
 func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error) {
 	at := 0
@@ -241,8 +243,8 @@ func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error)
 	return out, gen, nil
 }
 
-// flush brings the newest entries into bbolt; the file may be written from its
-// start then. mu is held.
+// flush moves the newest entries into bbolt, after which the file may be written from
+// its start. mu is held.
 func (j *journal) flush() error {
 	last := uint64(0)
 	if n := len(j.newest); n > 0 {
@@ -252,7 +254,8 @@ func (j *journal) flush() error {
 	} else {
 		last = i
 	}
-	// Also where there is none: a record that was not confirmed may be in the file.
+	// This is done even without entries: a record that was not acknowledged may be in the
+	// file.
 	if err := j.storeWith(j.newest, flushedKey, flushedValue(j.gen, last)); err != nil {
 		return err
 	}
@@ -261,13 +264,14 @@ func (j *journal) flush() error {
 	return nil
 }
 
-// flushedValue says that the log has all of a generation, and ends at last or later.
+// flushedValue returns flushedKey's value for a log that has all of a generation, and
+// ends at last or later.
 func flushedValue(gen, last uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, gen), last)
 }
 
 // StoreLogs implements raft.LogStore. Entries that were stored ahead of raft must be
-// those.
+// the same.
 func (j *journal) StoreLogs(entries []*raft.Log) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -288,7 +292,7 @@ func (j *journal) StoreLogs(entries []*raft.Log) error {
 	return j.put(entries)
 }
 
-// storeAhead stores entries that raft will come with later.
+// storeAhead stores entries that raft will store later.
 func (j *journal) storeAhead(entries []*raft.Log) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -312,7 +316,7 @@ func (j *journal) put(entries []*raft.Log) error {
 		size += entryHead + int64(len(e.Data))
 	}
 	n := len(j.newest)
-	if j.at+size > journalBytes || n > 0 && entries[0].Index != j.newest[n-1].Index+1 { // behind a snapshot
+	if j.at+size > journalBytes || n > 0 && entries[0].Index != j.newest[n-1].Index+1 { // after a snapshot
 		if err := j.flush(); err != nil {
 			return err
 		}
@@ -322,7 +326,8 @@ func (j *journal) put(entries []*raft.Log) error {
 	}
 	at, err := j.write(size, entries)
 	if err != nil {
-		// Some of it may be there, and a sync that failed is not made good by another.
+		// Part of the record may be there, and after a failed sync another one proves
+		// nothing.
 		j.broken = disk.Error(err, fmt.Sprintf("could not write file %q", j.path))
 		return j.broken
 	}
@@ -336,8 +341,8 @@ func (j *journal) put(entries []*raft.Log) error {
 	return nil
 }
 
-// write puts a record of at most size bytes behind the last and syncs it; it returns the
-// record's end.
+// write writes a record of at most size bytes after the last and syncs it; it returns
+// the record's end.
 func (j *journal) write(size int64, entries []*raft.Log) (end int64, err error) {
 	before := int(j.at % journalBlock)
 	room := (before + int(size) + journalBlock - 1) &^ (journalBlock - 1)
@@ -399,8 +404,8 @@ func (j *journal) LastIndex() (uint64, error) {
 	return j.boltLog.LastIndex()
 }
 
-// DeleteRange implements raft.LogStore. What is removed must not come back from
-// the file.
+// DeleteRange implements raft.LogStore. Removed entries must not come back from the
+// file.
 func (j *journal) DeleteRange(from, to uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -421,7 +426,7 @@ func (j *journal) DeleteRange(from, to uint64) error {
 	if err != nil {
 		return err
 	}
-	if to >= last { // its end goes: what is noted of it first
+	if to >= last { // the end of the log is removed: update the stored last entry first
 		end := uint64(0)
 		if from > first {
 			end = from - 1
@@ -433,7 +438,7 @@ func (j *journal) DeleteRange(from, to uint64) error {
 	return j.boltLog.DeleteRange(from, to)
 }
 
-// Close leaves all entries in bbolt, where it can, and closes the files.
+// Close moves all entries to bbolt, if it can, and closes the files.
 func (j *journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// ping is what two nodes tell each other.
+// ping is the heartbeat message between two nodes.
 type ping struct {
 	ID     uint64
 	Addr   string
@@ -22,7 +22,7 @@ type ping struct {
 // peer is what this node knows of another.
 type peer struct {
 	addr   string
-	silent time.Duration // since it was last heard, of the time that this node was awake
+	silent time.Duration // time since it was last heard, while this node itself was running
 	alive  bool
 	since  time.Time // of the last change of alive
 	oldest uint64
@@ -37,18 +37,19 @@ type liveness struct {
 	start           time.Time
 
 	mu    sync.Mutex
-	check time.Time // the last look
+	check time.Time // time of the last look
 	peers map[uint64]*peer
 	watch chan struct{} // closed when somebody dies or comes back
-	lost  time.Time     // since when no leader has been known; zero: there is one
-	gave  time.Time     // when somebody last gave up waiting for one
+	lost  time.Time     // since when there has been no known leader; zero: there is one
+	gave  time.Time     // when a wait for a leader last timed out
 }
 
 func newLiveness(o Options) *liveness {
 	return &liveness{deadAfter: o.DeadAfter, ping: o.Ping, start: time.Now(), peers: map[uint64]*peer{}, watch: make(chan struct{})}
 }
 
-// addr is where a node was last heard, and whether it counts as alive.
+// addr returns the address at which a node was last heard, and whether it counts as
+// alive.
 func (l *liveness) addr(id uint64) (addr string, alive bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +59,8 @@ func (l *liveness) addr(id uint64) (addr string, alive bool) {
 	return "", false
 }
 
-// get makes the entry of a node: it counts as alive until it has been silent
-// for long enough.
+// get returns the entry of a node, which it makes if there is none: a new one counts as
+// alive until it has been silent for too long.
 func (l *liveness) get(id uint64) *peer {
 	p := l.peers[id]
 	if p == nil {
@@ -75,7 +76,7 @@ func (l *liveness) changed() {
 	l.watch = make(chan struct{})
 }
 
-// heard notes a sign of life.
+// heard records a message from a node.
 func (l *liveness) heard(m ping) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +88,7 @@ func (l *liveness) heard(m ping) {
 	}
 }
 
-// led notes whether a leader is known.
+// led records whether a leader is known.
 func (l *liveness) led(known bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,22 +100,22 @@ func (l *liveness) led(known bool, now time.Time) {
 	}
 }
 
-// leaderless reports whether waiting for a leader is of little use: there has been
-// none for so long, or somebody has waited in vain since it was lost.
+// leaderless reports whether waiting for a leader is of little use: there has been none
+// for some time, or a wait has timed out since it was lost.
 func (l *liveness) leaderless(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.lost.IsZero() && (now.Sub(l.lost) >= leaderTime || l.gave.After(l.lost))
 }
 
-// gaveUp notes that a wait for a leader has ended in vain.
+// gaveUp records that a wait for a leader has timed out.
 func (l *liveness) gaveUp(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gave = now
 }
 
-// at notes where a node answered that has not pinged from there yet.
+// at records the address at which a node answered that has not pinged from there yet.
 func (l *liveness) at(id uint64, addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +127,7 @@ func (l *liveness) at(id uint64, addr string) {
 	}
 }
 
-// applied is how far a node has told that it is.
+// applied returns the log index that a node last reported as applied.
 func (l *liveness) applied(id uint64) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +137,7 @@ func (l *liveness) applied(id uint64) uint64 {
 	return 0
 }
 
-// forget takes back how far a node is.
+// forget resets the applied index of a node.
 func (l *liveness) forget(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,10 +146,10 @@ func (l *liveness) forget(id uint64) {
 	}
 }
 
-// look finds those that have been silent for too long. It is called at each
-// ping. Who has not been running itself, for want of a processor or because it
-// was stopped, has not listened either: of a longer break between two looks no
-// more than two pings count as silence.
+// look returns the nodes that have now been silent for too long. It is called at each
+// ping. A node that was not running itself, for want of CPU or because it was
+// suspended, has not listened either: of a longer gap between two looks no more than
+// two ping intervals count as silence.
 func (l *liveness) look(now time.Time) (died []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +170,7 @@ func (l *liveness) look(now time.Time) (died []uint64) {
 	return died
 }
 
-// keep forgets nodes that are no members any more.
+// keep removes nodes that are no longer members.
 func (l *liveness) keep(member func(uint64) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +203,7 @@ func (n *Node) LivenessChanged() <-chan struct{} {
 	return n.live.watch
 }
 
-// Report is what a member last reported; nil for nothing.
+// Report returns what a member last reported; nil for nothing.
 func (n *Node) Report(id uint64) []byte {
 	if id == n.o.Self.ID {
 		if n.o.Report != nil {
@@ -218,9 +219,9 @@ func (n *Node) Report(id uint64) []byte {
 	return nil
 }
 
-// Horizon is the version of the oldest state that a statement anywhere in the
-// cluster reads: what left the catalog before it is needed by nobody. Nodes
-// that are dead do not count: their statements have ended.
+// Horizon returns the version of the oldest state that a statement anywhere in the
+// cluster reads: nobody needs what was removed from the catalog before it. Nodes that
+// are dead do not count: their statements have ended.
 func (n *Node) Horizon() uint64 {
 	h := n.fsm.Current().Version()
 	if n.o.OldestRead != nil {
@@ -271,8 +272,8 @@ func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
 	return n.hello(), nil
 }
 
-// dismissed notes that the cluster has let this node go: it is not to start
-// again from its directory.
+// dismissed records that this node was removed from the cluster: it must not start from
+// its directory again.
 func (n *Node) dismissed() {
 	n.going.Do(func() {
 		if err := n.o.Dir.become(removed, n.o.Dir.Identity().Cluster); err != nil {
@@ -284,11 +285,11 @@ func (n *Node) dismissed() {
 	})
 }
 
-// Gone returns a channel that is closed when the node is no member any more: it
-// was removed.
+// Gone returns a channel that is closed when the node has been removed from the
+// cluster.
 func (n *Node) Gone() <-chan struct{} { return n.gone }
 
-// ask pings a member and reports whether it answers. An answer that comes late is a
+// ask pings a member and reports whether it answers. A late answer still counts as a
 // sign of life as long as the member does not count as dead.
 func (n *Node) ask(id uint64) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))
@@ -304,8 +305,8 @@ func (n *Node) ask(id uint64) bool {
 	return false
 }
 
-// pingAll asks after all members, each in its own goroutine so that a dead one
-// does not hold up the others.
+// pingAll pings all members, each in its own goroutine so that a dead one does not
+// delay the others.
 func (n *Node) pingAll() {
 	tick := time.NewTicker(n.o.Ping)
 	defer tick.Stop()
@@ -318,6 +319,10 @@ func (n *Node) pingAll() {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if err := n.o.Dir.held(); err != nil {
+			n.leave(err)
+			return
 		}
 		n.live.led(n.Leader() != 0, time.Now())
 		state := n.fsm.Current()
@@ -347,7 +352,7 @@ func (n *Node) pingAll() {
 		}
 		for _, id := range n.live.look(time.Now()) {
 			n.o.Log.Warn("node is silent", "node", id)
-			// Streams to it end now, not when TCP gives up.
+			// Streams to it end now, not when TCP times out.
 			n.peers.Drop(id)
 		}
 	}

@@ -17,19 +17,19 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// boltLog is raft's log and votes: a bbolt file in which each entry carries a
-// checksum, and of which a fault or a panic is an error. It implements
-// raft.LogStore and raft.StableStore.
+// boltLog is raft's log and votes: a bbolt file in which each entry carries a checksum,
+// and whose faults and panics are returned as errors. It implements raft.LogStore and
+// raft.StableStore.
 type boltLog struct {
 	path string
 	bolt bolt
-	room *disk.Reserve // given up for the log when the disk is full; may be nil
+	room *disk.Reserve // released for the log when the disk is full; may be nil
 
 	mu  sync.Mutex
 	bad error // after a panic: bbolt may hold its locks
 }
 
-// damaged says what is wrong with a part of raft's memory, and what to do.
+// damaged returns the error for a damaged file of raft's, with a hint what to do.
 func damaged(path, what string) error {
 	return pgerr.New(pgerr.DataCorrupted, "file %q is damaged: %s", path, what).
 		WithDetail("It holds what the node has agreed to; without it the node must not take part under its name. Nothing was changed.").
@@ -37,9 +37,9 @@ func damaged(path, what string) error {
 			"A cluster of one is restored from a backup. See \"A damaged log\" in docs/operations.md.")
 }
 
-// openLog opens the log, having looked through all of it. Entries up to upTo are
-// in a snapshot: where one came from the leader, raft keeps what it had before
-// and goes on behind it, and what is between is in no log.
+// openLog checks the whole log and opens it. Entries up to upTo are in a snapshot:
+// after installing one from the leader, raft keeps its earlier entries and continues
+// after the snapshot, so that the log may have a gap before upTo.
 func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err error) {
 	l := &boltLog{path: path, room: room}
 	if _, err := os.Stat(path); err == nil {
@@ -86,8 +86,8 @@ func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err erro
 	return l, nil
 }
 
-// guard makes a panic, and a fault under the file's mapping, an error. After one
-// bbolt is not used again.
+// guard turns a panic, or a fault in the file's mapping, into an error. After one bbolt
+// is not used again.
 func (l *boltLog) guard(f func() error) (err error) {
 	l.mu.Lock()
 	bad := l.bad
@@ -107,8 +107,8 @@ func (l *boltLog) guard(f func() error) (err error) {
 	return f()
 }
 
-// write does what makes the file grow. On a full disk the reserve is given up
-// for it.
+// write runs f, which may make the file grow. On a full disk it releases the reserve
+// and tries once more.
 func (l *boltLog) write(f func() error) error {
 	err := l.guard(f)
 	if disk.Full(err) && l.room != nil && l.room.Release() {
@@ -150,7 +150,7 @@ func (l *boltLog) StoreLogs(entries []*raft.Log) error {
 	return l.write(func() error { return l.bolt.store(entries, nil, nil) })
 }
 
-// storeWith is StoreLogs and Set in one.
+// storeWith is StoreLogs and Set in one transaction.
 func (l *boltLog) storeWith(entries []*raft.Log, k, v []byte) error {
 	return l.write(func() error { return l.bolt.store(entries, k, summed(k, v)) })
 }
@@ -193,7 +193,7 @@ func (l *boltLog) Get(k []byte) (v []byte, err error) {
 }
 
 // A value of the stable store begins with a magic and the CRC-32C of its key and
-// itself: a vote of another term would be a second vote.
+// itself: a damaged vote could become a second vote in a term.
 const (
 	valueMagic = 0x56425254
 	valueHead  = 8
@@ -225,17 +225,17 @@ func (l *boltLog) GetUint64(k []byte) (uint64, error) {
 // Close closes the file.
 func (l *boltLog) Close() error {
 	if l.bolt.db == nil || l.guard(func() error { return nil }) != nil {
-		return nil // its locks may be held for ever; the process is about to end
+		return nil // bbolt's locks may never be released; the process is about to end
 	}
 	return l.bolt.db.Close()
 }
 
-// cached is a log with its newest entries in memory. raft's cache makes a text
-// of an error; this one gives the error.
+// cached is a log with its newest entries in memory. raft's LogCache reduces an error
+// to its text; this one keeps the error value.
 type cached struct {
 	*raft.LogCache
 	err error // of the last write; raft writes from one goroutine
-	// stored, if not nil, is told of what was written.
+	// stored, if not nil, is called with entries that were written.
 	stored func(entries []*raft.Log)
 }
 
@@ -259,7 +259,7 @@ func (c *cached) StoreLogs(entries []*raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (c *cached) StoreLog(e *raft.Log) error { return c.StoreLogs([]*raft.Log{e}) }
 
-// noting keeps the error of a write.
+// noting is a log that keeps the error of a write.
 type noting struct {
 	*journal
 	c *cached
@@ -270,7 +270,7 @@ func (n noting) StoreLogs(entries []*raft.Log) error {
 	return n.c.err
 }
 
-// good is the last entry of the newest snapshot that can be read; 0 for none.
+// good returns the last entry of the newest snapshot that can be read; 0 for none.
 func good(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
 	for _, m := range list {
 		if _, r, err := snaps.Open(m.ID); err == nil {
@@ -281,8 +281,9 @@ func good(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
 	return upTo
 }
 
-// checkSnapshots reports whether the newest good snapshot and the log make a whole:
-// raft passes over a snapshot that it cannot read, also where there is no other.
+// checkSnapshots checks that the newest readable snapshot and the log have no gap
+// between them: raft skips a snapshot that it cannot read, even where there is no
+// other.
 func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
 	root := filepath.Join(dir, "snapshots")
 	entries, err := os.ReadDir(root)

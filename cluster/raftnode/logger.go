@@ -11,30 +11,30 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// hlog is raft's logger over slog. Raft's Info is about its inner life: it is
-// our Debug. What it finds wrong it says several times a second: each message
-// is passed on once in a while, as a warning, since raft goes on trying.
+// hlog is raft's logger over slog. Raft's Info is about its internals, so it is logged
+// as Debug. Raft repeats its warnings and errors several times a second: each message
+// is logged once in a while, as a warning, since raft goes on trying.
 type hlog struct {
-	hclog.Logger // what is not overridden does nothing
+	hclog.Logger // a null logger: the methods not overridden do nothing
 	to           *slog.Logger
 
 	mu   sync.Mutex
 	said map[string]time.Time
 }
 
-// sayAgain is how soon the same message is passed on again.
-const sayAgain = 30 * time.Second
+// repeatAfter is how soon the same message is logged again.
+const repeatAfter = 30 * time.Second
 
 func newHlog(to *slog.Logger) hclog.Logger {
 	return &hlog{Logger: hclog.NewNullLogger(), to: to, said: map[string]time.Time{}}
 }
 
-// fresh reports whether a message is due. There are few different ones.
+// fresh reports whether a message is to be logged now. There are few distinct ones.
 func (l *hlog) fresh(msg string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if t, ok := l.said[msg]; ok && now.Sub(t) < sayAgain {
+	if t, ok := l.said[msg]; ok && now.Sub(t) < repeatAfter {
 		return false
 	}
 	if len(l.said) > 256 {
@@ -44,7 +44,7 @@ func (l *hlog) fresh(msg string) bool {
 	return true
 }
 
-// Log and the others implement hclog.Logger.
+// Log implements hclog.Logger, as do the methods below.
 func (l *hlog) Log(level hclog.Level, msg string, args ...any) {
 	at := slog.LevelDebug
 	if level >= hclog.Warn && l.fresh(msg) {

@@ -15,13 +15,13 @@ import (
 
 type joinRequest struct {
 	Node catalog.Node
-	// Nonce comes back with the greeting: it shows that the leader who dials is
-	// the one who was asked.
+	// Nonce comes back with the greeting: it proves that the leader who dials is the one
+	// who was asked.
 	Nonce [16]byte
 }
 
-// greeting is what a leader says to a node at the address that it gave, before
-// it takes it in.
+// greeting is what a leader sends to a node at the node's announced address, before it
+// admits the node.
 type greeting struct{ Nonce [16]byte }
 
 type joinReply struct {
@@ -30,9 +30,9 @@ type joinReply struct {
 	Index     uint64
 }
 
-// announce tells the leader of this node until it has been heard: for
-// admission on the first start, and afterwards where its description changed.
-// A refusal for good ends it, for WaitReady to tell.
+// announce sends this node's description to the leader until it is accepted: for
+// admission on the first start, and later where the description changed. A permanent
+// refusal ends it, and WaitReady returns it.
 func (n *Node) announce(fresh bool) {
 	n.announcing.Lock()
 	defer n.announcing.Unlock()
@@ -42,7 +42,7 @@ func (n *Node) announce(fresh bool) {
 		switch {
 		case err == nil:
 			if l := n.Leader(); l != 0 && l != n.o.Self.ID {
-				n.ask(l) // it learns at once that this node has caught up
+				n.ask(l) // so that the leader learns at once that this node has caught up
 			}
 			return
 		case refusedForGood(err):
@@ -72,7 +72,7 @@ func refusedForGood(err error) bool {
 	return false
 }
 
-// Use tells the cluster what this node uses from now on.
+// Use announces the memory (in bytes) and threads that this node uses from now on.
 func (n *Node) Use(memory int64, threads int) {
 	self := *n.self.Load()
 	self.Memory, self.Threads = memory, threads
@@ -80,8 +80,9 @@ func (n *Node) Use(memory int64, threads int) {
 	n.goFunc(func() { n.announce(false) })
 }
 
-// wrongSecret returns the refusal of a node that has not the cluster's secret. It
-// ends a joiner only: who has a member's address now can say it to other members.
+// wrongSecret returns the refusal of a node that does not have the cluster's secret.
+// Only a joining node stops for it: for a member, the refusal may come from whoever has
+// another member's address now.
 func wrongSecret(err error) error {
 	if no := rpc.Refusal(err); no != nil && no.Code == pgerr.InvalidAuthorizationSpecification {
 		return no
@@ -89,7 +90,7 @@ func wrongSecret(err error) error {
 	return nil
 }
 
-// refuse notes that the cluster does not take this node.
+// refuse records that the cluster does not admit this node.
 func (n *Node) refuse(err error) {
 	n.o.Log.Error("the cluster refuses this node", "err", err)
 	if n.refusal.CompareAndSwap(nil, &err) {
@@ -114,7 +115,7 @@ func (n *Node) announceOnce(fresh bool) error {
 			return n.fsm.WaitFor(ctx, r.Index)
 		}
 	}
-	// Members by address: those given, and those the catalog knows.
+	// Members by address: those configured, and those in the catalog.
 	addrs := append([]string(nil), n.o.Join...)
 	if !fresh {
 		for _, m := range n.fsm.Current().Nodes() {
@@ -122,8 +123,8 @@ func (n *Node) announceOnce(fresh bool) error {
 				addrs = append(addrs, m.Addr)
 			}
 		}
-		// The catalog is empty until a leader says what of the log is committed,
-		// and the leader cannot say it to a node that has moved.
+		// The catalog is empty until a leader sends the commit index, and the leader cannot
+		// send it to a node whose address has changed.
 		if f := n.raft.GetConfiguration(); f.Error() == nil {
 			for _, s := range f.Configuration().Servers {
 				if s.ID != serverID(n.o.Self.ID) && !slices.Contains(addrs, string(s.Address)) {
@@ -169,7 +170,7 @@ func (n *Node) joinAt(ctx context.Context, addr string, req joinRequest) (joinRe
 	return joinReply{}, errors.New("no leader yet")
 }
 
-// handleJoin admits a node, or takes in its new description: the leader's side.
+// handleJoin admits a node, or records its new description: the leader's side.
 func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, error) {
 	if !n.leads.Load() {
 		a, _ := n.Addr(n.Leader())
@@ -184,7 +185,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	if m.ID == 0 || m.ID != from.Node && !self {
 		return joinReply{}, pgerr.New(pgerr.InvalidParameterValue, "a node asks for admission for itself")
 	}
-	// One after the other: each looks at what the one before it left.
+	// Admissions are serialised: each depends on the state that the previous one left.
 	n.joining.Lock()
 	defer n.joining.Unlock()
 	state := n.fsm.Current()
@@ -198,7 +199,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 		m.JoinedAt = time.Now().UTC()
 	}
 	if guest && slices.Contains(n.Voters(), m.ID) {
-		// It has votes that it forgot.
+		// It has cast votes that it no longer remembers.
 		return joinReply{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %q votes in this cluster and cannot enter it without its log", m.Name).
 			WithHint("Decommission it and start an empty directory with --join.")
 	}
@@ -222,8 +223,8 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	return joinReply{Index: r.Index}, err
 }
 
-// greet dials a node back at the address that it gave. Nothing of the cluster
-// depends on it before it has answered there.
+// greet dials a node back at the address that it gave. The cluster does not depend on
+// the node in any way before it has answered there.
 func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
@@ -236,8 +237,8 @@ func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error
 	return nil
 }
 
-// handleGreet answers a leader that is about to take this node in. From here on
-// the node belongs to the leader's cluster.
+// handleGreet answers a leader that is about to admit this node. From here on the node
+// belongs to the leader's cluster.
 func (n *Node) handleGreet(ctx context.Context, g greeting) (bool, error) {
 	if g.Nonce != n.nonce {
 		return false, pgerr.New(pgerr.ConnectionRejected, "this node has not asked for admission")
@@ -252,8 +253,8 @@ func (n *Node) handleGreet(ctx context.Context, g greeting) (bool, error) {
 	return true, n.o.Dir.become(member, c)
 }
 
-// reachable refuses an address that others cannot dial. from is where the node
-// that gives it calls from.
+// reachable returns an error for an address that others cannot dial. from is the
+// address that the announcing node calls from.
 func reachable(addr string, from net.Addr, members []*catalog.Node) error {
 	if err := CheckAddr(addr); err != nil {
 		return err
@@ -276,7 +277,7 @@ func reachable(addr string, from net.Addr, members []*catalog.Node) error {
 	return nil
 }
 
-// CheckAddr refuses an address that no other node could dial.
+// CheckAddr returns an error for an address that no other node could dial.
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	bad := func(what string) error {
@@ -303,8 +304,8 @@ func isLoopback(addr string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Remove takes a member out of the cluster, dead or alive. Its replicas are
-// made again elsewhere. A node that leaves in peace is drained before.
+// Remove removes a member, dead or alive, from the cluster. Its replicas are re-created
+// elsewhere. A node that can be reached should be drained before.
 func (n *Node) Remove(ctx context.Context, id uint64) error {
 	if n.fsm.Current().Node(id) == nil {
 		return pgerr.New(pgerr.UndefinedObject, "node %d does not exist", id)

@@ -35,18 +35,18 @@ type Node struct {
 	early    early
 	solo     solo
 	commits  *commits
-	asks     shared[reply] // of the leader, by a follower
-	verified shared[reply] // that this node leads
+	asks     shared[reply] // a follower's requests to the leader
+	verified shared[reply] // proofs that this node leads
 
 	nonce      [16]byte                     // of this start; see joinRequest
 	kick       chan struct{}                // see reseat
-	joining    sync.Mutex                   // over admissions
+	joining    sync.Mutex                   // serialises admissions
 	self       atomic.Pointer[catalog.Node] // as it describes itself
-	announcing sync.Mutex                   // one after the other: the newest description is the last
+	announcing sync.Mutex                   // serialised, so that the newest description is sent last
 
-	refusal atomic.Pointer[error] // why the cluster does not take this node
-	refused chan struct{}         // closed with it
-	gone    chan struct{}         // closed when this node is no member any more
+	refusal atomic.Pointer[error] // why the cluster does not admit this node
+	refused chan struct{}         // closed when refusal is set
+	gone    chan struct{}         // closed when this node has been removed
 	going   sync.Once
 
 	leads   atomic.Bool   // leader, and all that was committed before is applied
@@ -57,7 +57,7 @@ type Node struct {
 	wg      sync.WaitGroup
 	closing sync.Once
 	failed  chan error
-	astray  chan error // raft did not take what is in its log
+	astray  chan error // why the node must leave its cluster at once
 }
 
 // Start runs the node. It returns before the cluster has a leader; WaitReady
@@ -104,17 +104,16 @@ func (n *Node) config() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = serverID(n.o.Self.ID)
 	c.HeartbeatTimeout, c.ElectionTimeout = n.o.Heartbeat, n.o.Heartbeat
-	// As long as the others wait before they look for another leader: a leader on
-	// a busy machine does not give up before them. Reads do not rely on it.
+	// As long as followers wait before they start an election: a leader on a busy machine
+	// should not step down before them. Reads do not rely on the lease.
 	c.LeaderLeaseTimeout = n.o.Heartbeat
-	// How long a follower that does not ask (commits.go) may be behind what is
-	// committed.
-	c.CommitTimeout = n.o.Tell
-	// raft makes room for so many entries with each commit, of which most have one.
+	// How long a follower that does not ask (commits.go) may lag behind the commit index.
+	c.CommitTimeout = n.o.CommitTimeout
+	// raft allocates room for this many entries with each commit, of which most have one.
 	c.MaxAppendEntries = 128
 	c.BatchApplyCh = true
 	c.SnapshotThreshold, c.TrailingLogs = n.o.Snapshot, n.o.Snapshot
-	// A small threshold means soon.
+	// A small threshold asks for frequent checks too.
 	c.SnapshotInterval = min(30*time.Second, time.Duration(n.o.Snapshot)*10*time.Millisecond)
 	c.Logger = newHlog(n.o.Log)
 	return c
@@ -156,7 +155,7 @@ func (n *Node) startRaft() (err error) {
 			return err
 		}
 	}
-	// raft panics where the log does not give what it should.
+	// raft panics where the log lacks an entry that it should have.
 	err = n.bolt.guard(func() (err error) {
 		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, &n.beats, n.commits})
 		return err
@@ -164,8 +163,8 @@ func (n *Node) startRaft() (err error) {
 	if err != nil {
 		return dirError(err, dir)
 	}
-	// The only voter need not wait for a leader that cannot be: it tells itself
-	// to stand for election.
+	// A single voter need not wait for a heartbeat that cannot come: it starts its
+	// election at once.
 	if s, _, err := n.seats(n.ctx); err == nil {
 		s = slices.DeleteFunc(s, func(s seat) bool { return !s.Voter })
 		if len(s) == 1 && s[0].ID == n.o.Self.ID {
@@ -179,7 +178,7 @@ func (n *Node) startRaft() (err error) {
 	return nil
 }
 
-// resolver gives raft the newest address of a member.
+// resolver returns the newest address of a member to raft.
 type resolver struct{ n *Node }
 
 // ServerAddr implements raft.ServerAddressProvider.
@@ -201,23 +200,24 @@ func (n *Node) goFunc(f func()) {
 // ID is the node's id.
 func (n *Node) ID() uint64 { return n.o.Self.ID }
 
-// Peers are the connections to the other nodes.
+// Peers returns the connections to the other nodes.
 func (n *Node) Peers() *rpc.Peers { return n.peers }
 
-// Current is the newest state this node knows.
+// Current returns the newest state applied on this node.
 func (n *Node) Current() *catalog.State { return n.fsm.Current() }
 
 // Changed returns a channel that is closed with the next change of Current.
 func (n *Node) Changed() <-chan struct{} { return n.fsm.Changed() }
 
-// Redefined returns a channel that is closed when what Current defines next changes.
+// Redefined returns a channel that is closed when the definitions in Current next
+// change.
 func (n *Node) Redefined() <-chan struct{} { return n.fsm.Redefined() }
 
 // WaitFor waits until this node has applied the commit with this index.
 func (n *Node) WaitFor(ctx context.Context, index uint64) error { return n.fsm.WaitFor(ctx, index) }
 
-// Addr returns a member's address: as it announced itself, or as the catalog
-// says.
+// Addr returns a member's address: as it last announced itself, or as the catalog has
+// it.
 func (n *Node) Addr(id uint64) (string, bool) {
 	if id == n.o.Self.ID {
 		return n.o.Self.Addr, true
@@ -234,10 +234,10 @@ func (n *Node) Addr(id uint64) (string, bool) {
 	return m.Addr, true
 }
 
-// Leader is the id of the leader, as far as this node knows; 0 for none.
+// Leader returns the id of the leader, as far as this node knows; 0 for none.
 func (n *Node) Leader() uint64 {
 	if n.fsm.Err() != nil {
-		return 0 // it follows nobody, and leads nobody
+		return 0 // it neither follows nor leads
 	}
 	_, id := n.raft.LeaderWithID()
 	return nodeID(id)
@@ -246,8 +246,8 @@ func (n *Node) Leader() uint64 {
 // Leads reports whether this node leads.
 func (n *Node) Leads() bool { return n.leads.Load() && n.fsm.Err() == nil }
 
-// WaitReady waits until the cluster has a leader and this node is a member that
-// has caught up with it, and of whose earlier life nothing is to come any more.
+// WaitReady waits until the cluster has a leader and this node is a member that has
+// caught up with it, and no commit of the node's previous run can still be applied.
 func (n *Node) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -265,7 +265,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			return *r
 		}
 		if pgerr.Is(err, pgerr.CannotConnectNow) && ctx.Err() == nil {
-			if !said { // where all nodes have come back with other ports, they would look for each other for ever
+			if !said { // after a restart of all nodes on other ports they would look for each other for ever
 				said = true
 				n.o.Log.Warn("the node waits for its cluster: a majority of the voting nodes must be running at the addresses that it knows", "at", n.knownAddresses(), "err", err)
 			}
@@ -293,7 +293,8 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	}
 }
 
-// knownAddresses says where the node looks for the others, as its log has them.
+// knownAddresses returns the addresses at which the node looks for the others, as its
+// log has them.
 func (n *Node) knownAddresses() (out []string) {
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
 		if s.ID == serverID(n.o.Self.ID) {
@@ -305,12 +306,13 @@ func (n *Node) knownAddresses() (out []string) {
 	return out
 }
 
-// Failed returns an error when the node can go on no more; the process is to end.
+// Failed returns a channel that receives an error when the node cannot continue; the
+// process must end.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// watchMachine takes the node out of its cluster when its state machine stops:
-// it must not vote for, or confirm, what it cannot apply. The log stays as it
-// is, for the next process.
+// watchMachine shuts raft down when the state machine stops: the node must not vote
+// for, or acknowledge, what it cannot apply. The log stays as it is, for the next
+// process.
 func (n *Node) watchMachine() {
 	var why error
 	select {
@@ -323,6 +325,14 @@ func (n *Node) watchMachine() {
 	n.o.Log.Error("the node stops: it cannot follow its cluster", "err", err)
 	n.failed <- err
 	n.stop()
+}
+
+// leave has the node leave its cluster and end; the first reason counts.
+func (n *Node) leave(why error) {
+	select {
+	case n.astray <- why:
+	default:
+	}
 }
 
 // watchLead runs the leader's duties while the node leads.
@@ -347,7 +357,7 @@ func (n *Node) watchLead() {
 	}
 }
 
-// initSolo makes what writes for an only member.
+// initSolo initialises the write path of a single member.
 func (n *Node) initSolo() {
 	d := &n.solo
 	d.ctx, d.early, d.fsm, d.self = n.ctx, &n.early, n.fsm, serverID(n.o.Self.ID)
@@ -358,19 +368,19 @@ func (n *Node) initSolo() {
 	d.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 0) }
 	d.await = n.await
 	d.fail = func(err error) {
-		n.astray <- pgerr.Wrap(pgerr.InternalError, err, "raft did not take what the node has committed; it is in its log, for the next start")
+		n.leave(pgerr.Wrap(pgerr.InternalError, err, "raft did not take what the node has committed; it is in its log, for the next start"))
 	}
 }
 
-// lead begins to lead; the function it gives ends that.
+// lead starts the leader's term; end ends it.
 func (n *Node) lead() (end func()) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	var wg sync.WaitGroup
 	wg.Add(1)
 	go func() {
 		defer wg.Done()
-		// What earlier leaders committed must be applied before this one
-		// answers for what is committed.
+		// The commits of earlier leaders must be applied before this one may report what is
+		// committed.
 		resume := n.solo.pause()
 		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
 		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil || n.raft.CurrentTerm() != term {
@@ -400,7 +410,7 @@ func (n *Node) lead() (end func()) {
 		cancel()
 		wg.Wait()
 		n.solo.lead(0)
-		n.leads.Store(false) // the barrier may have passed meanwhile
+		n.leads.Store(false) // the barrier may have completed meanwhile
 	}
 }
 

@@ -146,7 +146,7 @@ func (c *cluster) start(data, addr, name string) *member {
 	}
 	srv := rpc.Listen(ln, trust, dir.Identity, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, Tell: c.tell,
+		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, CommitTimeout: c.tell,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 {
 		o.Join = []string{c.m[0].addr}
@@ -652,6 +652,25 @@ func BenchmarkPropose(b *testing.B) {
 			}
 		})
 	})
+}
+
+// A node whose directory was removed, and made anew by another, ends: it holds the
+// lock of a file that nobody sees.
+func TestDirectoryReplaced(t *testing.T) {
+	c := newCluster(t, 1)
+	m := c.m[0]
+	if err := os.Rename(m.data, m.data+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := raftnode.OpenDir(m.data, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := <-m.Failed(); !pgerr.Is(err, pgerr.IOError) {
+		t.Fatal(err)
+	}
+	m.stop(t)
 }
 
 // A command that a node cannot apply takes it out of its cluster, and its log

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Options of a Node.
+// Options are the options of a Node.
 type Options struct {
 	Dir *Dir
 	// Self describes the node for the catalog: name, cores, addresses. Self.ID
@@ -21,31 +21,31 @@ type Options struct {
 	Dialer *rpc.Dialer
 	Log    *slog.Logger
 
-	// Heartbeat is how long a follower waits for the leader before it stands
-	// for election; 0 is a second and a half, which a busy machine keeps and within
-	// which statements still wait for the next leader.
+	// Heartbeat is how long a follower waits for the leader before it stands for election;
+	// 0 is 1.5 s: long enough that heartbeats arrive in time on a busy machine, short
+	// enough that statements wait for the next leader.
 	Heartbeat time.Duration
-	// Ping is how often members ask after each other (0: 500 ms), DeadAfter how
-	// long one may be silent (0: 3 s).
+	// Ping is how often members ping each other (0: 500 ms), DeadAfter how long one may be
+	// silent (0: 3 s).
 	Ping, DeadAfter time.Duration
 	// ReplaceAfter is how long a voter may be dead before a member without a
 	// vote takes its place; 0: 5 min.
 	ReplaceAfter time.Duration
 
-	// Tell is how long a follower may be behind what is committed that neither
-	// asks nor is sent anything; 0: 250 ms. Telling costs each node a message and its
-	// answer: at 25 ms an idle cluster of three took 5 % of a processor.
-	Tell time.Duration
-	// Patience is how long the outcome of a commit is waited for that may be in a
-	// log, when its statement was cancelled or its leader went away; 0: 10 s.
+	// CommitTimeout is how long an idle follower, which neither asks nor is sent entries,
+	// may lag behind the commit index; 0: 250 ms. Each update costs a message and an
+	// answer per node: at 25 ms an idle cluster of three took 5 % of a processor.
+	CommitTimeout time.Duration
+	// Patience is how long to wait for the outcome of a commit that may be in a log, after
+	// its statement was cancelled or its leader went away; 0: 10 s.
 	Patience time.Duration
-	// Snapshot is after how many commits the log is cut off behind a snapshot of
-	// the catalog; 0 is 8192. As many entries stay for followers that lag.
+	// Snapshot is after how many commits a snapshot of the catalog is taken and the log
+	// truncated; 0 is 8192. As many entries are kept for followers that lag.
 	Snapshot uint64
 
-	// OldestRead gives the version of the oldest state that a statement on this
-	// node reads, 0 for none. Report gives bytes that other nodes get by
-	// Node.Report: memory, load. Both may be nil.
+	// OldestRead returns the version of the oldest state that a statement on this node
+	// reads, 0 for none. Report returns bytes (memory, load) that other nodes get by
+	// Node.Report. Both may be nil.
 	OldestRead func() uint64
 	Report     func() []byte
 	// OnLead are run while the node leads, each in its own goroutine; they
@@ -74,7 +74,7 @@ func (o *Options) Validate() error {
 	def(&o.Heartbeat, 1500*time.Millisecond)
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
-	def(&o.Tell, 250*time.Millisecond)
+	def(&o.CommitTimeout, 250*time.Millisecond)
 	def(&o.Patience, 10*time.Second)
 	if o.Snapshot == 0 {
 		o.Snapshot = 8192

@@ -13,9 +13,9 @@ import (
 // outbox numbers this node's commits and knows which of them may still be
 // proposed. Its methods may be called from any goroutine.
 //
-// Commits whose outcome nobody learnt are in doubt until a later one is in the
-// log that carries a mark past them: from then on the machine refuses them. So
-// are, when the node starts, those of its earlier life.
+// Commits whose outcome is unknown are in doubt until the log has a later one whose
+// mark is past them: from then on the state machine refuses them. When the node starts,
+// the commits of its earlier epochs are in doubt likewise.
 type outbox struct {
 	gateway uint64
 
@@ -23,14 +23,14 @@ type outbox struct {
 	epoch  uint64
 	next   uint64
 	open   map[uint64]struct{} // numbers that may still be proposed
-	fenced uint64              // highest mark that the log answered in this epoch
+	fenced uint64              // highest mark that was answered by the log in this epoch
 	need   uint64              // the mark past all commits in doubt
-	wake   chan struct{}       // has room for one: something is in doubt
-	opened chan struct{}       // closed when the log first answered in this life
+	wake   chan struct{}       // of capacity 1: something is in doubt
+	opened chan struct{}       // closed when the log first answered in this epoch
 }
 
-// newOutbox begins a life of a node: later than the earlier ones unless the
-// clock was set back, which supersede makes good.
+// newOutbox begins an epoch of a node: later than the earlier ones unless the clock was
+// set back, which supersede repairs.
 func newOutbox(gateway uint64, now time.Time) *outbox {
 	var b [4]byte
 	rand.Read(b[:])
@@ -38,7 +38,7 @@ func newOutbox(gateway uint64, now time.Time) *outbox {
 		next: 1, open: map[uint64]struct{}{}, need: 1, wake: make(chan struct{}, 1), opened: make(chan struct{})}
 }
 
-// begin gives a new commit its id. It must be ended.
+// begin returns the id of a new commit. One of the methods below must end it.
 func (o *outbox) begin() meta.CommitID {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *outbox) begin() meta.CommitID {
 	return id
 }
 
-// withdraw ends a commit that has reached no log.
+// withdraw ends a commit that reached no log.
 func (o *outbox) withdraw(id meta.CommitID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *outbox) answered(id meta.CommitID) {
 	o.fenced = max(o.fenced, id.Mark)
 }
 
-// unknown ends a commit of which it is not known what becomes of it.
+// unknown ends a commit whose outcome is unknown.
 func (o *outbox) unknown(id meta.CommitID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,8 +84,9 @@ func (o *outbox) unknown(id meta.CommitID) {
 	}
 }
 
-// supersede takes an epoch past one that the log knows of this node, so long as
-// it has none of this life; false if it has: the node was removed.
+// supersede moves to an epoch past the one that the log knows of this node, as long as
+// the log has no commit of the current one; it returns false if it has: the node was
+// removed.
 func (o *outbox) supersede(id meta.CommitID, ended uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,8 +98,8 @@ func (o *outbox) supersede(id meta.CommitID, ended uint64) bool {
 	return true
 }
 
-// waitOpened waits until the log has answered a commit of this life: from then
-// on it takes none of an earlier one.
+// waitOpened waits until the log has answered a commit of this epoch: from then on it
+// accepts none of an earlier one.
 func (o *outbox) waitOpened(ctx context.Context) error {
 	select {
 	case <-o.opened:
@@ -108,8 +109,7 @@ func (o *outbox) waitOpened(ctx context.Context) error {
 	}
 }
 
-// inDoubt reports whether a commit may be applied yet of which this node does not
-// know.
+// inDoubt reports whether a commit of unknown outcome may still be applied.
 func (o *outbox) inDoubt() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

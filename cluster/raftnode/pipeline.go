@@ -6,8 +6,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// transport is raft's over the network, with pipelines that end when a follower
-// refuses, heartbeats that end with the node, and what is known to be committed.
+// transport is raft's network transport, with pipelines that end when a follower
+// refuses (pipeline), heartbeats that end with the node (beats), and early knowledge of
+// the commit index (commits).
 type transport struct {
 	*raft.NetworkTransport
 	beats   *beats
@@ -31,16 +32,16 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 	return newPipeline(p), nil
 }
 
-// pipeline passes a pipeline's answers on and closes it behind the first that is
-// not a success. raft reads no further then, while its sender may be waiting for
-// room in the pipeline, which nobody makes any more: a follower whose disk was
-// full once was never sent anything again.
+// pipeline forwards a pipeline's answers and closes it after the first that is not a
+// success. raft stops reading then, while its sender may be waiting for room in the
+// pipeline, which nobody frees any more: a follower whose disk was full once was never
+// sent anything again.
 type pipeline struct {
 	raft.AppendPipeline
 	answers chan raft.AppendFuture
 	done    chan struct{}
 	once    sync.Once
-	err     error // of closing
+	err     error // of Close
 }
 
 func newPipeline(p raft.AppendPipeline) *pipeline {

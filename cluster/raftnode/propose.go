@@ -18,7 +18,7 @@ import (
 // maxCommand bounds a commit's size in the log.
 const maxCommand = 48 << 20
 
-// The calls that raftnode answers.
+// The RPCs that raftnode serves.
 const (
 	callPropose   = "raft.propose"
 	callReadIndex = "raft.readindex"
@@ -30,39 +30,39 @@ const (
 
 // reply is the leader's answer to a forwarded proposal or read.
 type reply struct {
-	// NotLeader: try another node. Unsure: what was proposed may still be
-	// committed; a retry with the same id is safe.
+	// NotLeader: try another node. Unsure: the proposal may still be committed; a retry
+	// with the same id is safe.
 	NotLeader, Unsure bool
 	Index             uint64
 	Outcome           catalog.Outcome
 	Ended             uint64 // as in meta.Response
-	// The log is committed up to entry Committed, which is of Term, if that is
-	// not 0: what a follower may tell its raft (commits.go).
+	// The log is committed up to entry Committed, of term Term, if that is not 0: a
+	// follower may pass this on to its raft (commits.go).
 	Term, Committed uint64
-	// Refused is why the changes were not applied and never will be, Unlogged
-	// why the command is in no log.
+	// Refused is why the changes were not applied and never will be; Unlogged is why the
+	// command is in no log.
 	Refused, Unlogged *pgerr.Error
 }
 
-// known reports whether it says what became of the command.
+// known reports whether the command's outcome is known.
 func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged == nil }
 
-// Propose commits changes: all or nothing, on a majority of the nodes' disks,
-// applied on this node when it returns, if that can be soon. Where an error
-// says 40003 it is not known what became of them, or will; with any other,
-// nothing was applied and nothing will be, whoever still has a copy.
+// Propose commits changes: all or nothing, on a majority of the nodes' disks, applied
+// on this node when it returns, if that can be soon. An error of 40003 means that their
+// outcome is unknown; after any other error nothing was applied and nothing will be,
+// even if a copy is still in flight.
 //
-// Once a log may have the changes, the end of ctx no longer ends the wait at
-// once: the outcome is worth a while.
+// Once a log may have the changes, the end of ctx no longer ends the wait at once, but
+// after Options.Patience.
 func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
 	return n.proposer.propose(ctx, changes)
 }
 
-// InDoubt reports whether a commit that was proposed by this node, in this life
-// or an earlier one, may be applied yet although nobody waits for it.
+// InDoubt reports whether a commit that this node proposed, in this epoch or an earlier
+// one, may still be applied although nobody waits for it.
 func (n *Node) InDoubt() bool { return n.proposer.box.inDoubt() }
 
-// fence ends doubt by having a commit without changes answered.
+// fence resolves commits in doubt by proposing commits without changes.
 func (n *Node) fence() {
 	for {
 		for n.InDoubt() {
@@ -103,7 +103,7 @@ func (n *Node) newProposer() *proposer {
 		}}
 }
 
-// answer reads a leader's reply and takes what it says of the log.
+// answer decodes a leader's reply and records the commit index in it.
 func (n *Node) answer(b []byte) (reply, error) {
 	r, err := codec.Unmarshal[reply](b)
 	if err == nil {
@@ -123,8 +123,8 @@ func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
 	return r
 }
 
-// proposeAlone is proposeHere where nobody else takes part in the log, and says something too
-// where there is no room; ok is false where raft must be asked.
+// proposeAlone is proposeHere for a single member, and also reports a full disk; ok is
+// false where the command must go through raft.
 func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
 	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd.Bytes) {
 		return reply{Unlogged: pgerr.From(err)}, true
@@ -137,19 +137,19 @@ func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
 	return n.replyTo(term, a, err), true
 }
 
-// replyTo says what became of a command that was proposed in a term.
+// replyTo returns the reply for a command that was proposed in a term.
 func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 	switch {
 	case err == nil:
 	case errors.Is(err, errNotLed), errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return reply{NotLeader: true}
 	case disk.Full(err):
-		// The log's file grows before the page is written that makes the entry
-		// part of it.
+		// The log's file grows before the page that makes the entry part of the log is
+		// written: the entry is in no log.
 		return reply{Unlogged: pgerr.From(err)}
 	default:
-		// Leadership lost, the node shutting down, ctx at its end, a disk that
-		// failed: the entry may be in this log or in others.
+		// Leadership was lost, the node is shutting down, ctx has ended or a disk failed: the
+		// entry may be in this log or in others.
 		n.o.Log.Debug("a proposal is not answered", "err", err)
 		return reply{NotLeader: true, Unsure: true}
 	}
@@ -167,12 +167,12 @@ func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 	return out
 }
 
-// throughRaft has raft write a command.
+// throughRaft proposes a command through raft.
 func (n *Node) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
 	resume := n.solo.pause()
 	if n.ctx.Err() != nil {
 		resume(false)
-		return meta.Answer{}, raft.ErrRaftShutdown // it may not have been given all
+		return meta.Answer{}, raft.ErrRaftShutdown // raft may not have been given all earlier entries
 	}
 	answer, forget := n.fsm.Expect(cmd)
 	defer forget()
@@ -181,14 +181,14 @@ func (n *Node) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error)
 	return a, err
 }
 
-// enqueueTime is how long raft may take to take a command.
+// enqueueTime is how long raft may take to accept a command.
 const enqueueTime = 5 * time.Second
 
-// answerTime is how long the machine's answer is waited for before raft's is too, which
-// comes where the log does not take the command.
+// answerTime is how long to wait for the state machine's answer only, before waiting
+// for raft's too, which comes where the log does not accept the command.
 const answerTime = 20 * time.Millisecond
 
-// answered waits for what a command comes to.
+// answered waits for the outcome of a command.
 func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan meta.Answer) (meta.Answer, error) {
 	t := time.NewTimer(answerTime)
 	defer t.Stop()
@@ -203,16 +203,16 @@ func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan m
 		return meta.Answer{}, err
 	}
 	select {
-	case a := <-answer: // it came before raft's, which says nothing where early was there
+	case a := <-answer: // it came before raft's, which has no result where early applied the command
 		return a, nil
 	default:
 		return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
 	}
 }
 
-// await waits for a future of raft's, or until ctx or the node ends: raft never
-// answers futures that were queued when it shut down, and their waiters stay
-// behind until the process ends.
+// await waits for a future of raft's, or until ctx or the node ends: raft never answers
+// futures that were queued when it shut down, and their goroutines stay until the
+// process ends.
 func (n *Node) await(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }()
@@ -226,8 +226,8 @@ func (n *Node) await(ctx context.Context, f raft.Future) error {
 	}
 }
 
-// ReadIndex waits until this node's Current has all that was committed anywhere
-// before the call. 57P03 says that no leader has answered for that in time.
+// ReadIndex waits until this node's Current has all that was committed anywhere before
+// the call. It returns 57P03 when no leader has confirmed that in time.
 func (n *Node) ReadIndex(ctx context.Context) error {
 	if r, ok := n.alone(); ok {
 		return n.fsm.WaitFor(ctx, r.Index)
@@ -236,7 +236,7 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 	defer cancel()
 	var r reply
 	err := n.atLeader(in, func(in context.Context, leader uint64) (again bool, err error) {
-		// A leader that hangs is asked again, or another in its place.
+		// A leader that hangs is asked again, or its successor.
 		one, cancel := context.WithTimeout(in, readTime)
 		defer cancel()
 		if leader == n.o.Self.ID {
@@ -244,7 +244,8 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 		} else {
 			r, err = n.asks.do(one)
 		}
-		// Who else gave up, the leader or those who asked with this call, says nothing of its time.
+		// A timeout of the leader, or of those who share this call, says nothing about this
+		// caller's time.
 		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil ||
 			errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 		return again && in.Err() == nil, err
@@ -262,15 +263,15 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 // Leaderless reports whether this node has known no leader for some time.
 func (n *Node) Leaderless() bool { return n.live.leaderless(time.Now()) }
 
-// leaderTime is how long a call waits for a leader to be found, readTime how
-// long a leader may take to answer for a read before it is asked again.
+// leaderTime is how long a call waits for a leader to be found, readTime how long a
+// leader may take to confirm a read before it is asked again.
 const (
 	leaderTime = 4500 * time.Millisecond
 	readTime   = 2 * time.Second
 )
 
-// askLeader asks the leader up to where the log is committed, once for all that
-// wait at this node.
+// askLeader asks the leader for the commit index, with one request for all waiters on
+// this node.
 func (n *Node) askLeader() (reply, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, readTime)
 	defer cancel()
@@ -285,8 +286,7 @@ func (n *Node) askLeader() (reply, error) {
 	return n.answer(b)
 }
 
-// readIndexHere returns the index up to which the leader answers for what is
-// committed.
+// readIndexHere returns the commit index, which this node confirms as the leader.
 func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
@@ -294,8 +294,8 @@ func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	return n.verified.do(ctx)
 }
 
-// alone answers for what is committed where this node is the only voter: nobody
-// can have led without its vote, which it gives only in a later term.
+// alone returns the commit index where this node is the only voter: nobody else can
+// lead without its vote, which it would cast only in a later term.
 func (n *Node) alone() (reply, bool) {
 	if !n.leads.Load() || n.fsm.Err() != nil {
 		return reply{}, false
@@ -305,13 +305,14 @@ func (n *Node) alone() (reply, bool) {
 	return r, n.early.leads(term) && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
 }
 
-// committed is up to where the log is committed, if this node leads in a term.
+// committed returns the commit index, if this node leads in a term.
 func (n *Node) committed(term uint64) reply {
-	// Another node may have applied, and shown, what this one is about to. All
-	// that is not a command of the log is from before it led.
+	// Another node may have applied, and shown, entries that this one has committed and
+	// not applied yet. Entries that never reach the state machine, such as barriers, are
+	// from before it led: WaitFor could wait for ever for their index.
 	index, ledFrom := n.raft.CommitIndex(), n.ledFrom.Load()
 	if index > ledFrom {
-		// What an only voter has applied is committed, whether raft knows it yet or not.
+		// What a single voter has applied is committed, whether raft knows it yet or not.
 		return reply{Index: max(index, n.fsm.Applied()), Term: term, Committed: index}
 	}
 	return reply{Index: n.fsm.Applied(), Term: term, Committed: ledFrom}
@@ -329,8 +330,8 @@ func (n *Node) verify() (reply, error) {
 	return r, nil
 }
 
-// atLeader calls try with the leader until it succeeds, fails for good, or ctx
-// ends; or, with 57P03, none is found for some time that could be tried.
+// atLeader calls try with the leader until it succeeds, fails for good, or ctx ends; or
+// returns 57P03 when no leader is found for some time.
 func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error {
 	wait := 5 * time.Millisecond
 	give := time.Now().Add(leaderTime)

@@ -11,26 +11,25 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// proposer brings commits into the log and finds out what became of them: it
-// alone decides whether that is known.
+// proposer proposes commits to the log and determines their outcomes: it alone decides
+// whether an outcome is known.
 //
 //	           before a log may have it         after
 //	ctx ends   its error: nothing happened      goes on for patience, then 40003
 //	error      (there is none)                  proposed again, the same id
 //	answer     applied or refused               applied or refused
 type proposer struct {
-	ctx context.Context // the node's: nothing is waited for past its end
+	ctx context.Context // the node's: no wait outlasts it
 	box *outbox
-	// atLeader calls try with the leader until it wants no more, as
-	// Node.atLeader.
+	// atLeader calls try with the leader until that returns again = false, as
+	// Node.atLeader does.
 	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error
-	// here brings a command into the log of this node and has it applied, where nobody else
-	// takes part in it: what it waits for is the disk. ok is false where that is not so.
+	// here writes a command to this node's log and applies it, where this node is the only
+	// member: it waits for the disk only. ok is false where there are others.
 	here func(cmd meta.Command) (r reply, ok bool)
-	// deliver hands a command to the leader. An error says nothing of what
-	// became of it.
+	// deliver sends a command to the leader. After an error its outcome is unknown.
 	deliver func(ctx context.Context, leader uint64, cmd meta.Command) (reply, error)
-	// applied is the command that was applied here last.
+	// applied returns the index of the command that was applied here last.
 	applied func() uint64
 	// waitFor waits until the command with this index is applied here.
 	waitFor  func(ctx context.Context, index uint64) error
@@ -64,14 +63,14 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 	}
 }
 
-// resolve proposes a command until its outcome is known. What it answers is
-// certain; an error means that nothing happened, but for 40003.
+// resolve proposes a command until its outcome is known. A reply is certain; an error
+// other than 40003 means that nothing happened.
 func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Command) (r reply, err error) {
 	lost := false
 	if ctx.Err() == nil && p.ctx.Err() == nil {
 		r, ok := p.here(cmd)
 		if ok && r.known() && (r.Refused != nil || r.Ended != 0 || p.applied() >= r.Index) {
-			return r, nil // as most are: nothing is left to wait for
+			return r, nil // the common case: nothing is left to wait for
 		}
 		lost = ok && (r.Unsure || r.known()) // else no log has it
 	}
@@ -94,7 +93,7 @@ func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Comma
 			w.returned()
 			return true, nil
 		case w.unsure && (got.Ended != 0 || got.Unlogged != nil):
-			return false, unknownOutcome() // this copy did nothing; an earlier one may have
+			return false, unknownOutcome() // this copy had no effect; an earlier one may have had
 		case got.Unlogged != nil:
 			return false, got.Unlogged
 		}
@@ -103,7 +102,7 @@ func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Comma
 	})
 	switch {
 	case answered && r.Refused == nil && r.Ended == 0:
-		// It is committed, whether this node gets to see it now or later.
+		// It is committed, whether this node applies it now or later.
 		if p.applied() < r.Index {
 			w.hurry()
 			_ = p.waitFor(w.ctx, r.Index)
@@ -123,19 +122,19 @@ func (p *proposer) resolve(ctx context.Context, id meta.CommitID, cmd meta.Comma
 }
 
 func unknownOutcome() error {
-	// It wraps nothing: what ended the wait is not what became of the commit.
+	// It wraps no cause: why the wait ended says nothing about the commit's outcome.
 	return pgerr.New(pgerr.StatementCompletionUnknown, "the outcome of the transaction is not known").
 		WithDetail("The cluster did not confirm the commit in time. It is applied whole or not at all.")
 }
 
-// wait is how long a proposal goes on: while its caller's context lives, or
-// where a log may have the command, patience longer.
+// wait bounds how long a proposal goes on: until its caller's context ends, or where a
+// log may have the command, patience longer.
 type wait struct {
-	ctx    context.Context // of what is done for the proposal
+	ctx    context.Context // for the requests of the proposal
 	cancel context.CancelFunc
 	caller context.Context
 	leave  []func() bool
-	unsure bool // a log may have the command; of the proposal's goroutine
+	unsure bool // a log may have the command; only for the proposal's goroutine
 
 	patience time.Duration
 	mu       sync.Mutex
@@ -160,8 +159,8 @@ func newWait(caller, node context.Context, patience time.Duration) *wait {
 	return w
 }
 
-// send says that the command is about to be sent, unless the caller has gone
-// and no log may have it.
+// send records that the command is about to be sent; it returns an error if the caller
+// has gone and no log can have the command.
 func (w *wait) send() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +171,7 @@ func (w *wait) send() error {
 	return nil
 }
 
-// returned says that the command that was sent did not get into a log.
+// returned records that the command that was sent did not get into a log.
 func (w *wait) returned() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,13 +181,13 @@ func (w *wait) returned() {
 	}
 }
 
-// lost says that it may have got there.
+// lost records that the command may be in a log.
 func (w *wait) lost() {
 	w.unsure = true
 	w.hurry()
 }
 
-// hurry ends the wait in a while, counted from the first time.
+// hurry ends the wait after patience, counted from the first call.
 func (w *wait) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Survivor is what the directory of a stopped member knows of its cluster.
+// Survivor describes the cluster as the directory of a stopped member knows it.
 type Survivor struct {
 	Node        uint64
 	Cluster     catalog.ClusterID
-	Term, Index uint64 // of the last entry of its log
-	Members     []Seat // who took part in the log
+	Term, Index uint64 // those of the last entry of its log
+	Members     []Seat // the members of its raft configuration
 }
 
-// Seat is a node that takes part in the log.
+// Seat is a node of the raft configuration.
 type Seat struct {
 	ID    uint64
 	Addr  string
@@ -96,7 +96,7 @@ func (x *stopped) survey(log *slog.Logger) error {
 	return nil
 }
 
-// Survey returns what the directory of a stopped member knows.
+// Survey reads the directory of a stopped member.
 func Survey(path string, log *slog.Logger) (Survivor, error) {
 	x, err := openStopped(path, log)
 	if err != nil {
@@ -105,12 +105,11 @@ func Survey(path string, log *slog.Logger) (Survivor, error) {
 	return x.s, x.Close()
 }
 
-// Recover makes the node of a directory the only voter, of a cluster with a new
-// id: for when a majority of the voters is lost for good. What other nodes had
-// committed and this one had not yet received is lost; what this one had
-// received and nobody confirmed counts as committed. Members of the old cluster
-// are refused by the new one, so that the two cannot both go on as one; see
-// Rejoin.
+// Recover makes the node of a directory the only voter of a cluster with a new id, for
+// when a majority of the voters is lost for good. Commits that this node had not yet
+// received are lost; entries that it had received and that were never acknowledged
+// count as committed. Members of the old cluster are refused by the new one, so that
+// the two cannot both continue as the same cluster; see Rejoin.
 func Recover(path string, log *slog.Logger) (err error) {
 	x, err := openStopped(path, log)
 	if err != nil {
@@ -136,7 +135,7 @@ func Recover(path string, log *slog.Logger) (err error) {
 	return x.d.become(member, f.id)
 }
 
-// refounded is the state machine that Recover runs through the log.
+// refounded is the state machine with which Recover replays the log.
 type refounded struct {
 	*meta.FSM
 	id catalog.ClusterID
@@ -150,9 +149,9 @@ func (f refounded) Snapshot() (raft.FSMSnapshot, error) {
 	return f.FSM.Snapshot()
 }
 
-// Rejoin sets the log of a directory aside and lets its node ask for admission
-// again, under the same id and with the segments that it has: for the other
-// survivors once one was recovered.
+// Rejoin moves the log of a directory aside and makes its node ask for admission again,
+// under the same id and with its segments. It is for the other survivors once one was
+// recovered.
 func Rejoin(path string, log *slog.Logger) error {
 	x, err := openStopped(path, log)
 	if err != nil {
@@ -161,8 +160,8 @@ func Rejoin(path string, log *slog.Logger) error {
 	if err := x.bolt.Close(); err != nil {
 		return errors.Join(dirError(err, path), x.d.Close())
 	}
-	// In this order: at every moment the directory is a member's with its log,
-	// one that is refused, or one that asks for admission.
+	// The order matters: after a crash at any point the directory is that of a member with
+	// its log, one that is refused at start, or one that asks for admission.
 	aside := filepath.Join(path, fmt.Sprintf("raft.lost-%d", time.Now().Unix()))
 	if err := os.Rename(x.dir, aside); err != nil {
 		return errors.Join(dirError(err, path), x.d.Close())

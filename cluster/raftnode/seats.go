@@ -15,7 +15,7 @@ import (
 // lag is how many entries a member may be behind to count as caught up.
 const lag = 1024
 
-// reseat asks the leader's loop to look again.
+// reseat wakes the leader's loop.
 func (n *Node) reseat() {
 	select {
 	case n.kick <- struct{}{}:
@@ -23,8 +23,8 @@ func (n *Node) reseat() {
 	}
 }
 
-// seat brings raft's configuration to what the catalog's members call for: a
-// duty of the leader.
+// seat brings raft's configuration in line with the catalog's members: a duty of the
+// leader.
 func (n *Node) seat(ctx context.Context) {
 	tick := time.NewTicker(n.o.Ping)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (n *Node) seat(ctx context.Context) {
 	}
 }
 
-// handOver gives the lead to another voter where this node is to leave.
+// handOver transfers leadership to another voter where this node is to leave.
 func (n *Node) handOver(ctx context.Context) {
 	if m := n.fsm.Current().Node(n.o.Self.ID); m == nil || !m.Draining {
 		return
@@ -70,7 +70,7 @@ func (n *Node) seatOnce(ctx context.Context) bool {
 	next := func() step { return nextStep(n.o.Self.ID, conf, n.standees(), n.voters(), n.o.ReplaceAfter) }
 	s := next()
 	if s.Kind == stepPromote {
-		// What is known of learners may be a few seconds old: they must answer now.
+		// The state of learners may be a few seconds old: they must answer now.
 		n.askLearners(ctx, conf)
 		s = next()
 	}
@@ -117,7 +117,7 @@ func (n *Node) askLearners(ctx context.Context, conf []seat) {
 	wg.Wait()
 }
 
-// seats is raft's configuration as this node knows it, and its index.
+// seats returns raft's configuration as this node knows it, and its index.
 func (n *Node) seats(ctx context.Context) ([]seat, uint64, error) {
 	f := n.raft.GetConfiguration()
 	if err := n.await(ctx, f); err != nil {
@@ -130,7 +130,7 @@ func (n *Node) seats(ctx context.Context) ([]seat, uint64, error) {
 	return out, f.Index(), nil
 }
 
-// Voters are the members that vote, as far as this node knows.
+// Voters returns the ids of the voting members, as far as this node knows.
 func (n *Node) Voters() (ids []uint64) {
 	conf, _, err := n.seats(n.ctx)
 	for _, s := range conf {
@@ -141,7 +141,7 @@ func (n *Node) Voters() (ids []uint64) {
 	return ids
 }
 
-// standees are the members as this node sees them.
+// standees returns the members with their state as this node sees it.
 func (n *Node) standees() []standee {
 	var out []standee
 	now, last := time.Now(), n.raft.AppliedIndex()
@@ -158,11 +158,11 @@ func (n *Node) standees() []standee {
 	return out
 }
 
-// VotersSetting is the name of the cluster's setting of how many members vote at
-// most; 0 leaves it to the cluster.
+// VotersSetting is the name of the cluster setting for the maximum number of voters; 0
+// leaves it to the cluster.
 const VotersSetting = "voters"
 
-// voters is how many members are to vote at most, where the user says.
+// voters returns that setting; 0 where the user has not set it.
 func (n *Node) voters() int {
 	v, _ := n.fsm.Current().Setting(VotersSetting)
 	ask, err := strconv.Atoi(v)
@@ -172,7 +172,7 @@ func (n *Node) voters() int {
 	return ask
 }
 
-// found gives the cluster its id in the catalog: a duty of the leader.
+// found records the cluster's id in the catalog: a duty of the leader.
 func (n *Node) found(ctx context.Context) {
 	id := n.o.Dir.Identity().Cluster
 	if n.fsm.Current().Cluster().IsZero() && !id.IsZero() {
@@ -182,8 +182,8 @@ func (n *Node) found(ctx context.Context) {
 	}
 }
 
-// ownCluster refuses a catalog of another cluster's: the log was put here from
-// elsewhere.
+// ownCluster returns an error for a catalog of another cluster: the log was copied here
+// from elsewhere.
 func (n *Node) ownCluster() error {
 	has, is := n.fsm.Current().Cluster(), n.o.Dir.Identity().Cluster
 	if has.IsZero() || has == is {
@@ -193,8 +193,8 @@ func (n *Node) ownCluster() error {
 		WithHint("Put the directory's own parts back together, or start with an empty one and --join.")
 }
 
-// seated waits until as many members vote as should: then the loss of one is no
-// loss of the cluster. Members may be down, so it does not wait for ever.
+// seated waits until as many members vote as should, so that the cluster survives the
+// loss of one. Members may be down, so it does not wait for ever.
 func (n *Node) seated(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// SecretFile is the cluster's secret within a data directory.
+// SecretFile is the file of the cluster's secret within a data directory.
 const SecretFile = "cluster-secret"
 
 // ReadSecret reads a file such as SecretFile.
@@ -32,9 +32,8 @@ func ReadSecret(path string) (rpc.Secret, error) {
 	return s, nil
 }
 
-// Secret is the cluster's secret for the node of this directory: the one that is
-// given, the one that it has, or for a new cluster a new one; else none. It is in
-// the directory from then on.
+// Secret returns the cluster's secret for the node of this directory and stores it
+// there: the given one, the stored one, or for a new cluster a new one; else none.
 func (d *Dir) Secret(given rpc.Secret) (rpc.Secret, error) {
 	path := filepath.Join(d.Path, SecretFile)
 	has, err := ReadSecret(path)
@@ -56,7 +55,7 @@ func (d *Dir) Secret(given rpc.Secret) (rpc.Secret, error) {
 	return given, nil
 }
 
-// NoSecret is the error of a node that has no secret and no certificates.
+// NoSecret returns the error of a node that has neither a secret nor certificates.
 func (d *Dir) NoSecret() error {
 	const hint = "Give --join-secret with the file " + SecretFile + " of a member's data directory, or a copy of it; or its text in the environment as TRIBUTARY_JOIN_SECRET."
 	if d.standing() == joining {

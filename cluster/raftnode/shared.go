@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// shared makes one call for all who wait for it. A call is good only for those
-// who came before it began; while one is under way, the others wait for the next
-// together. So however many ask, there is one call at a time, and nobody waits for
-// more than two.
+// shared coalesces calls. The result of a call is valid only for those who asked before
+// it began; while one is under way, later callers wait together for the next. So there
+// is one call at a time, however many ask, and nobody waits for more than two.
 type shared[T any] struct {
 	// spawn runs a function in a goroutine of the owner's.
 	spawn func(func())
@@ -16,7 +15,7 @@ type shared[T any] struct {
 
 	mu      sync.Mutex
 	running bool
-	next    *round[T] // has not begun; nil if nobody waits
+	next    *round[T] // not begun; nil if nobody waits
 }
 
 type round[T any] struct {
@@ -25,7 +24,7 @@ type round[T any] struct {
 	err   error
 }
 
-// do waits for the outcome of a call that begins after do was called.
+// do returns the result of a call that begins after do was called.
 func (s *shared[T]) do(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	r := s.next
@@ -46,7 +45,7 @@ func (s *shared[T]) do(ctx context.Context) (T, error) {
 	}
 }
 
-// begin starts the call that is waited for, if there is one. mu is held.
+// begin starts the next call, if anybody waits for it. mu is held.
 func (s *shared[T]) begin() {
 	r := s.next
 	s.next, s.running = nil, r != nil

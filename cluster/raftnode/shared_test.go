@@ -36,11 +36,13 @@ func TestShared(t *testing.T) {
 	<-began
 	var later []<-chan outcome
 	gone, cancel := context.WithCancel(context.Background())
+	joined := make(chan struct{})
 	for range 20 {
-		later = append(later, ask(context.Background()))
+		later = append(later, ask(waited{context.Background(), joined}))
 	}
-	left := ask(gone)
-	for s.waiting() == nil { // until one of them waits for the next call
+	left := ask(waited{gone, joined})
+	for range len(later) + 1 {
+		<-joined
 	}
 	cancel()
 	if o := <-left; !errors.Is(o.err, context.Canceled) {
@@ -53,27 +55,27 @@ func TestShared(t *testing.T) {
 	bad := errors.New("bad")
 	<-began
 	end <- bad
-	for len(later) > 0 { // those that came too late for the second have the third
-		select {
-		case o := <-later[0]:
-			if o.n == 2 && o.err != bad || o.n < 2 || o.n > 3 {
-				t.Error(o)
-			}
-			later = later[1:]
-		case <-began:
-			end <- nil
+	for _, l := range later {
+		if o := <-l; o.n != 2 || o.err != bad {
+			t.Error(o)
 		}
 	}
 	wg.Wait()
-	if n := calls.Load(); n > 3 {
+	if n := calls.Load(); n != 2 {
 		t.Error(n, "calls")
 	}
 }
 
-func (s *shared[T]) waiting() *round[T] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.next
+// waited is a context that says when it is waited for: by then its caller has joined a
+// round.
+type waited struct {
+	context.Context
+	joined chan<- struct{}
+}
+
+func (j waited) Done() <-chan struct{} {
+	j.joined <- struct{}{}
+	return j.Context.Done()
 }
 
 // TestSharedIsFresh: a value that was set before the question is in the answer,

@@ -11,71 +11,72 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 )
 
-// solo writes and applies the commands of an only member in the goroutines that propose
-// them. Raft's loop would be woken for each, and would wake the proposer again, and by the time
-// a disk takes to sync a processor sleeps: both cost a statement a fifth of its time. Who comes
-// while another writes waits; one of those who wait writes for all of them next.
+// solo writes and applies the commands of a single member in the goroutines that
+// propose them. With raft's loop each command would take two more wake-ups, of the loop
+// and then of the proposer, on processors that have gone to sleep while the disk syncs:
+// a fifth of a statement's time. It is a group commit: those who arrive while another
+// writes wait, and one of them writes for all next.
 //
-// An entry in the journal is committed by Raft's rule where its node is the only voter and leads
-// the entry's term; that no other node takes part at all makes it simple to see. Raft gets the
-// same entries in the same order within feedEvery, and its log's part is to find them there
-// already. So its memory is behind its log for a while, as that of a node that has just started
-// is, and nothing else may be given a place in the log meanwhile: whoever changes raft's
-// configuration, or asks for a barrier, pauses this before.
+// An entry in the journal is committed by Raft's rule where its node is the only voter
+// and leads the entry's term; requiring that there is no other member at all keeps this
+// simple. Raft gets the same entries in the same order within feedEvery, and finds them
+// in its log already. So raft's memory lags behind its log for a while, as that of a
+// node that has just started does, and nothing else may be appended to the log
+// meanwhile: a change of raft's configuration, or a barrier, must pause solo first.
 //
 //	propose ─▶ journal (sync) ─▶ meta.FSM ─▶ answer
 //	                  └─ within 5 ms ─▶ raft.Apply ─▶ journal: has it ─▶ meta.FSM: has it
 //
-// Should raft give such a place to another entry all the same, or take the entries no more, the
-// journal refuses the other and the node stops; the next process finds what was committed.
+// Should raft append another entry all the same, or refuse these, the journal rejects
+// it and the node stops; the next process finds what was committed.
 type solo struct {
 	ctx   context.Context
 	early *early
 	fsm   *meta.FSM
 	self  raft.ServerID
 	store func(entries []*raft.Log) error // the journal's storeAhead
-	leads func(term uint64) bool          // this node does, as raft knows it now
+	leads func(term uint64) bool          // whether this node leads, as raft knows it now
 	apply func(cmd []byte) raft.ApplyFuture
 	await func(ctx context.Context, f raft.Future) error
 	fail  func(error)
 
-	hurry chan struct{} // has room for one
+	hurry chan struct{} // of capacity 1
 	timer *time.Timer   // for the feeder
 
 	mu      sync.Mutex
 	changed sync.Cond
-	led     bool   // term is led, and all from before it is applied
+	led     bool   // this node leads term, and everything before it is applied
 	term    uint64 // that is led
 	open    bool
-	outside int  // how much else may get a place in the log
-	over    bool // the feeder has ended
+	outside int  // how many others may be appending to the log
+	over    bool // set once the feeder has ended
 	writing bool
 	waiting []*proposal
-	last    uint64      // entry of the log
-	behind  []*raft.Log // that raft is to be given
-	given   int         // those that it was given and has not answered
-	ahead   uint64      // the last that it has not stored; 0 for none
+	last    uint64      // last entry of the log
+	behind  []*raft.Log // entries that raft has not been given yet
+	given   int         // entries that raft was given and has not answered
+	ahead   uint64      // the last entry that raft has not stored; 0 for none
 }
 
-// feedEvery is how far raft may be behind: so many statements cost its loop, and its machine's
-// goroutine, one turn.
+// feedEvery is how far raft may lag: all statements within it cost raft's loop, and its
+// state machine's goroutine, one turn.
 const feedEvery = 5 * time.Millisecond
 
-// proposal is a command that is to be written with others.
+// proposal is a command that waits to be written, alone or with others.
 type proposal struct {
 	cmd    meta.Command
-	turn   chan bool // true: to write for all who wait; false: it is done
+	turn   chan bool // true: write for all who wait; false: it is done
 	answer meta.Answer
 	err    error
 }
 
 var errNotLed = errors.New("the node does not lead the term any more")
 
-// propose has a command written and applied; ok is false where raft must do that.
+// propose writes and applies a command; ok is false where it must go through raft.
 func (s *solo) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 	s.mu.Lock()
 	for !s.open && s.led && !s.over && s.early.single(s.term) {
-		s.changed.Wait() // or those who propose by way of raft would keep each other there
+		s.changed.Wait() // otherwise those who propose through raft would keep each other there
 	}
 	if !s.open {
 		s.mu.Unlock()
@@ -119,8 +120,8 @@ func (s *solo) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 	return p.answer, p.err, true
 }
 
-// write makes entries of commands behind entry at, writes them and has them applied; it
-// gives those that are in the log.
+// write makes log entries of commands after entry at, writes and applies them; it
+// returns those that are in the log.
 func (s *solo) write(batch []*proposal, term, at uint64) []*raft.Log {
 	failed := func(err error) []*raft.Log {
 		for _, p := range batch {
@@ -150,10 +151,10 @@ func (s *solo) write(batch []*proposal, term, at uint64) []*raft.Log {
 	return entries
 }
 
-// pause has raft get all that was written here, and leaves the log to it until resume is
-// called: where what was asked of it is in its log, or will never be, with true. Where that is not
-// known, raft keeps the log until the node leads again: before it does, raft answers
-// what it was asked earlier.
+// pause hands raft everything that was written here, and leaves the log to raft until
+// resume is called. known says that raft's operation is in the log, or never will be.
+// Where that is unknown, raft keeps the log until the node leads again: by then raft
+// has answered earlier operations.
 func (s *solo) pause() (resume func(known bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,14 +176,14 @@ func (s *solo) pause() (resume func(known bool)) {
 	}
 }
 
-// reopen takes the log back where nothing else may get a place in it; mu is held.
+// reopen takes the log back once nobody else may append to it; mu is held.
 func (s *solo) reopen() {
 	s.open = s.led && s.outside == 0 && !s.over && s.early.single(s.term)
 	s.changed.Broadcast()
 }
 
-// lead says that the node leads a term, and all from before it is applied; 0 that it does
-// not lead any more.
+// lead records that the node leads a term, and that everything before it is applied; 0:
+// that it no longer leads.
 func (s *solo) lead(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +191,8 @@ func (s *solo) lead(term uint64) {
 	s.reopen()
 }
 
-// stored is told of entries that raft has stored; it returns those that it had not from here.
+// stored is called with entries that raft stores; it returns those that were not
+// written here.
 func (s *solo) stored(entries []*raft.Log) []*raft.Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +208,7 @@ func (s *solo) stored(entries []*raft.Log) []*raft.Log {
 	return entries
 }
 
-// feed gives raft what was written until the node ends.
+// feed hands the written entries to raft until the node ends.
 func (s *solo) feed() {
 	defer func() {
 		s.mu.Lock()
@@ -240,7 +242,7 @@ func (s *solo) feed() {
 	}
 }
 
-// give returns raft entries.
+// give hands entries to raft.
 func (s *solo) give(list []*raft.Log) raft.Future {
 	out := make(futures, len(list))
 	for i, l := range list {
@@ -249,7 +251,7 @@ func (s *solo) give(list []*raft.Log) raft.Future {
 	return out
 }
 
-// futures are one after the other.
+// futures are waited for one after the other.
 type futures []raft.ApplyFuture
 
 // Error implements raft.Future.

@@ -52,8 +52,8 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 	return st, nil
 }
 
-// ownerKey is where the log says whose it is: a log and votes that were put
-// under another node would speak for two.
+// ownerKey is the key of the node's id in the log: with a log and votes copied from
+// another node, one node would vote for two.
 var ownerKey = []byte("tributary-node")
 
 func (st *stores) owner(d *Dir) error {

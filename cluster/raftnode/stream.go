@@ -30,7 +30,7 @@ func (s *stream) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, e
 	return s.dialer.DialRaft(ctx, nodeID(raft.ServerID(id)), addr)
 }
 
-// Addr is the advertised address: raft tells it to the others.
+// Addr returns the advertised address, which raft sends to the others.
 func (s *stream) Addr() net.Addr { return s.addr }
 
 type address string

@@ -2,8 +2,8 @@ package raftnode
 
 import "time"
 
-// maxVoters is how many members vote at most, where nothing else is asked for. More make
-// every commit slower and the cluster no safer in practice.
+// maxVoters is the default maximum number of voters. More make every commit slower and
+// the cluster no safer in practice.
 const maxVoters = 5
 
 // seat is a node in raft's configuration.
@@ -13,7 +13,7 @@ type seat struct {
 	Voter bool
 }
 
-// standee is a member of the catalog as the leader sees it.
+// standee is a member of the catalog with its state as the leader sees it.
 type standee struct {
 	ID       uint64
 	Addr     string
@@ -41,8 +41,9 @@ type step struct {
 	Addr string
 }
 
-// wantVoters is how many of so many members vote: an odd number, since one more
-// would have to agree and no more could be lost; up to ask, where that is not 0.
+// wantVoters returns how many of so many members should vote: an odd number, since an
+// even one needs one more to agree and tolerates no more losses; at most ask, where
+// that is not 0.
 func wantVoters(members, ask int) int {
 	if ask == 0 {
 		ask = maxVoters
@@ -50,23 +51,23 @@ func wantVoters(members, ask int) int {
 	return max(odd(min(members, ask)), 1)
 }
 
-// odd is the greatest odd number up to n, -1 for 0.
+// odd returns the greatest odd number up to n, -1 for 0.
 func odd(n int) int { return (n - 1) | 1 }
 
-// nextStep returns the next change on the way from raft's configuration to what
-// the catalog's members call for, as the leader self, who is alive, makes it. A member enters as a
-// learner, which no commit waits for, and votes when it has caught up, and when
-// with it an odd number vote: a second one alone would stop all when it dies. A
-// voter that has been dead for so long, or is to leave, gives its place to a live
-// member; the new one votes before the old one stops. Each step leaves a
-// majority of live voters, or is not made.
+// nextStep returns the next change that brings raft's configuration closer to the
+// catalog's members, as decided by the leader self, which is alive. A member enters as
+// a learner, which no commit waits for, and votes when it has caught up, and when with
+// it an odd number vote: with two voters the death of either would stop the cluster. A
+// voter that has been dead for replaceAfter, or is to leave, is replaced by a live
+// member; the new one votes before the old one stops. A step that would not leave a
+// majority of live voters is not made.
 func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter time.Duration) step {
 	byID := map[uint64]standee{}
 	for _, m := range members {
 		byID[m.ID] = m
 	}
 	if _, ok := byID[self]; !ok {
-		return step{} // the founder has not entered itself yet
+		return step{} // the founder has not registered itself yet
 	}
 	seated := map[uint64]bool{}
 	for _, s := range conf {
@@ -139,7 +140,7 @@ func (m standee) stays(replaceAfter time.Duration) bool {
 	return !m.Draining && (m.Alive || m.DeadFor < replaceAfter)
 }
 
-// worse orders voters by who is let go first.
+// worse reports whether voter m is removed before o.
 func (m standee) worse(o standee, replaceAfter time.Duration) bool {
 	for _, f := range []func(standee) bool{
 		func(s standee) bool { return s.Alive },
@@ -152,7 +153,7 @@ func (m standee) worse(o standee, replaceAfter time.Duration) bool {
 	return m.ID > o.ID
 }
 
-// allSeated reports whether as many vote as should.
+// allSeated reports whether as many members vote as should.
 func allSeated(conf []seat, members, ask int) bool {
 	voters := 0
 	for _, s := range conf {

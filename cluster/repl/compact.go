@@ -20,17 +20,17 @@ type compactRequest struct {
 	Segs  []catalog.SegmentID
 }
 
-// compactionsPerTick is how often compaction looks at the tables while placing does once:
-// a statement passes over every segment of a partition, which are as many as rows have
-// come one by one since.
+// compactionsPerTick is how many times compaction looks at the tables for each pass of
+// placement. It is frequent because a statement visits every segment of a partition,
+// and single-row INSERTs make one segment each.
 const compactionsPerTick = 8
 
-// largeRun is how many rows take so long to be written again that statements notice, and that
-// one which deletes some of them comes in between: then all was for nothing.
+// largeRun is the number of rows from which a compaction takes so long that statements
+// notice it, and that a concurrent DELETE is likely to invalidate its result.
 const largeRun = 128 << 10
 
-// A large run from which statements delete rows waits until calm ticks have passed without a
-// change of its table, but not longer than patience ticks.
+// A large run whose table is being changed is compacted once calm ticks have passed
+// without a change, or after patience ticks at the latest.
 const (
 	calm     = 1
 	patience = 30
@@ -53,7 +53,8 @@ func (w *restless) due(version uint64, now time.Time, tick time.Duration) bool {
 	return now.Sub(w.changed) >= calm*tick || now.Sub(w.since) >= patience*tick
 }
 
-// large reports whether a run is better merged when its table has come to rest.
+// large reports whether a run is better merged once its table is no longer being
+// changed.
 func large(run []*catalog.Segment) bool {
 	var live, deleted int64
 	for _, s := range run {
@@ -64,7 +65,7 @@ func large(run []*catalog.Segment) bool {
 
 // leadCompaction looks for runs worth merging in tables that changed.
 func (r *Repl) leadCompaction(ctx context.Context) {
-	seen := map[types.OID]uint64{} // manifest version at which nothing was to do
+	seen := map[types.OID]uint64{} // manifest version at which there was nothing to do
 	waiting := map[types.OID]*restless{}
 	tick := time.NewTicker(r.o.Tick / compactionsPerTick)
 	defer tick.Stop()
@@ -98,8 +99,7 @@ func (r *Repl) leadCompaction(ctx context.Context) {
 						}
 					}
 					if err := r.compactAt(ctx, rel.OID, p, segs[run.From:run.To]); err != nil && ctx.Err() == nil {
-						// A statement changed the segments meanwhile: another
-						// time.
+						// A statement changed the segments meanwhile: retry later.
 						r.o.Log.Debug("compaction", "table", rel.OID, "err", err)
 					}
 				}
@@ -152,7 +152,7 @@ func (r *Repl) handleCompact(ctx context.Context, req compactRequest) (bool, err
 	var segs []*catalog.Segment
 	for _, id := range req.Segs {
 		if at[id] == nil {
-			return false, nil // this node lags behind, or it has been done
+			return false, nil // this node's catalog lags, or the merge has been done
 		}
 		segs = append(segs, at[id])
 	}
@@ -195,7 +195,7 @@ type yielding struct {
 	last time.Time
 }
 
-// between is called after so many rows.
+// between is called after each batch of so many rows; it rests when that is due.
 func (y *yielding) between(ctx context.Context, rows int) error {
 	if y.rows += int64(rows); y.rows < largeRun {
 		return nil
@@ -223,7 +223,8 @@ func (y *yielding) between(ctx context.Context, rows int) error {
 	return nil
 }
 
-// overtaken reports whether the segments are others by now: the commit would be refused.
+// overtaken reports whether the table's segments have changed meanwhile, so that the
+// commit would be refused.
 func (y *yielding) overtaken() bool {
 	m := y.r.c.Current().Manifest(y.req.Table)
 	if m == nil || y.req.Part >= len(m.Partitions) {

@@ -1,5 +1,5 @@
-// Package repl carries segment files between nodes and keeps each where
-// package place wants it.
+// Package repl replicates segment files between nodes and keeps each where package
+// place wants it.
 //
 //	Push    a new file to its replicas; returns when a majority has it on disk
 //	Fetch   a file this node wants to read and has not (store.Remote)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// failures remembers which nodes could not take a file, so that the next one
-// goes to another. Its methods may be called from any goroutine.
+// failures remembers which nodes failed to store a file, so that the next file goes
+// elsewhere. Its methods may be called from any goroutine.
 type failures struct {
 	mu sync.Mutex
 	at map[uint64]time.Time
 }
 
-// shun is how long a node that has failed gets no files, where there are others.
+// shun is how long a failed node is given no files, as long as there are others.
 const shun = 30 * time.Second
 
 func (f *failures) note(node uint64, now time.Time) {
@@ -35,10 +35,11 @@ func (f *failures) lately(node uint64, now time.Time) bool {
 	return ok
 }
 
-// stall is how long a stream of a file may bring nothing before it is given up.
+// stall is how long a file's stream may be silent before it is abandoned.
 const stall = 15 * time.Second
 
-// copyTime is how long a copy may take, in the slowest network that is of use.
+// copyTime returns the time limit of a copy, on the slowest network that is still
+// usable.
 func copyTime(bytes int64) time.Duration {
 	return time.Minute + time.Duration(bytes>>20)*time.Second/2
 }

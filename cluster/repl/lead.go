@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// files lists all files of a state, in a fixed order.
+// files returns all files of a state, in a fixed order.
 func files(s *catalog.State) (out []catalog.HeldFile) {
 	for _, rel := range s.Relations() {
 		m := s.Manifest(rel.OID)
@@ -108,8 +108,8 @@ func (r *Repl) act(ctx context.Context, a place.Action, h catalog.HeldFile) erro
 	return err
 }
 
-// Held is how many files name a node as a holder; with none it can be removed in
-// peace.
+// Held returns how many files name a node as a holder. A node that holds none can be
+// removed without loss.
 func (r *Repl) Held(node uint64) (n int) {
 	for _, h := range files(r.c.Current()) {
 		if slices.Contains(h.File.Nodes, node) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fileRef names a file on its way.
+// fileRef names a file in a request.
 type fileRef struct {
 	ID     catalog.SegmentID
 	Bytes  int64
@@ -23,7 +23,7 @@ type fileRef struct {
 	XXH128 [16]byte
 }
 
-// file is what the catalog has of the file's bytes.
+// file returns the file as the catalog describes its bytes.
 func (r fileRef) file() *catalog.Segment {
 	return &catalog.Segment{ID: r.ID, SHA256: r.SHA256, XXH128: r.XXH128}
 }
@@ -36,11 +36,11 @@ func refOf(s *catalog.Segment) fileRef {
 	return ref
 }
 
-// maxBlob bounds a file whose size the catalog does not say.
+// maxBlob bounds the size of a file that the catalog has no size for.
 const maxBlob = 1 << 40
 
-// straggler is how long Push waits for the last replicas once a majority has
-// the file; the leader's loop sees to those that come later.
+// straggler is how long Push waits for the last replicas once a majority has the file;
+// the leader's loop takes care of slower ones.
 const straggler = 2 * time.Second
 
 // Push copies a file this node has just written to its replicas and sets
@@ -119,14 +119,14 @@ func (r *Repl) send(ctx context.Context, node uint64, s *catalog.Segment) error 
 		return err
 	}
 	defer put.Cancel()
-	if err := r.o.Store.Send(ctx, s.ID, piece, put.Send); err != nil {
+	if err := r.o.Store.Send(ctx, s.ID, chunk, put.Send); err != nil {
 		return err
 	}
 	_, err = put.Finish()
 	return err
 }
 
-// handlePush takes in a file.
+// handlePush receives a file.
 func (r *Repl) handlePush(_ context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
 	ref, err := codec.Unmarshal[fileRef](header)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Repl) handlePush(_ context.Context, header []byte, recv func() ([]byte,
 	return nil, r.take(ref, recv)
 }
 
-// take stores what recv gives as a file.
+// take stores the bytes that recv returns as a file.
 func (r *Repl) take(ref fileRef, recv func() ([]byte, error)) error {
 	in, err := r.o.Store.Receive(ref.file())
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Repl) handleFetch(ctx context.Context, ticket []byte, send func([]byte)
 	if err != nil {
 		return err
 	}
-	return r.o.Store.Send(ctx, id, piece, send)
+	return r.o.Store.Send(ctx, id, chunk, send)
 }
 
 // Fetch implements store.Remote.

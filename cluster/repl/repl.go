@@ -17,7 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Cluster is what repl needs of the node's membership: raftnode.Node.
+// Cluster is the part of raftnode.Node that repl needs.
 type Cluster interface {
 	ID() uint64
 	Current() *catalog.State
@@ -31,35 +31,33 @@ type Cluster interface {
 	Horizon() uint64
 }
 
-// Options of a Repl. Zero durations are the defaults named.
+// Options are the options of a Repl. Zero durations are the defaults named.
 type Options struct {
 	Store  *store.Store
 	Server *rpc.Server
 	Pool   *mem.Pool // compaction charges it; may be nil
 	Log    *slog.Logger
-	// Grace is how long a dead node's files are not copied (10 s); Tick how
-	// often the leader looks (1 s); Sweep how often a node tidies up whatever it
-	// knows (30 s), and Soon how often while it has files that its catalog does not
-	// name (1 s).
+	// Grace is how long a dead node's files are not copied (10 s); Tick how often the
+	// leader plans (1 s); Sweep how often a node looks for files to remove (30 s), and
+	// Soon how often while it has files that its catalog does not name (1 s).
 	Grace, Tick, Sweep, Soon time.Duration
-	// OldestOpen gives the version that the oldest open transaction of this node
-	// began at, 0 for none; may be nil.
+	// OldestOpen returns the catalog version at which the oldest open transaction of this
+	// node began, 0 for none; may be nil.
 	OldestOpen func() uint64
-	// Audit is how often a node looks whether its files are there (1 min).
-	// ScrubRate is the bytes a second at which it reads them all, 0 for never;
-	// ScrubEvery from the end of one pass to the next (a day).
+	// Audit is how often a node checks that its files exist (1 min). ScrubRate is the rate
+	// in bytes per second at which it reads them all, 0 for never; ScrubEvery is the time
+	// from the end of one pass to the next (a day).
 	Audit, ScrubEvery time.Duration
 	ScrubRate         int64
-	// Short is called for a node that has little space left; may be nil.
+	// Short reports whether a node has little disk space left; may be nil.
 	Short func(node uint64) bool
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
-	// SegmentRows is what compaction aims at; 0 is the store's.
+	// SegmentRows is the number of rows that compaction aims at; 0 is the store's default.
 	SegmentRows int64
 }
 
-// Repl is a node's part in replication. Its methods may be called from any
-// goroutine.
+// Repl is a node's replication manager. Its methods may be called from any goroutine.
 type Repl struct {
 	o        Options
 	c        Cluster
@@ -73,7 +71,7 @@ type Repl struct {
 	wg       sync.WaitGroup
 }
 
-// The calls that repl answers.
+// The RPCs that repl serves.
 const (
 	callPush    = "repl.push"
 	callFetch   = "repl.fetch"
@@ -84,11 +82,11 @@ const (
 	callBegan   = "repl.began"
 )
 
-// piece is the size of a message of a stream.
-const piece = 1 << 20
+// chunk is the size of a message of a stream, in bytes.
+const chunk = 1 << 20
 
-// New registers the calls. The server may serve before Attach; calls wait for
-// it.
+// New makes a Repl and registers its RPCs. The server may serve before Attach; calls
+// wait for it.
 func New(o Options) *Repl {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {
@@ -118,19 +116,19 @@ func New(o Options) *Repl {
 	return r
 }
 
-// Attach gives the membership, once.
+// Attach sets the cluster membership. It must be called once.
 func (r *Repl) Attach(c Cluster) {
 	r.c = c
 	close(r.attached)
 }
 
-// Tidy starts to sweep and to scrub, once the node is ready.
+// Tidy starts the sweep and scrub loops; call it once the node is ready.
 func (r *Repl) Tidy() {
 	r.wg.Go(r.sweep)
 	r.wg.Go(r.scrub.run)
 }
 
-// Close ends what runs in the background.
+// Close stops the background loops.
 func (r *Repl) Close() error {
 	r.stop()
 	r.wg.Wait()

@@ -18,9 +18,9 @@ type ScrubState struct {
 	Completed   time.Time // when the last pass ended; zero for never
 }
 
-// scrubber is a node's loop that looks for damage before a statement meets it:
-// often by size, which finds what is gone, and now and then, slowly, by reading
-// every file the catalog says this node holds.
+// scrubber is a node's loop that looks for damage before a statement meets it: often by
+// file size, which finds missing files, and from time to time, slowly, by reading every
+// file that the catalog says this node holds.
 type scrubber struct {
 	r    *Repl
 	mark store.ScrubMark
@@ -29,7 +29,7 @@ type scrubber struct {
 	state ScrubState
 }
 
-// ScrubState returns how far scrubbing is.
+// ScrubState returns the progress of scrubbing.
 func (r *Repl) ScrubState() ScrubState {
 	r.scrub.mu.Lock()
 	defer r.scrub.mu.Unlock()
@@ -64,20 +64,20 @@ func (s *scrubber) run() {
 	}
 }
 
-// due reports whether a pass is to be made: one is under way, or the last is long
-// ago. One that ended later than now was made before the clock was set back.
+// due reports whether a pass should run: one is under way, or the last is long ago. One
+// that ended later than now ran before the clock was set back.
 func due(m store.ScrubMark, now time.Time, every time.Duration) bool {
 	last := time.Unix(m.Completed, 0)
 	return m.Started > m.Completed || !now.Before(last.Add(every)) || now.Before(last.Add(-time.Second))
 }
 
-// held lists the files that the catalog says this node holds, by id, as a
-// majority has it now: an older state may name files that are rightly gone.
+// held lists the files that the catalog says this node holds, by id, as a majority has
+// it now: an older state may name files that have been removed since.
 func (s *scrubber) held(ctx context.Context) (out []*catalog.Segment, ok bool) {
 	one, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if s.r.c.ReadIndex(one) != nil {
-		return nil, false // another time
+		return nil, false // retry later
 	}
 	for _, h := range files(s.r.c.Current()) {
 		if slices.Contains(h.File.Nodes, s.r.c.ID()) {
@@ -98,8 +98,8 @@ func (s *scrubber) audit(ctx context.Context) {
 	}
 }
 
-// repair gets a good file in place of a bad one, which the store counts and Mend
-// logs.
+// repair replaces a damaged file by a good copy. The store counts the damage and Mend
+// logs it.
 func (s *scrubber) repair(ctx context.Context, err error) {
 	var bad *store.CorruptError
 	if !errors.As(err, &bad) {
@@ -114,14 +114,14 @@ func (s *scrubber) repair(ctx context.Context, err error) {
 	_ = s.r.o.Store.Mend(ctx, err)
 }
 
-// pass reads the files behind the mark, and audits on the way.
+// pass reads the files after the mark, and audits when that is due meanwhile.
 func (s *scrubber) pass(ctx context.Context, audit <-chan time.Time) {
 	all, ok := s.held(ctx)
 	if !ok {
 		return
 	}
 	if s.mark.Started <= s.mark.Completed {
-		// Whatever the clock was then, the pass is later than the one before.
+		// Keep times increasing even where the clock was set back.
 		now := time.Now().Unix()
 		s.mark = store.ScrubMark{Started: now, Completed: min(s.mark.Completed, now-1)}
 	}
@@ -165,7 +165,7 @@ func (s *scrubber) save() {
 	}
 }
 
-// pace waits so that reading n bytes took as long as the rate says.
+// pace waits so that reading n bytes takes as long as the rate allows.
 func (s *scrubber) pace(ctx context.Context, n int) error {
 	select {
 	case <-time.After(time.Duration(float64(n) / float64(s.r.o.ScrubRate) * float64(time.Second))):

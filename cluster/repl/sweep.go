@@ -13,20 +13,20 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// askFor is how long another node may take to answer a question about files.
+// askFor is how long another node may take to answer a request about files.
 const askFor = 5 * time.Second
 
-// holds are what this node does outside of sessions that ends in a commit of
-// files, by the version at which it began.
+// holds are the operations of this node outside of sessions that will commit files, by
+// the catalog version at which each began.
 type holds struct {
 	mu   sync.Mutex
 	next int
 	at   map[int]uint64
 }
 
-// Hold keeps files that are written from now on, here and on their replicas,
-// until the commit that names them is settled and the function it gives is
-// called.
+// Hold protects files that are written from now on, here and on their replicas, from
+// being swept until release is called: when the outcome of the commit that names them
+// is known.
 func (r *Repl) Hold() (release func()) {
 	h := &r.holds
 	h.mu.Lock()
@@ -44,8 +44,8 @@ func (r *Repl) Hold() (release func()) {
 	}
 }
 
-// began is the version at which the oldest transaction of this node began that
-// may yet commit files; 0 for not known, the greatest number for none.
+// began returns the catalog version at which the oldest transaction of this node that
+// may still commit files began; 0 when it is not known, the greatest number for none.
 func (r *Repl) began() uint64 {
 	oldest := uint64(math.MaxUint64)
 	r.holds.mu.Lock()
@@ -58,8 +58,8 @@ func (r *Repl) began() uint64 {
 			oldest = min(oldest, v)
 		}
 	}
-	// After the transactions: one that ends in doubt is in doubt before it has
-	// ended.
+	// This check comes after the transactions: one whose outcome is unknown is marked in
+	// doubt before it ends.
 	if r.c.InDoubt() {
 		return 0
 	}
@@ -100,17 +100,17 @@ func (r *Repl) beganAt(ctx context.Context, nodes []*catalog.Node) map[uint64]ui
 	return out
 }
 
-// sweepShare is the part of a node's time that looking takes at most: a catalog of very
-// many files is looked at less often.
+// sweepShare bounds the share of a node's time that sweeping takes, as 1/n: a very
+// large catalog is swept less often.
 const sweepShare = 50
 
-// sweep removes files that nothing needs any more, look by look, and soon: the space of a
-// table that was dropped is wanted by the one that takes its place, on the disk and in the
-// kernel's cache.
+// sweep removes files that nothing needs any more, in repeated passes. It does so soon,
+// because the space of a dropped table, on disk and in the page cache, is needed by the
+// table that replaces it.
 func (r *Repl) sweep() {
 	wait := time.NewTimer(r.o.Soon)
 	defer wait.Stop()
-	var last time.Time // look
+	var last time.Time // of the last pass
 	var known strays
 	for {
 		select {
@@ -131,21 +131,22 @@ func (r *Repl) sweep() {
 	}
 }
 
-// nextLook returns how long after a look that took so long the next one is. One may take
-// long because a node was slow to answer: the next is no later than looks are without a
-// reason.
+// nextLook returns the delay before the next pass, after one that took the given time.
+// A pass may have taken long because a node was slow to answer, so the delay is never
+// more than the regular interval.
 func (r *Repl) nextLook(took time.Duration) time.Duration {
 	return min(max(r.o.Soon, sweepShare*took), max(r.o.Soon, r.o.Sweep))
 }
 
-// strays is whether a node had files at some version that its catalog does not name: of
-// tables that were dropped, or that are being written.
+// strays records whether, at some catalog version, the node had files that the catalog
+// does not name: of dropped tables, or files being written.
 type strays struct {
 	version uint64
 	some    bool
 }
 
-// update asks nobody, and does nothing while the catalog stays as it was and named all.
+// update checks again, without asking other nodes. It does nothing while the catalog is
+// unchanged and named all files.
 func (s *strays) update(r *Repl) bool {
 	state := r.c.Current()
 	if !s.some && s.version == state.Version() {
@@ -153,7 +154,7 @@ func (s *strays) update(r *Repl) bool {
 	}
 	present, err := r.o.Store.List()
 	if err != nil {
-		return true // the look says so
+		return true // the next pass finds out
 	}
 	here := store.References(state, r.c.ID())
 	s.version = state.Version()
@@ -189,9 +190,9 @@ func (r *Repl) look(ctx context.Context) (int, error) {
 	return r.o.Store.Sweep(l), nil
 }
 
-// Discard removes files of a transaction that was rolled back before it was
-// proposed, or refused: here and on their replicas. It does what it can;
-// sweeping does the rest.
+// Discard removes files of a transaction that was rolled back before it was proposed,
+// or refused: here and on their replicas. It is best effort; what remains is swept
+// later.
 func (r *Repl) Discard(ctx context.Context, segs []*catalog.Segment) {
 	if r.ready(ctx) != nil {
 		return
@@ -206,8 +207,8 @@ func (r *Repl) Discard(ctx context.Context, segs []*catalog.Segment) {
 	})
 }
 
-// handleDiscard removes files unless the catalog names them, whatever the
-// caller believes; where it cannot be asked they are the sweep's.
+// handleDiscard removes files unless the catalog names them, whatever the caller
+// believes. Where the catalog cannot be confirmed they are left to the sweep.
 func (r *Repl) handleDiscard(ctx context.Context, ids []catalog.SegmentID) (bool, error) {
 	if err := r.ready(ctx); err != nil {
 		return false, err
@@ -224,9 +225,8 @@ func (r *Repl) handleDiscard(ctx context.Context, ids []catalog.SegmentID) (bool
 	return true, nil
 }
 
-// Prove makes sure that a majority of the holders of each of these files still
-// have it, and keep it, before a commit names them. It waits for no more of
-// them.
+// Prove checks that a majority of the holders of each of these files still have it, and
+// will keep it, before a commit names them. It does not wait for the other holders.
 func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	if err := r.ready(ctx); err != nil {
 		return err
@@ -270,7 +270,8 @@ func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	return nil
 }
 
-// handleHave returns those of the files that are here, and claims them.
+// handleHave returns those of the files that this node has, and protects them from
+// being swept.
 func (r *Repl) handleHave(_ context.Context, ids []catalog.SegmentID) (have []catalog.SegmentID, _ error) {
 	for _, id := range ids {
 		if r.o.Store.Claim(id) {

@@ -18,7 +18,7 @@ import (
 type inward struct {
 	conn  net.Conn
 	r     *bufio.Reader
-	ended bool // the call's last piece has been read
+	ended bool // the call's last chunk has been read
 	// gone is called when the caller goes away; watched is closed once it has, or has begun
 	// another call.
 	gone    context.CancelFunc
@@ -51,7 +51,7 @@ func (in *inward) call(ctx context.Context, s *Server) bool {
 	ctx, in.gone = context.WithCancel(ctx)
 	defer in.gone()
 	in.ended, in.watched = false, nil
-	first, err := in.piece()
+	first, err := in.chunk()
 	if err != nil || in.ended {
 		return false
 	}
@@ -79,8 +79,8 @@ func (in *inward) call(ctx context.Context, s *Server) bool {
 	if _, err := in.conn.Write(b); err != nil {
 		in.conn.Close()
 	}
-	for !in.ended { // what the handler did not want
-		p, err := in.piece()
+	for !in.ended { // skip what the handler did not read
+		p, err := in.chunk()
 		if err != nil {
 			return false
 		}
@@ -90,8 +90,9 @@ func (in *inward) call(ctx context.Context, s *Server) bool {
 	return true
 }
 
-// piece reads one. After the last of a call it looks out for the caller.
-func (in *inward) piece() ([]byte, error) {
+// chunk reads the next chunk. After the last one of a call it starts watching whether
+// the caller goes away.
+func (in *inward) chunk() ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in.r, head[:]); err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (in *inward) piece() ([]byte, error) {
 	n := binary.LittleEndian.Uint32(head[:])
 	last := n&endMark != 0
 	if n &^= endMark; n > MaxMessage {
-		return nil, pgerr.New(pgerr.ProtocolViolation, "a piece of %d bytes", n)
+		return nil, pgerr.New(pgerr.ProtocolViolation, "a chunk of %d bytes", n)
 	}
 	b := take(int(n))
 	if _, err := io.ReadFull(in.r, b); err != nil {
@@ -119,14 +120,14 @@ func (in *inward) piece() ([]byte, error) {
 	return b, nil
 }
 
-// recv returns the handler a piece.
+// recv returns the next chunk to the handler.
 func (in *inward) recv() ([]byte, error) {
 	if in.ended {
 		return nil, io.EOF
 	}
-	b, err := in.piece()
+	b, err := in.chunk()
 	switch {
-	case err != nil: // the caller has gone, or says nothing that makes sense
+	case err != nil: // the caller has gone, or sent something malformed
 		in.gone()
 		return nil, context.Canceled
 	case in.ended && len(b) == 0:

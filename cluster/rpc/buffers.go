@@ -2,17 +2,18 @@ package rpc
 
 import "sync"
 
-// reused keeps buffers of one size, for what takes more than least of it. What is in them is
-// always written over.
+// reused is a free list of buffers of one size, for requests of more than least bytes.
+// Their contents are not cleared: they are always overwritten.
 type reused struct {
 	sync.Pool
 	room, least int
 }
 
-// pieceRoom is a piece as the senders of long streams make them; other sizes are not kept.
-const pieceRoom = 256 << 10
+// chunkRoom is the chunk size that senders of long streams use; buffers of other sizes
+// are not kept.
+const chunkRoom = 256 << 10
 
-var received = reused{room: pieceRoom, least: pieceRoom / 2}
+var received = reused{room: chunkRoom, least: chunkRoom / 2}
 
 // Get implements mem.BufferPool.
 func (p *reused) Get(n int) *[]byte {
@@ -35,8 +36,8 @@ func (p *reused) Put(b *[]byte) {
 	}
 }
 
-// frames are the buffers that frames of HTTP/2, of at most 16 KiB, are read into. gRPC's own
-// clears each before it is written over.
+// frames are the buffers that frames of HTTP/2, of at most 16 KiB, are read into.
+// gRPC's own pool clears each buffer before it is overwritten.
 type frames struct{ short, long reused }
 
 var read = frames{reused{room: 4 << 10, least: 1 << 10}, reused{room: 16 << 10, least: 4 << 10}}
@@ -49,7 +50,8 @@ func (f *frames) Get(n int) *[]byte {
 	return f.long.Get(n)
 }
 
-// Put implements mem.BufferPool. What is put is somebody else's: it is not looked at again.
+// Put implements mem.BufferPool. After the call the buffer may be reused by others at
+// once.
 func (f *frames) Put(b *[]byte) {
 	if cap(*b) == f.short.room {
 		f.short.Put(b)
@@ -58,9 +60,9 @@ func (f *frames) Put(b *[]byte) {
 	f.long.Put(b)
 }
 
-// take makes room for a piece that is received.
+// take returns a buffer for a chunk that is received.
 func take(n int) []byte { return *received.Get(n) }
 
-// Free takes back a piece that a stream gave, for others to come: nobody may look at it
-// any more. It need not be called.
-func Free(piece []byte) { received.Put(&piece) }
+// Free returns a chunk that a stream's recv returned, for reuse: it must not be read
+// any more. Calling it is optional.
+func Free(chunk []byte) { received.Put(&chunk) }

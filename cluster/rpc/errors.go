@@ -36,8 +36,8 @@ func Unreachable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Refusal is why the other end, or this one, refused the connection that a call
-// needed; nil where it was not for that.
+// Refusal returns why the other end, or this one, refused the connection that a call
+// needed; nil where the call failed for another reason.
 func Refusal(err error) *pgerr.Error {
 	var u *UnreachableError
 	var no *pgerr.Error
@@ -49,7 +49,7 @@ func Refusal(err error) *pgerr.Error {
 
 const errorKey = "tributary-error-bin"
 
-// wireError is a *pgerr.Error on its way.
+// wireError is the encoding of a *pgerr.Error.
 type wireError struct {
 	Code, Severity, Message, Detail, Hint, Where, Schema, Table, Column, DataType, Constraint string
 	Position                                                                                  int
@@ -65,8 +65,8 @@ func (w *wireError) error() *pgerr.Error {
 		Where: w.Where, Schema: w.Schema, Table: w.Table, Column: w.Column, DataType: w.DataType, Constraint: w.Constraint, Position: w.Position}
 }
 
-// refusal is the error of a handshake that the other end ended. Nobody has proved
-// who that is: it says what it likes, but not what the error means here.
+// refusal returns the error of a handshake that the other end ended. That end is not
+// authenticated: it may choose the text, but not the SQLSTATE that the error has here.
 func (w *wireError) refusal() *pgerr.Error {
 	e := w.error()
 	if e.Code != pgerr.InvalidAuthorizationSpecification {
@@ -89,7 +89,7 @@ func toWire(err error) (metadata.MD, error) {
 	return metadata.Pairs(errorKey, string(codec.Marshal(*wireOf(pgerr.From(err))))), status.Error(codes.Aborted, "statement error")
 }
 
-// asRefusal is the refusal that a dial ended with, nil for none.
+// asRefusal returns the refusal that a dial ended with, nil for none.
 func asRefusal(err error) (no *pgerr.Error) {
 	errors.As(err, &no)
 	return no
@@ -99,8 +99,8 @@ func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) e
 	return fromWire(ctx, c.addr, c.refused.Load(), err, trailer)
 }
 
-// fromWire returns the error that a call to the node at addr ended with, which refused may
-// say more of.
+// fromWire returns the error that a call to the node at addr ended with; refused, if
+// not nil, is why the last dial was refused.
 func fromWire(ctx context.Context, addr string, refused *pgerr.Error, err error, trailer metadata.MD) error {
 	if err == nil {
 		return nil
@@ -115,7 +115,7 @@ func fromWire(ctx context.Context, addr string, refused *pgerr.Error, err error,
 	}
 	switch status.Code(err) {
 	case codes.Canceled:
-		// Not by us: the other end went away or gave up.
+		// Not cancelled here: the other end went away or gave up.
 		return &UnreachableError{Addr: addr, Err: err}
 	case codes.DeadlineExceeded:
 		return context.DeadlineExceeded

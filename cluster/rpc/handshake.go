@@ -19,8 +19,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Identity is who a node is. A node without a cluster waits for admission to
-// one: it is a guest where it connects, and who connects to it is its guest.
+// Identity is who a node is. A node without a cluster waits for admission to one: it is
+// a guest where it connects, and nodes that connect to it are its guests.
 type Identity struct {
 	Cluster catalog.ClusterID
 	Node    uint64
@@ -29,7 +29,7 @@ type Identity struct {
 // Self returns the node's identity, which changes once: with its admission.
 type Self func() Identity
 
-// Fixed is the Self of a node that stays what it is.
+// Fixed returns the Self of a node whose identity never changes.
 func Fixed(cluster catalog.ClusterID, node uint64) Self {
 	return func() Identity { return Identity{cluster, node} }
 }
@@ -40,35 +40,35 @@ const protocol = 4
 // maxHandshake bounds each part of a handshake, in bytes.
 const maxHandshake = 4096
 
-// hello is what the dialer says after the first byte. Fields of the parts of a
-// handshake are added at the end only.
+// hello is what the dialer sends after the first byte. New fields of handshake messages
+// may be added at the end only.
 type hello struct {
 	Protocol uint32
 	Self     Identity
-	To       uint64 // the node it means to reach; 0: whoever is there
+	To       uint64 // the node it means to reach; 0 for any
 	Nonce    [32]byte
 }
 
-// welcome is the answer; the connection ends with a refusal.
+// welcome is the answer; after a refusal the connection is closed.
 type welcome struct {
 	Self    Identity
 	Refusal *wireError
 	Nonce   [32]byte
 }
 
-// proof follows from each end, the dialer first: a stranger gets nothing to
-// work on. The listener's may be a refusal, with which the connection ends.
+// proof follows from each end, the dialer first: a stranger gets no MAC to attack
+// offline. The listener's may be a refusal, with which the connection ends.
 type proof struct {
 	MAC     []byte
 	Refusal *wireError
 }
 
-// guest reports whether another node may only make the calls that are for guests.
+// guest reports whether another node is limited to the calls for guests.
 func (me Identity) guest(other Identity) bool {
 	return me.Cluster.IsZero() || other.Cluster != me.Cluster
 }
 
-// admits decides on a connection: nil, or why not.
+// admits decides on a connection: it returns nil, or the reason for a refusal.
 func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	switch {
 	case h.Protocol != protocol:
@@ -90,8 +90,8 @@ func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	return nil
 }
 
-// meet is the server's half of the handshake: it reads who connects, answers,
-// and has the secret proved.
+// meet performs the server's half of the handshake: it reads the peer's identity,
+// answers, and verifies its proof of the secret.
 func meet(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, error) {
 	raw, h, err := readFrame[hello](c)
 	if err != nil {
@@ -122,9 +122,9 @@ func meet(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, 
 	return met, nil, err
 }
 
-// greet is the dialer's half: it says who connects to whom, reads the answer,
-// and both prove that they have the secret. A *pgerr.Error is a refusal, by that
-// end or by this one.
+// greet performs the dialer's half: it sends who connects to whom, reads the answer,
+// and both prove that they have the secret. A *pgerr.Error is a refusal, by that end or
+// by this one.
 func greet(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
 	h := hello{Protocol: protocol, Self: me, To: to}
 	rand.Read(h.Nonce[:])
@@ -165,7 +165,7 @@ func frame[T any](v T) []byte {
 	return b
 }
 
-// readFrame reads a part of a handshake; raw are its bytes.
+// readFrame reads a message of the handshake; raw are its bytes.
 func readFrame[T any](r io.Reader) (raw []byte, v T, err error) {
 	raw = make([]byte, 4)
 	if _, err := io.ReadFull(r, raw); err != nil {
@@ -183,7 +183,7 @@ func readFrame[T any](r io.Reader) (raw []byte, v T, err error) {
 	return raw, v, err
 }
 
-// conn is a connection from a node that has said who it is.
+// conn is a connection from a node that has identified itself.
 type conn struct {
 	net.Conn
 	peer Identity
@@ -205,30 +205,30 @@ func callerOf(ctx context.Context) (peerAddr, bool) {
 	return peerAddr{}, false
 }
 
-// Caller is the node that makes a call; zero where there is none.
+// Caller returns the node that makes a call; zero where there is none.
 func Caller(ctx context.Context) Identity {
 	a, _ := callerOf(ctx)
 	return a.peer
 }
 
-// CallerAddr is the network address that a call comes from; nil where there is
+// CallerAddr returns the network address that a call comes from; nil where there is
 // none.
 func CallerAddr(ctx context.Context) net.Addr {
 	a, _ := callerOf(ctx)
 	return a.Addr
 }
 
-// refusals says each refusal once in a while, not at every attempt.
+// refusals logs each refusal once in a while, not at every attempt.
 type refusals struct {
 	mu   sync.Mutex
 	said map[string]time.Time
 }
 
-// sayAgain is how soon the same refusal is logged again.
-const sayAgain = 10 * time.Minute
+// repeatAfter is how soon the same refusal is logged again.
+const repeatAfter = 10 * time.Minute
 
-// say logs a refusal of who is there. Nothing that a stranger chooses is part of
-// what makes one another.
+// say logs a refusal of a peer. Nothing that a stranger can choose is part of the key
+// under which refusals count as different.
 func (r *refusals) say(log *slog.Logger, who string, no *pgerr.Error) {
 	if log == nil {
 		return
@@ -237,7 +237,7 @@ func (r *refusals) say(log *slog.Logger, who string, no *pgerr.Error) {
 	now := time.Now()
 	r.mu.Lock()
 	t, ok := r.said[key]
-	due := !ok || now.Sub(t) >= sayAgain
+	due := !ok || now.Sub(t) >= repeatAfter
 	if due {
 		if len(r.said) > 256 || r.said == nil {
 			r.said = map[string]time.Time{}

@@ -16,30 +16,32 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A line is a connection that carries one Put after the other, and nothing else
-// meanwhile: its bytes go from the sender's memory to the kernel and from there to the
-// reader's, where gRPC frames them, and copies them twice at each end. A piece has its
-// length before it, the last one endMark in it; the first are the handler's name and header.
-// The answer is a length, a status and the reply, or the error.
+// A line is a connection that carries one Put at a time and nothing else meanwhile. Its
+// bytes go from the sender's memory to the kernel and from there to the reader's,
+// whereas gRPC frames them and copies them twice at each end. Each chunk is preceded by
+// its length, which has endMark set for the last one; the first two chunks are the
+// handler's name and the header. The answer is a length, a status and the reply, or the
+// error.
 
 const (
 	endMark   = 1 << 31
 	answerLen = 5
-	// shortPiece is how long a piece may be to be copied behind its length, and sent as one.
-	shortPiece = 16 << 10
-	// lineBuffer is what a server reads ahead of what it was asked for.
+	// shortChunk is the length up to which a chunk is copied after its length prefix and
+	// sent in one write.
+	shortChunk = 16 << 10
+	// lineBuffer is the size of a server's read buffer.
 	lineBuffer = 16 << 10
-	// mostIdle bounds the lines to a node that wait to be used again.
+	// mostIdle bounds the idle lines kept for each node.
 	mostIdle = 64
 )
 
-// line is the sender's end.
+// line is the sending end of a line.
 type line struct {
 	at      place
 	conn    net.Conn
-	buf     []byte // what has been put before the next piece
+	buf     []byte // buffered output before the next chunk
 	answers chan answer
-	dead    chan struct{} // closed when nothing comes any more: see err
+	dead    chan struct{} // closed when the connection has ended: see err
 	err     error
 }
 
@@ -48,7 +50,7 @@ type answer struct {
 	body []byte
 }
 
-// read hands out answers until the line ends.
+// read delivers answers until the line ends.
 func (l *line) read() {
 	defer close(l.dead)
 	defer l.conn.Close()
@@ -76,7 +78,7 @@ func (l *line) read() {
 	}
 }
 
-// lines are a node's, to all others.
+// lines are a node's idle and active lines to all others.
 type lines struct {
 	mu     sync.Mutex
 	all    map[*line]struct{}
@@ -85,7 +87,7 @@ type lines struct {
 	wg     sync.WaitGroup
 }
 
-// take returns a line that waits.
+// take returns an idle line to at, nil if there is none.
 func (s *lines) take(at place) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +100,7 @@ func (s *lines) take(at place) *line {
 	return l
 }
 
-// start takes over a connection.
+// start makes a line of a connection, which it takes over.
 func (s *lines) start(at place, c net.Conn) (*line, error) {
 	l := &line{at: at, conn: c, answers: make(chan answer, 1), dead: make(chan struct{})}
 	s.mu.Lock()
@@ -120,7 +122,7 @@ func (s *lines) start(at place, c net.Conn) (*line, error) {
 	return l, nil
 }
 
-// put takes a line back.
+// put returns a line to the idle ones.
 func (s *lines) put(l *line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +133,7 @@ func (s *lines) put(l *line) {
 	l.conn.Close()
 }
 
-// cut ends the lines to a node.
+// cut closes the lines to a node.
 func (s *lines) cut(node uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +149,7 @@ func (s *lines) cut(node uint64) {
 	}
 }
 
-// close ends all.
+// close closes all lines.
 func (s *lines) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -159,8 +161,8 @@ func (s *lines) close() {
 	s.wg.Wait()
 }
 
-// Put is a stream to a node. Send and Finish are for one goroutine. Cancel
-// ends it in any state and is to be called in the end.
+// Put is a stream to a node. Send and Finish are for one goroutine. Cancel ends it in
+// any state and must be called in the end.
 type Put struct {
 	ctx  context.Context
 	line *line
@@ -168,7 +170,7 @@ type Put struct {
 	stop func() bool
 
 	mu   sync.Mutex
-	done bool // the line is somebody else's, or closed
+	done bool // the line has been returned, or closed
 }
 
 // Put opens a stream to a node.
@@ -194,14 +196,14 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 	first := joinName(name, header)
 	l.buf = append(binary.LittleEndian.AppendUint32(l.buf[:0], uint32(len(first))), first...)
 	s := &Put{ctx: ctx, line: l, from: &p.lines}
-	s.mu.Lock() // of Cancel, which may be called at once
+	s.mu.Lock() // Cancel may be called from now on
 	s.stop = context.AfterFunc(ctx, s.Cancel)
 	s.mu.Unlock()
 	return s, nil
 }
 
-// Send sends a piece, waiting while the other end has not room for it. The bytes are the
-// caller's again when it returns.
+// Send sends a chunk and blocks while the other end has no room for it. It does not
+// retain b.
 func (s *Put) Send(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -221,7 +223,7 @@ func (s *Put) send(b []byte, mark uint32) error {
 	}
 	l.buf = binary.LittleEndian.AppendUint32(l.buf, uint32(len(b))|mark)
 	var err error
-	if len(b) <= shortPiece {
+	if len(b) <= shortChunk {
 		l.buf = append(l.buf, b...)
 		_, err = l.conn.Write(l.buf)
 	} else {
@@ -240,7 +242,7 @@ func (s *Put) send(b []byte, mark uint32) error {
 	}
 }
 
-// early is the error of a stream whose handler has ended before its end.
+// early returns the error of a stream whose handler ended before the stream's end.
 func (s *Put) early(a answer) error {
 	s.Cancel()
 	if _, err := s.reply(a); err != nil {
@@ -259,14 +261,14 @@ func (s *Put) reply(a answer) ([]byte, error) {
 	return nil, fromWire(s.ctx, s.line.at.addr, nil, status.Error(a.code, string(a.body)), nil)
 }
 
-// Finish ends the stream and gives the handler's reply.
+// Finish ends the stream and returns the handler's reply.
 func (s *Put) Finish() ([]byte, error) { return s.FinishWith(nil) }
 
-// FinishWith is Finish after a last piece.
+// FinishWith sends a last chunk and then does what Finish does.
 func (s *Put) FinishWith(b []byte) ([]byte, error) {
 	defer s.Cancel()
 	select {
-	case a := <-s.line.answers: // the handler has enough
+	case a := <-s.line.answers: // the handler did not need the rest
 		s.Cancel()
 		return s.reply(a)
 	default:
@@ -295,8 +297,7 @@ func (s *Put) FinishWith(b []byte) ([]byte, error) {
 	}
 }
 
-// Cancel breaks the stream off. It may be called at any time, also after
-// Finish.
+// Cancel aborts the stream. It may be called at any time, also after Finish.
 func (s *Put) Cancel() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,7 @@ func echo(s *rpc.Server) {
 	})
 }
 
-// TestLinesAreUsedAgain sends streams of pieces of all lengths, one after the other and
+// TestLinesAreUsedAgain sends streams of chunks of all lengths, one after the other and
 // side by side: all arrive as they were sent, and connections are as many as streams at once.
 func TestLinesAreUsedAgain(t *testing.T) {
 	p, dialed := lined(t, echo)
@@ -77,12 +77,12 @@ func TestLinesAreUsedAgain(t *testing.T) {
 		want := []byte(header)
 		buf := make([]byte, 600<<10)
 		for range r.IntN(5) {
-			piece := buf[:[]int{0, 1, 1000, 16 << 10, 16<<10 + 1, 256 << 10, len(buf)}[r.IntN(7)]]
-			for i := range piece { // the sender's memory is its own again after each
-				piece[i] = byte(r.Uint32())
+			chunk := buf[:[]int{0, 1, 1000, 16 << 10, 16<<10 + 1, 256 << 10, len(buf)}[r.IntN(7)]]
+			for i := range chunk { // the sender's memory is its own again after each
+				chunk[i] = byte(r.Uint32())
 			}
-			want = append(want, piece...)
-			if err := put.Send(piece); err != nil {
+			want = append(want, chunk...)
+			if err := put.Send(chunk); err != nil {
 				t.Error(err)
 				return
 			}

@@ -20,15 +20,14 @@ const (
 	kindPut  = 'P'
 )
 
-// keepAlive is how a connection on which nothing is said finds out that the other end has
-// gone without a word.
+// keepAlive detects on an idle connection that the other end has gone silently.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
 
-// handshakeTime bounds TLS and the first byte, so that a silent connection
-// does not hold anything.
+// handshakeTime bounds TLS and the first byte, so that a silent connection does not
+// hold resources.
 const handshakeTime = 5 * time.Second
 
-// mux hands the connections of one listener to three.
+// mux distributes the connections of one listener to three.
 type mux struct {
 	ln    net.Listener
 	trust Trust
@@ -62,7 +61,7 @@ func (m *mux) accept() {
 			select {
 			case <-m.done:
 				return
-			case <-time.After(10 * time.Millisecond): // out of descriptors, perhaps
+			case <-time.After(10 * time.Millisecond): // out of file descriptors, perhaps
 				if errors.Is(err, net.ErrClosed) {
 					return
 				}
@@ -80,7 +79,7 @@ func (m *mux) accept() {
 	}
 }
 
-// sort reads the first byte and who connects, and passes the connection on.
+// sort reads the first byte, performs the handshake, and passes the connection on.
 func (m *mux) sort(raw net.Conn) {
 	defer m.wg.Done()
 	defer func() {
@@ -187,7 +186,7 @@ type Dialer struct {
 	nos refusals
 }
 
-// DialRaft connects to the raft listener of a node (0: of whoever is there).
+// DialRaft connects to the raft listener of a node (0: any) at addr.
 func (d *Dialer) DialRaft(ctx context.Context, node uint64, addr string) (net.Conn, error) {
 	return d.dial(ctx, node, addr, kindRaft)
 }

@@ -33,29 +33,29 @@ type Peers struct {
 	lines  lines
 }
 
-// place is where a node is meant to be; node 0: whoever is there. Streams have a
-// connection of their own, so that calls, heartbeats among them, do not queue
-// behind the bytes of statements.
+// place is an address and the node expected there; node 0: any. Streams have a
+// connection of their own, so that calls, heartbeats among them, do not queue behind
+// the bytes of statements.
 type place struct {
 	node uint64
 	addr string
 	bulk bool
 }
 
-// client is a connection to a place.
+// client is a gRPC connection to a place.
 type client struct {
 	flight.FlightServiceClient
 	conn    *grpc.ClientConn
 	addr    string
-	refused atomic.Pointer[pgerr.Error] // by whom the last dial met
+	refused atomic.Pointer[pgerr.Error] // of the last dial
 }
 
-// NewPeers makes the connections of a node. resolve gives another's address.
+// NewPeers makes a node's Peers. resolve returns another node's address.
 func NewPeers(d *Dialer, resolve func(uint64) (string, bool)) *Peers {
 	return &Peers{dialer: d, resolve: resolve, conns: map[place]*client{}, lines: lines{all: map[*line]struct{}{}, idle: map[place][]*line{}}}
 }
 
-// Close ends all connections and what runs on them.
+// Close closes all connections and ends the calls on them.
 func (p *Peers) Close() error {
 	p.lines.close()
 	p.mu.Lock()
@@ -68,8 +68,8 @@ func (p *Peers) Close() error {
 	return nil
 }
 
-// Drop cuts the connection to a node, so that calls and streams on it end now
-// and not when the network gives up. The next call connects anew.
+// Drop closes the connection to a node, so that calls and streams on it end now and not
+// when TCP times out. The next call reconnects.
 func (p *Peers) Drop(node uint64) {
 	p.lines.cut(node)
 	p.mu.Lock()
@@ -127,7 +127,7 @@ func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	return c, nil
 }
 
-// Action calls a node and waits for the reply.
+// Action calls action name of a node and waits for the reply.
 func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byte) ([]byte, error) {
 	addr, err := p.addr(node)
 	if err != nil {
@@ -136,8 +136,8 @@ func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byt
 	return p.ActionAt(ctx, node, addr, name, body)
 }
 
-// ActionAt is Action for a node at an address. Node 0 is whoever is there, met
-// on a connection for this call alone: a guest may be a member the next time.
+// ActionAt is Action for a node at an address. Node 0 is any node there, on a
+// connection for this call alone: a guest may be a member by the next time.
 func (p *Peers) ActionAt(ctx context.Context, node uint64, addr, name string, body []byte) ([]byte, error) {
 	c, err := p.client(node, addr, false)
 	if err != nil {
@@ -210,14 +210,14 @@ func Handle[Request, Reply any](s *Server, name string, f func(ctx context.Conte
 	})
 }
 
-// encodingVersion is the version of what Encode gives, its first byte. Within a version
-// messages grow at their ends (package codec).
+// encodingVersion is the first byte of every encoding. Within a version messages grow
+// at their ends (package codec).
 const encodingVersion = 1
 
 // Encode returns the encoding of a message.
 func Encode[T any](v T) []byte { return codec.Append([]byte{encodingVersion}, v) }
 
-// Decode reads what Encode gave.
+// Decode decodes what Encode returned.
 func Decode[T any](b []byte) (v T, err error) {
 	if len(b) == 0 || b[0] != encodingVersion {
 		return v, pgerr.New(pgerr.ProtocolViolation, "could not decode a message: unknown version")

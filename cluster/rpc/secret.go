@@ -11,8 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Secret is what the nodes of a cluster know and nobody else does. The zero
-// value is none.
+// Secret is the shared secret of a cluster's nodes. The zero value is none.
 type Secret [32]byte
 
 // NewSecret makes the secret of a new cluster.
@@ -21,7 +20,7 @@ func NewSecret() (s Secret) {
 	return s
 }
 
-// ParseSecret reads what Text gave.
+// ParseSecret parses what Text returned.
 func ParseSecret(text string) (s Secret, err error) {
 	b, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(b) != len(s) {
@@ -31,22 +30,23 @@ func ParseSecret(text string) (s Secret, err error) {
 	return Secret(b), nil
 }
 
-// Text is the secret itself, for a file that only the owner reads.
+// Text returns the secret in hex, for a file that only its owner can read.
 func (s Secret) Text() string { return hex.EncodeToString(s[:]) }
 
-// String keeps it out of logs and messages.
+// String hides the secret in logs and messages.
 func (s Secret) String() string { return "(secret)" }
 
-// GoString keeps it out of logs and messages.
+// GoString hides the secret in logs and messages.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText keeps it out of logs and messages.
+// MarshalText hides the secret in logs and messages.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// IsZero reports whether there is none.
+// IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
-// role is whose proof it is: one end's is of no use as the other's.
+// role says whose proof it is, so that one end's proof cannot be replayed as the
+// other's.
 type role string
 
 const (
@@ -54,8 +54,8 @@ const (
 	roleListener role = "tributary listener"
 )
 
-// prove makes one end's proof that it has the secret: of all that both have said
-// on this connection, the random numbers of both among it.
+// prove returns one end's proof that it has the secret: an HMAC of everything both have
+// sent on this connection, which includes both ends' random numbers.
 func (s Secret) prove(r role, said []byte) []byte {
 	m := hmac.New(sha256.New, s[:])
 	m.Write(append([]byte(r), 0))
@@ -63,19 +63,19 @@ func (s Secret) prove(r role, said []byte) []byte {
 	return m.Sum(nil)
 }
 
-// proves reports whether a proof is right, in the same time for any wrong one.
+// proves reports whether a proof is right, in constant time.
 func (s Secret) proves(r role, said, mac []byte) bool { return hmac.Equal(mac, s.prove(r, said)) }
 
-// Trust is how the two ends of a connection prove that they are of one cluster:
-// by certificates where there is TLS, else by the secret. Where there is neither
-// nobody is let in.
+// Trust is how the two ends of a connection authenticate each other: by certificates
+// with TLS, else by the secret. With neither, every connection is refused.
 type Trust struct {
 	Secret Secret
-	TLS    func() *tls.Config // as it is now, for both ends; nil: plain
+	TLS    func() *tls.Config // the current configuration, for both ends; nil: plain TCP
 }
 
-// key is what the handshake proves knowledge of. Under TLS both ends have shown a
-// certificate of the cluster before it, and prove nothing more.
+// key returns the secret whose knowledge the handshake proves, and the TLS
+// configuration. Under TLS both ends have shown a certificate of the cluster before it,
+// and prove nothing more.
 func (t Trust) key() (Secret, *tls.Config) {
 	if t.TLS != nil {
 		return Secret{}, t.TLS()
@@ -83,7 +83,7 @@ func (t Trust) key() (Secret, *tls.Config) {
 	return t.Secret, nil
 }
 
-// wrongSecret is the refusal of an end that has not the secret of this one.
+// wrongSecret returns the refusal of an end that has another secret than this one.
 func wrongSecret(other string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidAuthorizationSpecification, "%s has not the secret of the cluster", other).
 		WithHint("A node joins with --join-secret and the file cluster-secret of a member's data directory, or a copy of it.")

@@ -19,12 +19,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// MaxMessage bounds one message. Streams should send pieces of about a
-// megabyte.
+// MaxMessage bounds one message, in bytes. Streams should send chunks of at most about
+// a megabyte.
 const MaxMessage = 64 << 20
 
-// buffer is how much of a connection is read or written at once, a quarter of a piece of a
-// long stream. Every connection has one to read into; to write only those that do.
+// buffer is the size of a gRPC connection's read and write buffers, a quarter of a
+// chunk of a long stream. Every connection has a read buffer, and a write buffer only
+// while it writes.
 const buffer = 64 << 10
 
 // The kinds of handler. They may be called from many goroutines; ctx ends when
@@ -35,21 +36,21 @@ type (
 	PutFunc    func(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error)
 )
 
-// Server is a node's end of the cluster's port.
+// Server serves a node's cluster port.
 type Server struct {
 	flight.BaseFlightServer
 	mux  *mux
 	grpc *grpc.Server
 	log  *slog.Logger
 	wg   sync.WaitGroup
-	ctx  context.Context // of handlers of streams from callers; ends with Close
+	ctx  context.Context // for the handlers of Puts; ends with Close
 	stop context.CancelFunc
 
 	mu      sync.RWMutex
 	actions map[string]ActionFunc
 	gets    map[string]GetFunc
 	puts    map[string]PutFunc
-	guests  map[string]bool // actions for those of no cluster
+	guests  map[string]bool // actions that nodes without a cluster may call
 }
 
 // Listen makes the server of a node on a listener, which it takes over. Handlers
@@ -75,15 +76,15 @@ func (s *Server) Addr() net.Addr { return s.mux.ln.Addr() }
 // RaftListener returns the connections that carry raft.
 func (s *Server) RaftListener() net.Listener { return s.mux.raft }
 
-// RegisterAction, RegisterGet and RegisterPut set the handler of a name.
+// RegisterAction sets the handler of an action.
 func (s *Server) RegisterAction(name string, f ActionFunc) {
 	s.mu.Lock()
 	s.actions[name] = f
 	s.mu.Unlock()
 }
 
-// Guests names the actions that nodes of no cluster may call. Where this node
-// itself has none yet, all are its guests.
+// Guests sets the actions that nodes without a cluster may call. While this node itself
+// has none, all nodes are its guests.
 func (s *Server) Guests(names ...string) {
 	s.mu.Lock()
 	for _, n := range names {
@@ -92,21 +93,21 @@ func (s *Server) Guests(names ...string) {
 	s.mu.Unlock()
 }
 
-// RegisterGet sets the handler of a stream to the caller.
+// RegisterGet sets the handler of a stream to callers.
 func (s *Server) RegisterGet(name string, f GetFunc) {
 	s.mu.Lock()
 	s.gets[name] = f
 	s.mu.Unlock()
 }
 
-// RegisterPut sets the handler of a stream from the caller.
+// RegisterPut sets the handler of a stream from callers.
 func (s *Server) RegisterPut(name string, f PutFunc) {
 	s.mu.Lock()
 	s.puts[name] = f
 	s.mu.Unlock()
 }
 
-// Serve starts to answer; it returns at once. Close stops.
+// Serve starts serving and returns at once. Close stops it.
 func (s *Server) Serve() {
 	s.wg.Go(s.acceptLines)
 	s.wg.Add(1)
@@ -118,7 +119,7 @@ func (s *Server) Serve() {
 	}()
 }
 
-// Close ends all calls and the listener. It waits for handlers.
+// Close ends all calls and closes the listener. It waits for handlers to return.
 func (s *Server) Close() error {
 	s.stop()
 	s.grpc.Stop()
@@ -140,7 +141,7 @@ func find[F any](s *Server, ctx context.Context, m map[string]F, name string) (f
 	return f, nil
 }
 
-// guard runs a handler: its panic becomes an error of the call.
+// guard runs a handler; a panic in it becomes the call's error.
 func (s *Server) guard(name string, handle func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,6 +1,6 @@
-// Package sched decides which node reads which split of a statement's tables.
-// It is a state machine without a clock, a network or goroutines: Step takes
-// an event and gives the actions to carry out, the same ones every time.
+// Package sched decides which node reads which split of a statement's tables. It is a
+// state machine without a clock, a network or goroutines: Step takes an event and
+// returns the actions to carry out; it is deterministic.
 //
 //	events                            actions
 //	Ready   a node takes splits  ┐  ┌ Assign  splits to a node's task
@@ -9,10 +9,10 @@
 //	Lost    a node is gone       │  └ Fail    the statement
 //	Mended  a node's bad file    ┘
 //
-// Splits are queued, not poured out: a task has at most ⌈threads × saturation⌉
+// Splits are not all handed out at once: a task has at most ⌈threads × saturation⌉
 // portions of a leaf's splits at a time, so that a slow node keeps few and a fast one
-// takes over the rest. The places are counted for each leaf apart: a leaf that
-// waits for another leaf's rows must not hold the places that one needs.
+// takes over the rest. The places are counted for each leaf apart: a leaf that waits
+// for another leaf's rows must not hold the places that one needs.
 //
 // A portion is one split, or as many small ones as are worth the two messages that a portion
 // costs: a thousand files of thirty thousand rows each would spend a tenth of their time on
@@ -25,8 +25,8 @@
 // nobody has room for its own, from the back of the fullest queue of a node that has
 // begun. It may read what it holds, and anything that no node left holds.
 //
-// A node that dies takes along what its tasks had sent, so its splits cannot
-// simply be read elsewhere: all is done again without it, as long as no row of
-// the result has left. After that the statement fails. A node that met damage
-// in a file and has repaired it is kept: all is done again with it.
+// Rows that a node's tasks had sent depend on it, so when it dies its splits cannot
+// simply be read elsewhere: the whole plan restarts without it, as long as no row of
+// the result has left. After that the statement fails. A node that met damage in a file
+// and has repaired it is kept: the plan restarts with it.
 package sched

@@ -2,7 +2,37 @@ package sched
 
 import "slices"
 
-// family is neighbouring splits that one node should read.
+// Node is a node that takes part.
+type Node struct {
+	ID      uint64
+	Threads int
+}
+
+// Leaf is a table or source that a stage reads.
+type Leaf struct {
+	// Gateway says that only the first node reads it.
+	Gateway bool
+	// Single says that its tasks have one thread.
+	Single bool
+	// Stays says that no node takes over another's splits, because the rows are kept where
+	// they are read, or because each node must read its own. So a node gets all of them at
+	// once.
+	Stays bool
+	// Portion is the number of rows worth a message to a node and one back: as many splits
+	// are handed out at a time as have that many rows, fewer as the leaf nears its end. 0:
+	// one split at a time.
+	Portion int64
+	Splits  []Split
+}
+
+// Split is a part of a leaf. A split without Replicas may be read anywhere.
+type Split struct {
+	Partition int
+	Rows      int64
+	Replicas  []uint64
+}
+
+// family is a range of neighbouring splits that one node should read.
 type family struct {
 	from, to  int // split numbers
 	partition int
@@ -46,7 +76,7 @@ func homes(l Leaf, nodes []Node) [][]int {
 
 func weight(rows int64, n Node) float64 { return float64(rows) / float64(max(n.Threads, 1)) }
 
-// fairShare is a node's rows a thread if all had the same.
+// fairShare returns the rows per thread if all threads had the same.
 func fairShare(l Leaf, nodes []Node) float64 {
 	var rows, threads int64
 	for _, s := range l.Splits {
@@ -58,8 +88,8 @@ func fairShare(l Leaf, nodes []Node) float64 {
 	return float64(rows) / float64(max(threads, 1))
 }
 
-// families cuts a leaf: at the bounds of partitions, where the replicas change,
-// and so that none is more than a small node's share, to the nearest split.
+// families divides a leaf into families: at the bounds of partitions, where the
+// replicas change, and so that none exceeds a small node's share, to the nearest split.
 func families(l Leaf, nodes int) []family {
 	var out []family
 	var rows int64
@@ -77,4 +107,8 @@ func families(l Leaf, nodes int) []family {
 		out = append(out, family{from: i, to: i + 1, partition: s.Partition, rows: n})
 	}
 	return out
+}
+
+func holds(sp Split, node uint64) bool {
+	return len(sp.Replicas) == 0 || slices.Contains(sp.Replicas, node)
 }

@@ -17,35 +17,6 @@ type Config struct {
 	Leaves     []Leaf
 }
 
-// Node is a node that takes part.
-type Node struct {
-	ID      uint64
-	Threads int
-}
-
-// Leaf is a table or source that a stage reads.
-type Leaf struct {
-	// Gateway says that only the first node reads it.
-	Gateway bool
-	// Single says that its tasks have one thread.
-	Single bool
-	// Stays says that no node takes over another's splits, for what is read is kept where it
-	// was, or because each must read its own. So a node gets all of them at once.
-	Stays bool
-	// Portion is how many rows are worth a message to a node and one back: splits are handed
-	// out so many at a time that they have as many, fewer as the leaf nears its end. 0: one
-	// split at a time.
-	Portion int64
-	Splits  []Split
-}
-
-// Split is a piece of a leaf. A split without Replicas may be read anywhere.
-type Split struct {
-	Partition int
-	Rows      int64
-	Replicas  []uint64
-}
-
 // Event is something that happened: Ready, Done, Left, Lost or Mended.
 type Event interface{ event() }
 
@@ -57,13 +28,13 @@ type (
 		Node        uint64
 		Leaf, Split int
 	}
-	// Left says that something of the statement was seen outside: a row of the
-	// result, or a write. It cannot be done again.
+	// Left says that an effect of the statement is visible outside: a row of the result,
+	// or a write. It cannot be restarted any more.
 	Left struct{}
 	// Lost says that a node does not answer any more.
 	Lost struct{ Node uint64 }
-	// Mended says that a task met damage on its node that is repaired by now.
-	// Nothing is to be done where something has left: the statement has failed.
+	// Mended says that a task met damage on its node, which has been repaired. After Left
+	// it has no effect: the statement has failed.
 	Mended struct{}
 )
 
@@ -77,13 +48,13 @@ func (Mended) event() {}
 type Action interface{ action() }
 
 type (
-	// Assign gives portions of a leaf's splits to a node.
+	// Assign hands portions of a leaf's splits to a node.
 	Assign struct {
 		Node     uint64
 		Leaf     int
 		Portions [][]int
 	}
-	// End tells a node that it gets no more splits of a leaf.
+	// End notifies a node that it gets no more splits of a leaf.
 	End struct {
 		Node uint64
 		Leaf int
@@ -112,12 +83,12 @@ type Scheduler struct {
 // leaf is the state of a leaf; slices by node go by its number in nodes.
 type leaf struct {
 	Leaf
-	home    [][]int // by node: the splits to be read, in order
+	home    [][]int // by node: the splits still to be read, in order
 	slots   []int   // by node: how many portions it may have
 	busy    []int   // by node: how many it has
 	ready   []bool
 	ended   []bool
-	owner   []uint64 // by a portion's first split: who has it or had it, 0 nobody
+	owner   []uint64 // by a portion's first split: the node that has or had it, 0 for none
 	done    []bool   // by a portion's first split
 	wait    int      // splits in home queues
 	rows    int64    // of these
@@ -137,7 +108,7 @@ func New(c Config) *Scheduler {
 	return s
 }
 
-// Nodes lists the nodes that take part now.
+// Nodes returns the nodes that take part now.
 func (s *Scheduler) Nodes() []uint64 {
 	out := make([]uint64, len(s.nodes))
 	for i, n := range s.nodes {
@@ -168,7 +139,7 @@ func (s *Scheduler) begin() {
 	}
 }
 
-// tasks is how many threads of a node read a leaf.
+// tasks returns how many threads of a node read a leaf.
 func tasks(threads int, single bool) int {
 	if single {
 		return 1
@@ -176,7 +147,7 @@ func tasks(threads int, single bool) int {
 	return max(threads, 1)
 }
 
-// slotsOf is how many portions a task may have at a time.
+// slotsOf returns how many portions a task may have at a time.
 func slotsOf(threads int, single bool, saturation float64) int {
 	f := math.Ceil(float64(tasks(threads, single))*saturation - 1e-9)
 	if f > math.MaxInt32 {
@@ -189,7 +160,7 @@ func (s *Scheduler) number(node uint64) int {
 	return slices.IndexFunc(s.nodes, func(n Node) bool { return n.ID == node })
 }
 
-// Step takes an event and gives what is to be done, in order.
+// Step handles an event and returns the actions to carry out, in order.
 func (s *Scheduler) Step(ev Event) []Action {
 	if s.failed {
 		return nil
@@ -250,7 +221,7 @@ func (s *Scheduler) lost(node uint64) []Action {
 	return []Action{Restart{Nodes: s.Nodes()}}
 }
 
-// feed fills the free places of a leaf's tasks, a portion a node in turn.
+// feed fills the free slots of a leaf's tasks, one portion per node in turn.
 func (s *Scheduler) feed(out []Action, num int) []Action {
 	l := s.leaves[num]
 	given := make([][][]int, len(s.nodes))
@@ -289,11 +260,11 @@ func (s *Scheduler) feed(out []Action, num int) []Action {
 	return out
 }
 
-// share is how much of what is left a thread gets at once where that is less than a
-// portion: a node that is given the last of the work late must not be waited for.
+// share bounds a portion near the end of a leaf to 1/share of each thread's part of the
+// rest: otherwise all would wait for the node that got the last portion.
 const share = 4
 
-// size is how many rows the next portion for a node has, to the nearest split.
+// size returns how many rows the next portion for a node has, to the nearest split.
 func (l *leaf) size(at int) int64 {
 	if l.slots[at] == math.MaxInt32 {
 		return math.MaxInt64 // it gets all of them anyway
@@ -301,8 +272,8 @@ func (l *leaf) size(at int) int64 {
 	return min(l.Portion, l.rows/(share*l.threads))
 }
 
-// take takes a portion for a node out of a queue: the first splits of its own, or the last
-// that it may read of another's; none if there are none.
+// take takes a portion for a node out of a queue: the first splits of its own, or the
+// last that it may read of another's; nil if there are none.
 func (s *Scheduler) take(l *leaf, from, at int) []int {
 	var out []int
 	q, size, rows := l.home[from], l.size(at), int64(0)
@@ -370,10 +341,6 @@ func (s *Scheduler) other(l *leaf, at int) []int {
 // mayRead reports whether a node holds a split, or nobody does.
 func (s *Scheduler) mayRead(sp Split, at int) bool {
 	return holds(sp, s.nodes[at].ID) || !heldByAny(sp, s.nodes)
-}
-
-func holds(sp Split, node uint64) bool {
-	return len(sp.Replicas) == 0 || slices.Contains(sp.Replicas, node)
 }
 
 func heldByAny(sp Split, nodes []Node) bool {

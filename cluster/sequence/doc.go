@@ -1,6 +1,6 @@
-// Package sequence hands out numbers that nobody else has: values of sequences and
-// object identifiers. Both are taken through Raft by blocks and are part of no
-// transaction; what is not used of a block is given back, or is a gap.
+// Package sequence hands out unique numbers: values of sequences and object
+// identifiers. Both are allocated through Raft in blocks, outside of any transaction;
+// the unused rest of a block is returned, or becomes a gap.
 //
 //	catalog ─Advance─▶ Cache (a node's) ─Next─▶ nextval
 //	                                             │

@@ -10,7 +10,7 @@ import (
 // OIDs hands out object identifiers. Its methods may be called from any goroutine.
 type OIDs struct {
 	Catalog interface {
-		// AllocOIDs reserves n object identifiers and gives the first.
+		// AllocOIDs reserves n object identifiers and returns the first.
 		AllocOIDs(ctx context.Context, n int) (types.OID, error)
 	}
 

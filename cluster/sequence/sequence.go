@@ -17,14 +17,14 @@ type Catalog interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
 	// Commit proposes changes as one and waits until they are applied here. 40003 says
-	// that it is not known what became of them; any other error, that nothing was
-	// applied nor will be.
+	// that their outcome is unknown; any other error, that nothing was applied nor will
+	// be.
 	Commit(ctx context.Context, changes []catalog.Change) error
 	// Advance takes up to n values off a sequence, at least one.
 	Advance(ctx context.Context, sequence types.OID, n int64) (catalog.SeqRange, error)
 }
 
-// Cache holds values that a node has taken from sequences but not given yet. Its
+// Cache holds values that a node has taken from sequences but not handed out yet. Its
 // methods may be called from any goroutine.
 type Cache struct {
 	Catalog Catalog
@@ -38,12 +38,11 @@ type block struct {
 	next, step, left int64
 }
 
-// Next fills out with the next values of a sequence for a session in a transaction,
-// and returns how many there were before an error. What is not at hand is taken in one
-// commit, with ahead values more, which the caller gives back where they are not used:
-// else they would be a gap. Where the sequence's definition is of this very
-// transaction, nobody else sees it, and its position is kept in the transaction's
-// changes.
+// Next fills out with the next values of a sequence for a session in a transaction, and
+// returns how many there were before an error. Missing values are taken in one commit,
+// along with ahead more values, which the caller returns (GiveBack) where they are not
+// used: else they would be a gap. A sequence that this transaction created is visible
+// to nobody else, and its position is kept in the transaction's changes.
 func (c *Cache) Next(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, out []int64, ahead int64) (n int, err error) {
 	if committed := c.Catalog.Current().RelationByOID(oid); committed == nil {
 		n, err = s.nextOwn(t, oid, out)
@@ -65,30 +64,32 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 	if c.blocks == nil {
 		c.blocks = map[types.OID]*block{}
 	}
-	for i := range out {
-		b := c.blocks[seq.OID]
+	b := c.blocks[seq.OID]
+	for i := 0; i < len(out); {
 		if b == nil || b.left == 0 {
 			n, cache := int64(len(out)-i)+ahead, max(seq.Seq.Cache, 1)
-			if n += cache - 1; n < cache { // more than an int64 holds
+			if n += cache - 1; n < cache { // overflow
 				n = cache
 			}
-			r, err := c.Catalog.Advance(ctx, seq.OID, n/cache*cache) // as so many calls would take
+			r, err := c.Catalog.Advance(ctx, seq.OID, n/cache*cache) // as many as separate calls would take
 			if err != nil {
 				return i, err
 			}
 			b = &block{next: r.First, step: r.Step, left: r.Count}
 			c.blocks[seq.OID] = b
 		}
-		out[i] = b.next
-		b.next += b.step
-		b.left--
+		n := min(int64(len(out)-i), b.left)
+		for k := range n {
+			out[i+int(k)] = b.next + k*b.step
+		}
+		b.next, b.left, i = b.next+n*b.step, b.left-n, i+int(n)
 	}
 	return len(out), nil
 }
 
-// GiveBack returns the values of a sequence that are at hand, but for what is
-// left of a whole cache. Where somebody took values since they are lost, as they
-// are where the commit fails: a gap.
+// GiveBack returns the cached values of a sequence, except the rest of a whole cache
+// block. Where somebody has taken values since, or where the commit fails, they are
+// lost: a gap.
 func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 	}
 }
 
-// nextOwn advances a sequence that only this transaction knows.
+// nextOwn advances a sequence that only this transaction sees.
 func (s *Session) nextOwn(t *txn.Txn, oid types.OID, out []int64) (int, error) {
 	if t == nil || !t.Begun() {
 		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
@@ -141,7 +142,8 @@ func (s *Session) nextOwn(t *txn.Txn, oid types.OID, out []int64) (int, error) {
 	return len(out), nil
 }
 
-// Set moves a sequence, outside of any transaction where it is committed.
+// Set sets the position of a sequence. It is not transactional, except for a sequence
+// that the transaction itself created.
 func (c *Cache) Set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, v catalog.SeqValue) error {
 	if err := c.set(ctx, s, t, oid, v); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (c *Cache) set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, 
 	err := c.Catalog.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}})
 	if err == nil || pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
 		c.mu.Lock()
-		delete(c.blocks, oid) // they are of before, or may be
+		delete(c.blocks, oid) // they may precede the change
 		c.mu.Unlock()
 	}
 	return err

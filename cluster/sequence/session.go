@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Session is what a session knows of sequences: the values it took last. Its methods
-// may be called from any goroutine.
+// Session holds the values that a session took last from sequences. Its methods may be
+// called from any goroutine.
 type Session struct {
 	own sync.Mutex // of sequences that only its transaction knows
 
@@ -25,7 +25,7 @@ func (s *Session) took(seq types.OID, value int64) {
 	s.vals[seq], s.last = value, seq
 }
 
-// Currval is the value taken last from a sequence; false if there was none.
+// Currval returns the value taken last from a sequence; false if there was none.
 func (s *Session) Currval(seq types.OID) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *Session) Currval(seq types.OID) (int64, bool) {
 	return v, ok
 }
 
-// Lastval is the value taken last, and from which sequence; 0 if there was none.
+// Lastval returns the value taken last, and its sequence; 0 if there was none.
 func (s *Session) Lastval() (seq types.OID, value int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -15,13 +17,6 @@ type Activity struct {
 	Since      time.Time // of the state
 	QueryStart time.Time
 	XactStart  time.Time
-	Progress   Progress
-}
-
-// Progress reports a running statement; nil where nothing is known.
-type Progress interface {
-	// Rows is what was read and produced so far, Total an estimate of what will be read (0 unknown).
-	Rows() (read, total, produced int64)
 }
 
 // SessionInfo is a session as others see it.
@@ -42,29 +37,31 @@ type SessionInfo struct {
 	QueuePlace int
 }
 
-// Info describes a session; it may be called from any goroutine.
-func (s *Session) Info() SessionInfo {
-	i := SessionInfo{
-		PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary",
-		Application: s.appName.Load().(string), Remote: s.start.Remote, Started: s.started, Activity: *s.activity.Load(),
-	}
-	if p := s.pool.Load(); p != nil {
-		i.Memory, i.Spilled = (*mem.Pool)(p).Used(), (*mem.Pool)(p).Spilled()
-	}
-	if a := s.queued.Load(); a != nil {
-		i.QueueNode, i.QueuePlace = (*a).Place()
-	}
-	return i
+// doing is what a session is at, which any goroutine may ask.
+type doing struct {
+	activity atomic.Pointer[Activity]
+	pool     atomic.Pointer[mem.Pool]        // of the running statement
+	queued   atomic.Pointer[query.Admission] // the running statement's
+	appName  atomic.Value                    // string
 }
 
-func (s *Session) setActivity(state, query string) {
-	old := s.activity.Load()
-	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart}
+// set notes a change, of a transaction that began then. No query leaves the last one.
+func (d *doing) set(state, query string, xact time.Time) {
+	old := d.activity.Load()
+	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart, XactStart: xact}
 	if query != "" {
 		a.Query, a.QueryStart = query, a.Since
 	}
-	if s.tx != nil {
-		a.XactStart = s.tx.Start
+	d.activity.Store(a)
+}
+
+// tell fills in what the session is at.
+func (d *doing) tell(i *SessionInfo) {
+	i.Application, i.Activity = d.appName.Load().(string), *d.activity.Load()
+	if p := d.pool.Load(); p != nil {
+		i.Memory, i.Spilled = p.Used(), p.Spilled()
 	}
-	s.activity.Store(a)
+	if a := d.queued.Load(); a != nil {
+		i.QueueNode, i.QueuePlace = (*a).Place()
+	}
 }

@@ -87,7 +87,7 @@ func (s *Session) audit(err error, recs ...[]slog.Attr) {
 
 // auditEnd writes the records of a transaction from a place on: what they say
 // is committed, or err says why it is not.
-func (s *Session) auditEnd(t *transaction, from int, err error) {
+func (s *Session) auditEnd(t *openTransaction, from int, err error) {
 	from = min(from, len(t.audit))
 	s.audit(err, t.audit[from:]...)
 	clear(t.audit[from:])

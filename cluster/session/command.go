@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -30,12 +29,6 @@ type Command struct {
 	Repeatable bool
 	// Control commands run in a failed transaction and start none.
 	Control bool
-}
-
-// Commands finds what statements do. It binds, so that parameters and columns are known, but changes nothing. Its methods may be
-// called from any goroutine.
-type Commands interface {
-	Command(ctx context.Context, s *Session, st *parse.Statement, params []types.Type) (*Command, error)
 }
 
 // Result is an execution's outcome.

@@ -11,6 +11,46 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// Login is what authentication needs of a role; see wire/session.Login.
+type Login struct {
+	Exists, CanLogin bool
+	Verifier         string
+	Super            bool
+	Groups           []string
+	TrustLoopback    bool
+}
+
+// Authenticate finds a role's verifier. A role without a password is trusted over
+// loopback, whatever passwords others have; one that is not there is asked for a
+// password as one that has one.
+func (r *Registry) Authenticate(ctx context.Context, role string, fresh bool) (Login, error) {
+	if fresh {
+		// A role that was made on another node a moment ago is there, and a password
+		// that was changed there holds. Where there is no majority to ask, what is
+		// known here must do: a session can look, if not read tables.
+		ask, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if err := r.cfg.Catalog.Barrier(ask); err != nil {
+			r.cfg.Log.Debug("login without a barrier", "role", role, "error", err)
+		}
+	}
+	st := r.cfg.Catalog.Current()
+	of := st.RoleByName(role)
+	if of == nil {
+		return Login{}, nil
+	}
+	l := Login{Exists: true, CanLogin: of.Login, Super: of.Super, Verifier: of.Password, TrustLoopback: of.Password == ""}
+	for _, group := range st.Roles() {
+		if group.OID != of.OID && !of.Super && st.MemberOf(of.OID, group.OID) {
+			l.Groups = append(l.Groups, group.Name)
+		}
+	}
+	if !of.ValidUntil.IsZero() && time.Now().After(of.ValidUntil) {
+		l.Verifier = ""
+	}
+	return l, nil
+}
+
 // Connect opens a session for an authenticated role.
 func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	fatal := func(err *pgerr.Error) error { return err.WithSeverity(pgerr.SevFatal) }
@@ -44,7 +84,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	}
 	s.interrupts.wake = st.Wake
 	s.interrupts.timeout = func() time.Duration { return s.known().statement }
-	s.activity.Store(&Activity{State: "idle", Since: s.started})
+	s.doing.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
 		return nil, fatal(pgerr.From(err))
 	}

@@ -28,8 +28,8 @@ func (s *Session) OpenCursor(ctx context.Context, x *Execution, o cursor.Options
 	cctx, cancel := context.WithCancelCause(context.Background())
 	cx := x.Fork(s.Context().With(x.Context.Params, h.Params), "cursor "+o.Name, cancel)
 	c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
-	run := &Execution{Execution: s.writing(cctx, cx, text), s: s, mark: s.tx.Mark()}
-	s.queued.Store(&cx.Admission)
+	run := s.execution(cctx, cx, text)
+	s.doing.queued.Store(&cx.Admission)
 	err := c.Open(ctx, func(ctx context.Context) ([]plan.Column, op.BatchReader, error) {
 		res, err := h.Run(ctx, run)
 		if err != nil {

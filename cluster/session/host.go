@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
@@ -36,8 +37,21 @@ type host struct {
 	taken map[types.OID]int64
 }
 
-// mostAhead is how many values of a sequence are taken ahead at most.
-const mostAhead = 1 << 20
+// How many values of a sequence are taken ahead: so many times what the statement took so
+// far, and at most mostAhead.
+const (
+	aheadOfTaken = 8
+	mostAhead    = 1 << 20
+)
+
+// Context is what a text means that the session gives now.
+func (s *Session) Context() *query.Context {
+	at := time.Now()
+	if s.tx != nil {
+		at = s.tx.Start
+	}
+	return s.known().context.At(at, &host{s: s})
+}
 
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
@@ -110,10 +124,10 @@ func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	if err := h.mayAdvance(seq, "nextval()"); err != nil {
 		return err
 	}
-	// A statement that comes again with a batch will come with more: as many as
-	// there were so far are taken ahead.
+	// A statement that comes again with a batch will come with more: a multiple of
+	// those there were so far are taken ahead, for a commit takes as long as thousands of rows.
 	h.mu.Lock()
-	ahead := min(h.taken[seq], mostAhead)
+	ahead := min(aheadOfTaken*h.taken[seq], mostAhead)
 	h.mu.Unlock()
 	n, err := h.s.registry.sequences.Next(ctx, &h.s.sequences, h.s.Txn(), seq, out, ahead)
 	if n > 0 {
@@ -278,4 +292,14 @@ func (h *host) CursorRows() (out []sysview.CursorRow) {
 		out = append(out, sysview.CursorRow{Name: c.Name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
 	}
 	return out
+}
+
+// ShowExpr implements function.Deparser.
+func (h *host) ShowExpr(over *catalog.Relation, text string, pretty bool) string {
+	return deparse.ShowExpr(h, over, text, pretty)
+}
+
+// ViewDef implements function.Deparser.
+func (h *host) ViewDef(view *catalog.Relation, pretty bool, wrap int) string {
+	return deparse.ViewDef(h, view, pretty, wrap)
 }

@@ -14,7 +14,8 @@ import (
 
 // Portal is a statement in execution.
 type Portal struct {
-	p      *Prepared
+	s      *Session
+	p      prepared
 	params []types.Datum
 	x      *Execution
 	res    *Result
@@ -47,7 +48,7 @@ func (p *Portal) Start(ctx context.Context) error {
 	if p.state != portalNew {
 		return nil
 	}
-	s := p.p.s
+	s := p.s
 	x, err := s.newExecution(ctx, p.p, p.params)
 	if err != nil {
 		s.fail()
@@ -56,9 +57,9 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.x = x
 	p.state = portalOpen
 	if t := s.tx; t != nil && !p.p.h.Control {
-		t.only = nil
+		t.again = nil
 		if t.statements++; t.statements == 1 && !t.Explicit && t.Isolation == txn.ReadCommitted && p.p.h.Repeatable {
-			t.only = p
+			t.again = p.again
 		}
 	}
 	// Rows may lie in mapped files, here and below.
@@ -75,6 +76,21 @@ func (p *Portal) Start(ctx context.Context) error {
 	return nil
 }
 
+// again runs the statement once more where its commit met a conflict, which is the error
+// if the client was told another tag.
+func (p *Portal) again(ctx context.Context, conflict error) error {
+	next := &Portal{s: p.s, p: p.p, params: p.params}
+	if _, err := next.Next(ctx); err != io.EOF {
+		_ = next.Close()
+		return err
+	}
+	if p.told && next.tag != p.tag {
+		return conflict
+	}
+	p.tag = next.tag
+	return nil
+}
+
 // Next returns the next rows, io.EOF at the end.
 func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := p.Start(ctx); err != nil {
@@ -86,7 +102,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	if p.asleep {
 		p.wake()
 		p.x.watch.resume()
-		p.x.active()
+		p.s.active(p.p.stmt)
 	}
 	p.taken()
 	if p.res.Copy != nil {
@@ -132,7 +148,7 @@ func (p *Portal) finish() error {
 func (p *Portal) failed(err error) error {
 	err = query.Cause(p.x.Ctx, err)
 	p.x.undo()
-	p.p.s.fail()
+	p.s.fail()
 	_ = p.Close()
 	return err
 }
@@ -163,10 +179,10 @@ func (p *Portal) taken() {
 func (p *Portal) Suspend() {
 	if p.state == portalOpen && !p.asleep {
 		p.asleep = true
-		p.p.s.asleep++
+		p.s.asleep++
 		p.x.Admission.Rest()
 		p.x.watch.suspend()
-		p.x.idle()
+		p.s.idle()
 	}
 }
 
@@ -174,7 +190,7 @@ func (p *Portal) Suspend() {
 func (p *Portal) wake() {
 	if p.asleep {
 		p.asleep = false
-		p.p.s.asleep--
+		p.s.asleep--
 	}
 }
 
@@ -202,6 +218,6 @@ func (p *Portal) Close() error {
 	if p.res != nil {
 		err = p.res.Close()
 	}
-	p.x.end()
+	p.s.end(p.x)
 	return err
 }

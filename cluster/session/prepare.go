@@ -12,24 +12,26 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Prepared is a prepared statement.
+// Prepared is a prepared statement of a session.
 type Prepared struct {
-	s    *Session
-	stmt *parse.Statement // nil for the empty query
-	h    *Command
+	prepared
+	s *Session
 }
 
-// text is the statement's.
-func (p *Prepared) text() string {
-	if p.stmt == nil {
-		return ""
-	}
-	return p.stmt.Text
-}
+// Keep gives a prepared statement a name: 42P05 if it is taken.
+func (s *Session) Keep(name string, p *Prepared) error { return s.keep(name, p.prepared, false) }
 
 // KeepSQL is Keep for what PREPARE names: a text with its command.
 func (s *Session) KeepSQL(name string, text *parse.Statement, c *Command) error {
-	return s.keep(name, &Prepared{s: s, stmt: text, h: c}, true)
+	return s.keep(name, prepared{text, c}, true)
+}
+
+// Kept finds a prepared statement by its name.
+func (s *Session) Kept(name string) (*Prepared, error) {
+	if n := s.statements[name]; n != nil {
+		return &Prepared{n.prepared, s}, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
 }
 
 // Command is what the statement does.
@@ -61,7 +63,7 @@ func (p *Prepared) Close() error { return nil }
 // Prepare makes a statement of a text's; nil is the empty query.
 func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types.OID) (*Prepared, error) {
 	if st == nil {
-		return &Prepared{s: s, h: &Command{Run: func(context.Context, *Execution) (*Result, error) { return Done(""), nil }}}, nil
+		return &Prepared{prepared{nil, &Command{Run: func(context.Context, *Execution) (*Result, error) { return Done(""), nil }}}, s}, nil
 	}
 	if err := s.Killed(); err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 	for _, n := range st.Notices {
 		s.Notice(pgerr.New(pgerr.Warning, "%s", n))
 	}
-	return &Prepared{s: s, stmt: st, h: h}, nil
+	return &Prepared{prepared{st, h}, s}, nil
 }
 
 // isControl reports whether it is one of the statements that a failed transaction takes.
@@ -102,13 +104,6 @@ func isControl(st *parse.Statement) bool {
 	return false
 }
 
-// fail notes that the transaction, explicit or implicit, cannot commit.
-func (s *Session) fail() {
-	if s.tx != nil {
-		s.tx.Failed = true
-	}
-}
-
 // Bind makes a portal. Parameters are in the order of Params.
 func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, error) {
 	if p.s.tx != nil && p.s.tx.Failed && !p.h.Control && p.stmt != nil {
@@ -117,5 +112,5 @@ func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, err
 	if len(params) != len(p.h.Params) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(params), len(p.h.Params))
 	}
-	return &Portal{p: p, params: params}, nil
+	return &Portal{s: p.s, p: p.prepared, params: params}, nil
 }

@@ -1,7 +1,11 @@
 package session
 
 import (
-	"sync/atomic"
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/advisory"
@@ -10,10 +14,137 @@ import (
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
+
+// Config is what the sessions of a node share. All fields are required.
+type Config struct {
+	Catalog  Catalog
+	Queries  *query.Planner
+	Commands Commands
+	Files    write.Files
+	Models   Models
+	Pool     *mem.Pool
+	Temp     string // directory for temporary files
+	// Shared is the value of a setting that is no session's.
+	Shared func(*settings.Def) string
+	Log    *slog.Logger
+	Audit  *slog.Logger
+}
+
+// Catalog is the replicated catalog. Its methods may be called from any goroutine.
+type Catalog interface {
+	txn.Catalog
+	sequence.Catalog
+}
+
+// Commands finds what statements do. It binds, so that parameters and columns are known, but changes nothing. Its methods may be
+// called from any goroutine.
+type Commands interface {
+	Command(ctx context.Context, s *Session, st *parse.Statement, params []types.Type) (*Command, error)
+}
+
+// Models score rows. Its methods may be called from any goroutine.
+type Models interface {
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error)
+}
+
+// Registry has the sessions of one node, by key. Its methods may be called from any
+// goroutine.
+type Registry struct {
+	cfg       Config
+	started   time.Time
+	locks     advisory.Locks
+	snapshots txn.Snapshots
+	sequences sequence.Cache
+
+	mu       sync.Mutex
+	sessions map[uint32]*Session
+	closed   bool
+}
+
+// New makes a registry without sessions.
+func New(cfg Config) *Registry {
+	return &Registry{cfg: cfg, started: time.Now(), sessions: map[uint32]*Session{}, snapshots: txn.Snapshots{Nodes: cfg.Queries.Runner.Nodes},
+		sequences: sequence.Cache{Catalog: cfg.Catalog, Log: cfg.Log}}
+}
+
+// Cancel stops the running statement of the session with this key.
+func (r *Registry) Cancel(pid, secret uint32) {
+	if s := r.session(pid); s != nil && s.start.Secret == secret {
+		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	}
+}
+
+// CancelBackend is pg_cancel_backend; it reports whether there was such a session.
+func (r *Registry) CancelBackend(pid uint32) bool {
+	s := r.session(pid)
+	if s != nil {
+		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	}
+	return s != nil
+}
+
+// TerminateBackend is pg_terminate_backend.
+func (r *Registry) TerminateBackend(pid uint32) bool {
+	s := r.session(pid)
+	if s != nil {
+		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	}
+	return s != nil
+}
+
+func (r *Registry) session(pid uint32) *Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sessions[pid]
+}
+
+// Sessions lists what runs here, by PID.
+func (r *Registry) Sessions() []*Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]*Session, 0, len(r.sessions))
+	for _, s := range r.sessions {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.start.PID, b.start.PID) })
+	return out
+}
+
+// Close refuses new sessions and stops what runs. Sessions are closed by their
+// connections.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	open := make([]*Session, 0, len(r.sessions))
+	for _, s := range r.sessions {
+		open = append(open, s)
+	}
+	r.mu.Unlock()
+	for _, s := range open {
+		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	}
+}
+
+// OldestRead is the version of the oldest state that a statement of this
+// gateway reads; 0 for none.
+func (r *Registry) OldestRead() uint64 {
+	return r.snapshots.Oldest(func(yield func(*txn.Pin) bool) {
+		for _, s := range r.Sessions() {
+			if !yield(&s.reading) {
+				return
+			}
+		}
+	})
+}
 
 // Session is one connection's state. One goroutine at a time calls it, but for
 // the methods that say otherwise.
@@ -25,25 +156,32 @@ type Session struct {
 	role     types.OID // SET ROLE
 	started  time.Time
 
-	tx        *transaction
+	tx        *openTransaction
 	cursors   cursor.Set
 	temp      types.OID // its schema for temporary tables, 0 until the first
 	env       *types.Env
-	knows     *known // nil before it is first asked for
+	knows     *parsedSettings // nil before it is first asked for
 	sequences sequence.Session
 	locks     *advisory.Holder
 
-	activity atomic.Pointer[Activity]
-	pool     atomic.Pointer[mem.Pool]        // of the running statement
-	queued   atomic.Pointer[query.Admission] // the running statement's
-	asleep   int                             // portals that wait for their client
-	text     *mem.Account                    // what the last text's trees take; nil if little
-	appName  atomic.Value                    // string
-	reading  txn.Pin                         // the state the transaction reads
-	closed   bool
+	doing   doing
+	asleep  int          // portals that wait for their client
+	text    *mem.Account // what the last text's trees take; nil if little
+	reading txn.Pin      // the state the transaction reads
+	closed  bool
 
 	interrupts
 	statements
+}
+
+// openTransaction is the session's open transaction.
+type openTransaction struct {
+	write.Txn
+	audit      [][]slog.Attr // records of what it did, which wait for the outcome
+	statements int           // begun
+	// again runs its one statement anew where the commit met that conflict; nil where
+	// that may not be.
+	again func(ctx context.Context, conflict error) error
 }
 
 // Notice sends a message beside the result, if the client wants it.
@@ -82,6 +220,13 @@ func (s *Session) TxStatus() byte {
 	return 'T'
 }
 
+// fail notes that the transaction, explicit or implicit, cannot commit.
+func (s *Session) fail() {
+	if s.tx != nil {
+		s.tx.Failed = true
+	}
+}
+
 // InBlock reports whether the session is between BEGIN and COMMIT.
 func (s *Session) InBlock() bool { return s.tx != nil && s.tx.Explicit }
 
@@ -93,3 +238,20 @@ func (s *Session) Temp() *types.OID { return &s.temp }
 
 // PID is the session's key.
 func (s *Session) PID() uint32 { return s.start.PID }
+
+// known is what the settings say now.
+func (s *Session) known() *parsedSettings {
+	s.knows = s.knows.at(query.Identity{Role: s.role, SessionUser: s.user, Temp: s.temp}, s.set, s.env)
+	return s.knows
+}
+
+// IdleLimit is how long the session may wait for its client now, and the error
+// that ends it then; 0 is for ever.
+func (s *Session) IdleLimit() (time.Duration, error) { return s.known().limit(s.TxStatus() != 'I') }
+
+// Info describes a session; it may be called from any goroutine.
+func (s *Session) Info() SessionInfo {
+	i := SessionInfo{PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
+	s.doing.tell(&i)
+	return i
+}

@@ -12,7 +12,7 @@ import (
 
 // init applies the role's and the client's settings.
 func (s *Session) init(role *catalog.Role) error {
-	s.appName.Store("")
+	s.doing.appName.Store("")
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
 	s.set.Shared = s.registry.cfg.Shared
@@ -54,7 +54,7 @@ func (s *Session) init(role *catalog.Role) error {
 		}
 	}
 	s.set.OnChange = s.settingChanged
-	s.appName.Store(s.set.Value("application_name"))
+	s.doing.appName.Store(s.set.Value("application_name"))
 	s.refreshEnv()
 	return nil
 }
@@ -62,7 +62,7 @@ func (s *Session) init(role *catalog.Role) error {
 func (s *Session) settingChanged(d *settings.Def, v string) {
 	switch d.Name {
 	case "application_name":
-		s.appName.Store(v)
+		s.doing.appName.Store(v)
 	case "timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output":
 		s.refreshEnv()
 	}

@@ -6,13 +6,28 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
+
+// prepared is a text and what it does.
+type prepared struct {
+	stmt *parse.Statement // nil for the empty query
+	h    *Command
+}
+
+// text is the statement's.
+func (s prepared) text() string {
+	if s.stmt == nil {
+		return ""
+	}
+	return s.stmt.Text
+}
 
 // named is a prepared statement with a name. PREPARE and the protocol's Parse
 // share the names.
 type named struct {
-	*Prepared
+	prepared
 	sql bool // by PREPARE
 	at  time.Time
 }
@@ -23,17 +38,15 @@ const maxNamed = 1 << 16
 // statements are a session's prepared statements, by name.
 type statements map[string]*named
 
-// Keep returns a prepared statement a name: 42P05 if it is taken.
-func (s statements) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
-
-func (s statements) keep(name string, p *Prepared, sql bool) error {
+// keep gives a statement a name: 42P05 if it is taken.
+func (s statements) keep(name string, of prepared, sql bool) error {
 	if err := s.Free(name); err != nil {
 		return err
 	}
 	if len(s) >= maxNamed {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", maxNamed)
 	}
-	s[name] = &named{Prepared: p, sql: sql, at: time.Now()}
+	s[name] = &named{prepared: of, sql: sql, at: time.Now()}
 	return nil
 }
 
@@ -43,14 +56,6 @@ func (s statements) Free(name string) error {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
 	}
 	return nil
-}
-
-// Kept finds a prepared statement by its name.
-func (s statements) Kept(name string) (*Prepared, error) {
-	if n := s[name]; n != nil {
-		return n.Prepared, nil
-	}
-	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
 }
 
 // Forget frees a name, if it is one.

@@ -2,66 +2,13 @@ package session
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/cursor"
-	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// transaction is the session's open transaction.
-type transaction struct {
-	write.Txn
-	audit      [][]slog.Attr // records of what it did, which wait for the outcome
-	statements int           // begun
-	only       *Portal       // see syncRetrying
-}
-
-// Commit proposes the transaction's changes and ends it whatever comes.
-func (s *Session) Commit(ctx context.Context) error {
-	t := s.tx
-	err := s.checkDeferred(ctx)
-	if err == nil {
-		err = s.cursors.Materialize()
-	}
-	if err == nil {
-		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
-	}
-	if err == nil && len(t.Changes()) > 0 {
-		err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
-	}
-	if err != nil {
-		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
-			// The files may be part of a commit that goes through yet: the sweep
-			// decides, once that is known.
-			t.ForgetCreated()
-		}
-		s.auditEnd(t, 0, query.Cause(ctx, err))
-		s.Rollback()
-		return query.Cause(ctx, err)
-	}
-	s.ended(nil)
-	s.set.End(true)
-	s.endTxnSettings()
-	return nil
-}
-
-// checkDeferred makes the checks that the transaction has put off.
-func (s *Session) checkDeferred(ctx context.Context) error {
-	if s.tx.Deferred() == 0 {
-		return nil
-	}
-	x, err := s.newExecution(ctx, &Prepared{s: s, h: &Command{}}, nil)
-	if err != nil {
-		return err
-	}
-	defer x.end()
-	return x.CheckDeferred()
-}
 
 // ended takes the transaction from the session: it is committed, or err says why not.
 func (s *Session) ended(err error) {
@@ -117,7 +64,7 @@ func (s *Session) SetReadOnly(on bool) {
 // OpenTxn opens the implicit transaction of a statement, if there is none.
 func (s *Session) OpenTxn() *txn.Txn {
 	if s.tx == nil {
-		s.tx = &transaction{Txn: write.Txn{Txn: s.newTxn()}}
+		s.tx = &openTransaction{Txn: write.Txn{Txn: s.newTxn()}}
 		s.set.Begin()
 	}
 	return s.Txn()

@@ -231,7 +231,7 @@ func (s *Set) restore(u undo) {
 
 // changeable checks a value for a setting that clients may set.
 func changeable(name, value string) (*Def, string, error) {
-	d, v, err := check(name, value)
+	d, v, err := accepted(name, value)
 	switch {
 	case err != nil:
 	case d.Context == Internal:
@@ -245,7 +245,7 @@ func changeable(name, value string) (*Def, string, error) {
 // ForCluster checks a value that ALTER SYSTEM gives, for the sessions that are to
 // come or for the nodes.
 func ForCluster(name, value string) (*Def, string, error) {
-	d, v, err := check(name, value)
+	d, v, err := accepted(name, value)
 	if err == nil && Find(d.Name) == nil {
 		err = unknown(name)
 	}
@@ -255,7 +255,8 @@ func ForCluster(name, value string) (*Def, string, error) {
 	return d, v, err
 }
 
-func check(name, value string) (*Def, string, error) {
+// accepted finds a setting and the value that it makes of a text.
+func accepted(name, value string) (*Def, string, error) {
 	key := canonical(name)
 	d := Find(key)
 	if d == nil {

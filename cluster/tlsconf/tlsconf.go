@@ -18,13 +18,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// How long certificates are good.
+// How long certificates are valid.
 const (
 	caLife   = 10 * 365 * 24 * time.Hour
 	certLife = 2 * 365 * 24 * time.Hour
 )
 
-// CreateCA makes a new authority in dir. It never replaces one.
+// CreateCA makes a new authority in dir. It never replaces an existing one.
 func CreateCA(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fileError(err, dir)
@@ -46,8 +46,8 @@ func CreateCA(dir string) error {
 // names and addresses under which other nodes and clients reach it.
 func CreateNode(dir string, hosts []string) error { return CreateNodeIn(dir, dir, hosts) }
 
-// CreateNodeIn is CreateNode with the node's files, the authority's certificate
-// among them, in a directory of their own.
+// CreateNodeIn is CreateNode, but writes the node's files and a copy of the authority's
+// certificate to directory to.
 func CreateNodeIn(dir, to string, hosts []string) error {
 	if len(hosts) == 0 {
 		return pgerr.New(pgerr.InvalidParameterValue, "a node's certificate needs at least one host name or address")
@@ -159,9 +159,9 @@ func Load(dir string) (*Certs, error) {
 	return &Certs{node: node, pool: pool}, nil
 }
 
-// Peer is the configuration of both ends of connections between nodes: each
-// shows its certificate and verifies the other's. A database user's certificate
-// is of the same authority and does not do.
+// Peer returns the configuration of both ends of connections between nodes: each shows
+// its certificate and verifies the other's. A database user's certificate, which the
+// same authority signed, is refused.
 func (c *Certs) Peer() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{c.node}, RootCAs: c.pool, ClientCAs: c.pool,
 		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
@@ -173,8 +173,8 @@ func (c *Certs) Peer() *tls.Config {
 		}}
 }
 
-// Server is the configuration towards database clients: a client's certificate
-// is verified if it shows one.
+// Server returns the configuration for database clients: a client's certificate is
+// verified if it presents one.
 func (c *Certs) Server() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{c.node}, ClientCAs: c.pool, ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS12}
 }

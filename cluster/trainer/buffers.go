@@ -2,8 +2,8 @@ package trainer
 
 import "sync"
 
-// buffers are for slices on their way, and kept for those that follow: most are of one
-// length. All are charged.
+// buffers is a free list of buffers for slices in transit, most of which have the same
+// length. All buffers are charged.
 type buffers struct {
 	hold    func(n int64) error
 	release func(n int64)
@@ -12,10 +12,11 @@ type buffers struct {
 	idle [][]byte
 }
 
-// mostIdle bounds what is kept: as many as a worker sends at once, of a slice.
+// mostIdle bounds the free list: as many slices as a worker sends at once.
 const mostIdle = 32
 
-// get returns an empty buffer, of at least so many bytes.
+// get returns an empty buffer: a kept one of any capacity, or a new one for so many
+// bytes; nil for 0.
 func (b *buffers) get(room int) ([]byte, error) {
 	b.mu.Lock()
 	if k := len(b.idle) - 1; k >= 0 {
@@ -34,8 +35,8 @@ func (b *buffers) get(room int) ([]byte, error) {
 	return make([]byte, 0, room), nil
 }
 
-// grown charges for a buffer that may have become longer, which is not charged at all
-// where that cannot be.
+// grown adjusts the charge of a buffer that may have been reallocated; on an error the
+// buffer is not charged at all.
 func (b *buffers) grown(from, to int) error {
 	err := b.hold(int64(to - from))
 	if err != nil {
@@ -44,18 +45,18 @@ func (b *buffers) grown(from, to int) error {
 	return err
 }
 
-// put takes a buffer back.
+// put returns a buffer to the free list.
 func (b *buffers) put(buf []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if cap(buf) > 2*pieceBytes || len(b.idle) == mostIdle {
+	if cap(buf) > 2*chunkBytes || len(b.idle) == mostIdle {
 		b.release(int64(cap(buf)))
 		return
 	}
 	b.idle = append(b.idle, buf)
 }
 
-// drain frees those that wait.
+// drain frees the idle buffers.
 func (b *buffers) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

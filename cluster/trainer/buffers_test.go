@@ -68,7 +68,7 @@ func TestBuffersAreCharged(t *testing.T) {
 	if b.drain(); charged != 0 {
 		t.Errorf("%d bytes are charged for nothing", charged)
 	}
-	if buf, err = b.get(3 * pieceBytes); err != nil {
+	if buf, err = b.get(3 * chunkBytes); err != nil {
 		t.Fatal(err)
 	}
 	if b.put(buf); charged != 0 || len(b.idle) > 0 {
@@ -105,11 +105,11 @@ func TestMovingRowsAreCharged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var pieces [][]byte
+	var chunks [][]byte
 	longest := 0
 	for bkt := range dataset.Buckets {
 		if err := from.w.TakeBucket(bkt, func(rows []byte) error {
-			pieces = append(pieces, rowsPiece(bkt, rows))
+			chunks = append(chunks, rowsChunk(bkt, rows))
 			longest = max(longest, len(rows))
 			return nil
 		}); err != nil {
@@ -119,19 +119,19 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	to, pool := node()
 	at := 0
 	if err := to.take(func() ([]byte, error) {
-		if at == len(pieces) {
+		if at == len(chunks) {
 			return nil, io.EOF
 		}
 		at++
-		return pieces[at-1], nil
+		return chunks[at-1], nil
 	}); err != nil {
 		t.Fatal(err)
 	}
 	var without int64
 	{ // as they are kept
 		other, pool := node()
-		for bkt, rows, i := 0, []byte(nil), 0; i < len(pieces); i++ {
-			if bkt, rows, err = readPiece(pieces[i]); err != nil {
+		for bkt, rows, i := 0, []byte(nil), 0; i < len(chunks); i++ {
+			if bkt, rows, err = readChunk(chunks[i]); err != nil {
 				t.Fatal(err)
 			}
 			if err := other.w.PutBucket(bkt, rows); err != nil {
@@ -142,7 +142,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 		other.w.Close()
 	}
 	if longest < 1<<19 || pool.Peak() < without+int64(longest)/2 {
-		t.Errorf("%d bytes are charged at most, %d for what is kept; a piece has %d", pool.Peak(), without, longest)
+		t.Errorf("%d bytes are charged at most, %d for what is kept; a chunk has %d", pool.Peak(), without, longest)
 	}
 	if err := to.w.Close(); err != nil || pool.Used() != 0 {
 		t.Error(err, pool.Used())

@@ -13,17 +13,17 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// down is a task on its way down a tree of members, each of which sends on what
-// it is sent while more is coming.
+// down is the header of a task that is broadcast down a tree of members, each of which
+// forwards chunks while it receives more.
 type down struct {
 	name    string
 	iter    int
 	size    int   // bytes of the task
-	who     []int // the places among the members of those that have a part in it
-	at      int   // the receiver's place among them
-	stripe  int   // which pieces these are: piece i is of stripe i mod stripes
+	who     []int // indexes of the members that take part in it
+	at      int   // the receiver's index among them
+	stripe  int   // which chunks these are: chunk i is of stripe i mod stripes
 	stripes int
-	star    bool // all hang on the first
+	star    bool // all are children of the first
 }
 
 func (m *down) encode() []byte {
@@ -52,7 +52,7 @@ func decodeDown(b []byte) (*down, error) {
 	return m, d.Done("a training task's way")
 }
 
-// children are the places to which the receiver sends what it is sent.
+// children returns the indexes of the members to which the receiver forwards.
 func (m *down) children() []int {
 	if m.star {
 		return reduce.Star(len(m.who), m.at)
@@ -60,21 +60,21 @@ func (m *down) children() []int {
 	return reduce.Children(len(m.who), m.stripe, m.at)
 }
 
-// pieces returns those of the stripe of a whole task.
-func (m *down) pieces(b []byte) func() ([]byte, error) {
-	at := m.stripe * pieceBytes
+// chunks returns an iterator over the stripe's chunks of a whole task.
+func (m *down) chunks(b []byte) func() ([]byte, error) {
+	at := m.stripe * chunkBytes
 	return func() ([]byte, error) {
 		if at >= len(b) {
 			return nil, io.EOF
 		}
-		piece := b[at:min(at+pieceBytes, len(b))]
-		at += m.stripes * pieceBytes
-		return piece, nil
+		chunk := b[at:min(at+chunkBytes, len(b))]
+		at += m.stripes * chunkBytes
+		return chunk, nil
 	}
 }
 
-// pass has the stripe's pieces taken and sends them on to the receiver's children, while
-// own runs, and waits until all of them are done with the task.
+// pass stores the stripe's chunks with take and forwards them to the receiver's
+// children, while own runs, and waits until all children are done with the task.
 func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take taker, own func(context.Context) error) error {
 	children := m.children()
 	puts := make([]*rpc.Put, len(children))
@@ -99,7 +99,7 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 		<-sent
 		put := puts[i-2]
 		if put == nil {
-			return nil // the error is another's
+			return nil // another goroutine has the cause
 		}
 		defer put.Cancel()
 		_, err := put.Finish()
@@ -107,43 +107,43 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 	})
 }
 
-// taker gives the place where a piece stays until the task is over.
-type taker func(piece []byte) ([]byte, error)
+// taker stores a chunk and returns the copy, which stays valid until the task is over.
+type taker func(chunk []byte) ([]byte, error)
 
-// forward hands out what recv gives.
+// forward stores the chunks that recv returns and sends them to puts.
 func forward(recv func() ([]byte, error), take taker, puts []*rpc.Put) error {
 	for {
-		piece, err := recv()
+		chunk, err := recv()
 		if err == io.EOF {
 			return nil
 		}
 		if err == nil {
-			piece, err = take(piece)
+			chunk, err = take(chunk)
 		}
 		if err != nil {
 			return err
 		}
 		for _, put := range puts {
-			if err := put.Send(piece); err != nil {
+			if err := put.Send(chunk); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// arrival is a task that is on its way to this member.
+// arrival is a task that is being received.
 type arrival struct {
 	size int
-	refs int // stripes that have come or will
+	refs int // stripes that have arrived or are expected
 
 	mu   sync.Mutex
 	buf  []byte
 	left int
-	full chan struct{} // closed when nothing is left to come
-	step bool          // nothing that was decoded looks at the bytes any more
+	full chan struct{} // closed when all has arrived
+	step bool          // no decoded value aliases the bytes any more
 }
 
-// arrive returns the task that a stripe is of.
+// arrive returns the arrival that a stripe belongs to.
 func (p *part) arrive(m *down) (*arrival, error) {
 	p.mu.Lock()
 	a := p.coming[m.iter]
@@ -158,13 +158,13 @@ func (p *part) arrive(m *down) (*arrival, error) {
 	case a.size != m.size:
 		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.size)
 	case a.buf == nil:
-		if a.buf = p.again(m.size); a.buf == nil {
+		if a.buf = p.reuse(m.size); a.buf == nil {
 			if err := p.w.Hold(int64(m.size)); err != nil {
 				return nil, err
 			}
 			a.buf = make([]byte, m.size)
 		}
-		if err := p.w.Hold(int64(m.size)); err != nil { // decoded
+		if err := p.w.Hold(int64(m.size)); err != nil { // for the decoded task
 			p.w.Release(int64(m.size))
 			a.buf = nil
 			return nil, err
@@ -174,7 +174,7 @@ func (p *part) arrive(m *down) (*arrival, error) {
 	return a, nil
 }
 
-// leave is called once a stripe is done with.
+// leave is called when a stripe is finished.
 func (p *part) leave(m *down, a *arrival) {
 	p.mu.Lock()
 	a.refs--
@@ -186,16 +186,16 @@ func (p *part) leave(m *down, a *arrival) {
 	if !last || a.buf == nil {
 		return
 	}
-	p.w.Release(int64(a.size)) // decoded
+	p.w.Release(int64(a.size)) // for the decoded task
 	p.save(a.buf, a.step)
 }
 
-// save keeps the memory of a task for the next one, where that is a step and long: most
-// steps of a training are of one length. It is charged.
+// save keeps the memory of a long step for the next one: most steps of a training have
+// the same length. It stays charged.
 func (p *part) save(b []byte, step bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !step || len(b) <= pieceBytes {
+	if !step || len(b) <= chunkBytes {
 		p.w.Release(int64(len(b)))
 		return
 	}
@@ -203,9 +203,9 @@ func (p *part) save(b []byte, step bool) {
 	p.spare = b
 }
 
-// again returns the memory of the step before, which is charged, if that was of this
-// size, or with -1 of any.
-func (p *part) again(size int) []byte {
+// reuse returns the memory of the step before, which is charged, if it has this size,
+// or with -1 any size; else nil.
+func (p *part) reuse(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.spare
@@ -216,7 +216,7 @@ func (p *part) again(size int) []byte {
 	return b
 }
 
-// put copies bytes to the place where they belong, and returns it.
+// put copies bytes to their position in the task, and returns the copy.
 func (a *arrival) put(at int, b []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,8 +230,8 @@ func (a *arrival) put(at int, b []byte) ([]byte, error) {
 	return a.buf[at : at+len(b)], nil
 }
 
-// receive takes a stripe of a task and sends it on. The first stripe's call does
-// the task, once all are there.
+// receive receives a stripe of a task and forwards it. The first stripe's call runs the
+// task, once all stripes are complete.
 func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)) (err error) {
 	for _, i := range m.who {
 		if i >= len(p.members) || m.who[m.at] != p.self {
@@ -243,11 +243,11 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 		return err
 	}
 	defer p.leave(m, a)
-	at := m.stripe * pieceBytes
-	take := func(piece []byte) ([]byte, error) {
-		defer rpc.Free(piece)
-		kept, err := a.put(at, piece)
-		at += m.stripes * pieceBytes
+	at := m.stripe * chunkBytes
+	take := func(chunk []byte) ([]byte, error) {
+		defer rpc.Free(chunk)
+		kept, err := a.put(at, chunk)
+		at += m.stripes * chunkBytes
 		return kept, err
 	}
 	return p.pass(ctx, m, recv, take, func(ctx context.Context) error {
@@ -269,27 +269,26 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 	})
 }
 
-// send has a task done by those members of which these are the places, this one
-// the first.
+// send has the members with these indexes do a task; this member is the first.
 func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction, err error) {
 	m := down{name: p.name, iter: t.Iter, who: who, stripes: 1, star: p.w.Job().Gathers()}
 	var b []byte
 	if len(who) > 1 { // on one node nothing is encoded
-		had := p.again(-1)
+		had := p.reuse(-1)
 		b = t.Append(had[:0])
 		p.w.Release(int64(len(had)))
 		if err := p.w.Hold(int64(len(b))); err != nil {
 			return nil, err
 		}
 		defer func() { p.save(b, err == nil && t.Step()) }()
-		if m.size = len(b); m.size > pieceBytes && !m.star {
+		if m.size = len(b); m.size > chunkBytes && !m.star {
 			m.stripes = reduce.Stripes
 		}
 	}
 	err = every(ctx, m.stripes, func(ctx context.Context, i int) error {
 		m := m
 		m.stripe = i
-		return p.pass(ctx, &m, m.pieces(b), func(piece []byte) ([]byte, error) { return piece, nil }, func(ctx context.Context) (err error) {
+		return p.pass(ctx, &m, m.chunks(b), func(chunk []byte) ([]byte, error) { return chunk, nil }, func(ctx context.Context) (err error) {
 			if i == 0 {
 				r, err = p.task(ctx, t)
 			}
@@ -299,8 +298,9 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	return r, err
 }
 
-// every runs f for 0 … n-1 at once. Of several errors the first is given, and none
-// that only follows from another's.
+// every runs f for 0 … n-1 at once and returns the first error; cancellations and cut
+// connections, which may follow from another error, are returned only if there is no
+// other.
 func every(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

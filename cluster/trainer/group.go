@@ -12,13 +12,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Group is a training's parts on its members, as its driver has them: a
+// Group is the driver's handle of a training's parts on its members. It implements
 // train.Reducer. It is for one goroutine, and must be closed.
 type Group struct {
 	t       *Trainer
 	name    string
 	members []uint64
-	owners  []int // of leaves, as places among the members; nil in place
+	owners  []int // of leaves, as indexes of members; nil for a training in place
 	rescan  bool  // see Rescan
 	rows    int64 // of the query
 	own     *part
@@ -27,14 +27,14 @@ type Group struct {
 	wg      sync.WaitGroup
 }
 
-// Open makes a part on this node and on those of the others that answer. name
-// must be new: a second attempt has another. rescan says that the query may be
-// read a second time (train.WorkerConfig).
+// Open makes a part on this node and on those of the others that answer. name must be
+// unique: a second attempt needs another. rescan says that the query may be read a
+// second time (train.WorkerConfig).
 func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, rescan bool) (*Group, error) {
 	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Rescan: rescan})
 }
 
-// members are this node and those of the others that answer.
+// members returns this node and those of the others that are alive.
 func (t *Trainer) members(others []uint64) []uint64 {
 	list := []uint64{t.cfg.Self}
 	for _, id := range others {
@@ -78,7 +78,7 @@ func (t *Trainer) open(ctx context.Context, m openMsg) (_ *Group, err error) {
 
 func (t *Trainer) alive(id uint64) bool { return t.cfg.Alive == nil || t.cfg.Alive(id) }
 
-// hold keeps a member's part open.
+// hold makes the call that keeps a member's part open.
 func (g *Group) hold(id uint64, ticket []byte, ready chan<- error) {
 	recv, err := g.t.cfg.Peers.Get(g.ctx, id, callPart, ticket)
 	if err == nil {
@@ -92,8 +92,8 @@ func (g *Group) hold(id uint64, ticket []byte, ready chan<- error) {
 	g.cancel(pgerr.Wrap(pgerr.ConnectionFailure, err, "a node was lost while it trained"))
 }
 
-// watch ends the group when a member is taken for dead, which a node that is
-// merely silent never says itself.
+// watch ends the group when a member counts as dead: the connection to a silent node
+// does not fail by itself.
 func (g *Group) watch() {
 	for {
 		var changed <-chan struct{}
@@ -114,17 +114,17 @@ func (g *Group) watch() {
 	}
 }
 
-// Rescan reports, after Distribute, whether the query must be read once more, for not all
-// members could hold its rows.
+// Rescan reports, after Distribute, whether the query must be read once more because
+// not all members could hold its rows.
 func (g *Group) Rescan() bool { return g.rescan }
 
-// Name is what plan.Collect calls the group's parts.
+// Name returns the name of the group's parts in plan.Collect.
 func (g *Group) Name() string { return g.name }
 
-// Members are the nodes of the group, the driver first.
+// Members returns the nodes of the group, the driver first.
 func (g *Group) Members() []uint64 { return g.members }
 
-// lost prefers what ended the group over what a call says of it.
+// lost returns the error that ended the group where there is one, rather than a call's.
 func (g *Group) lost(err error) error {
 	if g.ctx.Err() != nil && err != nil {
 		return context.Cause(g.ctx)
@@ -139,8 +139,8 @@ func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id 
 	})
 }
 
-// within calls f with a context that ends with the group, and keeps the driver's
-// own part from being freed meanwhile: its node may be closing.
+// within calls f with a context that ends with the group, and keeps the driver's own
+// part from being freed meanwhile, as when its node is closing.
 func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) error {
 	_, ctx, done, err := g.t.use(ctx, g.name)
 	if err != nil {
@@ -154,8 +154,8 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 	return g.lost(f(ctx))
 }
 
-// Distribute ends the dataset stage: it counts the rows, gives each leaf an owner and
-// has the rows sent there. It returns the number of rows.
+// Distribute ends the dataset stage: it counts the rows, assigns each leaf to an owner
+// and has the rows sent there. It returns the number of rows.
 func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	counts := make([]countsMsg, len(g.members))
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
@@ -183,7 +183,7 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	}
 	m := ownersMsg{Name: g.name, Rescan: g.rescan}
 	job := g.own.w.Job()
-	if !job.InPlace() { // else each cuts its own
+	if !job.InPlace() { // in place each member divides its own rows
 		m.Owners = reduce.Place(job.Leaves(buckets), ids)
 	}
 	g.rows, g.owners = rows, m.Owners
@@ -196,8 +196,8 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	return rows, g.spread(ctx, m)
 }
 
-// DistributeRescan ends the stage when the query has been read once more: each row was sent
-// where it belongs as it came.
+// DistributeRescan ends the stage when the query has been read once more: each row was
+// sent to its owner as it was read.
 func (g *Group) DistributeRescan(ctx context.Context) error {
 	if g.own.w.Job().InPlace() {
 		return nil
@@ -215,7 +215,7 @@ func (g *Group) DistributeRescan(ctx context.Context) error {
 	return g.spread(ctx, ownersMsg{Name: g.name, Owners: g.owners})
 }
 
-// spread has all leaves share the copies of common rows, and assigns them.
+// spread decides which common rows are spread over all leaves, and assigns the leaves.
 func (g *Group) spread(ctx context.Context, m ownersMsg) (err error) {
 	if m.Common, err = g.common(ctx, g.rows, len(m.Owners)); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (g *Group) assign(ctx context.Context, m ownersMsg) error {
 	})
 }
 
-// common asks the members for rows whose copies all leaves share.
+// common asks the members for frequent rows whose copies are spread over all leaves.
 func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []dataset.Common, err error) {
 	if !g.own.w.Job().Spreads(leaves) {
 		return nil, nil
@@ -288,7 +288,7 @@ func (g *Group) Reduce(ctx context.Context, t train.Task) (m family.Message, err
 	return m, err
 }
 
-// Close ends all parts. It may be called twice.
+// Close closes all parts. It may be called twice.
 func (g *Group) Close() {
 	g.cancel(context.Canceled)
 	if g.own != nil {

@@ -15,28 +15,28 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// keeper has what trainings have left on a node of their datasets. It is idle
-// memory (mem.Pool.AddIdle): it goes when others need it or too much is kept, what
-// was left longest ago first. What it has on disk goes likewise, and when nobody has
-// asked for it for a while. Its methods may be called from any goroutine.
+// keeper is a node's cache of the datasets of past trainings. It is idle memory
+// (mem.Pool.AddIdle): parts are evicted, the oldest first, when others need the memory
+// or too much is kept. Parts on disk are evicted likewise, and when they have not been
+// used for a while. Its methods may be called from any goroutine.
 type keeper struct {
 	pool *mem.Pool
 	log  *slog.Logger
-	room func() (int64, error) // on disk
+	room func() (int64, error) // free disk space
 	now  func() time.Time
 
 	mu    sync.Mutex
 	byKey map[[32]byte]*kept
-	order *list.List   // of *kept, the last one left in front
-	bytes atomic.Int64 // read by who lets others in while one goes
+	order *list.List   // of *kept, newest in front
+	bytes atomic.Int64 // atomic, since it is read while a part is being evicted
 }
 
-// kept is a node's part of a dataset that nobody uses.
+// kept is a node's part of a cached dataset.
 type kept struct {
 	source  train.Source
-	origin  string   // the group that made it: parts of one origin belong together
-	members []uint64 // of that
-	root    []byte   // the driver's Encoded, where it was here
+	origin  string   // the group that made it: parts with the same origin belong together
+	members []uint64 // of that group
+	root    []byte   // the driver's encoded train.Encoded, on the driver's node only
 	acct    *mem.Account
 	data    *train.Dataset
 	bytes   int64
@@ -45,16 +45,16 @@ type kept struct {
 	at      *list.Element
 }
 
-// keptShare is how much of a node's memory kept datasets may take together; one may
-// take more. keptDisk is how much of the disk space that would be free without them, and
-// keptFor how long those are kept that have any.
+// keptShare bounds the fraction of a node's memory that cached datasets take together;
+// a single one may take more. keptDisk bounds their fraction of the disk space that
+// would be free without them, and keptFor is how long parts on disk are kept.
 const (
 	keptShare = 0.25
 	keptDisk  = 0.25
 	keptFor   = time.Hour
 )
 
-// newKeeper makes a node's. dir is where its files are.
+// newKeeper makes a node's keeper; its files are in dir.
 func newKeeper(pool *mem.Pool, log *slog.Logger, dir string) *keeper {
 	k := &keeper{pool: pool, log: log, byKey: map[[32]byte]*kept{}, order: list.New(), now: time.Now}
 	k.room = func() (int64, error) { return disk.Free(dir) }
@@ -62,8 +62,8 @@ func newKeeper(pool *mem.Pool, log *slog.Logger, dir string) *keeper {
 	return k
 }
 
-// put keeps a part, whose blocks are charged to the node. What was there of the same
-// rows goes.
+// put keeps a part, whose blocks are charged to the node. It replaces a part of the
+// same rows.
 func (k *keeper) put(d *kept) {
 	d.acct = k.pool.Account("kept dataset", false)
 	if err := d.acct.Grow(int64(len(d.root)) + 4096); err != nil {
@@ -84,8 +84,8 @@ func (k *keeper) put(d *kept) {
 	k.fit()
 }
 
-// fit lets those go that are on disk where that is wanted, or have been there for long;
-// under the lock.
+// fit evicts parts on disk that take too much space or have been there for too long;
+// the lock is held.
 func (k *keeper) fit() {
 	var on int64
 	for at := k.order.Front(); at != nil; at = at.Next() {
@@ -105,7 +105,7 @@ func (k *keeper) fit() {
 	}
 }
 
-// find returns what there is under a key.
+// find describes the part with a key, if there is one.
 func (k *keeper) find(key [32]byte) (d keptMsg) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +115,7 @@ func (k *keeper) find(key [32]byte) (d keptMsg) {
 	return d
 }
 
-// take returns a part of an origin and keeps it no longer; nil where it has gone.
+// take removes the part of an origin and returns it; nil where there is none any more.
 func (k *keeper) take(key [32]byte, origin string) *kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,14 +128,14 @@ func (k *keeper) take(key [32]byte, origin string) *kept {
 	return d
 }
 
-// remove takes a part out; under the lock.
+// remove removes a part from the cache; the lock is held.
 func (k *keeper) remove(d *kept) {
 	delete(k.byKey, d.source.Key)
 	k.order.Remove(d.at)
 	k.bytes.Add(-d.bytes)
 }
 
-// drop lets a part go; under the lock.
+// drop removes a part and frees it; the lock is held.
 func (k *keeper) drop(d *kept) {
 	k.remove(d)
 	k.free(d)
@@ -148,7 +148,8 @@ func (k *keeper) free(d *kept) {
 	}
 }
 
-// shed lets parts of n bytes go, and says how many bytes went.
+// shed evicts parts of at least n bytes, if there are as many, and returns how many
+// bytes were freed.
 func (k *keeper) shed(n int64) (freed int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -160,7 +161,7 @@ func (k *keeper) shed(n int64) (freed int64) {
 	return freed
 }
 
-// prune lets those go of which a table is not as it was, and those that fit does.
+// prune evicts parts of which a table has changed, and those that fit evicts.
 func (k *keeper) prune(same func(train.Table) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -177,8 +178,7 @@ func (k *keeper) prune(same func(train.Table) bool) {
 	}
 }
 
-// Prune lets datasets go of which a table is not as it was: they will not be asked
-// for again.
+// Prune evicts datasets of which a table has changed: they will never be used again.
 func (t *Trainer) Prune(same func(train.Table) bool) { t.kept.prune(same) }
 
 // keep keeps the part's dataset when its training is over.
@@ -189,7 +189,7 @@ func (p *part) keep(src train.Source, root []byte) {
 	}
 }
 
-// over gives the part's worker what an origin has left here, instead of rows.
+// over hands the part's worker the cached part of an origin, instead of rows.
 func (p *part) over(key [32]byte, origin string) error {
 	d := p.t.kept.take(key, origin)
 	if d == nil {

@@ -72,7 +72,7 @@ func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap
 	return train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, red)
 }
 
-// TestLongVectors: parameters that go down in several pieces, and partials that
+// TestLongVectors: parameters that go down in several chunks, and partials that
 // go up in slices of any length, give the model of one node.
 func TestLongVectors(t *testing.T) {
 	want, err := trainLong(context.Background(), t, 1, 0, 3, nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/tributarydb/tributary/ml/train"
 )
 
-// askFor is how long members may take to say what they have: to read the rows is no
-// worse.
+// askFor is how long members may take to answer what they have cached: beyond that,
+// reading the rows costs no more.
 const askFor = 5 * time.Second
 
-// Over opens a group over a dataset that an earlier one has left, and returns what that
-// one's driver knew of it; nil where not all members have their part of it, or
-// others would take part now.
+// Over opens a group over the cached dataset of an earlier group, and returns the
+// encoded data that the earlier driver kept; nil where not all members have their part
+// of it, or where the members would be others now.
 func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {
 	have := t.kept.find(src.Key)
 	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin}
@@ -34,7 +34,7 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 		return err
 	})
 	if err != nil {
-		return nil, nil, ctx.Err() // one that does not answer has nothing
+		return nil, nil, ctx.Err() // a member that does not answer has nothing cached
 	}
 	var root []byte
 	for _, k := range all {
@@ -46,7 +46,7 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 		}
 	}
 	s, err := job.DecodeEncoded(root)
-	if err != nil { // of another version of the program
+	if err != nil { // written by another version of the program
 		t.log.Info("a kept dataset cannot be used", "training", have.Origin, "error", err)
 		return nil, nil, nil
 	}
@@ -62,8 +62,8 @@ func sameNodes(a, b []uint64) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Keep leaves the group's dataset with its members, for a training after this one.
-// Members that cannot keep their part do not.
+// Keep has the members cache their parts of the group's dataset, for a later training.
+// Members that cannot keep their part drop it.
 func (g *Group) Keep(ctx context.Context, src *train.Source, s *train.Encoded) error {
 	var root canon.E
 	s.Encode(&root)

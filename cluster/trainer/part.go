@@ -25,9 +25,9 @@ type part struct {
 	self    int
 	pool    *mem.Pool
 	w       *train.Worker
-	ctx     context.Context // ends when the part does
+	ctx     context.Context // ends with the part
 	cancel  context.CancelCauseFunc
-	calls   sync.WaitGroup // that use the part
+	calls   sync.WaitGroup // calls that use the part
 
 	mu     sync.Mutex
 	cur    *reduction
@@ -37,13 +37,13 @@ type part struct {
 	sent   buffers
 }
 
-// reduction is the task that the part is at.
+// reduction is the part's current task.
 type reduction struct {
 	iter int
 	part *train.Part
 }
 
-// free ends what runs in the part and gives everything back.
+// free stops what runs in the part and releases everything.
 func (p *part) free() {
 	p.cancel(gone(p.name))
 	p.calls.Wait()
@@ -65,7 +65,7 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 	return p.w.Add(ctx, b)
 }
 
-// counts is what the driver must know of rows that came.
+// counts returns what the driver must know of the rows that arrived.
 func (p *part) counts() countsMsg { return countsMsg{p.w.Counts(), p.w.Short()} }
 
 // sendRows sends encoded rows to another member.
@@ -75,22 +75,22 @@ func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
 		return err
 	}
 	defer put.Cancel()
-	if err := p.sendPiece(put, dataset.Buckets, rows); err != nil {
+	if err := p.sendChunk(put, dataset.Buckets, rows); err != nil {
 		return err
 	}
 	_, err = put.Finish()
 	return err
 }
 
-// sendPiece sends rows of a bucket.
-func (p *part) sendPiece(put *rpc.Put, bucket int, rows []byte) error {
+// sendChunk sends rows of a bucket.
+func (p *part) sendChunk(put *rpc.Put, bucket int, rows []byte) error {
 	n := int64(len(rows) + binary.MaxVarintLen64)
 	p.w.Carry(n)
 	defer p.w.Carry(-n)
-	return put.Send(rowsPiece(bucket, rows))
+	return put.Send(rowsChunk(bucket, rows))
 }
 
-// distribute sends the rows of leaves that others own to them.
+// distribute sends the rows of other members' leaves to their owners.
 func (p *part) distribute(ctx context.Context, owners []int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for to := range p.members {
@@ -118,12 +118,12 @@ func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err erro
 				return err
 			}
 			err := p.w.TakeBucket(b, func(rows []byte) error {
-				if put == nil { // most pairs of nodes have rows for each other, but not all
+				if put == nil { // opened on demand: not all pairs of nodes have rows for each other
 					if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name)); err != nil {
 						return err
 					}
 				}
-				return p.sendPiece(put, b, rows)
+				return p.sendChunk(put, b, rows)
 			})
 			if err != nil {
 				return err
@@ -140,35 +140,35 @@ func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err erro
 // take receives another member's rows.
 func (p *part) take(recv func() ([]byte, error)) error {
 	for {
-		piece, err := recv()
+		chunk, err := recv()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := p.put(piece); err != nil {
+		if err := p.put(chunk); err != nil {
 			return err
 		}
 	}
 }
 
-// put takes a piece of another member's rows.
-func (p *part) put(piece []byte) error {
-	p.w.Carry(int64(len(piece)))
-	defer p.w.Carry(-int64(len(piece)))
-	bucket, rows, err := readPiece(piece)
+// put adds a chunk of another member's rows.
+func (p *part) put(chunk []byte) error {
+	p.w.Carry(int64(len(chunk)))
+	defer p.w.Carry(-int64(len(chunk)))
+	bucket, rows, err := readChunk(chunk)
 	switch {
 	case err != nil:
 		return err
-	case bucket == dataset.Buckets: // of all buckets
+	case bucket == dataset.Buckets: // rows of any bucket
 		return p.w.PutRows(rows)
 	}
 	return p.w.PutBucket(bucket, rows)
 }
 
-// task computes the node's leaves and merges and ships what it can. What others
-// offer later is merged in their calls.
+// task computes the partials of the node's leaves, and merges and ships what it can.
+// Slices that other members offer later are merged in their calls.
 func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	r := &reduction{iter: t.Iter}
 	var err error
@@ -184,8 +184,8 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	return r, r.part.Run(ctx)
 }
 
-// ship sends a partial to another member and waits until it has been merged there
-// and has gone on from there.
+// ship sends a partial to another member and waits until it has been merged there and
+// the sum, if complete, has been shipped further.
 func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	var e canon.E
 	if s.Data != nil { // no rows, no bytes
@@ -215,17 +215,17 @@ func (p *part) deliver(ctx context.Context, to int, m *offer, b []byte) error {
 		return err
 	}
 	defer put.Cancel()
-	return sendPieces(put, b)
+	return sendChunks(put, b)
 }
 
-// offer takes a partial from another member, which may be ahead of this one. It
-// is read at once: what waited in the connection would keep others waiting.
+// offer receives a partial from another member, which may be ahead of this one. It is
+// read at once: unread data in the connection would block other calls.
 func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error)) error {
 	if err := p.w.Hold(int64(m.size)); err != nil {
 		return err
 	}
 	defer p.w.Release(int64(m.size))
-	data, err := readPieces(recv, m.size)
+	data, err := readChunks(recv, m.size)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error))
 			return r.part.OfferBytes(ctx, m.slice, m.node, data)
 		}
 		if r != nil && r.iter > m.iter {
-			return nil // of a task that is over
+			return nil // late, from a task that is over
 		}
 		select {
 		case <-wake:

@@ -89,7 +89,7 @@ func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []
 		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	r := rand.New(rand.NewPCG(5, 6))
-	for from := 0; from < n; from += 1010 { // two partitions are in pieces
+	for from := 0; from < n; from += 1010 { // two partitions are in chunks
 		k := min(1010, n-from)
 		arrs := make([]arrow.Array, len(cols))
 		ids, at := make([]int64, k), make([]int64, k)
@@ -121,7 +121,7 @@ func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
 }
 
 // TestSeriesRescanned: so it is of windows over numbers of random digits, whose partitions come
-// in pieces, at other nodes each time.
+// in chunks, at other nodes each time.
 func TestSeriesRescanned(t *testing.T) {
 	const n, length = 150000, 25
 	cols, list := series(n, length, func(i int) int64 { return int64(i / length) })

@@ -14,21 +14,21 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Config is a node. Alive and Changed tell of members that die; nil on a node
-// that is alone.
+// Config is the configuration of a node's trainer. Alive and Changed report members
+// that die; nil on a single node.
 type Config struct {
 	Self    uint64
 	Peers   *rpc.Peers
 	Server  *rpc.Server
 	Pool    *mem.Pool
 	Temp    string     // directory of temporary files
-	Threads func() int // as it is now: a training that starts takes so many
+	Threads func() int // the current number, for a training that starts now
 	Alive   func(node uint64) bool
 	Changed func() <-chan struct{} // closed when Alive may have changed
 	Log     *slog.Logger
 }
 
-// Trainer is a node's end of all trainings. Its methods may be called from any
+// Trainer runs a node's parts of all trainings. Its methods may be called from any
 // goroutine.
 type Trainer struct {
 	cfg  Config
@@ -74,7 +74,7 @@ func (t *Trainer) Close() {
 	for _, p := range all {
 		t.drop(p)
 	}
-	t.live.Wait() // for those that a call is dropping
+	t.live.Wait() // for those that another call is closing
 	t.kept.shed(math.MaxInt64)
 }
 
@@ -89,8 +89,8 @@ func (t *Trainer) Collector(name string) (op.Collector, error) {
 	return p, nil
 }
 
-// gone is the error of a part that is not here: its node was started again, or
-// the group is closed.
+// gone returns the error for a part that does not exist here: its node was restarted,
+// or the group is closed.
 func gone(name string) error {
 	return pgerr.New(pgerr.ConnectionFailure, "training %s has no part on this node", name)
 }
@@ -136,7 +136,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	return p, nil
 }
 
-// drop ends a part. It may be called twice.
+// drop closes a part. It may be called twice.
 func (t *Trainer) drop(p *part) {
 	t.mu.Lock()
 	was := t.parts[p.name] == p
@@ -170,7 +170,7 @@ func (t *Trainer) use(ctx context.Context, name string) (p *part, _ context.Cont
 	}, nil
 }
 
-// handlePart begins a part for another node; it ends with the call.
+// handlePart opens a part for another node; it is closed when the call ends.
 func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byte) error) error {
 	m, err := rpc.Decode[openMsg](ticket)
 	if err != nil {

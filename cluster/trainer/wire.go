@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// The calls.
+// The RPCs.
 const (
 	callPart       = "trainer.part"
 	callCounts     = "trainer.counts"
@@ -25,42 +25,42 @@ const (
 	callKeep       = "trainer.keep"
 )
 
-// openMsg begins a part on a node.
+// openMsg opens a part on a node.
 type openMsg struct {
 	Name    string
 	Job     []byte
 	Members []uint64 // the driver first
-	Self    int      // the node's place among them
+	Self    int      // the node's index among them
 	Rescan  bool     // the query may be read a second time
-	// Over names the group whose dataset, under Key, the part is given instead of
+	// Over names the group whose cached dataset, with key Key, the part uses instead of
 	// rows; "" for none.
 	Over string
 	Key  [32]byte
 }
 
-// keptMsg is what a node has under a key: Origin is "" for nothing, Root the
-// driver's train.Encoded where that was the node.
+// keptMsg describes a node's cached part for a key: Origin is "" for none, Root the
+// driver's train.Encoded where this node was the driver.
 type keptMsg struct {
 	Origin  string
 	Members []uint64
 	Root    []byte
 }
 
-// keepMsg has a node keep its part of a group's dataset.
+// keepMsg asks a node to cache its part of a group's dataset.
 type keepMsg struct {
 	Name   string
 	Source train.Source
 }
 
-// countsMsg is the numbers of a node's rows by bucket, and whether it cannot hold
+// countsMsg has the numbers of a node's rows by bucket, and whether it cannot hold
 // them.
 type countsMsg struct {
 	Buckets []int64
 	Short   bool
 }
 
-// ownersMsg names the owner of each leaf, as a place among the members. Rescan
-// says that nobody holds rows, Common which rows all leaves share.
+// ownersMsg names the owner of each leaf, as an index of the members. Rescan says that
+// nobody holds the rows; Common lists the rows whose copies are spread over all leaves.
 type ownersMsg struct {
 	Name   string
 	Owners []int
@@ -68,20 +68,19 @@ type ownersMsg struct {
 	Common []dataset.Common
 }
 
-// commonMsg asks for the Common of so many rows.
+// commonMsg asks for the common rows of a dataset of so many rows.
 type commonMsg struct {
 	Name string
 	Rows int64
 }
 
-// offer is the header of a slice of a partial on its way to the home of its
-// parent.
+// offer is the header of a slice of a partial that is sent to the home of its parent.
 type offer struct {
 	name  string
 	iter  int
 	slice int
 	node  reduce.Node
-	size  int // bytes that follow; none: there were no rows
+	size  int // bytes that follow; 0: there were no rows
 }
 
 func (m *offer) encode() []byte {
@@ -104,17 +103,17 @@ func decodeOffer(b []byte) (*offer, error) {
 	return m, d.Done("the header of a training partial")
 }
 
-// rowsPiece is a bucket's number and some of its rows, or dataset.Buckets and
+// rowsChunk is a bucket's number and some of its rows, or dataset.Buckets and
 // encoded rows of any.
-func rowsPiece(bucket int, rows []byte) []byte {
+func rowsChunk(bucket int, rows []byte) []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(rows)+binary.MaxVarintLen64), uint64(bucket))
 	return append(b, rows...)
 }
 
-func readPiece(b []byte) (bucket int, rows []byte, err error) {
+func readChunk(b []byte) (bucket int, rows []byte, err error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || v > 1<<31 {
-		return 0, nil, pgerr.New(pgerr.DataCorrupted, "a piece of training rows is malformed")
+		return 0, nil, pgerr.New(pgerr.DataCorrupted, "a chunk of training rows is malformed")
 	}
 	return int(v), b[n:], nil
 }

@@ -37,30 +37,30 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestPieces: pieces make the bytes that were announced, or an error.
-func TestPieces(t *testing.T) {
+// TestChunks: chunks make the bytes that were announced, or an error.
+func TestChunks(t *testing.T) {
 	for _, c := range []struct {
-		pieces []int
+		chunks []int
 		size   int
 		ok     bool
 	}{{nil, 0, true}, {[]int{5}, 5, true}, {[]int{3, 2}, 5, true}, {[]int{3}, 5, false}, {[]int{6}, 5, false}, {[]int{3, 3}, 5, false}} {
 		i := 0
-		b, err := readPieces(func() ([]byte, error) {
-			if i == len(c.pieces) {
+		b, err := readChunks(func() ([]byte, error) {
+			if i == len(c.chunks) {
 				return nil, io.EOF
 			}
 			i++
-			return make([]byte, c.pieces[i-1]), nil
+			return make([]byte, c.chunks[i-1]), nil
 		}, c.size)
 		if (err == nil) != c.ok || c.ok && len(b) != c.size {
-			t.Errorf("pieces %v of %d bytes: %d, %v", c.pieces, c.size, len(b), err)
+			t.Errorf("chunks %v of %d bytes: %d, %v", c.chunks, c.size, len(b), err)
 		}
 	}
 	// The stripes of a task are all of it, each byte once.
-	whole := make([]byte, 5*pieceBytes/2)
+	whole := make([]byte, 5*chunkBytes/2)
 	total := 0
 	for stripe := range reduce.Stripes {
-		next := (&down{stripe: stripe, stripes: reduce.Stripes}).pieces(whole)
+		next := (&down{stripe: stripe, stripes: reduce.Stripes}).chunks(whole)
 		for {
 			p, err := next()
 			if err != nil {

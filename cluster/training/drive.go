@@ -2,127 +2,77 @@ package training
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
-// driveJob drives a job to its end and commits its model. An error of the job
-// itself is in its record then; what is returned is why there is none.
-func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
-	d, err := j.trainJob(ctx, job)
-	if d != nil {
-		defer d.rec.close()
-	}
-	for try := 1; err == nil; try++ {
-		if err = j.finishJob(ctx, job, d); err == nil {
-			return nil
-		}
-		if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
-			err, try = nil, try-1 // it waits for a leader each time
-			continue
-		}
-		now := j.cfg.Catalog.Current().Job(job.OID)
-		if mine := now != nil && now.Epoch == job.Epoch; try < 5 && mine && pgerr.CodeOf(err) == pgerr.SerializationFailure {
-			err = nil // the model was changed at the same time
-		}
-	}
-	err = query.Cause(ctx, err)
-	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.QueryCanceled || pgerr.CodeOf(err) == pgerr.CannotConnectNow {
-		return err // this node stops, or the job is another's, or no leader is there: it goes on there, or later
-	}
-	pe := pgerr.From(err)
-	end := &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed, UpdatedMicros: time.Now().UnixMicro(),
-		Error: pe.Message, ErrorCode: string(pe.Code), ErrorDetail: pe.Detail, ErrorHint: pe.Hint, ErrorPosition: pe.Position}
-	if pe.Code == pgerr.QueryCanceled {
-		end.State = catalog.JobCancelled
-	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return j.cfg.Catalog.Commit(late, []catalog.Change{end})
+// drive is a job being driven: its statement in one execution, over one state.
+type drive struct {
+	j         *Jobs
+	statement Statement
+	x         *query.Execution
+	state     *catalog.State
+	plan      *Plan
+	query     *plan.Query // the plan's, until it is used
+	rec       *record
+	show      *query.Explain // set by EXPLAIN
+
+	result  *train.Result
+	reused  bool          // the dataset of a training before
+	reading time.Duration // that the dataset stage and the distributing took
+	planned string        // the dataset stage as it ran, for EXPLAIN
+	members []uint64      // nodes of the workers
 }
 
-// trainJob trains a job's model, in a context of the job's own.
-func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
-	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
-		return nil, err
-	}
-	st := job.At(j.cfg.Catalog.Current())
-	c, err := j.contextOf(job, st)
-	if err != nil {
-		return nil, err
-	}
-	s, err := j.statementOf(job, c.Dialect)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	x := j.cfg.Queries.Begin(c, 0, func(err error) { cancel(err) })
-	defer func() {
-		if leaked := x.End(); leaked > 0 {
-			j.cfg.Log.Warn("BUG: a training's query ended with charged memory", "query", x.ID, "bytes", leaked)
-		}
-	}()
-	p, err := j.Plan(ctx, s, c, st)
-	if err != nil {
-		return nil, err
-	}
-	d := &drive{j: j, statement: s, x: x, state: st, plan: p, query: p.Query, rec: newRecord(j, job, nil)}
-	return d, query.Cause(ctx, d.run(ctx))
+// reading is the query of the dataset, optimised to be read once.
+type reading struct {
+	*query.Run
+	query *plan.Query
+	close func()
 }
 
-// statementOf is a job's statement: as it was read where that was here, else read
-// again.
-func (j *Jobs) statementOf(job *catalog.Job, dialect parse.Dialect) (Statement, error) {
-	j.mu.Lock()
-	s, ok := j.read[job.OID]
-	j.mu.Unlock()
-	if ok {
-		return s, nil
-	}
-	list, err := parse.Parse(job.Statement, dialect)
-	if err != nil {
-		return s, err
-	}
-	if len(list) == 1 {
-		if n, ok := list[0].Extension.(*parse.TrainModel); ok {
-			return Statement{Text: list[0], TrainModel: n}, nil
+// read begins a reading, which must be closed.
+func (d *drive) read(ctx context.Context) (*reading, error) {
+	q := d.query
+	if d.query = nil; q == nil { // the optimiser has changed it: each reading binds anew
+		p, err := d.j.Plan(ctx, d.statement, d.x.Context, d.state)
+		if err != nil {
+			return nil, err
 		}
+		q = p.Query
 	}
-	return s, pgerr.New(pgerr.DataCorrupted, "training job %d has no TRAIN statement", job.OID)
+	run := d.x.Open(d.state)
+	p, err := run.Optimize(ctx, planner.Once(q))
+	if err != nil {
+		run.Close()
+		return nil, err
+	}
+	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }
 
-// finishJob commits the model and the job's end as one.
-func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error {
-	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
-		return err
+// dataset is the plan of the dataset stage. Its buffers are filled here.
+func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Collect, error) {
+	o, next := r.query, r.query.NextCol
+	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
+		return nil, err
 	}
-	st := j.cfg.Catalog.Current()
-	if now := st.Job(job.OID); now != nil && now.State == catalog.JobDone {
-		return nil // an earlier try went through after all
+	pick := &plan.Project{Input: o.Root}
+	for i, c := range o.Cols {
+		var e expr.Expr = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
+		want := d.plan.Job.Columns[i].Type
+		if !c.Type.SamePhysical(want) {
+			e = &expr.Cast{Arg: e, Typ: want}
+		}
+		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: e})
+		next++
 	}
-	old := st.Model(job.Schema, job.Model)
-	if old != nil && job.Replace == 0 {
-		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", job.Model).
-			WithHint("It was made while this one was trained.")
-	}
-	m, v, err := j.version(ctx, job, old, d)
-	if err != nil {
-		return err
-	}
-	changes := []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone, Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m}
-	if err := j.cfg.Blobs.Prove(ctx, catalog.Files(changes)); err != nil {
-		return err
-	}
-	err = j.cfg.Catalog.Commit(ctx, changes)
-	if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
-		// To try again is safe though it is another commit: the job ends once, and
-		// the model goes with that.
-		return pgerr.New(pgerr.SerializationFailure, "the commit of model %q may not have gone through", job.Model)
-	}
-	return err
+	return &plan.Collect{Input: pick, Name: name, Out: plan.Column{ID: next, Name: "rows", Type: types.Int8}}, nil
 }

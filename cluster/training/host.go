@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/objname"
@@ -70,3 +71,13 @@ func (h *host) RegIn(t types.OID, name string) (types.OID, error) { return objna
 
 // RegOut implements types.Names.
 func (h *host) RegOut(t types.OID, oid types.OID) (string, bool) { return objname.RegOut(h, t, oid) }
+
+// ShowExpr implements function.Deparser.
+func (h *host) ShowExpr(over *catalog.Relation, text string, pretty bool) string {
+	return deparse.ShowExpr(h, over, text, pretty)
+}
+
+// ViewDef implements function.Deparser.
+func (h *host) ViewDef(view *catalog.Relation, pretty bool, wrap int) string {
+	return deparse.ViewDef(h, view, pretty, wrap)
+}

@@ -74,6 +74,12 @@ type Jobs struct {
 	stop     func()
 }
 
+// driver is a job that runs here.
+type driver struct {
+	epoch  uint64
+	cancel context.CancelCauseFunc
+}
+
 // New makes a node's trainings.
 func New(c Config) *Jobs {
 	return &Jobs{cfg: c, started: time.Now(), attached: map[types.OID]context.CancelCauseFunc{}, drivers: map[types.OID]*driver{},

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -111,4 +114,40 @@ func (s Statement) isTarget(name string, args []family.Arg) bool {
 		}
 	}
 	return false
+}
+
+// given binds the query over the relation whose rows the training begins with:
+// its columns that are called as the features are, in an order that the rows alone
+// decide.
+func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
+	g := job.Plan.Given
+	parts, err := catalog.SplitName(g.Relation)
+	if err != nil {
+		return nil, pgerr.From(err).At(g.Pos)
+	}
+	for i, p := range parts {
+		parts[i] = lex.QuoteName(p)
+	}
+	var cols, order []string
+	for i, c := range job.Features() {
+		cols = append(cols, fmt.Sprintf("%s::%s", lex.QuoteName(c.Name), c.Type))
+		order = append(order, fmt.Sprint(i+1))
+	}
+	list, err := parse.Parse(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),
+		strings.Join(order, ", "), g.Most+1), parse.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	q, err := bind.Query(j.cfg.Queries.Binding(c.With(nil, nil), st, list[0], query.Poll(ctx)), list[0].Node)
+	if err != nil {
+		e := pgerr.From(err).At(g.Pos)
+		switch e.Code {
+		case pgerr.UndefinedColumn:
+			return nil, e.WithHint("Relation %s needs a column for each feature of the model.", g.Relation)
+		case pgerr.UndefinedTable:
+			return nil, e.WithHint("The option takes the name of a relation, or one of the words that the manual has.")
+		}
+		return nil, e
+	}
+	return q, nil
 }

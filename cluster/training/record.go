@@ -165,3 +165,8 @@ func (r *record) drop() {
 		r.log().Warn("ending a training job", "error", err)
 	}
 }
+
+// resumable reports whether RESUME TRAINING has something to go on from.
+func resumable(j *catalog.Job) bool {
+	return !j.Attached && (j.State == catalog.JobFailed || j.State == catalog.JobCancelled) && (j.Checkpoint != nil || !j.CheckpointFile.IsZero())
+}

@@ -10,12 +10,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// driver is a job that runs here.
-type driver struct {
-	epoch  uint64
-	cancel context.CancelCauseFunc
-}
-
 // doneFor is how long the record of a job that is done waits for the gateway of
 // its statement, failedFor how long one that failed waits to be resumed.
 const (

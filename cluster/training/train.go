@@ -57,7 +57,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 	if job.Attached {
 		v, err = j.forTransaction(ctx, r, old, job, p)
 	} else {
-		v, err = j.detached(ctx, r, job)
+		v, err = j.detached(ctx, r.Statement, job, r.Notice)
 	}
 	if err != nil {
 		return nil, nil, err

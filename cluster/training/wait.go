@@ -13,18 +13,18 @@ import (
 // detached gives a job to the cluster and waits for its model. Who goes away,
 // or whose node does, leaves the job running; who cancels the statement cancels
 // the job.
-func (j *Jobs) detached(ctx context.Context, r *Request, job *catalog.Job) (v *catalog.ModelVersion, err error) {
+func (j *Jobs) detached(ctx context.Context, s Statement, job *catalog.Job, notice func(*pgerr.Error)) (v *catalog.ModelVersion, err error) {
 	job.Coordinator = j.driverFor()
 	if job.OID, err = j.cfg.NewOID(ctx); err != nil {
 		return nil, err
 	}
 	if job.Coordinator == j.cfg.Self {
-		defer j.keep(job.OID, r.Statement)()
+		defer j.keep(job.OID, s)()
 	}
 	if err := j.putJob(ctx, job); err != nil {
 		return nil, err
 	}
-	return j.outcome(ctx, job, r.Notice)
+	return j.outcome(ctx, job, notice)
 }
 
 // outcome waits for a detached job and takes its record away.
@@ -48,11 +48,6 @@ func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr
 		}
 	}
 	return nil, pgerr.New(pgerr.UndefinedObject, "model %q was dropped as soon as it was trained", end.Model)
-}
-
-// resumable reports whether RESUME TRAINING has something to go on from.
-func resumable(j *catalog.Job) bool {
-	return !j.Attached && (j.State == catalog.JobFailed || j.State == catalog.JobCancelled) && (j.Checkpoint != nil || !j.CheckpointFile.IsZero())
 }
 
 // driverFor picks the node that drives a new job: the one after this by number,

@@ -1,9 +1,8 @@
-// Package txn is what a transaction is while it is open: catalog changes that are not
-// proposed yet over a base state. Its view is the base with the changes applied, so a
-// statement reads what those before it wrote, and a savepoint is a number of changes.
-// Nothing is locked: conflicts show when the changes are applied to a newer state
-// (40001).
+// Package txn implements open transactions: catalog changes over a base state that are
+// not proposed yet. Its view is the base with the changes applied, so a statement reads
+// what those before it wrote, and a savepoint is a number of changes. Nothing is
+// locked: conflicts show when the changes are applied to a newer state (40001).
 //
-// It knows no session and no tables' rows; what else goes back with a transaction or a
-// savepoint is told to it as functions.
+// It knows neither sessions nor tables' rows; whatever else a rollback must undo is
+// registered as functions.
 package txn

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Savepoint makes a savepoint; undo takes back what goes back to it besides the
-// changes.
+// Savepoint makes a savepoint; undo is called on a rollback to it, for state other than
+// the changes.
 func (t *Txn) Savepoint(name string, undo func()) error {
 	if t.base != nil {
 		if _, err := t.State(); err != nil {

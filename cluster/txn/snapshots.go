@@ -12,7 +12,7 @@ import (
 
 // Snapshots are the states that open transactions of a node exported for others to
 // read. A state lives in memory as long as someone holds it; mu keeps Oldest from
-// running between an importer's pin and an exporter's end.
+// running between an importer's pin and the exporter's end: it might see neither.
 type Snapshots struct {
 	Nodes func() int // how many the cluster has
 
@@ -27,7 +27,8 @@ type exported struct {
 
 var snapshotID = regexp.MustCompile(`^[0-9A-F]{8}-[0-9A-F]{8}-[0-9]{1,9}$`)
 
-// Export gives others what a transaction of session pid reads, and says its name.
+// Export makes the snapshot of a transaction of session pid available to others and
+// returns its name.
 func (e *Snapshots) Export(t *Txn, pid uint32) (string, error) {
 	if len(t.saves) > 0 {
 		return "", pgerr.New(pgerr.ActiveSQLTransaction, "cannot export a snapshot from a subtransaction")
@@ -43,7 +44,7 @@ func (e *Snapshots) Export(t *Txn, pid uint32) (string, error) {
 	return id, nil
 }
 
-// Import makes a transaction read what another one exported.
+// Import makes a transaction use a snapshot that another one exported.
 func (e *Snapshots) Import(t *Txn, id string) error {
 	switch {
 	case t.base != nil:
@@ -66,7 +67,7 @@ func (e *Snapshots) Import(t *Txn, id string) error {
 	return nil
 }
 
-// End forgets what a transaction exported.
+// End drops the snapshots that a transaction exported.
 func (e *Snapshots) End(t *Txn) {
 	if t.exports == 0 {
 		return
@@ -80,7 +81,7 @@ func (e *Snapshots) End(t *Txn) {
 	}
 }
 
-// Oldest is the oldest version of those that are pinned; 0 for none.
+// Oldest returns the oldest pinned version; 0 for none.
 func (e *Snapshots) Oldest(pins iter.Seq[*Pin]) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()

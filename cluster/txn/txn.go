@@ -23,8 +23,8 @@ type Catalog interface {
 type Isolation uint8
 
 const (
-	ReadCommitted  Isolation = iota // each statement the newest
-	RepeatableRead                  // all statements the first's
+	ReadCommitted  Isolation = iota // each statement reads the newest state
+	RepeatableRead                  // all statements read that of the first
 )
 
 // IsolationOf reads the name of a level.
@@ -54,14 +54,14 @@ type Txn struct {
 	// created are the segment files this transaction wrote, to be deleted if it
 	// does not commit.
 	created []*catalog.Segment
-	undo    []func() // what a rollback takes back besides, newest last
+	undo    []func() // functions that a rollback calls, newest last
 	exports int      // snapshots, so far
 }
 
 // New begins a transaction whose oldest state pin is to hold; nil for none.
 func New(id uint64, pin *Pin) *Txn { return &Txn{ID: id, Start: time.Now(), pin: pin} }
 
-// Begin gives a statement its view of the catalog.
+// Begin returns the view of the catalog for a new statement.
 func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
 	if t.base == nil || t.Isolation == ReadCommitted {
 		if err := c.Barrier(ctx); err != nil {
@@ -78,7 +78,8 @@ func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
 // Begun reports whether the transaction has read a state.
 func (t *Txn) Begun() bool { return t.base != nil }
 
-// State is the view without moving to a newer base. The transaction must have begun.
+// State returns the view without moving to a newer base. The transaction must have
+// begun.
 func (t *Txn) State() (*catalog.State, error) {
 	if t.view == nil {
 		v, err := t.base.Apply(t.changes)
@@ -90,7 +91,7 @@ func (t *Txn) State() (*catalog.State, error) {
 	return t.view, nil
 }
 
-// Known is the view where it is at hand; else nil.
+// Known returns the view if it has been made already; else nil.
 func (t *Txn) Known() *catalog.State { return t.view }
 
 // Peek returns the view with more changes, without keeping them.
@@ -102,7 +103,7 @@ func (t *Txn) Peek(changes []catalog.Change) (*catalog.State, error) {
 	return st.Apply(changes)
 }
 
-// Add appends changes and gives the new view, or leaves all as it was.
+// Add appends changes and returns the new view; on an error nothing has changed.
 func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
 	v, err := t.Peek(changes)
 	if err != nil {
@@ -113,8 +114,8 @@ func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
 	return v, nil
 }
 
-// Put appends changes that fit the view they were made of; the next is made when it is
-// asked for. A transaction's last statement asks for none.
+// Put appends changes that are known to apply to the current view. The new view is made
+// on demand, which saves it for a transaction's last statement.
 func (t *Txn) Put(changes ...catalog.Change) {
 	if len(changes) > 0 {
 		t.changes, t.view = append(t.changes, changes...), nil
@@ -124,7 +125,7 @@ func (t *Txn) Put(changes ...catalog.Change) {
 // Changes are those so far, in order.
 func (t *Txn) Changes() []catalog.Change { return t.changes }
 
-// Wrote notes segments that the transaction made.
+// Wrote records segments that the transaction wrote.
 func (t *Txn) Wrote(segs ...*catalog.Segment) {
 	for _, g := range segs {
 		if g.Inline == nil {
@@ -136,11 +137,11 @@ func (t *Txn) Wrote(segs ...*catalog.Segment) {
 // Created are the segments with files that the transaction made.
 func (t *Txn) Created() []*catalog.Segment { return t.created }
 
-// ForgetCreated leaves them to those who look after files: the transaction may be
-// committed yet.
+// ForgetCreated leaves these files to the sweep of package repl: the transaction may
+// still be committed.
 func (t *Txn) ForgetCreated() { t.created = nil }
 
-// Writable fails in a read-only transaction. None (nil) is writable.
+// Writable returns an error in a read-only transaction. A nil Txn is writable.
 func (t *Txn) Writable(tag string) error {
 	if t != nil && t.ReadOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
@@ -151,17 +152,17 @@ func (t *Txn) Writable(tag string) error {
 // OnRollback adds something to do when the transaction is rolled back.
 func (t *Txn) OnRollback(f func()) { t.undo = append(t.undo, f) }
 
-// RolledBack does what OnRollback was given, the newest first.
+// RolledBack calls the functions of OnRollback, newest first.
 func (t *Txn) RolledBack() {
 	for _, f := range slices.Backward(t.undo) {
 		f()
 	}
 }
 
-// Mark and RollbackTo undo a failed statement.
+// Mark returns the current position, for RollbackTo to undo a failed statement.
 func (t *Txn) Mark() int { return len(t.changes) }
 
-// RollbackTo takes back the changes since a mark.
+// RollbackTo undoes the changes since a mark.
 func (t *Txn) RollbackTo(mark int) {
 	if len(t.changes) > mark {
 		clear(t.changes[mark:])
@@ -175,8 +176,8 @@ type savepoint struct {
 	undo func()
 }
 
-// Pin holds the oldest version that a session's transaction reads: a cursor may
-// still read it when later statements have moved on.
+// Pin holds the oldest version that a session's transaction reads: a cursor may still
+// read it after later statements have moved on.
 type Pin struct{ version atomic.Uint64 }
 
 func (p *Pin) hold(version uint64) {
@@ -185,5 +186,5 @@ func (p *Pin) hold(version uint64) {
 	}
 }
 
-// Free holds nothing any more.
+// Free drops the pin.
 func (p *Pin) Free() { p.version.Store(0) }

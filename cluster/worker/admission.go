@@ -8,17 +8,17 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Admission is a statement's leave to keep rows: a ticket of exec/mem on each
-// node where a plan of it runs, while the plan does, and on the gateway until
-// the statement ends.
+// Admission is a statement's permission to hold rows in memory: a ticket of exec/mem on
+// each node where one of its plans runs, for as long as the plan runs, and on the
+// gateway until the statement ends.
 //
-// A plan on several nodes asks all of them at once, without waiting. If one
-// refuses, all that were given are given back, and the plan waits for them node
-// by node in the order of their ids: whoever waits for a node holds none beyond
-// it, so that two statements never wait for each other.
+// A plan on several nodes asks all of them at once, without waiting. If one refuses,
+// the tickets that were granted are returned, and the plan waits for them node by node
+// in the order of their ids: a statement that waits for a node holds no ticket of a
+// later one, so that two statements never deadlock.
 //
-// A statement that has begun does not queue again, nor does one whose session
-// has another one open: they hold what others may wait for.
+// A statement that has begun does not queue again, nor does one whose session has
+// another statement open: they hold tickets that others may wait for.
 type Admission struct {
 	role   types.OID
 	ticket *mem.Ticket
@@ -27,13 +27,13 @@ type Admission struct {
 	begun   bool
 	past    bool // the session has another statement open
 	resting bool
-	runs    map[*attempt]struct{} // with parts on other nodes
-	node    string                // where it waits, if not here
-	place   int                   // there
+	runs    map[*attempt]struct{} // attempts with parts on other nodes
+	node    string                // the node in whose queue it waits, if not this one
+	place   int                   // its place in that queue
 }
 
-// Admission makes the admission of a statement of a role, with the statement's
-// pool. Close it before the pool.
+// Admission returns the admission of a statement of a role; pool is the statement's.
+// Close it before the pool.
 func (g *Gateway) Admission(role types.OID, pool *mem.Pool) *Admission {
 	return &Admission{role: role, ticket: pool.Ticket(uint32(role), g.w.cfg.Threads()), runs: map[*attempt]struct{}{}}
 }
@@ -42,20 +42,20 @@ func (g *Gateway) Admission(role types.OID, pool *mem.Pool) *Admission {
 type admitMode uint8
 
 const (
-	admitFree  admitMode = iota // it needs none
-	admitTry                    // or is told that the node is full
-	admitWait                   // in its turn
-	admitForce                  // past all others
+	admitFree  admitMode = iota // no ticket needed
+	admitTry                    // or be refused when the node is full
+	admitWait                   // queue for one
+	admitForce                  // skip the queue
 )
 
-// Pass lets the statement's plans past those that queue.
+// Pass lets the statement's plans skip the queues.
 func (a *Admission) Pass() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.past = true
 }
 
-// mode is how the next plan takes its tickets on the nodes that it needs.
+// mode returns how the next plan takes its tickets on the nodes that it needs.
 func (a *Admission) mode(first admitMode) admitMode {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,8 +65,8 @@ func (a *Admission) mode(first admitMode) admitMode {
 	return first
 }
 
-// here takes this node's ticket; false if it is not to be had at once and mode
-// does not wait.
+// here takes this node's ticket; it returns false if none is free and mode does not
+// wait.
 func (a *Admission) here(ctx context.Context, mode admitMode) (bool, error) {
 	return take(ctx, a.ticket, mode)
 }
@@ -85,8 +85,8 @@ func take(ctx context.Context, t *mem.Ticket, mode admitMode) (bool, error) {
 	return true, nil
 }
 
-// start notes that a plan has all its tickets, at for those on other nodes: one of a statement that
-// rested does not.
+// start records that a plan has all its tickets; at, if not nil, has those on other
+// nodes. It ends a rest.
 func (a *Admission) start(at *attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,8 +96,8 @@ func (a *Admission) start(at *attempt) {
 	}
 }
 
-// stop notes that an attempt has ended, perhaps before it began: a statement
-// that is to queue again holds nothing.
+// stop records that an attempt has ended, perhaps before it began: a statement that is
+// to queue again must hold no tickets.
 func (a *Admission) stop(at *attempt) {
 	a.mu.Lock()
 	delete(a.runs, at)
@@ -108,18 +108,18 @@ func (a *Admission) stop(at *attempt) {
 	}
 }
 
-// queued notes the place at a node that the statement waits for; 0 is none.
+// queued records the statement's place in the queue of a node; 0 is none.
 func (a *Admission) queued(node string, place int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.node, a.place = node, place
 }
 
-// Rest gives the tickets back while the statement waits for its client: what it
-// holds stays in the way of others, what it might still need does not.
+// Rest returns the tickets while the statement waits for its client: the memory that it
+// holds still counts, but what it might still allocate no longer keeps others waiting.
 func (a *Admission) Rest() { a.rest(true) }
 
-// Resume takes them again, past all others.
+// Resume takes them again, skipping the queues.
 func (a *Admission) Resume() { a.rest(false) }
 
 func (a *Admission) rest(rest bool) {
@@ -141,8 +141,8 @@ func (a *Admission) rest(rest bool) {
 	}
 }
 
-// Place is the statement's place in the queue of a node, "" being this one; 0
-// if it does not wait.
+// Place returns the statement's place in the queue of a node, "" being this one; 0 if
+// it does not wait.
 func (a *Admission) Place() (node string, place int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,5 +152,5 @@ func (a *Admission) Place() (node string, place int) {
 	return "", a.ticket.Place()
 }
 
-// Close gives the tickets back for good.
+// Close returns the tickets for good.
 func (a *Admission) Close() { a.ticket.Close() }

@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// stopTime is how long nodes have to say that they have stopped. The calls of
-// those that do not are cut.
+// stopTime is how long nodes have to confirm that they have stopped. The calls of those
+// that do not are cancelled.
 const stopTime = 3 * time.Second
 
 // attempt is a plan on given nodes: the part that runs here and the calls that
@@ -36,7 +36,7 @@ type attempt struct {
 	conf  *partConfig
 	part  *part
 	flow  *flow.Flow
-	calls sync.WaitGroup     // a listener and a speaker for each other node
+	calls sync.WaitGroup     // a listener and a sender for each other node
 	cut   context.CancelFunc // ends the calls
 
 	mu     sync.Mutex
@@ -81,7 +81,7 @@ func (a *attempt) open(ctx context.Context) error {
 	return a.openAll(ctx)
 }
 
-// openAll has every node admit the plan and make its end of the exchange: all of
+// openAll asks every node to admit the plan and to make its end of the exchange: all of
 // them at once, or in the order of their ids where the plan is to wait.
 func (a *attempt) openAll(ctx context.Context) error {
 	self := a.nodes[0]
@@ -93,8 +93,7 @@ func (a *attempt) openAll(ctx context.Context) error {
 	var net context.Context
 	if len(a.nodes) > 1 {
 		ticket = a.ticket()
-		// Calls outlive ctx a little, so that nodes are told to stop and say when
-		// they have.
+		// Calls outlive ctx a little, so that nodes can be stopped and confirm it.
 		net, a.cut = context.WithCancel(context.WithoutCancel(ctx))
 	}
 	for _, n := range order {
@@ -149,7 +148,7 @@ func (a *attempt) await(ctx context.Context, b *box) error {
 	}
 }
 
-// ticket is what the nodes need to know.
+// ticket returns the encoded startMsg, without what differs by node.
 func (a *attempt) ticket() []byte {
 	s := a.q.s
 	m := &startMsg{Run: a.run, Params: s.env.Params, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
@@ -210,7 +209,7 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		case evDone:
 			a.read(node, e.Leaf, e.Portion)
 		case evFailed:
-			a.q.told(a, node, e.Err.in())
+			a.q.remoteError(a, node, e.Err.in())
 		case evFinished:
 			finished = true
 			a.mu.Lock()
@@ -234,7 +233,7 @@ func (a *attempt) queued(node uint64, place int) {
 	}
 }
 
-// speak passes orders on to another node.
+// speak sends orders to another node.
 func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
 	for {
 		o, ok := b.next(ctx)
@@ -251,7 +250,7 @@ func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
 	}
 }
 
-// read notes that a node has read a portion.
+// read records that a node has read a portion.
 func (a *attempt) read(node uint64, id leafID, portion int) {
 	for i := range a.leaves {
 		if a.leaves[i].id == id {
@@ -261,7 +260,7 @@ func (a *attempt) read(node uint64, id leafID, portion int) {
 	}
 }
 
-// assign gives portions of a leaf's splits to a node.
+// assign hands portions of a leaf's splits to a node.
 func (a *attempt) assign(node uint64, l *leafWork, portions [][]int) {
 	if b := a.boxes[node]; b != nil {
 		b.add(func(o *orders) {
@@ -280,10 +279,10 @@ func (a *attempt) assign(node uint64, l *leafWork, portions [][]int) {
 			list = append(list, numbered{&sp, p[0]})
 		}
 	}
-	a.part.feeds[l.id.Stage].give(l.id.Leaf, list...)
+	a.part.feeds[l.id.Stage].add(l.id.Leaf, list...)
 }
 
-// end sends a node that it has had all splits of a leaf.
+// end notifies a node that it has been given all its splits of a leaf.
 func (a *attempt) end(node uint64, id leafID) {
 	if b := a.boxes[node]; b != nil {
 		b.add(func(o *orders) { o.Ends = append(o.Ends, id) })
@@ -311,9 +310,9 @@ func (a *attempt) error() error {
 	return a.err
 }
 
-func (a *attempt) isAgain() bool { return a.error() == errAgain }
+func (a *attempt) isRestart() bool { return a.error() == errRestart }
 
-// over reports whether nothing that happens in the attempt matters any more.
+// over reports whether the attempt has ended, so that its events are to be ignored.
 func (a *attempt) over() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -385,7 +384,7 @@ func (b *box) add(f func(o *orders)) {
 	})
 }
 
-// split adds a split of a portion to o; under the lock.
+// split adds a split of a portion to o; the lock is held.
 func (b *box) split(o *orders, id leafID, portion int, sp *op.Split) {
 	m := splitMsg{Leaf: id, Portion: portion, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range, HashBy: sp.HashBy}
 	if sp.Segment != nil {
@@ -400,11 +399,11 @@ func (b *box) split(o *orders, id leafID, portion int, sp *op.Split) {
 	o.Splits = append(o.Splits, m)
 }
 
-// open lets orders go: the node knows the run. An order to stop that came
-// before the run itself would be lost.
+// open allows orders to be sent, once the node has registered the run. An order to stop
+// that arrived before the run would be lost.
 func (b *box) open() { b.mark(func() { b.isOpen = true }) }
 
-// close lets next end: the node does not listen any more.
+// close ends next: the node no longer listens.
 func (b *box) close() { b.mark(func() { b.shut = true }) }
 
 func (b *box) mark(f func()) {

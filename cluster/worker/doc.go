@@ -14,15 +14,14 @@
 // A run opens in two steps: every node makes its end of the exchange and says
 // ready; then all tasks start. So no stream finds its other end missing.
 //
-// A run on a node lives no longer than the call that began it: if the gateway
-// goes away the call breaks and the node stops the tasks. Errors go to the
-// gateway, which stops the run everywhere; the first one is the statement's. A
-// node that is lost before a row of the result has left, or anything was
-// written, costs an attempt: the gateway starts the plan again on the nodes
-// left. Later it is 57P01.
+// A run on a node lives no longer than the call that began it: if the gateway goes away
+// the call breaks and the node stops the tasks. Errors go to the gateway, which stops
+// the run everywhere; the first one is the statement's. If a node is lost before a row
+// of the result was returned, or anything was written, the gateway starts the plan
+// again on the remaining nodes: another attempt. Later the statement fails with 57P01.
 //
-// Plans, parameters and settings travel with the call, and the segments to read
-// with the splits, so that a node need not have caught up with the catalog to
-// read the statement's snapshot. Sequences and session state are the gateway's:
-// functions that need them fail elsewhere with 0A000.
+// Plans, parameters and settings are sent with the call, and the segments to read with
+// the splits, so that a node need not have caught up with the catalog to read the
+// statement's snapshot. Sequences and session state are the gateway's: functions that
+// need them fail elsewhere with 0A000.
 package worker

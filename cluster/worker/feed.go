@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// feed gives a task the splits that the gateway assigns to it, and tells of
-// portions that are read. It is the task's op.Splits, op.Tables and op.Sources.
+// feed hands a task the splits that the gateway assigns to it, and reports portions
+// that have been read. It is the task's op.Splits, op.Tables and op.Sources.
 type feed struct {
 	stage   plan.StageID
 	tables  op.Tables
@@ -21,17 +21,17 @@ type feed struct {
 	done    func(leaf leafID, portion int)
 	source  map[*plan.Source]int // their leaves
 
-	mu     sync.Mutex
-	leaves []leafFeed
-	at     map[reading]int // the portions of splits handed to threads
-	given  int
-	read   int
-	wake   chan struct{}
+	mu       sync.Mutex
+	leaves   []leafFeed
+	at       map[reading]int // the portions of splits handed to threads
+	assigned int
+	read     int
+	wake     chan struct{}
 }
 
 type leafFeed struct {
 	q      []numbered
-	unread map[int]int // by portion, how many of its splits are to be read
+	unread map[int]int // by portion, how many of its splits are still to be read
 	ended  bool
 }
 
@@ -40,8 +40,8 @@ type numbered struct {
 	portion int
 }
 
-// reading is a split as those know it who open it: of a table the split itself, of a
-// source its leaf and its part.
+// reading identifies a split that is being read, by what Open is called with: for a
+// table the split itself, for a source its leaf and its part.
 type reading struct {
 	split      *op.Split
 	leaf, part int
@@ -66,8 +66,8 @@ func newFeed(s *plan.Stage, tables op.Tables, sources op.Sources, done func(leaf
 	return f
 }
 
-// give adds splits of a leaf, whole portions.
-func (f *feed) give(leaf int, list ...numbered) {
+// add adds splits of a leaf, in whole portions.
+func (f *feed) add(leaf int, list ...numbered) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if leaf < len(f.leaves) {
@@ -76,12 +76,12 @@ func (f *feed) give(leaf int, list ...numbered) {
 		for _, n := range list {
 			l.unread[n.portion]++
 		}
-		f.given += len(list)
+		f.assigned += len(list)
 		f.changed()
 	}
 }
 
-// end says that a leaf gets no more splits.
+// end records that a leaf gets no more splits.
 func (f *feed) end(leaf int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +121,8 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	}
 }
 
-// finished says that a portion has been read with this split of it, while another may come
-// in its place.
+// finished records that a split has been read; with the last one of a portion it
+// reports the portion as read, for which another may be assigned.
 func (f *feed) finished(leaf int, r reading) {
 	f.mu.Lock()
 	portion, ok := f.at[r]
@@ -132,22 +132,22 @@ func (f *feed) finished(leaf int, r reading) {
 		f.read++
 		l.unread[portion]--
 	}
-	tell := ok && l.unread[portion] == 0
-	if tell {
+	done := ok && l.unread[portion] == 0
+	if done {
 		delete(l.unread, portion)
 	}
-	tell = tell && !l.ended
+	done = done && !l.ended
 	f.mu.Unlock()
-	if tell {
+	if done {
 		f.done(leafID{f.stage, leaf}, portion)
 	}
 }
 
-// progress counts the splits read and those given.
-func (f *feed) progress() (read, given int) {
+// progress returns how many splits have been read and how many were assigned.
+func (f *feed) progress() (read, assigned int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.read, f.given
+	return f.read, f.assigned
 }
 
 // Open implements op.Tables.
@@ -156,7 +156,7 @@ func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *functi
 	if err != nil {
 		return nil, err
 	}
-	return &told{r, func() { f.finished(sp.Scan, readingOf(sp)) }}, nil
+	return &closeNotifier{r, func() { f.finished(sp.Scan, readingOf(sp)) }}, nil
 }
 
 // feedSources is the feed as op.Sources. A source's splits are its parts.
@@ -168,21 +168,21 @@ func (f feedSources) Open(ctx context.Context, s *plan.Source, part, of int) (op
 	if err != nil {
 		return nil, err
 	}
-	return &told{r, func() { f.finished(f.source[s], reading{leaf: f.source[s], part: part}) }}, nil
+	return &closeNotifier{r, func() { f.finished(f.source[s], reading{leaf: f.source[s], part: part}) }}, nil
 }
 
-// told calls then once after a reader is closed.
-type told struct {
+// closeNotifier calls then once after a reader is closed.
+type closeNotifier struct {
 	in   op.BatchReader
 	then func()
 }
 
-func (t *told) Next(ctx context.Context) (*batch.Batch, error) { return t.in.Next(ctx) }
+func (t *closeNotifier) Next(ctx context.Context) (*batch.Batch, error) { return t.in.Next(ctx) }
 
 // Lend implements op.Lender.
-func (t *told) Lend() { op.Lend(t.in) }
+func (t *closeNotifier) Lend() { op.Lend(t.in) }
 
-func (t *told) Close() error {
+func (t *closeNotifier) Close() error {
 	err := t.in.Close()
 	if t.then != nil {
 		t.then()

@@ -37,7 +37,7 @@ func TestPortionsAreTold(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if id != (leafID{1, 0}) || slices.Contains(told, portion) || read[portion] != sizes[portion] {
-			t.Errorf("leaf %v: portion %d is told with %d of %d splits read", id, portion, read[portion], sizes[portion])
+			t.Errorf("leaf %v: portion %d is reported with %d of %d splits read", id, portion, read[portion], sizes[portion])
 		}
 		if told = append(told, portion); len(told) == len(sizes) {
 			close(all)
@@ -77,7 +77,7 @@ func TestPortionsAreTold(t *testing.T) {
 		})
 	}
 	for _, l := range lists {
-		f.give(0, l...)
+		f.add(0, l...)
 	}
 	<-all
 	f.end(0)
@@ -87,13 +87,13 @@ func TestPortionsAreTold(t *testing.T) {
 	}
 	had := len(told)
 	last := portion()
-	f.give(0, last...)
+	f.add(0, last...)
 	for range last {
 		sp, _ := f.Next(t.Context(), 0)
 		in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0)
 		_ = in.Close()
 	}
 	if len(told) != had {
-		t.Error("a portion was told that nothing is to follow")
+		t.Error("a portion was reported after the end")
 	}
 }

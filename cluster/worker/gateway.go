@@ -38,8 +38,8 @@ type Gateway struct {
 // take work; this one takes part in any case.
 func (w *Worker) Gateway(members func() []Member) *Gateway { return &Gateway{w: w, members: members} }
 
-// nodes are those that take part in what starts now, this one first, the rest
-// by id.
+// nodes returns the nodes that take part in a statement that starts now, this one
+// first, the rest by id.
 func (g *Gateway) nodes() []Member {
 	out := []Member{{ID: g.w.cfg.Self, Threads: g.w.cfg.Threads()}}
 	for _, m := range g.members() {
@@ -53,10 +53,10 @@ func (g *Gateway) nodes() []Member {
 	return out
 }
 
-// Nodes is how many nodes take part in a statement that starts now.
+// Nodes returns how many nodes take part in a statement that starts now.
 func (g *Gateway) Nodes() int { return len(g.nodes()) }
 
-// Threads is how many threads these have together.
+// Threads returns how many threads these have together.
 func (g *Gateway) Threads() (n int) {
 	for _, m := range g.nodes() {
 		n += max(m.Threads, 1)
@@ -64,7 +64,7 @@ func (g *Gateway) Threads() (n int) {
 	return n
 }
 
-// Options are a statement's knobs.
+// Options are the settings of a statement's execution.
 type Options struct {
 	BatchSize  int
 	Saturation float64 // see cluster/sched
@@ -91,14 +91,14 @@ type Statement struct {
 	last running // nil before the first run
 }
 
-// running is a plan as Actuals and Tasks look at it.
+// running is a running plan, as seen by Actuals and Tasks.
 type running interface {
 	actuals() stage.Actuals
 	tasks() []TaskInfo
 }
 
-// Statement opens a statement over a view of the catalog. It must be closed
-// after all its readers.
+// Statement opens a statement over a view of the catalog. It must be closed, after all
+// its readers.
 func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, o Options) *Statement {
 	c := &g.w.cfg
 	s := &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
@@ -123,9 +123,9 @@ func (s *Statement) runtime() *op.Runtime {
 	return &op.Runtime{Threads: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
 }
 
-// Run starts a plan and gives the root stage's rows; closing the reader stops
-// the plan everywhere. The plan lives no longer than ctx. manifests, where it
-// has one, replaces the state's manifest for a scan.
+// Run starts a plan and returns a reader of the root stage's rows; closing it stops the
+// plan everywhere. The plan ends with ctx at the latest. A manifest in manifests
+// replaces the state's manifest for its scan.
 func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	s.runs++
 	if len(p.Stages) == 1 {
@@ -156,8 +156,9 @@ func (s *Statement) set(r running) {
 	s.mu.Unlock()
 }
 
-// filled are the buffers that a plan may read. It keeps them by itself: while its threads
-// run, and a recursion builds the operators of its rounds, its rows are made a buffer too.
+// filled returns a copy of the buffers, for a plan to read. It must be a copy: while
+// the plan's threads run, and a recursion builds the operators of its rounds, the
+// plan's own rows may be added as a buffer.
 func (s *Statement) filled() map[int]*op.Buffer { return maps.Clone(s.buffers) }
 
 // Fill runs a reader to its end into buffer id, which later plans read.
@@ -190,8 +191,8 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 	}
 }
 
-// Actuals are the counters of the plan run last, summed over the nodes. Those
-// of other nodes are there once the plan's reader is at its end.
+// Actuals returns the counters of the last plan, summed over the nodes. Those of other
+// nodes are complete once the plan's reader is at its end.
 func (s *Statement) Actuals() stage.Actuals {
 	if s.last == nil {
 		return stage.Actuals{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/objname"
@@ -13,13 +14,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// remoteHost is what functions ask where the session is on another node: the
-// catalog and models are at hand, what a session may change is not.
+// remoteHost implements function.Host where the session is on another node: the catalog
+// and models are available, session state is not.
 type remoteHost struct {
 	function.NoSession // plans that are known to need the session run at the gateway (see look); this is for the rest
 	w                  *Worker
 	m                  *startMsg
-	load               func() (*catalog.State, error) // waits no longer than the run lives
+	load               func() (*catalog.State, error) // its waits end with the run
 	mu                 sync.Mutex
 	st                 *catalog.State
 }
@@ -28,7 +29,7 @@ func newRemoteHost(ctx context.Context, w *Worker, m *startMsg) *remoteHost {
 	return &remoteHost{NoSession: function.NoSession{Where: "on a node other than the session's"}, w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
 }
 
-// state returns the catalog, once this node has it as new as the plan's.
+// state returns the catalog, once this node has it at the plan's version or later.
 func (h *remoteHost) state() (*catalog.State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,7 +43,8 @@ func (h *remoteHost) state() (*catalog.State, error) {
 	return st, err
 }
 
-// Catalog implements function.Host. A node that cannot catch up shows what it has.
+// Catalog implements function.Host. A node that cannot catch up returns the state that
+// it has.
 func (h *remoteHost) Catalog() *catalog.State {
 	st, err := h.state()
 	if err != nil {
@@ -73,6 +75,16 @@ func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Po
 		return nil, pgerr.Unsupported("this node cannot score models")
 	}
 	return h.w.cfg.Models.Scorer(ctx, st, ref, pool)
+}
+
+// ShowExpr implements function.Deparser.
+func (h *remoteHost) ShowExpr(over *catalog.Relation, text string, pretty bool) string {
+	return deparse.ShowExpr(h, over, text, pretty)
+}
+
+// ViewDef implements function.Deparser.
+func (h *remoteHost) ViewDef(view *catalog.Relation, pretty bool, wrap int) string {
+	return deparse.ViewDef(h, view, pretty, wrap)
 }
 
 // remoteNames resolves the text forms of reg* types over the host's catalog.

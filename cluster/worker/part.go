@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/planner/stage"
 )
 
-// part is what runs of a plan on one node: a task for each stage that has its
-// place here.
+// part is the part of a plan that runs on one node: a task for each stage that runs
+// here.
 type part struct {
 	stages []*plan.Stage // in the plan's order
 	feeds  map[plan.StageID]*feed
@@ -25,7 +25,7 @@ type part struct {
 	wg    sync.WaitGroup
 }
 
-// partConfig is what the tasks of a part share.
+// partConfig is the configuration shared by the tasks of a part.
 type partConfig struct {
 	runtime  *op.Runtime
 	env      *function.Env
@@ -40,8 +40,8 @@ type partConfig struct {
 	failed   func(err error)                // from a goroutine of the part
 }
 
-// newPart makes the part's feeds; start starts its tasks, which live no longer
-// than ctx. It must be stopped in the end.
+// newPart makes a part with its feeds; start starts its tasks, which end with ctx at
+// the latest. It must be stopped in the end.
 func newPart(ctx context.Context, all []plan.Stage, gateway bool, c *partConfig) *part {
 	p := &part{feeds: map[plan.StageID]*feed{}}
 	ctx, p.cancel = context.WithCancelCause(ctx)
@@ -85,17 +85,17 @@ func (p *part) start(c *partConfig) error {
 	return nil
 }
 
-// root is the last task that started: of a gateway the root stage's.
+// root returns the last task that started: on the gateway that of the root stage.
 func (p *part) root() *task.Task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tasks[len(p.tasks)-1]
 }
 
-// wait waits until all tasks are done, and then for then.
+// wait returns a channel that is closed when all tasks are done and then has returned.
 func (p *part) wait(then func() error) <-chan struct{} {
 	ch := make(chan struct{})
-	go func() { // ends with the tasks, which stop ends at the latest, and then
+	go func() { // ends with the tasks, which stop ends at the latest, and after then
 		p.wg.Wait()
 		if then() == nil {
 			close(ch)
@@ -119,7 +119,7 @@ func (p *part) stop(cause error) {
 	p.wg.Wait()
 }
 
-// stats are the counters of all tasks.
+// stats returns the counters of all tasks.
 func (p *part) stats() []nodeStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

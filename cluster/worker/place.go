@@ -11,18 +11,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// anywhere are the volatile functions that need nothing of the session.
+// anywhere lists the volatile functions that do not depend on the session.
 var anywhere = map[string]bool{"random": true, "gen_random_uuid": true, "clock_timestamp": true, "timeofday": true}
 
-// needsSession reports whether a function asks or changes what only the
+// needsSession reports whether a function reads or changes state that only the
 // session's node has: sequences, locks, settings.
 func needsSession(f *fn.Func) bool {
 	return f != nil && (f.Vol == fn.Volatile && !anywhere[f.Name] || f.Name == "current_setting")
 }
 
-// look reports whether a plan's stages for all nodes are bound to the
-// session's, whether it writes, and whether it has stages for all nodes. known says
-// what all nodes know of the catalog.
+// look reports whether stages of a plan that would run on all nodes must run on the
+// session's node, whether the plan writes, and whether it has stages for all nodes.
+// known is the part of the catalog that all nodes know.
 func look(p *plan.Staged, known common) (bound, writes, spread bool) {
 	var walk func(n plan.Node)
 	calls := func(list []plan.SetCall) {
@@ -63,20 +63,20 @@ func look(p *plan.Staged, known common) (bound, writes, spread bool) {
 		was := bound
 		walk(s.Root)
 		if s.Where == plan.OnGateway {
-			bound = was // it is there already
+			bound = was // it runs there already
 		}
 		spread = spread || s.Where == plan.OnAll
 	}
 	return bound, writes, spread
 }
 
-// common says what of a statement's catalog all nodes know. What its transaction
-// has made or changed is the session's alone, until it commits.
+// common tells which part of a statement's catalog all nodes know. What its transaction
+// has created or changed is known only to the session, until it commits.
 type common struct{ own, all *catalog.State }
 
-// common looks at the catalog as it is without the transaction.
+// common returns the statement's catalog along with the one without its transaction.
 func (s *Statement) common() common {
-	all, err := s.g.w.cfg.State(context.Background(), 0) // as it is: nothing to wait for
+	all, err := s.g.w.cfg.State(context.Background(), 0) // the current state: nothing to wait for
 	if err != nil {
 		all = catalog.New()
 	}
@@ -91,8 +91,8 @@ func (c common) model(ref expr.ModelRef) bool {
 	return false
 }
 
-// typ is false of an enum whose labels are others elsewhere: it would be sorted and
-// compared there by the places they have, or none.
+// typ returns false for an enum whose labels differ on other nodes: there its values
+// would be compared by other positions, or have none.
 func (c common) typ(t types.Type) bool {
 	if c.own.Definitions() == c.all.Definitions() {
 		return true

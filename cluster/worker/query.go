@@ -22,14 +22,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// errAgain stops an attempt that is to be made again.
-var errAgain = errors.New("a node was lost; the plan starts again")
+// errRestart stops an attempt that will be restarted.
+var errRestart = errors.New("a node was lost; the plan starts again")
 
-// maxMends bounds how often a plan is started again after damage was mended.
+// maxMends bounds how often a plan is restarted after a damaged file was repaired.
 const maxMends = 3
 
-// query is a plan being run, over as many attempts as it takes: the reader of
-// its rows.
+// query runs a plan, over as many attempts as it takes, and is the reader of its rows.
 type query struct {
 	s         *Statement
 	name      string
@@ -38,7 +37,7 @@ type query struct {
 	manifests map[*plan.Scan]*catalog.Manifest
 	writes    bool
 	admit     admitMode    // how the next attempt takes its tickets
-	again     func() error // starts the next attempt
+	restart   func() error // starts the next attempt, if one is due
 
 	mu       sync.Mutex
 	mends    int          // attempts that met damage
@@ -71,8 +70,8 @@ func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Sca
 	return q
 }
 
-// distribute lists the leaves' work for an attempt on the query's members, and makes the
-// scheduler that hands it out.
+// distribute returns the leaves' splits for an attempt on the query's members, and the
+// scheduler that hands them out.
 func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, error) {
 	s, c := q.s, sched.Config{Saturation: q.s.o.Saturation, Nodes: q.members}
 	threads := 0
@@ -93,7 +92,7 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
 			if len(q.members) > 1 {
-				l.Portion = mostSplit
+				l.Portion = maxSplit
 			}
 			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.Apart() {
 				l.Stays = true
@@ -109,7 +108,7 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 	return leaves, sched.New(c), nil
 }
 
-// manifest is what a scan reads of its table.
+// manifest returns the manifest that a scan reads.
 func (s *Statement) manifest(n *plan.Scan, manifests map[*plan.Scan]*catalog.Manifest) *catalog.Manifest {
 	if m := manifests[n]; m != nil {
 		return m
@@ -125,23 +124,23 @@ func keeps(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), keeps)
 }
 
-// leastSplit is the fewest rows that are worth a split.
-const leastSplit = 1024
+// minSplit is the fewest rows that are worth a split.
+const minSplit = 1024
 
-// mostSplit is how many rows a split has at most that is handed to another node, which
-// costs a message each way, and how many several smaller ones have together.
-const mostSplit = 4 * store.SplitRows
+// maxSplit is the most rows of a split that is handed to another node, which costs a
+// message each way, and of several smaller ones that are handed out together.
+const maxSplit = 4 * store.SplitRows
 
-// splitRows is how many rows the splits of a table have that so many threads of several
-// nodes read: few enough for each to have some, so that who holds a replica of a segment
-// has a part in it and who is faster takes over what others have not begun, and no
-// fewer. 0 is the usual number.
+// splitRows returns the number of rows per split for a table that so many threads of
+// several nodes read: small enough that every holder of a replica gets a share and
+// faster nodes can take over what others have not begun, and no smaller. 0 is the
+// default.
 func splitRows(m *catalog.Manifest, threads int) int64 {
 	if m == nil || threads == 0 {
 		return 0
 	}
 	of := func(n int64) int64 { return (m.Rows() + n - 1) / n }
-	return min(max(min(of(int64(2*threads)), max(of(int64(4*threads)), store.SplitRows)), leastSplit), mostSplit)
+	return min(max(min(of(int64(2*threads)), max(of(int64(4*threads)), store.SplitRows)), minSplit), maxSplit)
 }
 
 // splits lists a leaf's work for its tasks, which have so many threads on several nodes,
@@ -163,7 +162,7 @@ func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*cata
 	return list
 }
 
-// places tells the scheduler of a leaf's splits.
+// places converts a leaf's splits to the scheduler's.
 func (s *Statement) places(n plan.Node, list []op.Split, manifests map[*plan.Scan]*catalog.Manifest) []sched.Split {
 	out := make([]sched.Split, len(list))
 	switch n := n.(type) {
@@ -188,20 +187,20 @@ func (s *Statement) places(n plan.Node, list []op.Split, manifests map[*plan.Sca
 	return out
 }
 
-// begin makes attempts until one runs. They live no longer than ctx.
+// begin makes attempts until one runs. They end with ctx at the latest.
 func (q *query) begin(ctx context.Context) error {
 	if q.s.o.Admission != nil && q.plan.Holds {
 		q.admit = admitTry
 	}
-	q.again = func() error {
+	q.restart = func() error {
 		for {
 			a, err := q.attempt(ctx)
-			if err == nil || !a.isAgain() {
+			if err == nil || !a.isRestart() {
 				return err
 			}
 		}
 	}
-	return q.again()
+	return q.restart()
 }
 
 // attempt starts the plan on the nodes of the scheduler.
@@ -243,15 +242,15 @@ func (q *query) attempt(ctx context.Context) (*attempt, error) {
 	return a, a.error()
 }
 
-// full takes that a node refused the attempt a ticket: the next one waits.
+// full handles a node's refusal of a ticket: the next attempt waits.
 func (q *query) full(a *attempt) {
 	q.mu.Lock()
 	q.admit = admitWait
 	q.mu.Unlock()
-	a.fail(errAgain)
+	a.fail(errRestart)
 }
 
-// event takes what happened in an attempt to the scheduler.
+// event passes an event of an attempt to the scheduler.
 func (q *query) event(a *attempt, ev sched.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -260,7 +259,7 @@ func (q *query) event(a *attempt, ev sched.Event) {
 	}
 }
 
-// act carries out the scheduler's actions; under q.mu.
+// act carries out the scheduler's actions; q.mu is held.
 func (q *query) act(a *attempt, actions []sched.Action) {
 	for _, x := range actions {
 		switch x := x.(type) {
@@ -270,14 +269,14 @@ func (q *query) act(a *attempt, actions []sched.Action) {
 			a.end(x.Node, a.leaves[x.Leaf].id)
 		case sched.Restart:
 			q.members = slices.DeleteFunc(slices.Clone(q.members), func(m sched.Node) bool { return !slices.Contains(x.Nodes, m.ID) })
-			a.fail(errAgain)
+			a.fail(errRestart)
 		case sched.Fail:
 			a.fail(q.lost(x.Node))
 		}
 	}
 }
 
-// lost is the error of a statement that cannot go on without a node.
+// lost returns the error of a statement that cannot go on without a node.
 func (q *query) lost(node uint64) error {
 	name := q.names[node]
 	if name == "" {
@@ -288,27 +287,27 @@ func (q *query) lost(node uint64) error {
 		WithHint("Run the statement again.")
 }
 
-// trouble takes an error of an attempt: a lost node is the scheduler's to
-// decide on, and so is damage that was mended; anything else ends the attempt.
+// trouble handles an error of an attempt: a lost node, or damage that was repaired, is
+// for the scheduler to decide on; anything else ends the attempt.
 func (q *query) trouble(a *attempt, node uint64, err error) {
 	var lost *flow.LostError
 	var mended *store.MendedError
 	switch {
 	case errors.As(err, &mended) && !a.over() && q.countMend():
 		q.event(a, sched.Mended{})
-		a.fail(err) // unless that has begun another attempt
+		a.fail(err) // unless another attempt has begun
 	case errors.As(err, &lost):
 		q.event(a, sched.Lost{Node: lost.Node})
 	case node != 0 && (rpc.Unreachable(err) || pgerr.Is(err, pgerr.AdminShutdown) || pgerr.Is(err, pgerr.CannotConnectNow)):
-		// It is gone, or about to go.
+		// The node is gone, or shutting down.
 		q.event(a, sched.Lost{Node: node})
 	default:
 		a.fail(err)
 	}
 }
 
-// countMend reports whether a plan may start again after damage was mended once
-// more: a disk that goes on failing must not keep it busy for ever.
+// countMend reports whether a plan may restart after another repair: a disk that keeps
+// failing must not make it restart for ever.
 func (q *query) countMend() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -316,9 +315,9 @@ func (q *query) countMend() bool {
 	return q.mends <= maxMends
 }
 
-// told takes an error of a task on another node. One that cannot reach this node
-// is of no use to the statement: it is the one to do without.
-func (q *query) told(a *attempt, from uint64, err error) {
+// remoteError handles an error of a task on another node. A node that cannot reach this
+// one is of no use to the statement: it counts as lost.
+func (q *query) remoteError(a *attempt, from uint64, err error) {
 	var lost *flow.LostError
 	if errors.As(err, &lost) && lost.Node == q.s.g.w.cfg.Self {
 		err = &flow.LostError{Node: from, Err: lost.Err}
@@ -336,13 +335,13 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 		b, err := a.root().Next(ctx)
 		var bad *store.CorruptError
 		if errors.As(err, &bad) {
-			// Of another task here, which may not have told yet.
+			// The error may come from another task here, which may not have reported it yet.
 			q.trouble(a, 0, q.s.g.w.cfg.Store.Mend(ctx, err))
 		}
 		if err == nil {
-			// A row leaves or the attempt is made again, not both.
+			// Either a row is returned or the attempt is restarted, never both.
 			q.mu.Lock()
-			again := a.isAgain()
+			again := a.isRestart()
 			if !again && !q.left {
 				q.left = true
 				q.act(a, q.sched.Step(sched.Left{}))
@@ -353,9 +352,9 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 			}
 		}
 		switch {
-		case a.isAgain():
+		case a.isRestart():
 			a.stop()
-			if err := q.again(); err != nil {
+			if err := q.restart(); err != nil {
 				return nil, err
 			}
 		case err == io.EOF:
@@ -363,7 +362,7 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 			a.stop()
 			return nil, io.EOF
 		default:
-			// What the tasks here say may follow from what happened elsewhere.
+			// The error of a task here may only follow from one elsewhere.
 			if first := a.error(); first != nil && ctx.Err() == nil {
 				err = first
 			}

@@ -17,15 +17,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Replicas tells the planner what of the tables lies where (planner/stage.Replicas).
-// It is of a statement, for the goroutine that plans it.
+// Replicas implements planner/stage.Replicas: it tells the planner which nodes hold
+// which parts of the tables. It belongs to a statement and is for the goroutine that
+// plans it.
 type Replicas struct {
 	s         *Statement
 	manifests map[*plan.Scan]*catalog.Manifest
 	nodes     []Member
 }
 
-// Replicas looks at where tables lie on the nodes that take part now.
+// Replicas returns the placement of tables on the nodes that take part now.
 func (s *Statement) Replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
 	return &Replicas{s, manifests, s.g.nodes()}
 }
@@ -54,8 +55,8 @@ func holdsAll(m *catalog.Manifest, node uint64) bool {
 	return true
 }
 
-// Clustered implements stage.Replicas: a quarter of the rows at most are read by two nodes,
-// or few.
+// Clustered implements stage.Replicas: it requires that at most a quarter of the rows,
+// or only few, are read by two nodes.
 func (r *Replicas) Clustered(n *plan.Scan, c plan.Column) bool {
 	spans, ok := r.s.pin.Spans(context.Background(), r.s.manifest(n, r.manifests), c.Num, nil)
 	if !ok {
@@ -86,7 +87,7 @@ func (r *Replicas) Distributed(n *plan.Scan) []expr.ColID {
 	for i, node := range r.nodes {
 		ids[i] = node.ID
 	}
-	slices.Sort(ids) // as rows are sent by their hash: flow.Writer
+	slices.Sort(ids) // the order in which flow.Writer sends rows by their hash
 	for _, segs := range m.Partitions {
 		for _, g := range segs {
 			if g.Inline != nil {
@@ -113,7 +114,8 @@ func (s *Statement) distributed(n *plan.Scan) bool {
 	return rel != nil && len(n.ByHash) > 0 && slices.Equal(hashBy(n), rel.DistributionKey)
 }
 
-// reads reports whether a node has the tables of which a plan has each node read its own rows.
+// reads reports whether a node holds its share of the tables whose own rows each node
+// reads in a plan.
 func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	for i := range p.Stages {
 		for _, n := range build.Leaves(p.Stages[i].Root) {
@@ -129,10 +131,11 @@ func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]
 type ranged struct {
 	num   int16
 	spans []store.Span
-	parts []op.Range // of the nodes
+	parts []op.Range // by node
 }
 
-// ranges divides among the nodes what a plan reads by ranges, the scans of a number together.
+// ranges divides a plan's range scans among the nodes; scans with the same number are
+// divided alike.
 func (s *Statement) ranges(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest, nodes int) (map[*plan.Scan]*ranged, error) {
 	out, all := map[*plan.Scan]*ranged{}, map[int][]store.Span{}
 	for i := range p.Stages {
@@ -161,8 +164,8 @@ func (s *Statement) ranges(ctx context.Context, p *plan.Staged, manifests map[*p
 	return out, nil
 }
 
-// apart lists the splits of a scan that each node reads a part of, or all, that no other
-// node may take over.
+// apart returns the splits of a scan of which each node reads a part, or all, where no
+// other node may take them over.
 func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*catalog.Manifest, nodes []sched.Node, ranges map[*plan.Scan]*ranged) (list []op.Split, places []sched.Split) {
 	m := s.manifest(n, manifests)
 	nums, distributed := hashBy(n), s.distributed(n)
@@ -199,8 +202,8 @@ func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*cata
 	return list, places
 }
 
-// rank is which part of the rows that are divided by hash a node has: the nodes' ids say,
-// so that it is the same whichever node is the gateway (flow.Writer).
+// rank returns which part of hash-distributed rows a node has. It is by node id, so
+// that it is the same whichever node is the gateway (flow.Writer).
 func rank(nodes []sched.Node, id uint64) (n int) {
 	for _, x := range nodes {
 		if x.ID < id {
@@ -210,7 +213,7 @@ func rank(nodes []sched.Node, id uint64) (n int) {
 	return n
 }
 
-// hashBy are the attributes by whose hash a scan is read.
+// hashBy returns the attributes by whose hash a scan is read.
 func hashBy(n *plan.Scan) (nums []int16) {
 	for _, id := range n.ByHash {
 		for _, c := range n.Cols {

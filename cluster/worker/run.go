@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// run is a run that this node has a part in, for another node.
+// run is this node's part of a run whose gateway is another node.
 //
 //	opened ─ready─▶ waiting ─go─▶ tasks ──all done──▶ finished
 //	                   │            │ failed           ▲
@@ -47,7 +47,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	r := &run{m: m, gateway: rpc.Caller(ctx).Node, self: w.cfg.Self, goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
-	tell := teller(send)
+	notify := eventSender(send)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -63,7 +63,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
-		done: func(l leafID, portion int) { _ = tell(event{Kind: evDone, Leaf: l, Portion: portion}) },
+		done: func(l leafID, portion int) { _ = notify(event{Kind: evDone, Leaf: l, Portion: portion}) },
 		failed: func(err error) {
 			select {
 			case failed <- err:
@@ -75,7 +75,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	r.part = newPart(ctx, m.Stages, false, c)
 	entered := false
 	defer func() {
-		// In this order: tasks use all the rest, batches lie in pinned segments.
+		// The order matters: tasks use all the rest, and batches alias pinned segments.
 		cancel(context.Canceled)
 		r.part.stop(context.Canceled)
 		if f, ok := c.exchange.(*flow.Flow); ok {
@@ -87,7 +87,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		if leaked := r.pool.Close(); leaked > 0 {
 			w.log.Warn("BUG: a run ended with charged memory", "run", m.Run, "bytes", leaked)
 		}
-		if entered { // last: a worker that closes waits until all is given back
+		if entered { // last: a worker that closes waits until everything has been released
 			w.leave(r)
 		}
 	}()
@@ -95,7 +95,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	entered = true
-	if ok, err := r.admit(ctx, tell); !ok {
+	if ok, err := r.admit(ctx, notify); !ok {
 		return err
 	}
 	f, err := w.hub.Open(ctx, flow.Options{Run: m.Run, Stages: m.Stages, Nodes: m.Nodes, Pool: r.pool})
@@ -103,7 +103,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	c.exchange = f
-	if err := tell(event{Kind: evReady}); err != nil {
+	if err := notify(event{Kind: evReady}); err != nil {
 		return err
 	}
 	select {
@@ -113,20 +113,20 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, tell)
+	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, notify)
 }
 
-// placeEvery is how often a run that queues tells its place.
+// placeEvery is how often a queued run reports its place.
 const placeEvery = time.Second
 
-// admit takes the run's ticket, before any of its tasks has begun on another
-// node; false if it did not get it, of which the gateway has been told if there
-// is no error.
-func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
+// admit takes the run's ticket, before any of its tasks has begun on another node; it
+// returns false if it got none, which has been reported to the gateway unless there is
+// an error.
+func (r *run) admit(ctx context.Context, notify func(event) error) (bool, error) {
 	if r.m.Admit != admitWait || r.ticket.Try() {
 		ok, err := take(ctx, r.ticket, r.m.Admit)
 		if !ok && err == nil {
-			err = tell(event{Kind: evFull})
+			err = notify(event{Kind: evFull})
 		}
 		return ok, err
 	}
@@ -137,10 +137,10 @@ func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
 	defer t.Stop()
 	stop, last := r.stop, 0
 	for {
-		// A node whose run queues takes orders: the gateway may give up.
+		// A node whose run is queued accepts orders: the gateway may give up.
 		if n := max(r.ticket.Place(), 1); n != last {
 			last = n
-			if err := tell(event{Kind: evQueued, Place: n}); err != nil {
+			if err := notify(event{Kind: evQueued, Place: n}); err != nil {
 				cancel(err)
 			}
 		}
@@ -159,13 +159,13 @@ func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
 	}
 }
 
-// work runs the tasks to their end, or until the run is stopped. A failed task
-// does not end the run: its node's end of the exchange stays, so that others do
-// not fail for want of it, until the gateway has heard and stops all.
-func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, tell func(event) error) error {
+// work runs the tasks to their end, or until the run is stopped. A failed task does not
+// end the run: its node's end of the exchange stays, so that other nodes do not fail
+// for lack of it before the gateway knows the cause and stops all.
+func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, notify func(event) error) error {
 	report := func(err error) error {
 		r.part.fail(err)
-		return tell(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
+		return notify(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
 	}
 	if err := r.part.start(c); err != nil {
 		if err := report(err); err != nil {
@@ -182,7 +182,7 @@ func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan
 	for {
 		select {
 		case err := <-failed:
-			failed = nil // the first is the one
+			failed = nil // only the first error counts
 			all = nil
 			if err := report(err); err != nil {
 				return err
@@ -206,12 +206,13 @@ func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		return tell(event{Kind: evFinished, Stats: r.part.stats()})
+		return notify(event{Kind: evFinished, Stats: r.part.stats()})
 	}
 }
 
-// teller sends events from any goroutine.
-func teller(send func([]byte) error) func(event) error {
+// eventSender returns a function that sends events and may be called from any
+// goroutine.
+func eventSender(send func([]byte) error) func(event) error {
 	var mu sync.Mutex
 	return func(e event) error {
 		b := rpc.Encode(e)
@@ -251,7 +252,7 @@ func (r *run) order(o orders) error {
 		}
 		r.segments[s.Num] = s.Segment
 	}
-	lists := map[leafID][]numbered{} // a portion is given as a whole
+	lists := map[leafID][]numbered{} // a portion is added as a whole
 	for _, s := range o.Splits {
 		if r.part.feeds[s.Leaf.Stage] == nil {
 			return pgerr.Internal("stage %d has no task here", s.Leaf.Stage)
@@ -265,7 +266,7 @@ func (r *run) order(o orders) error {
 		lists[s.Leaf] = append(lists[s.Leaf], numbered{sp, s.Portion})
 	}
 	for id, list := range lists {
-		r.part.feeds[id.Stage].give(id.Leaf, list...)
+		r.part.feeds[id.Stage].add(id.Leaf, list...)
 	}
 	for _, e := range o.Ends {
 		if f := r.part.feeds[e.Stage]; f != nil {

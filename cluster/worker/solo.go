@@ -18,13 +18,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// solo is a plan of one stage, which runs on this node: a task and nothing
-// around it, for most statements are short.
+// solo runs a plan of one stage on this node: a task without scheduler or exchange,
+// since most statements are short.
 type solo struct {
 	s        *Statement
 	root     *plan.Stage
 	start    func() error
-	left     bool // a row went out
+	left     bool // a row was returned
 	attempts int
 	splits   int
 
@@ -61,7 +61,7 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 	return r, r.start()
 }
 
-// keySplits lists a leaf's work: where a scan is by a key, what may have it.
+// keySplits returns a leaf's splits; for a lookup by key, those that may have the key.
 func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) []op.Split {
 	sc, ok := n.(*plan.Scan)
 	if !ok {
@@ -79,15 +79,15 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, keep)
 }
 
-// Lacks reports whether no row of a manifest has these values of a constraint's columns,
-// where indexes tell.
+// Lacks reports whether indexes prove that no row of a manifest has these values of a
+// constraint's columns.
 func (s *Statement) Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool {
 	k := store.KeyFor(rel, c, vals)
 	return k != nil && s.pin.Lacks(ctx, m, k)
 }
 
-// Next implements op.BatchReader. Damage that a task meets is mended, and where
-// no row has left or been written the task starts again.
+// Next implements op.BatchReader. Damage that a task meets is repaired, and where no
+// row was returned or written the task restarts.
 func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
 		b, err := r.task.Next(ctx)
@@ -117,7 +117,7 @@ func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
 // Close implements op.BatchReader.
 func (r *solo) Close() error { return r.task.Close() }
 
-// now is the task that runs.
+// now returns the running task and its splits.
 func (r *solo) now() (*task.Task, *queue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +149,7 @@ func (q *queue) Next(_ context.Context, leaf int) (*op.Split, error) {
 	return sp, nil
 }
 
-// left is how many splits wait.
+// left returns how many splits have not been handed out.
 func (q *queue) left() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

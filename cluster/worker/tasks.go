@@ -26,9 +26,9 @@ type TaskInfo struct {
 	Done      bool
 	// SplitsTotal is how many splits the task got so far.
 	SplitsDone, SplitsTotal int
-	Rows                    int64 // given
-	// Used and Spilled are bytes of the statement on this node; they are told
-	// with its first task only, so that tasks may be summed up.
+	Rows                    int64 // returned
+	// Used and Spilled are bytes of the statement on this node; they are set for its first
+	// task only, so that tasks may be summed.
 	Used, Spilled int64
 }
 
@@ -50,7 +50,7 @@ func (w *Worker) Tasks() []TaskInfo {
 	return out
 }
 
-// describe fills in what tasks of a statement share.
+// describe fills in what the tasks of a statement share.
 func describe(list []TaskInfo, t TaskInfo, session *function.Session, pool *mem.Pool) []TaskInfo {
 	if session != nil {
 		t.User, t.PID, t.Query, t.Started = session.SessionUser, session.PID, session.Query, session.StatementStart
@@ -114,7 +114,7 @@ func (r *solo) tasks() []TaskInfo {
 	return []TaskInfo{t}
 }
 
-// info describes the part's tasks.
+// info returns the TaskInfo of the part's tasks.
 func (p *part) info() []TaskInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The calls of a worker.
+// The RPCs of a worker.
 const (
 	callRun    = "worker.run"
 	callOrders = "worker.orders"
@@ -38,7 +38,7 @@ type startMsg struct {
 	Admit          admitMode
 }
 
-// envMsg is a types.Env on its way.
+// envMsg is the encoding of a types.Env.
 type envMsg struct {
 	Zone             string
 	Offset           int // of the zone, at Now
@@ -75,12 +75,12 @@ func (m envMsg) in() *types.Env {
 	}
 }
 
-// orders are what a gateway wants of a run on a node.
+// orders are a gateway's instructions to a run on a node.
 type orders struct {
 	Run      string
 	Go, Stop bool
-	// Rest gives the run's ticket back while the statement waits for its client;
-	// Resume takes it again.
+	// Rest returns the run's ticket while the statement waits for its client; Resume takes
+	// it again.
 	Rest, Resume bool
 	Segments     []segmentMsg // those that splits of these or later orders name
 	Splits       []splitMsg
@@ -100,7 +100,7 @@ type leafID struct {
 
 type splitMsg struct {
 	Leaf     leafID
-	Portion  int // of splits that come in the same orders, told when all of them are read
+	Portion  int // of splits in the same orders; reported when all of them are read
 	Segment  int // 0: none
 	Ordinal  uint32
 	From, To int64
@@ -162,8 +162,8 @@ func addStats(to stage.Actuals, list []nodeStats) {
 	}
 }
 
-// errMsg is an error on its way. Lost names the node that the sender could not
-// reach, 0 if that was not it; Mended the segment that was damaged and is good now.
+// errMsg is the encoding of an error. Lost is the node that the sender could not reach,
+// 0 for another cause; Mended is the segment that was damaged and has been repaired.
 type errMsg struct {
 	Mended                                                                                    catalog.SegmentID
 	Lost                                                                                      uint64

@@ -18,19 +18,20 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Models gives models ready to predict.
+// Models returns models ready to predict.
 type Models interface {
 	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error)
 }
 
-// Config is a node. Replicate, Parts, Sources, Budget and Log may be nil.
+// Config is the configuration of a node's worker. Replicate, Parts, Sources, Budget and
+// Log may be nil.
 type Config struct {
 	Self    uint64
 	Peers   *rpc.Peers
 	Server  *rpc.Server
 	Store   *store.Store
 	Pool    *mem.Pool
-	Threads func() int // as it is now: what starts takes so many threads
+	Threads func() int // the current number, used by what starts now
 	Temp    string     // parent of spill directories
 	Budget  *spill.Budget
 	Sources op.Sources
@@ -39,7 +40,7 @@ type Config struct {
 	Local func(*plan.Source) bool
 	// Replicate makes a new segment durable on its replicas.
 	Replicate func(ctx context.Context, s *catalog.Segment) error
-	// State gives the catalog at a version or later, waiting for it.
+	// State returns the catalog at a version or later, waiting for it.
 	State  func(ctx context.Context, version uint64) (*catalog.State, error)
 	Models Models
 	// Collects finds the collectors of this node; nil for none.
@@ -47,7 +48,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// writers makes a statement's writers on the node.
+// writers returns a statement's writers on the node.
 func (c *Config) writers(pool *mem.Pool) op.Writers {
 	return &store.TableWriters{Store: c.Store, Pool: pool, Replicate: c.Replicate}
 }
@@ -87,7 +88,7 @@ func (w *Worker) Close() {
 	w.wg.Wait()
 }
 
-// Wait waits until no run for another node is left.
+// Wait waits until there is no run for another node.
 func (w *Worker) Wait() { w.wg.Wait() }
 
 // enter registers a run.
@@ -112,8 +113,8 @@ func (w *Worker) leave(r *run) {
 	w.wg.Done()
 }
 
-// orders carries out what a gateway tells a run. A run that is not here any
-// more has no need of them.
+// orders carries out a gateway's orders to a run. Those for a run that has ended are
+// ignored.
 func (w *Worker) orders(_ context.Context, o orders) (bool, error) {
 	w.mu.Lock()
 	r := w.runs[o.Run]

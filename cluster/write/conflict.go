@@ -14,22 +14,27 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// proposedBuffer is the buffer of an INSERT … ON CONFLICT's rows, which the binder and the
+// optimiser, who count from 0, do not reach; those after it are of the table's rows that
+// have one of their keys.
+const proposedBuffer = 1 << 20
+
 // onConflict carries out INSERT … ON CONFLICT, of many rows where they lie
-// (conflictInThreads), of few here. The proposed rows go into a buffer, and the table's rows that have one of their keys into another, the scan
-// being told the keys; a left join of the two finds which are there already:
+// (conflictInThreads), of few here. The proposed rows go into a buffer, with their numbers,
+// and the table's rows that have one of their keys into another, the scan being told the
+// keys; a left join of the two finds which are there already:
 //
 //	there    ← scan(table, rowid) ⋉ proposed   on the arbiter's columns
 //	proposed ⟕ there
 //	   rowid NULL  → insert (the first of equal ones)
 //	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
 //
-// Which of the proposed rows have equal keys is kept in memory; where they are too
-// many for that, a window that numbers the rows of each key tells, by way of the disk.
+// Which of the proposed rows have equal keys is kept in memory where they are few; of many
+// choose tells which are inserted.
 func (w *ModifyTable) onConflict() error {
 	oc, r := w.d.OnConflict, w.r
 	arbiters, err := w.arbiters()
@@ -41,104 +46,45 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
+	cw := &conflictWriting{ModifyTable: w, next: w.d.NextCol + 1000}
 	src := w.d.Source.Schema()
-	const buf = 1 << 20 // which the binder and the optimiser, who count from 0, do not reach
-	rows, err := r.start(w.d.Source, src, nil)
-	if err != nil {
+	cw.seq = cw.column("seq", types.Int8)
+	cw.cols = append(slices.Clone(src), cw.seq)
+	for _, k := range arbiters {
+		cw.arbiter(k)
+	}
+	into := cw.existing(cw.keyed()) // what the rows are written from
+	if err := w.prepare(into.Schema()); err != nil {
 		return err
-	}
-	counted := &countedRows{BatchReader: rows}
-	if err := r.Fill(r.x.Ctx, buf, src, counted); err != nil {
-		return err
-	}
-	next := w.d.NextCol + 1000
-	var ids []expr.ColID
-	// Keys that are expressions become columns of the proposed rows.
-	keys := make([][]plan.Column, len(arbiters))
-	var items []plan.Item
-	for _, c := range src {
-		items = append(items, plan.Item{Col: c, Expr: colRef(c)})
-	}
-	for i, c := range arbiters {
-		for j, e := range c.ofRow(w.d.Values) {
-			col := plan.Column{Name: c.names[j], Type: e.Type()}
-			if x, ok := e.(*expr.Col); ok {
-				col.ID = x.ID
-			} else {
-				col.ID = next
-				next++
-				items = append(items, plan.Item{Col: col, Expr: e})
-			}
-			keys[i] = append(keys[i], col)
-		}
-	}
-	proposed := func() plan.Node { // anew for each plan: to run one changes its tree
-		in := &plan.Buffer{ID: buf, Name: "proposed", Cols: slices.Clone(src)}
-		if len(items) == len(src) {
-			return in
-		}
-		return &plan.Project{Input: in, Items: slices.Clone(items)}
-	}
-	input := proposed()
-	for a, c := range arbiters {
-		sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: next}
-		next++
-		ids = append(ids, sc.RowID)
-		for i, live := range w.live {
-			id := next
-			next++
-			if oc.Update && i < len(oc.Existing) {
-				id = oc.Existing[i]
-			}
-			sc.Cols = append(sc.Cols, plan.Column{ID: id, Name: live.Name, Type: live.Type, Table: w.rel.OID, Num: live.Num})
-			sc.Missing = append(sc.Missing, live.Missing)
-		}
-		there := func(i int) expr.ColID { return sc.Cols[i].ID }
-		if c.where != nil {
-			sc.Filter = append(sc.Filter, c.over(c.where, there))
-		}
-		look := &plan.Join{Kind: plan.Semi, L: sc, R: proposed(), Broadcast: true}
-		found := &plan.Buffer{ID: buf + 1 + a, Name: "there"} // rows that are there already
-		j := &plan.Join{Kind: plan.Left, L: input, R: found}
-		read := map[expr.ColID]bool{sc.RowID: true}
-		for i, e := range c.keys {
-			mine, theirs := colRef(keys[a][i]), c.over(e, there)
-			expr.Columns(theirs, read)
-			look.LKeys, look.RKeys = append(look.LKeys, theirs), append(look.RKeys, mine)
-			j.LKeys, j.RKeys = append(j.LKeys, mine), append(j.RKeys, theirs)
-			j.NullSafe = append(j.NullSafe, c.NullsNotDistinct && c.where == nil)
-		}
-		look.NullSafe = j.NullSafe
-		for _, col := range sc.Schema() {
-			if oc.Update || read[col.ID] {
-				found.Cols = append(found.Cols, col)
-			}
-		}
-		rows, err := r.start(look, found.Cols, nil)
-		if err != nil {
-			return err
-		}
-		if err := r.Fill(r.x.Ctx, found.ID, found.Cols, rows); err != nil {
-			return err
-		}
-		input = j
-	}
-	var nth expr.ColID
-	if len(arbiters) == 1 && counted.n*seenBytes > r.x.Pool.Limit()/4 {
-		nth = next
-		input = numbered(input, keys[0], nth)
-	}
-	if err := w.prepare(input.Schema()); err != nil {
-		return err
-	}
-	cw := &conflictWriting{ModifyTable: w, ids: ids, arbiters: arbiters, keys: keys, nth: nth, seen: make([]map[string]bool, len(arbiters))}
-	for i := range cw.seen {
-		cw.seen[i] = map[string]bool{}
 	}
 	if err := cw.compile(); err != nil {
 		return err
 	}
-	out, err := r.start(input, w.src, nil)
+	rows, err := r.start(w.d.Source, src, nil)
+	if err != nil {
+		return err
+	}
+	if err := r.Fill(r.x.Ctx, proposedBuffer, cw.cols, &proposedReader{BatchReader: rows, of: cw}); err != nil {
+		return err
+	}
+	for _, a := range cw.arbiters {
+		rows, err := r.start(a.look(cw.keyed()), a.found.Cols, nil)
+		if err != nil {
+			return err
+		}
+		if err := r.Fill(r.x.Ctx, a.found.ID, a.found.Cols, rows); err != nil {
+			return err
+		}
+	}
+	if cw.few() {
+		err = cw.see()
+	} else if err = cw.choose(); err == nil && !oc.Update {
+		into = cw.keyed() // whose columns are the first of what there was
+	}
+	if err != nil {
+		return err
+	}
+	out, err := r.start(into, into.Schema(), nil)
 	if err != nil {
 		return err
 	}
@@ -152,45 +98,129 @@ func (w *ModifyTable) onConflict() error {
 			}
 			return w.finish()
 		}
+		if err == nil && b.Rows() > 0 {
+			err = cw.batch(b)
+		}
 		if err != nil {
 			return err
 		}
-		if b.Rows() > 0 {
-			if err := cw.batch(b); err != nil {
-				return err
-			}
+	}
+}
+
+// proposedReader numbers the rows that are proposed, from 0. Each must be one of the
+// table's, whatever becomes of it.
+type proposedReader struct {
+	op.BatchReader
+	of *conflictWriting
+}
+
+func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := p.BatchReader.Next(ctx)
+	if err != nil || b.Rows() == 0 {
+		return b, err
+	}
+	b = kernel.Compact(b)
+	if err := p.of.rows.CheckRows(ctx, b); err != nil {
+		return nil, err
+	}
+	seq := make([]int64, b.N)
+	for i := range seq {
+		seq[i] = p.of.n + int64(i)
+	}
+	p.of.n, p.of.size = p.of.n+int64(b.N), p.of.size+b.Bytes()
+	return batch.New(append(slices.Clip(b.Cols), batch.FromSlice(arrow.PrimitiveTypes.Int64, seq, nil)), b.N), nil
+}
+
+// conflictArbiter is a unique constraint that decides about proposed rows.
+type conflictArbiter struct {
+	*uniqueKey
+	scan     *plan.Scan
+	keys     []plan.Column // of the proposed rows
+	theirs   []expr.Expr   // the same of the table's
+	nullSafe []bool        // which of them are equal where both are NULL
+	found    *plan.Buffer  // the table's rows that have a proposed row's key
+	enc      *kernel.KeyEncoder
+	seen     map[string]bool // keys of rows inserted so far, where the proposed are few
+}
+
+// arbiter adds one. Keys that are expressions become columns of the proposed rows.
+func (w *conflictWriting) arbiter(k *uniqueKey) {
+	oc := w.d.OnConflict
+	rowid := w.column("rowid", types.Int8)
+	a := &conflictArbiter{uniqueKey: k, scan: &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}}
+	for i, live := range w.live {
+		c := w.column(live.Name, live.Type)
+		if c.Table, c.Num = w.rel.OID, live.Num; oc.Update && i < len(oc.Existing) {
+			c.ID = oc.Existing[i]
+		}
+		a.scan.Cols, a.scan.Missing = append(a.scan.Cols, c), append(a.scan.Missing, live.Missing)
+	}
+	there := func(i int) expr.ColID { return a.scan.Cols[i].ID }
+	if k.where != nil {
+		a.scan.Filter = []expr.Expr{k.over(k.where, there)}
+	}
+	add := func(name string, mine, theirs expr.Expr, nullSafe bool) {
+		c := plan.Column{Name: name, Type: mine.Type()}
+		if x, ok := mine.(*expr.Col); ok {
+			c.ID = x.ID
+		} else {
+			c = w.column(name, c.Type)
+			w.computed = append(w.computed, plan.Item{Col: c, Expr: mine})
+		}
+		a.keys, a.theirs, a.nullSafe = append(a.keys, c), append(a.theirs, theirs), append(a.nullSafe, nullSafe)
+	}
+	for i, e := range k.ofRow(w.d.Values) {
+		add(k.names[i], e, k.over(k.keys[i], there), k.NullsNotDistinct)
+	}
+	if k.NullsNotDistinct && k.where != nil {
+		// A row that the predicate leaves out has NULLs for keys, and is equal to none.
+		id := func(i int) expr.ColID { return w.d.Values[i] }
+		covered := &expr.Const{Val: true, Typ: types.Bool}
+		add("covered", &expr.Case{Whens: []expr.When{{Cond: k.over(k.where, id), Then: covered}}, Typ: types.Bool}, k.over(k.where, there), false)
+	}
+	read := map[expr.ColID]bool{rowid.ID: true}
+	for _, e := range a.theirs {
+		expr.Columns(e, read)
+	}
+	a.found = &plan.Buffer{ID: proposedBuffer + 1 + len(w.arbiters), Name: "there"}
+	for _, c := range a.scan.Schema() {
+		if oc.Update || read[c.ID] {
+			a.found.Cols = append(a.found.Cols, c)
 		}
 	}
+	w.arbiters = append(w.arbiters, a)
 }
 
-// seenBytes is about what a key takes in a map.
-const seenBytes = 96
-
-// countedRows counts the rows that it gives.
-type countedRows struct {
-	op.BatchReader
-	n int64
-}
-
-func (c *countedRows) Next(ctx context.Context) (*batch.Batch, error) {
-	b, err := c.BatchReader.Next(ctx)
-	if b != nil {
-		c.n += int64(b.Rows())
+// look finds the table's rows that have a proposed row's key.
+func (a *conflictArbiter) look(proposed plan.Node) plan.Node {
+	j := &plan.Join{Kind: plan.Semi, L: a.scan, R: proposed, Broadcast: true, LKeys: a.theirs, NullSafe: a.nullSafe}
+	for _, c := range a.keys {
+		j.RKeys = append(j.RKeys, colRef(c))
 	}
-	return b, err
+	return j
 }
 
-// numbered adds the column nth, which numbers the rows of each key from 1.
-func numbered(in plan.Node, key []plan.Column, nth expr.ColID) plan.Node {
-	w := &plan.Window{Input: in, Items: []plan.WindowItem{{
-		Col:   plan.Column{ID: nth, Name: "nth", Type: types.Int8},
-		Call:  expr.AggCall{Fn: rewrite.Function("row_number"), Typ: types.Int8},
-		Frame: plan.Frame{Mode: 'v', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}},
-	}}}
-	for _, c := range key {
-		w.PartitionBy = append(w.PartitionBy, colRef(c))
+// keyed gives the proposed rows and their keys; anew for each plan, for to run one
+// changes its tree.
+func (w *conflictWriting) keyed() plan.Node {
+	in := &plan.Buffer{ID: proposedBuffer, Name: "proposed", Cols: slices.Clone(w.cols)}
+	if len(w.computed) == 0 {
+		return in
 	}
-	return w
+	return &plan.Project{Input: in, Items: append(kept(in), w.computed...)}
+}
+
+// existing adds to the proposed rows those of the table that have their keys.
+func (w *conflictWriting) existing(in plan.Node) plan.Node {
+	for _, a := range w.arbiters {
+		there := *a.found
+		j := &plan.Join{Kind: plan.Left, L: in, R: &there, RKeys: a.theirs, NullSafe: a.nullSafe}
+		for _, c := range a.keys {
+			j.LKeys = append(j.LKeys, colRef(c))
+		}
+		in = j
+	}
+	return in
 }
 
 // arbiters returns the unique constraints to look at: the one the binder found,
@@ -214,16 +244,23 @@ func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	return out, nil
 }
 
-// conflictWriting distributes joined rows to insert, update or nothing.
+// conflictWriting distributes proposed rows to insert, update or nothing.
 type conflictWriting struct {
 	*ModifyTable
-	ids      []expr.ColID // rowid column of each arbiter's scan
-	arbiters []*uniqueKey
-	keys     [][]plan.Column   // of the proposed row, per arbiter
-	seen     []map[string]bool // keys proposed so far, per arbiter
-	nth      expr.ColID        // not 0: numbers the rows of a key, and nothing is kept in seen
+	next     expr.ColID    // the first that is free
+	cols     []plan.Column // of the proposed rows, seq the last
+	seq      plan.Column   // their number
+	n, size  int64         // how many there are, and their bytes
+	computed []plan.Item   // their keys that are expressions
+	arbiters []*conflictArbiter
+	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
 	sets     []*eval.Program
 	where    *eval.Program
+}
+
+func (w *conflictWriting) column(name string, t types.Type) plan.Column {
+	w.next++
+	return plan.Column{ID: w.next - 1, Name: name, Type: t}
 }
 
 func (w *conflictWriting) compile() error {
@@ -271,52 +308,34 @@ func (w *ModifyTable) proposed(e expr.Expr) expr.Expr {
 	})
 }
 
+// batch writes rows: of few, and of DO UPDATE, with those that are there beside them.
 func (w *conflictWriting) batch(b *batch.Batch) error {
-	// A proposed row must be one of the table's, whatever becomes of it.
-	if err := w.rows.CheckRows(w.r.x.Ctx, b); err != nil {
-		return err
-	}
 	var fresh, there []int32
-	own := make([]string, len(w.ids)) // the row's keys, "" for those of a NULL
-	for k := 0; k < b.Rows(); k++ {
+	update := w.d.OnConflict.Update
+	seq := b.Cols[w.at[w.seq.ID]].(*array.Int64)
+	keys := make([]kernel.Keys, len(w.arbiters))
+	for i, a := range w.arbiters {
+		if a.seen != nil {
+			cols := kernel.Compact(columnsOf(b, a.keys, w.at))
+			a.enc.Append(&keys[i], cols.Cols, cols.N)
+		}
+	}
+	for k := range b.Rows() {
 		row := k
 		if b.Sel != nil {
 			row = int(b.Sel[k])
 		}
-		exists, again := false, false
-		for i, id := range w.ids {
-			if !b.Cols[w.at[id]].IsNull(row) {
-				exists = true
-			}
-			key, null := w.key(b, i, row)
-			if null {
-				key = ""
-			}
-			if w.nth != 0 {
-				again = key != "" && b.Cols[w.at[w.nth]].(*array.Int64).Value(row) > 1
-				continue
-			}
-			again = again || w.seen[i][key]
-			own[i] = key
-		}
-		// A row that comes to nothing stands in no other's way.
-		if w.nth == 0 && !again && !exists {
-			for i, key := range own {
-				if key == "" {
-					continue
-				}
-				if err := w.acct.Grow(int64(len(key)) + 48); err != nil {
-					return err
-				}
-				w.seen[i][key] = true
-			}
-		}
 		switch {
-		case exists:
+		case w.inserted != nil:
+			if batch.Bit(w.inserted, int(seq.Value(row))) {
+				fresh = append(fresh, int32(row))
+			}
+		case slices.ContainsFunc(w.arbiters, func(a *conflictArbiter) bool { return b.Cols[w.at[a.scan.RowID]].IsValid(row) }):
 			there = append(there, int32(row))
-		case again && w.d.OnConflict.Update:
-			return op.ErrConflictTwice()
-		case again:
+		case w.again(b, keys, k, row):
+			if update {
+				return op.ErrConflictTwice()
+			}
 		default:
 			fresh = append(fresh, int32(row))
 		}
@@ -327,30 +346,10 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 			return err
 		}
 	}
-	if len(there) > 0 && w.d.OnConflict.Update {
+	if len(there) > 0 && update {
 		return w.update(sub(there))
 	}
 	return nil
-}
-
-func (w *conflictWriting) key(b *batch.Batch, arbiter, row int) (key string, null bool) {
-	var out []byte
-	for _, c := range w.keys[arbiter] {
-		d := types.DatumAt(c.Type, b.Cols[w.at[c.ID]], row)
-		if d == nil && !w.arbiters[arbiter].NullsNotDistinct {
-			return "", true
-		}
-		if d == nil {
-			out = append(out, 0)
-			continue
-		}
-		at := len(out)
-		out = append(out, 1, 0, 0, 0, 0)
-		out = types.AppendBinary(out, c.Type, d)
-		n := len(out) - at - 5
-		out[at+1], out[at+2], out[at+3], out[at+4] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
-	}
-	return string(out), false
 }
 
 // update replaces existing rows: the old are deleted, the new written with
@@ -374,7 +373,7 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 		}
 	}
 	n := b.Rows()
-	b, err := w.rows.Old.Add(ctx, w.acct, b, w.at[w.ids[0]])
+	b, err := w.rows.Old.Add(ctx, w.acct, b, w.at[w.arbiters[0].scan.RowID])
 	if err != nil {
 		return err
 	}

@@ -421,10 +421,8 @@ func (r *Run) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Man
 	if err != nil {
 		return err
 	}
-	if k.MatchFull && len(k.Columns) > 1 {
-		if err := r.checkMatchFull(child, k, fresh); err != nil {
-			return err
-		}
+	if err := r.checkMatchFull(child, k, fresh); err != nil {
+		return err
 	}
 	n := expr.ColID(2 * len(as))
 	keys, ks := keyRows(child, k.Columns, as, 1)
@@ -460,14 +458,22 @@ func (r *Run) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Man
 		return err
 	}
 	if row != nil {
-		return pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
-			WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name).
-			OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
+		return r.refersToNothing(child, parent, k, cols, row)
 	}
 	return r.claim(child, k, catalog.SideRefers, r.st, found)
 }
 
+// refersToNothing is the error of a row with such a key.
+func (r *Run) refersToNothing(child, parent *catalog.Relation, k fkey, cols []plan.Column, row []types.Datum) error {
+	return pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
+		WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name).
+		OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
+}
+
 func (r *Run) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
+	if !k.MatchFull || len(k.Columns) == 1 {
+		return nil
+	}
 	sc := keyScan(child, &catalog.Constraint{Columns: k.Columns, NullsNotDistinct: true}, 1)
 	var some, none []expr.Expr
 	for _, c := range sc.Cols {

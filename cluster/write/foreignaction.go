@@ -152,7 +152,7 @@ func (r *Run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, err
 	if err := w.keys.rows.Finish(r.x.Ctx); err != nil {
 		return nil, err
 	}
-	rows, err := w.keys.rows.Open()
+	rows, err := w.keys.rows.Open(nil)
 	if err == nil {
 		err = r.Fill(r.x.Ctx, id, kept, rows)
 	}

@@ -390,7 +390,7 @@ func (w *ModifyTable) Returned() (op.BatchReader, error) {
 	}
 	err := w.returned.Finish(w.r.x.Ctx)
 	if err == nil {
-		out.rows, err = w.returned.Open()
+		out.rows, err = w.returned.Open(nil)
 	}
 	if err != nil {
 		w.Close()

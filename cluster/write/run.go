@@ -133,17 +133,6 @@ func (r *Run) binding(text *parse.Statement) *bind.Session {
 	return r.x.Binding(r.x.Ctx, r.st, text, nil)
 }
 
-// Bind binds SQL text that the engine made (checks, rewrites) over the run's view.
-func (r *Run) Bind(text string) (*plan.Query, error) {
-	stmt, err := parse.One(text, parse.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	b := r.binding(stmt)
-	b.Trusted = true
-	return bind.Query(b, stmt.Node)
-}
-
 // First returns the first row of a reader as datums, nil if there is none, and
 // closes the reader.
 func First(ctx context.Context, rows op.BatchReader, cols []plan.Column) ([]types.Datum, error) {

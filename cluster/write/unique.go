@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -63,14 +64,8 @@ func (r *Run) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*cata
 				continue
 			}
 		}
-		if rows > 1 {
-			distinct, err := r.distinctWithin(k, fresh, rows)
-			if err == nil && !distinct {
-				err = r.duplicatesWithin(k, fresh)
-			}
-			if err != nil {
-				return nil, err
-			}
+		if err := r.duplicatesWithin(k, fresh, rows); err != nil {
+			return nil, err
 		}
 		if old != nil && old.Rows() > 0 && !disjoint(c, fresh, old) {
 			if err := r.duplicatesBetween(k, fresh, old); err != nil {
@@ -184,8 +179,15 @@ func keyScan(rel *catalog.Relation, c *catalog.Constraint, first expr.ColID) *pl
 
 func colRef(c plan.Column) *expr.Col { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
 
-func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest) error {
+func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {
+	if rows <= 1 {
+		return nil
+	}
+	if distinct, err := r.distinctWithin(k, fresh, rows); distinct || err != nil {
+		return err
+	}
 	in, sc, keys := k.rows(1)
+	sc.Rows = float64(fresh.Rows())
 	count := countStar()
 	n := plan.Column{ID: idSpan, Name: "n", Type: types.Int8}
 	agg := &plan.Aggregate{Input: in, Aggs: []plan.AggItem{{Col: n, Call: expr.AggCall{Fn: count, Star: true, Typ: types.Int8}}}}
@@ -231,8 +233,16 @@ func (r *Run) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Column) e
 	if err != nil || row == nil {
 		return err
 	}
-	return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", k.Name).
-		WithDetail("Key (%s)=(%s) already exists.", strings.Join(k.names, ", "), r.keyText(cols, row)).
+	msg, what := "duplicate key value violates unique constraint %q", "already exists"
+	if k.building {
+		msg, what = "could not create unique index %q", "is duplicated"
+	}
+	names := k.names
+	if k.Kind == 'e' {
+		names = sysfn.IndexKeys(r.x.Context.Host, k.rel, r.st.RelationByOID(k.Index).Index, false, true)
+	}
+	return pgerr.New(pgerr.UniqueViolation, msg, k.Name).
+		WithDetail("Key (%s)=(%s) %s.", strings.Join(names, ", "), r.keyText(cols, row), what).
 		OnTable(schemaName(r.st, k.rel), k.rel.Name).OnConstraint(k.Name)
 }
 

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -18,12 +19,15 @@ import (
 const bitsPerRow = 64
 
 // distinctWithin reports whether the new rows of a key of one integer have no two that are
-// equal, by a set of bits over the range that their zone maps tell. It is false also where
+// equal, by what their segments' zone maps tell, or else by a set of bits over the range. It is false also where
 // that does not tell: for other keys, those far from each other, where memory is short, and
 // where some are equal, for duplicatesWithin says which.
 func (r *Run) distinctWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) (bool, error) {
 	if k.Kind == 'e' || len(k.Columns) != 1 || k.NullsNotDistinct || !isInteger(k.rel.ColumnNum(k.Columns[0]).Type) {
 		return false, nil
+	}
+	if apart(fresh, k.Columns[0]) {
+		return true, nil
 	}
 	lo, hi, ok := bounds(fresh, k.Columns[0])
 	if !ok || uint64(hi)-uint64(lo) >= uint64(rows)*bitsPerRow {
@@ -104,6 +108,33 @@ func addInt(seen []uint64, lo, hi, v int64) bool {
 	had := *word&bit != 0
 	*word |= bit
 	return !had
+}
+
+// apart reports whether the values of an integer column rise in each segment, as a
+// sequence's do, and no segment's range meets another's: then no two are equal.
+func apart(m *catalog.Manifest, num int16) bool {
+	var ranges [][2]int64
+	for _, p := range m.Partitions {
+		for _, g := range p {
+			i := slices.IndexFunc(g.Zones, func(z catalog.Zone) bool { return z.Column == num })
+			if i < 0 || !g.Zones[i].Unique {
+				return false
+			}
+			lo, ok1 := g.Zones[i].Min.(int64)
+			hi, ok2 := g.Zones[i].Max.(int64)
+			if !ok1 || !ok2 {
+				return false
+			}
+			ranges = append(ranges, [2]int64{lo, hi})
+		}
+	}
+	slices.SortFunc(ranges, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	for i := 1; i < len(ranges); i++ {
+		if ranges[i][0] <= ranges[i-1][1] {
+			return false
+		}
+	}
+	return true
 }
 
 // bounds are the least and the greatest value of an integer column; ok is false where

@@ -18,6 +18,8 @@ type uniqueKey struct {
 	names []string
 	keys  []expr.Expr // over the live columns, numbered from 1 in order
 	where expr.Expr   // nil: all rows
+	// building says that the rows were there before the constraint.
+	building bool
 }
 
 // isUnique reports whether it is one of the constraints that forbid equal keys.
@@ -60,7 +62,7 @@ func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKe
 	}
 	if of.Index.Where != "" {
 		var err error
-		if k.where, _, err = bind.ScalarText(b, of.Index.Where, rel, bind.ForCheck); err != nil {
+		if k.where, _, err = bind.ScalarText(b, of.Index.Where, rel, bind.ForPredicate); err != nil {
 			return nil, err
 		}
 	}
@@ -78,6 +80,25 @@ func (k *uniqueKey) over(e expr.Expr, id func(i int) expr.ColID) expr.Expr {
 	})
 }
 
+// scanOf scans the live columns of a table that expressions read, which number them
+// from 1 in order; id gives what they have in the scan, from 0.
+func scanOf(rel *catalog.Relation, id func(i int) expr.ColID, es ...expr.Expr) *plan.Scan {
+	read := map[expr.ColID]bool{}
+	for _, e := range es {
+		if e != nil {
+			expr.Columns(e, read)
+		}
+	}
+	sc := &plan.Scan{Table: rel.OID, Name: rel.Name}
+	for i, c := range rel.Live() {
+		if read[expr.ColID(i+1)] {
+			sc.Cols = append(sc.Cols, plan.Column{ID: id(i), Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
+			sc.Missing = append(sc.Missing, c.Missing)
+		}
+	}
+	return sc
+}
+
 // idSpan is how many column ids the rows of a key take.
 const idSpan = 4096
 
@@ -88,20 +109,8 @@ func (k *uniqueKey) rows(first expr.ColID) (plan.Node, *plan.Scan, []plan.Column
 		sc := keyScan(k.rel, k.Constraint, first)
 		return sc, sc, sc.Cols
 	}
-	sc := &plan.Scan{Table: k.rel.OID, Name: k.rel.Name}
 	id := func(i int) expr.ColID { return first + 100 + expr.ColID(i) }
-	read := map[expr.ColID]bool{}
-	for _, e := range append(k.keys[:len(k.keys):len(k.keys)], k.where) {
-		if e != nil {
-			expr.Columns(e, read)
-		}
-	}
-	for i, c := range k.live {
-		if read[expr.ColID(i+1)] {
-			sc.Cols = append(sc.Cols, plan.Column{ID: id(i), Name: c.Name, Type: c.Type, Table: k.rel.OID, Num: c.Num})
-			sc.Missing = append(sc.Missing, c.Missing)
-		}
-	}
+	sc := scanOf(k.rel, id, append(k.keys[:len(k.keys):len(k.keys)], k.where)...)
 	if k.where != nil {
 		sc.Filter = append(sc.Filter, k.over(k.where, id))
 	}

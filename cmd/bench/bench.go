@@ -1,7 +1,7 @@
-// Package bench measures a database through its Postgres connection: TPC-H, TPC-DS,
-// the group-by and join questions of db-benchmark, and the training of models. It knows
-// nothing of the engine, so that the same run measures any server that speaks the protocol; the scripts in peer measure other systems
-// on the same rows.
+// Package bench measures a database through its Postgres connection: TPC-H, TPC-DS, the
+// group-by and join questions of db-benchmark, and the training of models. It does not
+// depend on the engine, so that the same run measures any server that speaks the
+// protocol; the scripts in peer measure other systems on the same rows.
 package bench
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/cmd/flags"
 )
 
-// Options say what to run.
+// Options are the options of a run.
 type Options struct {
 	DSN       string // a Postgres URL or key=value text; empty: a node of our own
 	Runs      int    // timed runs after the first
@@ -55,7 +55,7 @@ type NodeOptions struct {
 	Threads int
 }
 
-// Starter starts a node and gives its DSN and what ends it.
+// Starter starts a node and returns its DSN and a function that stops it.
 type Starter func(ctx context.Context, o NodeOptions) (dsn string, stop func() error, err error)
 
 // run is one invocation.
@@ -90,7 +90,7 @@ func allNames() (names []string) {
 	return names
 }
 
-// Main is the command: it reads args, runs, and writes to out.
+// Main runs the command with args and writes to out.
 func Main(ctx context.Context, args []string, out io.Writer, start Starter) (err error) {
 	o, names, err := parseArgs(args, out)
 	if err != nil {
@@ -122,7 +122,7 @@ func Main(ctx context.Context, args []string, out io.Writer, start Starter) (err
 	return b.finish(ctx)
 }
 
-// exportOnly says that csv files are all that is wanted: no server is needed.
+// exportOnly reports whether only csv files are wanted: no server is needed.
 func (b *run) exportOnly(names []string) bool {
 	return b.o.Export != "" && b.o.DSN == "" && b.o.LoadOnly && slices.Equal(names, []string{"tpch"})
 }
@@ -184,7 +184,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	return o, names, err
 }
 
-// numbers reads a flag of whole numbers from 1 to most, separated by commas.
+// numbers parses a flag of integers from 1 to most, separated by commas.
 func numbers(name, text string, most int) (out []int, err error) {
 	for _, q := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(strings.TrimSpace(q))
@@ -196,8 +196,8 @@ func numbers(name, text string, most int) (out []int, err error) {
 	return out, nil
 }
 
-// suiteNames returns the suites that are asked for, in order, and the greatest
-// number of a query that they have.
+// suiteNames returns the requested suites, in order, and the highest query number among
+// them.
 func suiteNames(given []string, o Options) (names []string, most int, err error) {
 	for _, s := range suites {
 		asked := slices.Contains(given, s.name)
@@ -228,7 +228,7 @@ func suiteNames(given []string, o Options) (names []string, most int, err error)
 	return names, most, nil
 }
 
-// wants says whether a query was asked for.
+// wants reports whether a query was requested.
 func (b *run) wants(n int) bool { return len(b.o.Queries) == 0 || slices.Contains(b.o.Queries, n) }
 
 func (b *run) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
@@ -238,7 +238,7 @@ func (b *run) exec(ctx context.Context, sql string) error {
 	return err
 }
 
-// there says whether a table of this name is on the search path.
+// there reports whether a table of this name is on the search path.
 func (b *run) there(ctx context.Context, table string) (bool, error) {
 	var name *string
 	err := b.conn.QueryRow(ctx, "SELECT to_regclass($1)::text", table).Scan(&name)
@@ -250,5 +250,5 @@ func (b *run) count(ctx context.Context, table string) (n int64, err error) {
 	return n, err
 }
 
-// analyze gathers statistics where the server has them to gather.
+// analyze gathers statistics, on servers that need it.
 func (b *run) analyze(ctx context.Context) error { return b.exec(ctx, "ANALYZE") }

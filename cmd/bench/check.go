@@ -77,7 +77,8 @@ func readAnswer(dir, name string) (answer, error) {
 	return a, nil
 }
 
-// check compares an answer with the file of a peer and says what differs.
+// check compares an answer with a peer's file and returns the difference, "" if there
+// is none.
 func check(dir, name string, got answer) (string, error) {
 	want, err := readAnswer(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,11 +90,10 @@ func check(dir, name string, got answer) (string, error) {
 	return compare(got, want), nil
 }
 
-// compare is checkOK for the same rows in the same order, or in an order that
-// differs only where the query leaves it open: rows that are equal in what the
-// query sorts by cannot be told from here, so a set of rows is compared.
-// Numbers must be equal exactly, unless either side holds them as floating
-// point or a quotient: then to 1e-9 of their size.
+// compare returns checkOK for the same rows in any order: rows that tie in the query's
+// ORDER BY cannot be recognised here, so the answers are compared as sets. Numbers must
+// be equal exactly, unless either side holds them as floating point or a quotient: then
+// to a relative 1e-9.
 func compare(got, want answer) string {
 	if len(got.head) != len(want.head) {
 		return fmt.Sprintf("%d columns, want %d", len(got.head), len(want.head))
@@ -174,7 +174,7 @@ func sortRows(rows [][]cell, approx []bool) {
 
 func compareCells(a, b cell) int {
 	if !a.valid || !b.valid {
-		// By what they are: a NULL of ours has no text, one of a file has null's.
+		// Compare NULLs by kind: one of ours has no text, one of a file has that of null.
 		return cmp.Compare(known(a), known(b))
 	}
 	x, err1 := strconv.ParseFloat(a.text, 64)

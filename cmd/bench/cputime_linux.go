@@ -2,8 +2,9 @@ package bench
 
 import "golang.org/x/sys/unix"
 
-// cpuNanos is the CPU time that a process has used. The clock of a process is exact, where
-// /proc/PID/stat has steps of 10 ms, which is as long as a small query takes.
+// cpuNanos returns the CPU time that a process has used, in ns. The CPU clock of a
+// process is exact, whereas /proc/PID/stat has steps of 10 ms, as long as a small query
+// takes.
 func cpuNanos(pid int) int64 {
 	const scheduled = 2 // CPUCLOCK_SCHED: the time that all its threads ran, of <linux/posix-timers.h>
 	var t unix.Timespec

@@ -12,10 +12,9 @@ import (
 //go:embed groupby/*.sql
 var groupbyQueries embed.FS
 
-// groupby asks the ten questions of db-benchmark
-// (https://duckdblabs.github.io/db-benchmark). A question's answer is summed up
-// on the server, as db-benchmark does to check it, so that sending millions of
-// groups is no part of the time.
+// groupby runs the ten group-by queries of db-benchmark
+// (https://duckdblabs.github.io/db-benchmark). Each answer is summed on the server, as
+// db-benchmark does to check it, so that sending millions of groups does not count.
 func (b *run) groupby(ctx context.Context) error {
 	if err := b.groupbyReady(ctx); err != nil || b.o.LoadOnly {
 		return err
@@ -56,7 +55,8 @@ func (b *run) groupbyReady(ctx context.Context) error {
 	return b.analyze(ctx)
 }
 
-// rowsThere reports whether a table is there, and to be kept, with --rows rows; another number is an error.
+// rowsThere reports whether a table exists, and is to be kept, with --rows rows;
+// another number is an error.
 func (b *run) rowsThere(ctx context.Context, table string) (bool, error) {
 	there, err := b.there(ctx, table)
 	if err != nil || !there || b.o.Reload {

@@ -12,8 +12,8 @@ import (
 //go:embed joins/*.sql
 var joinQueries embed.FS
 
-// joins asks the five questions of db-benchmark's join task, with answers that are
-// summed up on the server, then with answers that are kept in a table.
+// joins runs the five queries of db-benchmark's join task, first with answers summed on
+// the server, then with answers stored in a table.
 func (b *run) joins(ctx context.Context) error {
 	if err := b.joinsReady(ctx); err != nil || b.o.LoadOnly {
 		return err
@@ -38,7 +38,8 @@ func (b *run) joins(ctx context.Context) error {
 	return b.exec(ctx, "DROP TABLE IF EXISTS jans")
 }
 
-// kept measures statements that keep an answer, which sums of what was kept stand for.
+// kept measures statements that store an answer in a table; sums over that table are
+// compared.
 func (b *run) kept(ctx context.Context, name, before, timed string) error {
 	timed, sums, _ := strings.Cut(timed, "-- kept\n")
 	r, _, err := b.measure(ctx, "joins", name, statements(before), statements(timed))

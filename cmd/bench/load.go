@@ -74,7 +74,7 @@ func (p *copyPipe) Close() error {
 	return p.err
 }
 
-// copyIn runs one COPY on a connection of its own.
+// copyIn runs one COPY on its own connection.
 func (b *run) copyIn(ctx context.Context, sql string, r io.Reader) (int64, error) {
 	c, err := pgx.Connect(ctx, b.dsn)
 	if err != nil {
@@ -126,8 +126,8 @@ func (b *run) csvFile(table string) (io.WriteCloser, error) {
 	return f, nil
 }
 
-// tpchReady loads the tables unless they are there with the right size; it
-// writes the csv files that are asked for either way.
+// tpchReady loads the tables unless they are there with the right size; it writes the
+// requested csv files either way.
 func (b *run) tpchReady(ctx context.Context) error {
 	z, err := tpchSizes(b.o.SF)
 	if err != nil {

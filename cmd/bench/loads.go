@@ -12,8 +12,8 @@ import (
 //go:embed loads/*.sql
 var loadTexts embed.FS
 
-// loads measures statements that write many rows, each into tables that are made anew.
-// The peer's script makes the files that the server reads.
+// loads measures statements that write many rows, each into new tables. The peer's
+// script makes the files that the server reads.
 func (b *run) loads(ctx context.Context) error {
 	dir, err := filepath.Abs(b.o.Loads)
 	if err != nil {
@@ -41,8 +41,8 @@ func (b *run) loads(ctx context.Context) error {
 	return nil
 }
 
-// statements divides a text whose statements end with a line each: sent together they
-// would be one transaction.
+// statements splits a text at statements' line ends: sent together they would be one
+// transaction.
 func statements(text string) []string {
 	return strings.SplitAfter(strings.TrimSpace(text), ";\n")
 }

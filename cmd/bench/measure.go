@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// report is what one query or training showed. Times are in seconds.
+// report is the measurement of one query or training. Times are in seconds.
 type report struct {
 	Suite  string  `json:"suite"`
 	Name   string  `json:"name"`
@@ -57,7 +57,7 @@ func (b *run) query(ctx context.Context, sql string) (answer, error) {
 	return a, res.Close()
 }
 
-// queries runs texts one after the other and gives the last one's result.
+// queries runs texts one after the other and returns the last one's result.
 func (b *run) queries(ctx context.Context, texts []string) (a answer, err error) {
 	for _, sql := range texts {
 		if a, err = b.query(ctx, sql); err != nil {
@@ -88,8 +88,8 @@ func (a *answer) read(r *pgconn.ResultReader) {
 	}
 }
 
-// hash is the same for the same rows in any order, with numbers taken to two
-// places, so that engines which divide differently agree.
+// hash returns a hash that is the same for the same rows in any order, with numbers
+// rounded to two places, so that engines which divide differently agree.
 func (a answer) hash() string {
 	lines := make([]string, len(a.rows))
 	for i, r := range a.rows {
@@ -149,7 +149,7 @@ func (b *run) measure(ctx context.Context, suite, name string, before, timed []s
 	return r, first, nil
 }
 
-// median is of sorted numbers.
+// median returns the median of sorted numbers.
 func median(s []float64) float64 {
 	n := len(s)
 	if n%2 == 1 {
@@ -158,8 +158,8 @@ func median(s []float64) float64 {
 	return (s[n/2-1] + s[n/2]) / 2
 }
 
-// cpuTime is the seconds of CPU that the server's processes have used together, where the
-// operating system tells (Linux).
+// cpuTime returns the CPU seconds that the server's processes have used together, where
+// the operating system reports them (Linux).
 func (b *run) cpuTime() float64 {
 	var sum int64
 	for _, pid := range b.pids {
@@ -168,7 +168,7 @@ func (b *run) cpuTime() float64 {
 	return float64(sum) / 1e9
 }
 
-// add keeps a report and prints it as a line of a markdown table.
+// add records a report and prints it as a row of a Markdown table.
 func (b *run) add(r report) {
 	if len(b.all) == 0 || b.all[len(b.all)-1].Suite != r.Suite {
 		b.say("\n| %s | cold s | min s | median s | max s | cpu s | rows | answer | |\n|---|---:|---:|---:|---:|---:|---:|---|---|", r.Suite)

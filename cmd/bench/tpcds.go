@@ -19,9 +19,9 @@ var tpcdsTables = []string{
 	"time_dim", "warehouse", "web_page", "web_returns", "web_sales", "web_site",
 }
 
-// tpcds runs the 99 queries of TPC-DS. The tables and the texts are read from
-// a directory: the licence of the specification's generator and queries lets
-// nobody pass them on.
+// tpcds runs the 99 queries of TPC-DS. The tables and the query texts are read from a
+// directory: the licence of the specification's generator and queries does not allow
+// redistribution.
 //
 //	DIR/store_sales.parquet …   (or .csv, with a header)
 //	DIR/queries/01.sql … 99.sql
@@ -82,7 +82,7 @@ func (b *run) tpcdsReady(ctx context.Context) error {
 	return b.analyze(ctx)
 }
 
-// tpcdsSource is the table function that reads the file of a table.
+// tpcdsSource returns the table function call that reads the file of a table.
 func tpcdsSource(dir, table string) (string, error) {
 	path, err := filepath.Abs(filepath.Join(dir, table))
 	if err != nil {

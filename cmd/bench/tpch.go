@@ -34,7 +34,7 @@ func (b *run) tpch(ctx context.Context) error {
 	return nil
 }
 
-// one measures a query, compares its answer and keeps it.
+// one measures a query, compares its answer and records it.
 func (b *run) one(ctx context.Context, suite, name, sql string) error {
 	r, a, err := b.measure(ctx, suite, name, nil, []string{sql})
 	if err == nil && r.Error == "" {
@@ -44,7 +44,7 @@ func (b *run) one(ctx context.Context, suite, name, sql string) error {
 	return err
 }
 
-// compare holds an answer against the peer's and writes it, where that is asked for.
+// compare compares an answer with the peer's and writes it, where that is requested.
 func (b *run) compare(r *report, a answer) (err error) {
 	if b.o.Check != "" {
 		r.Check, err = check(b.o.Check, r.Suite+"-"+r.Name, a)

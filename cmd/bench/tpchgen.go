@@ -12,22 +12,22 @@ import (
 	"github.com/pingcap/go-tpc/tpch/dbgen"
 )
 
-// opener gives the place where a table's rows go, as csv without a header.
+// opener opens the destination of a table's rows, which are csv without a header.
 type opener func(table string) (io.WriteCloser, error)
 
-// gen guards dbgen, which keeps its random streams in package variables that
-// nothing sets back: a process makes the tables once, one after the other.
+// gen guards dbgen, which keeps its random streams in package variables that cannot be
+// reset: a process generates the tables once, one after the other.
 var gen struct {
 	sync.Mutex
 	used bool
 }
 
-// errEnough ends a table of which a scale factor below one needs a part.
+// errEnough ends a table early: a scale factor below one needs only its first rows.
 var errEnough = errors.New("enough rows")
 
-// tpchGenerate streams the eight tables of a scale factor. A whole scale factor
-// gives dbgen's rows. One below 1 takes the first rows of scale factor 1 and
-// folds their keys into the smaller tables, so that every join still matches.
+// tpchGenerate streams the eight tables of a scale factor. An integral scale factor
+// produces dbgen's rows. One below 1 takes the first rows of scale factor 1 and folds
+// their keys into the smaller tables, so that every join still matches.
 func tpchGenerate(ctx context.Context, sf float64, open opener) (err error) {
 	z, err := tpchSizes(sf)
 	if err != nil {

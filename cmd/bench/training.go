@@ -41,7 +41,7 @@ var logistic = training{suite: "logistic", name: "lbfgs", table: "bench_classifi
 		return fmt.Sprintf("logistic_regression PREDICT y WITH (optimizer = 'lbfgs', c = %v, standardize = false, tolerance = 1e-6, max_iterations = 1000)", o.C)
 	}}
 
-// ridge has five times the rows that are asked for, and less features.
+// ridge has five times the requested rows, and fewer features.
 var ridge = training{suite: "ridge", name: "cholesky", table: "bench_regression", target: "real", descr: "<f4", lossShare: true, factor: 5,
 	generator: "make_regression(n_samples => %d, n_features => %d, n_informative => %d, noise => 10, random_state => 42)",
 	statement: func(*Options) string { return "ridge PREDICT y WITH (alpha = 1, standardize = false)" }}
@@ -82,8 +82,8 @@ func (b *run) train(ctx context.Context, k training, features int) error {
 	return nil
 }
 
-// timeTraining runs a TRAIN statement once cold and then as often as asked for.
-// Every run must end with the same loss, and reads the rows: peers do so too.
+// timeTraining runs a TRAIN statement once cold and then --runs times. Every run must
+// end with the same loss, and reads the rows: peers do so too.
 func (b *run) timeTraining(ctx context.Context, suite, name, sql string) (report, error) {
 	r := report{Suite: suite, Name: name}
 	if err := b.exec(ctx, "SET tributary.keep_datasets = off"); err != nil {
@@ -123,8 +123,8 @@ func (b *run) timeTraining(ctx context.Context, suite, name, sql string) (report
 	return r, nil
 }
 
-// trainingCheck compares the loss with the peer's, which stands alone in a csv
-// file below a header.
+// trainingCheck compares the loss with the peer's, which is the only value of a csv
+// file with a header.
 func (b *run) trainingCheck(r *report, k training, loss float64) error {
 	if b.o.Check == "" {
 		return nil

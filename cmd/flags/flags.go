@@ -1,5 +1,5 @@
-// Package flags makes flag sets whose help is written as the manual writes it:
-// names of more than a letter have two dashes. (One dash is taken as well.)
+// Package flags makes flag sets whose help is written as the manual writes it: names of
+// more than a letter have two dashes. (One dash is accepted too.)
 package flags
 
 import (
@@ -9,7 +9,7 @@ import (
 	"regexp"
 )
 
-// New makes the flags of a command; usage is what its help begins with, "" for
+// New returns the flag set of a command; usage is the first text of its help, "" for
 // the name alone.
 func New(name, usage string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)

@@ -23,7 +23,7 @@ Catalog
 A statement ends with a semicolon. Ctrl-C cancels the one that runs.
 `
 
-// command runs a \command; it says whether the shell ends.
+// command runs a \command; it reports whether the shell ends.
 func (s *session) command(ctx context.Context, line string) (quit bool) {
 	words := strings.Fields(strings.TrimSuffix(line, ";"))
 	name, arg := words[0], ""
@@ -82,7 +82,8 @@ func (s *session) toggle(v *bool, arg, text string) {
 	fmt.Fprintf(s.io.Out, text, state)
 }
 
-// relations lists what is on the search path and is not the system's.
+// relations returns a query for the relations of these kinds on the search path,
+// without the system's.
 func relations(kinds string) string {
 	return `SELECT n.nspname AS "Schema", c.relname AS "Name",
        CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence'

@@ -48,13 +48,14 @@ type IO struct {
 	Interrupts  <-chan os.Signal
 }
 
-// Terminal is the process's own input and output. The function given back ends
-// its taking of Ctrl-C.
+// Terminal is the process's own input and output. The returned function stops catching
+// Ctrl-C.
 func Terminal() (IO, func()) {
 	std := IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	st, err := os.Stdin.Stat()
 	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
-		// In a pipe Ctrl-C ends the process; the server sees the connection go.
+		// In a pipe Ctrl-C ends the process; the server notices that the connection is
+		// closed.
 		signal.Reset(os.Interrupt)
 		return std, func() {}
 	}
@@ -79,7 +80,7 @@ type session struct {
 	in       *bufio.Reader
 }
 
-// Main is the command. The error is nil, flag.ErrHelp, an Exit or one that has
+// Main runs the command. It returns nil, flag.ErrHelp, an Exit, or an error that has
 // not been printed.
 func Main(ctx context.Context, args []string, std IO) error {
 	s := &session{io: std}
@@ -229,7 +230,7 @@ func (s *session) script(ctx context.Context, in io.Reader) {
 	}
 	if s.io.Interactive {
 		fmt.Fprintln(s.io.Out)
-		return // what is half typed is not run
+		return // an incomplete statement is not run
 	}
 	s.runAll(ctx, sp.flush())
 }
@@ -270,7 +271,7 @@ func (s *session) fail(err error, sql string) {
 func (s *session) run(ctx context.Context, sql string) {
 	s.sql = sql
 	select {
-	case <-s.io.Interrupts: // from before; it is not this statement's
+	case <-s.io.Interrupts: // a late interrupt of an earlier statement
 	default:
 	}
 	start := time.Now()
@@ -318,8 +319,8 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 	return res.Close()
 }
 
-// copyOf says which way the data of a COPY through the connection goes: "",
-// " to stdout" or " from stdin".
+// copyOf returns the direction of a COPY through the connection: "", " to stdout" or "
+// from stdin".
 func copyOf(sql string) string {
 	words := strings.Fields(strings.ToLower(sql))
 	if len(words) == 0 || words[0] != "copy" {
@@ -362,7 +363,8 @@ func (c *copyLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// drain reads what is left after an error, lest rows be taken for statements.
+// drain skips the remaining lines after an error, so that rows are not run as
+// statements.
 func (c *copyLines) drain() error {
 	_, err := io.Copy(io.Discard, c)
 	return err
@@ -382,7 +384,7 @@ func (s *session) show(r *pgconn.ResultReader) {
 	}
 	tag, err := r.Close()
 	if err != nil {
-		return // told by the end of the exchange
+		return // the end of the exchange reports it
 	}
 	switch {
 	case r.FieldDescriptions() == nil:

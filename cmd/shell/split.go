@@ -54,7 +54,7 @@ func (s *splitter) flush() []string {
 	return r
 }
 
-// open says whether a statement has been begun.
+// open reports whether a statement has been begun.
 func (s *splitter) open() bool {
 	return s.quote != 0 || s.dollar != "" || s.comment > 0 || !blank(s.buf.String())
 }
@@ -76,8 +76,7 @@ func (s *splitter) prompt() string {
 	return "="
 }
 
-// token returns the length of the next piece that cannot be cut, and moves the
-// state over it.
+// token returns the length of the next token and updates the state.
 func (s *splitter) token(t string) int {
 	switch {
 	case s.comment > 0:
@@ -130,7 +129,7 @@ func (s *splitter) token(t string) int {
 		for n < len(t) && (wordByte(t[n]) || t[n] == '$') {
 			n++
 		}
-		// E'…' takes backslashes; a dollar within a word opens no quote.
+		// E'…' allows backslash escapes; a dollar within a word opens no quote.
 		if n == 1 && (c == 'e' || c == 'E') && len(t) > 1 && t[1] == '\'' {
 			s.quote, s.escapes = '\'', true
 			return 2
@@ -144,7 +143,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// dollarTag is the opening $tag$ at the start of t, or "".
+// dollarTag returns the opening $tag$ at the start of t, or "".
 func dollarTag(t string) string {
 	for i := 1; i < len(t); i++ {
 		switch {
@@ -157,7 +156,7 @@ func dollarTag(t string) string {
 	return ""
 }
 
-// blank says whether text is only space and comments.
+// blank reports whether text consists of white space and comments.
 func blank(text string) bool {
 	var s splitter
 	for i := 0; i < len(text); {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// result is what a statement answered, as text.
+// result is the result of a statement, as text.
 type result struct {
 	head  []string
-	right []bool // numbers are set to the right
+	right []bool // right-aligned columns: numbers
 	rows  [][]string
 }
 
@@ -62,7 +62,7 @@ func (r result) table(w io.Writer) {
 					text = c[j]
 				}
 				if j < len(c)-1 {
-					mark = "+" // the cell goes on in the next line
+					mark = "+" // the cell continues on the next line
 				}
 				pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
 				switch {

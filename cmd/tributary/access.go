@@ -14,9 +14,9 @@ import (
 	"github.com/tributarydb/tributary/wire/auth"
 )
 
-// access is who may connect how: the rules of the configuration and the
-// certificates, which are read again when the process gets SIGHUP. Connections that stand stay.
-// The zero value is of a node without either.
+// access controls who may connect and how: the rules of the configuration and the
+// certificates, which are reloaded on SIGHUP. Existing connections stay. The zero value
+// is for a node without either.
 type access struct {
 	config, certs string
 	rules         atomic.Pointer[auth.Rules]
@@ -28,7 +28,7 @@ func loadAccess(config, certs string) (*access, error) {
 	return a, a.reload()
 }
 
-// reload takes what the files say now, or fails and leaves all as it was.
+// reload reads the files again; on an error nothing changes.
 func (a *access) reload() error {
 	rules, err := readRules(a.config)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *access) reload() error {
 	return nil
 }
 
-// Rules are the rules as they are now.
+// Rules returns the current rules.
 func (a *access) Rules() auth.Rules {
 	if r := a.rules.Load(); r != nil {
 		return *r
@@ -56,13 +56,13 @@ func (a *access) Rules() auth.Rules {
 	return nil
 }
 
-// TLS is the server's side of TLS as it is now; nil where there is none.
+// TLS returns the current TLS configuration for clients; nil where there is none.
 func (a *access) TLS() *tls.Config { return a.tls.Load() }
 
-// Peer is both sides of TLS between nodes as it is now.
+// Peer returns the current TLS configuration, of both ends, between nodes.
 func (a *access) Peer() *tls.Config { return a.peer.Load() }
 
-// names reads one name, several with commas, or a list.
+// names is a YAML value of one name, several separated by commas, or a list.
 type names []string
 
 // UnmarshalYAML implements yaml.Unmarshaler.

@@ -13,13 +13,13 @@ import (
 	"github.com/tributarydb/tributary/cmd/bench"
 )
 
-// benchmark measures a server, or a node of its own.
+// benchmark measures a server, or a node that it starts.
 func benchmark(ctx context.Context, args []string) error {
 	return bench.Main(ctx, args, os.Stdout, benchNode)
 }
 
-// benchNode starts a node in a directory that goes away with it, unless the
-// directory was named.
+// benchNode starts a node in a directory that is removed afterwards, unless it was
+// given.
 func benchNode(ctx context.Context, b bench.NodeOptions) (dsn string, stop func() error, err error) {
 	o := node.Options{Data: b.Data, Name: "bench", ListenCluster: "127.0.0.1:0", Threads: b.Threads, Log: slog.New(slog.DiscardHandler)}
 	if o.Memory, err = memoryLimit(b.Memory); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/wire/http"
 )
 
-// dashboard shows a node on its page.
+// dashboard implements http.Source for a node.
 type dashboard struct{ n *node.Node }
 
 // Ready implements http.Source.
@@ -30,8 +30,8 @@ func (d dashboard) allow(user, password string) bool {
 	return err == nil && auth.Check(l.Verifier, password)
 }
 
-// open reports whether a superuser may log in without a password, over loopback:
-// then the page has nothing to ask.
+// open reports whether a superuser may log in without a password, over loopback: then
+// the page need not ask for one.
 func (d dashboard) open() bool {
 	for _, r := range d.n.Catalog().Roles() {
 		if r.Super && r.Login && r.Password == "" {
@@ -76,10 +76,10 @@ func (d dashboard) State() http.State {
 	return s
 }
 
-// maxPoints is how many points of a curve are worth sending once a second.
+// maxPoints is how many points of a curve are sent, once a second.
 const maxPoints = 600
 
-// losses is a curve, thinned where it is long; its last point always stays.
+// losses returns a loss curve, thinned to maxPoints; its last point is always kept.
 func losses(h []catalog.Iteration, of func(catalog.Iteration) float64) []http.Number {
 	step := max(1, (len(h)+maxPoints-1)/maxPoints)
 	var out []http.Number

@@ -27,11 +27,11 @@ import (
 //go:embed demodata/*.gz
 var demodata embed.FS
 
-// demo shows the whole idea on real data: three nodes in one process, on
-// temporary storage, spoken to over the Postgres wire like any other cluster.
+// demo shows the whole idea on real data: three nodes in one process, on temporary
+// storage, accessed over the Postgres wire protocol like any other cluster.
 func demo(ctx context.Context, args []string) error {
 	fs := flags.New("demo", "")
-	exit := fs.Bool("exit", false, "end when the story is told instead of staying up")
+	exit := fs.Bool("exit", false, "exit after the last step instead of staying up")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func demo(ctx context.Context, args []string) error {
 	if err := d.up(ctx); err != nil {
 		return err
 	}
-	if err := d.tell(ctx); err != nil {
+	if err := d.play(ctx); err != nil {
 		return err
 	}
 	if *exit {
@@ -75,7 +75,7 @@ func (d *demonstration) close() {
 
 func port(ln net.Listener) int { return ln.Addr().(*net.TCPAddr).Port }
 
-// pgAddress is 127.0.0.1:5432, or the next port that is free.
+// pgAddress returns 127.0.0.1:5432, or the next port that is free.
 func pgAddress() string {
 	for p := 5432; p < 5532; p++ {
 		addr := fmt.Sprintf("127.0.0.1:%d", p)
@@ -132,7 +132,7 @@ func (d *demonstration) say(format string, args ...any) {
 	fmt.Fprintf(d.out, "\n%5.1fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// run sends a statement to node i and prints what comes back.
+// run sends a statement to node i, prints the result and returns its rows.
 func (d *demonstration) run(ctx context.Context, i int, sql string) ([][]string, error) {
 	fmt.Fprintf(d.out, "\n%s=# %s\n", fmt.Sprintf("node-%d", i+1), strings.ReplaceAll(sql, "\n", "\n          "))
 	rows, err := d.conns[i].Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
@@ -187,8 +187,8 @@ SELECT delay > 15 AS late, extract(hour FROM departed)::int4 AS hour, extract(is
        extract(month FROM departed)::text AS month, distance, origin, destination
 FROM flights WHERE extract(day FROM departed) <= 24`
 
-// tell runs the story.
-func (d *demonstration) tell(ctx context.Context) error {
+// play runs the demo's steps.
+func (d *demonstration) play(ctx context.Context) error {
 	type step struct {
 		say  string
 		node int
@@ -250,8 +250,7 @@ FROM flights WHERE extract(day FROM departed) > 24 ORDER BY chance_of_being_late
 	return d.killAndRepeat(ctx, first, hash)
 }
 
-// killAndRepeat stops the third node without a word, trains again and compares
-// the models' bytes.
+// killAndRepeat kills the third node, trains again and compares the models' bytes.
 func (d *demonstration) killAndRepeat(ctx context.Context, first string, hash func() (string, error)) error {
 	d.say("Kill node-3, then train the same statement again")
 	_ = d.conns[2].Close(ctx)

@@ -13,7 +13,7 @@ import (
 	wire "github.com/tributarydb/tributary/wire/session"
 )
 
-// This file joins the wire to the engine: the two know each other only here.
+// This file adapts the engine to the wire protocol: neither imports the other.
 
 type engine struct{ e *coord.Engine }
 
@@ -66,7 +66,7 @@ func (s sess) Cursor(name string) ([]wire.Column, bool) {
 
 type stmt struct {
 	*session.Prepared
-	columns told
+	columns columnCache
 }
 
 func (s *stmt) Columns() []wire.Column { return s.columns.as(s.Prepared.Columns()) }
@@ -81,7 +81,7 @@ func (s *stmt) Bind(ctx context.Context, params []types.Datum) (wire.Portal, err
 
 type portal struct {
 	*session.Portal
-	columns told
+	columns columnCache
 }
 
 func (p *portal) Columns() []wire.Column { return p.columns.as(p.Portal.Columns()) }
@@ -95,13 +95,14 @@ func (p *portal) Copy() wire.Copy {
 
 func (p *portal) Next(ctx context.Context) (*batch.Batch, error) { return p.Portal.Next(ctx) }
 
-// told keeps columns as the wire has them: it asks for them at each message.
-type told struct {
+// columnCache caches columns in the wire's form, since the wire asks for them at each
+// message.
+type columnCache struct {
 	of   []plan.Column
 	cols []wire.Column
 }
 
-func (t *told) as(of []plan.Column) []wire.Column {
+func (t *columnCache) as(of []plan.Column) []wire.Column {
 	if t.cols == nil || len(of) == 0 || len(of) != len(t.of) || &of[0] != &t.of[0] {
 		t.of, t.cols = of, columns(of)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// What a release build sets (-ldflags "-X main.version=…"): commit and date are
-// for builds of sources without their repository, which is asked otherwise.
+// Set by a release build (-ldflags "-X main.version=…"): commit and date are for builds
+// from sources without their repository; otherwise they come from the build info.
 var (
 	version = "0.1.0-dev"
 	commit  string
@@ -54,34 +54,34 @@ func init() {
 	}
 }
 
-// asFlag are the commands that are asked for as flags, too.
+// asFlag maps flags to the commands that they stand for.
 var asFlag = map[string]string{"--help": "help", "-help": "help", "-h": "help", "--version": "version", "-version": "version", "-V": "version"}
 
-// about is the version and what it was built from.
+// about returns the version and what it was built from.
 func about() string {
 	out := "tributary " + version
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return out
 	}
-	told := map[string]string{}
+	settings := map[string]string{}
 	for _, s := range info.Settings {
-		told[s.Key] = s.Value
+		settings[s.Key] = s.Value
 	}
 	rev, when := commit, date
 	if rev == "" {
-		if rev = told["vcs.revision"]; rev != "" && told["vcs.modified"] == "true" {
+		if rev = settings["vcs.revision"]; rev != "" && settings["vcs.modified"] == "true" {
 			rev += " (modified)"
 		}
 	}
 	if when == "" {
-		when = told["vcs.time"]
+		when = settings["vcs.time"]
 	}
 	return out + "\ncommit " + cmp.Or(rev, "unknown") + "\ndate   " + cmp.Or(when, "unknown") + "\n" + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// plain is an error for who starts the program: without a SQLSTATE, which is
-// for clients, and with the hint.
+// plain returns the text of an error for the person who starts the program: without the
+// SQLSTATE, which is for clients, and with the hint.
 func plain(err error) string {
 	var e *pgerr.Error
 	if !errors.As(err, &e) {

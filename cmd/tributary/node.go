@@ -24,7 +24,7 @@ const nodeUsage = `Usage: tributary node [--url URL] COMMAND
   replace OLD NEW          give NEW the files of OLD, then remove OLD
 `
 
-// nodeCommand looks after the cluster's members, through any of them.
+// nodeCommand administers the cluster's members, through any of them.
 func nodeCommand(ctx context.Context, args []string) error {
 	fs := flags.New("node", nodeUsage)
 	url := fs.String("url", "postgres://tributary@127.0.0.1:5432/tributary", "a node to ask, as a superuser; PGPASSWORD and its kin count")

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/cmd/flags"
 )
 
-// recoverNode is the way back from the loss of a majority; it works on the
-// directory of a node that is stopped.
+// recoverNode recovers from the loss of a majority; it works on the directory of a
+// stopped node.
 func recoverNode(_ context.Context, args []string) error {
 	fs := flags.New("recover", "")
 	data := fs.String("data", "./tributary-data", "directory of a stopped node's data")

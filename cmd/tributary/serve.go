@@ -64,7 +64,7 @@ func serve(ctx context.Context, args []string) error {
 	if o.Memory, err = memoryLimit(*memory); err != nil {
 		return err
 	}
-	fs.Visit(func(f *flag.Flag) { // what the file says counts as given too
+	fs.Visit(func(f *flag.Flag) { // flags set by the file count as given too
 		o.FixedMemory = o.FixedMemory || f.Name == "memory"
 		o.FixedThreads = o.FixedThreads || f.Name == "threads"
 	})
@@ -162,7 +162,7 @@ func configFile(fs *flag.FlagSet, path string) error {
 	return nil
 }
 
-// pace reads what --testing says.
+// pace parses the value of --testing.
 func pace(s string) (p node.Pace, err error) {
 	for _, item := range strings.Split(s, ",") {
 		name, value, _ := strings.Cut(item, "=")
@@ -189,11 +189,11 @@ func pace(s string) (p node.Pace, err error) {
 	return p, nil
 }
 
-// secretWait is how long a joiner waits for the first node to make its secret:
+// secretWait is how long a joining node waits for the first node to create the secret:
 // nodes may be started all at once.
 const secretWait = 10 * time.Second
 
-// secretGiven is the cluster's secret by --join-secret or the environment; zero
+// secretGiven returns the cluster's secret of --join-secret or the environment; zero
 // for none.
 func secretGiven(ctx context.Context, file string) (rpc.Secret, error) {
 	if file != "" {
@@ -223,7 +223,7 @@ func secretGiven(ctx context.Context, file string) (rpc.Secret, error) {
 	return s, nil
 }
 
-// guardListen refuses an address beyond loopback unless that is asked for.
+// guardListen returns an error for an address beyond loopback, unless insecure is set.
 func guardListen(addr string, insecure bool) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -238,7 +238,7 @@ func guardListen(addr string, insecure bool) error {
 	return fmt.Errorf("listening on %s needs TLS and passwords; give --insecure to do without", addr)
 }
 
-// memoryLimit reads sizes such as 512MiB; empty is 70 % of what there is.
+// memoryLimit parses a size such as 512MiB; empty is 70 % of the available memory.
 func memoryLimit(s string) (int64, error) {
 	if s == "" {
 		return availableMemory() * 7 / 10, nil
@@ -259,7 +259,7 @@ func memoryLimit(s string) (int64, error) {
 	return 0, fmt.Errorf("size %q is not understood; try 4GiB", s)
 }
 
-// availableMemory is the cgroup's limit or the machine's memory, in bytes.
+// availableMemory returns the cgroup's limit or the machine's memory, in bytes.
 func availableMemory() int64 {
 	total := int64(4 << 30)
 	if b, err := os.ReadFile("/proc/meminfo"); err == nil {

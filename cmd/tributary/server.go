@@ -64,7 +64,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	return s, nil
 }
 
-// close drains for so long, then stops.
+// close lets connections drain for so long, then stops the server.
 func (s *server) close(drain time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/cmd/shell"
 )
 
-// shellCommand is a SQL shell; its exit codes are psql's.
+// shellCommand runs a SQL shell; its exit codes are psql's.
 func shellCommand(_ context.Context, args []string) error {
-	// The main context ends at Ctrl-C, which is the shell's to take.
+	// The main context ends at Ctrl-C, which the shell handles itself.
 	std, release := shell.Terminal()
 	defer release()
 	err := shell.Main(context.Background(), args, std)

@@ -26,31 +26,31 @@ type Agg interface {
 	// MergeStates adds encoded state i to group groups[i]. One that is NULL, which an outer
 	// join has for rows without a partner, adds nothing.
 	MergeStates(groups []uint32, states *array.Binary) error
-	// States encodes groups [from, to); Results gives their values.
+	// States encodes the states of groups [from, to); Results returns their values.
 	States(from, to int) (arrow.Array, error)
 	Results(from, to int) (arrow.Array, error)
-	// Bytes is the memory held, to be charged by the operator.
+	// Bytes returns the memory held, to be charged by the operator.
 	Bytes() int64
 }
 
-// Heavy is an Agg that keeps its rows, so that its results and encoded states
-// may be long. Takes bounds the bytes that n rows of args take, Need those that
-// making what groups [from, to) give does.
+// Heavy is an Agg that keeps its rows, so that its results and encoded states may be long. Takes
+// bounds the bytes that n rows of args take, Need those that computing the results of groups [from,
+// to) does.
 type Heavy interface {
 	Takes(args []arrow.Array, n int) int64
 	Need(from, to int, states bool) int64
 }
 
-// Together is an Agg whose threads find the result of group 0, which is the only one,
-// together, before they are asked for it.
+// Together is an Agg whose result of group 0, the only one, is computed by all threads together,
+// before Results is called.
 type Together interface {
 	Agg
 	// Begin prepares for so many workers, and returns how many steps it takes them.
 	Begin(workers int) (steps int)
 	// Step does a worker's share of a step. All workers end it before any begins the next.
 	Step(step, worker int)
-	// End comes after the last step. Neither this aggregate nor those that were merged into
-	// it are given more rows, or asked for anything but the result.
+	// End is called after the last step. Afterwards only the results of this aggregate and of those
+	// that were merged into it may be read.
 	End()
 }
 
@@ -63,7 +63,7 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 	}
 	name := call.Fn.Name
 	if call.Distinct && (name == "min" || name == "max" || name == "bool_and" || name == "bool_or" || name == "every") {
-		call.Distinct = false // the same with and without
+		call.Distinct = false // the result is the same with and without
 	}
 	if p := newPercentile(call, args); p != nil {
 		return p, nil
@@ -77,9 +77,9 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 	return newCollect(call, args, env)
 }
 
-// NewWhole is New for an aggregation in one phase: its encoded states come back to
-// aggregates of the same call, whose arguments may tell more than their types. The
-// results are the same.
+// NewWhole is New for an aggregation in one phase: its encoded states come back to aggregates of
+// the same call, so their form may depend on the arguments and not only on their types. The results
+// are the same.
 func NewWhole(call expr.AggCall, env *types.Env) (Agg, error) {
 	a, err := New(call, env)
 	if p, ok := a.(*pair); ok && smallInts(call.Args) {

@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// byLabel keeps something of each label's rows. Only two labels make sense of a
-// score: with a third a group is over, and what it held is dropped.
+// byLabel keeps a state S for each label's rows. A score is defined for two labels only: with a
+// third a group is invalid, and its states are dropped.
 type byLabel[S any, P sideOf[S]] struct {
 	ofLabels
 	groups []labelled[S]
@@ -36,8 +36,8 @@ type sideOf[S any] interface {
 	held() int64 // the memory
 	merge(o *S)  // o stays as it is
 	append(dst []byte) []byte
-	// decode merges what append wrote, and returns what comes after it; false where
-	// it was not that. A nil one reads over it.
+	// decode merges what append wrote and returns the rest; false where b is malformed. With a nil
+	// receiver it only skips it.
 	decode(b []byte) ([]byte, bool)
 }
 
@@ -46,8 +46,7 @@ const sideBytes = 64
 
 func (s *byLabel[S, P]) Resize(groups int) { s.groups = grown(s.groups, groups) }
 
-// side returns the part of a group that a label's rows go to; nil if the group
-// is over.
+// side returns the state of a label's rows in a group; nil if the group is invalid.
 func (s *byLabel[S, P]) side(g, label uint32) *S {
 	x := &s.groups[g]
 	for i := range x.sides {
@@ -77,15 +76,15 @@ func (s *byLabel[S, P]) drop(x *labelled[S]) {
 	*x = labelled[S]{over: true}
 }
 
-// change does something to a side, and counts the memory.
+// change calls f with a side, and accounts for its memory.
 func (s *byLabel[S, P]) change(to *S, f func(P)) {
 	was := P(to).held()
 	f(to)
 	s.bytes += P(to).held() - was
 }
 
-// of reports whether rows of these labels are all of the sides that a group has, and the
-// second one's, none's where it has one. There are so many labels in all.
+// of reports whether all rows have labels of the sides that a group has, and returns the second
+// one's label, where there is one. labels is the number of labels in all.
 func (x *labelled[S]) of(label []uint32, labels int) (second uint32, ok bool) {
 	if x.over || len(x.sides) == 0 {
 		return 0, false
@@ -121,8 +120,8 @@ func (s *byLabel[S, P]) holds(from, to int) (n int64) {
 	return n
 }
 
-// A state is a byte that reports whether the group is over, then each side: the
-// label's key with its length, and what is kept.
+// A state is a byte that is set if the group is invalid, then each side: the label's key with its
+// length, and its state.
 func (s *byLabel[S, P]) States(from, to int) (arrow.Array, error) {
 	if size := s.holds(from, to); size > maxBytes {
 		return nil, errTooLong(size)

@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// classLoss is log_loss of any number of classes: the mean of −log of the probability that
-// a row's label was given. One that is none of the classes was given none, which counts as
-// 2^-52.
+// classLoss is log_loss of any number of classes: the mean of −log of the predicted probability of
+// a row's label. A label that is none of the classes has probability 2^-52.
 type classLoss struct {
 	ofLabels
 	s     []exact.Losses
@@ -23,7 +22,7 @@ type classLoss struct {
 
 // classRows are so many rows of a batch that they stay in the nearest cache.
 type classRows struct {
-	p, loss [f64.LossRows]float64 // what the labels were given, and what is lost
+	p, loss [f64.LossRows]float64 // predicted probabilities of the labels, and losses
 	hit     [f64.LossRows]uint32  // zeros: all are of the class that p is of
 	group   [f64.LossRows]uint32
 }
@@ -53,8 +52,8 @@ func (c *classLoss) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
-// gather finds what the labels of rows [from, to) were given, and returns how many of the
-// rows count.
+// gather collects the predicted probabilities of the labels of rows [from, to), and returns how
+// many of the rows count.
 func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls bool, from, to int) (n int) {
 	given, classes := args[1].(*array.List), args[2].(*array.List)
 	vals := given.ListValues().(*array.Float64).Float64Values()

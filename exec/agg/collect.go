@@ -113,7 +113,7 @@ func keep(d types.Datum) types.Datum {
 	return d
 }
 
-// DatumBytes is about what a value takes beside its interface.
+// DatumBytes estimates what a value takes beside its interface.
 func DatumBytes(d types.Datum) int64 {
 	switch v := d.(type) {
 	case string:
@@ -134,8 +134,8 @@ func DatumBytes(d types.Datum) int64 {
 
 func (c *collect) Bytes() int64 { return c.bytes + int64(cap(c.rows))*24 }
 
-// values is the length of the values of groups [from, to), and how many rows
-// and values there are.
+// values returns the bytes of the values of groups [from, to), and how many rows and values there
+// are.
 func (c *collect) values(from, to int) (size, rows, n int64) {
 	for _, list := range c.rows[from:to] {
 		rows += int64(len(list))
@@ -149,8 +149,7 @@ func (c *collect) values(from, to int) (size, rows, n int64) {
 	return size, rows, n
 }
 
-// Takes implements Heavy. A batch's rows may share one long string; they are
-// kept apart.
+// Takes implements Heavy. A batch's rows may share one long string, but each keeps a copy.
 func (c *collect) Takes(args []arrow.Array, n int) int64 {
 	size := int64(n) * (24 + 32*int64(len(args)))
 	for _, a := range args {
@@ -195,7 +194,7 @@ func (c *collect) Need(from, to int, states bool) int64 {
 	return arranged
 }
 
-// errTooLong is of a value that no column holds.
+// errTooLong returns the error for a value that no column can hold.
 func errTooLong(size int64) error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "invalid memory alloc request size %d", size)
 }
@@ -239,7 +238,7 @@ func (c *collect) encode(dst []byte, row types.Row) []byte {
 	return dst
 }
 
-// decode gives f the rows of a state, whose values may lie in it.
+// decode calls f with each row of an encoded state. The row's values may alias b.
 func (c *collect) decode(b []byte, f func(types.Row)) error {
 	le := binary.LittleEndian
 	width := len(c.args) + len(c.order)
@@ -306,7 +305,7 @@ func (c *collect) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// arranged sorts the rows and drops duplicates, as the call asks.
+// arranged sorts the rows and drops duplicates, as the call requires.
 func (c *collect) arranged(rows []types.Row) []types.Row {
 	byOrder := func(a, b types.Row) int {
 		for k, o := range c.call.OrderBy {

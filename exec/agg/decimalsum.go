@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// decimalSum is sum and avg of variable numerics. Values of up to 120 bits are
-// added in 128, at the greatest scale there was; over takes all others, and what
-// 128 bits do not hold.
+// decimalSum is sum and avg of variable numerics. Values of up to 120 bits are added in 128, at the
+// greatest scale so far; all others, and sums that 128 bits do not hold, are added to over.
 type decimalSum struct {
 	mean  bool
 	x     []wideSum
@@ -68,7 +67,7 @@ func (s *decimalSum) addWide(g uint32, d number.Decimal) (err error) {
 	return err
 }
 
-// put adds hi·2^64 + lo at a scale to the words; it does not where they lack room.
+// put adds hi·2^64 + lo at a scale to the words; it reports whether they have room for it.
 func (s *decimalSum) put(g uint32, hi int64, lo uint64, scale int32) (bool, error) {
 	switch d := scale - s.scale[g]; {
 	case d > 0:
@@ -103,7 +102,7 @@ func (s *decimalSum) flush(g uint32) error {
 	return err
 }
 
-// times10 is the number times 10^n, where it stays roomy.
+// times10 returns the number times 10^n, and whether it stays roomy.
 func times10(hi int64, lo uint64, n int32) (int64, uint64, bool) {
 	if hi|int64(lo) == 0 {
 		return 0, 0, true
@@ -136,7 +135,7 @@ func times10(hi int64, lo uint64, n int32) (int64, uint64, bool) {
 	return int64(mid), low, true
 }
 
-// value is the sum of a group.
+// value returns the sum of a group.
 func (s *decimalSum) value(g int) (number.Decimal, error) {
 	d := s.x[g].decimal(s.scale[g])
 	if s.over == nil {

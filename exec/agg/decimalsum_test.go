@@ -14,9 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestNumericSumsOfAnySize adds numerics whose sums pass 64 bits, 128 bits, and
-// from scale to scale: what comes out is what adding them one by one gives, digits
-// after the point too, however they were split.
+// TestNumericSumsOfAnySize adds numerics whose sums pass 64 bits, 128 bits, and from scale to
+// scale: the result equals adding them one by one, digits after the point included, however they
+// were split.
 func TestNumericSumsOfAnySize(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	var sum *fn.Func

@@ -29,7 +29,7 @@ func (c *collect) known() error {
 type fold interface {
 	add(row types.Row) error
 	result() (types.Datum, error)
-	// held is the bytes that it keeps of the rows.
+	// held returns the bytes that it keeps of the rows.
 	held() int64
 }
 
@@ -60,7 +60,7 @@ func (c *collect) newFold(n int64) fold {
 	return &rankFold{c: c}
 }
 
-// replay gives the rows to the plain aggregate, some at a time.
+// replay feeds the rows to the plain aggregate, some at a time.
 type replay struct {
 	c    *collect
 	in   Agg
@@ -131,7 +131,7 @@ func (f *arrayFold) result() (types.Datum, error) {
 
 func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }
 
-// stringAggs writes the strings of groups [from, to) where they are to stay.
+// stringAggs writes the strings of groups [from, to) directly into the result.
 func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
 	size, _, _ := c.values(from, to)
 	if size > maxBytes {
@@ -224,7 +224,7 @@ func (f *jsonFold) result() (types.Datum, error) {
 
 func (f *jsonFold) held() int64 { return int64(cap(f.out)) }
 
-// json returns text as the result type wants it: jsonb is canonical.
+// json returns text as a value of the result type: jsonb is canonical.
 func (c *collect) json(text []byte) (types.Datum, error) {
 	if c.call.Typ.OID == types.JSONBOID {
 		return types.ParseText(types.JSONB, string(text), c.env)
@@ -263,8 +263,8 @@ func (f *jsonObjectFold) result() (types.Datum, error) {
 
 func (f *jsonObjectFold) held() int64 { return int64(cap(f.out)) }
 
-// percentileFold is percentile_cont and percentile_disc, of one fraction or an array of
-// them. Which rows it wants the first says, for it knows how many there are.
+// percentileFold is percentile_cont and percentile_disc, of one fraction or an array of them. The
+// first row decides which rows are needed, as the number of rows is known.
 type percentileFold struct {
 	c         *collect
 	n, at     int64
@@ -304,7 +304,7 @@ func (f *percentileFold) add(row types.Row) error {
 	return nil
 }
 
-// place returns between which rows a fraction lies, and how far behind the first.
+// place returns the two rows between which a fraction lies, and how far after the first.
 func (f *percentileFold) place(p float64) (lo, hi int64, frac float64) {
 	n := float64(f.n)
 	if f.c.call.Fn.Name == "percentile_disc" {
@@ -391,7 +391,7 @@ func (f *modeFold) held() int64                  { return DatumBytes(f.value) + 
 type rankFold struct {
 	c                        *collect
 	n, less, equal, distinct int64
-	last                     types.Row // of those that are less
+	last                     types.Row // of the rows that are less
 }
 
 func (f *rankFold) add(row types.Row) error {

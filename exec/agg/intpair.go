@@ -77,7 +77,7 @@ func (m *intMoments) merge(o *intMoments) {
 	m.xy.merge(o.xy)
 }
 
-// words are what an encoded state has.
+// words returns the words of an encoded state.
 func (m *intMoments) words() [9]uint64 {
 	return [9]uint64{uint64(m.n), uint64(m.x), uint64(m.y), m.xx.lo, uint64(m.xx.hi), m.yy.lo, uint64(m.yy.hi), m.xy.lo, uint64(m.xy.hi)}
 }
@@ -117,7 +117,7 @@ func (m *intMoments) sums() sums {
 	return sums{float64(m.n), float64(m.x), m.spread(m.xx, m.x, m.x), float64(m.y), m.spread(m.yy, m.y, m.y), m.spread(m.xy, m.x, m.y)}
 }
 
-// spread is Σxy − Σx Σy / N, rounded once.
+// spread returns Σxy − Σx Σy / N, rounded once.
 func (m *intMoments) spread(xy wide, x, y int64) float64 {
 	if m.n == 0 {
 		return 0

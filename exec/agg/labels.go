@@ -19,14 +19,14 @@ type labels struct {
 	ids    map[string]uint32
 	keys   []string
 	buf    []byte
-	small  [256]uint32 // of whole numbers below 256, and booleans: the label's number and 1
-	firsts []uint8     // the small numbers, if such they are, of labels 0 and 1
+	small  [256]uint32 // of whole numbers below 256, and booleans: the label's number + 1
+	firsts []uint8     // the values of labels 0 and 1, if they are small numbers
 	texts  textLabels
 	known  []uint32 // of a batch's dictionary: likewise
 	all    []uint32 // of the rows of a batch
 	bytes  int64
 
-	kept []uint32    // of the rows of from, which every aggregate of a share looks at
+	kept []uint32    // of the rows of from, which all aggregates that share them read
 	from arrow.Array // this batch's, once the first of them was updated
 }
 
@@ -43,15 +43,14 @@ type textLabel struct {
 
 // labeller is an aggregate that numbers the values of its first argument.
 type labeller interface {
-	// share makes it use those labels, and the numbers that their first user has found of a
-	// batch; nil gives its own.
+	// share makes it use those labels, and the numbers that their first user has found of a batch;
+	// with nil it makes its own.
 	share(l *labels) *labels
 }
 
-// Share has aggregates find out together what is the same of their rows. first tells of
-// each where its first argument stands among the values of a batch, so that those
-// that have it in common are given one array; -1 for none. They are updated in their
-// order, each by all rows.
+// Share makes aggregates compute common values of their rows once. first holds, for each, the
+// position of its first argument among the values of a batch, -1 for none: those that have it in
+// common share one array of labels. They are updated in their order, each by all rows.
 func Share(aggs []Agg, first []int) {
 	by := map[int]*labels{}
 	for i, a := range aggs {
@@ -61,11 +60,11 @@ func Share(aggs []Agg, first []int) {
 	}
 }
 
-// ofLabels is what an aggregate has of labels.
+// ofLabels is an aggregate's part of labels.
 type ofLabels struct {
 	*labels
 	follows bool     // another was updated by the batch before
-	repeats []uint32 // one group, over and over
+	repeats []uint32 // one group, repeated
 }
 
 func labelsOf(t types.Type) ofLabels { return ofLabels{labels: &labels{typ: t}} }
@@ -77,7 +76,7 @@ func (o *ofLabels) share(l *labels) *labels {
 	return o.labels
 }
 
-// truth returns the numbers of all rows of the first argument, good until the next batch.
+// truth returns the numbers of all rows of the first argument, valid until the next batch.
 func (o *ofLabels) truth(arr arrow.Array) []uint32 {
 	if !o.follows || o.from != arr {
 		o.kept, o.all = o.rows(arr), o.kept
@@ -116,8 +115,8 @@ func (l *labels) of(arr arrow.Array, i int) uint32 {
 	return l.number(l.buf)
 }
 
-// rows returns the numbers of all rows of arr, good until the next call; those of
-// NULLs mean nothing.
+// rows returns the numbers of all rows of arr, valid until the next call; those of NULLs are
+// undefined.
 func (l *labels) rows(arr arrow.Array) []uint32 {
 	if n := arr.Len(); cap(l.all) < n {
 		l.all = make([]uint32, n)
@@ -218,7 +217,7 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 		return
 	}
 	for i, v := range vals {
-		at := uint8(int64(v)) // what no int64 holds is some number, and differs
+		at := uint8(int64(v)) // out of int64's range: some number, which differs
 		small := T(at) == v
 		if small {
 			if k := l.small[at]; k > 0 {
@@ -239,7 +238,7 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 }
 
 func (l *labels) number(key []byte) uint32 {
-	for id, k := range l.keys[:min(len(l.keys), 4)] { // mostly there are few, and no hash is faster
+	for id, k := range l.keys[:min(len(l.keys), 4)] { // there are mostly few, and a scan is faster than a hash
 		if k == string(key) {
 			return uint32(id)
 		}

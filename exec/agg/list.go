@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Lister is an Agg that takes rows group by group, where a batch has few
-// groups: the state stays in registers, and rows are read where they lie.
+// Lister is an Agg that adds rows group by group, where a batch has few groups: the state stays in
+// registers, and rows are read in place.
 type Lister interface {
 	// UpdateList adds rows of args to group g: all of them if rows is nil. n is
 	// their number, which count(*) cannot see from its arguments.
@@ -59,8 +59,8 @@ func (s *intSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) e
 	return nil
 }
 
-// sumList adds in 64 bits, noting how large values are; only where the sum may
-// not have fitted it is made again in 128.
+// sumList adds in 64 bits, tracking the magnitude of values; only where the sum may have overflowed
+// it is computed again in 128.
 func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, arr arrow.Array) {
 	if rows == nil {
 		batch.ValidRuns(arr, func(from, to int) { sumRun(s, g, vals[from:to]) })
@@ -137,8 +137,8 @@ func (v *floatVariance) UpdateList(g uint32, rows []int32, n int, args []arrow.A
 	return nil
 }
 
-// eachValid gives f the rows that are not NULL, nil for all, in lists as long as may be:
-// the runs between NULLs are short, and a long list is added several values at once.
+// eachValid calls f with the rows that are not NULL, nil for all, in lists as long as possible: the
+// runs between NULLs are short, and a long list is added several values at once.
 func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 	if arr.NullN() == 0 {
 		f(rows)
@@ -208,7 +208,7 @@ func Shared(a, b expr.AggCall) bool {
 	return t.IsFixed()
 }
 
-// powers is up to which power a call adds its argument; 0 if it does something else.
+// powers returns up to which power of its argument a call keeps sums; 0 if it does something else.
 func powers(c expr.AggCall) int {
 	switch c.Fn.Name {
 	case "sum", "avg":

@@ -28,7 +28,7 @@ func (l *logic) put(g uint32, b bool) {
 	}
 }
 
-// done is the state that no row changes any more.
+// done returns the state that no row changes any more.
 func (l *logic) done() uint8 {
 	if l.and {
 		return 1

@@ -11,16 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// logLoss is log_loss: the mean cross-entropy of what is said to be the chance of
-// the greater label.
+// logLoss is log_loss: the mean cross-entropy of the predicted probability of the greater label.
 type logLoss struct {
 	byLabel[losses, *losses]
 	y, hit, miss []float64 // of the rows of a batch
 }
 
-// losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides
-// only what is asked for is added up: the former of the greater label, the latter
-// of the other.
+// losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides only what the
+// result needs is added: the former for the greater label, the latter for the other.
 type losses struct{ hit, miss exact.Losses }
 
 func (l *losses) held() int64 { return int64(unsafe.Sizeof(*l)) }
@@ -104,8 +102,8 @@ func (s *logLoss) room(n int) {
 	}
 }
 
-// both adds rows of a group's two labels. What is asked for is the sum of the two
-// sums: the misses may as well stand with the hits.
+// both adds rows of a group's two labels. The result is the sum of both sums, so the misses may be
+// added to the hits.
 func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 	upper := &x.sides[x.upper]
 	s.room(f64.LossRows)
@@ -118,7 +116,7 @@ func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 	}
 }
 
-// entropies returns what all rows lose if they are hits (1) or misses (0).
+// entropies returns the losses of all rows if they are hits (1) or misses (0).
 func (s *logLoss) entropies(to, p []float64, hit float64) []float64 {
 	y := s.y[:len(p)]
 	to = to[:len(p)]
@@ -156,7 +154,7 @@ func (s *logLoss) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// negative is the key of the label that is negative where it stands alone.
+// negative returns the key of the label that is the negative one if it is the only label.
 func (l *labels) negative() string {
 	var zero types.Datum = int64(0)
 	switch l.typ.OID {

@@ -1,7 +1,7 @@
 package agg
 
-// Merger is an Agg that takes the states of another of its kind without
-// encoding them: state ids[i] of from is added to group groups[i].
+// Merger is an Agg that merges the states of another of its kind without encoding them: state
+// ids[i] of from is added to group groups[i].
 type Merger interface {
 	MergeFrom(groups []uint32, from Agg, ids []uint32) error
 }

@@ -188,8 +188,8 @@ func (c *confusion) UpdateList(g uint32, rows []int32, n int, args []arrow.Array
 	return nil
 }
 
-// ofTwo adds rows of the first two labels; false where there are others. The sums tell
-// the cells, which each row by itself would have to wait for.
+// ofTwo adds rows of the first two labels; it returns false where there are others. The four cells
+// are computed from sums: to add each row to its cell would wait for the store of the row before.
 func (c *confusion) ofTwo(g uint32, label, got []uint32) bool {
 	real, pred, both, ok := f64.CountTwo(label, got)
 	if !ok {
@@ -277,7 +277,7 @@ func (c *confusion) measures(m map[[2]uint32]int64) []float64 {
 		return by[id]
 	}
 	var rows, hits float64
-	for cell, n := range m { // whole numbers: any order gives the same sums
+	for cell, n := range m { // whole numbers: sums of integers do not depend on the order
 		rows += float64(n)
 		at(cell[0]).real += float64(n)
 		at(cell[1]).pred += float64(n)
@@ -312,7 +312,7 @@ func (c *confusion) measures(m map[[2]uint32]int64) []float64 {
 	return append(append(append(append([]float64{micro}, main[:]...), macro[:]...), micro, micro, micro), weighted[:]...)
 }
 
-// quotient is a/b, and 0 where b is.
+// quotient returns a/b, and 0 if b is 0.
 func quotient(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -259,7 +259,7 @@ func TestEvaluationsOfManyRows(t *testing.T) {
 }
 
 // TestRankingsHandMemoryOn counts the pairs of one evaluation after the other, each of which
-// gives its memory back: the next has it, and its own scores in it.
+// returns its memory: the next uses it again, with its own scores in it.
 func TestRankingsHandMemoryOn(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	was := map[*uint64]bool{}

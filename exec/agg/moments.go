@@ -25,10 +25,9 @@ func newVariance(name string, in, out types.Type) Agg {
 	return &exactVariance{pop: pop, root: root}
 }
 
-// pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly enough
-// that the spreads can be had from them without loss: N Σx² − (Σx)² is computed
-// in full. So they do not depend on the rows' order, as the updates of Youngs
-// and Cramer, which PostgreSQL uses, do.
+// pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly enough that the spreads
+// follow from them without loss: N Σx² − (Σx)² is computed in full. So they do not depend on the
+// rows' order, unlike the updates of Youngs and Cramer, which PostgreSQL uses.
 type pair struct {
 	fn string
 	s  []moments

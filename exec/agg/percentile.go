@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// percentile is percentile_cont of one fraction over floats. It keeps the values
-// as numbers whose order is theirs, NaN last.
+// percentile is percentile_cont of one fraction over floats. It keeps the values as integers of the
+// same order, NaN last.
 type percentile struct {
 	call expr.AggCall
 	p    []types.Datum // the fraction, once there is a value
@@ -24,8 +24,8 @@ type percentile struct {
 	all  []uint64 // scratch: those of a group
 }
 
-// pile is numbers in no order. They stay where they were put, and lists that are full
-// are shared by what the pile is merged into.
+// pile is a collection of numbers in no order. They are not moved, and full lists are shared with
+// piles that this one is merged into.
 type pile struct {
 	last []uint64
 	full [][]uint64
@@ -44,7 +44,7 @@ func (p *pile) n() int {
 	return n
 }
 
-// next begins another list, twice as large, and returns the bytes that takes.
+// next begins another list, twice as large, and returns its bytes.
 func (p *pile) next() int64 {
 	size := min(max(2*cap(p.last), firstPile), mostPile)
 	var list int64
@@ -78,7 +78,7 @@ func (s *percentile) Resize(groups int) { s.p, s.keys = grown(s.p, groups), grow
 
 const signBit = 1 << 63
 
-// floatOrder is a number that orders as x does.
+// floatOrder returns an integer that orders as x does.
 func floatOrder(x float64) uint64 {
 	if x != x {
 		return math.MaxUint64
@@ -256,8 +256,8 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 
 func (s *percentile) Bytes() int64 { return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held }
 
-// nth puts keys in such an order that keys[k] is what it would be of sorted ones, none
-// before it is greater and none behind it less (Hoare, "Algorithm 65: Find", 1961).
+// nth partitions keys so that keys[k] is what it would be if they were sorted: none before it is
+// greater, none after it less (Hoare, "Algorithm 65: Find", 1961).
 func nth(keys []uint64, k int) {
 	for turns := 2 * bits.Len(uint(len(keys))); len(keys) > 16 && turns > 0; turns-- {
 		mid := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])

@@ -7,10 +7,10 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// area is the Mann-Whitney statistic over the number of pairs: the chance that one of
-// the first scores is above one of the second, ties counting half. The pairs are counted,
-// which needs no order of scores that are of one side; whole numbers are the same in
-// any order, and so however many threads count.
+// area is the Mann-Whitney statistic over the number of pairs: the probability that one of the
+// first scores is above one of the second, ties counting half. The pairs are counted, for which the
+// scores of one side need no order; the counts are integers, so that they do not depend on the
+// number of threads.
 //
 //	step 0   how many there are in each part of the range of the keys
 //	step 1   the keys in their parts: the first ones of a part, then the second ones
@@ -26,13 +26,13 @@ type area struct {
 
 type areaWorker struct {
 	n     [2][]int // of each side in each part
-	next  [2][]int // where the next one goes, and so where the last worker's end
+	next  [2][]int // where the next one goes, and in the end where the last worker's end
 	pairs pairCounter
 }
 
 const (
 	areaSteps = 3
-	partBits  = 11 // that parts tell apart at most, so that their counts stay in a cache
+	partBits  = 11 // bits of a key that one pass partitions by at most, so that the counts stay in a cache
 	partKeys  = 1 << 12
 )
 
@@ -79,7 +79,7 @@ func (a *area) step(step, worker int) {
 	}
 }
 
-// chunks goes over a worker's share of the chunks.
+// chunks calls f for a worker's share of the chunks.
 func (a *area) chunks(worker int, f func(side int, keys []uint64)) {
 	i := 0
 	for side, s := range a.sides {
@@ -185,8 +185,8 @@ const (
 	fewKeys = 1 << 20
 )
 
-// count counts the pairs of keys, of which the first n are the first ones, and all from
-// least to most. spare has room for all, and keys need not stay.
+// count counts the pairs of keys, of which the first n are the first ones, and all from least to
+// most. spare has room for all, and keys may be overwritten.
 func (c *pairCounter) count(keys []uint64, n int, spare []uint64, least, most uint64) {
 	first, second := keys[:n], keys[n:]
 	if len(first) == 0 || len(second) == 0 {
@@ -240,7 +240,7 @@ func (c *pairCounter) count(keys []uint64, n int, spare []uint64, least, most ui
 	}
 }
 
-// wins is two for each of the keys that is below k, and one for each that is k.
+// wins returns two for each of the keys that is below k, and one for each that equals k.
 func wins(k uint64, keys []uint64) (n int) {
 	for _, s := range keys {
 		_, above := bits.Sub64(s, k, 0)
@@ -250,7 +250,7 @@ func wins(k uint64, keys []uint64) (n int) {
 	return n
 }
 
-// near counts the pairs without parting the keys; false where there are too many alike.
+// near counts the pairs without partitioning the keys; false where there are too many equal ones.
 func (c *pairCounter) near(first, second []uint64, least, most uint64, room []uint64) bool {
 	if most-least < 1<<keyBits {
 		c.byKey(first, second, least, most)

@@ -26,7 +26,7 @@ func evaluation(seed int64, n int) (label, got, p arrow.Array) {
 	return int64s(l...), int64s(g...), float64s(v...)
 }
 
-// BenchmarkMeasures takes in 4,000,000 rows in batches and gives the result.
+// BenchmarkMeasures adds 4,000,000 rows in batches and computes the result.
 func BenchmarkMeasures(b *testing.B) {
 	const rows, batches = 1 << 14, 256
 	var label, got, p []arrow.Array

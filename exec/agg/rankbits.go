@@ -11,15 +11,15 @@ type rankWord struct {
 }
 
 const (
-	spareBits = 5       // more of cells than of keys: one key in 32 to 64 meets another
+	spareBits = 5       // more for cells than for keys: one key in 32 to 64 shares a cell
 	mostCells = 1 << 20 // whose words stay in a cache
 	inRoom    = 1 << 31 // in more: where the word's keys are
 )
 
-// byBits counts the pairs by which cells have a key of the second ones. One of the first
-// is above what lies in the words below its own and what bits are below its own. Only where
-// its own cell has a bit, or two of the second ones share a cell of its word, is it compared
-// with the keys of the word; false, and all keys are as they were, where that is too much.
+// byBits counts the pairs by which cells have a key of the second ones. One of the first is above
+// the keys in the words below its own and those of the bits below its own. Only where its own cell
+// has a bit, or two of the second ones share a cell of its word, is it compared with the keys of
+// the word. It returns false, with all keys unchanged, where that is too much.
 func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []uint64) bool {
 	by := bits.Len(uint(len(second))) + spareBits
 	if 1<<by > mostCells {
@@ -62,7 +62,7 @@ func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []
 	return ok
 }
 
-// inWords counts the pairs of those that bits do not tell.
+// inWords counts the pairs whose order the sorted bits do not decide.
 func inWords(in []rankWord, open, second, room []uint64, shift int, low uint64) (n uint64, ok bool) {
 	held, work := uint32(0), 0
 	for _, k := range open {
@@ -78,7 +78,7 @@ func inWords(in []rankWord, open, second, room []uint64, shift int, low uint64) 
 		return 0, false
 	}
 	kept := 0
-	for _, k := range second { // nobody could guess which
+	for _, k := range second { // without a branch, which could not be predicted
 		second[kept] = k
 		kept += int(in[(k>>shift-low)/64].more / inRoom)
 	}

@@ -17,12 +17,12 @@ type ranked struct {
 	area *area // of group 0, once it is counted
 }
 
-// scores are keys (f64.ScoreKey) in no order. Chunks that are full do not change, and are shared
-// by what they are merged into.
+// scores are keys (f64.ScoreKey) in no order. Full chunks do not change, and are shared with scores
+// that they are merged into.
 type scores struct {
 	chunks      [][]uint64
 	n, cap      int
-	least, most uint64 // of the keys, or further
+	least, most uint64 // bounds of the keys
 }
 
 const (
@@ -32,8 +32,8 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-// room returns where the next ones go, at least one; took says how many went there, and from
-// what to what they are.
+// room returns where the next keys go, at least one; took records how many were written there, and
+// their bounds.
 func (s *scores) room() []uint64 {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
@@ -58,7 +58,7 @@ func (s *scores) took(n int, least, most uint64) {
 	}
 }
 
-// free gives the memory back, which nobody else may read any more.
+// free returns the memory; nobody may read it any more.
 func (s *scores) free() {
 	for _, c := range s.chunks {
 		spare.Reuse(c)
@@ -134,8 +134,7 @@ func (s *ranked) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) e
 	return s.Update(s.each(g, n), args)
 }
 
-// one adds rows of one group, which are all of the labels that it has; false where they
-// are not.
+// one adds rows of one group if all have labels that it has; it returns false otherwise.
 func (s *ranked) one(g uint32, args []arrow.Array) bool {
 	if args[0].NullN()+args[1].NullN() > 0 {
 		return false

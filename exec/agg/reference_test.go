@@ -169,7 +169,7 @@ func rat(d types.Datum) *big.Rat {
 	return nil
 }
 
-// number gives a rational as a value of type t.
+// rationalAs returns a rational as a value of type t.
 func rationalAs(t *testing.T, ty types.Type, r *big.Rat) types.Datum {
 	t.Helper()
 	switch ty.OID {
@@ -465,7 +465,7 @@ func classLossReference(ty types.Type, rows []types.Row) types.Datum {
 	return loss / n
 }
 
-// metricValue gives two classes, and scores between 0 and 1 that tie.
+// metricValue returns one of two classes, or a score between 0 and 1 from so few that they tie.
 func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 	switch {
 	case k == 1 && ty.IsArray():

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// errorTotals is ml_regression: what errorSums keeps, of the few groups that an
-// evaluation has, in sums that can be taken many rows at once.
+// errorTotals is ml_regression: what errorSums keeps, of the few groups that an evaluation has, in
+// sums that add many rows at once.
 type errorTotals struct {
 	s       []exact.Errors
 	scratch exact.ErrorsScratch
@@ -121,7 +121,7 @@ func errorMeasure(name string, n, abs, sq, d float64, total func() float64) floa
 		return left / n
 	case "root_mean_squared_error":
 		return math.Sqrt(left / n)
-	case "explained_variance": // r2_score of what is left without its mean
+	case "explained_variance": // r2_score of the residuals less their mean
 		left = max(left-d*(d/n), 0)
 	}
 	switch total := total(); {

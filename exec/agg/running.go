@@ -15,7 +15,7 @@ func (c *count) Run(groups []uint32) error {
 	return nil
 }
 
-// Run implements Runner: a sum does not know what came first.
+// Run implements Runner: sums do not depend on the order.
 func (s *intSum) Run(groups []uint32) error { return s.MergeFrom(groups, s, before(groups)) }
 
 // Run implements Runner.
@@ -41,7 +41,7 @@ func (e *numericExtreme) Run(groups []uint32) error {
 	return nil
 }
 
-// runExtreme puts what each group has to what came before it: of equal values the first stays.
+// runExtreme combines each group with the one before it: of equal values the first stays.
 func runExtreme[T any](groups []uint32, v []T, has []bool, put func(g uint32, x T)) {
 	for _, g := range groups {
 		if !has[g-1] {

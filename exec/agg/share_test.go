@@ -49,8 +49,8 @@ func labelColumns(r *rand.Rand, t types.Type, n, labels int) (arr, dict arrow.Ar
 	return arr, arr
 }
 
-// TestSharedLabels: aggregates that number the labels of a column together give what
-// each gives by itself, of texts whether they come with dictionaries or not.
+// TestSharedLabels: aggregates that number the labels of a column together return what each returns
+// by itself, whether texts come with dictionaries or not.
 func TestSharedLabels(t *testing.T) {
 	names := []string{"ml_classification", "log_loss", "accuracy", "roc_auc"}
 	for _, typ := range []types.Type{types.Text, types.Bool, types.Int8} {

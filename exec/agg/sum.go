@@ -43,9 +43,9 @@ func newAvg(in, out types.Type) Agg {
 	return &intSum{in: in, out: out, mean: true}
 }
 
-// intSum is sum and avg of integers and fixed numerics. A group has the sum modulo 2^64
-// and the number of values; over says, of the few groups whose sums are beyond 64 bits, how
-// often 2^64 is to be added: no number of rows overflows it.
+// intSum is sum and avg of integers and fixed numerics. A group has the sum modulo 2^64 and the
+// number of values; over holds, for the few groups whose sums are beyond 64 bits, how often 2^64 is
+// to be added: no number of rows overflows it.
 type intSum struct {
 	in, out types.Type
 	mean    bool
@@ -72,7 +72,7 @@ func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
 	}
 }
 
-// carry notes that adding v overflowed.
+// carry records that adding v overflowed.
 func (s *intSum) carry(g uint32, v int64) { s.addHigh(g, 1|v>>63) }
 
 func addIntsNull[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T, arr arrow.Array) {
@@ -90,7 +90,7 @@ func (s *intSum) add(g uint32, v, n int64) {
 	p.n += n
 }
 
-// high is the upper half of a sum in 128 bits.
+// high returns the upper half of a sum in 128 bits.
 func (s *intSum) high(g int) int64 {
 	hi := s.s[g].sum >> 63
 	if s.over != nil {
@@ -171,7 +171,7 @@ func (s *intSum) States(from, to int) (arrow.Array, error) {
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.appendState(dst, g), true }), nil
 }
 
-// decimal is the sum of values with a scale.
+// decimal returns the sum of values with a scale.
 func (s *intSum) decimal(g int, scale int32) number.Decimal {
 	return wide{uint64(s.s[g].sum), s.high(g)}.decimal(scale)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// exactVariance is var and stddev of variable numerics: N, Σx and Σx² exactly, as
-// numeric_stddev_internal has it.
+// exactVariance is var and stddev of variable numerics: N, Σx and Σx² exactly, as in PostgreSQL's
+// numeric_stddev_internal.
 type exactVariance struct {
 	pop, root bool
 	n         []int64
@@ -127,7 +127,7 @@ func (v *exactVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error
 // enough reports whether n values have a variance.
 func enough(n int64, pop bool) bool { return n > 1 || n == 1 && pop }
 
-// variance is (N Σx² − (Σx)²) / (N (N−1)), or N² for the population, or its root.
+// variance returns (N Σx² − (Σx)²) / (N (N−1)), or N² for the population, or its root.
 func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, error) {
 	if sx.IsNaN() || sx.IsInf(0) {
 		return number.DecimalNaN, nil
@@ -155,7 +155,7 @@ func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, 
 	return spread(a, d, root)
 }
 
-// spread is a / d, or its root; 0 where nothing is above it.
+// spread returns a / d, or its root; 0 where a is not positive.
 func spread(a, d number.Decimal, root bool) (number.Decimal, error) {
 	if a.Sign() <= 0 {
 		return number.DecimalFromInt64(0, 0), nil
@@ -164,7 +164,7 @@ func spread(a, d number.Decimal, root bool) (number.Decimal, error) {
 	if a, err = a.Div(d); err != nil || !root {
 		return a, err
 	}
-	// To the scale of the quotient, not to one of its own.
+	// Rounded to the scale of the quotient, not to that of the root.
 	r, err := a.Sqrt()
 	return r.Round(a.Scale()), err
 }
@@ -266,7 +266,7 @@ func (v *intVariance) States(from, to int) (arrow.Array, error) {
 	}), nil
 }
 
-// squares is Σx² at twice the scale of the values.
+// squares returns Σx² at twice the scale of the values.
 func (v *intVariance) squares(g int, scale int32) number.Decimal {
 	q, top := v.xx[g], v.top(uint32(g))
 	if top|q.hi == 0 && q.lo <= math.MaxInt64 {
@@ -293,7 +293,7 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// small is N Σx² − (Σx)² and what it is divided by; false where words do not hold them.
+// small returns N Σx² − (Σx)² and its divisor; false where words do not hold them.
 func (v *intVariance) small(g int) (a, d int64, ok bool) {
 	s, q := v.sums.s[g], v.xx[g]
 	if s.n >= 1<<31 || q.hi|v.top(uint32(g)) != 0 || v.sums.over != nil {

@@ -26,7 +26,7 @@ func (w wide) big() *big.Int {
 	return v.Add(v, new(big.Int).SetUint64(w.lo))
 }
 
-// decimal is the sum of values with a scale.
+// decimal returns the sum of values with a scale.
 func (w wide) decimal(scale int32) number.Decimal { return number.DecimalFromInt128(w.hi, w.lo, scale) }
 
 // wideSum is a sum and how many values are in it.

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// DefaultSize is the number of rows operators aim at per batch.
+// DefaultSize is the number of rows that operators aim at in a batch.
 const DefaultSize = 8192
 
 // Batch is a set of equally long columns with an optional selection.
@@ -24,7 +24,7 @@ type Batch struct {
 // New makes a batch of all rows of cols, without an order.
 func New(cols []arrow.Array, n int) *Batch { return &Batch{Cols: cols, N: n, Seq: -1} }
 
-// Rows is the number of rows that count.
+// Rows returns the number of selected rows.
 func (b *Batch) Rows() int {
 	if b.Sel != nil {
 		return len(b.Sel)
@@ -37,8 +37,8 @@ func (b *Batch) With(cols []arrow.Array) *Batch {
 	return &Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: b.Seq}
 }
 
-// Bytes is the size of the buffers the batch refers to, in bytes. Buffers that
-// several columns share are counted for each.
+// Bytes returns the size of the buffers that the batch refers to. Buffers that several columns
+// share are counted for each.
 func (b *Batch) Bytes() int64 {
 	var n int64
 	for _, c := range b.Cols {
@@ -47,7 +47,7 @@ func (b *Batch) Bytes() int64 {
 	return n + int64(cap(b.Sel))*4
 }
 
-// ArrayBytes is the share of arr's buffers that its rows use, in bytes.
+// ArrayBytes returns the bytes of arr's buffers that its rows use.
 func ArrayBytes(arr arrow.Array) int64 { return dataBytes(arr.Data()) }
 
 func dataBytes(d arrow.ArrayData) int64 {
@@ -79,17 +79,16 @@ func dataBytes(d arrow.ArrayData) int64 {
 	}
 	// The interface is never nil: it may hold a nil *Data.
 	if dict, _ := d.Dictionary().(*array.Data); dict != nil && dict.Len() > 0 {
-		// Batches of a segment share its dictionary, others have one each; which
-		// it is cannot be seen. Count all of it, but no more than the rows would
-		// take as plain strings.
+		// Batches of a segment share its dictionary, others have one each; which is the case is not known
+		// here. Count all of it, but no more than the rows would take as plain strings.
 		size := dataBytes(dict)
 		n += min(size, (size/int64(dict.Len())+1)*rows)
 	}
 	return n
 }
 
-// SourceRows returns the places in the columns of rows that are counted over the
-// selection: rows itself where there is none.
+// SourceRows maps numbers of selected rows to row numbers of the columns: rows itself where there
+// is no selection.
 func (b *Batch) SourceRows(rows []int32) []int32 {
 	if b.Sel == nil {
 		return rows
@@ -101,7 +100,7 @@ func (b *Batch) SourceRows(rows []int32) []int32 {
 	return out
 }
 
-// Slice returns rows [from, to) of the batch's counted rows, without copying.
+// Slice returns selected rows [from, to) of the batch, without copying.
 func (b *Batch) Slice(from, to int) *Batch {
 	out := &Batch{N: b.N, Cols: b.Cols, Seq: b.Seq}
 	if b.Sel != nil {

@@ -23,9 +23,8 @@ import (
 //	        padding to 8
 //	buffers each padded to 8, in the order of the shapes
 //
-// A reader checks every length and offset, so that hostile bytes give an error
-// and no more memory than their own size. Buffers are not copied: the decoded
-// arrays alias the bytes.
+// A reader checks every length and offset, so that hostile bytes cause an error and never an
+// allocation larger than themselves. Buffers are not copied: the decoded arrays alias the bytes.
 const headerBytes = 16
 
 // The forms of an array.
@@ -35,10 +34,10 @@ const (
 	formDict
 )
 
-// Encoder turns batches into bytes. It has scratch: one a goroutine.
+// Encoder encodes batches. It has scratch memory: use one a goroutine.
 type Encoder struct {
 	shapes []byte
-	body   []byte // but for what is apart
+	body   []byte // without what is in refs
 	refs   []ref
 	apart  int // bytes of refs
 	remap  []int32
@@ -65,8 +64,8 @@ func (e *Encoder) Append(dst []byte, b *Batch) []byte {
 	return dst
 }
 
-// Encode makes the encoding of b, as Append does, for Len and then Parts, while
-// b lives: long parts are not copied.
+// Encode makes the encoding of b, as Append does, to be read by Len and Parts. b must stay
+// unchanged until then: long parts are not copied.
 func (e *Encoder) Encode(b *Batch) {
 	if b.Sel != nil {
 		panic("BUG: batch: encoding a batch with a selection")
@@ -86,11 +85,10 @@ func (e *Encoder) Encode(b *Batch) {
 	binary.LittleEndian.PutUint64(e.shapes[8:], uint64(len(e.body)+e.apart))
 }
 
-// Len is the length of what Encode made.
+// Len returns the length of what Encode made.
 func (e *Encoder) Len() int { return len(e.shapes) + len(e.body) + e.apart }
 
-// Parts returns what Encode made, in parts that follow each other, until yield
-// fails.
+// Parts calls yield with what Encode made, in consecutive parts, until yield fails.
 func (e *Encoder) Parts(yield func([]byte) error) error {
 	if err := yield(e.shapes); err != nil {
 		return err
@@ -231,8 +229,8 @@ func (e *Encoder) offsets(d arrow.ArrayData) (from, to int32) {
 	return from, to
 }
 
-// dictionary writes a dictionary column with those values alone that its rows
-// use: the dictionary of a segment may be far larger than a batch.
+// dictionary writes a dictionary column with only the values that its rows use: the dictionary of a
+// segment may be far larger than a batch.
 func (e *Encoder) dictionary(arr arrow.Array) {
 	d, n := arr.Data(), arr.Len()
 	dict := d.Dictionary()
@@ -451,7 +449,7 @@ func (d *decoder) add(bufs *[]*memory.Buffer, n int) error {
 	return err
 }
 
-// offsets reads n+1 offsets that ascend from 0 and gives the last.
+// offsets reads n+1 offsets that ascend from 0 and returns the last.
 func (d *decoder) offsets(bufs *[]*memory.Buffer, n int) (int, error) {
 	if err := d.add(bufs, 4*(n+1)); err != nil {
 		return 0, err

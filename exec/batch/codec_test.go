@@ -63,7 +63,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// FuzzDecode: hostile bytes give an error or a batch that can be read.
+// FuzzDecode: hostile bytes decode to an error or to a batch that can be read.
 func FuzzDecode(f *testing.F) {
 	ts, tb := sample()
 	var e batch.Encoder

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// Columns may lie in a mapped file. Where the disk below fails, or the file is
-// cut short, the system answers a load with a signal, which is the end of the
-// process unless the goroutine has asked for a panic instead. So files that
-// batches may lie in are listed here, and who reads batches does it in a Guard.
+// Columns may lie in a mapped file. Where the disk below fails, or the file is truncated, the
+// system answers a load with a signal, which ends the process unless the goroutine has asked for a
+// panic instead. So files that batches may lie in are listed here, and code that reads batches does
+// it in a Guard.
 
 var mapped struct {
 	sync.Mutex
@@ -21,8 +21,8 @@ type mappedFile struct {
 	fault    func(off int64) error
 }
 
-// Mapped lists a mapped file until forget is called, before it is unmapped.
-// fault gives the error for a byte of it that cannot be read.
+// Mapped lists a mapped file until forget is called, before it is unmapped. fault returns the error
+// for an offset in it that cannot be read.
 func Mapped(data []byte, fault func(off int64) error) (forget func()) {
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
 	m := &mappedFile{from, from + uintptr(len(data)), fault}
@@ -39,8 +39,8 @@ func Mapped(data []byte, fault func(off int64) error) (forget func()) {
 	}
 }
 
-// Guard runs f, in which a fault under a mapped file is that file's error.
-// Other panics go on.
+// Guard runs f and returns its error, or the file's error for a fault in a mapped file. Other
+// panics propagate.
 func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -53,7 +53,7 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Fault returns the error of the mapped file that a panic is a fault under, where the
+// Fault returns the error of the mapped file that a recovered panic is a fault in, where the
 // goroutine has such panics (debug.SetPanicOnFault); nil if it is something else.
 func Fault(panicked any) error {
 	e, ok := panicked.(interface{ Addr() uintptr })

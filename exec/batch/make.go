@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fixed are the Go types whose slices are Arrow value buffers as they are.
+// Fixed are the Go types whose slices have the layout of Arrow value buffers.
 type Fixed interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
@@ -79,7 +79,7 @@ func nulls(valid []byte, n int) int {
 	return n - CountBits(valid, n)
 }
 
-// BitmapBytes is the length of a bitmap of n bits.
+// BitmapBytes returns the length of a bitmap of n bits, in bytes.
 func BitmapBytes(n int) int { return (n + 7) / 8 }
 
 // CountBits counts the ones among the first n bits.

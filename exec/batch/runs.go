@@ -52,5 +52,5 @@ func bitsAt(bm []byte, i int) uint64 {
 	if len(b) < 9 {
 		b = append(make([]byte, 0, 9), b...)[:9]
 	}
-	return binary.LittleEndian.Uint64(b)>>shift | uint64(b[8])<<(64-shift) // a shift by 64 gives 0
+	return binary.LittleEndian.Uint64(b)>>shift | uint64(b[8])<<(64-shift) // a shift by 64 yields 0
 }

@@ -28,7 +28,7 @@ func StringsOf(arr arrow.Array) Strings {
 	panic("BUG: batch.StringsOf on " + arr.DataType().String())
 }
 
-// Value is the string of row i, "" for NULL. It aliases the column's memory.
+// Value returns the string of row i, "" for NULL. It aliases the column's memory.
 func (s Strings) Value(i int) string {
 	if s.Plain != nil {
 		return s.Plain.Value(i)

@@ -13,8 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Config is a stage and what its operators need. What the stage has no use
-// for may be nil.
+// Config is a stage and what its operators need. What the stage does not need may be nil.
 type Config struct {
 	Stage    *plan.Stage
 	Runtime  *op.Runtime
@@ -29,7 +28,7 @@ type Config struct {
 	Buffers  map[int]*op.Buffer // by the ID of plan.Buffer
 }
 
-// Tree is a stage as operators.
+// Tree is the operators of a stage.
 type Tree struct {
 	Root  []op.Operator // by thread
 	Cols  []plan.Column
@@ -91,7 +90,7 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	return &Tree{Root: out, Cols: want, Stats: all}, nil
 }
 
-// state is what the builders of one stage share.
+// state is shared by the builders of one stage.
 type state struct {
 	Config
 	stats map[plan.Node]*op.Stats
@@ -134,7 +133,7 @@ func (s colSet) with(exprs ...expr.Expr) colSet {
 	return out
 }
 
-// rel is a built node: the threads and the columns they give.
+// rel is a built node: one operator a thread, and the columns that they return.
 type rel struct {
 	ops  []op.Operator
 	cols []plan.Column
@@ -157,7 +156,7 @@ func typesOf(cols []plan.Column) []types.Type {
 	return out
 }
 
-// node builds n such that at least the columns need are given.
+// node builds n such that at least the columns need are returned.
 func (b *builder) node(ctx context.Context, n plan.Node, need colSet) (rel, error) {
 	r, err := b.build(ctx, n, need)
 	if err != nil {
@@ -182,7 +181,7 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 	case *plan.FuncScan:
 		return b.funcScan(n)
 	case *plan.Buffer:
-		return b.buffer(n)
+		return b.buffer(n, need)
 	case *plan.Receive:
 		return b.receive(n)
 	case *plan.Filter:
@@ -218,7 +217,7 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 	return rel{}, pgerr.Internal("the plan has a %T where operators are made", n)
 }
 
-// exactly builds n and gives want, in this order.
+// exactly builds n with exactly the columns want, in this order.
 func (b *builder) exactly(ctx context.Context, n plan.Node, want []plan.Column) ([]op.Operator, error) {
 	r, err := b.node(ctx, n, setOf(want))
 	if err != nil {

@@ -4,11 +4,10 @@
 //
 //	plan.Stage ──► Tree
 //	               Root   an operator a thread
-//	               Cols   what they give: exactly the stage's schema
+//	               Cols   their columns: exactly the stage's schema
 //	               Stats  a counter a plan node, depth first
 //
-// On the way down each node is told which columns are needed of it, so that a
-// join does not gather, nor a sort move, what nobody reads. What comes up is
-// the columns that the operators give, which may be fewer than the node's
-// schema, in another order.
+// On the way down each node learns which of its columns are needed, so that a join does not gather,
+// nor a sort move, what nobody reads. What is returned upwards are the columns that the operators
+// produce, which may be fewer than the node's schema and in another order.
 package build

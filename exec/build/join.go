@@ -68,7 +68,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 	return rel{join.New(b.rt, b.stats[n], c, l.ops, r.ops), cols}, nil
 }
 
-// within cuts need down to what n has.
+// within returns the columns of need that n has.
 func within(need colSet, n plan.Node) colSet {
 	out := colSet{}
 	for _, c := range n.Schema() {
@@ -110,7 +110,7 @@ func (b *builder) residual(c *join.Config, conds []expr.Expr, l, r []plan.Column
 	return nil
 }
 
-// carry casts a key to how both sides carry it.
+// carry casts a key to the physical representation of both sides.
 func carry(e expr.Expr, t types.Type) expr.Expr {
 	if samePhysicalType(e.Type(), t) {
 		return e
@@ -118,7 +118,7 @@ func carry(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// samePhysicalType reports whether columns of a and b hold equal values alike.
+// samePhysicalType reports whether columns of a and b represent equal values alike.
 func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID || b.OID == types.NumericOID {
 		return a.OID == b.OID && a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)

@@ -11,7 +11,7 @@ import (
 //
 //	⋈ year = 2001          the join's table has 365 days
 //	├─ ⋈ item              (passes the day on)
-//	│  ├─ scan sales       reads no run of rows without such a day, gives no row of another
+//	│  ├─ scan sales       skips runs of rows without such a day, returns no row of another
 //	│  └─ scan item
 //	└─ scan days
 func (b *builder) keyFilters(n *plan.Join) []*op.KeyFilter {

@@ -49,8 +49,8 @@ func strictly(t *testing.T, tb optest.Table, keys []op.ScanKeys, refused *atomic
 	return out
 }
 
-// TestKeyFilters runs random trees over tables that give every row, and over
-// tables that give none which the joins above refuse.
+// TestKeyFilters runs random trees over tables that return every row, and over tables that return
+// none which the joins above would drop.
 func TestKeyFilters(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	var refused atomic.Int64

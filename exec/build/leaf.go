@@ -51,19 +51,31 @@ func (b *builder) virtual(n *plan.Virtual) (rel, error) {
 	return b.filtered(rel{ops, n.Cols}, n.Filter)
 }
 
-func (b *builder) buffer(n *plan.Buffer) (rel, error) {
+func (b *builder) buffer(n *plan.Buffer, need colSet) (rel, error) {
 	buf := b.buffers[n.ID]
 	if buf == nil {
 		return rel{}, pgerr.Internal("the task has no buffer %d (%s)", n.ID, n.Name)
 	}
+	var at []int
+	var cols []plan.Column
+	for i, c := range n.Cols {
+		if need[c.ID] {
+			at, cols = append(at, i), append(cols, c)
+		}
+	}
+	if len(cols) == len(n.Cols) {
+		at = nil
+	} else if at == nil {
+		at = []int{} // the rows alone
+	}
 	ops := op.NewShared(b.rt, func(context.Context) ([]op.BatchReader, error) {
-		r, err := buf.Open()
+		r, err := buf.Open(at)
 		if err != nil {
 			return nil, err
 		}
 		return []op.BatchReader{r}, nil
 	})
-	return rel{ops, n.Cols}, nil
+	return rel{ops, cols}, nil
 }
 
 func (b *builder) receive(n *plan.Receive) (rel, error) {

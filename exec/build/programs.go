@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// programs are what a tree compiles, in order. The step of a recursion is built
-// anew for each round, mostly of few rows, from the same plan: it asks for the
-// same programs in the same order, and the round before is done with them.
+// programs caches what a tree compiles, in order. The step of a recursion is built anew for each
+// round, mostly of few rows, from the same plan: it compiles the same programs in the same order,
+// and the round before is done with them.
 type programs struct {
 	list []any
 	at   int
@@ -19,7 +19,7 @@ func (p *programs) rewind() *programs {
 	return p
 }
 
-// compiled returns what f makes, or what it made when the tree was built before.
+// compiled returns the result of f, or that of the time the tree was built before.
 func compiled[T any](b *builder, f func() (T, error)) (T, error) {
 	k := b.kept
 	if k != nil && k.at < len(k.list) {

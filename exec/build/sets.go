@@ -56,8 +56,8 @@ func (b *builder) unionAll(ctx context.Context, n *plan.SetOp, need colSet) (rel
 	return rel{op.NewAppend(b.rt, inputs), cols}, nil
 }
 
-// sameColumns builds an input of a set operation and gives its columns at the
-// positions at, represented as cols are.
+// sameColumns builds an input of a set operation that returns its columns at the positions at,
+// represented as cols are.
 func (b *builder) sameColumns(ctx context.Context, n plan.Node, at []int, cols []plan.Column) ([]op.Operator, error) {
 	schema := n.Schema()
 	want := make([]plan.Column, len(at))
@@ -89,7 +89,7 @@ func (b *builder) countSides(ctx context.Context, n *plan.SetOp) (rel, error) {
 	if len(n.Inputs) != 2 {
 		return rel{}, pgerr.Internal("a set operation has %d inputs", len(n.Inputs))
 	}
-	// IDs below 0 are nobody's.
+	// IDs below 0 are unused elsewhere.
 	const leftID, rightID, lCount, rCount expr.ColID = -1, -2, -3, -4
 	at := make([]int, len(n.Cols))
 	for i := range at {
@@ -179,8 +179,8 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	return rel{ops, n.Cols}, nil
 }
 
-// replay gives the step of a recursion the same splits and received rows in
-// every round. It is for one thread.
+// replay returns the same splits and received rows to the step of a recursion in every round. It is
+// for one thread.
 type replay struct {
 	rt       *op.Runtime
 	splits   op.Splits
@@ -252,7 +252,7 @@ func (r *replay) Readers(ctx context.Context, n *plan.Receive) ([]op.BatchReader
 			return nil, err
 		}
 	}
-	rd, err := buf.Open()
+	rd, err := buf.Open(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,7 @@ func itemExprs(list []plan.Item) []expr.Expr {
 	return out
 }
 
-// RowWriter compiles what a thread does to carry out n over rows of the columns src; but for
-// Open.
+// RowWriter compiles a thread's op.RowWriter of n over rows of the columns src, without its writer.
 func RowWriter(n *plan.TableWrite, src []plan.Column, env *function.Env) (*op.RowWriter, error) {
 	w := &op.RowWriter{Kind: n.Kind, Old: &op.RowIDs{}, RowID: find(src, n.RowID), Action: find(src, n.Action), Values: make([]int, len(n.Cols))}
 	for i := range w.Values {

@@ -45,8 +45,8 @@ func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (re
 	return rel{op.NewProject(in.ops, items), cols}, nil
 }
 
-// byRow reports whether what calls give depends on those of the row before: beside
-// nextval('s') currval('s') gives this row's value.
+// byRow reports whether the results of calls depend on the calls of the row before: beside
+// nextval('s'), currval('s') returns this row's value.
 func byRow(es []expr.Expr) bool {
 	var taken map[any]bool // the sequences of nextval
 	calls, same := 0, false
@@ -243,8 +243,7 @@ func (b *builder) rowCount(ctx context.Context, e expr.Expr, none int64, code pg
 	return n, nil
 }
 
-// distinctOn sorts, by the order that is asked for or by the keys, and keeps
-// the first of equals.
+// distinctOn sorts, by ORDER BY or by the keys, and keeps the first of equals.
 func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSet) (rel, error) {
 	by := n.Order
 	if len(by) == 0 {

@@ -8,9 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Register registers the functions that are named for the type they give:
-// int4(bigint), date(timestamp) …, which are casts, and those that apply a
-// modifier.
+// Register registers the functions that are named for their result type: int4(bigint),
+// date(timestamp) …, which are casts, and those that apply a modifier.
 func Register(t function.Table) {
 	for _, f := range fn.All() {
 		if f.Kind != fn.Scalar || len(f.Args) != 1 || t[f.ID] != nil || f.OID == 0 {

@@ -23,7 +23,7 @@ const (
 	OpGE
 )
 
-// Swap is the operator with its operands exchanged.
+// Swap returns the operator with its operands exchanged.
 func (op CmpOp) Swap() CmpOp {
 	switch op {
 	case OpLT:
@@ -55,12 +55,12 @@ func (op CmpOp) Holds(c int) bool {
 	return c >= 0
 }
 
-// Integer are the integers columns hold.
+// Integer are the element types of integer columns.
 type Integer interface {
 	~int16 | ~int32 | ~int64 | ~uint8 | ~uint32
 }
 
-// Float are the floats columns hold.
+// Float are the element types of float columns.
 type Float interface{ ~float32 | ~float64 }
 
 // cmpVV: out[i] = a[i] op b[i].
@@ -156,8 +156,8 @@ func cmpFloatVV[T Float](op CmpOp, out []uint8, a, b []T) {
 	}
 }
 
-// cmpFloatVC: for a constant that is a number, the negated forms give a NaN on
-// the left its place without a test.
+// cmpFloatVC: for a constant that is a number, the negated forms order a NaN on the left as the
+// greatest without a test.
 func cmpFloatVC[T Float](op CmpOp, out []uint8, a []T, c T) {
 	if c != c {
 		b := make([]T, len(out))
@@ -239,8 +239,7 @@ func SpreadVals[T any](c *function.Call, v *vector.Vec) []T {
 	return vector.Values[T](v.Spread(c.Arena))
 }
 
-// compareStrings compares by bytes. Equality with a constant looks at lengths
-// first.
+// compareStrings compares by bytes. Equality with a constant compares lengths first.
 func compareStrings(op CmpOp) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		l, r, op := args[0], args[1], op

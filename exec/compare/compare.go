@@ -234,7 +234,7 @@ func mixedCmp(l, r types.Type) func(c *function.Call, args []*vector.Vec, i int)
 	}
 }
 
-// Widened brings both arguments to one kind first.
+// Widened converts both arguments to one kind first.
 func Widened(k vector.Kind, conv func(a *vector.Arena, v *vector.Vec) *vector.Vec, next function.Impl) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		in := [2]*vector.Vec{args[0], args[1]}
@@ -247,7 +247,7 @@ func Widened(k vector.Kind, conv func(a *vector.Arena, v *vector.Vec) *vector.Ve
 	}
 }
 
-// Convert makes numbers of one width those of another.
+// Convert converts numbers of one type to another.
 func Convert[From, To Integer | Float](a *vector.Arena, v *vector.Vec, k vector.Kind) *vector.Vec {
 	src := vector.Values[From](v)
 	dst := vector.Alloc[To](a, len(src))

@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// compareFixed compares a fixed numeric with one that is represented as bytes. Where the
-// latter comes again row after row, as an average that all rows are held against, it is
-// brought to the scale of the former once.
+// compareFixed compares a fixed numeric with one that is represented as bytes. Where the latter
+// repeats from row to row, as an average that all rows are compared with, it is converted to the
+// scale of the former once.
 func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		ints, a, b := vector.IntReader(args[0]), vector.DecimalReader(args[0], fixed), vector.DecimalReader(args[1], plain)
@@ -45,13 +45,13 @@ func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
 	}
 }
 
-// scaled is a number in units of a scale: whole ones, and whether there is more.
+// scaled is a number in units of a scale: the whole units, and whether there is a remainder.
 type scaled struct {
 	floor    int64
 	more, ok bool
 }
 
-// scaledOf returns one that is not ok for what is no int64 then.
+// scaledOf converts d to a scale; the result is not ok if it is no int64.
 func scaledOf(d number.Decimal, scale int32) scaled {
 	whole := d.Trunc(scale)
 	v, ok := whole.Coefficient(scale)
@@ -64,7 +64,7 @@ func scaledOf(d number.Decimal, scale int32) scaled {
 	return scaled{v, more, ok}
 }
 
-// against is the three-way comparison of v units with s.
+// against returns the three-way comparison of v units with s.
 func (s *scaled) against(v int64) int {
 	if v == s.floor && s.more {
 		return -1

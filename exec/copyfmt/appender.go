@@ -13,16 +13,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// appender puts one field's text into a column. Fields alias the decoder's
-// buffer; builders copy them.
+// appender appends one field's text to a column. Fields alias the decoder's buffer; builders copy
+// them.
 type appender struct {
 	b    array.Builder
 	text func(field []byte) error
 }
 
-// newAppender makes the appender of a column. The common types are read
-// without a detour over types.Datum; what a short form does not cover exactly
-// falls back to types.ParseText, which also words the errors.
+// newAppender makes the appender of a column. The common types are parsed without a types.Datum;
+// what a fast path does not cover exactly falls back to types.ParseText, which also words the
+// errors.
 func newAppender(t types.Type, env *types.Env) *appender {
 	a := &appender{b: array.NewBuilder(memory.DefaultAllocator, t.Arrow())}
 	slow := func(f []byte) error {
@@ -123,7 +123,7 @@ func newAppender(t types.Type, env *types.Env) *appender {
 	return a
 }
 
-// view is the bytes as a string, for calls that do not keep it.
+// view returns the bytes as a string, for calls that do not keep it.
 func view(f []byte) string { return unsafe.String(unsafe.SliceData(f), len(f)) }
 
 // digits reads a plain integer of at most n digits.
@@ -148,8 +148,8 @@ func digits(f []byte, n int) (int64, bool) {
 	return v, true
 }
 
-// fixed reads a plain decimal into an integer times 10^-scale; ok is false
-// where rounding or overflow must be looked at.
+// fixed reads a plain decimal into an integer times 10^-scale; ok is false where it may need
+// rounding or overflow.
 func fixed(f []byte, prec, scale int) (int64, bool) {
 	neg := len(f) > 0 && f[0] == '-'
 	if neg {
@@ -188,7 +188,7 @@ func fixed(f []byte, prec, scale int) (int64, bool) {
 	return v, true
 }
 
-// plainFloat reports whether it is a number that Go and PostgreSQL read alike: no hex, no
+// plainFloat reports whether f is a number that Go and PostgreSQL parse alike: no hex, no
 // underscore, no "Inf", no blanks.
 func plainFloat(f []byte) bool {
 	for _, c := range f {

@@ -115,8 +115,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode gives the decoder any bytes in any format: an error with a code,
-// or rows that the encoder writes and the decoder reads again.
+// FuzzDecode decodes arbitrary bytes in any format: the result is an error with a code, or rows
+// that the encoder writes and the decoder reads back.
 func FuzzDecode(f *testing.F) {
 	formats := []string{"text", "csv", "binary"}
 	f.Add(byte(0), []byte("1\tone\t1.5\t\\\\x00\n2\t\\N\tNaN\t\\N\n\\.\n"))
@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 		rows, err := decode(bytes.NewReader(in), from, 3)
 		again, err2 := decode(iotest.HalfReader(bytes.NewReader(in)), from, 3)
 		if strings.Join(rows, "\n") != strings.Join(again, "\n") || (err == nil) != (err2 == nil) {
-			t.Fatalf("at once %q %v, in pieces %q %v", rows, err, again, err2)
+			t.Fatalf("at once %q %v, in chunks %q %v", rows, err, again, err2)
 		}
 		if err != nil {
 			var e *pgerr.Error

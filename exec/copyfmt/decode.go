@@ -48,12 +48,12 @@ const (
 	chargeStep = 1 << 20
 )
 
-// Charge has the decoder account for long records and batches of them before
-// it holds them. The account stays the caller's, to close.
+// Charge makes the decoder charge a for long records and batches of them before it holds them. The
+// account stays the caller's, to close.
 func (d *Decoder) Charge(a *mem.Account) { d.acct = a }
 
-// charge accounts for what is held and more to come. Bytes of a record are
-// there up to three times: as a line, with its escapes resolved, in a column.
+// charge accounts for what is held and more to come. Bytes of a record are held up to three times:
+// as a line, with its escapes resolved, in a column.
 func (d *Decoder) charge(more int) error {
 	if d.acct == nil {
 		return nil
@@ -64,7 +64,7 @@ func (d *Decoder) charge(more int) error {
 	return nil
 }
 
-// release forgets the buffers of an uncommonly long record.
+// release frees the buffers of an unusually long record.
 func (d *Decoder) release() {
 	if cap(d.buf) > chargeStep {
 		d.buf = nil
@@ -98,7 +98,7 @@ func NewDecoder(r io.Reader, cols []Column, opts Options, env *types.Env, size i
 	return d, nil
 }
 
-// reset has the decoder read on in another text, whose records are counted from 1.
+// reset makes the decoder read another text, whose records are counted from 1.
 func (d *Decoder) reset(in io.Reader) {
 	d.r.Reset(in)
 	d.line, d.ended = 0, false
@@ -260,7 +260,7 @@ func (d *Decoder) record() (bool, error) {
 	return err == nil, err
 }
 
-// drain throws away what follows the end mark.
+// drain discards what follows the end mark.
 func (d *Decoder) drain() error {
 	d.marked = true
 	_, err := io.Copy(io.Discard, d.r)
@@ -543,7 +543,7 @@ func (d *Decoder) binaryRecord() (bool, error) {
 		if size < 0 || size > MaxRecord {
 			return false, pgerr.New(pgerr.BadCopyFileFormat, "invalid field size")
 		}
-		// Grow with what arrives: the length is the sender's word only.
+		// Grow with what arrives: the sender's length is not trusted.
 		d.field = d.field[:0]
 		for left := int(size); left > 0; {
 			step := min(left, chargeStep)

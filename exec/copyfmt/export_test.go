@@ -1,8 +1,8 @@
 package copyfmt
 
-// SetPieces has Readers cut their streams into pieces of a size.
-func SetPieces(size int) (restore func()) {
-	was := [2]int{pieceBytes, firstBytes}
-	pieceBytes, firstBytes = size, size
-	return func() { pieceBytes, firstBytes = was[0], was[1] }
+// SetChunks makes Readers divide their streams into chunks of a size.
+func SetChunks(size int) (restore func()) {
+	was := [2]int{chunkBytes, firstBytes}
+	chunkBytes, firstBytes = size, size
+	return func() { chunkBytes, firstBytes = was[0], was[1] }
 }

@@ -19,7 +19,7 @@ const (
 // MaxRecord is the longest record accepted, in bytes.
 const MaxRecord = 256 << 20
 
-// Options of a COPY. ForceQuote and its kin name columns.
+// Options of a COPY. ForceQuote and the like name columns.
 type Options struct {
 	Format       Format
 	Delimiter    byte

@@ -10,34 +10,34 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// pieceBytes is how much of a stream is decoded at once. firstBytes is the first
+// chunkBytes is how much of a stream is decoded at once. firstBytes is the size of the first
 // buffer: most COPYs of a client's rows need no more.
-var pieceBytes, firstBytes = 512 << 10, 32 << 10
+var chunkBytes, firstBytes = 512 << 10, 32 << 10
 
-// Reader decodes a stream in several threads. It divides the stream where records
-// end, which takes no more than to count quotes, has a Decoder read each piece, and
-// gives the rows in the stream's order. A stream in the binary format, whose tuples
-// are found one after the other only, has one Decoder. A Reader is for one
-// goroutine, which reads the stream and so waits for it; Close waits for the others.
+// Reader decodes a stream in several threads. It divides the stream where records end, for which it
+// only counts quotes, has a Decoder read each chunk, and returns the rows in the stream's order. A
+// stream in the binary format, whose tuples are found one after the other only, has one Decoder. A
+// Reader is for one goroutine, which reads the stream and so waits for it; Close waits for the
+// others.
 type Reader struct {
 	in      io.Reader
 	threads int
 	make    func(in io.Reader, header bool) (*Decoder, error)
 	account func() *mem.Account
-	first   *Decoder // of the first piece, or of the whole of a binary stream
+	first   *Decoder // of the first chunk, or of the whole of a binary stream
 
-	rest  []byte // of what was read, after the last piece
-	begun bool   // a piece was made
-	end   error  // of the stream; io.EOF is its good one
-	ahead []*piece
+	rest  []byte // of what was read, after the last chunk
+	begun bool   // a chunk was made
+	end   error  // of the stream; io.EOF is its regular end
+	ahead []*chunk
 	idle  []*Decoder
-	line  int64 // of the last record given
-	cur   *piece
+	line  int64 // of the last record returned
+	cur   *chunk
 	over  bool // an end mark came
 }
 
-// piece is a part of the stream that begins and ends with records.
-type piece struct {
+// chunk is a part of the stream that consists of whole records.
+type chunk struct {
 	text    []byte
 	acct    *mem.Account // may be nil
 	header  bool         // the stream's first
@@ -47,8 +47,8 @@ type piece struct {
 	err     error
 }
 
-// NewReader makes a Reader; account, which may be nil, gives an account for each
-// piece that is held. The rest is NewDecoder's.
+// NewReader makes a Reader; account, which may be nil, makes an account for each chunk that is
+// held. The rest is NewDecoder's.
 func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size int, table string, threads int, account func() *mem.Account) (*Reader, error) {
 	r := &Reader{in: in, threads: max(threads, 1), account: account}
 	r.make = func(in io.Reader, header bool) (*Decoder, error) {
@@ -95,7 +95,7 @@ func (r *Reader) Next() (*batch.Batch, error) {
 		r.ahead = r.ahead[1:]
 		r.cur = p
 		if p.err != nil {
-			return nil, r.again(p)
+			return nil, r.redecode(p)
 		}
 		r.line += p.dec.line
 		if p.dec.marked {
@@ -108,9 +108,9 @@ func (r *Reader) Next() (*batch.Batch, error) {
 	}
 }
 
-// again decodes a piece that has an error, which tells the number of its record now
-// that those before are known.
-func (r *Reader) again(p *piece) error {
+// redecode decodes a chunk that has an error once more: the error names the number of the record,
+// and only now are the records before it counted.
+func (r *Reader) redecode(p *chunk) error {
 	d, err := r.make(bytes.NewReader(p.text), p.header)
 	if err != nil {
 		return err
@@ -121,11 +121,11 @@ func (r *Reader) again(p *piece) error {
 	return err
 }
 
-// readAhead has a piece more at work than there are threads, so that one that is done
-// is given while they are busy; less where there is no memory for more.
+// readAhead starts decoding chunks until there is one more than threads, so that they stay busy
+// while the rows of a finished one are returned; fewer where there is no memory for more.
 func (r *Reader) readAhead() error {
 	for len(r.ahead) <= r.threads && r.end == nil {
-		p, err := r.piece()
+		p, err := r.chunk()
 		if err != nil && len(r.ahead) > 0 {
 			return nil
 		}
@@ -152,19 +152,18 @@ func (r *Reader) readAhead() error {
 	return nil
 }
 
-// piece reads the next piece of the stream; nil where there is none.
-func (r *Reader) piece() (*piece, error) {
-	p := &piece{header: !r.begun, done: make(chan struct{})}
+// chunk reads the next chunk of the stream; nil where there is none.
+func (r *Reader) chunk() (*chunk, error) {
+	p := &chunk{header: !r.begun, done: make(chan struct{})}
 	if r.account != nil {
 		p.acct = r.account()
 	}
-	size := pieceBytes
+	size := chunkBytes
 	if !r.begun && r.rest == nil {
 		size = firstBytes
 	}
 	for ; ; size *= 2 {
-		// The bytes are there up to four times: here, as a record, with its escapes
-		// resolved, in a column.
+		// The bytes are held up to four times: here, as a record, with its escapes resolved, in a column.
 		if p.acct != nil {
 			if err := p.acct.Resize(4 * int64(max(size, len(r.rest)))); err != nil {
 				p.acct.Close()
@@ -192,8 +191,7 @@ func (r *Reader) piece() (*piece, error) {
 	return nil, nil
 }
 
-// fill reads until rest is of a size, in a buffer of its own: the pieces before are
-// being read.
+// fill reads until rest has a size, into a new buffer: the chunks before are being decoded.
 func (r *Reader) fill(size int) {
 	if size <= len(r.rest) {
 		return
@@ -208,8 +206,8 @@ func (r *Reader) fill(size int) {
 	r.rest = buf[:n]
 }
 
-// decode reads a piece's rows.
-func (p *piece) decode() error {
+// decode reads a chunk's rows.
+func (p *chunk) decode() error {
 	p.dec.reset(bytes.NewReader(p.text))
 	for {
 		b, err := p.dec.Next()
@@ -223,7 +221,7 @@ func (p *piece) decode() error {
 	}
 }
 
-func (p *piece) free() {
+func (p *chunk) free() {
 	p.text, p.batches = nil, nil
 	if p.acct != nil {
 		p.acct.Close()
@@ -245,7 +243,7 @@ func (r *Reader) Close() {
 	r.ahead, r.cur, r.over = nil, nil, true
 }
 
-// lastEnd is where the last whole record of a text ends that begins with one, 0 where
+// lastEnd returns where the last whole record of a text ends that begins with a record, 0 where
 // none does.
 func (d *Decoder) lastEnd(text []byte) int {
 	if d.opts.Format == CSV && d.opts.Escape != d.opts.Quote {

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// pieces decodes as decode does, in threads.
-func pieces(t *testing.T, in io.Reader, o copyfmt.Options, threads int) (rows []string, err error) {
+// chunks decodes as decode does, in threads.
+func chunks(t *testing.T, in io.Reader, o copyfmt.Options, threads int) (rows []string, err error) {
 	t.Helper()
 	pool := mem.NewPool("test", 1<<30)
 	r, err := copyfmt.NewReader(in, cols, o, env, 3, "t", threads, func() *mem.Account { return pool.Account("copy", false) })
@@ -30,7 +30,7 @@ func pieces(t *testing.T, in io.Reader, o copyfmt.Options, threads int) (rows []
 	return rows, err
 }
 
-// TestReader: whatever the pieces and threads, rows and the error after them are those
+// TestReader: whatever the chunks and threads, rows and the error after them are those
 // that one Decoder finds.
 func TestReader(t *testing.T) {
 	csv := copyfmt.Option{Name: "format", Value: "csv"}
@@ -63,8 +63,8 @@ func TestReader(t *testing.T) {
 				in = strings.TrimSuffix(in, "\n")
 			}
 			want, wantErr := decode(strings.NewReader(in), o, 3)
-			restore := copyfmt.SetPieces(1 + rng.Intn(60))
-			got, err := pieces(t, iotest.HalfReader(strings.NewReader(in)), o, 1+rng.Intn(4))
+			restore := copyfmt.SetChunks(1 + rng.Intn(60))
+			got, err := chunks(t, iotest.HalfReader(strings.NewReader(in)), o, 1+rng.Intn(4))
 			restore()
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) || where(err) != where(wantErr) || wantErr == nil && strings.Join(got, "\n") != strings.Join(want, "\n") {
 				t.Fatalf("%s %q:\n%q %v %s, not\n%q %v %s", name, in, got, err, where(err), want, wantErr, where(wantErr))
@@ -82,13 +82,13 @@ func where(err error) string {
 }
 
 // TestReaderStops: a stream's failure is the Reader's, and where there is no memory for
-// pieces ahead it reads on with one.
+// chunks ahead it reads on with one.
 func TestReaderStops(t *testing.T) {
 	const size = 64 << 10
-	defer copyfmt.SetPieces(size)()
+	defer copyfmt.SetChunks(size)()
 	text := options(t, true)
 	broken := errors.New("broken")
-	if _, err := pieces(t, io.MultiReader(strings.NewReader(strings.Repeat("1\ta\t1\t\n", 1<<16)), iotest.ErrReader(broken)), text, 2); !errors.Is(err, broken) {
+	if _, err := chunks(t, io.MultiReader(strings.NewReader(strings.Repeat("1\ta\t1\t\n", 1<<16)), iotest.ErrReader(broken)), text, 2); !errors.Is(err, broken) {
 		t.Errorf("a broken stream: %v", err)
 	}
 	for limit, ok := range map[int64]bool{6 * size: true, 3 * size: false} {

@@ -17,9 +17,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// deparser writes kept expressions as PostgreSQL does (its ruleutils.c): each
-// operation in parentheses, constants with their types, conversions that were
-// implied as casts. The tree is the parser's; the binder tells the types.
+// deparser writes kept expressions as PostgreSQL does (its ruleutils.c): each operation in
+// parentheses, constants with their types, conversions that were implied as casts. The tree is the
+// parser's; the types come from the binder.
 type deparser struct {
 	h    function.Host
 	bind *bind.Session
@@ -36,10 +36,10 @@ type deparser struct {
 // errForm says that an expression has a form that is not written here.
 var errForm = errors.New("not written")
 
-// ShowExpr returns a kept expression as PostgreSQL shows it. want is the type of
-// the column whose default it is, of OID 0 for other expressions. What has a
-// form not known here is shown as it is kept.
-func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.Type, pretty bool) string {
+// ShowExpr returns a kept expression over the columns of a relation, which may be
+// nil, as PostgreSQL shows it. A conversion to the type of a default's column is not
+// shown. An expression of a form that is not known here is shown as it is kept.
+func ShowExpr(h function.Host, over *catalog.Relation, text string, pretty bool) string {
 	list, err := parse.Parse("SELECT "+text, parse.Postgres)
 	if err != nil || len(list) != 1 || h == nil {
 		return text
@@ -59,10 +59,7 @@ func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.T
 		}
 	}
 	n := bare(target.Val)
-	if _, ok := literal(n); !ok {
-		want = types.Type{} // the conversion to the column's type is not shown
-	}
-	p, err := d.expr(n, want)
+	p, err := d.expr(n, types.Type{})
 	if err != nil {
 		switch n.(type) {
 		case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:
@@ -124,7 +121,7 @@ func (d *deparser) typeName(t types.Type) string {
 }
 
 // as writes what is of type have for a place of type want.
-func (d *deparser) as(p piece, have, want types.Type) piece {
+func (d *deparser) as(p fragment, have, want types.Type) fragment {
 	if want.OID == 0 || want.OID == have.OID || fn.IsPolymorphic(want.OID) || want.OID == types.AnyOID {
 		return p
 	}
@@ -132,12 +129,12 @@ func (d *deparser) as(p piece, have, want types.Type) piece {
 }
 
 // convert writes a conversion.
-func (d *deparser) convert(p piece, t types.Type) piece {
+func (d *deparser) convert(p fragment, t types.Type) fragment {
 	s := d.within(p, formCast, "", false)
 	if !d.pretty {
 		s = "(" + s + ")"
 	}
-	return piece{s: s + "::" + d.typeName(t), form: formCast, arg: &p}
+	return fragment{s: s + "::" + d.typeName(t), form: formCast, arg: &p}
 }
 
 // constant writes a string constant of a type, in the type's own form.
@@ -184,7 +181,7 @@ func numberText(v, typ string) string {
 }
 
 // expr writes a node where a value of type want stands; of OID 0 for any.
-func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
+func (d *deparser) expr(n ast.Node, want types.Type) (fragment, error) {
 	n = bare(n)
 	if s, ok := literal(n); ok {
 		s, err := d.constant(s, want)
@@ -200,7 +197,7 @@ func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 		}
 		t, err := d.typed(n)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s := x.SqlString()
 		switch t.OID {
@@ -215,7 +212,7 @@ func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 	case *ast.ColumnRef:
 		t, err := d.typed(n)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		name, err := d.columnName(x)
 		return d.as(plain(name), t, want), err
@@ -226,7 +223,7 @@ func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 	case *ast.SQLValueFunction:
 		t, err := d.typed(n)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		return d.as(plain(strings.ToUpper(x.SqlString())), t, want), nil
 	case *ast.A_Expr:
@@ -257,14 +254,14 @@ func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 	case *ast.SubLink:
 		return d.subquery(x, want)
 	}
-	return piece{}, errForm
+	return fragment{}, errForm
 }
 
-func (d *deparser) array(n ast.Node, elements *ast.NodeList, want types.Type) (piece, error) {
+func (d *deparser) array(n ast.Node, elements *ast.NodeList, want types.Type) (fragment, error) {
 	t, err := d.typed(n)
 	elem, ok := t.Elem()
 	if err != nil || !ok || elements == nil {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	items, err := d.list(elements, types.Type{OID: elem.OID, Mod: -1})
 	return d.as(plain("ARRAY["+items+"]"), t, want), err
@@ -286,7 +283,7 @@ func (d *deparser) columnName(x *ast.ColumnRef) (string, error) {
 	return lex.QuoteName(last.SVal), nil
 }
 
-func (d *deparser) test(arg ast.Node, want types.Type, word string) (piece, error) {
+func (d *deparser) test(arg ast.Node, want types.Type, word string) (fragment, error) {
 	p, err := d.expr(arg, want)
 	return d.enclose(d.within(p, formTest, "", false)+word, formTest, ""), err
 }
@@ -295,10 +292,10 @@ var truths = map[ast.BoolTestType]string{ast.IS_TRUE: "TRUE", ast.IS_NOT_TRUE: "
 	ast.IS_UNKNOWN: "UNKNOWN", ast.IS_NOT_UNKNOWN: "NOT UNKNOWN"}
 
 // caseOf writes a CASE, a line for each of its parts.
-func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
+func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (fragment, error) {
 	t, err := d.typed(x)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	s := d.line("CASE", 0, indentItem, 0)
 	var on types.Type
@@ -308,33 +305,33 @@ func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
 			on, err = d.typed(x.Arg)
 		}
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		if on.OID == types.UnknownOID {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		s += " " + p.s
 	}
 	for _, w := range x.Args.Items {
 		when, ok := w.(*ast.CaseWhen)
 		if !ok {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		s += d.line("WHEN ", 0, 0, 0)
 		to := types.Bool
 		if x.Arg != nil {
 			if have, err := d.typed(when.Expr); err != nil || have.OID != on.OID && have.OID != types.UnknownOID {
-				return piece{}, errForm
+				return fragment{}, errForm
 			}
 			to = on
 		}
 		cond, err := d.expr(when.Expr, to)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		then, err := d.expr(when.Result, t)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s += cond.s + " THEN " + then.s
 	}
@@ -342,7 +339,7 @@ func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
 	s += d.line("ELSE ", 0, 0, 0)
 	if x.Defresult != nil {
 		if other, err = d.expr(x.Defresult, t); err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 	}
 	s += other.s + d.line("END", -indentItem, 0, 0)
@@ -350,10 +347,10 @@ func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
 }
 
 // choice writes COALESCE and its kin, whose arguments have the type of all.
-func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (piece, error) {
+func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (fragment, error) {
 	t, err := d.typed(n)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	list, err := d.list(args, t)
 	return d.as(plain(word+"("+list+")"), t, want), err
@@ -371,10 +368,10 @@ func (d *deparser) list(l *ast.NodeList, want types.Type) (string, error) {
 	return strings.Join(out, ", "), nil
 }
 
-func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
+func (d *deparser) cast(x *ast.TypeCast, want types.Type) (fragment, error) {
 	t, err := bind.TypeName(d.bind, x.TypeName)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	arg := bare(x.Arg)
 	if s, ok := literal(arg); ok {
@@ -386,11 +383,11 @@ func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
 	}
 	p, err := d.expr(arg, types.Type{})
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	have, err := d.typed(arg)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	if have.OID != t.OID || have.Mod != t.Mod {
 		p = d.convert(p, t)

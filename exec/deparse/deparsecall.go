@@ -12,23 +12,23 @@ import (
 )
 
 // call writes a function's call by its name.
-func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
+func (d *deparser) call(x *ast.FuncCall, want types.Type) (fragment, error) {
 	name, ok := x.Funcname.Items[len(x.Funcname.Items)-1].(*ast.String)
 	if !ok || x.FuncVariadic || x.AggWithinGroup {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	e, c, err := d.called(x, name.SVal)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	var args []ast.Node
 	if x.Args != nil {
 		args = x.Args.Items
 	}
 	if c.Fn.Name != name.SVal || len(args) > len(c.Args) {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
-	// TRIM and AT TIME ZONE are told by the schema that the grammar puts.
+	// The grammar puts a schema before the names of TRIM and AT TIME ZONE, which distinguishes them from plain calls.
 	words := map[string]bool{"btrim": true, "ltrim": true, "rtrim": true, "timezone": true}
 	if x.Funcformat == ast.COERCE_SQL_SYNTAX || len(x.Funcname.Items) == 2 && words[name.SVal] {
 		return d.syntax(x, c, want)
@@ -36,11 +36,11 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
 	var out []string
 	for i, a := range args {
 		if _, named := a.(*ast.NamedArgExpr); named {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		p, err := d.expr(a, argument(c, i))
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		out = append(out, p.s)
 	}
@@ -53,7 +53,7 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
 	if x.AggOrder != nil && len(x.AggOrder.Items) > 0 {
 		keys, err := d.sortKeys(x.AggOrder, nil)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s += " ORDER BY " + keys
 	}
@@ -61,14 +61,14 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
 	if x.AggFilter != nil {
 		p, err := d.expr(x.AggFilter, types.Bool)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s += " FILTER (WHERE " + p.s + ")"
 	}
 	if x.Over != nil {
 		over, err := d.window(x.Over)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s += " OVER " + over
 	}
@@ -111,16 +111,16 @@ func argument(c *expr.Call, i int) types.Type {
 }
 
 // syntax writes the calls that SQL has words for.
-func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (piece, error) {
+func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (fragment, error) {
 	var a []string
-	var ps []piece
+	var ps []fragment
 	for i, n := range x.Args.Items {
-		p, err := piece{}, error(nil)
+		p, err := fragment{}, error(nil)
 		if _, field := n.(*ast.String); !field {
 			p, err = d.expr(n, argument(c, i))
 		}
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		a, ps = append(a, p.s), append(ps, p)
 	}
@@ -132,7 +132,7 @@ func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (piece
 			field, ok = str.SVal, true
 		}
 		if !ok {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		s = "EXTRACT(" + field + " FROM " + a[1] + ")"
 	case c.Fn.Name == "position" && len(a) == 2:
@@ -148,7 +148,7 @@ func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (piece
 	default:
 		word := map[string]string{"btrim": "BOTH", "ltrim": "LEADING", "rtrim": "TRAILING"}[c.Fn.Name]
 		if word == "" {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		if s = "TRIM(" + word + " "; len(a) > 1 {
 			s += a[1] + " "

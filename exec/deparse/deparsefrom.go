@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// name gives the FROM items of a tree the names they are shown by: one that is
-// taken, here or by a query around, gets a number.
+// name chooses the names that the FROM items of a tree are printed with: one that is taken, here or
+// in an enclosing query, gets a number.
 func (d *deparser) name(n ast.Node) error {
 	add := func(name string) {
 		shown := name

@@ -2,13 +2,13 @@ package deparse
 
 import "strings"
 
-// piece is an expression as it is written, with what decides whether it needs
+// fragment is an expression as it is written, with what decides whether it needs
 // parentheses where it stands.
-type piece struct {
+type fragment struct {
 	s    string
 	form form
-	op   string // of formOp: the operator; of formBool: AND, OR, NOT
-	arg  *piece // of formCast: what is cast
+	op   string    // of formOp: the operator; of formBool: AND, OR, NOT
+	arg  *fragment // of formCast: what is cast
 }
 
 type form uint8
@@ -22,11 +22,11 @@ const (
 	formOther // what always needs them
 )
 
-func plain(s string) piece { return piece{s: s} }
+func plain(s string) fragment { return fragment{s: s} }
 
 // within writes p as a part of a larger expression. Without pretty printing
 // every operation has its parentheses already.
-func (d *deparser) within(p piece, of form, op string, left bool) string {
+func (d *deparser) within(p fragment, of form, op string, left bool) string {
 	if d.pretty && !p.stands(of, op, left) {
 		return "(" + p.s + ")"
 	}
@@ -35,7 +35,7 @@ func (d *deparser) within(p piece, of form, op string, left bool) string {
 
 // stands reports whether p needs no parentheses in an expression of a form; left
 // says that it is the first operand.
-func (p piece) stands(of form, op string, left bool) bool {
+func (p fragment) stands(of form, op string, left bool) bool {
 	switch p.form {
 	case formPlain:
 		return true
@@ -72,11 +72,11 @@ func precedence(op string) int {
 
 // enclose puts the parentheses around an operation that it always has unless
 // printing is pretty.
-func (d *deparser) enclose(s string, f form, op string) piece {
+func (d *deparser) enclose(s string, f form, op string) fragment {
 	if !d.pretty {
 		s = "(" + s + ")"
 	}
-	return piece{s: s, form: f, op: op}
+	return fragment{s: s, form: f, op: op}
 }
 
 // What a line is indented by.
@@ -87,8 +87,8 @@ const (
 	indentLimit  = 40
 )
 
-// newline stands for the end of a line until all is written: no text of SQL
-// holds it, so blanks before it can be told from those of a constant.
+// newline stands for the end of a line until all is written: no text of SQL holds it, so blanks
+// before it are distinct from those of a constant.
 const newline = "\x00"
 
 // line begins a line with a word. The level changes by before, then the line is

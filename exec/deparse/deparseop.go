@@ -10,20 +10,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (d *deparser) operation(x *ast.A_Expr, want types.Type) (piece, error) {
+func (d *deparser) operation(x *ast.A_Expr, want types.Type) (fragment, error) {
 	name, ok := x.Name.Items[len(x.Name.Items)-1].(*ast.String)
 	if !ok || len(x.Name.Items) > 1 {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	e, err := d.bound(x)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	switch x.Kind {
 	case ast.AEXPR_OP, ast.AEXPR_LIKE, ast.AEXPR_ILIKE:
 		if c, ok := bare(x.Rexpr).(*ast.A_Const); ok && x.Lexpr == nil && name.SVal == "-" && !c.Isnull {
 			if _, text := literal(c); text {
-				return piece{}, errForm
+				return fragment{}, errForm
 			}
 			t := types.Type{OID: e.Type().OID, Mod: -1}
 			return d.as(plain(numberText("-"+c.SqlString(), d.typeName(t))), t, want), nil
@@ -32,18 +32,18 @@ func (d *deparser) operation(x *ast.A_Expr, want types.Type) (piece, error) {
 			if r, ok := bare(x.Rexpr).(*ast.RowExpr); ok {
 				return d.rows(name.SVal, l, r, e)
 			}
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		c, ok := uncast(e).(*expr.Call)
 		if !ok {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		p, err := d.operator(name.SVal, c, x.Lexpr, x.Rexpr)
 		return d.as(p, types.Type{OID: e.Type().OID, Mod: -1}, want), err
 	case ast.AEXPR_SIMILAR:
 		c, ok := uncast(e).(*expr.Call)
 		if !ok {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		op := name.SVal
 		return d.operator(op, c, x.Lexpr, x.Rexpr)
@@ -52,7 +52,7 @@ func (d *deparser) operation(x *ast.A_Expr, want types.Type) (piece, error) {
 	case ast.AEXPR_NULLIF:
 		t, err := d.typed(x.Lexpr)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		pair, err := d.list(ast.NewNodeList(x.Lexpr, x.Rexpr), t)
 		return d.as(plain("NULLIF("+pair+")"), t, want), err
@@ -63,23 +63,23 @@ func (d *deparser) operation(x *ast.A_Expr, want types.Type) (piece, error) {
 	case ast.AEXPR_OP_ANY, ast.AEXPR_OP_ALL:
 		return d.anyAll(x, name.SVal, e)
 	}
-	return piece{}, errForm
+	return fragment{}, errForm
 }
 
 // operator writes an operator between what its function takes.
-func (d *deparser) operator(op string, c *expr.Call, l, r ast.Node) (piece, error) {
+func (d *deparser) operator(op string, c *expr.Call, l, r ast.Node) (fragment, error) {
 	if len(c.Args) > 2 || (l == nil) != (len(c.Args) == 1) {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	right, err := d.expr(r, argument(c, len(c.Args)-1))
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	s := op + " " + d.within(right, formOp, op, l == nil)
 	if l != nil {
 		left, err := d.expr(l, argument(c, 0))
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		s = d.within(left, formOp, op, true) + " " + s
 	}
@@ -87,7 +87,7 @@ func (d *deparser) operator(op string, c *expr.Call, l, r ast.Node) (piece, erro
 }
 
 // rows writes a comparison of row constructors: = and <> are of each pair.
-func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (piece, error) {
+func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (fragment, error) {
 	n := len(l.Args.Items)
 	if op == "=" || op == "<>" {
 		var calls []expr.Expr
@@ -99,17 +99,17 @@ func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (piece, error
 			calls, word = e.Args, "OR"
 		}
 		if len(calls) != n || len(r.Args.Items) != n {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
-		var parts []piece
+		var parts []fragment
 		for i := range calls {
 			c, ok := uncast(calls[i]).(*expr.Call)
 			if !ok {
-				return piece{}, errForm
+				return fragment{}, errForm
 			}
 			p, err := d.operator(op, c, l.Args.Items[i], r.Args.Items[i])
 			if err != nil {
-				return piece{}, err
+				return fragment{}, err
 			}
 			parts = append(parts, p)
 		}
@@ -119,51 +119,51 @@ func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (piece, error
 }
 
 // order writes a comparison of rows by their order, each pair as one type.
-func (d *deparser) order(op string, l, r *ast.RowExpr) (piece, error) {
+func (d *deparser) order(op string, l, r *ast.RowExpr) (fragment, error) {
 	var sides [2][]string
 	for i := range l.Args.Items {
 		a, b := l.Args.Items[i], r.Args.Items[i]
 		t, err := d.typed(a)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		u, err := d.typed(b)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		if t.OID != u.OID && fn.Category(t.OID) == 'N' && fn.Category(u.OID) == 'N' {
 			if t = u; u.OID == types.Int4OID || u.OID == types.Int2OID || u.OID == types.Int8OID {
 				t, _ = d.typed(a)
 			}
 		} else if t.OID != u.OID && u.OID != types.UnknownOID {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		for k, n := range []ast.Node{a, b} {
 			p, err := d.expr(n, t)
 			if err != nil {
-				return piece{}, err
+				return fragment{}, err
 			}
 			sides[k] = append(sides[k], p.s)
 		}
 	}
-	return piece{s: "(ROW(" + strings.Join(sides[0], ", ") + ") " + op + " ROW(" + strings.Join(sides[1], ", ") + "))", form: formOther}, nil
+	return fragment{s: "(ROW(" + strings.Join(sides[0], ", ") + ") " + op + " ROW(" + strings.Join(sides[1], ", ") + "))", form: formOther}, nil
 }
 
-func (d *deparser) distinct(x *ast.A_Expr) (piece, error) {
+func (d *deparser) distinct(x *ast.A_Expr) (fragment, error) {
 	t, err := d.typed(x.Lexpr)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	if u, err := d.typed(x.Rexpr); err != nil || u.OID != t.OID && u.OID != types.UnknownOID || t.OID == types.UnknownOID {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	l, err := d.expr(x.Lexpr, t)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	r, err := d.expr(x.Rexpr, t)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	p := d.enclose(d.within(l, formTest, "", true)+" IS DISTINCT FROM "+d.within(r, formTest, "", false), formTest, "")
 	if x.Kind == ast.AEXPR_NOT_DISTINCT {
@@ -172,16 +172,16 @@ func (d *deparser) distinct(x *ast.A_Expr) (piece, error) {
 	return p, nil
 }
 
-func (d *deparser) between(x *ast.A_Expr, e expr.Expr) (piece, error) {
+func (d *deparser) between(x *ast.A_Expr, e expr.Expr) (fragment, error) {
 	bounds, ok := x.Rexpr.(*ast.NodeList)
 	if not, is := e.(*expr.Not); is {
 		e = not.Arg
 	}
 	and, is := e.(*expr.And)
 	if !ok || !is || len(bounds.Items) != 2 || len(and.Args) != 2 {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
-	var sides []piece
+	var sides []fragment
 	ops, word := [2]string{">=", "<="}, "AND"
 	if x.Kind == ast.AEXPR_NOT_BETWEEN {
 		ops, word = [2]string{"<", ">"}, "OR"
@@ -189,11 +189,11 @@ func (d *deparser) between(x *ast.A_Expr, e expr.Expr) (piece, error) {
 	for i, op := range ops {
 		c, ok := uncast(and.Args[i]).(*expr.Call)
 		if !ok {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		p, err := d.operator(op, c, x.Lexpr, bounds.Items[i])
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		sides = append(sides, p)
 	}
@@ -201,28 +201,28 @@ func (d *deparser) between(x *ast.A_Expr, e expr.Expr) (piece, error) {
 }
 
 // in writes IN (constants) as PostgreSQL keeps it: = ANY (ARRAY[…]).
-func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (piece, error) {
+func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 	list, ok := x.Rexpr.(*ast.NodeList)
 	if !ok {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	in, ok := uncast(e).(*expr.In)
 	if !ok || len(in.List) != len(list.Items) {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	if len(list.Items) == 1 {
 		return d.operator(op, &expr.Call{Fn: in.Eq, Args: []expr.Expr{in.Arg, in.List[0]}}, x.Lexpr, list.Items[0])
 	}
 	for _, n := range list.Items {
 		if _, ok := bare(n).(*ast.A_Const); !ok {
-			return piece{}, errForm // columns among them are kept apart
+			return fragment{}, errForm // columns among them are kept apart
 		}
 	}
 	elem := types.Type{OID: in.List[0].Type().OID, Mod: -1}
 	takes := types.Type{OID: in.Eq.ArgType(0), Mod: -1}
 	items, err := d.list(list, elem)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	array := plain("ARRAY[" + items + "]")
 	if fn.IsPolymorphic(takes.OID) {
@@ -234,11 +234,11 @@ func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (piece, error) {
 			s = "(" + s + ")"
 		}
 		of := array
-		array = piece{s: s + "::" + d.typeName(takes) + "[]", form: formCast, arg: &of}
+		array = fragment{s: s + "::" + d.typeName(takes) + "[]", form: formCast, arg: &of}
 	}
 	left, err := d.expr(x.Lexpr, takes)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	word := " = ANY ("
 	if op == "<>" {
@@ -248,18 +248,18 @@ func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (piece, error) {
 }
 
 // anyAll writes an operator over the elements of an array.
-func (d *deparser) anyAll(x *ast.A_Expr, op string, e expr.Expr) (piece, error) {
+func (d *deparser) anyAll(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 	a, ok := uncast(e).(*expr.AnyAll)
 	if !ok || fn.IsPolymorphic(a.Fn.ArgType(0)) {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	left, err := d.expr(x.Lexpr, types.Type{OID: a.Fn.ArgType(0), Mod: -1})
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	right, err := d.expr(x.Rexpr, types.Type{OID: a.Array.Type().OID, Mod: -1})
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
 	word := " ANY ("
 	if a.All {
@@ -269,7 +269,7 @@ func (d *deparser) anyAll(x *ast.A_Expr, op string, e expr.Expr) (piece, error) 
 }
 
 // chain writes AND and OR.
-func (d *deparser) chain(word string, parts []piece) piece {
+func (d *deparser) chain(word string, parts []fragment) fragment {
 	var out []string
 	for _, p := range parts {
 		out = append(out, d.within(p, formBool, word, false))
@@ -277,12 +277,12 @@ func (d *deparser) chain(word string, parts []piece) piece {
 	return d.enclose(strings.Join(out, " "+word+" "), formBool, word)
 }
 
-func (d *deparser) logic(x *ast.BoolExpr) (piece, error) {
-	var parts []piece
+func (d *deparser) logic(x *ast.BoolExpr) (fragment, error) {
+	var parts []fragment
 	for _, a := range flat(x) {
 		p, err := d.expr(a, types.Bool)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		parts = append(parts, p)
 	}

@@ -335,7 +335,7 @@ func (d *deparser) expand(list *ast.NodeList, names []string) error {
 }
 
 // written returns a target's expression, and the column's name where it is one.
-func (d *deparser) written(t target) (piece, string, error) {
+func (d *deparser) written(t target) (fragment, string, error) {
 	if t.ref != nil {
 		s, err := d.reference(*t.ref)
 		return plain(s), t.ref.Column, err
@@ -460,10 +460,10 @@ func (d *deparser) sortKey(n ast.Node, targets []target) (string, error) {
 }
 
 // subquery writes a query as an expression.
-func (d *deparser) subquery(x *ast.SubLink, want types.Type) (piece, error) {
+func (d *deparser) subquery(x *ast.SubLink, want types.Type) (fragment, error) {
 	sel, ok := x.Subselect.(*ast.SelectStmt)
 	if !ok || d.trace == nil {
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	var before, open string
 	switch x.SubLinkType {
@@ -475,32 +475,32 @@ func (d *deparser) subquery(x *ast.SubLink, want types.Type) (piece, error) {
 		before, open = "ARRAY(", ")"
 	case ast.ANY_SUBLINK:
 		if x.OperName != nil && len(x.OperName.Items) > 0 {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		if _, row := bare(x.Testexpr).(*ast.RowExpr); row {
-			return piece{}, errForm
+			return fragment{}, errForm
 		}
 		have, err := d.typed(x.Testexpr)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		p, err := d.expr(x.Testexpr, have)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		before, open = "("+p.s+" IN (", "))"
 	default:
-		return piece{}, errForm
+		return fragment{}, errForm
 	}
 	s, err := d.query(sel, nil, false)
 	if err != nil {
-		return piece{}, err
+		return fragment{}, err
 	}
-	p := piece{s: before + s + open, form: formTest}
+	p := fragment{s: before + s + open, form: formTest}
 	if x.SubLinkType == ast.EXPR_SUBLINK || x.SubLinkType == ast.ARRAY_SUBLINK {
 		t, err := d.typed(x)
 		if err != nil {
-			return piece{}, err
+			return fragment{}, err
 		}
 		return d.as(p, t, want), nil
 	}

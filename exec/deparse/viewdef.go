@@ -62,8 +62,8 @@ func viewLines(q *qualifier, r *catalog.Relation, n ast.Node, pretty bool, wrap 
 	return out, q.means(out, bound)
 }
 
-// means reports whether a text, read by the session, gives the columns of a query:
-// a printed view that would not is worse than one in one line.
+// means reports whether a text, parsed and bound in the session, has the columns of a query: a
+// printed view that has others is worse than one in one line.
 func (q *qualifier) means(text string, want *plan.Query) bool {
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil || len(list) != 1 {
@@ -113,7 +113,7 @@ type qualifier struct {
 	path []string
 }
 
-// query walks a query; ctes are the names that WITH gives around it.
+// query walks a query; ctes are the names that enclosing WITH clauses define.
 func (q *qualifier) query(n ast.Node, ctes map[string]bool) {
 	if sel, ok := n.(*ast.SelectStmt); ok && sel.WithClause != nil {
 		ctes = maps.Clone(ctes)

@@ -20,8 +20,8 @@ type callNode struct {
 	ret  types.Type
 	run  function.Impl
 	memo any
-	// dictionary results of the last dictionaries seen, for functions of one
-	// string: computing once an entry is enough.
+	// results by entry of the last dictionary seen, for functions of one string: computing once an
+	// entry is enough.
 	perEntry bool
 	key      arrow.ArrayData
 	cached   *vector.Vec
@@ -142,7 +142,7 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 		before := fr.a.Meter().Holds()
 		v, err := n.apply(&sub, in, d.Dict.N, false)
 		if err != nil {
-			// It may be of an entry that no row here has: the rows tell.
+			// The error may be of a dictionary entry that no row here has: the rows are evaluated instead.
 			return nil, nil
 		}
 		res = v.Spread(sub.a)

@@ -21,8 +21,7 @@ type compiler struct {
 	shared map[string]int
 }
 
-// fewColumns are looked through for a place: a map of them is for more expressions than most
-// statements have.
+// fewColumns are searched linearly: a map pays only for more expressions than most statements have.
 const fewColumns = 16
 
 func newCompiler(in []plan.Column, env *function.Env) *compiler {
@@ -36,7 +35,7 @@ func newCompiler(in []plan.Column, env *function.Env) *compiler {
 	return c
 }
 
-// place returns the place of a column in the input.
+// place returns the ordinal of a column in the input.
 func (c *compiler) place(id expr.ColID) (int, bool) {
 	if c.ord != nil {
 		i, ok := c.ord[id]

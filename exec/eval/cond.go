@@ -141,8 +141,8 @@ func (n *coalesceNode) eval(fr *frame) (*vector.Vec, error) {
 	return scatterOver(fr.a, fr.n, n.typ, parts)
 }
 
-// scatterOver is scatter where rows may be in several parts: the first that is
-// not NULL counts.
+// scatterOver is vector.Scatter where rows may be in several parts: the first that is not NULL
+// counts.
 func scatterOver(a *vector.Arena, n int, t types.Type, parts []vector.Part) (*vector.Vec, error) {
 	if len(parts) == 1 && len(parts[0].Rows) == n {
 		return parts[0].V, nil

@@ -33,7 +33,7 @@ func TestColumnsBesideConstants(t *testing.T) {
 	strings := func() types.Datum {
 		return []string{"", "a", "ab", "héllo", "1234567", "12345678", "ééé", "13-345", "zz  ", " "}[rng.IntN(10)]
 	}
-	// Runs of one value, as those that a join gives of a single row.
+	// Runs of one value, as a join makes of a single row.
 	run, left := types.Datum(nil), 0
 	repeated := func() types.Datum {
 		if left--; left < 0 {

@@ -7,9 +7,9 @@
 //	    ▼
 //	arrow.Array            of the rows that count, in order
 //
-// Kernels are typed loops with the operator chosen outside; they compute NULL
-// rows too and look at the bitmap only where something went wrong. A function of
-// one string is computed once an entry where its argument is a dictionary.
+// Kernels are typed loops with the operator chosen outside; they compute NULL rows too and consult
+// the bitmap only where something went wrong. A function of one string is computed once an entry
+// where its argument is a dictionary.
 //
 // AND, OR, CASE and COALESCE evaluate their later parts for the rows that need
 // them only, in a narrower frame, so that an excluded row never raises an error.
@@ -18,5 +18,5 @@
 // reuses: a Program belongs to one goroutine. Eval copies its result out of the
 // arena, EvalScratch does not.
 //
-// What functions do stands in exec/function and the packages below it.
+// The functions themselves are in exec/function and the packages below it.
 package eval

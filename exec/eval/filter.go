@@ -68,7 +68,7 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Fil
 	return f, err
 }
 
-// flatten takes conjunctions apart.
+// flatten splits conjunctions.
 func flatten(conds []expr.Expr) []expr.Expr {
 	var out []expr.Expr
 	for _, e := range conds {
@@ -147,7 +147,7 @@ func (f *Filter) selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int 
 		if vector.Values[uint8](v)[0] == 0 {
 			return 0
 		}
-		return n // out is not looked at
+		return n // out is not read
 	}
 	x := vector.Values[uint8](v)
 	w := selection.Words(len(x))
@@ -171,7 +171,7 @@ func (f *Filter) selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int 
 	return k
 }
 
-// hot recognises conditions that have a loop of their own.
+// hot recognises conditions that have a specialised loop.
 func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	switch e := e.(type) {
 	case *expr.In:
@@ -247,7 +247,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	}
 }
 
-// perEntry makes the condition one that is computed once an entry of a dictionary.
+// perEntry makes the condition be computed once an entry of a dictionary.
 func (c *condition) perEntry(col int, compute func(dict *vector.Vec, fr *frame) ([]uint8, error)) {
 	e := &entries{compute: compute}
 	c.fast, c.mask, c.col = e.narrow, e.mask(col), col

@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// entries is a condition of one dictionary column: it is computed once an entry and
-// remembered for the next batch of the same dictionary. It leaves columns that are not
-// dictionaries, and dictionaries much larger than the batch, to the general way.
+// entries is a condition of one dictionary column: it is computed once an entry and remembered for
+// the next batch of the same dictionary. Columns that are not dictionaries, and dictionaries much
+// larger than the batch, are left to general evaluation.
 type entries struct {
 	compute func(dict *vector.Vec, fr *frame) ([]uint8, error)
 	dict    arrow.ArrayData
@@ -21,7 +21,7 @@ type entries struct {
 	table   selection.Table
 }
 
-// find makes the flags of a column's dictionary; ok is false where it does not.
+// find makes the flags of a column's dictionary; ok is false where there is none or it is too large.
 func (e *entries) find(f *Filter, col arrow.Array, n int) (d *array.Dictionary, ok bool) {
 	d, ok = col.(*array.Dictionary)
 	if !ok {
@@ -46,7 +46,7 @@ func (e *entries) find(f *Filter, col arrow.Array, n int) (d *array.Dictionary, 
 	return d, true
 }
 
-// mask is the masker of a column whose dictionary is small.
+// mask returns the masker of a column whose dictionary is small.
 func (e *entries) mask(at int) masker {
 	return func(f *Filter, b *batch.Batch, m []uint16, and bool) (int, bool) {
 		d, ok := e.find(f, b.Cols[at], b.N)

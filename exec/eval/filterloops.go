@@ -86,8 +86,8 @@ func dropNulls(col arrow.Array, out []int32) int {
 	return k
 }
 
-// hotFloats compares floats: bounds by the negated forms, so that NaN is above
-// all numbers. A NaN constant is left to the general way.
+// hotFloats compares floats: bounds by the negated forms, so that NaN is above all numbers. A NaN
+// constant is left to general evaluation.
 func hotFloats[T compare.Float](op compare.CmpOp, c T) selector {
 	if c != c {
 		return nil

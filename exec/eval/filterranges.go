@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// scarce is how few of a batch's rows, one in so many, are told from the rest one by
-// one where conditions are left, not by a mask of all.
+// scarce is the share of a batch's rows, one in so many, below which the remaining conditions are
+// evaluated row by row and not as a mask of all rows.
 const scarce = 32
 
 // interval is a condition that an integer is from lo to hi, or that it is not.
@@ -25,8 +25,8 @@ type interval struct {
 	least, most int64 // of the kind
 }
 
-// intervalOf is what a comparison of an integer of t with a constant asks; ok is false
-// for other types.
+// intervalOf returns the interval that a comparison of an integer of t with a constant selects; ok
+// is false for other types.
 func intervalOf(op compare.CmpOp, t types.Type, k *vector.Vec) (r interval, ok bool) {
 	r.kind = vector.KindOf(t)
 	var c int64
@@ -64,7 +64,7 @@ func intervalOf(op compare.CmpOp, t types.Type, k *vector.Vec) (r interval, ok b
 	return r, true
 }
 
-// and is the interval of what is in both; ok is false where that is not one.
+// and returns the intersection of two intervals; ok is false where that is no interval.
 func (r interval) and(s interval) (both interval, ok bool) {
 	if r.kind != s.kind || r.not || s.not {
 		return r, false
@@ -80,8 +80,8 @@ func (r interval) asRange() selection.Range {
 	return selection.Range{Lo: r.lo, Width: uint64(r.hi) - uint64(r.lo), Not: r.not}
 }
 
-// masksFirst puts the conditions that have maskers first, as they take the least time
-// and cannot fail, and makes one interval of those of one column, as BETWEEN has two.
+// masksFirst moves the conditions that have maskers to the front, as they take the least time and
+// cannot fail, and intersects the intervals of one column, as BETWEEN has two.
 func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
 	var first, rest []condition
 	for _, x := range conds {
@@ -118,8 +118,8 @@ func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
 // that a column has.
 type masker func(f *Filter, b *batch.Batch, m []uint16, and bool) (k int, ok bool)
 
-// masked applies conditions that have maskers, all by one mask, and notes which in
-// done. It returns the rows that are left and, unless all of the batch are, their numbers.
+// masked applies conditions that have maskers, all by one mask, and records which in done. It
+// returns the rows that are left and, unless all of the batch are, their numbers.
 func (f *Filter) masked(b *batch.Batch) (sel []int32, n int) {
 	n = b.N
 	w := selection.Words(n)
@@ -199,7 +199,7 @@ func maskColumns[T any](left, right int, not bool, mask func(m []uint16, x, y []
 	}
 }
 
-// notNull takes the rows at which col is NULL out of a mask of k rows.
+// notNull removes the rows at which col is NULL from a mask of k rows.
 func notNull(m []uint16, col arrow.Array, k int) int {
 	if col.NullN() == 0 {
 		return k

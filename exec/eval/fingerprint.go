@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fingerprint names what an expression computes: expressions of the same name
-// give the same value for a row. Only the forms that are worth sharing have
-// one, as the second result tells.
+// Fingerprint names what an expression computes: expressions with the same fingerprint have the
+// same value for a row. Only the forms that are worth sharing have one; the second result reports
+// whether e does.
 func Fingerprint(e expr.Expr) (string, bool) {
 	var b strings.Builder
 	ok := putFingerprint(&b, e)

@@ -17,7 +17,7 @@ type intSet struct {
 	many  map[int64]struct{}
 }
 
-// fewInts is how many values a scan of them is quicker for than a hash table is. It is even.
+// fewInts is up to how many values a scan is quicker than a hash table. It is even.
 const fewInts = 8
 
 func newIntSet(v []int64) *intSet {
@@ -61,7 +61,7 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 			out[i] = vector.ByteOf(ok)
 		}
 	default:
-		few := make([]T, 0, fewInts) // those that a T can be
+		few := make([]T, 0, fewInts) // those that are in the range of T
 		for _, k := range s.few {
 			if int64(T(k)) == k {
 				few = append(few, T(k))
@@ -75,7 +75,7 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 			few = append(few, few[0])
 		}
 		a, b := few[0], few[1]
-		for i, x := range v { // two at once: the pass takes longer than the comparison
+		for i, x := range v { // two at once: a pass costs more than a comparison
 			out[i] = vector.ByteOf(x == a) | vector.ByteOf(x == b)
 		}
 		for few = few[2:]; len(few) > 0; few = few[2:] {
@@ -90,7 +90,7 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 // shortText is the most bytes of a string that a short key has room for.
 const shortText = 7
 
-// shortSet returns strings as integers that tell them apart; nil where one is longer.
+// shortSet returns a set of strings as distinct integers; nil where one is too long.
 func shortSet(strs map[string]struct{}) *intSet {
 	keys := make([]int64, 0, len(strs))
 	for s := range strs {
@@ -102,8 +102,8 @@ func shortSet(strs map[string]struct{}) *intSet {
 	return newIntSet(keys)
 }
 
-// shortKey is a string's bytes and, in the uppermost byte, their number; -1, which is
-// none's, for a longer one.
+// shortKey returns a string's bytes and, in the uppermost byte, their number; for a longer one -1,
+// which is no string's key.
 func shortKey(data []byte, from, to int32) int64 {
 	n := to - from
 	if n > shortText {

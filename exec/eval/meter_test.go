@@ -221,7 +221,7 @@ func TestBacktrackingIsCancelled(t *testing.T) {
 	}
 }
 
-// begins tells when its end is waited for.
+// begins signals when its end is waited for.
 type begins struct {
 	context.Context
 	begun chan struct{}

@@ -12,11 +12,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// predictNode applies a model to its features, and keeps what else is asked of
-// the same scores for those who read it.
+// predictNode applies a model to its features, and keeps the other predictions from the same scores
+// for the sameScores that read them.
 type predictNode struct {
 	asked  []*expr.Predict
-	each   []*expr.Predict // what they ask for, a column each: a row is one of each part
+	each   []*expr.Predict // the predictions by column: a record has one of each part
 	from   []int           // by asked, the first of its columns in each
 	args   []node
 	scorer function.Scorer
@@ -47,7 +47,7 @@ func columnsAsked(e *expr.Predict) []*expr.Predict {
 	return out
 }
 
-// answer returns what asked[i] asks for.
+// answer returns the result of asked[i].
 func (n *predictNode) answer(fr *frame, i int) (*vector.Vec, error) {
 	e, at := n.asked[i], n.from[i]
 	if e.Typ.OID != types.RecordOID {
@@ -89,7 +89,7 @@ func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 	return n.answer(fr, 0)
 }
 
-// sameScores gives what a predictNode has computed for the rows.
+// sameScores returns what a predictNode has computed for the rows.
 type sameScores struct {
 	of *predictNode
 	i  int
@@ -114,8 +114,8 @@ func SameScores(a, b *expr.Predict) bool {
 	return true
 }
 
-// CompileScores makes the programs of predictions that SameScores tells are read
-// off the same scores. For each batch they must be run in this order, all of them.
+// CompileScores makes the programs of predictions that, by SameScores, are read off the same
+// scores. For each batch they must be run in this order, all of them.
 func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*Program, error) {
 	var all *predictNode
 	out := make([]*Program, len(es))

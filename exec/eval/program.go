@@ -31,8 +31,7 @@ type node interface {
 	eval(fr *frame) (*vector.Vec, error)
 }
 
-// frame says for which rows of which batch to compute. Rows are numbered from
-// 0 to n-1 within a frame.
+// frame is the rows of a batch to compute for. Rows are numbered from 0 to n-1 within a frame.
 type frame struct {
 	ctx     context.Context
 	env     *function.Env
@@ -41,7 +40,7 @@ type frame struct {
 	sel     []int32 // rows of the batch; nil: all
 	n       int
 	cols    []*vector.Vec // columns loaded so far, by ordinal
-	scratch bool          // what is computed for all rows need not outlast the next batch
+	scratch bool          // what is computed for all rows need only be valid until the next batch
 	// shared are the results of sharedNodes so far; nil: they are not kept.
 	shared []*vector.Vec
 }
@@ -53,7 +52,7 @@ func (fr *frame) narrow(rows []int32) *frame {
 	}
 	sub := *fr
 	sub.cols, sub.shared = nil, nil
-	sub.scratch = false // who narrows may do so again for other rows of the batch
+	sub.scratch = false // the caller may narrow again for other rows of the batch
 	sub.n = len(rows)
 	if fr.sel == nil {
 		sub.sel = rows
@@ -196,7 +195,7 @@ func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 	return cloneDatum(v.Datum(p.typ, 0)), nil
 }
 
-// cloneDatum copies what may lie in an arena, where it is little of it.
+// cloneDatum copies a short value: in an arena it would keep all of that alive.
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
@@ -211,9 +210,8 @@ func cloneDatum(d types.Datum) types.Datum {
 	return d
 }
 
-// Folder evaluates constant expressions for the optimiser. It gives up on what
-// takes much memory or time: that is left to the execution, which charges for it
-// and can be cancelled.
+// Folder evaluates constant expressions for the optimiser. It gives up on what takes much memory or
+// time, which is left to execution, where it is charged and can be cancelled.
 type Folder struct{ Env *function.Env }
 
 const (

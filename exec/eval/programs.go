@@ -29,9 +29,8 @@ type Programs struct {
 	out   []arrow.Array
 }
 
-// CompileAll makes the programs of es over the columns of an input. at says
-// where the result of each expression is; expressions that are the same have
-// one.
+// CompileAll makes the programs of es over the columns of an input. at is the place of each
+// expression's result; equal expressions share one.
 func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Programs, at []int, err error) {
 	if env == nil {
 		env = &function.Env{}
@@ -114,8 +113,7 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 	return p.out, nil
 }
 
-// note counts the calls of an expression, so that compile shares those that
-// occur again.
+// note counts the calls of an expression, so that compile shares those that occur more than once.
 func (c *compiler) note(e expr.Expr) {
 	expr.Walk(e, func(x expr.Expr) bool {
 		if _, ok := x.(*expr.Call); !ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestProgramsTogether: expressions that share parts give what each gives alone,
-// for all rows, for some, for none, and again for another batch.
+// TestProgramsTogether: expressions that share parts return what each returns alone, for all rows,
+// for some, for none, and for another batch.
 func TestProgramsTogether(t *testing.T) {
 	b, schema := lineitem()
 	col := func(i int) expr.Expr { return &expr.Col{ID: schema[i].ID, Typ: schema[i].Type} }
@@ -106,8 +106,8 @@ func TestProgramsTotal(t *testing.T) {
 	}
 }
 
-// TestProgramsShare: only what gives the same each time is computed once, and
-// errors come out.
+// TestProgramsShare: only what has the same value each time is computed once, and errors are
+// returned.
 func TestProgramsShare(t *testing.T) {
 	random := func() expr.Expr { return &expr.Call{Fn: fn.ByID("random()"), Typ: types.Float8} }
 	p, at, err := eval.CompileAll([]expr.Expr{random(), random()}, nil, nil)

@@ -10,10 +10,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// quotientNode compares a quotient of numerics with a constant: a / b > 1. The numeric
-// quotient has 16 digits or more to be made, rounded and written; but almost no row is so near
-// the constant that a quotient of floats does not tell. The others, and those that are
-// errors, have the quotient itself.
+// quotientNode compares a quotient of numerics with a constant: a / b > 1. The numeric quotient has
+// 16 digits or more, which must be computed, rounded and written; but almost no row is so near the
+// constant that a quotient of floats does not decide. For those that are, and for those that are
+// errors, the numeric quotient is computed.
 type quotientNode struct {
 	a, b   node
 	at     [2]types.Type
@@ -22,13 +22,12 @@ type quotientNode struct {
 	approx float64
 }
 
-// near is how close to the constant, relative to it, a quotient of floats says nothing: far
-// more than the floats, and the rounding of the numeric quotient at its 16th digit, are
-// off.
+// near is how close to the constant, relative to it, a quotient of floats does not decide: far more
+// than the error of the floats, and of rounding the numeric quotient at its 16th digit.
 const near = 1e-9
 
-// quotientCompare is the node of a comparison of a quotient with a constant; nil where e
-// is none. A CASE that may give a quotient is compared branch by branch.
+// quotientCompare is the node of a comparison of a quotient with a constant; nil where e is none. A
+// CASE that may return a quotient is compared branch by branch.
 func (c *compiler) quotientCompare(e *expr.Call) (node, error) {
 	op, ok := comparisonOf(e)
 	if !ok || len(e.Args) != 2 {

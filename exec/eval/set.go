@@ -18,9 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Sets runs set-returning functions over batches: for each input row the rows
-// that its functions give, in lock step, the shorter ones padded with NULL. It
-// is for one goroutine.
+// Sets runs set-returning functions over batches: for each input row the rows that its functions
+// return, in lock step, the shorter ones padded with NULL. It is for one goroutine.
 //
 //	Start(batch)   evaluates the arguments for the batch's rows
 //	Next(max)      the next rows: which input row each belongs to, and the
@@ -34,7 +33,7 @@ type Sets struct {
 	n     int // input rows
 	row   int // current input row
 	in    bool
-	ord   int64 // rows given of the current input row
+	ord   int64 // rows returned for the current input row
 }
 
 // setRun is one function of a Sets as it runs.
@@ -48,8 +47,8 @@ type setRun struct {
 	cols []array.Builder
 }
 
-// CompileSets prepares calls over the columns of an input. With outer, an input
-// row for which no function gives anything yields one row of NULLs.
+// CompileSets prepares calls over the columns of an input. With outer, an input row for which no
+// function returns anything yields one row of NULLs.
 func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, outer bool) (*Sets, error) {
 	if env == nil {
 		env = &function.Env{}
@@ -81,7 +80,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 	return s, nil
 }
 
-// Start begins a batch. The batch must not change until Next gave io.EOF.
+// Start begins a batch, which must not change until Next has returned io.EOF.
 func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	s.n, s.row, s.in = b.Rows(), 0, false
 	for _, c := range s.calls {
@@ -97,10 +96,9 @@ func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	return nil
 }
 
-// Next gives up to max rows: parents[i] is the ordinal, among the rows of the
-// batch that count, of the input row that row i belongs to; cols are the
-// columns of all calls in order; ord counts the rows of each input row from 1,
-// and is 0 for the row of NULLs of an input row that has none.
+// Next returns up to max rows: parents[i] is the ordinal, among the rows of the batch that count,
+// of the input row that row i belongs to; cols are the columns of all calls in order; ord counts
+// the rows of each input row from 1, and is 0 for the row of NULLs of an input row that has none.
 func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow.Array, ord []int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, err

@@ -3,9 +3,9 @@ package exchange_test
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,11 +27,12 @@ func TestMain(m *testing.M) {
 
 // sent keeps what is sent to each task.
 type sent struct {
-	mu   sync.Mutex
-	rows [][]types.Row
-	ts   []types.Type
-	ends int
-	most int // rows of a batch
+	mu    sync.Mutex
+	rows  [][]types.Row
+	ts    []types.Type
+	ends  int
+	most  int // rows of a batch
+	bytes int64
 }
 
 func (s *sent) Dests() int           { return len(s.rows) }
@@ -44,6 +45,7 @@ func (s *sent) Send(_ context.Context, dest int, b *batch.Batch) error {
 		return errors.New("a batch with a selection is sent")
 	}
 	s.most = max(s.most, b.N)
+	s.bytes += b.Bytes()
 	s.rows[dest] = append(s.rows[dest], optest.RowsOf(b, s.ts)...)
 	return nil
 }
@@ -104,85 +106,35 @@ func TestRouter(t *testing.T) {
 	}
 }
 
-func TestQueue(t *testing.T) {
-	ctx := context.Background()
-	tb := optest.Random(rand.New(rand.NewSource(1)), 1000, types.Int8, types.Text)
-	batches := tb.Batches(t, optest.Form{Size: 10})
-	var credit atomic.Int64
-	q := exchange.NewQueue(2000, 3, func(n int64) { credit.Add(n) })
-	var wg sync.WaitGroup
-	want := int64(0)
-	for _, b := range batches {
-		want += b.Bytes()
+// TestRouterLongRows: what waits is bounded by its bytes too.
+func TestRouterLongRows(t *testing.T) {
+	const long = 100 << 10
+	tb := optest.Table{Types: []types.Type{types.Int8, types.Text}}
+	for i := range 300 {
+		tb.Rows = append(tb.Rows, types.Row{int64(i), strings.Repeat(string(rune('a'+i%26)), long)})
 	}
-	for s := range 3 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := s; i < len(batches); i += 3 {
-				if err := q.Push(ctx, batches[i]); err != nil {
-					t.Error(err)
-				}
-			}
-			q.End(nil)
-		}()
-	}
-	var got []types.Row
-	for {
-		b, err := q.Next(ctx)
-		if err == io.EOF {
-			break
+	for _, kind := range []plan.ExchangeKind{plan.HashBy, plan.Broadcast} {
+		w := &sent{rows: make([][]types.Row, 3), ts: tb.Types}
+		r := exchange.NewRouter(w, kind, tb.Types, []op.Item{{Col: 0}}, []types.Type{types.Int8}, 8192, new(atomic.Int64))
+		in, out := int64(0), func() (n int64) {
+			return w.bytes / map[plan.ExchangeKind]int64{plan.HashBy: 1, plan.Broadcast: 3}[kind]
 		}
-		if err != nil {
+		for _, b := range tb.Batches(t, optest.Form{Size: 5}) {
+			in += b.Bytes()
+			if err := r.Send(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+			if waits := in - out(); waits > 3<<20 {
+				t.Fatalf("%v: %d bytes wait", kind, waits)
+			}
+		}
+		if err := r.Flush(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, optest.RowsOf(b, tb.Types)...)
-	}
-	wg.Wait()
-	optest.Compare(t, got, tb.Rows, tb.Types, false)
-	if credit.Load() != want {
-		t.Errorf("%d bytes of credit are given back, want %d", credit.Load(), want)
-	}
-	if err := q.Push(ctx, batches[0]); err != nil {
-		t.Error(err)
-	}
-	if _, err := q.Next(ctx); err != io.EOF {
-		t.Errorf("after the end comes %v", err)
-	}
-}
-
-func TestQueueEnds(t *testing.T) {
-	boom := errors.New("boom")
-	b := optest.Random(rand.New(rand.NewSource(1)), 100, types.Int8).Batches(t, optest.Form{Size: 100})[0]
-	ctx, cancel := context.WithCancel(context.Background())
-	q := exchange.NewQueue(1, 2, nil)
-	if err := q.Push(ctx, b); err != nil { // alone, however large
-		t.Fatal(err)
-	}
-	done := make(chan error)
-	go func() { done <- q.Push(ctx, b) }()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	ctx = context.Background()
-	go func() { done <- q.Push(ctx, b) }()
-	q.End(boom)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if _, err := q.Next(ctx); !errors.Is(err, boom) {
-		t.Errorf("error %v", err)
-	}
-	q = exchange.NewQueue(1, 1, nil)
-	q.Push(ctx, b)
-	go func() { done <- q.Push(ctx, b) }()
-	q.Close()
-	q.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if _, err := q.Next(ctx); err != io.EOF {
-		t.Errorf("after Close comes %v", err)
+		if kind == plan.Broadcast {
+			optest.Compare(t, w.rows[2], tb.Rows, tb.Types, true)
+		} else {
+			optest.Compare(t, slices.Concat(w.rows...), tb.Rows, tb.Types, false)
+		}
 	}
 }

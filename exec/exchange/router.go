@@ -28,6 +28,7 @@ type Router struct {
 	keys  []op.Item
 	h     *kernel.Hasher
 	rows  int
+	most  int64 // bytes that wait for one task
 	turn  *atomic.Int64
 	hash  []uint64
 	order []int32 // the rows of all destinations
@@ -37,16 +38,29 @@ type Router struct {
 
 // dest is what waits to be sent to a task.
 type dest struct {
-	rows []int32
-	pend []*batch.Batch
-	n    int
+	rows  []int32
+	pend  []*batch.Batch
+	n     int
+	bytes int64
 }
+
+// What waits is of all tasks at most waitBytes, which a statement is charged for each of its
+// threads, and a batch each: of rows of 64 KiB a batch would be half a gigabyte for each task.
+// With many tasks leastBytes make a message worth its while.
+const (
+	waitBytes  = 2 << 20
+	leastBytes = 64 << 10
+)
 
 // NewRouter makes a thread's router. ts are the columns' types; keys, for HashBy,
 // are computed over the columns. rows is the size of batches aimed at, turn is
 // shared by the threads of a task.
 func NewRouter(w op.ExchangeWriter, kind plan.ExchangeKind, ts []types.Type, keys []op.Item, keyTypes []types.Type, rows int, turn *atomic.Int64) *Router {
-	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, turn: turn, next: make([]int, w.Dests()), dests: make([]dest, w.Dests())}
+	most := int64(waitBytes)
+	if kind != plan.Broadcast { // of which all waits in one place
+		most = max(most/int64(w.Dests()), leastBytes)
+	}
+	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, most: most, turn: turn, next: make([]int, w.Dests()), dests: make([]dest, w.Dests())}
 }
 
 // Send sends the rows of b, or keeps them until there are enough.
@@ -72,17 +86,24 @@ func (r *Router) Send(ctx context.Context, b *batch.Batch) error {
 // toAll sends to every task, small batches together: whoever wants all of the rows does
 // nothing with the first.
 func (r *Router) toAll(ctx context.Context, b *batch.Batch) error {
-	all := &r.dests[0]
-	if all.n+b.Rows() > r.rows {
-		if err := r.flush(ctx, 0); err != nil {
+	return r.wait(ctx, 0, kernel.Compact(b))
+}
+
+// wait adds b to what waits to be sent to a task, and sends it when there is enough.
+func (r *Router) wait(ctx context.Context, to int, b *batch.Batch) error {
+	d := &r.dests[to]
+	// Not more than a batch at once: receivers keep batches as chunks.
+	if d.n > 0 && d.n+b.N > r.rows {
+		if err := r.flush(ctx, to); err != nil {
 			return err
 		}
 	}
-	all.pend = append(all.pend, kernel.Compact(b))
-	if all.n += b.Rows(); all.n >= r.rows {
-		return r.flush(ctx, 0)
+	d.pend = append(d.pend, b)
+	d.n += b.N
+	if d.bytes += b.Bytes(); d.n < r.rows && d.bytes < r.most {
+		return nil
 	}
-	return nil
+	return r.flush(ctx, to)
 }
 
 func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
@@ -109,21 +130,12 @@ func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
 		if len(d.rows) == 0 {
 			continue
 		}
-		// Not more than a batch at once: receivers keep batches as chunks.
-		if d.n > 0 && d.n+len(d.rows) > r.rows {
-			if err := r.flush(ctx, i); err != nil {
-				return err
-			}
-		}
 		cols := make([]arrow.Array, len(b.Cols))
 		for c, col := range b.Cols {
 			cols[c] = kernel.Take(col, d.rows)
 		}
-		d.pend = append(d.pend, batch.New(cols, len(d.rows)))
-		if d.n += len(d.rows); d.n >= r.rows {
-			if err := r.flush(ctx, i); err != nil {
-				return err
-			}
+		if err := r.wait(ctx, i, batch.New(cols, len(d.rows))); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -163,7 +175,7 @@ func (r *Router) flush(ctx context.Context, i int) error {
 		return nil
 	}
 	b := rowset.Concat(r.types, d.pend)
-	d.pend, d.n = nil, 0
+	d.pend, d.n, d.bytes = nil, 0, 0
 	if r.kind != plan.Broadcast {
 		return r.w.Send(ctx, i, b)
 	}

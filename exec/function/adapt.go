@@ -9,17 +9,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The adapters below make an implementation of a Go function of values. Their
-// names say what they take: strict1 … strict4 a pure function of one to four
-// values that cannot fail; try1 … one that can and that sees the call; where it
-// returns errNull the row is NULL. The value types are those of reader and
-// writer. All are for strict functions; for the others there is loose, which
-// gets datums, nil for NULL.
+// The adapters below make an implementation of a Go function of values. Strict1 and Strict2 take a
+// pure function of one or two values that cannot fail; Try0 … Try4 one that can and that gets the
+// call; where it returns ErrNull the row is NULL. The value types are those of vector.Reader and
+// vector.Writer. All are for strict functions; for the others there is Loose, which passes datums,
+// nil for NULL.
 
 // ErrNull is what an adapted function returns for a NULL result.
 var ErrNull = errors.New("NULL")
 
-// Each runs f for the rows that count and collects what it sets NULL.
+// Each runs f for the rows that count and collects the results; ErrNull makes a row NULL.
 func Each[R any](c *Call, f func(i int) (R, error)) (*vector.Vec, error) {
 	w := vector.NewWriter[R](c.Arena, c.Ret, c.N)
 	c.col = w.Column
@@ -67,7 +66,7 @@ func Strict2[A, B, R any](f func(A, B) R) Impl {
 	}
 }
 
-// Try0 adapts a function of nothing.
+// Try0 adapts a function without arguments.
 func Try0[R any](f func(*Call) (R, error)) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
 		return Each(c, func(int) (R, error) { return f(c) })
@@ -112,8 +111,8 @@ func Datums(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 	return Loose(f)
 }
 
-// Loose calls f with datums, nil for NULL; of a strict function only rows
-// without NULLs get there. A nil result is NULL.
+// Loose calls f with datums, nil for NULL; for a strict function it is called only for rows without
+// NULLs. A nil result is NULL.
 func Loose(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
 		row := make([]types.Datum, len(args))
@@ -142,7 +141,7 @@ func Loose(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 	}
 }
 
-// RowDone gives back what one row's function needed.
+// RowDone releases what one row's function charged.
 func (c *Call) RowDone() {
 	if c.col != nil {
 		c.col.Drop()
@@ -173,11 +172,10 @@ func (c *Call) Boxed(v *vector.Vec, i int) {
 	}
 }
 
-// BoxedBytes is what a datum in a slice takes: the interface, and what it
-// points to.
+// BoxedBytes is the size of a datum in a slice: the interface, and the value it points to.
 const BoxedBytes = 32
 
-// newDatumWriter makes a writer of datums. Rows that are left out are NULL.
+// newDatumWriter makes a writer of datums. Rows that are skipped are NULL.
 func newDatumWriter(a *vector.Arena, t types.Type, n int) *vector.Writer[types.Datum] {
 	switch vector.KindOf(t) {
 	case vector.Str:
@@ -205,7 +203,7 @@ func newDatumWriter(a *vector.Arena, t types.Type, n int) *vector.Writer[types.D
 	return vector.NewWriter[types.Datum](a, t, n)
 }
 
-// boxing makes a writer of datums of one of values.
+// boxing makes a writer of datums from a writer of values.
 func boxing[T any](a *vector.Arena, t types.Type, n int) *vector.Writer[types.Datum] {
 	w := vector.NewWriter[T](a, t, n)
 	valid := vector.Alloc[byte](a, batch.BitmapBytes(n))

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Call is what a function's implementation sees of one evaluation. n rows are
-// to be computed; arguments hold n rows or one value for all.
+// Call is one evaluation, as a function's implementation sees it. N rows are to be computed;
+// arguments hold N rows or one value for all.
 type Call struct {
 	Ctx   context.Context
 	Env   *Env
@@ -23,7 +23,7 @@ type Call struct {
 	Memo  *any           // kept between calls of one node: compiled patterns and the like
 }
 
-// Meter is what the call charges; nil where there is none.
+// Meter returns the meter that the call charges; nil where there is none.
 func (c *Call) Meter() *vector.Meter {
 	if c == nil {
 		return nil
@@ -31,20 +31,20 @@ func (c *Call) Meter() *vector.Meter {
 	return c.Arena.Meter()
 }
 
-// Impl computes a function. For strict functions it need not care about rows
-// that valid excludes, and gives a result whose valid is c.valid or less.
+// Impl computes a function. For strict functions it may ignore rows that c.Valid excludes, and
+// returns a result whose Valid is c.Valid or a subset.
 type Impl func(c *Call, args []*vector.Vec) (*vector.Vec, error)
 
 // Maker chooses the implementation for the types at hand, when a program is
 // compiled.
 type Maker func(f *fn.Func, args []types.Type, ret types.Type) Impl
 
-// Always is a maker that does not look at types.
+// Always returns a Maker that ignores the types.
 func Always(i Impl) Maker {
 	return func(*fn.Func, []types.Type, types.Type) Impl { return i }
 }
 
-// Table maps fn.Func.ID to what makes its implementation.
+// Table maps fn.Func.ID to the Maker of its implementation.
 type Table map[string]Maker
 
 // Put registers an implementation; the ID must be one that planner/fn lists.

@@ -14,8 +14,7 @@ func (c *Call) Text(size int) *vector.Text {
 	return c.col.Begin(c.Meter(), size)
 }
 
-// Mapped is a text of what f makes of each of s's characters; negative ones are
-// left out.
+// Mapped returns a text with f applied to each of s's characters; negative results are left out.
 func (c *Call) Mapped(s string, f func(rune) rune) string {
 	t := c.Text(len(s))
 	for _, r := range s {
@@ -28,7 +27,7 @@ func (c *Call) Mapped(s string, f func(rune) rune) string {
 	return t.String()
 }
 
-// Replaced is s with every from as to; the length is counted first.
+// Replaced returns s with every from replaced by to; the length is computed first.
 func (c *Call) Replaced(s, from, to string) string {
 	n := 0
 	for rest := s; ; n++ {
@@ -53,7 +52,7 @@ func (c *Call) Replaced(s, from, to string) string {
 	return t.String()
 }
 
-// CastText is a value as text, as a cast gives it: true and false in full.
+// CastText returns a value as a cast to text does: true and false in full.
 func (c *Call) CastText(t types.Type, d types.Datum) string {
 	if b, ok := d.(bool); ok {
 		if b {
@@ -64,7 +63,7 @@ func (c *Call) CastText(t types.Type, d types.Datum) string {
 	return c.TextOf(t, d)
 }
 
-// TextOf is a value as its type's output gives it.
+// TextOf returns a value as its type's output function does.
 func (c *Call) TextOf(t types.Type, d types.Datum) string {
 	if s, ok := d.(string); ok {
 		return s
@@ -92,8 +91,7 @@ func (c *Call) Joined(sep string, a []types.Datum, ts []types.Type) string {
 	return b.String()
 }
 
-// OutputBytes is a bound of what a value's output takes, and of what writing it
-// by appending takes beside.
+// OutputBytes bounds the bytes of a value's output, and of the memory for writing it by appending.
 func OutputBytes(t types.Type, d types.Datum) int {
 	switch v := d.(type) {
 	case string:
@@ -116,7 +114,7 @@ func OutputBytes(t types.Type, d types.Datum) int {
 	return 64
 }
 
-// ByteAt is the byte offset of character n, len(s) beyond the end.
+// ByteAt returns the byte offset of character n, len(s) beyond the end.
 func ByteAt(s string, n int64) int {
 	if n >= int64(len(s)) {
 		return len(s)

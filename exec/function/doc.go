@@ -1,15 +1,14 @@
-// Package function says what an implementation of a function is and what it sees.
+// Package function defines what an implementation of a function is and its environment.
 //
 //	fn.Func.ID ──Table──▶ Maker(types of the arguments) ──▶ Impl(Call, columns) ──▶ column
 //	                      when a program is compiled         a batch
 //
-// A Call is one evaluation: the context, the statement's environment (Env: types'
-// settings, parameters, memory, and the Host, which is the node and session), the
-// arena for results, and the rows that count. Functions that are rare are written
-// over Go values or datums, one call a row, and adapted (Strict1 … Loose);
-// set-returning ones give a Generator.
+// A Call is one evaluation: the context, the statement's environment (Env: types' settings,
+// parameters, memory, and the Host, which is the node and session), the arena for results, and the
+// rows that count. Functions that are rare are written over Go values or datums, one call a row,
+// and adapted (Strict1 … Loose); set-returning ones return a Generator.
 //
-// The library stands below it: textfn, mathfn, timefn, arrayfn, jsonfn, sysfn and
-// setfn, with conversions in exec/cast and comparisons in exec/compare. builtin
-// puts them in one table.
+// The library is in the packages below it: textfn, mathfn, timefn, arrayfn, jsonfn, sysfn and
+// setfn, with conversions in exec/cast and comparisons in exec/compare. builtin puts them in one
+// table.
 package function

@@ -15,21 +15,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Env is what expressions depend on besides their input: one a statement and
-// node. It is read-only once in use and may be shared by programs.
+// Env is the environment of expressions beside their input: one a statement and node. It is
+// read-only once in use and may be shared by programs.
 type Env struct {
 	Types  *types.Env    // time zone, date style, the transaction's clock; nil is types.DefaultEnv
 	Params []types.Datum // $1 …, already of the parameters' types
-	// Pool is the statement's: programs charge it for what their values take.
-	// Without one a program has little.
+	// Pool is the statement's: programs charge it for what their values take. Without one a program
+	// has a small fixed limit.
 	Pool *mem.Pool
-	// Host is nil where nothing asks for a session or a catalog; functions that
-	// need one then fail with 0A000.
+	// Host is nil where there is no session or catalog; functions that need one then fail with 0A000.
 	Host Host
 }
 
-// Host is what functions ask of the node and session they run in. Calls may
-// come from several goroutines.
+// Host is the interface of functions to the node and session they run in. Calls may come from
+// several goroutines.
 type Host interface {
 	// Catalog is the statement's view of the catalog.
 	Catalog() *catalog.State
@@ -37,7 +36,7 @@ type Host interface {
 	Session() *Session
 	// Setting returns a setting as SHOW prints it.
 	Setting(name string) (string, bool)
-	// Set changes a setting (set_config) and gives what it is afterwards.
+	// Set changes a setting (set_config) and returns its new value.
 	Set(name, value string, local bool) (string, error)
 	// Nextval fills out with the next values of a sequence: those of many rows
 	// are one commit.
@@ -45,8 +44,8 @@ type Host interface {
 	Currval(sequence types.OID) (int64, error)
 	Lastval() (int64, error)
 	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
-	// Scorer returns a model ready to predict, which is in use until pool, that of a
-	// statement, is closed; with nil it may be forgotten at once.
+	// Scorer returns a model ready to predict, which is in use until pool, that of a statement, is
+	// closed; with nil it may be evicted at once.
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
@@ -58,19 +57,18 @@ type Session struct {
 	XID               int64
 	Query             string
 	Client, Server    string // the ends of the connection, HOST:PORT
-	// Path are the schemas that exist of the search path, in order, without
-	// pg_catalog where it is only implied; Temp is the temporary schema, 0 if
-	// the session has none.
+	// Path are the existing schemas of the search path, in order, without pg_catalog where it is only
+	// implied; Temp is the temporary schema, 0 if the session has none.
 	Path []types.OID
 	Temp types.OID
 	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
 	StatementStart, ServerStart time.Time
 }
 
-// Scorer applies a model: cols are its features in order, n rows each. It gives a
-// column for each prediction that is asked for, of which Mode and Output count, and of
-// Parts the first: of a model with several targets that one, none for all at once. With
-// scratch the columns need not last longer than until the next are asked for.
+// Scorer applies a model: cols are its features in order, n rows each. It returns a column for each
+// prediction that is asked for, of which Mode and Output count, and of Parts the first: of a model
+// with several targets that one, none for all at once. With scratch the columns need only be valid
+// until the next call.
 type Scorer interface {
 	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error)
 }
@@ -97,6 +95,17 @@ type SnapshotExporter interface {
 	ExportSnapshot() (string, error)
 }
 
+// Deparser is a Host that prints what the catalog keeps as text, as PostgreSQL's
+// pg_get_expr and pg_get_viewdef do. Printing needs the parser and the binder,
+// which functions do not see.
+type Deparser interface {
+	// ShowExpr prints an expression over the columns of a relation, which may be nil.
+	ShowExpr(over *catalog.Relation, text string, pretty bool) string
+	// ViewDef prints the query of a view, its lists in lines of at most wrap bytes,
+	// or in one line with a negative wrap.
+	ViewDef(view *catalog.Relation, pretty bool, wrap int) string
+}
+
 // Signaller is a Host that can cancel and terminate other sessions.
 type Signaller interface {
 	Signal(pid int32, terminate bool) (bool, error)
@@ -107,7 +116,7 @@ func (e *Env) NewMeter() vector.Meter {
 	return vector.NewMeter(e.Pool)
 }
 
-// TypesEnv are the settings types depend on, never nil.
+// TypesEnv returns the settings that types depend on, never nil.
 func (e *Env) TypesEnv() *types.Env {
 	if e == nil || e.Types == nil {
 		return types.DefaultEnv
@@ -115,7 +124,7 @@ func (e *Env) TypesEnv() *types.Env {
 	return e.Types
 }
 
-// Location is the session's time zone.
+// Location returns the session's time zone.
 func (e *Env) Location() *time.Location {
 	if l := e.TypesEnv().Location; l != nil {
 		return l

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NoSession is for hosts where there is no session to embed: it refuses what
-// changes one. Where ends the sentence of the errors.
+// NoSession is to be embedded by hosts without a session: it refuses calls that change one. Where
+// ends the sentence of the errors.
 type NoSession struct{ Where string }
 
 func (n NoSession) refuse(what string) error {

@@ -8,24 +8,23 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Parsing charges what reading a value of t from its text takes.
+// Parsing charges what parsing a value of t from its text takes.
 func (c *Call) Parsing(t types.Type, s string) {
 	n := 0
 	switch {
 	case t.IsArray() || t.OID == types.RecordOID:
 		n = 2*len(s) + 2*BoxedBytes*(1+strings.Count(s, ","))
 	case t.OID == types.JSONOID || t.OID == types.JSONBOID:
-		n = vector.JSONWeight(s)
+		n = vector.JSONBytes(s)
 	default:
-		n = vector.TextWeight(s)
+		n = vector.TextBytes(s)
 	}
 	c.Meter().Scratch(n)
 	c.Meter().Poll(n)
 }
 
-// Weighed makes of functions of json ones that charge for the tree of their
-// heaviest row.
-func Weighed(m Maker) Maker {
+// ChargeTrees wraps functions of json so that they charge for the tree of their largest row.
+func ChargeTrees(m Maker) Maker {
 	return func(f *fn.Func, at []types.Type, ret types.Type) Impl {
 		run := m(f, at, ret)
 		if run == nil {
@@ -39,7 +38,7 @@ func Weighed(m Maker) Maker {
 				}
 				n := 0
 				for _, v := range args {
-					n += v.Weight(i)
+					n += v.TreeBytes(i)
 				}
 				most = max(most, n)
 			}

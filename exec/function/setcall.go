@@ -10,25 +10,24 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SetCall is what a set-returning function sees of one call, and what its rows
-// are charged to.
+// SetCall is one call of a set-returning function, to which its rows are charged.
 type SetCall struct {
 	Call  plan.SetCall
 	Env   *Env
 	Meter *vector.Meter
 	Args  []*vector.Vec // the arguments for all input rows
 	Types []types.Type
-	Rows  int64 // charged for what is still to give of the current input row
+	Rows  int64 // charged for the rows of the current input row that are not returned yet
 }
 
-// Generator gives the rows of one call for one input row: it appends up to max
-// of them to the builders and says how many, 0 at the end.
+// Generator produces the rows of one call for one input row: it appends up to max of them to the
+// builders and returns how many, 0 at the end.
 type Generator interface {
 	Next(ctx context.Context, max int, out []array.Builder) (int, error)
 }
 
-// SetMaker starts a call for an input row. args are datums, nil for NULL; of a
-// strict function none is. A nil generator gives no rows.
+// SetMaker starts a call for an input row. args are datums, nil for NULL; of a strict function none
+// is. A nil generator produces no rows.
 type SetMaker func(c *SetCall, args []types.Datum) (Generator, error)
 
 // Empty is the generator of no rows.
@@ -36,28 +35,27 @@ type Empty struct{}
 
 func (Empty) Next(context.Context, int, []array.Builder) (int, error) { return 0, nil }
 
-// Holds charges n bytes for as long as the call gives rows of one input row.
+// Holds charges n bytes for as long as the call produces rows of one input row.
 func (c *SetCall) Holds(n int) {
 	c.Meter.Charge(int64(n))
 	c.Keep(int64(n))
 }
 
-// Keep keeps n bytes that are charged for as long as holds does.
+// Keep keeps n charged bytes for as long as Holds does.
 func (c *SetCall) Keep(n int64) {
 	c.Meter.Keep(n)
 	c.Rows += n
 }
 
-// Scratch is a call to compute with now: its values are charged with the rows.
+// Scratch returns a call to compute with now: its values are charged with the rows.
 func (c *SetCall) Scratch() *Call {
 	return &Call{Ctx: c.Meter.Ctx, Env: c.Env, Arena: vector.Once(c.Meter)}
 }
 
-// ListMaker starts a call whose argument is read where it lies.
+// ListMaker starts a call whose argument is read in place.
 type ListMaker func(c *SetCall, row int) Generator
 
-// RowsOf is a generator of rows that are there: values of the only column, or
-// Rows for several.
+// RowsOf is a generator of existing rows: values of the only column, or Rows for several.
 type RowsOf struct {
 	T    []types.Type
 	rows []types.Datum
@@ -95,13 +93,13 @@ func (g *RowsOf) Give(d types.Datum, out []array.Builder) error {
 	return nil
 }
 
-// List makes a generator of rows that are there.
+// List makes a generator of existing rows.
 func (c *SetCall) List(rows []types.Datum) Generator {
 	c.Holds(3 * BoxedBytes * len(rows))
 	return &RowsOf{rows: rows, T: c.ColTypes()}
 }
 
-// ColTypes are the types of the columns that a call gives.
+// ColTypes returns the types of the call's columns.
 func (c *SetCall) ColTypes() []types.Type {
 	var out []types.Type
 	for _, col := range c.Call.Cols {
@@ -110,7 +108,7 @@ func (c *SetCall) ColTypes() []types.Type {
 	return out
 }
 
-// RecordOf is the row type of columns.
+// RecordOf returns the row type of columns.
 func RecordOf(cols []plan.Column) *types.Record {
 	r := &types.Record{}
 	for _, c := range cols {

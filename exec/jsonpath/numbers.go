@@ -114,8 +114,8 @@ func (r *run) double(n *path.Node, v json.Value) error {
 	return r.next(n, json.NumberOf(number.DecimalFromFloat64(f)))
 }
 
-// keyvalue makes an object of each member. The id tells the objects of one
-// evaluation apart; the root's is 0.
+// keyvalue makes an object of each member. The id distinguishes the objects of one evaluation; the
+// root's is 0.
 func (r *run) keyvalue(n *path.Node, v json.Value) error {
 	if v.Kind != json.Object {
 		return pgerr.New(pgerr.SQLJSONObjectNotFound, "jsonpath item method .keyvalue() can only be applied to an object")

@@ -15,7 +15,7 @@ const (
 	chunkShift = 13
 	ChunkRows  = 1 << chunkShift
 	chunkMask  = ChunkRows - 1
-	// NoRow is the id of no row; gathered, it is NULL.
+	// NoRow is the id of no row; Gather yields NULL for it.
 	NoRow = ^uint32(0)
 	// MaxChunks is how many chunks ids can name.
 	MaxChunks = 1<<(32-chunkShift) - 1
@@ -27,16 +27,15 @@ func RowID(chunk, row int) uint32 { return uint32(chunk)<<chunkShift | uint32(ro
 // SplitID returns an id's parts.
 func SplitID(id uint32) (chunk, row int) { return int(id >> chunkShift), int(id & chunkMask) }
 
-// Column keeps arrays of at most ChunkRows rows and gives any of their rows by
-// id. Append is for one goroutine; once nothing is appended any number may
-// read.
+// Column keeps arrays of at most ChunkRows rows and returns any of their rows by id. Append is for
+// one goroutine; once nothing more is appended any number may read.
 type Column struct {
 	Type   types.Type
 	chunks []arrow.Array
 	lay    layout
 	width  int
 	nulls  bool
-	// what the chunks' buffers are, by layout
+	// the chunks' buffers, by layout
 	v1    [][]uint8
 	v2    [][]uint16
 	v4    [][]uint32
@@ -46,8 +45,7 @@ type Column struct {
 	strs  []strChunk
 	bits  []bitChunk
 	valid []bitChunk
-	// dict is what all chunks' dictionary is, while they agree and are all
-	// dictionary columns.
+	// dict is the dictionary of all chunks, while they share one and are all dictionary columns.
 	dict     *array.Data
 	dictSame bool
 	flat     arrow.Array // nested types: all chunks in one
@@ -89,7 +87,7 @@ func NewColumn(t types.Type) *Column {
 	return c
 }
 
-// Chunks is the number of arrays appended.
+// Chunks returns the number of arrays appended.
 func (c *Column) Chunks() int { return len(c.chunks) }
 
 // Chunk returns the array appended as number i.
@@ -184,8 +182,8 @@ func present(ids []uint32) []byte {
 	return out
 }
 
-// GatherAll is Gather of the columns which, all if that is nil. Which ids are NoRow is
-// found once for all of them.
+// GatherAll is Gather for the columns which, all if that is nil. The ids that are NoRow are found
+// once for all of them.
 func GatherAll(cols []*Column, which []int, ids []uint32) []arrow.Array {
 	there := present(ids)
 	if which == nil {
@@ -205,7 +203,7 @@ func GatherAll(cols []*Column, which []int, ids []uint32) []arrow.Array {
 // Gather returns the rows ids, in their order.
 func (c *Column) Gather(ids []uint32) arrow.Array { return c.gather(ids, present(ids)) }
 
-// gather is Gather where it is known which ids are there; nil: all.
+// gather is Gather with a bitmap of the ids that are not NoRow; nil: all.
 func (c *Column) gather(ids []uint32, there []byte) arrow.Array {
 	none := there != nil
 	dt := c.Type.Arrow()
@@ -289,13 +287,13 @@ func (c *Column) gatherValid(ids []uint32, there []byte) []byte {
 	return out
 }
 
-// wordText is how long a text is at most that is copied by two words, with bytes behind it
-// that the next one overwrites.
+// wordText is the longest text that is copied as two words, with bytes after it that the next one
+// overwrites.
 const wordText = 16
 
-// gatherStrings returns the texts ids as rows at of n, which ascend (nil: as all rows); NULLs
-// and the rows between are empty. First where each text lies is looked up, then they are
-// copied: that many rows of a large table wait for memory side by side.
+// gatherStrings returns the texts ids as rows at of n, which ascend (nil: as all rows); NULLs and
+// the rows between are empty. First the places of all texts are looked up, then they are copied: so
+// the reads of many rows of a large table overlap.
 func (c *Column) gatherStrings(dt arrow.DataType, ids []uint32, at []int32, n int, bits []byte) arrow.Array {
 	offs := make([]int32, n+1)
 	from := make([]int32, 2*len(ids)) // where a text begins and how long it is

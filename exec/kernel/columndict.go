@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// encodeRows is for how many rows the values of a column are made a dictionary:
-	// a full batch of others that look at them is not less than a quarter of it, as
-	// those want who remember something for each value (Hasher, Packer).
+	// encodeRows is up to how many rows the values of a column are made a dictionary: a full batch
+	// that reads them is at least a quarter of it, as caches by dictionary value need (Hasher,
+	// Packer).
 	encodeRows = 4 * ChunkRows
-	// encodeBytes is how long all strings are at most, since they are copied.
+	// encodeBytes bounds the bytes of all strings, since they are copied.
 	encodeBytes = 1 << 20
 )
 
-// Encode makes the rows of a finished column of few plain strings the values of one
-// dictionary, so that Gather copies numbers and what is computed of the values can
-// be remembered by them. Equal strings are values of their own.
+// Encode makes the rows of a finished column of few plain strings the values of one dictionary, so
+// that Gather copies numbers and results can be cached by value. Equal strings are separate values.
 //
 //	chunks  [oak, elm] [ash]      dictionary  oak elm ash   chunks  [0 1] [2]
 func (c *Column) Encode() {

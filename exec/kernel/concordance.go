@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Survival is a row: when its event happened, or until when it had not.
+// Survival is a row: the time of its event, or until when there was none.
 type Survival struct {
 	Time   float64
 	Event  bool
@@ -14,16 +14,16 @@ type Survival struct {
 	Weight float64
 }
 
-// ConcordanceBytes is the memory of so many rows and of their Concordance.
+// ConcordanceBytes returns the memory of so many rows and of their Concordance.
 func ConcordanceBytes(rows int64) int64 {
 	return rows * int64(unsafe.Sizeof(Survival{})+2*unsafe.Sizeof(float64(0)))
 }
 
-// Concordance is Harrell's index (Harrell et al. 1982): of the pairs of rows of
-// which it is known whose event came first, the share in which that row has the
-// greater risk, ties of risk counting half. A pair counts w·w of its weights. ok is
-// false where no pair can be compared. Of two rows with the same time only an event
-// and one that had none can be. It puts rows in an order of its own.
+// Concordance returns Harrell's index (Harrell et al. 1982): of the pairs of rows for which it is
+// known whose event came first, the share in which that row has the greater risk, ties of risk
+// counting half. A pair counts w·w of its weights. ok is false where no pair can be compared. Two
+// rows with the same time can be compared only if one had an event and the other had none. It
+// reorders rows.
 func Concordance(rows []Survival) (v float64, ok bool) {
 	slices.SortFunc(rows, func(a, b Survival) int { // whatever order they came in
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Risk, b.Risk), cmp.Compare(a.Weight, b.Weight))
@@ -63,7 +63,7 @@ func Concordance(rows []Survival) (v float64, ok bool) {
 	return concordant / pairs, true
 }
 
-// sums are numbers whose first so many are added up quickly (Fenwick 1994).
+// sums is a binary indexed tree of prefix sums (Fenwick 1994).
 type sums []float64
 
 func (s sums) add(i int, v float64) {
@@ -72,7 +72,7 @@ func (s sums) add(i int, v float64) {
 	}
 }
 
-// below is the sum of the first n.
+// below returns the sum of the first n.
 func (s sums) below(n int) (v float64) {
 	for ; n > 0; n -= n & -n {
 		v += s[n]

@@ -3,14 +3,14 @@
 // how each SQL type is represented (package sql/types) and nothing of plans or
 // expressions, and it does no I/O.
 //
-//	Take      rows of one array by number, -1 giving NULL
+//	Take      rows of one array by number, -1 yielding NULL
 //	Column    an append-only column in chunks of 8,192 rows, read by row id
-//	          id = chunk<<13 | row in chunk         NoRow gives NULL
+//	          id = chunk<<13 | row in chunk         NoRow yields NULL
 //	Hasher    columns → []uint64; equal values have equal hashes, whatever
 //	          their physical type (int4 5 = int8 5, numeric 1.0 = 1.00), on any node
 //	KeyEncoder columns → byte strings whose bytes.Compare order is ORDER BY's
 //	Order     the permutation that sorts such keys: radix by 12-byte prefixes
 //
-// Arrays that a kernel gives are immutable like all others. Inputs are dense:
-// a selection is applied (Compact) before.
+// Arrays that a kernel returns are immutable like all others. Inputs are dense: a selection is
+// applied (Compact) before.
 package kernel

@@ -2,16 +2,15 @@ package kernel
 
 import "unsafe"
 
-// pageBytes is the size of the system's pages, of which none is smaller.
+// pageBytes is the size of the system's smallest pages.
 const pageBytes = 4096
 
 // Fresh returns n zeros, with room for as many as most, for a table whose places are
 // read before they are written, in no order: a hash table's slots, or sums by group.
 //
-// It writes to every page once. What the system has not given yet is its one page of
-// zeros to those who read it, and their first write is a second fault, after which all
-// cores have to forget where the page was. That was a tenth of the time of grouping
-// customers by their names (TPC-DS 11).
+// It writes to every page once. A page that is read first is mapped to the system's shared page of
+// zeros, and the first write is a second fault, which invalidates the TLB entries of all cores.
+// That was a tenth of the time of grouping customers by their names (TPC-DS 11).
 func Fresh[T any](n, most int) []T {
 	s := make([]T, n, most)
 	var zero T

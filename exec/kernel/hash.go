@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The hash is the same on every node and in every release of a cluster, since
-// rows meet by it. Constants are those of wyhash, whose mixing step it uses.
+// The hash is the same on every node and in every release of a cluster, since exchanges distribute
+// rows by it. Constants are those of wyhash, whose mixing step it uses.
 const (
 	hashK0   = 0xa0761d6478bd642f
 	hashK1   = 0xe7037ed1a0b428db
@@ -30,11 +30,11 @@ func mix(a, b uint64) uint64 {
 // hash64 hashes one 8-byte value.
 func hash64(v uint64) uint64 { return mix(v^hashK0, hashK1) }
 
-// HashInt is the hash of an integer column's value v.
+// HashInt returns the hash of an integer column's value v.
 func HashInt(v int64) uint64 { return hash64(uint64(v)) }
 
-// Combine folds the hash of a further column into that of those before it. One of the two
-// is turned first: else all rows in which two columns are equal would have one hash.
+// Combine folds the hash of a further column into that of those before it. One of the two is
+// rotated first: else all rows in which two columns are equal would have one hash.
 func Combine(h, v uint64) uint64 { return mix(bits.RotateLeft64(h, 23)^v, hashK2^h) }
 
 // HashBytes hashes a byte string.
@@ -59,8 +59,7 @@ func HashBytes(b []byte) uint64 {
 	return mix(mix(lo^hashK0, hi^hashK1^h), hashK1^uint64(n))
 }
 
-// Hasher hashes rows of columns of given types. It has scratch: one a
-// goroutine.
+// Hasher hashes rows of columns of given types. It has scratch memory: use one a goroutine.
 type Hasher struct {
 	types []types.Type
 	dicts []dictHashes
@@ -79,8 +78,8 @@ func NewHasher(ts []types.Type) *Hasher {
 	return &Hasher{types: ts, dicts: make([]dictHashes, len(ts))}
 }
 
-// Hash hashes the n rows of cols into out, which is grown and returned. No
-// columns hash alike.
+// Hash hashes the n rows of cols into out, which is grown and returned. Without columns all rows
+// have one hash.
 func (h *Hasher) Hash(cols []arrow.Array, n int, out []uint64) []uint64 {
 	out = grow(out, n)
 	if len(cols) == 0 {
@@ -288,10 +287,9 @@ func (h *Hasher) byKey(t types.Type, arr arrow.Array, out []uint64) {
 	}
 }
 
-// Who divides rows by hash takes bits of its own, so that rows divided for one
-// purpose still spread for another: spilling the upper half from the top,
-// exchanges the lower half from its top, hash tables the lower half from the
-// bottom and the upper half as a tag.
+// Each use of a hash takes bits of its own, so that rows divided for one purpose still spread for
+// another: spilling the upper half from the top, exchanges the lower half from its top, hash tables
+// the lower half from the bottom and the upper half as a tag.
 
 // Parts is the number of partitions of one level of spilling.
 const Parts = 32
@@ -302,8 +300,8 @@ func Part(h uint64, level int) int { return int(h>>(59-5*level)) & (Parts - 1) }
 // Dest returns which of n tasks a row with hash h goes to.
 func Dest(h uint64, n int) int { return int(uint64(uint32(h)) * uint64(n) >> 32) }
 
-// Dests returns the first and the last of n tasks to which rows go that are of part part of
-// of: the parts of one number are ranges of the hash, and so are those of another.
+// Dests returns the first and the last of n tasks that get rows of part part of of: divisions by
+// any number are ranges of the hash.
 func Dests(part, of, n int) (first, last int) {
 	least := func(part int) uint64 { return (uint64(part)<<32 + uint64(of) - 1) / uint64(of) }
 	return Dest(least(part), n), Dest(least(part+1)-1, n)

@@ -12,11 +12,10 @@ import (
 //
 //	slots[h & mask] = upper half of h | number, linear probing
 //
-// Short strings are compared as they are looked up. Of other values a batch is
-// looked up in two steps: first by hash alone, new values being
-// numbered where a hash is not there; then all rows are compared with their
-// values at once. The few whose hashes collide are looked up again one by one.
-// The numbers of a dictionary's values are kept as long as it comes again.
+// Short strings are compared as they are looked up. Of other values a batch is looked up in two
+// steps: first by hash alone, new values being numbered where a hash is not there; then all rows
+// are compared with their values at once. The few whose hashes collide are looked up one by one.
+// The numbers of a dictionary's values are kept while batches have the same dictionary.
 type interner struct {
 	typ    types.Type
 	col    *Column
@@ -49,8 +48,8 @@ func (in *interner) held() int64 {
 	return in.bytes + 4*int64(cap(in.ids)+cap(in.known)+scratch) + 8*int64(cap(in.hashes)+len(in.slots)) + 16*int64(cap(in.short)) + 128*int64(in.col.Chunks())
 }
 
-// encode gives the numbers of the rows of arr, which is column i of h, and
-// their hashes.
+// encode computes the numbers of the values of arr, which is column i of h, into codes, and their
+// hashes.
 func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, codes []uint32) {
 	if arr.DataType().ID() == arrow.NULL {
 		clear(codes)
@@ -67,8 +66,8 @@ func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, c
 	in.intern(arr, hashes, codes)
 }
 
-// use makes known fit a dictionary. It returns false for one so large beside the rows that
-// to forget its numbers costs more than to look rows up, unless it is the last again.
+// use prepares known for a dictionary. It returns false for one so large beside the rows that
+// clearing known costs more than looking rows up, unless it is the same as the last.
 func (in *interner) use(dict *array.Data, n int) bool {
 	if dict == nil {
 		return false
@@ -191,10 +190,10 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 	}
 }
 
-// hits numbers the rows whose short strings are those that one of their first slots
-// names, and returns the others: of strings that were seen, nearly none. Slots, strings
-// and misses have a loop each without a branch that a read decides, so that reads do not
-// wait for each other. The second slot is looked at only where most strings are there.
+// hits numbers the rows whose short strings are found in one of their first two slots, and returns
+// the others: of known strings, nearly none. Slots, strings and misses have a loop each without a
+// branch on what was read, so that reads overlap. The second slot is tried only where most strings
+// were found.
 func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 	known, slots, mask := in.short, in.slots, uint64(len(in.slots)-1)
 	rows := allRows[:len(codes)]
@@ -212,7 +211,7 @@ func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 			key, short := strs.short(int(i))
 			c := uint32(probes[j])
 			codes[i], misses[n] = c, i
-			// An empty slot gives the first string, which is another: that has its slot.
+			// An empty slot reads the first string, which cannot be equal: its own slot would come before.
 			k := &known[max(c, 1)-1]
 			differ := (k.lo ^ key.lo) | (k.hi ^ key.hi)
 			if !short {
@@ -229,7 +228,7 @@ func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 	return rows
 }
 
-// number gives a new value its number.
+// number assigns the next number to a new value.
 func (in *interner) number(h uint64, key shortText) uint32 {
 	in.hashes = append(in.hashes, h)
 	if in.short != nil {
@@ -238,9 +237,9 @@ func (in *interner) number(h uint64, key shortText) uint32 {
 	return uint32(len(in.hashes))
 }
 
-// room makes sure that n more values find free slots. At most a quarter of them is
-// taken, so that nearly all values are in their first: another costs a branch foreseen
-// wrongly, which waits for far memory.
+// room makes sure that n more values find free slots. At most a quarter of them is taken, so that
+// nearly all values are in their first: another costs a mispredicted branch, which waits for
+// memory.
 func (in *interner) room(n int) {
 	need := 4 * (len(in.hashes) + n)
 	if need <= len(in.slots) {
@@ -275,7 +274,7 @@ func (in *interner) add(arr arrow.Array, fresh []int32) {
 	}
 }
 
-// one numbers a row whose hash's upper half is that of another value.
+// one numbers a row whose hash's upper half equals that of another value.
 func (in *interner) one(arr arrow.Array, row int32, h uint64) uint32 {
 	in.room(1)
 	mask := uint64(len(in.slots) - 1)
@@ -293,7 +292,7 @@ func (in *interner) one(arr arrow.Array, row int32, h uint64) uint32 {
 	}
 }
 
-// translate returns the own numbers of all values of another interner, by theirs.
+// translate returns this interner's numbers of all values of another, by its numbers.
 func (in *interner) translate(o *interner) []uint32 {
 	out := make([]uint32, len(o.ids)+1)
 	for from := 0; from < len(o.ids); from += ChunkRows {

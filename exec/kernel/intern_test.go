@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestInternedBytes: what is told of an interner is all that it holds, its scratch too.
+// TestInternedBytes: the size reported for an interner is all that it holds, its scratch too.
 func TestInternedBytes(t *testing.T) {
 	p := NewPacker([]types.Type{types.Text})
 	b := array.NewStringBuilder(memory.DefaultAllocator)

@@ -50,5 +50,35 @@ func RangeOf[T Integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
 	return int64(l), int64(h), true
 }
 
-// NonZero is 1 for what is not 0, without a branch.
+// NonZero returns 1 unless v is 0, without a branch.
 func NonZero(v uint32) int { return int((v | -v) >> 31) }
+
+// Consecutive is the first value of an int4 or int8 column in which each is by one more
+// than the one before; false for others, and where there is none.
+func Consecutive(arr arrow.Array) (first int64, ok bool) {
+	if arr.Len() == 0 || arr.NullN() > 0 {
+		return 0, false
+	}
+	switch a := arr.(type) {
+	case *array.Int64:
+		return consecutive(a.Int64Values())
+	case *array.Int32:
+		return consecutive(a.Int32Values())
+	}
+	return 0, false
+}
+
+func consecutive[T int32 | int64](vals []T) (first int64, ok bool) {
+	from, n := vals[0], len(vals)-1
+	// After the greatest number there is comes the least, of a sequence that begins
+	// again: the sum below is right, but it is not more.
+	if vals[n]-from != T(n) || vals[n] < from {
+		return 0, false
+	}
+	for i, v := range vals {
+		if v != from+T(i) {
+			return 0, false
+		}
+	}
+	return int64(from), true
+}

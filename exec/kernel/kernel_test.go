@@ -162,7 +162,7 @@ func TestColumnGatherMatch(t *testing.T) {
 					t.Fatalf("%s round %d: row %d is %v, want %v", ty, round, i, d, w)
 				}
 			}
-			// Spread gives the same rows, further apart.
+			// Spread out, the same rows are further apart.
 			at, n := make([]int32, len(pick)), int32(0)
 			for i := range at {
 				n += int32(1 + r.Intn(2))

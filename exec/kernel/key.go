@@ -244,8 +244,8 @@ func appendFixedKey(dst []byte, t types.Type, b []byte) []byte {
 		micros := int64(binary.LittleEndian.Uint64(b))
 		days := int64(int32(binary.LittleEndian.Uint32(b[8:])))
 		months := int64(int32(binary.LittleEndian.Uint32(b[12:])))
-		// A month is 30 days and a day 24 hours to the order of intervals; the
-		// sum needs more than 64 bits.
+		// For the order of intervals a month is 30 days and a day 24 hours; the sum needs more than 64
+		// bits.
 		total := months*30 + days
 		neg := total < 0
 		u := uint64(total)

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyReader appends the keys of one column, as KeySpec.append does; what that finds out
-// for each value of strings and of integers it knows once for all.
+// keyReader appends the keys of one column, as KeySpec.append does; the form of strings and
+// integers is determined once for all values.
 type keyReader struct {
 	spec  *KeySpec
 	arr   arrow.Array

@@ -35,10 +35,10 @@ func (k *Keys) At(i int) []byte {
 	return k.Data[k.Offs[i]:k.Offs[i+1]]
 }
 
-// Bytes is the memory the keys hold.
+// Bytes returns the memory that the keys hold.
 func (k *Keys) Bytes() int64 { return int64(cap(k.Data)) + 8*int64(cap(k.Offs)) }
 
-// Reset forgets the rows but keeps the memory.
+// Reset removes the rows but keeps the memory.
 func (k *Keys) Reset() {
 	k.N, k.Data, k.Offs = 0, k.Data[:0], k.Offs[:0]
 }
@@ -63,7 +63,7 @@ func NewKeyEncoder(specs []KeySpec) *KeyEncoder {
 	return e
 }
 
-// Prefix is the encoder of the first n specs, whose keys are what e's begin with.
+// Prefix returns the encoder of the first n specs, whose keys are prefixes of e's.
 func (e *KeyEncoder) Prefix(n int) *KeyEncoder {
 	p := NewKeyEncoder(e.specs[:n])
 	if e.width == 0 {
@@ -72,7 +72,7 @@ func (e *KeyEncoder) Prefix(n int) *KeyEncoder {
 	return p
 }
 
-// keyWidth is the bytes of a type's keys, 0 where they vary.
+// keyWidth returns the bytes of a type's keys, 0 where they vary.
 func keyWidth(t types.Type) int {
 	switch t.OID {
 	case types.IntervalOID, types.UUIDOID:
@@ -88,7 +88,7 @@ func keyWidth(t types.Type) int {
 	return 0
 }
 
-// Width is the bytes of a key where they are fixed, else 0.
+// Width returns the bytes of a key where they are fixed, else 0.
 func (e *KeyEncoder) Width() int { return e.width }
 
 // Append adds the keys of the n rows of cols, which are parallel to the specs.

@@ -91,10 +91,9 @@ func bytesOf(d arrow.ArrayData) []byte {
 	return nil
 }
 
-// valid returns an array's validity bitmap and the bit of its first row; nil
-// where no row is known to be NULL. It does not ask the array how many are: a
-// slice of an array counts when it is first asked and notes the answer, which
-// threads that share it must not do at once.
+// valid returns an array's validity bitmap and the bit of its first row; nil where no row is known
+// to be NULL. It does not call NullN: a slice of an array counts on the first call and caches the
+// answer, which is a data race among threads that share it.
 func valid(arr arrow.Array) ([]byte, int) {
 	d := arr.Data()
 	if b := d.Buffers()[0]; b != nil && d.NullN() != 0 {

@@ -10,10 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Match keeps of pairs, which are positions in rows and ids, those where row
-// rows[p] of arr equals row ids[p] of the column. It filters pairs in place.
-// NULL equals NULL where nullSafe is set, else nothing. arr and the column must
-// be represented alike (the same type but for modifiers).
+// Match keeps those pairs, which are positions in rows and ids, for which row rows[p] of arr equals
+// row ids[p] of the column. It filters pairs in place. NULL equals NULL where nullSafe is set, else
+// nothing. arr and the column must have the same representation (the same type but for modifiers).
 func (c *Column) Match(arr arrow.Array, rows []int32, ids []uint32, nullSafe bool, pairs []int32) []int32 {
 	if c.lay == layNull || len(c.chunks) == 0 || arr.DataType().ID() == arrow.NULL {
 		out := pairs[:0]
@@ -114,7 +113,7 @@ func matchBy(pairs []int32, same func(p int32) bool) []int32 {
 	return out
 }
 
-// matchFixed is branch-free: every pair is written and the end moves on a match.
+// matchFixed is branch-free: every pair is written and the end advances on a match.
 func matchFixed[T comparable](src []T, chunks [][]T, rows []int32, ids []uint32, pairs []int32) []int32 {
 	n := 0
 	for _, p := range pairs {
@@ -202,9 +201,8 @@ func (c *Column) same(a, b []byte) bool {
 	return !c.Type.EqualByBytes() && bytes.Equal(types.Compared(c.Type, a), types.Compared(c.Type, b))
 }
 
-// matchMemo remembers what comparing a dictionary's value with a row gave: 0
-// not done yet, 1 different, 2 equal. Few groups and few values, as in reports,
-// are compared once.
+// matchMemo caches comparisons of a dictionary's value with a row: 0 not done yet, 1 different, 2
+// equal. Few groups and few values, as in reports, are compared once.
 type matchMemo struct {
 	seen  []uint8
 	width int

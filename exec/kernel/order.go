@@ -16,7 +16,7 @@ type item struct {
 // itemBytes is the memory Order takes for a row: two items.
 const itemBytes = 32
 
-// OrderBytes is the memory that Order of n rows needs beside its keys.
+// OrderBytes returns the memory that Order of n rows needs beside its keys.
 func OrderBytes(n int) int64 { return int64(n) * itemBytes }
 
 const (
@@ -24,8 +24,8 @@ const (
 	radixMin    = 192 // below it comparing is faster than counting
 )
 
-// Order returns the row numbers of k sorted by key, equal keys in order of row.
-// ids, if not nil, gives what to return instead of a row's number.
+// Order returns the row numbers of k sorted by key, equal keys in order of row. ids, if not nil,
+// holds what to return instead of a row's number.
 func Order(k *Keys, ids []uint32) []uint32 {
 	items := make([]item, k.N)
 	for i := range items {
@@ -44,8 +44,8 @@ func Order(k *Keys, ids []uint32) []uint32 {
 	return out
 }
 
-// load fills the prefixes from byte depth of the keys on. What is past a key's
-// end reads as 0: no key is another's prefix, so that decides nothing wrong.
+// load fills the prefixes from byte depth of the keys on. Bytes past a key's end read as 0, which
+// is correct since no key is another's prefix.
 func load(k *Keys, items []item, depth int) {
 	if w := k.Width; w > 0 && w-depth >= prefixBytes {
 		for i := range items {
@@ -120,8 +120,8 @@ func rest(k *Keys, it item, depth int) []byte {
 	return b[min(len(b), depth+prefixBytes):]
 }
 
-// radix sorts by the prefixes, least byte first, stably. Bytes that are alike
-// in all items cost nothing.
+// radix sorts by the prefixes, least significant byte first, stably. Bytes that are equal in all
+// items cost nothing.
 func radix(items, tmp []item) {
 	var counts [prefixBytes][256]uint32
 	for i := range items {

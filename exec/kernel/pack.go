@@ -10,15 +10,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Packer writes rows of columns as words, a fixed number for each row, which
-// are equal exactly where the rows are (NULL being equal to NULL). Integers,
-// dates, times and booleans are in them as they are, with a bit for NULL; a
-// value of any other type is the number that an interner gave it, 0 for NULL.
+// Packer writes rows of columns as words, a fixed number for each row, which are equal exactly
+// where the rows are (NULL being equal to NULL). Integers, dates, times and booleans are stored as
+// values, with a bit for NULL; a value of any other type is its number in an interner, 0 for NULL.
 //
 //	(int4, text, date)   word 0: text's number, int4   word 1: NULL bits, date
 //
-// Of equal values that differ (types.Type.EqualIsSame) Unpack gives the one that
-// came first in the column.
+// Of equal values that differ (types.Type.EqualIsSame) Unpack returns the one that came first in
+// the column.
 //
 // It is for one goroutine, except Unpack and what Translate reads.
 type Packer struct {
@@ -32,7 +31,7 @@ type Packer struct {
 	to     [][]uint32 // by field: own codes by those of from
 }
 
-// packField is where a column is in a row.
+// packField is the place of a column in a row.
 type packField struct {
 	word, nullWord   int
 	shift, nullShift uint
@@ -77,7 +76,7 @@ func NewPacker(ts []types.Type) *Packer {
 	return p
 }
 
-// fixedBits returns the bits of a type whose values are equal as their bits are.
+// fixedBits returns the width of a type whose values are equal exactly if their bits are.
 func fixedBits(t types.Type) (uint, bool) {
 	switch t.Arrow().ID() {
 	case arrow.BOOL:
@@ -92,10 +91,10 @@ func fixedBits(t types.Type) (uint, bool) {
 	return 0, false
 }
 
-// Words is how many a row has.
+// Words returns how many words a row has.
 func (p *Packer) Words() int { return p.words }
 
-// Bytes is the memory of the interned values.
+// Bytes returns the memory of the interned values.
 func (p *Packer) Bytes() int64 {
 	var n int64
 	for i := range p.fields {
@@ -106,8 +105,8 @@ func (p *Packer) Bytes() int64 {
 	return n
 }
 
-// Pack returns the words and the hashes (Hasher's) of n rows of cols, in the
-// slices that it is given where they are large enough.
+// Pack returns the words and the hashes (Hasher's) of n rows of cols, in the given slices where
+// they are large enough.
 func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ []uint64) {
 	words, hashes = grow(words, n*p.words), grow(hashes, n)
 	clear(words)
@@ -226,7 +225,7 @@ func (p *Packer) Fill(k int, words []uint64, v uint64) {
 	}
 }
 
-// value is the field of a row; NULL is false.
+// value returns the field of a row; false for NULL.
 func (f *packField) value(row []uint64) (uint64, bool) {
 	v := row[f.word] >> f.shift & (^uint64(0) >> (64 - f.bits))
 	if f.fixed {
@@ -265,8 +264,8 @@ func (p *Packer) Hash(words, out []uint64) []uint64 {
 	return out
 }
 
-// Translate turns rows that from, of the same types, packed into own ones. from
-// must not change any more.
+// Translate turns rows that were packed by from, of the same types, into rows of p. from must not
+// change any more.
 func (p *Packer) Translate(from *Packer, words []uint64) {
 	if p.from != from {
 		p.from, p.to = from, p.Adopt(from)
@@ -274,8 +273,8 @@ func (p *Packer) Translate(from *Packer, words []uint64) {
 	p.Recode(p.to, words)
 }
 
-// Adopt takes in the interned values of from, of the same types, and returns the own
-// numbers of each field's, by theirs. from must not change any more.
+// Adopt adds the interned values of from, of the same types, and returns, by field, p's numbers by
+// those of from. from must not change any more.
 func (p *Packer) Adopt(from *Packer) [][]uint32 {
 	to := make([][]uint32, len(p.fields))
 	for k := range p.fields {
@@ -286,8 +285,8 @@ func (p *Packer) Adopt(from *Packer) [][]uint32 {
 	return to
 }
 
-// Recode turns rows that were packed with other numbers into own ones, by what Adopt
-// gave. It only reads the packer.
+// Recode turns rows that were packed by another packer into rows of p, by the result of Adopt. It
+// only reads the packer.
 func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 	for k := range p.fields {
 		f := &p.fields[k]
@@ -303,7 +302,7 @@ func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 	}
 }
 
-// Numbers reports whether a row is nothing but the number of its only column's value.
+// Numbers reports whether a row is just the number of its only column's value.
 func (p *Packer) Numbers() bool { return len(p.fields) == 1 && !p.fields[0].fixed }
 
 // Unpack returns column k of rows.

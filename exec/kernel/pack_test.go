@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPack: words are equal where rows are, whatever form they come in, hash as
-// rows do, and give them back; so do rows of another packer once translated.
+// TestPack: words are equal where rows are, whatever form they come in, hash as rows do, and unpack
+// to the same rows; so do those of another packer once translated.
 func TestPack(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	for round := range 60 {

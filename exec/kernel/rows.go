@@ -8,13 +8,13 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// Rows is a copy of several columns row by row, for reading many rows of a large table in no
-// order: a row's values lie side by side, so that it waits for memory, and for the place of its
-// page, once and not for each column.
+// Rows is a copy of several columns row by row, for reading many rows of a large table in no order:
+// a row's values lie side by side, so that it costs one cache miss and one TLB miss, not one for
+// each column.
 //
 //	columns  a 1 2 3 …   b x yy - …        rows  1 x  2 yy  3 - …
 //
-// Short strings lie in the row: 15 bytes, and how many they are. NULLs are the columns' to tell.
+// Short strings lie in the row: 15 bytes and their length. NULLs are not recorded here: the columns have them.
 type Rows struct {
 	cols   []*Column
 	at     []int // by column: where its values lie in a row; -1: not here
@@ -28,9 +28,10 @@ const (
 	inRowSlot = inRow + 1
 )
 
-// NewRows lays out those of the columns which that can lie in rows; widest[i] is what a value of
-// column i takes at most, a string with its offset. It copies nothing yet and takes no memory. nil
-// where it would not pay: where little is looked for in a row, or all is in a cache.
+// NewRows lays out those of the columns which that can lie in rows; widest[i] is the most bytes of
+// a value of column i, a string with its offset. It copies nothing yet and takes no memory. It
+// returns nil where a copy would not pay: where few columns are read of a row, or all are in a
+// cache.
 func NewRows(cols []*Column, which []int, widest []int64) *Rows {
 	r := &Rows{cols: cols, at: make([]int, len(cols))}
 	for i := range r.at {
@@ -69,23 +70,23 @@ func NewRows(cols []*Column, which []int, widest []int64) *Rows {
 	return r
 }
 
-// A copy pays from so many places that a row is gathered from, and from a size that no
-// cache of a core holds.
+// A copy pays from so many columns that a row is gathered from, and from a size that exceeds a
+// core's caches.
 const (
 	rowsPlaces = 3
 	rowsBytes  = 8 << 20
 )
 
-// Bytes is what the rows take.
+// Bytes returns what the rows take.
 func (r *Rows) Bytes() int64 { return int64(r.stride) * int64(r.chunks) * ChunkRows }
 
-// Chunks is how many chunks there are to Fill.
+// Chunks returns how many chunks there are to Fill.
 func (r *Rows) Chunks() int { return r.chunks }
 
-// Make takes memory for the rows, Free gives it back: nobody reads them any more.
+// Make allocates memory for the rows, Free returns it: nobody may read them any more.
 func (r *Rows) Make() { r.words = spare.Dirty[uint64](int(r.Bytes() / 8)) }
 
-// Free is for who called Make.
+// Free returns the memory that Make allocated.
 func (r *Rows) Free() {
 	spare.Reuse(r.words)
 	r.words = nil
@@ -148,8 +149,8 @@ func (r *Rows) fillStrings(to []byte, c *Column, ch int) {
 	}
 }
 
-// rowsAtOnce is of how many rows all columns are read before the next ones: few enough to be
-// in a cache of the core's own meanwhile.
+// rowsAtOnce is how many rows are read by all columns before the next ones: few enough to stay in
+// the core's cache.
 const rowsAtOnce = 1024
 
 // rowsOut is a column that is read.

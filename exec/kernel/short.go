@@ -7,12 +7,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// shortText is a string of at most 15 bytes: the bytes, and their number in the
-// uppermost one. So two are compared where they lie, without a look at the strings
-// (as the inlined strings of Neumann and Freitag, "Umbra", 2020).
+// shortText is a string of at most 15 bytes: the bytes, and their number in the uppermost one. So
+// two are compared directly, without reading the strings (as the inlined strings of Neumann and
+// Freitag, "Umbra", 2020).
 type shortText struct{ lo, hi uint64 }
 
-// longText stands for a longer string; no short one is like it.
+// longText stands for a longer string; it equals no short one.
 var longText = shortText{hi: ^uint64(0)}
 
 // shortOf returns data[from:to] as a shortText, and whether it is one.

@@ -8,11 +8,12 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Room is memory that one batch's column after the other lies in, for who reads each before
-// asking for the next. Rows that are not given have values of columns before.
+// Room is memory that is reused for a column of one batch after the other, for readers that are
+// done with each before they ask for the next. Rows that are not written have values of earlier
+// columns.
 type Room struct{ words []uint64 }
 
-// inRoom returns n values, which may be anything, in the room; nil: in memory of their own.
+// inRoom returns n uninitialised values in the room; with a nil room in memory of their own.
 func inRoom[T any](r *Room, n int) []T {
 	if r == nil || n == 0 {
 		return make([]T, n)
@@ -24,9 +25,9 @@ func inRoom[T any](r *Room, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&r.words[0])), n)
 }
 
-// Spread returns n rows of which row at[i] is row ids[i]; the others may be anything. It
-// is Gather for columns beside others that stay as they are, under a selection of at.
-// none says that some ids may be NoRow. The result may lie in room, where that is not nil.
+// Spread returns n rows of which row at[i] is row ids[i]; the others may be anything. It is Gather
+// for columns beside others that are not copied, under a selection of at. none: some ids may be
+// NoRow. The result may lie in room, where that is not nil.
 func (c *Column) Spread(ids []uint32, at []int32, n int, none bool, room *Room) arrow.Array {
 	dt := c.Type.Arrow()
 	if c.lay != layFixed && c.lay != layVar || len(c.chunks) == 0 {
@@ -91,8 +92,7 @@ func spread[T any](chunks [][]T, ids []uint32, at []int32, n int, none bool, roo
 	return out
 }
 
-// spreadValid leaves rows that are not given valid, so that NULLs are counted of those
-// that are.
+// spreadValid leaves rows that are not written valid, so that only NULLs of written ones count.
 func (c *Column) spreadValid(ids []uint32, at []int32, n int, none bool) []byte {
 	if !c.nulls && !none {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Take returns the rows idx of arr, in the order of idx; -1 gives NULL.
+// Take returns the rows idx of arr, in the order of idx; -1 yields NULL.
 func Take(arr arrow.Array, idx []int32) arrow.Array {
 	var signs int32
 	for _, j := range idx {
@@ -145,8 +145,8 @@ func takeVar(src []int32, data []byte, idx []int32) ([]int32, []byte) {
 	return offs, out
 }
 
-// Compact returns b without a selection: its columns hold exactly the rows that
-// count. A batch without a selection is given as it is.
+// Compact returns b without a selection: its columns hold exactly the rows that count. A batch
+// without a selection is returned as it is.
 func Compact(b *batch.Batch) *batch.Batch {
 	if b.Sel == nil {
 		return b

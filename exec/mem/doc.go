@@ -9,20 +9,18 @@
 //	                        holders are   is admitted   statement fails
 //	                        asked to spill beside other with 53200
 //
-// An account takes bytes from the node in blocks, so that Grow is an addition
-// almost always. A Grow that the limits refuse returns a *BudgetError naming
-// the account; an operator that can spill does so and asks again. Of
-// another statement the pool never reaches into an operator: ShouldSpill is a flag that
-// operators read at their own batch boundary. Of the asker's own, an operator that
-// waits for its input or its reader cannot read it, and is written away by who asks
+// An account takes bytes from the node in blocks, so that Grow is an addition almost always. A Grow
+// that the limits refuse returns a *BudgetError naming the account; an operator that can spill does
+// so and asks again. The pool never reaches into an operator of another statement: ShouldSpill is a
+// flag that operators read at their own batch boundary. An operator of the same statement that
+// waits for its input or its reader cannot read it, and is spilled by the goroutine that asks
 // (OnReclaim).
 //
-// A statement that keeps rows takes a Ticket on each node first: as many go on at
-// once as find the room that each needs, the others queue, by role (see queue).
+// A statement that keeps rows takes a Ticket on each node first: as many are admitted as the memory
+// that each needs allows, the others queue, by role (see queue).
 //
-// The package counts; it does not allocate. What is kept is charged; batches in
-// flight are not one by one. Watch counts what lives beyond all accounts: what sync.Pools
-// have of vectors that are done with, which the collector takes when it runs. What
-// connections between nodes read into is of the program's own share: four buffers of 64 KiB
-// for each other node.
+// The package counts; it does not allocate. What is kept is charged; batches in flight are not
+// charged one by one. Watch counts what lives beyond all accounts, such as unused vectors in
+// sync.Pools, which a collection frees. Read buffers of connections between nodes are part of the
+// program's own share: four of 64 KiB for each other node.
 package mem

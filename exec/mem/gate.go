@@ -2,9 +2,9 @@ package mem
 
 import "sync"
 
-// Gate is how goroutines that each need memory for a while share what is enough
-// for one of them: who is refused tries again as others are done, and only who
-// is refused alone has too little. A Gate must not be copied; zero is one.
+// Gate lets goroutines that each need memory for a while share what is enough for one of them: one
+// that is refused tries again as others finish, and fails only if it is refused while alone. A Gate
+// must not be copied; the zero value is ready for use.
 type Gate struct {
 	alone sync.Mutex // held by the one that tries again
 
@@ -14,8 +14,8 @@ type Gate struct {
 	left   uint64 // how often one of them was done
 }
 
-// Enter has take take what is needed, and does so again while that may help. If
-// it succeeds Leave is to be called once. Nobody may enter twice.
+// Enter calls take, which reserves what is needed, and repeats it while that may help. If it
+// succeeds Leave must be called once. A goroutine must not enter twice.
 func (g *Gate) Enter(take func() error) error {
 	g.Join()
 	err := take()
@@ -44,8 +44,8 @@ func (g *Gate) Enter(take func() error) error {
 	}
 }
 
-// Join is Enter for who has what it needs. It returns how many had left and how many others are
-// inside.
+// Join is Enter for a goroutine that already has what it needs. It returns how many have left and
+// how many others are inside.
 func (g *Gate) Join() (left uint64, others int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,7 +53,7 @@ func (g *Gate) Join() (left uint64, others int) {
 	return g.left, g.inside - 1
 }
 
-// Leave gives back what Enter took.
+// Leave releases what Enter took.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,21 +1,20 @@
 package mem
 
-// Idle bytes are of what a node keeps in case it is asked for again, such as
-// models that no statement uses. They are charged like all others and count as
-// free: nobody spills or waits for them, and whoever needs them gets them.
+// Idle bytes are of what a node keeps in case it is used again, a cache, such as models that no
+// statement uses. They are charged like all others and count as free: nobody spills or waits for
+// them, and whoever needs them gets them.
 
-// idle are some of a node's idle bytes, and who lets go of them.
+// idle is a registered holder of idle bytes.
 type idle struct {
 	bytes func() int64
 	shed  func(n int64) int64
 }
 
-// AddIdle names one who keeps what is idle, before the node works: bytes says how
-// much that is, and shed lets go of at least n bytes of it, if there are so many,
-// which give their accounts back, and says how many. Both are called from any
-// goroutine that asks for memory, and must not ask for any; bytes is called from
-// within shed too, for others may be let in by what is given back. Who is named
-// last lets go first.
+// AddIdle registers a holder of idle memory, before the node works: bytes returns how much it
+// holds, and shed frees at least n bytes of it, if there are so many, releases them from their
+// accounts and returns how many they were. Both are called from any goroutine that asks for memory,
+// and must not ask for any; bytes is called from within shed too, for what is released may admit
+// others. The last to register sheds first.
 func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	list := []idle{{bytes, shed}}
 	if old := p.idle.Load(); old != nil {
@@ -24,7 +23,7 @@ func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	p.idle.Store(&list)
 }
 
-// Idle is how many of a node's bytes are kept in case they are asked for again.
+// Idle returns how many of a node's bytes are idle.
 func (p *Pool) Idle() int64 { return p.root().idleBytes() }
 
 // idleBytes are those of a node.
@@ -37,8 +36,7 @@ func (p *Pool) idleBytes() (n int64) {
 	return n
 }
 
-// shedFor lets go of what is idle for n bytes that a node has not; false where
-// nothing is.
+// shedFor frees idle memory for a request of n bytes; it returns false if there is none.
 func (p *Pool) shedFor(n int64) bool {
 	if p.idleBytes() == 0 {
 		return false
@@ -52,15 +50,14 @@ func (p *Pool) shedFor(n int64) bool {
 	return true
 }
 
-// Move makes the account one of another pool of the same node, with all that it
-// holds: a statement leaves it to the node, or takes it over. Nobody may use the
-// account meanwhile.
+// Move moves the account, with all that it holds, to another pool of the same node: a statement
+// leaves it to the node, or takes it over. Nobody may use the account meanwhile.
 func (a *Account) Move(to *Pool, spillable bool) {
-	// What it has to spare goes back: many that idle would hold more of that than of use.
+	// The unused part of its blocks is released: many idle accounts would hold more of that than of use.
 	keep := (a.used.Load() + blockBytes - 1) / blockBytes * blockBytes
 	if spare := a.reserved.Load() - keep; spare > 0 {
 		a.reserved.Add(-spare)
-		a.pool.give(spare)
+		a.pool.release(spare)
 	}
 	from, n := a.pool, a.reserved.Load()
 	from.mu.Lock()

@@ -4,18 +4,18 @@ import (
 	"testing"
 )
 
-// keeper keeps what is idle, as pieces of a size.
+// keeper keeps what is idle, as accounts of a size.
 type keeper struct {
-	pieces []*Account
-	size   int64
+	accounts []*Account
+	size     int64
 }
 
-func (k *keeper) bytes() int64 { return int64(len(k.pieces)) * k.size }
+func (k *keeper) bytes() int64 { return int64(len(k.accounts)) * k.size }
 
 func (k *keeper) shed(n int64) (freed int64) {
-	for ; freed < n && len(k.pieces) > 0; freed += k.size {
-		k.pieces[0].Close()
-		k.pieces = k.pieces[1:]
+	for ; freed < n && len(k.accounts) > 0; freed += k.size {
+		k.accounts[0].Close()
+		k.accounts = k.accounts[1:]
 	}
 	return freed
 }
@@ -32,7 +32,7 @@ func TestIdleIsFree(t *testing.T) {
 		if err := a.Grow(k.size); err != nil {
 			t.Fatal(err)
 		}
-		k.pieces = append(k.pieces, a)
+		k.accounts = append(k.accounts, a)
 	}
 	if p.Used() != 90*mb || p.Paused() {
 		t.Fatalf("%d bytes are in use, paused %v", p.Used(), p.Paused())
@@ -47,11 +47,11 @@ func TestIdleIsFree(t *testing.T) {
 	if err := a.Grow(24 * mb); err != nil {
 		t.Fatal(err)
 	}
-	if a.ShouldSpill() || len(k.pieces) != 7 {
-		t.Errorf("%d pieces are left for 24 MiB", len(k.pieces))
+	if a.ShouldSpill() || len(k.accounts) != 7 {
+		t.Errorf("%d accounts are left for 24 MiB", len(k.accounts))
 	}
-	if err := a.Grow(68 * mb); err != nil || len(k.pieces) != 0 {
-		t.Errorf("%d pieces are left for 92 MiB: %v", len(k.pieces), err)
+	if err := a.Grow(68 * mb); err != nil || len(k.accounts) != 0 {
+		t.Errorf("%d accounts are left for 92 MiB: %v", len(k.accounts), err)
 	}
 	if err := a.Grow(10 * mb); err == nil {
 		t.Error("more than there is")
@@ -80,7 +80,7 @@ func TestIdleInOrder(t *testing.T) {
 			if err := a.Grow(k.size); err != nil {
 				t.Fatal(err)
 			}
-			k.pieces = append(k.pieces, a)
+			k.accounts = append(k.accounts, a)
 		}
 	}
 	s := p.Child("statement", 0)

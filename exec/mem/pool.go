@@ -17,8 +17,8 @@ const (
 	noLimit     = int64(1) << 62
 	minSpillAsk = 1 << 20 // accounts below this are not worth asking
 
-	// spillWait is how long a request waits for holders that were asked to
-	// spill, and once more for a statement that was told to fail.
+	// spillWait is how long a request waits for holders that were asked to spill, and once more for a
+	// statement that was made to fail.
 	spillWait = 2 * time.Second
 )
 
@@ -35,10 +35,10 @@ type Pool struct {
 	// Of the node's pool: bytes in use beyond what accounts say (see Watch), and
 	// those who wait for bytes.
 	beyond  atomic.Int64
-	high    atomic.Int64             // the most in use since the last look at it
+	high    atomic.Int64             // the most in use since it was last read
 	live    atomic.Pointer[liveHeap] // while it is watched
 	waiting atomic.Int32
-	freed   chan struct{} // closed when bytes are given back; guarded by mu
+	freed   chan struct{} // closed when bytes are released; guarded by mu
 	idle    atomic.Pointer[[]idle]
 	admission
 
@@ -60,9 +60,8 @@ func NewPool(name string, limit int64) *Pool {
 	return p
 }
 
-// SetLimit gives the pool of a node that works another limit (0: none). Nobody
-// fails for a lower one: the largest holders spill and new work waits until the
-// node is below it.
+// SetLimit changes the limit of the pool of a running node (0: none). Nobody fails for a lower one:
+// the largest holders spill and new work waits until the node is below it.
 func (p *Pool) SetLimit(limit int64) {
 	if limit <= 0 {
 		limit = noLimit
@@ -76,8 +75,8 @@ func (p *Pool) SetLimit(limit int64) {
 	}
 }
 
-// Child makes the pool of one statement, within p. limit 0 means p's, as it is at
-// any time. Close it when the statement ends.
+// Child makes the pool of one statement, within p. limit 0 means p's current limit. Close it when
+// the statement ends.
 func (p *Pool) Child(name string, limit int64) *Pool {
 	if limit <= 0 {
 		limit = noLimit
@@ -90,9 +89,8 @@ func (p *Pool) Child(name string, limit int64) *Pool {
 	return c
 }
 
-// Close takes a child pool out of its parent. Accounts that were not closed
-// give their bytes back and are counted as a leak in the return value, save
-// those that live as long as their pool.
+// Close takes a child pool out of its parent. The bytes of accounts that were not closed are
+// released and returned as leaked, save those of accounts that live as long as their pool.
 func (p *Pool) Close() (leaked int64) {
 	p.mu.Lock()
 	last := p.onClose
@@ -121,8 +119,7 @@ func (p *Pool) Close() (leaked int64) {
 	return leaked
 }
 
-// Used, Peak, Limit are in bytes. The limit is the pool's or those it is within,
-// whichever is less.
+// Used, Peak and Limit return bytes. The limit is the least of the pool's and its parents'.
 func (p *Pool) Used() int64 { return p.used.Load() }
 func (p *Pool) Peak() int64 { return p.peak.Load() }
 func (p *Pool) Limit() int64 {
@@ -133,7 +130,7 @@ func (p *Pool) Limit() int64 {
 	return limit
 }
 
-// OwnLimit is the limit that the pool was made with; 0 for none.
+// OwnLimit returns the limit that the pool was made with; 0 for none.
 func (p *Pool) OwnLimit() int64 {
 	if l := p.limit.Load(); l != noLimit {
 		return l
@@ -141,7 +138,7 @@ func (p *Pool) OwnLimit() int64 {
 	return 0
 }
 
-// Waiting is how many requests and statements wait for bytes of a node.
+// Waiting returns how many requests and statements wait for bytes of a node.
 func (p *Pool) Waiting() int { return int(p.waiting.Load()) }
 
 // AddSpilled counts bytes written to disk under this pool, and its parents.
@@ -151,10 +148,10 @@ func (p *Pool) AddSpilled(n int64) {
 	}
 }
 
-// Spilled is the bytes written to disk so far.
+// Spilled returns the bytes written to disk so far.
 func (p *Pool) Spilled() int64 { return p.spilled.Load() }
 
-// Name is the name the pool was made with.
+// Name returns the name the pool was made with.
 func (p *Pool) Name() string { return p.name }
 
 // OnFail sets what is called, once and from any goroutine, when the node makes
@@ -166,8 +163,7 @@ func (p *Pool) OnFail(f func(error)) {
 	p.mu.Unlock()
 }
 
-// OnClose has f called when the pool is closed: what the statement used can go
-// then.
+// OnClose registers f to be called when the pool is closed, to free what the statement used.
 func (p *Pool) OnClose(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,8 +183,7 @@ func (p *Pool) above(share float64) bool {
 	return float64(p.used.Load()+p.beyond.Load()-p.Idle()) > share*float64(p.limit.Load())
 }
 
-// take reserves n bytes in p and its parents, or nothing and the pool that
-// refused.
+// take reserves n bytes in p and its parents, or nothing, and returns the pool that refused.
 func (p *Pool) take(n int64) *Pool {
 	for {
 		refused := p.takeAt(n)
@@ -198,7 +193,7 @@ func (p *Pool) take(n int64) *Pool {
 	}
 }
 
-// takeAt is take of what is free now.
+// takeAt is take without freeing idle memory.
 func (p *Pool) takeAt(n int64) *Pool {
 	for q := p; q != nil; q = q.parent {
 		u := q.used.Add(n)
@@ -244,7 +239,7 @@ func lift(peak *atomic.Int64, u int64) {
 	}
 }
 
-func (p *Pool) give(n int64) {
+func (p *Pool) release(n int64) {
 	given.Add(n)
 	for q := p; q != nil; q = q.parent {
 		q.used.Add(-n)
@@ -291,7 +286,7 @@ func (p *Pool) Account(operator string, spillable bool) *Account {
 	return a
 }
 
-// Whole makes an account that lives as long as its pool, which closes it.
+// Whole makes an account that lives as long as its pool and is closed with it.
 func (p *Pool) Whole(operator string) *Account {
 	a := p.Account(operator, false)
 	a.whole = true
@@ -319,9 +314,9 @@ type Account struct {
 // It may wait for other statements to give way, a few seconds at most.
 func (a *Account) Grow(n int64) error { return a.grow(context.Background(), n, false) }
 
-// Insist is Grow for bytes without which the statement must fail: operators of the
-// statement that are at work are waited for, a few seconds at most and not after ctx
-// is done, whose error it then gives.
+// Insist is Grow for bytes without which the statement must fail: operators of the statement that
+// are at work are waited for, a few seconds at most and not after ctx is done, whose error it then
+// returns.
 func (a *Account) Insist(ctx context.Context, n int64) error { return a.grow(ctx, n, true) }
 
 func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
@@ -348,8 +343,8 @@ func (a *Account) Refused(err error) bool {
 	return errors.As(err, &b) && b.Account == a
 }
 
-// Try reserves n more bytes if they are to be had at once, without anyone
-// giving way. It is for what its caller can do without.
+// Try reserves n more bytes if they are free, without anyone giving way. It is for what its caller
+// can do without.
 func (a *Account) Try(n int64) bool {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
@@ -364,9 +359,8 @@ func (a *Account) Try(n int64) bool {
 	return true
 }
 
-// Take reserves n more bytes whatever the limits say. It is for the little
-// without which an operator that spills cannot go on, a batch or two; the room
-// above FailShare is kept for it.
+// Take reserves n more bytes whatever the limits say. It is for the little without which an
+// operator that spills cannot go on, a batch or two; the memory above FailShare is kept for it.
 func (a *Account) Take(n int64) {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
@@ -388,7 +382,7 @@ func (a *Account) Resize(n int64) error {
 	return nil
 }
 
-// Shrink gives n bytes back. To give back more than is held is a bug.
+// Shrink releases n bytes. To release more than is held is a bug.
 func (a *Account) Shrink(n int64) {
 	want := a.used.Load() - n
 	if want < 0 {
@@ -398,11 +392,11 @@ func (a *Account) Shrink(n int64) {
 	keep := (want + blockBytes - 1) / blockBytes * blockBytes
 	if spare := a.reserved.Load() - keep; spare >= 4*blockBytes || want == 0 {
 		a.reserved.Add(-spare)
-		a.pool.give(spare)
+		a.pool.release(spare)
 	}
 }
 
-// Close gives everything back. It may be called twice.
+// Close releases everything. It may be called twice.
 func (a *Account) Close() {
 	if a.closed {
 		return
@@ -414,18 +408,18 @@ func (a *Account) Close() {
 	a.pool.mu.Unlock()
 }
 
-// Used is the bytes held, Peak the most there were.
+// Used returns the bytes held, Peak the most there were.
 func (a *Account) Used() int64 { return a.used.Load() }
 func (a *Account) Peak() int64 { return a.peak }
 
-// Reserved is what the account takes of its pool: the bytes held in whole blocks,
-// and some that were given back and may be wanted again.
+// Reserved returns what the account takes of its pool: the bytes held in whole blocks, and some
+// that were released and may be used again.
 func (a *Account) Reserved() int64 { return a.reserved.Load() }
 
-// Name is the operator the account is of.
+// Name returns the operator the account belongs to.
 func (a *Account) Name() string { return a.name }
 
-// Pool is the pool the account takes from.
+// Pool returns the pool the account takes from.
 func (a *Account) Pool() *Pool { return a.pool }
 
 // ShouldSpill reports, once, that the node asks this account to spill.

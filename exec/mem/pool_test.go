@@ -139,8 +139,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestSetLimit gives a node in use less, then more: nobody fails for it, the largest
-// holder is asked to spill, and who waits goes on.
+// TestSetLimit lowers, then raises the limit of a node in use: nobody fails for it, the largest
+// holder is asked to spill, and waiting requests go on.
 func TestSetLimit(t *testing.T) {
 	p := mem.NewPool("n", 100<<20)
 	s := p.Child("s", 0)

@@ -7,8 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// reserve takes more bytes for a request of asked. What happens where they are
-// not to be had:
+// reserve takes more bytes for a request of asked. What happens where they are not free:
 //
 //	another of the statement, at  spills (see Pool.reclaim)
 //	a safe point, has enough
@@ -77,7 +76,7 @@ func (p *Pool) statement() *Pool {
 // doomed returns why the statement must fail; nil if it need not.
 func (p *Pool) doomed() *BudgetError { return p.statement().doom.Load() }
 
-// largest is the statement that holds most.
+// largest returns the statement that holds most.
 func (p *Pool) largest() *Pool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +96,8 @@ func (p *Pool) asked() bool {
 	return any
 }
 
-// wait tries to take n bytes for a statement again as bytes are given back,
-// while there is hope and for a limited time.
+// wait retries to take n bytes for a statement as bytes are released, while that may succeed and
+// for a limited time.
 func (p *Pool) wait(of *Pool, n int64, fell bool) bool {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
@@ -121,7 +120,7 @@ func (p *Pool) wait(of *Pool, n int64, fell bool) bool {
 	}
 }
 
-// freeing returns a channel that is closed when bytes are given back next.
+// freeing returns a channel that is closed when bytes are next released.
 func (p *Pool) freeing() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,8 +19,7 @@ func grow(t *testing.T, a *mem.Account, n int64) {
 	}
 }
 
-// TestLargestFails: a small statement's request has the largest fail, which
-// gives its memory back.
+// TestLargestFails: a small statement's request makes the largest fail, which releases its memory.
 func TestLargestFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 100*mib)

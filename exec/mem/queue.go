@@ -1,22 +1,20 @@
 package mem
 
-// queue decides which statements may hold rows on a node, and in which order: a
-// state machine without a clock or goroutines, whose caller keeps it to one at a
-// time.
+// queue decides which statements may hold rows on a node, and in which order: a state machine
+// without a clock or goroutines, whose caller serialises access.
 //
 //	ask ──room, nobody before it──▶ holding ──leave──▶ gone
 //	 └───────▶ waiting ──its turn, room──▶ ┘
 //	              └──────leave────────────────────────▶ gone
 //
-// Turns go round the roles that wait, first come first served within a role, so
-// that a role with many statements does not keep others from theirs. The
-// statement whose turn it is waits for room and nobody passes it: one that
-// needs much is not starved by those that need little. Where nobody holds, it
-// needs no room: however little there is, one statement at a time goes on.
+// Roles are served round robin, first come first served within a role, so that a role with many
+// statements does not hold up others. The statement whose turn it is waits for memory and nobody
+// passes it: one that needs much is not starved by those that need little. Where nobody holds, it
+// is admitted regardless: however little memory there is, one statement at a time goes on.
 type queue struct {
 	roles   []*line // that wait, in the order of their turns
 	held    int64   // what those that hold need
-	most    int     // that hold at once, but for those that are let past the rest
+	most    int     // that hold at once, without those that are forced in
 	holding int
 	waiting int
 }
@@ -43,19 +41,19 @@ const (
 	holding
 )
 
-// fits reports whether there is room for need where room bytes are for all.
+// fits reports whether need fits beside those that hold, with room bytes for all.
 func (q *queue) fits(need, room int64) bool {
 	return q.holding == 0 || q.holding < q.most && q.held+need <= room
 }
 
-// hold lets an item in, whatever room there is.
+// hold admits an item, whatever room there is.
 func (q *queue) hold(i *item) {
 	q.held += i.need
 	q.holding++
 	i.state = holding
 }
 
-// ask lets an item in if nobody waits and there is room.
+// ask admits an item if nobody waits and there is room.
 func (q *queue) ask(i *item, room int64) bool {
 	if q.waiting > 0 || !q.fits(i.need, room) {
 		return false
@@ -77,8 +75,7 @@ func (q *queue) wait(i *item) {
 	q.roles = append(q.roles, &line{i.role, []*item{i}})
 }
 
-// next lets the item in whose turn it is, if there is room, and returns it; nil
-// otherwise.
+// next admits the item whose turn it is, if there is room, and returns it; nil otherwise.
 func (q *queue) next(room int64) *item {
 	if q.waiting == 0 || !q.fits(q.roles[0].items[0].need, room) {
 		return nil
@@ -117,8 +114,8 @@ func (q *queue) leave(i *item) {
 	i.state = outside
 }
 
-// place is how many turns it takes until a waiting item's is over: 1 is the
-// next. It is 0 for one that does not wait.
+// place returns a waiting item's position in the order of turns, 1 for the next; 0 for one that
+// does not wait.
 func (q *queue) place(i *item) int {
 	if i.state != waiting {
 		return 0
@@ -136,7 +133,7 @@ func (q *queue) place(i *item) int {
 	n := own + 1
 	for at, l := range q.roles {
 		switch {
-		case at < before: // a turn more than the item's line has had before
+		case at < before: // that line has one more turn before the item's
 			n += min(len(l.items), own+1)
 		case at > before:
 			n += min(len(l.items), own)

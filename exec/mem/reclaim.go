@@ -11,27 +11,24 @@ import (
 // minReclaim is what an account must hold to be worth a file.
 const minReclaim = 256 << 10
 
-// ErrBusy is what a holder gives that is at work: a moment later it may give way.
+// ErrBusy is returned by a holder that is at work: a moment later it may give way.
 var ErrBusy = errors.New("mem: the holder is at work")
 
-// OnReclaim says how the account's bytes are given back for another operator of the
-// statement: by f, which writes away what its operator holds if that is at a safe
-// point, and reports whether it did. It is called from any goroutine that asks for
-// memory, so an operator has a lock for what f touches, which it holds while it works
-// and not while it waits for its input; f must only try it, and gives ErrBusy where
-// another has it. Any other error of f is the asker's.
+// OnReclaim sets how the account's bytes are released for another operator of the statement: f
+// spills what its operator holds if that is at a safe point, and reports whether it did. It is
+// called from any goroutine that asks for memory, so an operator has a lock for what f touches,
+// which it holds while it works and not while it waits for its input; f must only try it, and
+// returns ErrBusy where another has it. Any other error of f is returned to the request.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
-// reclaim has others of the statement give way to a request of a, the largest first,
-// until it takes more bytes. One that can spill itself does so rather than have a
-// smaller one do it.
+// reclaim makes others of the statement spill for a request of a, the largest first, until it can
+// take more bytes. One that can spill itself does so rather than make a smaller one do it.
 //
 //	asker ── refused ─▶ holders, largest first ── lock tried ─▶ at a safe point: spills
 //	                                                       └─▶ at work: passed over
 //
-// Nobody waits for a lock, and so nobody for another that waits for him. Who insists
-// tries those at work again for a while, since each works on one batch, but no longer
-// than ctx lets him.
+// Nobody waits for a lock, so there is no deadlock. With insist those at work are tried again for a
+// while, since each works on one batch, until ctx is done.
 func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
 		return false, nil // the node's own
@@ -64,7 +61,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	}
 }
 
-// reclaimOnce asks each holder once; busy says that one was at work.
+// reclaimOnce asks each holder once; busy reports whether one was at work.
 func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
 	type holder struct {
 		*Account

@@ -8,33 +8,31 @@ import (
 )
 
 const (
-	// roomBytes is how large a reservation is for which room is made first.
+	// roomBytes is the least reservation for which garbage is collected first.
 	roomBytes = 1 << 20
 	// litter is how much there must be for a collection to be worth it.
 	litter = 16 << 20
 )
 
-// given is what all accounts of the process gave back so far.
+// given is what all accounts of the process have released so far.
 var given atomic.Int64
 
 var room struct {
 	sync.Mutex
 	s       []metrics.Sample
 	cycle   uint64
-	granted [2]uint64 // before that cycle and since: what was let through may not be allocated yet
-	given   int64     // when it was last collected here: what was given back since may lie about
+	granted [2]uint64 // before that cycle and since: what was granted may not be allocated yet
+	given   int64     // at the last collection here: what was released since may be garbage
 }
 
-// makeRoom collects garbage before n bytes are allocated that would bring the
-// heap over the runtime's limit. The runtime looks at its limit after a large
-// allocation, and collects beside the program: a few long values in turn, each
-// dead when the next is made, would be there all at once. So would those of several
-// goroutines that look at the heap before any of them allocates: what was let
-// through since the last collection counts as if it were there.
+// makeRoom collects garbage before n bytes are allocated that would bring the heap over the
+// runtime's limit. The runtime looks at its limit after a large allocation, and collects beside the
+// program: a few long values in turn, each dead when the next is made, would be there all at once.
+// So would those of several goroutines that look at the heap before any of them allocates: what was
+// granted since the last collection counts as if it were there.
 //
-// Whether there is something to collect, what the last collection left alive does
-// not tell: a value that a statement had then may be garbage now. What accounts
-// have given back since does.
+// What the last collection left alive does not show whether there is something to collect: a value
+// that a statement had then may be garbage now. What accounts have released since does.
 func makeRoom(n int64) {
 	room.Lock()
 	defer room.Unlock()

@@ -11,13 +11,12 @@ const (
 	// keep rows: the batches between their operators, which are not counted one by
 	// one.
 	threadBytes = 2 << 20
-	// threadNeed is what the operators of a thread need to get on without writing and
-	// reading again what is hardly worth a file. With much less, statements that
-	// could have ended one after another fail together.
+	// threadNeed is what the operators of a thread need so that they do not spill small files. With
+	// much less, statements that could have run one after another fail together.
 	threadNeed = 8 << 20
-	// atOnce is how many statements hold tickets at a time, however much memory
-	// there is. Each has a thread a processor: with more they end no sooner, and what
-	// must answer in time, heartbeats first, waits behind all their threads.
+	// atOnce is how many statements hold tickets at a time, however much memory there is. Each has a
+	// thread a processor: with more of them none ends sooner, and what must answer in time, such as
+	// heartbeats, waits behind all their threads.
 	atOnce = 4
 )
 
@@ -26,14 +25,14 @@ type admission struct {
 	gate    sync.Mutex // guards what follows, and the state of tickets
 	queue   queue
 	tickets map[*item]*Ticket // that wait or hold
-	let     int64             // statements let in so far
+	let     int64             // statements admitted so far
 	waited  time.Duration     // by those that had to wait, together
 }
 
-// Ticket lets a statement hold rows on a node. While it is held, the statement
-// counts with what it needs rather than with what it has just now: what it has
-// beyond that it gives up when others need it. What the pools of all other
-// statements hold is not to be had by those that queue.
+// Ticket admits a statement that will hold rows on a node. While it is held, the statement counts
+// with the memory it needs rather than with what it has just now: what it has beyond that it gives
+// up when others need it. What the pools of all other statements hold is not available to those
+// that queue.
 //
 //	new ─Try, Wait, Force─▶ held ─Release─▶ new      Close ends it for good
 //
@@ -53,7 +52,7 @@ func (p *Pool) Ticket(role uint32, threads int) *Ticket {
 	return &Ticket{root: p.root(), of: p, item: item{role: role, need: n*threadBytes + min(n*threadNeed, p.Limit()), charge: n * threadBytes}}
 }
 
-// Try takes the ticket if it is to be had at once.
+// Try takes the ticket if that is possible at once, and reports whether it did.
 func (t *Ticket) Try() bool {
 	a := &t.root.admission
 	a.gate.Lock()
@@ -64,14 +63,14 @@ func (t *Ticket) Try() bool {
 	return t.item.state == holding
 }
 
-// Wait takes the ticket when it is its turn. Nothing but ctx limits the time:
-// whoever holds one is to end, and where none is held the next one is let in.
+// Wait takes the ticket when it is its turn. Nothing but ctx limits the time: statements that hold
+// one end, and where none is held the next is admitted.
 func (t *Ticket) Wait(ctx context.Context) error {
 	if t.Try() {
 		return nil
 	}
 	a := &t.root.admission
-	t.root.waiting.Add(1) // before the look at the room: what is given back later wakes
+	t.root.waiting.Add(1) // before room is computed: what is released later wakes
 	defer t.root.waiting.Add(-1)
 	start := time.Now()
 	a.gate.Lock()
@@ -86,7 +85,7 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	case <-ready:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-		t.Release() // it may have been let in just now
+		t.Release() // it may have been admitted just now
 	}
 	a.gate.Lock()
 	a.waited += time.Since(start)
@@ -94,8 +93,8 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	return err
 }
 
-// Force takes the ticket past all others. It is for a statement that holds rows
-// which others may wait for.
+// Force takes the ticket ahead of all others. It is for a statement that holds rows which others
+// may wait for.
 func (t *Ticket) Force() {
 	a := &t.root.admission
 	a.gate.Lock()
@@ -106,7 +105,7 @@ func (t *Ticket) Force() {
 	}
 }
 
-// Release gives the ticket back, or up where it waits. It may be called twice.
+// Release returns the ticket, or leaves the queue where it waits. It may be called twice.
 func (t *Ticket) Release() { t.release(false) }
 
 // Close is Release for good.
@@ -122,21 +121,20 @@ func (t *Ticket) release(done bool) {
 	a.gate.Unlock()
 	switch was {
 	case holding:
-		t.root.give(t.item.charge) // which lets others in
+		t.root.release(t.item.charge) // which admits others
 	case waiting:
 		t.root.serve() // it may have been in the way of the next
 	}
 }
 
-// Place is the ticket's place in the queue, 1 being the next; 0 if it does not
-// wait.
+// Place returns the ticket's position in the queue, 1 being the next; 0 if it does not wait.
 func (t *Ticket) Place() int {
 	t.root.gate.Lock()
 	defer t.root.gate.Unlock()
 	return t.root.queue.place(&t.item)
 }
 
-// know keeps a ticket that waits or holds; under the lock.
+// know records a ticket that waits or holds. The lock must be held.
 func (a *admission) know(t *Ticket) {
 	if a.tickets == nil {
 		a.tickets = map[*item]*Ticket{}
@@ -144,15 +142,15 @@ func (a *admission) know(t *Ticket) {
 	a.tickets[&t.item] = t
 }
 
-// enter charges a ticket that the queue let in; under the lock, so that the next
-// decision finds the charge.
+// enter charges a ticket that the queue admitted. The lock is held, so that the next decision sees
+// the charge.
 func (t *Ticket) enter() {
 	t.root.force(t.item.charge)
 	t.root.let++
 	t.root.know(t)
 }
 
-// serve lets in those whose turn it is.
+// serve admits those whose turn it is.
 func (p *Pool) serve() {
 	p.gate.Lock()
 	defer p.gate.Unlock()
@@ -167,9 +165,8 @@ func (p *Pool) serve() {
 	}
 }
 
-// room is how many bytes there are for those that hold tickets: what may be in
-// use before anyone is asked to spill, less what is in use by others. Under the
-// lock.
+// room returns how many bytes there are for those that hold tickets: what may be in use before
+// anyone is asked to spill, less what is in use by others. The lock must be held.
 func (p *Pool) room() int64 {
 	if p.Paused() {
 		return -1
@@ -183,14 +180,14 @@ func (p *Pool) room() int64 {
 	return int64(SpillShare*float64(p.Limit())) - max(others, 0)
 }
 
-// Admissions tell of a node's queue: who is in it now, and what was.
+// Admissions are the statistics of a node's queue: who is in it now, and totals.
 type Admissions struct {
 	Queued, Holding int
 	Total           int64 // tickets so far
 	Waited          time.Duration
 }
 
-// Admissions are those of p's node.
+// Admissions returns the statistics of p's node.
 func (p *Pool) Admissions() Admissions {
 	a := &p.root().admission
 	a.gate.Lock()

@@ -104,7 +104,7 @@ func TestTicketGreed(t *testing.T) {
 	})
 }
 
-// TestTicketCancel: who gives up is out of the way of the next.
+// TestTicketCancel: a waiter that gives up does not hold up the next.
 func TestTicketCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 20*mib)

@@ -2,10 +2,9 @@ package mem
 
 import "sync"
 
-// Turns is how goroutines that add rows at once share memory that is enough for
-// one of them: who finds none makes room, and where others hold it waits until
-// one of them has done its batch. Only when all of them wait is there too
-// little.
+// Turns lets goroutines that add rows concurrently share memory that is enough for one of them: one
+// that is refused makes room, and where others hold memory it waits until one of them has finished
+// its batch. Only when all of them wait is there too little.
 type Turns struct {
 	making sync.Mutex // one makes room at a time: what it frees is there for the next
 
@@ -13,17 +12,17 @@ type Turns struct {
 	change  sync.Cond
 	left    uint64 // how often one of them was done
 	inside  int    // goroutines that hold memory
-	waiting int    // of those, who wait
+	waiting int    // those of them that wait
 }
 
-// Enter is called by who begins to hold memory, under the lock under which it is taken.
+// Enter is called by a goroutine that begins to hold memory, under the lock under which it is taken.
 func (t *Turns) Enter() {
 	t.mu.Lock()
 	t.inside++
 	t.mu.Unlock()
 }
 
-// Leave is called by who holds none any more.
+// Leave is called by a goroutine that holds none any more.
 func (t *Turns) Leave() {
 	t.mu.Lock()
 	t.inside--
@@ -34,9 +33,8 @@ func (t *Turns) Leave() {
 	t.mu.Unlock()
 }
 
-// Try takes memory, with room made where there is none, for as little as will
-// do then. inside is whether the caller holds some already. The error is take's, or
-// make's.
+// Try calls take, and where it is refused makes room and takes the least that suffices. inside is
+// whether the caller holds some already. The error is take's or make's.
 func (t *Turns) Try(inside bool, make func() error, take func(least bool) error) error {
 	err := take(false)
 	for err != nil {
@@ -53,15 +51,15 @@ func (t *Turns) Try(inside bool, make func() error, take func(least bool) error)
 	return nil
 }
 
-// Make has make make room when nobody else does.
+// Make calls make, to make room, when nobody else does.
 func (t *Turns) Make(make func() error) error {
 	t.making.Lock()
 	defer t.making.Unlock()
 	return make()
 }
 
-// wait waits until somebody is done who was not when left was read; false where
-// there is nobody to wait for.
+// wait waits until another goroutine has left since left was read; it returns false where there is
+// none to wait for.
 func (t *Turns) wait(left uint64, inside bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestTurns lets many goroutines work that take memory in two pieces, enough
-// for one of them at a time: all end, and one that asks for more than there is
-// is told so.
+// TestTurns runs many goroutines that take memory in two requests, with enough for one of them at a
+// time: all end, and one that asks for more than there is gets an error.
 func TestTurns(t *testing.T) {
 	var (
 		turns Turns

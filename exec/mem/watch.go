@@ -10,17 +10,15 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// Watch holds the pool of a node against the live heap, as collections find it,
-// until stop is closed: what lives beyond the accounts and share counts as used
-// from then on, so that others spill and new work waits. It catches what no
-// account knows of: a client's huge literal, a function's long result. Where that is much it
-// collects once more, to know: of a statement that ended while a collection was at work, all is
-// found alive that no account has any more, and nothing may collect it before the next
-// statement is refused its memory.
+// Watch compares the pool of a node with the live heap that garbage collections find, until stop is
+// closed: what lives beyond the accounts and share counts as used from then on, so that others
+// spill and new work waits. It catches what no account knows of: a client's huge literal, a
+// function's long result. Where that is much it collects once more, to be sure: of a statement that
+// ended during a collection everything is found alive though no account has it any more, and the
+// next statement would be refused memory before another collection.
 //
-// It also gives memory back to the system once a large statement is over: the
-// runtime would keep it for the next one, and the process would look as large as
-// the largest thing it ever did.
+// It also returns memory to the system once a large statement is over: the runtime would keep it
+// for the next one, and the process would look as large as the largest thing it ever did.
 func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	const every = 50 * time.Millisecond
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
@@ -69,10 +67,10 @@ type liveHeap struct {
 	took     time.Duration // it did
 }
 
-// recountRest is how much longer than a recount takes there is none for who can spill.
+// recountRest: an account that can spill causes no recount until this many times the duration of the last one has passed.
 const recountRest = 10
 
-// look takes what the last collection found, if there was one since the last look.
+// look reads what the last collection found, if there was one since the last look.
 func (l *liveHeap) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,9 +78,9 @@ func (l *liveHeap) look() {
 	high := l.p.high.Swap(l.p.used.Load())
 	if c := l.s[1].Value.Uint64(); c != l.cycle {
 		l.cycle = c
-		// The collection was between the two looks: the most that was charged in that
-		// time may have been live then. A sort fills its memory and writes it away many
-		// times between two looks; what is charged at them says nothing of it.
+		// The collection was between the two looks: the most that was charged in that time may have been
+		// live then. A sort fills its memory and spills it many times between two looks, so what is
+		// charged at them is no measure of it.
 		l.p.setBeyond(int64(l.s[0].Value.Uint64()) - high - l.share)
 	}
 }
@@ -90,9 +88,9 @@ func (l *liveHeap) look() {
 // doubtful reports whether much was found beyond the accounts.
 func (p *Pool) doubtful() bool { return p.beyond.Load() > p.Limit()/doubtShare }
 
-// recount collects where much was found beyond the accounts, before somebody is refused
-// bytes for it: it may have died since. It reports whether less was found. Who can spill is
-// refused often where much does live there, and does not have it collected each time.
+// recount collects garbage where much was found beyond the accounts, before somebody is refused
+// bytes for it: it may have died since. It reports whether less was found. Accounts that can spill
+// are refused often where much does live there, and do not collect each time.
 func (p *Pool) recount(spillable bool) bool {
 	l := p.live.Load()
 	if l == nil || !p.doubtful() {
@@ -111,7 +109,7 @@ func (p *Pool) recount(spillable bool) bool {
 	return p.beyond.Load() < before
 }
 
-// doubt decides when to look whether what was found beyond the accounts still lives.
+// doubt decides when to check whether what was found beyond the accounts still lives.
 type doubt struct{ wait int }
 
 const (
@@ -131,8 +129,8 @@ func (d *doubt) after(much bool) bool {
 	return much
 }
 
-// release decides when to give memory back, by what the heap holds of the
-// system's memory beyond all accounts at each look.
+// release decides when to return memory to the system, by what the heap holds of it beyond all
+// accounts at each look.
 type release struct {
 	looks int    // in a row at which that was much
 	from  uint64 // what had been allocated at the first of them
@@ -140,14 +138,14 @@ type release struct {
 
 const (
 	releaseBytes = 64 << 20 // worth it
-	// Ten seconds: who works with a node asks the next before that, and memory fresh
-	// from the system may cost a large statement a third of its time.
+	// Ten seconds: a user at work sends the next statement before that, and memory fresh from the
+	// system may cost a large statement a third of its time.
 	releaseLooks = 200
 )
 
 // after takes how many bytes could go back now, and how many were ever allocated or taken of
-// spares, and reports whether to give them. What statements went through meanwhile came of the same
-// memory: where one follows another there is much to give at every look, and as much of it
+// spares, and reports whether to return them. What statements allocated meanwhile came out of the
+// same memory: where one follows another there is much to return at every look, and as much of it
 // as they took, half or more, is about to be used.
 func (r *release) after(free int64, allocated uint64) bool {
 	if free < releaseBytes {
@@ -165,8 +163,8 @@ func (r *release) after(free int64, allocated uint64) bool {
 	return 2*(allocated-r.from) < uint64(free)
 }
 
-// setBeyond says how many bytes are in use beyond the accounts. The pool keeps
-// half its limit, so that work goes on.
+// setBeyond sets how many bytes are in use beyond the accounts. The pool keeps half its limit, so
+// that work goes on.
 func (p *Pool) setBeyond(n int64) {
 	n = max(min(n, p.Limit()/2), 0)
 	if old := p.beyond.Swap(n); n < old && p.waiting.Load() > 0 {

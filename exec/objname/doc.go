@@ -1,4 +1,4 @@
-// Package objname finds objects of the catalog by the names that regclass, regtype and
-// their like read, and gives the names they print: with a schema where the search
-// path does not lead to the object.
+// Package objname finds objects of the catalog by the names that regclass, regtype and the other
+// reg* types read, and returns the names they print: with a schema where the search path does not
+// lead to the object.
 package objname

@@ -55,8 +55,8 @@ func NameParts(s string, take func(...string) (string, string, error)) ([]string
 // Dotted joins a name's parts.
 func Dotted(parts []string) string { return strings.Join(parts, ".") }
 
-// SchemaPath are the schemas searched for an unqualified name: the temporary
-// one, pg_catalog, and the path.
+// SchemaPath returns the schemas searched for an unqualified name: the temporary one, pg_catalog,
+// and the path.
 func SchemaPath(s *function.Session) []types.OID {
 	var out []types.OID
 	if s.Temp != 0 {
@@ -448,7 +448,7 @@ func Qualified(h function.Host, schema types.OID, name string, visible bool) str
 	return lex.QuoteName(name)
 }
 
-// TypeName is format_type(): built-in types, then a user's.
+// TypeName returns the result of format_type(): for built-in types, then for a user's.
 func TypeName(h function.Host, oid types.OID, mod int32) (string, bool) {
 	if _, ok := types.PgTypeOf(oid); ok {
 		return types.Type{OID: oid, Mod: mod}.String(), true

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Barrier is where the threads of an operator meet. Every thread that has not left
-// must arrive before any goes on; one of them runs the serial work in between.
+// Barrier synchronises the threads of an operator. Every thread that has not left must arrive
+// before any goes on; one of them runs the serial work in between.
 type Barrier struct {
 	mu      sync.Mutex
 	parties int
@@ -55,7 +55,7 @@ func (b *Barrier) Wait(ctx context.Context, serial func() error) error {
 		}
 		b.mu.Lock()
 		if r.running {
-			// Somebody took the round while we woke; it will be done.
+			// Another thread runs the serial work of this round meanwhile; wait for it.
 			b.mu.Unlock()
 			select {
 			case <-r.done:

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -25,7 +27,7 @@ type Buffer struct {
 
 	mu    sync.Mutex
 	acct  *mem.Account
-	held  []*batch.Batch // before what is in runs
+	held  []*batch.Batch // they precede the rows in runs
 	w     *spill.Writer
 	run   *spill.Run
 	rows  int64
@@ -68,7 +70,7 @@ func (f *Buffer) reclaim(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// spill goes over to a file.
+// spill moves the rows in memory to a file, where later ones go too.
 func (f *Buffer) spill(ctx context.Context) (err error) {
 	if f.w, err = f.rt.Spill.Create(types.ArrowTypes(f.types)); err != nil {
 		return err
@@ -83,7 +85,7 @@ func (f *Buffer) spill(ctx context.Context) (err error) {
 	return nil
 }
 
-// Rows is the number of rows so far.
+// Rows returns the number of rows so far.
 func (f *Buffer) Rows() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +151,7 @@ func (f *Buffer) Finish(ctx context.Context) error {
 	return err
 }
 
-// Spilled is the bytes on disk.
+// Spilled returns the bytes on disk.
 func (f *Buffer) Spilled() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,11 +162,12 @@ func (f *Buffer) Spilled() int64 {
 	return disk
 }
 
-// Open returns a reader from the first row on. The buffer is finished.
-func (f *Buffer) Open() (BatchReader, error) {
+// Open returns a reader from the first row on, of the columns at some positions, or of
+// all with nil. The buffer is finished.
+func (f *Buffer) Open(cols []int) (BatchReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := &bufferReader{held: f.held}
+	r := &bufferReader{held: f.held, cols: cols}
 	if len(f.held) > 0 {
 		r.of, f.open = f, f.open+1
 	}
@@ -173,6 +176,7 @@ func (f *Buffer) Open() (BatchReader, error) {
 		if r.run, err = f.run.Open(); err != nil {
 			return nil, err
 		}
+		r.run.Columns(cols)
 	}
 	return r, nil
 }
@@ -199,6 +203,7 @@ func (f *Buffer) Close() {
 type bufferReader struct {
 	of   *Buffer // whose batches in memory it reads
 	held []*batch.Batch
+	cols []int // nil for all
 	run  *spill.Reader
 }
 
@@ -206,6 +211,13 @@ func (r *bufferReader) Next(ctx context.Context) (*batch.Batch, error) {
 	if len(r.held) > 0 {
 		b := r.held[0]
 		r.held = r.held[1:]
+		if r.cols != nil {
+			cols := make([]arrow.Array, len(r.cols))
+			for i, c := range r.cols {
+				cols[i] = b.Cols[c]
+			}
+			b = b.With(cols)
+		}
 		return b, ctx.Err()
 	}
 	if r.run != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Coalescer joins small batches, of columns Types, into ones worth their while.
-// Order is kept. It holds at most smallWait batches, which it does not charge,
-// until the next are asked for.
+// Coalescer concatenates small batches, of columns Types, into larger ones. Order is kept. It holds
+// at most smallWait batches, which it does not charge, until the next are asked for.
 type Coalescer struct {
 	Types []types.Type
 	pend  []*batch.Batch
@@ -23,11 +22,11 @@ type Coalescer struct {
 
 const (
 	smallRows = 1024
-	smallWait = 16 // batches: somebody may want the first row soon
+	smallWait = 16 // batches: a reader may want the first row soon
 )
 
-// Next takes batches from pull until they make a good one. Errors, io.EOF
-// included, come after what waits.
+// Next pulls batches until they are enough for one. Errors, io.EOF included, are returned after the
+// rows that wait.
 func (s *Coalescer) Next(pull func() (*batch.Batch, error)) (*batch.Batch, error) {
 	for {
 		if b := s.held; b != nil {

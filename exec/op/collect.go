@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NewCollect gives all rows to a collector and a row a thread: how many it gave.
+// NewCollect passes all rows to a collector and returns a row a thread: how many they were.
 func NewCollect(in []Operator, to Collector) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {

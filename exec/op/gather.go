@@ -31,7 +31,7 @@ func NewGather(in []Operator) []Operator {
 
 type gather struct {
 	ch      chan *batch.Batch
-	stop    chan struct{} // closed when thread 0 wants no more
+	stop    chan struct{} // closed when thread 0 reads no more
 	stopped sync.Once
 	mu      sync.Mutex
 	left    int           // threads that still push
@@ -93,7 +93,7 @@ func (o *gatherThread) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// push sends the thread's rows until its input's end or until nobody wants them.
+// push sends the thread's rows until its input's end or until thread 0 stops reading.
 func (o *gatherThread) push(ctx context.Context) error {
 	for {
 		select {

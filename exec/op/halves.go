@@ -9,12 +9,12 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// TooLong reports whether what was computed over n rows was too much for one batch,
-// and that fewer rows may do.
+// TooLong reports whether err says that results over n rows were too large for one batch and that
+// fewer rows may succeed.
 func TooLong(err error, n int) bool { return n > 1 && errors.Is(err, vector.ErrBatchTooLarge) }
 
-// InHalves calls f with b, or with halves of it, and of those, where f's results
-// are too much for one batch. f must not have done anything when it says so.
+// InHalves calls f with b, or recursively with its halves where f fails because results are too
+// large for one batch (TooLong). f must have no effect when it fails so.
 func InHalves(b *batch.Batch, f func(*batch.Batch) error) error {
 	err := f(b)
 	n := b.Rows()

@@ -9,11 +9,10 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// KeyFilter is what a join that drops probe rows without a match tells the
-// scans below it: which values its key has on the build side. A scan may leave
-// out rows of other values, and whole runs of rows by their zones. It says
-// nothing until the table is built, before the probe side's first row is asked
-// for, and never where the join spills.
+// KeyFilter is the runtime filter of a join that drops probe rows without a match, for the scans
+// below it: the values that its key has on the build side. A scan may skip rows of other values,
+// and whole runs of rows by their zones. It is empty until the table is built, which is before the
+// probe side's first row is asked for, and stays so where the join spills.
 type KeyFilter struct {
 	keys atomic.Pointer[KeySet]
 	Seen KeyRates
@@ -27,21 +26,20 @@ type KeyRates struct{ Asked, Given, Had, Passed atomic.Int64 }
 // ScanKeys is a KeyFilter over a column of a scan.
 type ScanKeys struct {
 	Col    int  // counted over the scan's columns
-	Rows   bool // worth asking for each row that is given, for there is work between the scan and the join
+	Rows   bool // worth applying to each row, for there is work between the scan and the join
 	Filter *KeyFilter
 }
 
-// Publish hands the scans the keys there are, all of which are in k. The join
-// calls it once, before it asks for the probe side's first row; nobody changes k
-// after.
+// Publish passes the build side's keys, all of which are in k, to the scans. The join calls it
+// once, before it asks for the probe side's first row; k must not change afterwards.
 func (f *KeyFilter) Publish(k *KeySet) { f.keys.Store(k) }
 
-// KeySet are integer keys: exactly, in which runs of 2^Shift numbers they are, or the
-// range.
+// KeySet is a set of integer keys: exact, or by which runs of 2^Shift numbers have one, or only
+// their range.
 type KeySet struct {
 	Lo, Hi int64    // lo > hi: there are none
-	Heads  []uint32 // by key - lo: not 0 for one; or
-	Bits   []uint64 // by bit (key - lo) >> Shift; neither: any in the range
+	Heads  []uint32 // by key - Lo: not 0 if the key is there; or
+	Bits   []uint64 // bits by (key - Lo) >> Shift; neither: any in the range
 	Shift  uint8
 	Few    []int64 // all of them, where there are few; else nil
 }
@@ -56,7 +54,7 @@ func (f *KeyFilter) Few() (keys []int64, ok bool) {
 	return k.Few, true
 }
 
-// zoneSpan is how many places of a set Any looks at for a run of rows.
+// zoneSpan is how many places of a set Any checks at most for a run of rows.
 const zoneSpan = 1 << 17
 
 // Any reports whether the join has a key from lo to hi, as far as it knows.
@@ -115,8 +113,8 @@ func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 	return out, false
 }
 
-// selectKeys writes every row, and its end moves where the row has a key. What
-// a NULL's value is does not matter: the join drops it.
+// selectKeys writes every row number, and advances the end only where the row has a key, without a
+// branch. The value of a NULL does not matter: the join drops it.
 func selectKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) []int32 {
 	if k.Lo > k.Hi {
 		return out
@@ -136,8 +134,8 @@ func selectKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) []int32
 	return out[:at+someOfKeys(k, vals, sel, to)]
 }
 
-// allOfKeys is selectKeys for all rows: the loops differ in how they come by the row
-// alone, and a call for that would take longer than what they do.
+// allOfKeys is selectKeys for all rows: the loops differ only in how they find the row, and a call
+// for that would take longer than the rest.
 func allOfKeys[T kernel.Integer](k *KeySet, vals []T, out []int32) (at int) {
 	lo, span := k.Lo, uint64(k.Hi-k.Lo)
 	switch {

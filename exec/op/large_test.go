@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLongResults: a projection whose results are long gives them in more
-// batches, all of them and in order.
+// TestLongResults: a projection whose results are long returns them in more batches, all of them
+// and in order.
 func TestLongResults(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int4}}
 	var want []types.Row

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// NewLimit skips offset rows and gives count (-1: all the rest), counted over
-// all threads. What comes sorted comes from one thread, so that its order counts.
+// NewLimit skips offset rows and returns count (-1: all the rest), counted over all threads. Sorted
+// rows come from one thread, so that their order is respected.
 func NewLimit(in []Operator, offset, count int64) []Operator {
 	seen := new(atomic.Int64)
 	out := make([]Operator, len(in))
@@ -94,7 +94,7 @@ func (o *max1) Next(ctx context.Context) (*batch.Batch, error) {
 
 func (o *max1) Close() error { return o.in.Close() }
 
-// ErrSecondRow is what a scalar subquery of two rows gives: 21000.
+// ErrSecondRow returns the error of a scalar subquery that has two rows: 21000.
 func ErrSecondRow() error {
 	return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
 }

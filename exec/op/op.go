@@ -11,23 +11,21 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Operator is one thread's instance of a relational operator. Open opens its
-// inputs. Next gives the next batch, io.EOF at the end and then always; the
-// batch is immutable and, unless Lend was called, may be kept. Close closes the
-// inputs, may be called twice, before Open, and at any time between calls of
-// Next, but not beside one: an operator belongs to its thread's goroutine.
+// Operator is one thread's instance of a relational operator. Open opens its inputs. Next returns
+// the next batch, io.EOF at the end and then always; the batch is immutable and, unless Lend was
+// called, may be kept. Close closes the inputs, may be called twice, before Open, and at any time
+// between calls of Next, but not beside one: an operator belongs to its thread's goroutine.
 type Operator interface {
 	Open(ctx context.Context) error
 	Next(ctx context.Context) (*batch.Batch, error)
 	Close() error
 }
 
-// Lender is an operator, or a reader, that can give batches which lie in memory that it uses
-// again: it is told, once it is open, that whoever reads them is done with each before asking
-// for the next.
+// Lender is an operator, or a reader, that can return batches in memory that it reuses. Lend is
+// called once it is open, by a consumer that is done with each batch before it asks for the next.
 type Lender interface{ Lend() }
 
-// Lend tells in, if it can lend, that its batches are not kept.
+// Lend calls in.Lend if in is a Lender: its batches are not kept.
 func Lend(in any) {
 	if l, ok := in.(Lender); ok {
 		l.Lend()
@@ -53,11 +51,11 @@ type Filter interface {
 	Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error)
 }
 
-// Split is a part of a leaf's input. For a table it is rows [From, To) of a
-// segment, Ordinal being the segment's number in the statement's snapshot; for
-// a source it is part Part of Of, and so are, of a table's rows, those that the hash of
-// the attributes HashBy makes it, if there are any. Of a row that an index named, Key is
-// the integer that its column KeyNum has, where the scan's filter asks nothing else.
+// Split is a part of a leaf's input. For a table it is rows [From, To) of a segment, Ordinal being
+// the segment's number in the statement's snapshot; for a source it is part Part of Of, and so are,
+// of a table's rows, those that the hash of the attributes HashBy makes it, if there are any. For a
+// row found by an index, Key is the integer in its column KeyNum, if the scan's filter has no other
+// condition.
 type Split struct {
 	Scan     int // which leaf of the stage, depth first (build.Leaves)
 	Segment  *catalog.Segment
@@ -67,7 +65,7 @@ type Split struct {
 	HashBy   []int16
 	Key      *int64
 	KeyNum   int16
-	Range    *Range // of the rows, those that are read; nil: all
+	Range    *Range // only rows with values in it are read; nil: all
 }
 
 // Range is the values from From to To of a column: attribute Num of the table, an
@@ -84,8 +82,7 @@ type Splits interface {
 	Next(ctx context.Context, leaf int) (*Split, error)
 }
 
-// Tables reads tables. Any thread may call it. Of the rows that keys refuse it may
-// leave out any.
+// Tables reads tables. Any thread may call it. It may leave out any rows that keys do not have.
 type Tables interface {
 	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env, keys []ScanKeys) (BatchReader, error)
 }
@@ -116,22 +113,21 @@ type Exchange interface {
 // stream once: with nil all is sent, with an error readers get that error.
 type ExchangeWriter interface {
 	Dests() int // how many tasks read the stage
-	// Sent is what has been sent to other nodes.
+	// Sent returns what has been sent to other nodes.
 	Sent() (bytes, messages int64)
 	Send(ctx context.Context, dest int, b *batch.Batch) error
 	CloseSend(err error) error
 }
 
-// Writer writes the rows of one TableWrite into segments of a table. Flush
-// finishes what is open and gives the segments written.
+// Writer writes the rows of one TableWrite into segments of a table. Flush finishes what is open
+// and returns the segments written.
 type Writer interface {
 	Write(ctx context.Context, b *batch.Batch) error
 	Flush(ctx context.Context) ([]catalog.Written, error)
 	Abort() error
 }
 
-// Collector takes rows. Add may be called from any goroutine and keeps nothing
-// of the batch.
+// Collector receives rows. Add may be called from any goroutine and does not keep the batch.
 type Collector interface {
 	Add(ctx context.Context, b *batch.Batch) error
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// Item is a column to give: input column Col, or what Program computes where
-// that is set.
+// Item is a column of the result: input column Col, or what Program computes where that is set.
 type Item struct {
 	Col     int
 	Program Program
@@ -42,8 +41,8 @@ type project struct {
 	todo  []*batch.Batch // rows of a batch that was too large at once, the first last
 	rows  int            // how many rows at a time keep results small
 	most  int            // how many they may be
-	wary  bool           // more were too many once
-	lent  bool           // what is computed lies in memory of its program
+	wary  bool           // a larger number was too many once
+	lent  bool           // computed columns lie in their programs' scratch memory
 }
 
 // projectProbe is how many rows are computed before it is known how long results
@@ -76,7 +75,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 		if err == nil && n > 0 {
 			o.rows = max(int(min(BatchBytes*int64(n)/max(out.Bytes(), 1), int64(o.most))), 1)
 			if o.wary {
-				// what was long on the way may be short in the end
+				// intermediate values may have been longer than the results
 				o.rows = min(o.rows, n+n/8+1)
 			}
 		}

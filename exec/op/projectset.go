@@ -12,17 +12,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SetProgram runs set-returning calls in lock step: eval.Sets. After Start,
-// Next gives up to max rows: parents are the input rows they belong to, among
-// those that count; cols the calls' columns; ord the number of a row among its
-// parent's, from 1. io.EOF is the end of the batch.
+// SetProgram runs set-returning calls in lock step: eval.Sets. After Start, Next returns up to max
+// rows: parents are the input rows they belong to, among those that count; cols the calls' columns;
+// ord the number of a row among its parent's, from 1. io.EOF is the end of the batch.
 type SetProgram interface {
 	Start(ctx context.Context, b *batch.Batch) error
 	Next(ctx context.Context, max int) (parents []int32, cols []arrow.Array, ord []int64, err error)
 }
 
-// NewProjectSet gives, for each row of the programs (one a thread), the columns
-// keep of its input row, the calls' columns, and with ordinality its number.
+// NewProjectSet returns, for each row of the programs (one a thread), the columns keep of its input
+// row, the calls' columns, and with ordinality its number.
 func NewProjectSet(rt *Runtime, in []Operator, keep []int, programs []SetProgram, ordinality bool) []Operator {
 	return Instances(rt, func(i int) *projectSet {
 		return &projectSet{in: in[i], keep: keep, p: programs[i], ord: ordinality, max: rt.Rows()}

@@ -21,7 +21,7 @@ type RowCheck struct {
 	Env    *types.Env       // how error details print values
 }
 
-// NamedCheck is a compiled CHECK constraint: true or NULL is well.
+// NamedCheck is a compiled CHECK constraint: true or NULL passes.
 type NamedCheck struct {
 	Name    string
 	Program Program

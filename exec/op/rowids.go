@@ -37,8 +37,8 @@ const (
 	bytesOfRowIDs    = 256     // of a segment
 )
 
-// add counts n more rows in the container of one of them, and gives how many more bytes
-// the bitmap takes.
+// add counts n more rows in the container of one of them, and returns how many more bytes the
+// bitmap takes.
 func (s *segmentRows) add(row uint32, n int) (more int64) {
 	c := int(row >> 16)
 	if c >= len(s.in) {
@@ -67,9 +67,9 @@ func (s *segmentRows) addMany(rows []uint32) (more int64) {
 	return more
 }
 
-// Add notes the rows of a batch whose ids are in a column and gives those that were
-// not noted before. Rows without an id (the inserting half of a MERGE) are left out. What
-// they may take is charged first, and given back but for what they do take.
+// Add records the rows of a batch whose ids are in a column and returns those that were not
+// recorded before. Rows without an id (the inserting half of a MERGE) are left out. What they may
+// take is charged first, and released but for what they do take.
 func (s *RowIDs) Add(ctx context.Context, acct *mem.Account, b *batch.Batch, col int) (*batch.Batch, error) {
 	most := int64(b.Rows()) * bytesOfRowID
 	if err := chargeRows(ctx, acct, most); err != nil {
@@ -86,9 +86,9 @@ func (s *RowIDs) Add(ctx context.Context, acct *mem.Account, b *batch.Batch, col
 	return b, nil
 }
 
-// smallShare is the part of the pool below which an account of row ids is not refused: a
-// join below that fills the pool gives nothing back while its rows are changed, and a bit
-// a row is what the catalog keeps of them, too.
+// smallShare is the part of the pool below which an account of row ids is not refused: a join below
+// that fills the pool releases nothing while its rows are changed, and a bit a row is what the
+// catalog keeps of them, too.
 const smallShare = 8
 
 // chargeRows charges an account, if there is one, for row ids.
@@ -104,7 +104,7 @@ func chargeRows(ctx context.Context, acct *mem.Account, n int64) error {
 	return err
 }
 
-// add is Add, and says how many bytes the set grew by.
+// add is Add without charging; it also returns how many bytes the set grew by.
 func (s *RowIDs) add(b *batch.Batch, col int) (added *batch.Batch, more int64) {
 	n := b.Rows()
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s *RowIDs) add(b *batch.Batch, col int) (added *batch.Batch, more int64) {
 		}
 		seg, fresh := s.segment(uint32(ids[row] >> 32))
 		more += fresh
-		// Rows come as they lie, mostly: those that ascend are added at once.
+		// Rows mostly come in stored order: ascending runs are added at once.
 		run := s.rows[:0]
 		of := ids[row] >> 32
 		for ; k < n; k++ {
@@ -201,7 +201,7 @@ func (s *RowIDs) Merge(ctx context.Context, acct *mem.Account, ordinal uint32, e
 	return again, nil
 }
 
-// Ordinals are the numbers of the segments that have rows in the set, ascending.
+// Ordinals returns the numbers of the segments that have rows in the set, ascending.
 func (s *RowIDs) Ordinals() []uint32 {
 	out := make([]uint32, 0, len(s.segs))
 	for o := range s.segs {
@@ -211,7 +211,7 @@ func (s *RowIDs) Ordinals() []uint32 {
 	return out
 }
 
-// Rows are the rows of a segment.
+// Rows returns the set's rows of a segment.
 func (s *RowIDs) Rows(ordinal uint32) *roaring.Bitmap { return s.segs[ordinal].rows }
 
 // Encoded returns the bitmap of a segment's rows as it is kept and sent.

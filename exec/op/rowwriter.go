@@ -23,16 +23,16 @@ type RowWriter struct {
 	// that have them.
 	RowID, Action int
 	Check         *RowCheck // may be nil
-	// Proposed, if not nil, is what the rows of an INSERT … ON CONFLICT, whose columns
-	// are ProposedCols, must be, whatever becomes of them.
+	// Proposed, if not nil, checks the rows of an INSERT … ON CONFLICT, whose columns are
+	// ProposedCols, whatever action they lead to.
 	Proposed     *RowCheck
 	ProposedCols []int
 	Open         func(ctx context.Context) (Writer, error)
-	// Done, if not nil, is given the source's rows of which one was inserted, updated
-	// or deleted, and whether they were updated.
+	// Done, if not nil, is called with the source's rows for which a row was inserted, updated or
+	// deleted, and whether they were updated.
 	Done func(ctx context.Context, src *batch.Batch, updated bool) error
-	// Old are the rows that were deleted or replaced. Where one may come twice, and to
-	// several threads, they share Seen, and the first of them changes it; else it is nil.
+	// Old are the rows that were deleted or replaced. Where a row may occur twice, and in several
+	// threads, these share Seen, and only the first occurrence is applied; else it is nil.
 	Old, Seen *RowIDs
 	Acct      *mem.Account // is charged for both; may be nil
 
@@ -63,7 +63,7 @@ func (w *RowWriter) Rows(ctx context.Context, b *batch.Batch) error {
 	return w.gone(ctx, b)
 }
 
-// gone counts rows that are deleted.
+// gone records rows as deleted.
 func (w *RowWriter) gone(ctx context.Context, b *batch.Batch) error {
 	w.deleted += int64(b.Rows())
 	return w.done(ctx, b, false)
@@ -76,13 +76,13 @@ func (w *RowWriter) done(ctx context.Context, b *batch.Batch, updated bool) erro
 	return w.Done(ctx, b, updated)
 }
 
-// ErrMergedTwice is MERGE's refusal to change a row twice.
+// ErrMergedTwice returns MERGE's error for a row that would be changed twice.
 func ErrMergedTwice() error {
 	return pgerr.New(pgerr.CardinalityViolation, "MERGE command cannot affect row a second time").
 		WithHint("Ensure that not more than one source row matches any one target row.")
 }
 
-// ErrConflictTwice is ON CONFLICT's.
+// ErrConflictTwice returns that of ON CONFLICT.
 func ErrConflictTwice() error {
 	return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 		WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
@@ -148,7 +148,7 @@ func (w *RowWriter) Put(ctx context.Context, src *batch.Batch, updated bool) err
 	return w.PutChecked(ctx, src, updated)
 }
 
-// CheckRows holds new rows against the table's constraints of single rows.
+// CheckRows checks new rows against the table's NOT NULL and CHECK constraints.
 func (w *RowWriter) CheckRows(ctx context.Context, src *batch.Batch) error {
 	if w.Check == nil {
 		return nil
@@ -181,7 +181,7 @@ func (w *RowWriter) PutChecked(ctx context.Context, src *batch.Batch, updated bo
 	return w.done(ctx, src, updated)
 }
 
-// Finish ends the writing and gives what was written.
+// Finish ends the writing and returns what was written.
 func (w *RowWriter) Finish(ctx context.Context) ([]catalog.Written, error) {
 	var out []catalog.Written
 	if w.w != nil {
@@ -204,7 +204,7 @@ func (w *RowWriter) Finish(ctx context.Context) ([]catalog.Written, error) {
 	return out, nil
 }
 
-// Abort gives up what was put and is not finished; its files are swept in any case.
+// Abort discards what was put and is not finished; its files are swept in any case.
 func (w *RowWriter) Abort() {
 	if w.w != nil {
 		w.w.Abort()

@@ -18,7 +18,7 @@ type Runtime struct {
 	Spill     *spill.Dir // the statement's
 }
 
-// Rows is the batch size.
+// Rows returns the batch size.
 func (rt *Runtime) Rows() int {
 	if rt.BatchSize <= 0 {
 		return batch.DefaultSize
@@ -26,8 +26,8 @@ func (rt *Runtime) Rows() int {
 	return rt.BatchSize
 }
 
-// PartitionBuffer is how many bytes of rows a thread gathers before it writes them
-// to partitions.
+// PartitionBuffer returns how many bytes of rows a thread gathers before it writes them to
+// partitions.
 func (rt *Runtime) PartitionBuffer() int64 {
 	return min(16<<20, max(256<<10, rt.Pool.Limit()/int64(16*rt.Threads)))
 }

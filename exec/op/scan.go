@@ -19,7 +19,7 @@ type scan struct {
 	splits Splits
 	open   func(ctx context.Context, sp *Split) (BatchReader, error)
 	cur    BatchReader
-	rest   *batch.Batch // rows of a large batch that are still to be given
+	rest   *batch.Batch // rows of a large batch that are still to be returned
 	lent   bool
 	done   bool
 }

@@ -28,7 +28,7 @@ type setCount struct {
 	// the batch that is being repeated
 	b    *batch.Batch
 	rows []int32
-	left []int64 // times still to give
+	left []int64 // times still to return
 }
 
 func (o *setCount) Open(ctx context.Context) error { return o.in.Open(ctx) }

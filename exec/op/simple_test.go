@@ -110,7 +110,7 @@ func TestAppendGather(t *testing.T) {
 	}})
 }
 
-// silent must give no rows.
+// silent must return no rows.
 type silent struct {
 	op.Operator
 	t *testing.T
@@ -220,8 +220,9 @@ func TestBuffer(t *testing.T) {
 			t.Errorf("%d bytes on disk, %d rows", buf.Spilled(), buf.Rows())
 		}
 		var wg sync.WaitGroup
-		for range 3 {
-			rd, err := buf.Open()
+		last := len(tb.Types) - 1
+		for _, cols := range [][]int{nil, {last, 0}, {}} {
+			rd, err := buf.Open(cols)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,6 +230,16 @@ func TestBuffer(t *testing.T) {
 			go func() {
 				defer wg.Done()
 				defer rd.Close()
+				want, ts, n := tb.Rows, tb.Types, 0
+				if cols != nil {
+					ts, want = nil, make([]types.Row, len(tb.Rows))
+					for _, c := range cols {
+						ts = append(ts, tb.Types[c])
+						for i, r := range tb.Rows {
+							want[i] = append(want[i], r[c])
+						}
+					}
+				}
 				var got []types.Row
 				for {
 					b, err := rd.Next(context.Background())
@@ -238,10 +249,10 @@ func TestBuffer(t *testing.T) {
 						}
 						break
 					}
-					got = append(got, optest.RowsOf(b, tb.Types)...)
+					got, n = append(got, optest.RowsOf(b, ts)...), n+b.Rows()
 				}
-				if !slices.Equal(optest.Texts(got, tb.Types, true), optest.Texts(tb.Rows, tb.Types, true)) {
-					t.Error("what is read is not what was written")
+				if n != len(want) || !slices.Equal(optest.Texts(got, ts, true), optest.Texts(want, ts, true)) {
+					t.Errorf("columns %v: what is read is not what was written", cols)
 				}
 			}()
 		}
@@ -255,7 +266,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// repeat gives each row as often as column 0 says (0 to 3), in two pieces.
+// repeat returns each row as often as column 0 says (0 to 3), in two batches.
 type repeat struct {
 	b  *batch.Batch
 	at int
@@ -309,8 +320,8 @@ func TestProjectSet(t *testing.T) {
 		}})
 }
 
-// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each.
-// distributing gives a leaf's splits out.
+// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each. distributing hands out a
+// leaf's splits.
 type distributing struct {
 	mu sync.Mutex
 	n  int

@@ -34,15 +34,14 @@ func (s *Stats) AddPeak(a *mem.Account) {
 	}
 }
 
-// AddSpilled counts n bytes written to disk. Like AddPeak it does nothing where
-// s is nil: nobody asked.
+// AddSpilled counts n bytes written to disk. Like AddPeak it does nothing where s is nil.
 func (s *Stats) AddSpilled(n int64) {
 	if s != nil {
 		s.Spilled.Add(n)
 	}
 }
 
-// Count wraps the threads of a node so that s counts what they give.
+// Count wraps the threads of a node so that s counts what they return.
 func Count(s *Stats, in []Operator) []Operator {
 	out := make([]Operator, len(in))
 	for i, o := range in {

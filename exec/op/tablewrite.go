@@ -10,10 +10,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NewTableWrite writes the rows of its input with a writer a thread and gives a row
-// (bytea: catalog.Written) for each segment that was written or lost rows. Each
-// Emit, one a thread or none, gives more columns for the rows that were changed: those
-// of RETURNING. They come in rows of their own, where the first column is NULL.
+// NewTableWrite writes the rows of its input with a writer a thread and returns a row (bytea:
+// catalog.Written) for each segment that was written or lost rows. Each Emit, one a thread or none,
+// adds columns for the rows that were changed: those of RETURNING. They come in rows of their own,
+// where the first column is NULL.
 func NewTableWrite(rt *Runtime, in []Operator, writers []*RowWriter, emits []*Emit) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
@@ -27,8 +27,8 @@ func NewTableWrite(rt *Runtime, in []Operator, writers []*RowWriter, emits []*Em
 	return out
 }
 
-// Emit computes what is told of rows that were changed: Returning of all, Updated of
-// those that were updated. Types are those of the columns of both.
+// Emit computes the columns that are returned for changed rows: Returning of all, Updated of those
+// that were updated. Types are those of the columns of both.
 type Emit struct {
 	Returning, Updated []Item
 	Types              []types.Type
@@ -75,7 +75,7 @@ func (o *tableWrite) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// changed keeps what is told of changed rows for the next call of Next.
+// changed keeps what is returned for changed rows until the next call of Next.
 func (o *tableWrite) changed(ctx context.Context, src *batch.Batch, updated bool) error {
 	if !updated && len(o.emit.Returning) == 0 {
 		return nil

@@ -18,7 +18,7 @@ import (
 // their hash.
 const MaxLevel = 6
 
-// Config says what a writer divides.
+// Config configures a Writer.
 type Config struct {
 	Dir      *spill.Dir
 	Account  *mem.Account // of the rows that are gathered
@@ -27,7 +27,7 @@ type Config struct {
 	Keys     []int        // the columns that are hashed, of KeyTypes
 	KeyTypes []types.Type
 	Level    int         // from 0 on; negative: one partition, of all rows
-	Wrote    func(int64) // is told the bytes written
+	Wrote    func(int64) // is called with the bytes written
 }
 
 // Writer writes rows to partitions, one run of the spill directory each. It
@@ -47,10 +47,10 @@ func NewWriter(c Config) *Writer {
 	return &Writer{c: c, h: kernel.NewHasher(c.KeyTypes), set: rowset.New(c.Types)}
 }
 
-// Account is that of the rows that are gathered.
+// Account returns the account of the rows that are gathered.
 func (p *Writer) Account() *mem.Account { return p.c.Account }
 
-// Add puts in the rows of b, which has no selection.
+// Add adds the rows of b, which has no selection.
 func (p *Writer) Add(ctx context.Context, b *batch.Batch) error {
 	n := b.Bytes()
 	if n > p.c.Buffer && b.N > 1 {
@@ -143,7 +143,7 @@ func (p *Writer) write(ctx context.Context, part int, b *batch.Batch) error {
 	return nil
 }
 
-// Finish writes the rest and gives the partitions' runs, nil for empty ones.
+// Finish writes the rest and returns the partitions' runs, nil for empty ones.
 func (p *Writer) Finish(ctx context.Context) ([kernel.Parts]*spill.Run, error) {
 	var out [kernel.Parts]*spill.Run
 	if err := p.Flush(ctx); err != nil {
@@ -164,7 +164,7 @@ func (p *Writer) Finish(ctx context.Context) ([kernel.Parts]*spill.Run, error) {
 	return out, nil
 }
 
-// Abort throws away what is written and not finished. It may be called twice.
+// Abort discards what is written and not finished. It may be called twice.
 func (p *Writer) Abort() {
 	for i, w := range p.w {
 		if w != nil {
@@ -209,7 +209,7 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Rewind begins anew with the first run.
+// Rewind restarts with the first run.
 func (r *Reader) Rewind() {
 	r.Close()
 	r.at = 0

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Pruner finds in zone maps which runs of rows a scan's filter may pass. It
-// errs towards reading. It is read-only once made.
+// Pruner finds by zone maps which runs of rows a scan's filter may pass. In doubt a run is read. It
+// is read-only once made.
 type Pruner struct {
 	tests []test
 }
@@ -25,7 +25,7 @@ type test func(zones []catalog.Zone, rows int64) bool
 // IN lists, IS NULL, and AND and OR of them.
 func NewPruner(s *plan.Scan, env *function.Env) *Pruner { return NewCompiler(s, env).Pruner(s) }
 
-// NewCompiler makes one for a scan's filter. env has the statement's parameters.
+// NewCompiler makes a Compiler for a scan's filter. env has the statement's parameters.
 func NewCompiler(s *plan.Scan, env *function.Env) *Compiler {
 	c := &Compiler{cols: make(map[expr.ColID]plan.Column, len(s.Cols)), env: env}
 	for _, col := range s.Cols {
@@ -125,7 +125,7 @@ func (c *Compiler) test(e expr.Expr) test {
 	return nil
 }
 
-// anyOf passes what one of the tests does.
+// anyOf passes a run that one of the tests passes.
 func anyOf(tests []test) test {
 	return func(z []catalog.Zone, n int64) bool {
 		return slices.ContainsFunc(tests, func(t test) bool { return t(z, n) })
@@ -207,8 +207,7 @@ func (c *Compiler) compare(op string, l, r expr.Expr) test {
 	}
 }
 
-// Column sees through casts of a column that keep the order: via is the type
-// it is compared as.
+// Column looks through casts of a column that keep the order: via is the type it is compared as.
 func (c *Compiler) Column(e expr.Expr) (num int16, from, via types.Type, ok bool) {
 	switch e := e.(type) {
 	case *expr.Col:

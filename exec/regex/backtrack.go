@@ -11,11 +11,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Back references and lookaround need a matcher that backtracks. Only
-// expressions that have them come here: its time may be exponential in the
-// text's length, so that a search is given up after a while. Of several
-// matches at one place it takes the first in the order of the alternatives,
-// which is the longest except where an alternation's earlier branch is shorter.
+// Back references and lookaround need a matcher that backtracks. Only expressions that have them
+// use it: its time may be exponential in the text's length, so a search is abandoned after a while.
+// Of several matches at one place it takes the first in the order of the alternatives, which is the
+// longest except where an alternation's earlier branch is shorter.
 
 // searchLimit bounds one search; what takes longer than searchSoon is made again
 // so that it can be cancelled. The matcher's clock is a goroutine of its own, one
@@ -37,8 +36,8 @@ func compileBacktracking(text string, limit time.Duration) (*regexp2.Regexp, err
 // runeBytes is what a character takes there, and while it is searched.
 const runeBytes = 64
 
-// runeText is a text as the backtracking matcher reads it. at gives the byte
-// offset of each rune, and of the end.
+// runeText is a text as the backtracking matcher reads it. at holds the byte offset of each rune,
+// and of the end.
 type runeText struct {
 	runes []rune
 	at    []int
@@ -55,8 +54,8 @@ func newRuneText(c *function.Call, s string) runeText {
 	return t
 }
 
-// backtrack finds the first match from a rune on: byte offsets as regexp gives
-// them, nil if there is none.
+// backtrack finds the first match from a rune on: byte offsets as regexp returns them, nil if there
+// is none.
 func (r *Regex) backtrack(t runeText, from int) ([]int, error) {
 	m, err := r.patiently(t, from)
 	if err != nil {

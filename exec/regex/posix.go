@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// PostgreSQL's regular expressions (AREs) are translated to Go's, which run in
-// linear time. What RE2 cannot do — back references, lookaround — is left to a
-// matcher that backtracks; what the two read differently is rewritten:
+// PostgreSQL's regular expressions (AREs) are translated to Go's, which run in linear time. What
+// RE2 cannot do — back references, lookaround — is left to a matcher that backtracks; what the two
+// interpret differently is rewritten:
 //
 //   - of several matches at one place PostgreSQL takes the longest, or the
 //     shortest where the first quantifier is non-greedy; Go has the former as
@@ -23,14 +23,14 @@ import (
 //   - . matches a newline, ^ and $ only the ends, unless the flags say n, m, p, w
 //   - classes know Unicode's letters, and their names differ
 
-// regexOf is a compiled expression.
+// Regex is a compiled expression.
 type Regex struct {
 	source, flags string
 	re            *regexp.Regexp // finds the match
-	// back is there instead of re for what only a backtracking matcher can do.
+	// back is set instead of re for expressions that only a backtracking matcher can match.
 	back *regexp2.Regexp
-	// split, where set, matches the text found again, from end to end, with the
-	// quantifiers as they were written: it tells the groups.
+	// split, where set, matches the text found again, from end to end, with the quantifiers as they
+	// were written, to find the groups.
 	split  *regexp.Regexp
 	Groups int
 	Global bool
@@ -47,8 +47,7 @@ func errRegex(format string, args ...any) error {
 	return pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: "+format, args...)
 }
 
-// Compile translates and compiles. flags are those of the functions'
-// argument; g is noted for the caller.
+// Compile translates and compiles. flags are those of the functions' argument; g sets Global.
 func Compile(pattern, flags string) (*Regex, error) {
 	tr := &translator{}
 	r, err := compileWith(tr, pattern, flags)
@@ -131,7 +130,7 @@ func (r *Regex) First(s string) ([]int, error) {
 	return r.find(s), nil
 }
 
-// find is first for expressions that do not backtrack.
+// find is First for expressions that do not backtrack.
 func (r *Regex) find(s string) []int {
 	return r.grouped(s, r.search(r.re, s))
 }
@@ -278,7 +277,7 @@ const (
 	lazyMatch
 )
 
-// skip passes over white space and comments of expanded syntax.
+// skip skips white space and comments of expanded syntax.
 func (t *translator) skip() {
 	for t.i < len(t.s) {
 		switch {

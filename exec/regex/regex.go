@@ -9,15 +9,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// use says which call the expression works for: its context and its memory.
+// use sets the call that the expression is used by: its context and its memory.
 func (r *Regex) use(c *function.Call) {
 	if r.C = c; r.wide != nil {
 		r.wide.C = c
 	}
 }
 
-// GroupsOf makes the array that regexp_match gives of a match: the groups, or
-// the whole where there are none.
+// GroupsOf makes the array that regexp_match returns for a match: the groups, or the whole where
+// there are none.
 func (r *Regex) GroupsOf(s string, m []int) types.Array {
 	out := types.Array{Elem: types.Text}
 	if r.Groups == 0 {
@@ -107,7 +107,7 @@ func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 	return b.String(), nil
 }
 
-// Of compiles an expression, or gives the one of last time.
+// Of compiles an expression, or returns the one of the last call if it is the same.
 func Of(c *function.Call, p, flags string) (*Regex, error) {
 	if c.Memo != nil {
 		if r, ok := (*c.Memo).(*Regex); ok && r.source == p && r.flags == flags {
@@ -126,7 +126,7 @@ func Of(c *function.Call, p, flags string) (*Regex, error) {
 	return r, nil
 }
 
-// OfWithoutG refuses the option g, which makes no sense for most functions.
+// OfWithoutG is Of without the option g, which most functions refuse.
 func OfWithoutG(c *function.Call, p, flags, name string) (*Regex, error) {
 	r, err := Of(c, p, flags)
 	if err == nil && r.Global {
@@ -139,5 +139,5 @@ func OfWithoutG(c *function.Call, p, flags, name string) (*Regex, error) {
 	return r, err
 }
 
-// matchBytes is what a match in a list takes beside its offsets.
+// matchBytes is the size of a match in a list beside its offsets.
 const matchBytes = 48

@@ -92,7 +92,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// goError words an error of the translated expression as PostgreSQL does.
+// goError returns an error of the translated expression in PostgreSQL's words.
 func goError(err error) error {
 	e, ok := err.(*syntax.Error)
 	if !ok {

@@ -17,8 +17,8 @@ const (
 	maxRegexText  = 400_000
 	maxRegexSize  = 200_000
 	maxRegexState = 64 << 20
-	// quickWork is the characters by instructions that a search goes through
-	// without looking at the context: some tenths of a second at most.
+	// quickWork is the product of characters and instructions up to which a search does not check the
+	// context: some tenths of a second at most.
 	quickWork = 1 << 25
 )
 
@@ -90,9 +90,9 @@ type found struct {
 	err error
 }
 
-// patiently searches by backtracking. The matcher knows no context: a search
-// that does not end soon is made again beside the statement, which may end
-// before it does; it ends itself when its limit has passed.
+// patiently searches by backtracking. The matcher takes no context: a search that does not end soon
+// is run again in a goroutine, which the statement may end without; it ends itself when its limit
+// has passed.
 func (r *Regex) patiently(t runeText, from int) (*regexp2.Match, error) {
 	m, err := r.back.FindRunesMatchStartingAt(t.runes, from)
 	if err == nil || r.C.Meter() == nil || r.C.Meter().Ctx == nil {

@@ -1,3 +1,3 @@
-// Package rowset keeps rows in memory, column by column, for the operators that
-// come back to them: joins, sorts, what is divided into partitions.
+// Package rowset keeps rows in memory, column by column, for the operators that read them more than
+// once: joins, sorts, partitioning.
 package rowset

@@ -8,11 +8,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Set keeps rows in chunks; a row's id (kernel.RowID) is its chunk and its
-// place there. Batches of few rows are joined first, so that a chunk but the
-// last is at least half full or has chunkBytes. A set is filled by one
-// goroutine; after Finish any number may read it. It charges nothing: who adds
-// to it does.
+// Set keeps rows in chunks; a row's id (kernel.RowID) is its chunk and its place there. Batches of
+// few rows are concatenated first, so that every chunk but the last is at least half full or has
+// chunkBytes. A set is filled by one goroutine; after Finish any number may read it. It charges
+// nothing: the caller does.
 //
 //	Add … Add   Finish   Gather, IDs, Chunk …
 type Set struct {
@@ -39,16 +38,16 @@ func New(ts []types.Type) *Set {
 	return r
 }
 
-// Rows is the number of rows, those included that wait for Flush.
+// Rows returns the number of rows, those included that wait for Flush.
 func (r *Set) Rows() int64 { return r.n }
 
-// Bytes is what the rows take.
+// Bytes returns what the rows take.
 func (r *Set) Bytes() int64 { return r.bytes }
 
-// Chunks is the number of chunks; rows that wait for Flush are in none.
+// Chunks returns the number of chunks; rows that wait for Flush are in none.
 func (r *Set) Chunks() int { return len(r.lens) }
 
-// ChunkRows is the number of rows of chunk ch.
+// ChunkRows returns the number of rows of chunk ch.
 func (r *Set) ChunkRows(ch int) int { return int(r.lens[ch]) }
 
 // Column returns column i, a chunk of it for each chunk of the set.
@@ -127,8 +126,7 @@ func (r *Set) Take(o *Set) {
 	*o = *New(o.types)
 }
 
-// Finish ends the filling: nothing may be added after, and nothing gathered
-// before.
+// Finish ends the filling: nothing may be added afterwards, and nothing gathered before.
 func (r *Set) Finish() {
 	r.Flush()
 	for _, c := range r.cols {
@@ -157,9 +155,9 @@ func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
 	return kernel.GatherAll(r.cols, which, ids)
 }
 
-// Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others
-// may be anything. none says that some ids may be kernel.NoRow. rooms, one a column if
-// there are any, are where columns may lie.
+// Spread is Gather of the columns which into n rows: row at[i] is ids[i], and the others may be
+// anything. none: some ids may be kernel.NoRow. rooms, one a column if there are any, are where
+// columns may lie.
 func (r *Set) Spread(ids []uint32, at []int32, n int, none bool, which []int, rooms []kernel.Room) []arrow.Array {
 	out := make([]arrow.Array, len(which))
 	for i, w := range which {
@@ -183,8 +181,8 @@ func (r *Set) IDs() []uint32 {
 	return out
 }
 
-// Concat returns the rows of batches without selections as one batch of
-// columns ts; a single batch is given as it is.
+// Concat returns the rows of batches without selections as one batch of columns ts; a single batch
+// is returned as it is.
 func Concat(ts []types.Type, in []*batch.Batch) *batch.Batch {
 	if len(in) == 1 {
 		return in[0]

@@ -16,8 +16,7 @@ type args struct {
 	err  error
 }
 
-// names says which arguments there are, in the order of positional ones. It
-// refuses all others.
+// names sets the names of the arguments, in the order of positional ones. It refuses all others.
 func (a *args) names(names ...string) bool {
 	seen := map[string]bool{}
 	for i := range a.list {
@@ -154,7 +153,7 @@ func (a *args) text(name, def string) string {
 	return s
 }
 
-// files finds what the argument "path" names, which must be given.
+// files returns the files that the argument "path" names, which must be given.
 func (a *args) files() ([]file, error) {
 	paths := a.texts("path")
 	if paths == nil && a.err == nil {
@@ -225,10 +224,10 @@ func (a *args) choice(name, def string, all ...string) string {
 	return def
 }
 
-// seed is the argument random_state or seed.
+// seed returns the argument random_state or seed.
 func (a *args) seed(name string) uint64 { return uint64(a.int(name, 0, -1<<63, 1<<63-1)) }
 
-// dtype is the type of made columns.
+// dtype returns the type of generated columns.
 func (a *args) dtype() types.Type {
 	switch a.choice("dtype", "float8", "float8", "float4", "float64", "float32", "double precision", "real") {
 	case "float4", "float32", "real":

@@ -9,26 +9,25 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
-// pageReader reads a column chunk's pages over memory that is used again: for a page after
-// the other, and for the next chunk. The library's reader holds the whole chunk twice and
-// each of its pages twice more, all made anew, which is most of what a statement over many
-// files leaves to the collector. A page is there until the next; one that is not packed is
-// read where it lies.
+// pageReader reads a column chunk's pages into memory that is reused, for each page and for the
+// next chunk. The library's reader holds the whole chunk twice and each of its pages twice more,
+// all newly allocated, which is most of the garbage of a statement over many files. A page is valid
+// until the next; one that is not compressed is read in place.
 type pageReader struct {
 	pageHead
-	body    []byte // of the page, unpacked
-	in      pieces
-	codec   compress.Codec // nil: pages are not packed
+	body    []byte // of the page, uncompressed
+	in      rangeReader
+	codec   compress.Codec // nil: pages are not compressed
 	left    int64          // values of the pages that are not read yet
-	page    []byte         // where pages are unpacked
-	numbers []int32        // for whoever decodes the pages
+	page    []byte         // buffer for uncompressed pages
+	numbers []int32        // scratch for decoding the pages
 	column  []uint64       // the column of a batch that was lent
 }
 
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk; free gives the reader back.
+// openChunk reads the pages of a column chunk; free returns the reader for reuse.
 func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
@@ -54,7 +53,7 @@ func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *meta
 }
 
 const (
-	usualHead = 1 << 10 // bytes that are looked at for a page's header at first
+	usualHead = 1 << 10 // bytes that are first read for a page's header
 	mostHead  = 16 << 20
 )
 
@@ -70,7 +69,7 @@ func (p *pageReader) next() (bool, error) {
 	case dataPage, dataPage2:
 		p.left -= int64(p.values)
 	case dictionaryPage:
-	default: // nobody reads it
+	default: // not needed
 		p.body = nil
 		_, err := p.in.Discard(p.packed)
 		return err == nil, err
@@ -108,7 +107,7 @@ func (p *pageReader) head() (bool, error) {
 	}
 }
 
-// unpack returns a page's bytes, of which those of levels may not be packed.
+// unpack returns a page's bytes uncompressed; those of levels may not be compressed.
 func (p *pageReader) unpack(b []byte) ([]byte, error) {
 	head := 0
 	if p.kind == dataPage2 {
@@ -142,11 +141,11 @@ func (p *pageReader) unpack(b []byte) ([]byte, error) {
 // did not count as part of the chunk.
 const dictionaryHeader = 100
 
-// mostKept is how much memory a reader has at most that the next chunk is to use: no account
-// has it, and pages of usual size need less.
+// mostKept is the most memory of a reader that is kept for reuse: no account has it, and pages of
+// usual size need less.
 const mostKept = 4 << 20
 
-// free gives the reader back. Nothing of its pages may be looked at any more.
+// free returns the reader for reuse. Nothing of its pages may be read any more.
 func (p *pageReader) free() {
 	p.in.open(nil, 0, 0)
 	p.body, p.left = nil, 0
@@ -155,29 +154,29 @@ func (p *pageReader) free() {
 	}
 }
 
-// pieceBytes is how much of a file is read at once at least, where there is as much.
-const pieceBytes = 128 << 10
+// readBytes is how much of a file is read at once at least, if there is as much.
+const readBytes = 128 << 10
 
-// pieces reads a stretch of a file piece by piece.
-type pieces struct {
+// rangeReader reads a range of a file through a buffer, at least readBytes at a time.
+type rangeReader struct {
 	in      io.ReaderAt
 	at, end int64
 	buf     []byte
-	r, w    int // what is read and not yet taken: buf[r:w]
+	r, w    int // buf[r:w] is read and not yet consumed
 }
 
-func (p *pieces) open(in io.ReaderAt, from, to int64) {
+func (p *rangeReader) open(in io.ReaderAt, from, to int64) {
 	p.in, p.at, p.end, p.r, p.w = in, from, to, 0, 0
 }
 
-// Peek gives the next n bytes; fewer, and io.EOF, at the end.
-func (p *pieces) Peek(n int) ([]byte, error) {
+// Peek returns the next n bytes without advancing; fewer, and io.EOF, at the end.
+func (p *rangeReader) Peek(n int) ([]byte, error) {
 	if p.w-p.r >= n {
 		return p.buf[p.r : p.r+n], nil
 	}
 	p.w = copy(p.buf, p.buf[p.r:p.w])
 	p.r = 0
-	if want := int(min(int64(max(n, pieceBytes)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
+	if want := int(min(int64(max(n, readBytes)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
 		p.buf = append(make([]byte, 0, want), p.buf[:p.w]...)[:want]
 	}
 	var err error
@@ -194,20 +193,20 @@ func (p *pieces) Peek(n int) ([]byte, error) {
 }
 
 // fetch reads what comes next in the file.
-func (p *pieces) fetch(b []byte) (int, error) {
+func (p *rangeReader) fetch(b []byte) (int, error) {
 	if p.at >= p.end {
 		return 0, io.EOF
 	}
 	k, err := p.in.ReadAt(b[:min(int64(len(b)), p.end-p.at)], p.at)
 	p.at += int64(k)
 	if k > 0 {
-		err = nil // it comes again
+		err = nil // the next read returns it again
 	}
 	return k, err
 }
 
 // Discard skips n bytes.
-func (p *pieces) Discard(n int) (int, error) {
+func (p *rangeReader) Discard(n int) (int, error) {
 	k := min(n, p.w-p.r)
 	p.r += k
 	if more := min(int64(n-k), p.end-p.at); more > 0 {

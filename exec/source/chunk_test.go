@@ -9,22 +9,22 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// TestPieces reads a stretch of bytes as the library reads pages: it looks ahead, skips and
+// TestRangeReader reads a stretch of bytes as the library reads pages: it looks ahead, skips and
 // reads, small and large, to the stretch's end and not beyond. Readers are used again.
-func TestPieces(t *testing.T) {
-	data := make([]byte, 5*pieceBytes)
+func TestRangeReader(t *testing.T) {
+	data := make([]byte, 5*readBytes)
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range data {
 		data[i] = byte(r.Uint32())
 	}
-	p := &pieces{}
+	p := &rangeReader{}
 	for range 300 {
 		from := r.IntN(len(data))
 		to := from + r.IntN(len(data)-from)
 		p.open(bytes.NewReader(data), int64(from), int64(to))
 		at := from
 		for steps := 0; at < to && steps < 200; steps++ {
-			n := 1 + r.IntN([]int{10, 20_000, 3 * pieceBytes}[r.IntN(3)])
+			n := 1 + r.IntN([]int{10, 20_000, 3 * readBytes}[r.IntN(3)])
 			want := data[at:min(at+n, to)]
 			switch r.IntN(2) {
 			case 0:

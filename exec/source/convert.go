@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// sqlType is the SQL type of a file's column. What has no type of its own,
-// structs and maps for instance, becomes jsonb.
+// sqlType returns the SQL type of a file's column. What has no type of its own, structs and maps
+// for instance, becomes jsonb.
 func sqlType(dt arrow.DataType) types.Type {
 	switch dt := dt.(type) {
 	case *arrow.BooleanType:
@@ -61,14 +61,14 @@ func sqlType(dt arrow.DataType) types.Type {
 	return types.JSONB
 }
 
-// reseat is arr as a column of dt, which has the same buffers. The new array
-// holds them on its own: the reader drops arr.
+// reseat returns arr as a column of dt, which has the same buffers. The new array holds them on its
+// own: the reader drops arr.
 func reseat(arr arrow.Array, dt arrow.DataType) arrow.Array {
 	d := arr.Data()
 	return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), nil, d.NullN(), d.Offset()))
 }
 
-// numbers makes a column of fixed-width values of arr's.
+// numbers makes a column of fixed-width values computed from arr's.
 func numbers[T batch.Fixed](arr arrow.Array, dt arrow.DataType, at func(i int) T) arrow.Array {
 	vals := make([]T, arr.Len())
 	for i := range vals {
@@ -79,7 +79,7 @@ func numbers[T batch.Fixed](arr arrow.Array, dt arrow.DataType, at func(i int) T
 	return batch.FromSlice(dt, vals, validity(arr))
 }
 
-// validity is arr's bitmap from its first row; nil where no value is NULL.
+// validity returns arr's bitmap from its first row; nil where no value is NULL.
 func validity(arr arrow.Array) []byte {
 	if arr.NullN() == 0 {
 		return nil
@@ -93,7 +93,7 @@ func validity(arr arrow.Array) []byte {
 	return out
 }
 
-// convert carries a file's column as a column of t.
+// convert converts a file's column to a column of t.
 func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	dt := t.Arrow()
 	switch a := arr.(type) {
@@ -144,8 +144,8 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	return convertSlow(arr, t, dt)
 }
 
-// fixedDecimals carries decimals as coefficients of 64 bits; nil where t's are not
-// represented so, or one does not fit, which the slow way words.
+// fixedDecimals converts decimals to coefficients of 64 bits; nil where t's are not represented so,
+// or one does not fit, for which convertSlow has the error.
 func fixedDecimals(a *array.Decimal128, t types.Type, dt arrow.DataType) arrow.Array {
 	if dt.ID() != arrow.INT64 || a.DataType().(*arrow.Decimal128Type).Scale != int32(t.Scale) {
 		return nil

@@ -78,9 +78,8 @@ func newCSV(s *Sources, a *args) (table, error) {
 	return t, nil
 }
 
-// splittable reports whether it is a file whose records can be found from the middle: it takes
-// counting the quotes before, and an escape that is not the quote makes that
-// no longer a matter of counting.
+// splittable reports whether the records of a file can be found from the middle: that takes
+// counting the quotes before, which is not enough if the escape is not the quote.
 func (t *csvTable) splittable(f file) bool {
 	return !f.packed() && f.size > csvChunk && t.opts.Quote == t.opts.Escape
 }
@@ -130,7 +129,7 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op
 			name += " after record " + itoa(from.records)
 		}
 	}
-	// A column that is not wanted is read as text, which cannot fail.
+	// A column that is not needed is read as text, which cannot fail.
 	dec := make([]copyfmt.Column, len(t.cols))
 	for j, c := range t.cols {
 		dec[j] = copyfmt.Column{Name: c.Name, Type: types.Text}
@@ -201,8 +200,8 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // mark is where a chunk's first record begins, and how many are before it.
 type mark struct{ offset, records int64 }
 
-// findMarks reads a file once to find where records begin: a line end within
-// quotes is none. There is a mark a chunk and one for the end.
+// findMarks reads a file once to find where records begin: a line end within quotes does not count.
+// There is a mark a chunk and one for the end.
 func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
 	h, err := os.Open(f.path)
 	if err != nil {

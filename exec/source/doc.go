@@ -7,9 +7,8 @@
 //	Parts(s)                into how many splits it is worth dividing
 //	Open(s, part, of)       the rows of one split
 //
-// A source is a row of units — blocks of 8,192 generated rows, chunks of a
-// file, files, row groups — and a split is a range of units, so any division
-// gives the same rows, with the same Batch.Seq:
+// A source is a row of units — blocks of 8,192 generated rows, chunks of a file, files, row groups
+// — and a split is a range of units, so any division yields the same rows, with the same Batch.Seq:
 //
 //	units    0 1 2 3 4 5 6 7 8 9
 //	of = 3   [ 0 ) [  1  ) [  2 )
@@ -18,12 +17,10 @@
 // straight into columns (pages.go), small dictionaries staying dictionaries; columns that repeat and rare types and encodings go through the
 // library's reader.
 //
-// A generator draws a unit's numbers from streams that depend on the seed, the
-// column and the unit's number alone. Its arithmetic rounds after every step,
-// so that all processors give the same bits. Files are read by the session's node,
-// or, below the directories that a cluster shares, by all nodes, which must find the
-// same ones: the plan carries a digest of them.
+// A generator draws a unit's numbers from streams that depend on the seed, the column and the
+// unit's number alone. Its arithmetic rounds after every step, so that all processors compute the
+// same bits. Files are read by the session's node, or, below the directories that a cluster shares,
+// by all nodes, which must find the same ones: the plan carries a digest of them.
 //
-// The package checks no privileges: who plans a statement lets superusers
-// alone read files of the server.
+// The package checks no privileges: the planner lets only superusers read files of the server.
 package source

@@ -21,7 +21,7 @@ import (
 type file struct {
 	path string
 	size int64
-	key  string // path, size and time of change: what was found out holds for it
+	key  string // path, size and time of change: cached facts are valid for it
 }
 
 // packed reports whether it is a compressed file, which can be read from its beginning only.
@@ -86,7 +86,7 @@ func below(files []file, directories []string) bool {
 	return true
 }
 
-// digest is what files are: their paths, sizes and times of change; never 0.
+// digest returns a digest of files: their paths, sizes and times of change; never 0.
 func digest(files []file) uint64 {
 	h := fnv.New64a()
 	for _, f := range files {
@@ -96,8 +96,8 @@ func digest(files []file) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// fileOf is the file that has a unit: starts has each file's first unit, and how
-// many there are.
+// fileOf returns the file that has a unit: starts has each file's first unit, and the number of
+// all.
 func fileOf(starts []int64, unit int64) int {
 	i, found := slices.BinarySearch(starts, unit)
 	for found && i+1 < len(starts) && starts[i+1] == unit { // files without units
@@ -109,7 +109,7 @@ func fileOf(starts []int64, unit int64) int {
 	return i
 }
 
-// fileError words what the system said as PostgreSQL does.
+// fileError returns a file system error worded as PostgreSQL does.
 func fileError(path string, err error) error {
 	code, reason := pgerr.IOError, err.Error()
 	switch {
@@ -125,7 +125,7 @@ func readError(path string, err error) error {
 	return pgerr.New(pgerr.IOError, "could not read file %q: %v", path, err)
 }
 
-// stream of a file's text, unpacked.
+// openText opens a file's text, uncompressed.
 func openText(f file) (io.ReadCloser, error) {
 	h, err := os.Open(f.path)
 	if err != nil {
@@ -161,7 +161,7 @@ func (u *unpacked) Close() error {
 	return u.file.Close()
 }
 
-// named puts the file's name on errors of reading.
+// named adds the file's name to errors of reading.
 type named struct {
 	r    io.Reader
 	path string

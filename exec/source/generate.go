@@ -12,22 +12,21 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// block is the rows of a unit of a generator. It is part of what a seed means:
-// another size gives other rows.
+// block is the rows of a unit of a generator. It is part of what a seed means: another size yields
+// other rows.
 const block = 8192
 
 // blocksPerPart makes a split of some hundred thousand rows.
 const blocksPerPart = 16
 
-// maxRows bounds n_samples and its kin.
+// maxRows bounds n_samples and the like.
 const maxRows = 1 << 40
 
 // maxColumns is PostgreSQL's limit.
 const maxColumns = 1600
 
-// maxFileColumns is how many columns a query may read of a file, which become a
-// table of at most maxColumns, but features of a model: as many as the protocol
-// can tell of.
+// maxFileColumns is how many columns a query may read of a file, which a table may not all have
+// (maxColumns), but a model's features may: as many as the protocol can describe.
 const maxFileColumns = 32767
 
 // generator is a table whose rows are made a block at a time.
@@ -35,8 +34,8 @@ type generator struct {
 	cols []plan.Column
 	n    int64
 	unit int64 // rows of a unit where they are fewer than a block
-	// make gives rows [from, from+n) of the wanted columns, block being their
-	// number; what it gives for columns not wanted is ignored.
+	// make returns rows [from, from+n) of the wanted columns, block being their number; what it
+	// returns for columns not wanted is ignored.
 	make func(block, from int64, n int, want []bool) []arrow.Array
 }
 
@@ -46,7 +45,7 @@ func (g *generator) rows() float64          { return float64(g.n) }
 func (g *generator) units() int64           { return (g.n + g.size() - 1) / g.size() }
 func (g *generator) perPart() int64         { return blocksPerPart * block / g.size() }
 
-// size is the rows of a unit.
+// size returns the rows of a unit.
 func (g *generator) size() int64 {
 	if g.unit > 0 {
 		return g.unit

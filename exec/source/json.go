@@ -99,7 +99,7 @@ func (t *jsonTable) read(_ context.Context, from, to int64, cols []int, want []p
 	}}, nil
 }
 
-// objects gives the objects of a file, one after the other.
+// objects reads the objects of a file, one after the other.
 type objects struct {
 	f     file
 	r     io.ReadCloser
@@ -118,7 +118,7 @@ func openObjects(f file) (*objects, error) {
 	for {
 		c, err := br.Peek(1)
 		if err != nil {
-			return o, nil // empty, or Next tells
+			return o, nil // empty, or Next returns the error
 		}
 		switch c[0] {
 		case ' ', '\t', '\r', '\n':

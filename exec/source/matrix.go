@@ -11,14 +11,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// A matrix is random numbers, or a view of another matrix: its shape, and which
-// cell of the other one each of its own is. Nothing is made but the cells that are
-// read, so of
+// A matrix is random numbers, or a view of another matrix: its shape, and which cell of the other
+// one each of its own is. Only the cells that are read are computed, so of
 //
 //	slice(transpose(reshape(random_matrix(100000, 10000), 10000, 100000)), ':10', ':1000')
 //
-// ten thousand of a billion. Rows and columns count from 0 and cells are told in
-// the order of rows, as NumPy has them.
+// ten thousand of a billion. Rows and columns count from 0 and cells are in row-major order, as in
+// NumPy.
 type matrix struct {
 	rows, cols int64
 	base       *randomMatrix
@@ -32,14 +31,14 @@ type matrix struct {
 // matrixArg is the argument of a view that is a matrix itself.
 const matrixArg = "matrix"
 
-// Bounds of shapes: columns of random numbers are streams of their own, which are
-// told apart by 32 bits.
+// Bounds of shapes: columns of random numbers are streams of their own, which are numbered by 32
+// bits.
 const (
 	maxMatrixCols  = 1<<32 - 1
 	maxMatrixCells = 1 << 62
 )
 
-// newMatrix returns the rows of a matrix, as columns x0 ….
+// newMatrix makes the table of a matrix's rows, as columns x0 ….
 func newMatrix(_ *Sources, a *args) (table, error) {
 	m := readMatrix(a)
 	if a.err != nil {
@@ -47,7 +46,7 @@ func newMatrix(_ *Sources, a *args) (table, error) {
 	}
 	most := int64(maxFileColumns)
 	if a.fn == "random_matrix" {
-		most = maxColumns // what it makes may be stored
+		most = maxColumns // its rows may be stored
 	}
 	if m.cols < 1 || m.cols > most {
 		return nil, pgerr.New(pgerr.TooManyColumns, "the matrix that %s gives has %d columns", a.fn, m.cols).
@@ -106,8 +105,7 @@ func tooLarge(rows, cols int64) bool {
 	return hi != 0 || lo > maxMatrixCells
 }
 
-// matrix reads the argument that is one. Other relations have no order of rows, and
-// none has columns before it is read.
+// matrix reads the argument that is a matrix. Other relations have no order of rows.
 func (a *args) matrix() *matrix {
 	for _, p := range a.list {
 		if p.Name != matrixArg || p.Call == "" {
@@ -128,8 +126,8 @@ func (a *args) matrix() *matrix {
 	return nil
 }
 
-// reshape is the same cells in as many rows and columns as are asked for, one of
-// which may be -1 for what is left.
+// reshape has the same cells in the given number of rows and columns, one of which may be -1 to be
+// inferred.
 func reshape(a *args) *matrix {
 	if !a.names(matrixArg, "rows", "cols") {
 		return nil
@@ -208,8 +206,8 @@ func (a *args) places(name string, n int64) (from, step, count int64) {
 			bounds[i] = &v
 		}
 	}
-	// The ends that a range has where it is not told, and those it cannot pass:
-	// going down it stops before row 0, which is at -1.
+	// The default ends of a range, which it cannot pass either: going down it stops before row 0,
+	// which is at -1.
 	lo, hi := int64(0), n
 	if step < 0 {
 		lo, hi = -1, n-1

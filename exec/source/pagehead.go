@@ -8,14 +8,14 @@ import (
 )
 
 // pageHead is what is before a page: a PageHeader in Thrift's compact protocol, of which
-// statistics, and what newer writers add, are passed over.
+// statistics, and fields of newer writers, are skipped.
 type pageHead struct {
 	kind         pageKind
-	size, packed int // of the page's bytes, unpacked and as they are in the file
+	size, packed int // of the page's bytes, uncompressed and as they are in the file
 	values       int
 	encoding     parquet.Encoding
 	levels       parquet.Encoding // of dataPage: how levels are encoded
-	reps, defs   int              // of dataPage2: the bytes of levels, which are not packed
+	reps, defs   int              // of dataPage2: the bytes of levels, which are not compressed
 	plain        bool             // of dataPage2: nor are its values
 }
 
@@ -73,8 +73,8 @@ func readPageHead(b []byte) (h pageHead, n int, err error) {
 	return h, len(b) - len(t.b), t.err
 }
 
-// thrift reads values of Thrift's compact protocol. The first error sticks, and all
-// after it is zero.
+// thrift reads values of Thrift's compact protocol. The first error sticks, and all values after it
+// are zero.
 type thrift struct {
 	b     []byte
 	depth int
@@ -157,7 +157,7 @@ func (t *thrift) zigzag() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// int is a number of 16 to 64 bits, all of which fit 32 in a page's head.
+// int reads a number of 16 to 64 bits, which must fit 32 in a page's head.
 func (t *thrift) int(typ byte) int {
 	if typ < thriftI16 || typ > thriftI64 {
 		t.fail(errHead)
@@ -166,7 +166,7 @@ func (t *thrift) int(typ byte) int {
 	return int(int32(t.zigzag()))
 }
 
-// drop passes over n bytes.
+// drop skips n bytes.
 func (t *thrift) drop(n uint64) {
 	if n > uint64(len(t.b)) {
 		t.fail(errHeadShort)
@@ -175,10 +175,10 @@ func (t *thrift) drop(n uint64) {
 	t.b = t.b[n:]
 }
 
-// mostNested is how deep values lie in each other at most.
+// mostNested is the deepest nesting of values.
 const mostNested = 32
 
-// skip passes over a field's value.
+// skip skips a field's value.
 func (t *thrift) skip(typ byte) {
 	if t.depth++; t.depth > mostNested {
 		t.fail(errHead)
@@ -218,7 +218,7 @@ func (t *thrift) skip(typ byte) {
 	}
 }
 
-// element passes over a value of a list or a map, where true and false are bytes.
+// element skips a value of a list or a map, where true and false are bytes.
 func (t *thrift) element(typ byte) {
 	if typ == thriftTrue || typ == thriftFalse {
 		typ = thriftByte

@@ -12,9 +12,9 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// pages walks the pages of a column chunk whose values do not repeat, and hands
-// their rows to what makes a column of them. Most files have nothing else; other
-// columns, and other encodings, go through the library's own reader.
+// pages reads the pages of a column chunk whose values do not repeat, and decodes their rows by
+// values. Most files have nothing else; other columns, and other encodings, go through the
+// library's own reader.
 //
 //	page   │ definition levels: 1 1 0 1 …, if values may be NULL │ values │
 //	values   plain: one after the other       indices: bits, places in the dictionary
@@ -35,17 +35,16 @@ type values interface {
 	dictionary(b []byte, n int) error
 	// start begins a batch of n rows.
 	start(n int)
-	// plain decodes n values from the start of b and gives the rest.
+	// plain decodes n values from the start of b and returns the rest.
 	plain(b []byte, n int) ([]byte, error)
-	// indices takes n values of the dictionary.
+	// indices appends the values of the dictionary at idx.
 	indices(idx []int32) error
 	// spread puts the last values, fewer than rows, where valid has ones from row
 	// first on.
 	spread(valid []byte, first, rows, values int)
 	// finish returns the batch's column.
 	finish(valid []byte) arrow.Array
-	// lend says that a batch's column is not looked at any more when the next begins, so
-	// that it may lie in room.
+	// lend: a batch's column is not read any more when the next begins, so that it may lie in room.
 	lend(room *[]uint64)
 }
 
@@ -209,7 +208,7 @@ func (p *pages) numbers(n int) []int32 {
 	return p.rd.numbers[:n]
 }
 
-// take decodes the next n values that are there.
+// take decodes the next n values that are not NULL.
 func (p *pages) take(n int) (err error) {
 	switch {
 	case n == 0:

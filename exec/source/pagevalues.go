@@ -15,9 +15,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// valuesOf returns what decodes a leaf of a file's schema, which the library would make
-// a column of from, into a column of t; nil for what the library converts. rows is
-// how many the chunk has.
+// valuesOf returns the decoder of a leaf of a file's schema, for which the library would make a
+// column of type from, into a column of t; nil where the library must convert. rows is how many the
+// chunk has.
 func valuesOf(leaf *schema.Column, from arrow.DataType, t types.Type, rows int64) values {
 	if leaf.MaxRepetitionLevel() > 0 || leaf.MaxDefinitionLevel() > 1 {
 		return nil
@@ -152,7 +152,7 @@ func (v *fixedValues[T]) finish(valid []byte) arrow.Array {
 	return batch.FromSlice(v.dt, v.out, valid)
 }
 
-// same copies values that are in memory as they are in the file.
+// same copies values that have the same layout in memory and in the file.
 func same[T batch.Fixed](b []byte, out []T) error {
 	if len(out) > 0 {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), len(b)), b)
@@ -183,9 +183,9 @@ func bigEndian(b []byte, w int, out []int64) error {
 	return nil
 }
 
-// textValues are strings or bytes. Strings of a dictionary that is small against
-// its chunk stay indices into it, always the same one, so that whoever prepares
-// something for a dictionary does it once a chunk.
+// textValues are strings or bytes. Strings of a dictionary that is small against its chunk stay
+// indices into it, always the same one, so that what is prepared for a dictionary is prepared once
+// a chunk.
 type textValues struct {
 	dt   arrow.DataType
 	rows int64 // of the chunk
@@ -334,7 +334,7 @@ func (v *textValues) spread(valid []byte, first, rows, values int) {
 	}
 }
 
-// lend changes nothing: strings are of any length, and their dictionary is looked at later.
+// lend changes nothing: strings are of any length, and their dictionary is read later.
 func (v *textValues) lend(*[]uint64) {}
 
 func (v *textValues) finish(valid []byte) arrow.Array {

@@ -27,8 +27,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// parquetTable is read_parquet: files of the same columns. A row group is a
-// unit; only the columns that are wanted are read.
+// parquetTable is read_parquet: files of the same columns. A row group is a unit; only the columns
+// that are needed are read.
 type parquetTable struct {
 	files  []file
 	infos  []*parquetInfo
@@ -36,9 +36,9 @@ type parquetTable struct {
 	seqs   []int64 // of each file, its first row; then how many there are
 }
 
-// parquetInfo is what a file's footer tells.
+// parquetInfo is the contents of a file's footer.
 type parquetInfo struct {
-	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // what others read of it, while somebody has it: it may be large
+	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // the decoded footer, shared while somebody has it: it may be large
 	cols   []plan.Column
 	from   []arrow.DataType // what the library makes of each column
 	leaves [][]int          // of each column, the leaf columns that make it
@@ -82,8 +82,7 @@ func newParquet(s *Sources, a *args) (table, error) {
 	return t, nil
 }
 
-// like takes over another file's columns where they are the same; false where they
-// are others.
+// like shares another file's columns where they are the same; it returns false where they are not.
 func (p *parquetInfo) like(o *parquetInfo) bool {
 	if !slices.Equal(p.cols, o.cols) || !slices.EqualFunc(p.from, o.from, func(a, b arrow.DataType) bool { return arrow.TypeEqual(a, b) }) || !slices.EqualFunc(p.leaves, o.leaves, slices.Equal[[]int]) {
 		return false
@@ -267,7 +266,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 		return nil, err
 	}
 	err = guarded(f.path, func() error {
-		var r *pqarrow.FileReader // rarely wanted
+		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
 			p, err := openPages(g.raw, n, info, c)
@@ -385,7 +384,7 @@ func checkStrings(arr arrow.Array) error {
 	return checkText(at, s.ValueBytes())
 }
 
-// joined converts the chunks that the decoder gives, one almost always.
+// joined converts the chunks that the decoder returns, one almost always.
 func joined(c *arrow.Chunked, t types.Type) (arrow.Array, error) {
 	defer c.Release()
 	var all []arrow.Array

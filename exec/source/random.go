@@ -41,16 +41,16 @@ func (s *stream) bits() uint64 {
 	return mix(s.key + s.n*golden)
 }
 
-// uniform is in [0, 1).
+// uniform returns a number in [0, 1).
 func (s *stream) uniform() float64 { return float64(s.bits()>>11) * 0x1p-53 }
 
-// between is in [lo, hi).
+// between returns a number in [lo, hi).
 func (s *stream) between(lo, hi float64) float64 { return lo + float64((hi-lo)*s.uniform()) }
 
-// below is in [0, n).
+// below returns a number in [0, n).
 func (s *stream) below(n int64) int64 { return int64(s.bits()>>1) % n }
 
-// normal has mean 0 and variance 1 (Marsaglia's polar method).
+// normal returns a normal number of mean 0 and variance 1 (Marsaglia's polar method).
 func (s *stream) normal() float64 {
 	if s.has {
 		s.has = false
@@ -92,7 +92,7 @@ func logarithm(x float64) float64 {
 	return float64(float64(e)*ln2High) + (ln + float64(float64(e)*ln2Low))
 }
 
-// dot is Σ a·b, added in order.
+// dot returns Σ a·b, added in order.
 func dot(a, b []float64) float64 {
 	sum := 0.0
 	for i, x := range a {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// newRegression is scikit-learn's make_regression: normal features, of which
-// some give the target by a random linear model.
+// newRegression is scikit-learn's make_regression: normal features, some of which determine the
+// target by a random linear model.
 func newRegression(_ *Sources, a *args) (table, error) {
 	if !a.names("n_samples", "n_features", "n_informative", "n_targets", "bias", "effective_rank", "tail_strength", "noise", "shuffle",
 		"random_state", "dtype") {

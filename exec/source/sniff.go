@@ -75,7 +75,7 @@ func sniff(f file, a *args) (*sniffed, error) {
 	return sn, nil
 }
 
-// shape settles header, names and types.
+// shape determines header, names and types.
 func (sn *sniffed) shape(f file, a *args, recs []record) error {
 	given, err := givenColumns(a)
 	if err != nil {
@@ -142,11 +142,11 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 		}
 		sn.cols = append(sn.cols, plan.Column{Name: name, Type: t})
 	}
-	return sn.giveTypes(a)
+	return sn.applyTypes(a)
 }
 
-// giveTypes applies the argument types: one a column, in order.
-func (sn *sniffed) giveTypes(a *args) error {
+// applyTypes applies the argument types: one a column, in order.
+func (sn *sniffed) applyTypes(a *args) error {
 	own := a.texts("types")
 	if own != nil && len(own) != len(sn.cols) {
 		a.bad("types", "must have %d types", len(sn.cols))
@@ -186,7 +186,7 @@ func givenColumns(a *args) ([]plan.Column, error) {
 	return out, a.err
 }
 
-// splitList cuts at commas outside parentheses and quotes.
+// splitList splits at commas outside parentheses and quotes.
 func splitList(s string) []string {
 	var out []string
 	depth, from, quoted := 0, 0, false
@@ -288,8 +288,8 @@ func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
 	return best
 }
 
-// looksLikeHeader takes a first record of distinct words for names, where what
-// follows is not all words of the kind, or there is nothing to tell.
+// looksLikeHeader takes a first record of distinct words for names, where what follows is not all
+// words of the kind, or nothing follows.
 func looksLikeHeader(recs []record, null string) bool {
 	first := recs[0].fields
 	var seen []string

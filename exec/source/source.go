@@ -19,8 +19,7 @@ import (
 type table interface {
 	columns() []plan.Column
 	rows() float64
-	// units is how many pieces there are; perPart is how many of them are worth
-	// a split of their own.
+	// units returns how many units there are; perPart how many of them are worth a split of their own.
 	units() int64
 	perPart() int64
 	// from are the files that are read.
@@ -33,12 +32,12 @@ type table interface {
 // for any goroutine.
 type Sources struct {
 	mu     sync.Mutex
-	files  map[string]any // by path, size and time of change, and what was asked
-	weight int            // of files
+	files  map[string]any // by path, size and time of change, and the kind of fact
+	size   int            // of files
 	tables map[weak.Pointer[plan.Source]]table
 }
 
-// mostRemembered is how much is remembered of files: columns, row groups and marks.
+// mostRemembered bounds what is cached of files: columns, row groups and marks.
 const mostRemembered = 1 << 16
 
 // New makes a Sources.
@@ -74,18 +73,17 @@ func (s *Sources) table(name string, list []plan.Arg) (table, error) {
 	return t, err
 }
 
-// IsFile reports whether it is one of the sources that read files of the server.
+// IsFile reports whether name is one of the sources that read files of the server.
 func IsFile(name string) bool {
 	return name == "read_csv" || name == "read_json" || name == "read_parquet"
 }
 
-// Local reports whether it is one of the sources that only the session's node can read: files of its
-// own disks.
+// Local reports whether s is a source that only the session's node can read: files of its own disks.
 func Local(s *plan.Source) bool { return IsFile(s.Name) && s.Shared == 0 }
 
-// Source describes a call: its columns, an estimate of its rows. An unknown name
-// gives nil and no error. Files that all lie below directories of shared, which are
-// at the same paths on all nodes, are for all nodes to read.
+// Source describes a call: its columns, an estimate of its rows. For an unknown name it returns nil
+// and no error. Files that all lie below directories of shared, which are at the same paths on all
+// nodes, are read by all nodes.
 func (s *Sources) Source(name string, list []plan.Arg, shared []string) (*plan.Source, error) {
 	t, err := s.table(name, list)
 	if t == nil || err != nil {
@@ -101,8 +99,8 @@ func (s *Sources) Source(name string, list []plan.Arg, shared []string) (*plan.S
 	return src, nil
 }
 
-// resolved is the table of a plan's source, looked at once for as long as the plan
-// lives: of many files each split would ask the system for all of them again.
+// resolved returns the table of a plan's source, computed once for as long as the plan lives: with
+// many files each split would otherwise stat all of them again.
 func (s *Sources) resolved(src *plan.Source) (table, error) {
 	key := weak.Make(src)
 	s.mu.Lock()
@@ -145,8 +143,8 @@ func (s *Sources) forget(key weak.Pointer[plan.Source]) {
 	delete(s.tables, key)
 }
 
-// Parts returns into how many splits a source is worth dividing; 1 where it
-// cannot be told, and Open then says why.
+// Parts returns into how many splits a source is worth dividing; 1 where it is not known, and Open
+// then returns the reason.
 func (s *Sources) Parts(src *plan.Source) int {
 	t, err := s.resolved(src)
 	if err != nil {
@@ -177,8 +175,8 @@ func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.
 	return t.read(ctx, n*int64(part)/int64(of), n*int64(part+1)/int64(of), cols, src.Cols)
 }
 
-// remember gives what f found out about a file in the state that key names, and
-// how much that is to remember.
+// remember returns what f found out about a file in the state that key names, from a cache where it
+// can; f also returns its size.
 func remember[T any](s *Sources, key string, f func() (T, int, error)) (T, error) {
 	s.mu.Lock()
 	if v, ok := s.files[key].(T); ok {
@@ -192,9 +190,9 @@ func remember[T any](s *Sources, key string, f func() (T, int, error)) (T, error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.weight += n + 1; s.weight > mostRemembered {
+	if s.size += n + 1; s.size > mostRemembered {
 		clear(s.files)
-		s.weight = n + 1
+		s.size = n + 1
 	}
 	s.files[key] = v
 	return v, nil

@@ -60,7 +60,7 @@ func newTimeseries(_ *Sources, a *args) (table, error) {
 			out[0] = batch.FromSlice(types.TimestampArrow, ts, nil)
 		}
 		if want[1] {
-			// Poisson of mean 1000, which is all but normal.
+			// Poisson of mean 1000, which is nearly normal.
 			id := make([]int64, n)
 			for i, v := range normals(seed, 1, b, n) {
 				id[i] = int64(math.Round(1000 + float64(v*31.622776601683793)))

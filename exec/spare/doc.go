@@ -1,9 +1,9 @@
-// Package spare hands on the memory of long arrays that are gone, until the collector
-// finds them.
+// Package spare reuses the memory of long arrays that are not needed any more, until the garbage
+// collector frees them.
 //
 //	Reuse ─▶ list of weak pointers, by size ─▶ Zeroed, Dirty
 //	                   │
 //	                   ▼ the collector
 //
-// Nothing here is charged: what is taken is charged by who takes it, and a spare is garbage.
+// Nothing here is charged: the caller charges what it takes, and a spare is garbage.
 package spare

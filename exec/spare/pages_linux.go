@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LargePages asks the kernel to back a long buffer with large pages: touching
-// it for the first time costs a third then. So are those that it shares with
-// its neighbours, which are buffers like it mostly. A refusal costs speed only.
+// LargePages asks the kernel to back a long buffer with large pages: touching it for the first time
+// then costs a third. That includes the pages that it shares with its neighbours, which are mostly
+// buffers like it. A refusal costs speed only.
 func LargePages(b []byte) []byte {
 	const page = 2 << 20
 	if len(b) >= page {

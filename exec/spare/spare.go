@@ -9,12 +9,11 @@ import (
 	"weak"
 )
 
-// spares are long arrays that are gone, by their sizes, until the
-// collector finds them. They are held weakly: garbage like any other to it, to
-// accounts and to limits, but whoever wants as much may have them first. Fresh memory
-// comes from the system a page at a time, each cleared, and much of what the system
-// was given back it has given away in turn: touching it for the first time can take
-// as long as what is done with it.
+// spares are long arrays that are not needed any more, by their sizes, until the garbage collector
+// frees them. They are held by weak pointers: to it, to accounts and to limits they are garbage,
+// but they may be reused before they are collected. Fresh memory comes from the system a page at a
+// time, each cleared, and memory that was returned to the system may be in use elsewhere: touching
+// it for the first time can take as long as the work on it.
 var spares struct {
 	sync.Mutex
 	list []spare // ascending by size
@@ -28,7 +27,7 @@ var reused atomic.Uint64
 // allocated nor free.
 func Reused() uint64 { return reused.Load() }
 
-// Number is what arrays are of.
+// Number are the element types of arrays.
 type Number interface{ float32 | float64 | uint64 }
 
 type spare struct {
@@ -41,7 +40,7 @@ const (
 	spareWaste = 8        // an array may be longer than asked for by one in so many
 )
 
-// Reuse keeps v in case that memory is wanted. Nobody uses v any more.
+// Reuse keeps v for reuse. The caller must not use v any more.
 func Reuse[T Number](v []T) {
 	v = v[:cap(v)]
 	n := len(raw(v))
@@ -58,7 +57,7 @@ func Reuse[T Number](v []T) {
 	spares.list = slices.Insert(spares.list, spareAt(n), s)
 }
 
-// spareAt is where the first spare of at least n bytes is.
+// spareAt returns the index of the first spare of at least n bytes.
 func spareAt(n int) int {
 	at, _ := slices.BinarySearchFunc(spares.list, n, func(s spare, n int) int { return cmp.Compare(s.bytes, n) })
 	return at
@@ -73,7 +72,7 @@ func Zeroed[T Number](n int) []T {
 	return Zeros[T](n)
 }
 
-// Dirty is Zeroed with whatever a spare had.
+// Dirty is Zeroed without clearing a reused spare.
 func Dirty[T Number](n int) []T {
 	if v := take[T](n); v != nil {
 		return v
@@ -88,8 +87,8 @@ func Zeros[T Number](n int) []T {
 	return v
 }
 
-// take takes a spare that has room for n numbers out of the list, nil for none.
-// Those that the collector has found go on the way.
+// take removes a spare that has room for n numbers from the list and returns it, nil for none.
+// Spares that were collected are removed on the way.
 func take[T Number](n int) []T {
 	var z T
 	bytes := n * int(unsafe.Sizeof(z))

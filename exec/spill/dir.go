@@ -27,7 +27,7 @@ type Budget struct {
 	used  atomic.Int64
 }
 
-// Used is the bytes on disk now.
+// Used returns the bytes on disk now.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0
@@ -46,13 +46,13 @@ func (b *Budget) take(n int64) error {
 	return nil
 }
 
-func (b *Budget) give(n int64) {
+func (b *Budget) release(n int64) {
 	if b != nil {
 		b.used.Add(-n)
 	}
 }
 
-// Options are how a Dir writes.
+// Options configure a Dir.
 type Options struct {
 	Parent   string    // directory to make the Dir in; "" is the system's
 	Pool     *mem.Pool // counts spilled bytes; may be nil
@@ -127,7 +127,7 @@ func (d *Dir) Close() error {
 	defer d.mu.Unlock()
 	d.shut = true
 	for r := range d.live {
-		d.opts.Budget.give(r.disk)
+		d.opts.Budget.release(r.disk)
 	}
 	d.live = map[*Run]struct{}{}
 	if d.path == "" {
@@ -138,7 +138,7 @@ func (d *Dir) Close() error {
 	return os.RemoveAll(p)
 }
 
-// Path is where the files are; "" while there are none.
+// Path returns where the files are; "" while there are none.
 func (d *Dir) Path() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

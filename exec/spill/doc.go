@@ -1,5 +1,5 @@
-// Package spill puts batches on disk and reads them back. It knows nothing of
-// what they mean: an operator decides what to write, when, and in which order.
+// Package spill puts batches on disk and reads them back. It does not know what they mean: the
+// operator decides what to write, when, and in which order.
 //
 //	Dir      the temporary directory of one statement on one node
 //	 └ Writer  Append … Append, Finish ──► Run  Open ──► Reader  Next … io.EOF

@@ -1,4 +1,4 @@
 package spill
 
-// WriteError is what a failing write gives.
+// WriteError returns the error of a failing write.
 func WriteError(err error) error { return ioError(err, "write to temporary file") }

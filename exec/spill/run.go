@@ -70,7 +70,7 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 			return err
 		}
 		if _, err := w.f.Write(frame); err != nil {
-			d.opts.Budget.give(n)
+			d.opts.Budget.release(n)
 			return ioError(err, "write to temporary file")
 		}
 	}
@@ -85,7 +85,7 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// frame is the batch that enc has, as a frame.
+// frame returns the batch in enc as a frame.
 func (c *codec) frame(compress bool) []byte {
 	c.buf = append(c.buf[:0], make([]byte, frameHeader)...)
 	_ = c.enc.Parts(func(p []byte) error {
@@ -113,11 +113,11 @@ func head(h []byte, form uint32, raw, stored int) {
 	binary.LittleEndian.PutUint64(h[16:], uint64(stored))
 }
 
-// maxWhole is the longest frame that is put together in memory. A longer one is
-// of few long values, whose copies would take what writing them is to give back.
+// maxWhole is the longest frame that is assembled in memory. A longer one is of few long values,
+// whose copies would take the memory that writing them is to free.
 const maxWhole = 4 << 20
 
-// writeParts writes the batch that enc has, raw and without a copy.
+// writeParts writes the batch in enc, raw and without a copy.
 func (w *Writer) writeParts(enc *batch.Encoder) error {
 	var h [frameHeader]byte
 	n := enc.Len()
@@ -140,7 +140,7 @@ func (w *Writer) writeParts(enc *batch.Encoder) error {
 		})
 	}
 	if err != nil {
-		budget.give(int64(frameHeader + n))
+		budget.release(int64(frameHeader + n))
 		return ioError(err, "write to temporary file")
 	}
 	return nil
@@ -155,13 +155,13 @@ func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	return w.run.frame(io.NewSectionReader(w.f, w.at[i], w.run.disk-w.at[i]), i, func(int64) error { return nil })
 }
 
-// Batches is the number of batches appended so far.
+// Batches returns the number of batches appended so far.
 func (w *Writer) Batches() int { return len(w.at) }
 
-// Rows is the number of rows appended so far.
+// Rows returns the number of rows appended so far.
 func (w *Writer) Rows() int64 { return w.run.rows }
 
-// Bytes is the number of bytes written so far.
+// Bytes returns the number of bytes written so far.
 func (w *Writer) Bytes() int64 { return w.run.disk }
 
 // Finish ends the run. The writer must not be used any more.
@@ -178,7 +178,7 @@ func (w *Writer) Finish() (*Run, error) {
 	return r, nil
 }
 
-// Abort throws the run away. It may be called after Finish, and does nothing then.
+// Abort discards the run. It may be called after Finish, and does nothing then.
 func (w *Writer) Abort() {
 	if w.f == nil {
 		return
@@ -190,7 +190,7 @@ func (w *Writer) Abort() {
 
 func (w *Writer) drop() {
 	os.Remove(w.run.path)
-	w.run.dir.opts.Budget.give(w.run.disk)
+	w.run.dir.opts.Budget.release(w.run.disk)
 }
 
 // Run is a finished sequence of batches.
@@ -204,10 +204,10 @@ type Run struct {
 	disk   int64
 }
 
-// Rows is the number of rows in the run.
+// Rows returns the number of rows in the run.
 func (r *Run) Rows() int64 { return r.rows }
 
-// Size is what the batches take in memory and on disk.
+// Size returns what the batches take in memory and on disk.
 func (r *Run) Size() (mem, disk int64) { return r.mem, r.disk }
 
 // Open returns a reader from the first batch on. Close it.
@@ -219,7 +219,7 @@ func (r *Run) Open() (*Reader, error) {
 	return &Reader{run: r, f: f}, nil
 }
 
-// Remove deletes the run. Open readers read on; it may be called twice.
+// Remove deletes the run. Open readers can go on reading; it may be called twice.
 func (r *Run) Remove() error {
 	d := r.dir
 	d.mu.Lock()
@@ -229,7 +229,7 @@ func (r *Run) Remove() error {
 	if !live {
 		return nil
 	}
-	d.opts.Budget.give(r.disk)
+	d.opts.Budget.release(r.disk)
 	if err := os.Remove(r.path); err != nil && !os.IsNotExist(err) {
 		return ioError(err, "remove temporary file")
 	}
@@ -243,7 +243,7 @@ func RemoveAll(runs []*Run) {
 	}
 }
 
-// TotalRows is the number of rows in runs.
+// TotalRows returns the number of rows in runs.
 func TotalRows(runs []*Run) int64 {
 	var n int64
 	for _, r := range runs {
@@ -257,8 +257,13 @@ type Reader struct {
 	run  *Run
 	f    *os.File
 	at   int
+	cols []int // the columns that batches have; nil for all
+	enc  batch.Encoder
 	acct *mem.Account // holds the last batch while it is a long one; nil before the first such
 }
+
+// Columns makes Next return only the columns at some positions, in this order.
+func (r *Reader) Columns(at []int) { r.cols = at }
 
 // Next returns the next batch, io.EOF after the last. The batch owns its memory,
 // which, where it is long, is charged until the next Next.
@@ -270,13 +275,32 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, io.EOF
 	}
 	b, err := r.run.frame(r.f, r.at, r.charge)
-	if err == nil {
-		r.at++
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	r.at++
+	return r.narrow(b)
 }
 
-// charge has the reader hold n bytes, if that is much.
+// narrow picks columns of a batch. They lie in one allocation with all others: who keeps
+// the keys of rows of 1 KB and charges their bytes would hold all of it. So few columns
+// are copied.
+func (r *Reader) narrow(b *batch.Batch) (*batch.Batch, error) {
+	if r.cols == nil {
+		return b, nil
+	}
+	cols, dts := make([]arrow.Array, len(r.cols)), make([]arrow.DataType, len(r.cols))
+	for i, c := range r.cols {
+		cols[i], dts[i] = b.Cols[c], r.run.dts[c]
+	}
+	out := b.With(cols)
+	if 2*out.Bytes() > b.Bytes() {
+		return out, nil
+	}
+	return batch.Decode(r.enc.Append(nil, out), dts)
+}
+
+// charge charges n bytes held by the reader, if that is much.
 func (r *Reader) charge(n int64) error {
 	if n <= maxWhole {
 		n = 0
@@ -292,7 +316,7 @@ func (r *Reader) charge(n int64) error {
 	return r.acct.Grow(n)
 }
 
-// frame reads batch i, which src gives next, once charge has let its bytes pass.
+// frame reads batch i, the next in src, once charge has accepted its bytes.
 func (r *Run) frame(src io.Reader, i int, charge func(bytes int64) error) (*batch.Batch, error) {
 	var h [frameHeader]byte
 	if _, err := io.ReadFull(src, h[:]); err != nil {

@@ -6,12 +6,15 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/internal/optest"
@@ -249,5 +252,66 @@ func TestLongFrames(t *testing.T) {
 			t.Errorf("long rows are read without room for them: %v", err)
 		}
 		pool.SetLimit(64 << 20)
+	}
+}
+
+// TestColumns: a column that is read of wide rows and kept does not hold their frames.
+func TestColumns(t *testing.T) {
+	const frames, rows = 40, 1000
+	dir := spill.NewDir(spill.Options{Parent: t.TempDir()})
+	w, err := dir.Create(dts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	wide := strings.Repeat("wide", 250)
+	for f := range frames {
+		tb := optest.Table{Types: ts}
+		for i := range rows {
+			tb.Rows = append(tb.Rows, types.Row{int64(f*rows + i), wide})
+		}
+		for _, b := range tb.Batches(t, optest.Form{Size: rows}) {
+			if err := w.Append(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.Columns([]int{0})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var kept []*batch.Batch
+	for {
+		b, err := r.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, b)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	var n int64
+	for _, b := range kept {
+		for _, row := range optest.RowsOf(b, ts[:1]) {
+			if row[0] != n {
+				t.Fatalf("row %d has %v", n, row)
+			}
+			n++
+		}
+	}
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); n != frames*rows || held > frames*rows*1000/4 {
+		t.Errorf("%d rows of 8 bytes hold %d bytes", n, held)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// rowAt is row i of those that are selected.
+// rowAt returns the i-th selected row.
 func rowAt(sel []int32, i int) int {
 	if sel == nil {
 		return i
@@ -18,7 +18,7 @@ func rowAt(sel []int32, i int) int {
 	return int(sel[i])
 }
 
-// more returns n more places behind s: what s is with them, and them.
+// more extends s by n places; it returns the longer slice and the new places.
 func more[T any](s []T, n int) (all, added []T) {
 	s = slices.Grow(s, n)
 	return s[:len(s)+n], s[len(s) : len(s)+n]
@@ -136,8 +136,8 @@ func (b *builder) startOffsets() {
 	}
 }
 
-// appendVar adds strings or bytes, those that lie one behind the other at once. What a
-// NULL has is copied too: nobody looks at it, and it is nothing as a rule.
+// appendVar adds strings or bytes, consecutive ones at once. The bytes of a NULL are copied too:
+// nobody reads them, and there are mostly none.
 func (b *builder) appendVar(d arrow.ArrayData, sel []int32, n int) {
 	b.startOffsets()
 	var data []byte

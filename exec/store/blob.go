@@ -13,10 +13,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// PutBlob keeps what write writes, which is no table's rows, such as a model or a
-// checkpoint: up to inline bytes in the segment it gives, more as a file like a
-// segment's, which is replicated, fetched, mended and swept alike. Of the segment
-// only ID, Inline, Bytes, SHA256 and Nodes mean something.
+// PutBlob keeps what write writes, which is no table's rows, such as a model or a checkpoint: up to
+// inline bytes in the segment it returns, more as a file like a segment's, which is replicated,
+// fetched, repaired and swept alike. Of the segment only ID, Inline, Bytes, SHA256 and Nodes are
+// set.
 func (s *Store) PutBlob(inline int, write func(io.Writer) error) (*catalog.Segment, error) {
 	w := &blobWriter{store: s, inline: inline}
 	if err := write(w); err != nil {
@@ -70,10 +70,9 @@ func (w *blobWriter) abort() {
 	}
 }
 
-// ReadBlob calls use with a blob's bytes, once they are known to be good: where
-// this node has none or a damaged file it gets another node's. They are use's
-// until it returns, and not to be changed. A file is mapped, so that its bytes take
-// no memory of the node's.
+// ReadBlob calls use with a blob's bytes, once they are verified: where this node has no file or a
+// damaged one it fetches another node's. The bytes are valid until use returns and must not be
+// changed. A file is mapped, so that its bytes take none of the node's memory.
 func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error {
 	if ref.Inline != nil {
 		if sha256.Sum256(ref.Inline) != ref.SHA256 && ref.SHA256 != [32]byte{} {
@@ -89,12 +88,12 @@ func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]b
 	return batch.Guard(func() error { return use(g.data) })
 }
 
-// openBlob maps a blob's file and looks whether it is good.
+// openBlob maps a blob's file and verifies it.
 func (s *Store) openBlob(ctx context.Context, ref *catalog.Segment) (*segment, error) {
 	return s.repaired(ctx, ref, s.mapBlob)
 }
 
-// mapBlob is openBlob of the file that is here, if it is.
+// mapBlob is openBlob for a file of this node.
 func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, err error) {
 	path := s.path(ref.ID)
 	st, err := s.fs.Stat(path)

@@ -19,7 +19,7 @@ type builder struct {
 	dt   arrow.DataType
 	form layoutForm
 
-	expect      int // rows, where that is known: room is made for them at once
+	expect      int // rows, if known: their memory is allocated at once
 	rows, nulls int
 	valid       []byte // nil while no row is NULL
 	data        []byte // fixed: values; strings: bytes; bits: bytes of 0 and 1
@@ -32,6 +32,7 @@ type builder struct {
 	index  []int32
 	sketch kernel.Sketch
 	once   once
+	run    consecutive // of the newest values; not in the sketch yet
 }
 
 type layoutForm uint8
@@ -62,7 +63,7 @@ func newBuilder(num int16, t types.Type) *builder {
 	return b
 }
 
-// bytes is what the builder holds, allocated or not yet written.
+// bytes returns the memory that the builder holds.
 func (b *builder) bytes() int64 {
 	n := int64(cap(b.data)) + 4*int64(cap(b.offs)+cap(b.index)) + int64(cap(b.valid)) + b.heldBytes + b.once.bytes()
 	if b.dict != nil {
@@ -110,8 +111,8 @@ func (b *builder) append(arr arrow.Array, sel []int32) error {
 	return nil
 }
 
-// expand gives up the dictionary for this group: indices become strings. The
-// dictionary is forgotten if no group before uses it.
+// expand abandons the dictionary for this group: indices become strings. The dictionary is dropped
+// if no earlier group uses it.
 func (b *builder) expand() {
 	b.startOffsets()
 	for _, k := range b.index {
@@ -128,7 +129,7 @@ func (b *builder) expand() {
 
 // restart makes the builder ready for a new segment.
 func (b *builder) restart() {
-	b.sketch, b.once = kernel.Sketch{}, once{}
+	b.sketch, b.once, b.run = kernel.Sketch{}, once{}, consecutive{}
 	if b.form == stringForm {
 		b.dict = newDictionary()
 	}
@@ -194,10 +195,10 @@ func bitmap(valid []byte) *memory.Buffer {
 	return memory.NewBufferBytes(valid)
 }
 
-// release lets the buffers be used again, once the array has been written.
+// release lets the buffers be reused, once the array has been written.
 func (b *builder) release() {
 	b.data, b.offs, b.index = b.data[:0], b.offs[:0], b.index[:0]
 }
 
-// take forgets the buffers, which an array now owns.
+// take drops the buffers, which an array now owns.
 func (b *builder) take() { b.data, b.offs, b.index = nil, nil, nil }

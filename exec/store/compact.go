@@ -14,25 +14,23 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Compaction merges neighbours, so that rows keep their order: fanIn or more
-// that are no larger than a size class, classes growing by fanIn. None may have
-// more than a share of the run's rows, else a large segment would be written
-// again for every few small ones behind it; so a row is written again a
-// logarithmic number of times.
+// Compaction merges neighbours, so that rows keep their order: fanIn or more that are no larger
+// than a size class, classes growing by fanIn. None may have more than a share of the run's rows,
+// else a large segment would be rewritten for every few small ones after it; so a row is rewritten
+// a logarithmic number of times.
 const (
 	fanIn        = 8
 	largestShare = 4 // one in so many
-	// A run of more segments would be at work for so long that an UPDATE of one of its
-	// rows comes in between, again and again, and it is never merged.
+	// Merging a run of more segments would take so long that an UPDATE of one of its rows intervenes
+	// each time, and it is never merged.
 	longestRun   = 512
 	deletedShare = 0.3
 )
 
-// Run is a piece [From, To) of a partition's list of segments to be merged.
+// Run is a range [From, To) of a partition's list of segments to be merged.
 type Run struct{ From, To int }
 
-// PlanCompaction says which runs of a partition to merge: pure, and the same
-// for the same segments.
+// PlanCompaction returns which runs of a partition to merge. It is a pure function of the segments.
 func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
 	if rowsPerSegment <= 0 {
 		rowsPerSegment = SegmentRows
@@ -70,10 +68,9 @@ func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
 	return out
 }
 
-// Compact writes the live rows of a run as new segments and gives the change
-// that puts them in place. The new files are the caller's to replicate and
-// commit, or to Discard. between, which may be nil, is called after so many rows; an error of it
-// ends the work.
+// Compact writes the live rows of a run as new segments and returns the change that puts them in
+// place. The new files are the caller's to replicate and commit, or to Discard. between, which may
+// be nil, is called every so many rows; an error of it ends the work.
 func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, segs []*catalog.Segment, acct *mem.Account,
 	replicate func(context.Context, *catalog.Segment) error, between func(ctx context.Context, rows int) error) (*catalog.ReplaceSegments, error) {
 	pin := s.Pin(0)

@@ -62,14 +62,14 @@ func (l *ledger) blob(name string, data []byte) error {
 	return err
 }
 
-// receive takes in a file of another node, in pieces.
+// receive takes in a file of another node, in blocks.
 func (l *ledger) receive(name string, data []byte, seg *catalog.Segment) error {
 	in, err := l.s.Receive(seg)
 	if err != nil {
 		return err
 	}
-	for piece := range slices.Chunk(data, 100<<10) {
-		if _, err := in.Write(piece); err != nil {
+	for block := range slices.Chunk(data, 100<<10) {
+		if _, err := in.Write(block); err != nil {
 			in.Abort()
 			return err
 		}

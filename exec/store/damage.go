@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// damagedSuffix is the name's end of a damaged file that was replaced. The
-// newest maxDamaged are kept for whoever wants to know what the disk did.
+// damagedSuffix ends the name of a damaged file that was replaced. The newest maxDamaged are kept,
+// to examine what the disk did.
 const (
 	damagedSuffix = ".damaged"
 	maxDamaged    = 8
@@ -30,8 +30,8 @@ type damage struct{ found, repaired atomic.Int64 }
 // Damage returns the counts.
 func (s *Store) Damage() Damage { return Damage{s.damage.found.Load(), s.damage.repaired.Load()} }
 
-// Condemn notes that the file of a segment is damaged or missing here, once,
-// until a good one takes its place.
+// Condemn records, once, that the file of a segment is damaged or missing here, until a good one
+// takes its place.
 func (s *Store) Condemn(ref *catalog.Segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func (s *Store) replaced(bad *CorruptError) bool {
 	return err == nil && stampOf(st) != bad.bad.stamp
 }
 
-// mend has a damaged file replaced by a replica's, unless that has happened: one
-// at a time for a file, while others who met the same damage wait.
+// mend has a damaged file replaced by a replica's, unless that has happened: one at a time for a
+// file, while others that found the same damage wait.
 func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) error {
 	done := make(chan struct{})
 	for {
@@ -93,8 +93,7 @@ func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptErro
 	return err
 }
 
-// fetch gets a file that is not here: one this node only wants to read, or one
-// it lost.
+// fetch gets a file that is not here: one that this node only reads, or one that it lost.
 func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 	if slices.Contains(ref.Nodes, s.node) {
 		return s.mend(ctx, ref, &CorruptError{Segment: ref.ID, Missing: true})
@@ -102,9 +101,9 @@ func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 	return s.remote.Fetch(ctx, ref)
 }
 
-// Mend has the damage that a statement's error tells of repaired, and returns a
-// *MendedError then. It gives err back where that is about something else or no
-// replica can be asked, and an error of its own where none could help.
+// Mend has the damage that a statement's error reports repaired, and returns a *MendedError then.
+// It returns err itself where that is about something else or no replica can be asked, and an error
+// of its own where none could help.
 func (s *Store) Mend(ctx context.Context, err error) error {
 	var bad *CorruptError
 	if !errors.As(err, &bad) || bad.ref == nil || s.remote == nil {

@@ -61,8 +61,8 @@ type goneRows struct {
 	sel  []int32
 }
 
-// fewGone is how many rows a split has for which it does not pay to look at the bitmap's
-// containers as a whole.
+// fewGone is up to how many rows of a split it does not pay to read the bitmap's containers as a
+// whole.
 const fewGone = 1 << 12
 
 // read takes the rows of [from, to).
@@ -93,8 +93,8 @@ func (g *goneRows) set(row uint32) {
 	g.bits[at/64] |= 1 << (at % 64)
 }
 
-// live returns the selection of the n rows from at on that are not deleted, nil for all. It
-// is to be read until the next call only, with scratch.
+// live returns the selection of the n rows from at on that are not deleted, nil for all. With
+// scratch the selection is valid until the next call only.
 func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) {
 	if w := selection.Words(n); len(g.mask) < w {
 		g.mask = make([]uint16, w)
@@ -128,8 +128,8 @@ func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) 
 	return out[:selection.Rows(m, out)], false
 }
 
-// live returns the selection of the next n rows that are not deleted, nil for all; with scratch
-// until the next call.
+// live returns the selection of the next n rows that are not deleted, nil for all; with scratch it
+// is valid until the next call.
 func (r *reader) live(n int, scratch bool) (sel []int32, none bool) {
 	if r.deleted.older == nil {
 		return nil, false

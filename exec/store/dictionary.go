@@ -73,8 +73,8 @@ func (d *dictionary) grow() {
 	}
 }
 
-// encode appends the numbers of the rows' strings to index, -1 for NULL. It
-// stops numbering when the dictionary is full: the caller looks at fits.
+// encode appends the numbers of the rows' strings to index, -1 for NULL. It stops numbering when
+// the dictionary is full: the caller checks fits.
 func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel []int32, n int) []int32 {
 	index = slices.Grow(index, n)
 	out := index[len(index) : len(index)+n]
@@ -124,7 +124,7 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 	return index
 }
 
-// fits reports whether the dictionary may grow on, rows being in the group.
+// fits reports whether the dictionary may grow further, with rows in the group.
 func (d *dictionary) fits(rows int) bool {
 	if d.len() > dictEntries || len(d.data) > dictBytes {
 		return false
@@ -132,9 +132,9 @@ func (d *dictionary) fits(rows int) bool {
 	if rows <= GroupRows/2 {
 		d.half = d.len()
 	}
-	// Mostly different strings: see it early, hashing them costs. Of dictEntries values,
-	// each as often as another, n rows have about n²/(2·dictEntries) that came before. Values
-	// that come in turn, as 1 to 10,000 again and again, are not known before the second turn.
+	// If strings are mostly different, detect it early: hashing them is expensive. Of dictEntries
+	// values, each as often as another, n rows have about n²/(2·dictEntries) that came before. Values
+	// that come in cycles, as 1 to 10,000 repeatedly, are not recognised before the second cycle.
 	return d.used || rows < 2*batch.DefaultSize || (rows-d.len())*4*dictEntries >= rows*rows
 }
 
@@ -148,7 +148,7 @@ func (d *dictionary) pays(rows int) bool {
 
 func (d *dictionary) array() *array.String {
 	if d.arr == nil {
-		// The slices only grow behind what this array sees.
+		// The slices only grow beyond what this array refers to.
 		d.arr = batch.FromOffsets(arrow.BinaryTypes.String, d.offs[:len(d.offs):len(d.offs)], d.data[:len(d.data):len(d.data)], nil).(*array.String)
 	}
 	return d.arr

@@ -43,8 +43,8 @@ func newDivider(rel *catalog.Relation, nums []int16) (*divider, error) {
 	return d, nil
 }
 
-// divide returns the rows of b by part, as numbers of the batch's columns. They are good until
-// the next call.
+// divide returns the rows of b by part, as numbers of the batch's columns. They are valid until the
+// next call.
 func (d *divider) divide(b *batch.Batch) [][]int32 {
 	for i, c := range d.cols {
 		d.keys[i] = b.Cols[c]
@@ -101,7 +101,7 @@ func (d *divided) writer(part int) *Writer {
 		w := d.open(part, func(ctx context.Context) error { return d.relieve(ctx, part) })
 		for _, other := range d.ws {
 			if other != nil {
-				w.inside = other.inside // they go through the log at once
+				w.inside = other.inside // they go through the log together
 			}
 		}
 		d.ws[part] = w
@@ -109,7 +109,7 @@ func (d *divided) writer(part int) *Writer {
 	return d.ws[part]
 }
 
-// relieve has the writers of the other parts put what they hold into their files.
+// relieve makes the writers of the other parts flush what they hold to their files.
 func (d *divided) relieve(ctx context.Context, part int) error {
 	for p, w := range d.ws {
 		if w == nil || p == part {

@@ -17,15 +17,14 @@
 //	  └ Pin ── one a statement and node: implements op.Tables; what it opened
 //	           stays mapped until it is closed
 //
-// A chunk's checksum is verified when it is touched and was not lately; a
-// mismatch, like a fault under the mapping (batch.Guard), is a *CorruptError,
-// which the store mends with a replica's file where it has a Remote, and which
-// is XX001 where it has not.
+// A chunk's checksum is verified when it is touched and was not lately; a mismatch, like a fault
+// under the mapping (batch.Guard), is a *CorruptError, which the store repairs with a replica's
+// file where it has a Remote, and which is XX001 where it has not.
 //
-// A scan that gives a key of its table a value looks it up in hash indexes of the
-// segments, in memory, which the store makes for segments that are looked into
-// often (Pin.KeySplits). So does a scan below a join with few keys, or
-// with few values in its filter, of whatever column (reader.pick).
+// A scan whose filter fixes a key of its table looks it up in hash indexes of the segments, in
+// memory, which the store makes for segments that are searched often (Pin.KeySplits). So does a
+// scan below a join with few keys, or with few values in its filter, of whatever column
+// (reader.pick).
 //
 // docs/decisions/0005-segment-format.md says why the format is as it is.
 package store

@@ -31,8 +31,8 @@ func (e *CorruptError) Unwrap() error {
 		WithHint("The segment is read from another replica where there is one.")
 }
 
-// MendedError says that a statement met damage which is mended by now: the same
-// statement finds good data.
+// MendedError says that a statement met damage which is repaired by now: if it is run again it
+// finds good data.
 type MendedError struct{ Segment catalog.SegmentID }
 
 // Error implements error.
@@ -44,7 +44,7 @@ func (e *MendedError) Unwrap() error {
 		WithHint("Run the statement again.")
 }
 
-// ioError returns an error of the file system its code for the client.
+// ioError wraps an error of the file system with its SQLSTATE.
 func ioError(err error, doing, path string) error {
 	if err == nil {
 		return nil

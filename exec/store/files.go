@@ -10,14 +10,14 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Incoming is a file on its way from another node. Commit or Abort ends it.
+// Incoming is a file being received from another node. Commit or Abort ends it.
 type Incoming struct {
 	f   *segmentFile
 	sum fileSum
 }
 
-// Receive begins to take in ref's file, of which its hash is known. It replaces the one
-// there is, if any, when it is complete.
+// Receive begins to receive ref's file, whose hash is known. When complete it replaces the present
+// one, if any.
 func (s *Store) Receive(ref *catalog.Segment) (*Incoming, error) {
 	// The temporary file has a name of its own: two senders may race.
 	sum := sumOf(ref)
@@ -50,7 +50,7 @@ func (in *Incoming) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Commit checks the hash and puts the file, on stable storage, in its place.
+// Commit checks the hash and installs the file, on stable storage.
 func (in *Incoming) Commit() error {
 	s := in.f.store
 	if err := in.f.flush(); err != nil {
@@ -75,7 +75,7 @@ func (in *Incoming) Commit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.anew(in.f.id)
-	s.retire(in.f.id) // whoever opens it from now on maps the new file
+	s.retire(in.f.id) // later opens map the new file
 	if _, bad = s.bad[in.f.id]; bad {
 		delete(s.bad, in.f.id)
 		s.damage.repaired.Add(1)
@@ -83,11 +83,11 @@ func (in *Incoming) Commit() error {
 	return nil
 }
 
-// Abort forgets what came.
+// Abort discards what was received.
 func (in *Incoming) Abort() { in.f.abort() }
 
-// Send writes a file's bytes to w in pieces.
-func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send func([]byte) error) error {
+// Send passes a file's bytes to send in blocks of a size, which send may keep.
+func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send func([]byte) error) error {
 	f, err := s.fs.Open(s.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &CorruptError{Segment: id, Missing: true}
@@ -100,7 +100,7 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := make([]byte, piece) // a new one each time: the sender may keep it
+		b := make([]byte, block) // a new one each time: the sender may keep it
 		n, err := io.ReadFull(f, b)
 		if n > 0 {
 			if err := send(b[:n]); err != nil {

@@ -100,7 +100,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// rowsRead returns the numbers of the rows that a scan by splits of so many rows gives.
+// rowsRead returns the numbers of the rows that a scan by splits of so many rows returns.
 func rowsRead(t *testing.T, pin *store.Pin, m *catalog.Manifest, scan *plan.Scan, size int64, keys []op.ScanKeys) map[int64]bool {
 	t.Helper()
 	ctx, out := context.Background(), map[int64]bool{}

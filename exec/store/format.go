@@ -24,7 +24,7 @@ const (
 	align     = 64
 )
 
-// Sizes of what a Writer cuts. Splits are multiples of GroupRows.
+// Sizes of groups and segments. Splits are multiples of GroupRows.
 const (
 	GroupRows       = 64 << 10
 	SegmentRows     = 1 << 20
@@ -78,8 +78,8 @@ type chunk struct {
 	Layout node
 }
 
-// node tells the buffers of an array, in the order they are stored; children
-// follow their parent.
+// node describes the buffers of an array, in the order they are stored; children follow their
+// parent.
 type node struct {
 	Rows, Nulls int64
 	Bufs        []int64 // lengths; -1 for a buffer that is not there
@@ -169,7 +169,7 @@ func readTail(b []byte) (*footer, bool) {
 	if n > len(b)-align-tailBytes {
 		return nil, false
 	}
-	// A copy: what is decoded may lie in it, and is used where a fault is fatal.
+	// A copy: decoded values may alias it, and are used where a fault is fatal.
 	foot := bytes.Clone(b[len(b)-tailBytes-n : len(b)-tailBytes])
 	if crc32.Checksum(foot, castagnoli) != sum {
 		return nil, false
@@ -181,8 +181,8 @@ func readTail(b []byte) (*footer, bool) {
 	return &f, true
 }
 
-// sane checks what the reader relies on. The CRC has been right, so this is
-// for files of a program that errs, not for bit rot.
+// sane checks what the reader relies on. The CRC was right, so this guards against bugs of the
+// writer, not against bit rot.
 func (f *footer) sane(limit int64) bool {
 	in := func(c *chunk) bool {
 		return c.Off >= 0 && c.Len >= 0 && c.Len <= limit && c.Off <= limit-c.Len && c.Raw >= 0 && c.Form <= formNulls

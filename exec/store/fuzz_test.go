@@ -92,8 +92,8 @@ func FuzzSegment(f *testing.F) {
 				if err != nil {
 					continue
 				}
-				// Values within buffers are the checksums' to guard: a forged footer may
-				// give one column's to another.
+				// Values within buffers are the checksums' to guard: a forged footer may assign one column's to
+				// another.
 				for i := 0; i < arr.Len() && !mend; i++ {
 					if !arr.IsNull(i) {
 						_, _ = io.WriteString(io.Discard, arr.ValueStr(i))

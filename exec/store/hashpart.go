@@ -47,7 +47,7 @@ func (f *hashFilter) rows(column func(i, n int) (arrow.Array, error), sel []int3
 	}
 	f.hash = f.hasher.Hash(f.arrs, n, f.hash)
 	if sel == nil {
-		// Every row is written, and the end moves where it is of the part.
+		// Every row is written, and the end advances where it belongs to the part: no branch.
 		out, at := make([]int32, n), 0
 		for i, h := range f.hash {
 			out[at] = int32(i)

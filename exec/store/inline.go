@@ -53,7 +53,7 @@ func (w *Writer) inline() *catalog.Segment {
 	return seg
 }
 
-// restore puts rows that proved too many for an inline segment back.
+// restore puts rows back that were too many for an inline segment.
 func (w *Writer) restore() error {
 	for _, c := range w.cols {
 		arr := c.held[0]
@@ -85,21 +85,21 @@ func encodeInline(cols []WriterColumn, b *batch.Batch) []byte {
 
 var encoders = sync.Pool{New: func() any { return new(batch.Encoder) }}
 
-// inlineHead is what an inline segment's columns come to.
+// inlineHead is the decoded columns of an inline segment.
 type inlineHead struct {
 	foot  []footerCol
 	arrow []arrow.DataType
 }
 
-// heads keeps what the heads of inline segments came to: a table's rows come one by one,
-// by the thousand, and all have the same.
+// heads caches the heads of inline segments: rows are inserted one by one, by the thousand, and
+// those of a table have the same head.
 type heads struct {
 	mu      sync.Mutex
 	made    map[string]*inlineHead
 	written atomic.Pointer[[]writtenHead] // the newest first
 }
 
-// writtenHead is what columns were encoded as.
+// writtenHead is the encoding of some columns.
 type writtenHead struct {
 	cols []WriterColumn
 	head []byte
@@ -123,7 +123,7 @@ func (h *heads) write(cols []WriterColumn) []byte {
 	b := codec.Marshal(of)
 	if len(b) <= longHead {
 		next := append([]writtenHead{{slices.Clone(cols), b}}, list[:min(len(list), maxWritten-1)]...)
-		h.written.Store(&next) // another's may be lost, and is made again
+		h.written.Store(&next) // a concurrent one may be lost, and is made again
 	}
 	return b
 }

@@ -51,8 +51,8 @@ func FuzzInline(f *testing.F) {
 	})
 }
 
-// TestInlineAsRead: what a commit says of a small segment is, to the last nil, what reading its
-// encoding gives, whatever its columns: a state is the same whether the log was read or not.
+// TestInlineAsRead: what a commit says of a small segment equals, to the last nil, what is decoded
+// from its encoding, whatever its columns: a state is the same whether the log was read or not.
 func TestInlineAsRead(t *testing.T) {
 	r, s := rand.New(rand.NewPCG(3, 9)), open(t, nil)
 	for range 300 {

@@ -18,9 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Key is the value that a scan's filter gives all columns of one of its table's
-// keys: the scan passes few rows, which the segments' hash indexes find. The filter
-// still decides.
+// Key is the value that a scan's filter requires of all columns of one of its table's keys: the
+// scan passes few rows, which the segments' hash indexes find. The filter is still applied.
 type Key struct {
 	table types.OID
 	nums  []int16
@@ -28,7 +27,7 @@ type Key struct {
 	id    types.OID // the constraint's
 	hash  uint64
 	only  *int64 // the value, where it is one integer
-	whole bool   // the filter asks nothing else
+	whole bool   // the filter has no other condition
 }
 
 // KeyOf finds the key that a scan is by; nil if there is none. Keys are those of
@@ -81,8 +80,8 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	return nil
 }
 
-// KeyFor is the key of a row with these values of a constraint's columns; nil for one
-// that is not looked up.
+// KeyFor returns the key of a row with these values of a constraint's columns; nil for one that is
+// not looked up.
 func KeyFor(rel *catalog.Relation, k *catalog.Constraint, vals []types.Datum) *Key {
 	for i, n := range k.Columns {
 		if c := rel.ColumnNum(n); c == nil || !sameValues(c.Type) || vals[i] == nil {
@@ -106,8 +105,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 		t, val := value(j)
 		key.types = append(key.types, t)
 		if prune.KindOf(t) == prune.Int {
-			// Integers hash alike whatever their width; the value may not fit
-			// the column's.
+			// Integers have equal hashes whatever their width; the value may not fit the column's.
 			t = types.Int8
 		}
 		var err error
@@ -119,8 +117,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	return key
 }
 
-// sameValues reports whether it is one of the types whose equal values are the same bits, and which are
-// looked up by.
+// sameValues reports whether equal values of t have the same bits, so that they can be looked up.
 func sameValues(t types.Type) bool {
 	switch prune.KindOf(t) {
 	case prune.Int, prune.Date, prune.Timestamp, prune.Timestamptz, prune.UUID:
@@ -151,8 +148,8 @@ func (k *Key) MayHave(g *catalog.Segment) bool {
 	return true
 }
 
-// KeySplits is Splits for a scan by a key: pieces of segments that may have it,
-// single rows where an index knows them.
+// KeySplits is Splits for a scan by a key: ranges of segments that may have it, single rows where
+// an index has them.
 func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *Key, keep func(*catalog.Segment) bool) (out []op.Split) {
 	for c := range p.candidates(ctx, m, k, keep) {
 		s := c.segment
@@ -172,8 +169,8 @@ func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *K
 	return out
 }
 
-// Lacks reports whether no row has the key. It is false also where this node's indexes do
-// not tell: somebody must read then.
+// Lacks reports whether no row has the key. It is false also where this node's indexes do not know:
+// the rows must be read then.
 func (p *Pin) Lacks(ctx context.Context, m *catalog.Manifest, k *Key) bool {
 	elsewhere := false
 	for range p.candidates(ctx, m, k, func(s *catalog.Segment) bool {
@@ -198,8 +195,8 @@ type candidate struct {
 	known   bool
 }
 
-// candidates returns the segments that may have a key. Those are passed over first of
-// which memory at hand shows that they have not got it; keep is asked of the others.
+// candidates returns the segments that may have a key. Those that in-memory marks and filters
+// exclude are skipped first; keep is called for the others.
 func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep func(*catalog.Segment) bool) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		if m == nil {
@@ -248,9 +245,9 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 	}
 }
 
-// find returns the rows of a segment that may have a key; false if no index tells. What is
-// known of the key in it then is noted in at, unless that is nil. What is wrong with a
-// segment is for its reader to say, and to mend.
+// find returns the rows of a segment that may have a key; false if there is no index. What is known
+// of the key in it then is recorded in at, unless that is nil. Damage of a segment is left to its
+// reader to report and repair.
 func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPlace) (rows []uint32, ok bool) {
 	if ref.Inline == nil && ref.Rows < indexRows {
 		return nil, false
@@ -271,8 +268,8 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	return index.find(k.hash, nil), true
 }
 
-// keyHashes returns the hashes of a segment's rows by columns; nil where it has not
-// got them all.
+// keyHashes returns the hashes of a segment's rows by columns; nil where it does not have all of
+// these.
 func (s *segment) keyHashes(nums []int16, ts []types.Type) (out []uint64, err error) {
 	cols := make([]int, len(nums))
 	for i, n := range nums {

@@ -79,7 +79,7 @@ func (k *keyTable) segment(t *testing.T, in rows, inline bool) *catalog.Segment 
 	return segs[0]
 }
 
-// find reads what a scan by a key gives.
+// find reads what a scan by a key returns.
 func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (got rows, ids []int64, read int64) {
 	t.Helper()
 	sc := *k.scan
@@ -338,7 +338,7 @@ func TestKeysOfOneTag(t *testing.T) {
 	}
 }
 
-// TestNoKey: a filter that does not give a whole key its value is no look by key.
+// TestNoKey: a filter that does not fix a whole key is no look-up by key.
 func TestNoKey(t *testing.T) {
 	k := newKeyTable(t, nil)
 	half := *k.scan
@@ -352,8 +352,8 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestKeyMarksAreCharged: what tells segments of one row apart is charged, a list that
-// grows too; where there is no memory for it the same row is found without.
+// TestKeyMarksAreCharged: the marks of segments of one row are charged, a list that grows too;
+// where there is no memory for them the same row is found without.
 func TestKeyMarksAreCharged(t *testing.T) {
 	pool := mem.NewPool("n", 64<<20)
 	k := newKeyTable(t, pool)

@@ -18,8 +18,8 @@ import (
 //	starts │ 0 │ 3 │ 7 │ …            bucket b is tags[starts[b]:starts[b+1]]
 //	tags   │ 9a… 31… 07… │ …          rows │ 12 90 4 │ …
 //
-// So a look touches two places of memory, and a row costs eight and a half bytes, or
-// ten with its part of the filter.
+// So a look-up reads two places of memory, and a row takes eight and a half bytes, or ten with its
+// part of the filter.
 type keyIndex struct {
 	shift  uint
 	starts []uint32
@@ -28,9 +28,9 @@ type keyIndex struct {
 	filter keyFilter
 }
 
-// keyFilter rules out most keys that a segment has not got without its index: three bits for each
-// tag, in one word of as many as give a row eight or more. Those of a partition lie side by side (partMarks), so that
-// a look at a segment that lacks the key is one place of memory, which depends on no other.
+// keyFilter is a blocked Bloom filter that rules out most keys that a segment does not have without its index: three
+// bits for each tag in one word, with eight bits or more a row. Those of a partition lie side by side (partMarks), so
+// that a segment that lacks the key costs one read of memory, which depends on no other.
 type keyFilter []uint64
 
 func newKeyFilter(hashes []uint64) keyFilter {
@@ -41,8 +41,9 @@ func newKeyFilter(hashes []uint64) keyFilter {
 	return f
 }
 
-// filterBits are those of a hash in its word of a filter: of three, all are another's in one
-// segment of fifty; of one, in one of twelve, each of which costs two places of its index.
+// filterBits returns the bits of a hash in its word of a filter. With three, there is a false
+// positive in one segment of fifty; with one, in one of twelve, each of which costs two reads of
+// its index.
 func filterBits(h uint64) uint64 { return 1<<(h%64) | 1<<(h>>58) | 1<<(h>>52%64) }
 
 // lacks reports whether no key has a hash; false also where there is no filter.
@@ -55,17 +56,17 @@ func (f keyFilter) lacks(h uint64) bool {
 const filterRows = 8
 
 const (
-	// indexRows is how many rows a segment has at least that is worth an index.
-	// Those in the catalog always are: they are decoded to be looked into.
+	// indexRows is the least rows of a segment that is worth an index. Inline segments always are: a
+	// look-up would decode them.
 	indexRows = 8
-	// indexAfter is how often a large segment is read for looks, from end to end, before
-	// it gets an index: making one costs about as much as they did. A small one has it
-	// sooner, a look for each cheapRows: opening it is what costs.
+	// indexAfter is how often a large segment is read for look-ups, from end to end, before it gets an
+	// index: making one costs about as much as they did. A small one gets it sooner, after a look-up
+	// for each cheapRows: its cost is that of opening it.
 	indexAfter = 8
-	// longIndex is how many rows a segment has whose index takes long to make.
+	// longIndex is from how many rows an index takes long to make.
 	longIndex = 1 << 16
 	cheapRows = 1024
-	// indexShare of the pool is what all indexes may take.
+	// indexShare is the share of the pool, one in so many, that all indexes may take.
 	indexShare = 8
 )
 
@@ -87,7 +88,7 @@ func newKeyIndex(hashes []uint64) *keyIndex {
 	return x
 }
 
-// indexBytes is what an index of so many rows takes, and making it for a moment.
+// indexBytes returns what an index of so many rows takes, while it is made too.
 func indexBytes(rows int64) int64 { return 11*rows + 64 }
 
 // find appends the rows with a hash, and perhaps others, in order.
@@ -115,13 +116,13 @@ func (k *Key) indexOf() indexOf {
 	return indexOf{constraint: k.id}
 }
 
-// segmentKey is what a segment knows of a key; guarded by the segment's keyMu, but
-// for the index, which another's may take the place of (indexBudget).
+// segmentKey is a segment's state of one key, with its index; guarded by the segment's keyMu, but
+// for the index, which may be evicted (indexBudget).
 type segmentKey struct {
-	read  atomic.Int64 // rows, by looks that an index would have spared them
+	read  atomic.Int64 // rows read by look-ups for want of an index
 	none  bool         // it cannot be indexed
 	index atomic.Pointer[keyIndex]
-	used  atomic.Bool // since room was last looked for
+	used  atomic.Bool // since the last eviction
 	bytes int64
 	kept  *list.Element // in the budget's list, under its lock
 }
@@ -138,11 +139,10 @@ func (x *segmentKey) look() *keyIndex {
 	return had
 }
 
-// indexed returns what a segment knows of a key, with an index if it has one by now.
-// Making it is put off until looks have read so many rows for want of it that it costs
-// no more, so that no scan pays for indexes that nobody looks into again: of a hundred
-// million rows zones may leave a look a few. may reports whether who looks makes one now
-// (nil: he does).
+// indexed returns a segment's state of a key, with an index if it has one by now. Making one is
+// deferred until look-ups have read as many rows for want of it as it costs, so that no scan pays
+// for indexes that are never used again: of a hundred million rows zone maps may leave a look-up a
+// few. may reports whether the caller makes one now (nil: it does).
 func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentKey {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
@@ -159,14 +159,14 @@ func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentK
 	if x.index.Load() != nil || x.none || x.read.Load() < min(indexAfter, rows/cheapRows)*rows || may != nil && !may(rows) {
 		return x
 	}
-	x.read.Store(0) // where it fails: another time
+	x.read.Store(0) // if it fails it is retried later
 	bytes := indexBytes(rows)
 	if !s.indexes.take(bytes) {
 		return x
 	}
 	hashes, err := g.keyHashes(k.nums, k.types)
 	if err != nil || hashes == nil {
-		s.indexes.give(bytes)
+		s.indexes.release(bytes)
 		x.none = err == nil
 		return x
 	}
@@ -177,7 +177,7 @@ func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentK
 	return x
 }
 
-// dropIndexes gives back what a segment's indexes take, when it is let go of.
+// dropIndexes releases the memory of a segment's indexes, when the segment is unmapped.
 func (s *Store) dropIndexes(g *segment) {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
@@ -187,17 +187,17 @@ func (s *Store) dropIndexes(g *segment) {
 	g.keys = nil
 }
 
-// indexBudget is what the indexes of a store take of its pool. Nobody gives way for
-// them but other indexes: without one a scan reads more.
+// indexBudget limits what the indexes of a store take of its pool. Only other indexes give way for
+// them: without one a scan reads more.
 type indexBudget struct {
 	mu   sync.Mutex
 	acct *mem.Account // nil: without limit
 	kept list.List    // of *segmentKey: those that have an index, the oldest first
 }
 
-// take asks for the bytes of an index. Where there is no room, those go that nobody used
-// since the last time there was none: what is in use stays, and a new one that finds
-// no room is asked for again after some more looks.
+// take reserves the bytes of an index. Where there is no room, the indexes that were not used since
+// the last eviction are evicted: those in use stay, and a new one without room is tried again after
+// some more look-ups.
 func (b *indexBudget) take(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +223,7 @@ func (b *indexBudget) take(n int64) bool {
 	return !p.Paused() && b.acct.Try(n)
 }
 
-// keep takes note of an index that was made.
+// keep records an index that was made.
 func (b *indexBudget) keep(x *segmentKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func (b *indexBudget) keep(x *segmentKey) {
 	}
 }
 
-// drop gives back what an index takes, if it is there still.
+// drop releases what an index takes, if it is still there.
 func (b *indexBudget) drop(x *segmentKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,7 +241,7 @@ func (b *indexBudget) drop(x *segmentKey) {
 	}
 }
 
-// forget gives back what an index takes; mu is held.
+// forget releases what an index takes; mu is held.
 func (b *indexBudget) forget(x *segmentKey) {
 	b.kept.Remove(x.kept)
 	x.kept = nil
@@ -249,7 +249,7 @@ func (b *indexBudget) forget(x *segmentKey) {
 	b.acct.Shrink(x.bytes)
 }
 
-// IndexBytes is what the key indexes of the store take of its pool.
+// IndexBytes returns what the key indexes of the store take of its pool.
 func (s *Store) IndexBytes() int64 {
 	if s.indexes.acct == nil {
 		return 0
@@ -257,7 +257,7 @@ func (s *Store) IndexBytes() int64 {
 	return s.indexes.acct.Reserved()
 }
 
-func (b *indexBudget) give(n int64) {
+func (b *indexBudget) release(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.acct != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyMarks tell the segments of one row apart, which a table has by the thousand
-// when rows come one by one, until compaction has merged them. Beside a partition's
-// list of segments lies one of hashes, so that a look for a key passes over them
-// as over an array of numbers. Beside a larger one lies its index, once somebody has
-// looked into it. Where there is no memory for them a look does without.
+// keyMarks help to find a key among segments of one row, which a table has by the thousand when
+// rows are inserted one by one, until compaction has merged them. Beside a partition's list of
+// segments lies one of hashes, so that a look-up passes over them as over an array of numbers.
+// Beside a larger one lies its index, once it was used. Where there is no memory for marks a
+// look-up does without.
 type keyMarks struct {
 	acct *mem.Account // nil: nobody counts them
 	mu   sync.Mutex
@@ -29,9 +29,8 @@ type markKey struct {
 	part       int
 }
 
-// partMarks are the marks of a partition as it was when they were asked for last.
-// The next list is that one with some segments more, fewer, or others in their
-// place.
+// partMarks are the marks of a partition at the last look-up. The next list of segments has some
+// more, fewer, or others in their place.
 type partMarks struct {
 	segs []*catalog.Segment
 	markList
@@ -40,24 +39,24 @@ type partMarks struct {
 	room        int   // for so many marks
 }
 
-// markList is what is beside a list of segments. Readers keep it while it grows; what they
-// may change are places, and learned.
+// markList lies beside a list of segments. Readers keep it while it grows; they may set places and
+// learned.
 type markList struct {
 	marks   []uint64
 	at      []*keyPlace  // what is known of the key in each
-	filters []keyFilter  // those of the indexes that were known when they were gathered
-	learned *atomic.Bool // there are places that tell more by now
+	filters []keyFilter  // by segment: the index's filter, as of the last gather
+	learned *atomic.Bool // places have learned more by now
 }
 
-// cut is the list of the first segments.
+// cut returns the list of the first n segments.
 func (l markList) cut(n int) markList {
 	return markList{l.marks[:n], l.at[:n], l.filters[:n], l.learned}
 }
 
-// keyPlace is where a reader notes what is known of the key in a segment.
+// keyPlace is where a reader records a segment's state of the key.
 type keyPlace = atomic.Pointer[segmentKey]
 
-// add marks segments behind the others.
+// add appends marks of segments.
 func (p *partMarks) add(segs []*catalog.Segment, mark func(*catalog.Segment) uint64) {
 	if n := len(p.marks) + len(segs); n > cap(p.marks) || n > cap(p.filters) {
 		p.grow(p.markList, len(p.marks), n)
@@ -67,15 +66,15 @@ func (p *partMarks) add(segs []*catalog.Segment, mark func(*catalog.Segment) uin
 	}
 }
 
-// grow makes new lists, of the first of another's, with room for n and some more.
+// grow makes new lists that begin with the first of another's, with room for n and some more.
 func (p *partMarks) grow(from markList, first, n int) {
 	p.marks = append(make([]uint64, 0, roomFor(n)), from.marks[:first]...)
 	p.at = append(make([]*keyPlace, 0, roomFor(n)), from.at[:first]...)
 	p.filters = append(make([]keyFilter, 0, roomFor(n)), from.filters[:first]...)
 }
 
-// gather puts the filters of the indexes that are known side by side, if there is memory
-// for them: an index may go before them.
+// gather copies the filters of known indexes side by side, if there is memory for them: they may
+// outlive an index.
 func (p *partMarks) gather(acct *mem.Account) {
 	filters := make([]keyFilter, len(p.at), roomFor(len(p.at)))
 	p.filterBytes = 0
@@ -111,27 +110,27 @@ func (p *partMarks) hold(acct *mem.Account, marks int) bool {
 	return true
 }
 
-// drop gives back what is charged.
+// drop releases what is charged.
 func (p *partMarks) drop(acct *mem.Account) {
 	p.filterBytes = 0
 	p.hold(acct, 0)
 }
 
-// roomFor is how many marks a list has room for that has so many.
+// roomFor returns the capacity of a list of so many marks.
 func roomFor(marks int) int { return marks + marks/4 }
 
 const (
-	// noMark is a segment of which no mark tells.
+	// noMark is a segment that has no mark.
 	noMark = 0
-	// markSegments is how many segments a partition has at least that is worth it.
+	// markSegments is the least number of segments of a partition that is worth marks.
 	markSegments = 16
 	maxMarked    = 1024
-	// resyncs is how often two lists may part before the marks are made anew.
+	// resyncs is how often two lists may diverge before the marks are made anew.
 	resyncs = 32
 )
 
-// marks returns the marks of a partition's segments, in their order, and what is known of
-// the key in each, which the reader may fill in; empty for few.
+// marks returns the marks of a partition's segments, in their order, and their states of the key,
+// which the reader may fill in; it is empty for few segments.
 func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) markList {
 	if len(segs) < markSegments {
 		return markList{}
@@ -171,8 +170,8 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ma
 	return old.markList
 }
 
-// meets returns how far another list is of the same segments, some of them perhaps with
-// more rows deleted.
+// meets returns how many segments another list begins with that are the same, some of them perhaps
+// with more rows deleted.
 func (p *partMarks) meets(now []*catalog.Segment) int {
 	n := min(len(p.segs), len(now))
 	if n == 0 || &p.segs[0] == &now[0] {
@@ -204,7 +203,7 @@ func (p *partMarks) follow(now []*catalog.Segment, same int, mark func(*catalog.
 			i += n
 			continue
 		}
-		// Segments were taken out here: go on where the two meet again.
+		// Segments were removed here: continue where the two lists agree again.
 		if parted++; parted <= resyncs && i < len(was) {
 			if n := slices.Index(was[i:], rest[0]); n >= 0 {
 				i += n
@@ -215,13 +214,13 @@ func (p *partMarks) follow(now []*catalog.Segment, same int, mark func(*catalog.
 	}
 }
 
-// mark is the hash of a key in a segment of one row.
+// mark returns the hash of a key in a segment of one row.
 func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	if g.Rows != 1 || g.Inline == nil {
 		return noMark
 	}
 	if len(k.nums) == 1 && prune.KindOf(k.types[0]) == prune.Int {
-		for i := range g.Zones { // which tell an integer exactly
+		for i := range g.Zones { // which determine an integer exactly
 			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
 				return kernel.HashInt(v)
 			}
@@ -229,7 +228,7 @@ func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	}
 	seg, err := s.acquireInline(g)
 	if err != nil {
-		return noMark // whoever reads it says so
+		return noMark // its reader reports the damage
 	}
 	h, err := seg.keyHashes(k.nums, k.types)
 	if err != nil || h == nil {

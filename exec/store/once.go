@@ -9,16 +9,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// onceTexts is how many different texts a segment may have for them to be compared.
+// onceTexts is up to how many different texts of a segment are compared.
 const onceTexts = 1 << 18
 
-// once reports whether no two values of a segment's column are equal. That is a fact and
-// no estimate: the planner takes such a column as a key of the rows there are. It is
-// known of integers and dates that rise from row to row, as the numbers of a dimension
-// do, and of texts whose hashes are all different: equal hashes of different texts
-// only hide a key. Blanks do not count in bpchar, nor zeros in numeric 1.0, so of these
-// nothing is known. Hashes are compared when all are there: most segments of many rows
-// have more than onceTexts, and would be asked about each for nothing.
+// once reports whether no two values of a segment's column are equal. That is a fact and no
+// estimate: the planner uses such a column as a key of the present rows. It is known for integers
+// and dates that ascend from row to row, as the numbers of a dimension do, and for texts whose
+// hashes are all different: equal hashes of different texts only hide a key. Equal values of bpchar
+// and numeric may differ in blanks and zeros, so for these it is not determined. Hashes are
+// compared when all are there: most segments of many rows have more than onceTexts, for which
+// comparing each would be in vain.
 type once struct {
 	not    bool // two values are equal, or may be
 	some   bool // there was a value
@@ -26,7 +26,7 @@ type once struct {
 	hashes []uint64 // of the texts
 }
 
-// room is what the values of arr may take beside what is held.
+// room returns what the values of arr may take beside what is held.
 func (o *once) room(t types.Type, arr arrow.Array) int64 {
 	if o.not || !onceText(t) || arr.NullN() > 0 || len(o.hashes)+arr.Len() > onceTexts {
 		return 0
@@ -34,7 +34,7 @@ func (o *once) room(t types.Type, arr arrow.Array) int64 {
 	return 8 * int64(o.size(arr.Len())-cap(o.hashes))
 }
 
-// size is the hashes that there is memory for when n more are there.
+// size returns the capacity in hashes once n more are added.
 func (o *once) size(n int) int {
 	size := max(cap(o.hashes), 16)
 	for size < len(o.hashes)+n {
@@ -45,7 +45,7 @@ func (o *once) size(n int) int {
 
 func (o *once) bytes() int64 { return 8 * int64(cap(o.hashes)) }
 
-// giveUp frees what is held: nothing is known then.
+// giveUp frees what is held and leaves the answer unknown.
 func (o *once) giveUp() { *o = once{not: true} }
 
 func onceText(t types.Type) bool { return t.OID == types.TextOID || t.OID == types.VarcharOID }
@@ -67,7 +67,7 @@ func (o *once) observe(t types.Type, arr arrow.Array) {
 		ok = ok && rises(o, a.Date32Values())
 	case *array.Dictionary:
 		v := batch.StringsOf(a)
-		if v.Values.Len() < arr.Len() { // a value of the dictionary is there twice
+		if v.Values.Len() < arr.Len() { // a value of the dictionary is used twice
 			ok = false
 			break
 		}
@@ -85,20 +85,25 @@ func (o *once) observe(t types.Type, arr arrow.Array) {
 }
 
 func rises[T kernel.Integer](o *once, vals []T) bool {
-	if o.some && int64(vals[0]) <= o.last {
-		return false
-	}
 	for i := 1; i < len(vals); i++ {
 		if vals[i] <= vals[i-1] {
 			return false
 		}
 	}
-	o.some, o.last = true, int64(vals[len(vals)-1])
+	o.rose(int64(vals[0]), int64(vals[len(vals)-1]))
 	return true
 }
 
-// take returns places for the hashes of n texts, which the caller fills; nil where nothing is
-// known any more.
+// rose adds values that rise from one to another.
+func (o *once) rose(from, to int64) {
+	if o.not || o.some && from <= o.last {
+		o.giveUp()
+		return
+	}
+	o.some, o.last = true, to
+}
+
+// take returns places for the hashes of n texts, which the caller fills; nil where it was given up.
 func (o *once) take(t types.Type, n int, nulls bool) []uint64 {
 	if o.not || n == 0 {
 		return nil
@@ -116,7 +121,7 @@ func (o *once) take(t types.Type, n int, nulls bool) []uint64 {
 	return added
 }
 
-// slots is how large a set of the hashes is, a power of 2.
+// slots returns the size of a hash set of the hashes, a power of 2.
 func (o *once) slots() int {
 	size := 1024
 	for size < 2*len(o.hashes) {
@@ -125,7 +130,7 @@ func (o *once) slots() int {
 	return size
 }
 
-// decide compares the hashes, all of them being there. It takes 8 bytes a slot meanwhile.
+// decide compares the hashes, once all are there. It takes 8 bytes a slot meanwhile.
 func (o *once) decide() {
 	if len(o.hashes) == 0 {
 		return

@@ -15,11 +15,10 @@ import (
 // is read either way.
 const pickShare = 256
 
-// pick looks up the rows that have the few values which the filter or a join above
-// asks for, in place of reading all rows to see that most have none of them: what a
-// statement that writes some rows asks of unique constraints and foreign keys costs
-// what it writes, not what the table has. The column need not be a key of the table.
-// Nor are all rows gone through where few of them are left.
+// pick looks up the rows that have the few values which the filter or a join above requires,
+// instead of reading all rows: so the checks of unique constraints and foreign keys cost in
+// proportion to the rows that a statement writes, not to the table. The column need not be a key of
+// the table. Nor are all rows read where few are not deleted.
 func (r *reader) pick() {
 	r.picks, r.picked = nil, false
 	if r.to-r.at < pickShare {
@@ -74,9 +73,9 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 	return true
 }
 
-// affords reports whether the statement makes an index of so many rows: of those that take
-// long one, while the others wait for the statements after it. Made at once, those of all
-// segments of a table took fifty times what a look did (TPC-DS 37 of scale factor 10).
+// affords reports whether the statement makes an index of so many rows: one of those that take
+// long, while the others are left to later statements. Made at once, those of all segments of a
+// table took fifty times what the look-up did (TPC-DS 37 at scale factor 10).
 func (p *Pin) affords(rows int64) bool {
 	return rows < longIndex || p.indexed.CompareAndSwap(false, true)
 }
@@ -94,7 +93,7 @@ func (r *reader) nextPick() bool {
 	return true
 }
 
-// pickSpan is how many of the next n rows it takes to the last that was picked.
+// pickSpan returns how many of the next n rows there are up to the last picked one.
 func (r *reader) pickSpan(n int) int {
 	last := r.at
 	for _, row := range r.picks {

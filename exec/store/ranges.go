@@ -24,9 +24,9 @@ type Span struct {
 	Nulls    bool  // there may be some
 }
 
-// Spans lists the runs of a snapshot's rows that keep (nil: all) does not exclude, in
-// their order, with what zone maps tell of an integer column: those of groups where the
-// file can be read here, else the segment's. ok is false where they do not tell all.
+// Spans lists the runs of a snapshot's rows that keep (nil: all) does not exclude, in their order,
+// with the bounds that zone maps have of an integer column: those of groups where the file can be
+// read here, else the segment's. ok is false where they do not cover all rows.
 func (p *Pin) Spans(ctx context.Context, m *catalog.Manifest, num int16, keep func(zones []catalog.Zone, rows int64) bool) (out []Span, ok bool) {
 	if m == nil {
 		return nil, true
@@ -72,7 +72,7 @@ func (p *Pin) spans(ctx context.Context, s *catalog.Segment, add func(s *catalog
 		return add(s, 0, s.Rows, s.Zones)
 	}
 	g, err := p.segment(ctx, s)
-	if err != nil || g.foot.Rows != s.Rows { // who reads it mends it
+	if err != nil || g.foot.Rows != s.Rows { // its reader repairs it
 		return add(s, 0, s.Rows, s.Zones)
 	}
 	from := int64(0)
@@ -86,7 +86,7 @@ func (p *Pin) spans(ctx context.Context, s *catalog.Segment, add func(s *catalog
 	return true
 }
 
-// boundSpans is how many spans bounds are made of, where there are more every so many.
+// boundSpans is how many spans bounds are computed from; of more a sample is taken.
 const boundSpans = 2048
 
 // Ranges divides the values of a column, attribute num, among n readers so that each has
@@ -132,8 +132,8 @@ func Ranges(spans []Span, num int16, n int) []op.Range {
 	return out
 }
 
-// Repeated is how many rows are read more than once, if each reader of a range reads the
-// spans that have values in it.
+// Repeated returns how many rows are read more than once, if each reader of a range reads the spans
+// that have values in it.
 func Repeated(spans []Span, ranges []op.Range) (rows int64) {
 	for _, s := range spans {
 		readers := int64(0)
@@ -176,10 +176,9 @@ func RangeSplits(spans []Span, leaf int, rows int64, r op.Range) (out []op.Split
 	return out
 }
 
-// within passes the rows of a split that its node is to read.
+// within selects the rows of a split that its node is to read.
 type within interface {
-	// rows narrows the selection of n rows, whose columns column gives; an empty one
-	// passes none.
+	// rows narrows the selection of n rows, whose columns column returns; an empty one passes none.
 	rows(column func(i, n int) (arrow.Array, error), sel []int32, n int) ([]int32, error)
 }
 
@@ -194,7 +193,7 @@ func newRangeFilter(s *plan.Scan, r *op.Range) (within, error) {
 	return &rangeFilter{r, at}, err
 }
 
-// columnOf is the place of an attribute among a scan's columns.
+// columnOf returns the index of an attribute among a scan's columns.
 func columnOf(s *plan.Scan, num int16) (int, error) {
 	at := slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })
 	if at < 0 {

@@ -162,7 +162,7 @@ func TestHashParts(t *testing.T) {
 	}
 }
 
-// TestSpansUnknown: where zones do not tell of a column it cannot be read by ranges.
+// TestSpansUnknown: a column without zone maps cannot be read by ranges.
 func TestSpansUnknown(t *testing.T) {
 	s := open(t, nil)
 	w := s.NewWriter(store.WriterOptions{Columns: cols[:1], InlineBytes: -1})

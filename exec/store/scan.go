@@ -26,12 +26,12 @@ import (
 // the snapshot (see Splits), the row by its number in the segment.
 func RowID(ordinal, row uint32) int64 { return int64(ordinal)<<32 | int64(row) }
 
-// SplitRowID takes a RowID apart.
+// SplitRowID returns the parts of a RowID.
 func SplitRowID(id int64) (ordinal, row uint32) { return uint32(id >> 32), uint32(id) }
 
-// Pin is a statement's view of a store: what it opened stays mapped until
-// Close, so that batches may be kept that long. It implements op.Tables, for
-// all threads of the statement's tasks.
+// Pin is a statement's view of a store: the segments that it opened stay mapped until Close, so
+// that batches may be kept that long. It implements op.Tables, for all threads of the statement's
+// tasks.
 type Pin struct {
 	store *Store
 	batch int
@@ -53,8 +53,7 @@ func (s *Store) Pin(rows int) *Pin {
 	return &Pin{store: s, batch: rows}
 }
 
-// Close ends the statement. No batch it gave may be read any more. It may be
-// called twice.
+// Close ends the statement. Its batches must not be read any more. It may be called twice.
 func (p *Pin) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	return g, nil
 }
 
-// mend replaces a damaged segment and gives the good one.
+// mend replaces a damaged segment and returns the good one.
 func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) (*segment, error) {
 	if err := p.store.mend(ctx, ref, bad); err != nil {
 		return nil, err
@@ -192,7 +191,7 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 		return nil, err
 	}
 	if split.Key != nil {
-		// One row of which one number decides: to make and run a filter is most of the work.
+		// One row, decided by one integer: making and running a filter would be most of the work.
 		r.plan, r.key = &wholeKey, split.Key
 		r.keyCol = slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == split.KeyNum })
 	} else {
@@ -234,8 +233,8 @@ type reader struct {
 	picks   []uint32 // the only rows still to read, where picked: an index named them
 	picked  bool
 	within  within        // nil: all rows
-	missed  []*segmentKey // without an index, which would have spared reading
-	read    int64         // rows that were gone through
+	missed  []*segmentKey // keys without an index, which would have saved reading
+	read    int64         // rows read
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -246,7 +245,7 @@ type reader struct {
 	missing []arrow.Array // per column: the fill-in, of the last batch's length
 }
 
-// use takes seg as what to read from.
+// use makes seg the segment to read from.
 func (r *reader) use(seg *segment) error {
 	if seg.foot.Rows != r.ref.Rows {
 		return seg.corrupt("wrong number of rows")
@@ -267,7 +266,7 @@ func (r *reader) use(seg *segment) error {
 	return nil
 }
 
-// samePhysicalType reports whether columns of two types look alike in memory.
+// samePhysicalType reports whether columns of two types have the same representation.
 func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID && b.OID == types.NumericOID {
 		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
@@ -349,7 +348,7 @@ func (r *reader) seek() bool {
 
 // rows returns n rows from at on, nil if none of them counts.
 func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
-	// A filter's selection is a copy of its own: what it is given may be scratch.
+	// A filter makes a selection of its own, so its input may be scratch.
 	sel, none := r.live(n, r.filter != nil)
 	if r.picked && !none {
 		sel, none = r.pickedOf(sel, n)
@@ -458,7 +457,7 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 
 // Close implements op.BatchReader.
 func (r *reader) Close() error {
-	r.keys.tell()
+	r.keys.report()
 	for _, x := range r.missed {
 		x.read.Add(r.read)
 	}

@@ -11,24 +11,23 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// keyReader leaves out rows of a split that find no match in the joins above.
+// keyReader skips rows of a split that have no match in the joins above.
 //
-// Each row is asked for before the scan's own filter where the keys refuse more rows than
-// the filter does, which is found out from the first rows that it passes; else after it,
-// if there is work between the scan and the join. Else the join asks, unless others of
-// the keys are asked for: then that one is too which leaves them fewer rows. The key goes
-// first that refuses most.
+// A key is checked before the scan's own filter if it drops more rows than the filter does, as
+// measured on the first rows that the filter passes; else after it, if there is work between the
+// scan and the join. Else it is left to the join, unless other keys are checked: then it is too if
+// it leaves them fewer rows. The key that drops most is checked first.
 type keyReader struct {
 	keys     []scanKey
-	far      bool    // some key is worth asking for each row
+	far      bool    // some key is worth checking for each row
 	filtered bool    // the scan has a filter
-	room     []int32 // for what is asked before it
+	room     []int32 // for selections made before it
 }
 
 type scanKey struct {
 	op.ScanKeys
 	num          int16
-	asked, given int64 // rows, to see whether asking pays
+	asked, given int64 // counts of rows checked and passed, to see whether checking pays
 	had, passed  int64 // by the scan's filter
 	from         [4]int64
 }
@@ -46,7 +45,7 @@ func newKeyReader(s *plan.Scan, keys []op.ScanKeys) keyReader {
 	return out
 }
 
-// share is how many of the rows that were asked for had the key, 0 while that is not known.
+// share returns the share of checked rows that had the key, 0 while it is not known.
 func (k *scanKey) share() float64 {
 	if k.asked < keySample {
 		return 0
@@ -54,8 +53,8 @@ func (k *scanKey) share() float64 {
 	return float64(k.given) / float64(k.asked)
 }
 
-// tell passes what this split has found to the next ones.
-func (r *keyReader) tell() {
+// report adds this split's counts to those of the filter, for the next splits.
+func (r *keyReader) report() {
 	for i := range r.keys {
 		k := &r.keys[i]
 		seen := &k.Filter.Seen
@@ -67,7 +66,7 @@ func (r *keyReader) tell() {
 	}
 }
 
-// filter notes that the scan's filter passed so many of the rows that it had.
+// filter records that the scan's filter passed so many of the rows that it had.
 func (r *keyReader) filter(had, passed int) {
 	for i := range r.keys {
 		r.keys[i].had += int64(had)
@@ -96,12 +95,12 @@ func (r *keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
 }
 
 const (
-	keySample = 16 << 10 // rows that are asked before it is judged
-	keyShare  = 0.75     // of the rows, given: asking does not pay
-	nearShare = 0.5      // the same where the join asks right after
+	keySample = 16 << 10 // rows checked before it is judged
+	keyShare  = 0.75     // share of rows passed above which checking does not pay
+	nearShare = 0.5      // the same where the join follows immediately
 )
 
-// before reports whether to ask before the filter.
+// before reports whether to check the key before the filter.
 func (k *scanKey) before() bool {
 	if k.asked < keySample || float64(k.given)*float64(k.had) > float64(k.passed)*float64(k.asked) {
 		return false
@@ -109,7 +108,7 @@ func (k *scanKey) before() bool {
 	return k.Rows || k.share() <= nearShare
 }
 
-// after reports whether to ask after the filter.
+// after reports whether to check the key after the filter.
 func (r *keyReader) after(k *scanKey) bool {
 	switch {
 	case k.asked < keySample:
@@ -120,8 +119,8 @@ func (r *keyReader) after(k *scanKey) bool {
 	return r.far && k.share() <= nearShare
 }
 
-// rows narrows the selection of n rows whose columns column gives: before the scan's
-// filter, or after it, where sel is written over.
+// rows narrows the selection of n rows whose columns column returns: before the scan's filter, or
+// after it, where sel is overwritten.
 func (r *keyReader) rows(before bool, sel []int32, n int, column func(i, n int) (arrow.Array, error)) (out []int32, none bool, err error) {
 	own := sel[:0] // room for the next selection
 	if before {

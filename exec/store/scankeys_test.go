@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keysOf builds a join's table over keys, and returns the filter that it tells.
+// keysOf builds a join's table over keys, and returns the filter that it publishes.
 func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	t.Helper()
 	pool := mem.NewPool("n", 0)
@@ -35,8 +35,8 @@ func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	return f
 }
 
-// TestScanKeys: a scan gives every row that has one of a join's keys, and of
-// rows in the keys' order no run that has none.
+// TestScanKeys: a scan returns every row that has one of a join's keys, and of rows in the keys'
+// order no run that has none.
 func TestScanKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	s := open(t, nil)

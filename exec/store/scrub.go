@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Look checks by name and size alone whether a file of this node is as the
-// catalog has it. The error is a *CorruptError where it is not.
+// Look checks by name and size only whether a file of this node is as the catalog has it. The error
+// is a *CorruptError where it is not.
 func (s *Store) Look(ref *catalog.Segment) error {
 	st, err := s.fs.Stat(s.path(ref.ID))
 	switch {
@@ -27,9 +27,9 @@ func (s *Store) Look(ref *catalog.Segment) error {
 	return nil
 }
 
-// Scrub reads a file from the device, past what the system remembers of it, and
-// compares its hash with the catalog's. pace is called with the bytes of each
-// read, and may wait. The error is a *CorruptError where the file is not good.
+// Scrub reads a file from the device, bypassing the system's page cache, and compares its hash with
+// the catalog's. pace is called with the bytes of each read, and may wait. The error is a
+// *CorruptError where the file is not good.
 func (s *Store) Scrub(ctx context.Context, ref *catalog.Segment, pace func(context.Context, int) error) error {
 	if err := s.Look(ref); err != nil {
 		return err
@@ -59,9 +59,8 @@ func (s *Store) Scrub(ctx context.Context, ref *catalog.Segment, pace func(conte
 	return nil
 }
 
-// ScrubMark is how far scrubbing has come: behind file At of a pass that began
-// at Started; the one before it ended at Completed (seconds since 1970, 0 for
-// never).
+// ScrubMark is the progress of scrubbing: after file At of a pass that began at Started; the one
+// before it ended at Completed (seconds since 1970, 0 for never).
 type ScrubMark struct {
 	At                 catalog.SegmentID
 	Started, Completed int64
@@ -69,8 +68,7 @@ type ScrubMark struct {
 
 func (s *Store) markPath() string { return filepath.Join(s.dir, "scrub") }
 
-// ScrubMark reads the mark; one that is not there or not to be understood is of
-// a first pass.
+// ScrubMark reads the mark; a missing or unreadable one stands for a first pass.
 func (s *Store) ScrubMark() (m ScrubMark) {
 	b, err := s.readFile(s.markPath())
 	if err != nil {

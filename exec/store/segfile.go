@@ -24,18 +24,18 @@ type segmentFile struct {
 	sum   hash.Hash
 	off   int64 // of what is written next
 	at    int64 // of what is written to the file next
-	begun int64 // up to here the disk has been asked to write
+	begun int64 // up to here the disk was told to write
 }
 
-// Small pieces wait for bufBytes of them; one of directBytes goes to the file as it is,
-// while it is in the processor's cache, by at most pieceBytes and at their multiples: the system
-// caches what is written at once in one piece of memory where it finds that, and where
-// memory is in pieces it looks for large ones long. The disk begins with each beginBytes
-// while more is made: a statement's end would wait for all of them at once.
+// Small writes are buffered until there are bufBytes of them; one of directBytes or more goes to
+// the file directly, while it is in the processor's cache, in aligned blocks of at most blockBytes:
+// the system caches what is written at once in contiguous memory if it can, and where memory is
+// fragmented it searches long for large ranges. The disk is told to write each beginBytes while
+// more is made: else the end of a statement would wait for all of them at once.
 const (
 	bufBytes    = 256 << 10
 	directBytes = 32 << 10
-	pieceBytes  = 128 << 10
+	blockBytes  = 128 << 10
 	beginBytes  = 1 << 20
 )
 
@@ -68,7 +68,7 @@ func (f *segmentFile) write(b []byte) error {
 	return f.out(b)
 }
 
-// flush puts what waits into the file.
+// flush writes the buffer to the file.
 func (f *segmentFile) flush() error {
 	b := f.buf
 	f.buf = b[:0]
@@ -77,15 +77,15 @@ func (f *segmentFile) flush() error {
 
 func (f *segmentFile) out(b []byte) error {
 	for len(b) > 0 {
-		piece := b[:min(int64(len(b)), pieceBytes-f.at%pieceBytes)]
-		f.sum.Write(piece)
-		if _, err := f.f.Write(piece); err != nil {
+		block := b[:min(int64(len(b)), blockBytes-f.at%blockBytes)]
+		f.sum.Write(block)
+		if _, err := f.f.Write(block); err != nil {
 			return ioError(err, "write to", f.store.tempPath(f.temp))
 		}
-		f.at += int64(len(piece))
-		b = b[len(piece):]
+		f.at += int64(len(block))
+		b = b[len(block):]
 	}
-	if whole := f.at &^ (pieceBytes - 1); whole-f.begun >= beginBytes {
+	if whole := f.at &^ (blockBytes - 1); whole-f.begun >= beginBytes {
 		disk.Begin(f.f, f.begun, whole-f.begun)
 		f.begun = whole
 	}
@@ -158,8 +158,7 @@ func (f *segmentFile) writeArray(arr arrow.Array, compress bool) (chunk, error) 
 	return c, nil
 }
 
-// finish writes the footer. What is left to do, which takes as long as the disk does, is
-// to publish the segment.
+// finish writes the footer. Then only publish is left, which takes as long as the disk does.
 func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 	if err := f.write(appendTail(nil, foot)); err != nil {
 		f.abort()

@@ -42,7 +42,7 @@ type segment struct {
 	dead atomic.Bool // replaced or removed: unmapped with the last pin
 }
 
-// stamp reports whether a file is as it was when it was mapped.
+// stamp identifies a file's state, to find whether it is as it was when it was mapped.
 type stamp struct {
 	size  int64
 	mtime time.Time
@@ -50,8 +50,8 @@ type stamp struct {
 
 func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime()} }
 
-// verifyAfter is how long a chunk that was verified counts as good: its pages
-// may leave memory and be read again from a disk that is not what it was.
+// verifyAfter is how long a verified chunk counts as good: its pages may leave memory and be read
+// again from a disk that has changed.
 const verifyAfter = time.Minute
 
 func aligned(b []byte) bool {
@@ -96,8 +96,8 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 	return array.MakeFromData(d), nil
 }
 
-// dict reads a column's dictionary, always giving the same one, so that who
-// prepares something for a dictionary does it once a segment.
+// dict reads a column's dictionary. It always returns the same one, so that what is prepared for a
+// dictionary is prepared once a segment.
 func (s *segment) dict(col int) (*array.Data, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +152,8 @@ func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData
 	return d, nil
 }
 
-// textsWithin reports whether the texts of d end within its bytes, which Arrow panics
-// about: a footer that was forged may give one column's bytes to another.
+// textsWithin reports whether the texts of d end within its bytes, which Arrow panics about: a
+// forged footer may assign one column's bytes to another.
 func textsWithin(d arrow.ArrayData) bool {
 	switch d.DataType().(type) {
 	case *arrow.StringType, *arrow.BinaryType:

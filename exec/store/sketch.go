@@ -1,37 +1,16 @@
 package store
 
 import (
-	"unsafe"
-
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
-// numbers adds the values of arr, which are numbers of 4 or 8 bytes.
-func numbers[T uint32 | uint64](s *kernel.Sketch, arr arrow.Array) {
-	d := arr.Data()
-	b := d.Buffers()[1].Bytes()
-	n := arr.Len()
-	var one T
-	vals := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))[d.Offset():][:n]
-	null := nullsOf(arr)
-	if null.valid == nil {
-		for _, v := range vals {
-			s.Add(kernel.Mix(uint64(v)))
-		}
-		return
-	}
-	for i, v := range vals {
-		if !null.at(i) {
-			s.Add(kernel.Mix(uint64(v)))
-		}
-	}
-}
-
-// observe adds a group's values to what is known of the segment's, but those of a
-// dictionary, which come at its end.
+// observe adds a group's values to the segment's statistics, except those of a dictionary, which
+// are added at its end.
 func (b *builder) observe(arr arrow.Array) {
 	switch a := arr.(type) {
 	case *array.Dictionary:
@@ -41,15 +20,14 @@ func (b *builder) observe(arr arrow.Array) {
 	case *array.Binary:
 		b.observeBytes(a.ValueOffsets(), a.ValueBytes(), arr)
 	default:
-		dt, ok := arr.DataType().(arrow.FixedWidthDataType)
-		if !ok || dt.BitWidth() < 8 || arr.Len() == 0 {
+		if b.form != fixedForm || arr.Len() == 0 {
 			break
 		}
-		switch w := dt.BitWidth() / 8; w {
+		switch w := b.width; w {
 		case 4:
-			numbers[uint32](&b.sketch, arr)
+			kernel.AddNumbers[uint32](&b.sketch, arr)
 		case 8:
-			numbers[uint64](&b.sketch, arr)
+			kernel.AddNumbers[uint64](&b.sketch, arr)
 		default:
 			vals := arr.Data().Buffers()[1].Bytes()[arr.Data().Offset()*w:]
 			for i := range arr.Len() {
@@ -62,7 +40,7 @@ func (b *builder) observe(arr arrow.Array) {
 	b.once.observe(b.typ, arr)
 }
 
-// observeBytes is observe of strings and bytes, whose hash once may want too.
+// observeBytes is observe for strings and bytes, whose hashes once may need too.
 func (b *builder) observeBytes(offs []int32, data []byte, arr arrow.Array) {
 	n, null := arr.Len(), nullsOf(arr)
 	hashes := b.once.take(b.typ, n, null.valid != nil)
@@ -92,4 +70,41 @@ func (b *builder) observed() {
 	for k := range b.dict.len() {
 		b.sketch.Add(kernel.HashBytes(b.dict.value(int32(k))))
 	}
+}
+
+// consecutive are values of a segment's column, each by one more than the one before, as a
+// sequence gives them. Zones follow from the first and how many there are: their hashes are
+// made up for, and are in the sketch, only where others come after them.
+type consecutive struct{ first, n int64 }
+
+// observeConsecutive is bounds and observe at once for a group of such values; false, and
+// nothing is observed, for others.
+func (b *builder) observeConsecutive(arr arrow.Array) (z catalog.Zone, ok bool) {
+	first, ok := kernel.Consecutive(arr)
+	if !ok {
+		return z, false
+	}
+	n := arr.Len()
+	if b.run.n == 0 || b.run.first+b.run.n != first {
+		b.settle()
+		b.run.first = first
+	}
+	b.run.n += int64(n)
+	b.once.rose(first, first+int64(n)-1)
+	return catalog.Zone{Column: b.num, Min: types.DatumAt(b.typ, arr, 0), Max: types.DatumAt(b.typ, arr, n-1)}, true
+}
+
+// settle adds the consecutive values so far to the sketch.
+func (b *builder) settle() {
+	b.sketch.AddConsecutive(b.run.first, b.run.n, b.width)
+	b.run = consecutive{}
+}
+
+// distinct is about how many different values a segment of so many rows has.
+func (b *builder) distinct(rows int64) int64 {
+	if b.run.n == rows {
+		return rows
+	}
+	b.settle()
+	return b.sketch.Estimate()
 }

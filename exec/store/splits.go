@@ -8,10 +8,9 @@ import (
 // SplitRows is the usual size of a split: two groups.
 const SplitRows = 2 * GroupRows
 
-// Splits cuts a table's snapshot into splits of at most rows rows (0:
-// SplitRows) for a leaf, in the order of its rows. Segments that keep excludes
-// (nil: none), and those without a live row, are left out but still counted, so
-// that an ordinal names the same segment for everyone.
+// Splits divides a table's snapshot into splits of at most rows rows (0: SplitRows) for a leaf, in
+// the order of its rows. Segments that keep excludes (nil: none), and those without a live row, are
+// left out but still counted, so that an ordinal names the same segment for everyone.
 func Splits(m *catalog.Manifest, leaf int, rows int64, keep func(*catalog.Segment) bool) []op.Split {
 	if m == nil {
 		return nil

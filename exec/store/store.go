@@ -21,7 +21,7 @@ const (
 	// maxMaps bounds mapped files that nobody pins (Linux allows a process
 	// 65,530 maps).
 	maxMaps = 8192
-	// maxInline bounds the decoded inline segments that are kept at hand.
+	// maxInline bounds the decoded inline segments that are cached.
 	maxInline = 8192
 )
 
@@ -39,11 +39,11 @@ type Options struct {
 	Remote Remote // may be nil
 	Now    func() time.Time
 	FS     disk.FS // nil for the system's
-	// Room gives an error while nothing may be added to the disk; nil for never.
+	// Room returns an error while nothing may be added to the disk; a nil Room never does.
 	Room func() error
 	Pool *mem.Pool // pays for indexes; nil: nobody counts them
-	// StatEvery is for how long a file that is mapped counts as the one that was
-	// looked at; 0: it is looked at each time.
+	// StatEvery is how long a mapped file counts as unchanged since it was checked; 0: it is checked
+	// each time.
 	StatEvery time.Duration
 }
 
@@ -72,8 +72,7 @@ type Store struct {
 	closed bool
 }
 
-// Open makes the store of a directory and removes the leavings of writes that
-// a crash cut off.
+// Open makes the store of a directory and removes the remains of writes that a crash interrupted.
 func Open(o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = disk.OS
@@ -102,7 +101,7 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// SetRemote says where to get files from; before the first statement.
+// SetRemote sets where to get files from; it is called before the first statement.
 func (s *Store) SetRemote(r Remote) { s.remote = r }
 
 // Close unmaps all files. All pins must be closed.
@@ -135,9 +134,9 @@ func (s *Store) tempPath(id catalog.SegmentID) string {
 	return filepath.Join(s.dir, id.String()+tempSuffix)
 }
 
-// Claim reports whether the node has the file, on stable storage as all are and
-// not known to be damaged. If it has, sweeps begin anew to look whether it is
-// needed: who claims it is about to commit that it is.
+// Claim reports whether the node has the file, on stable storage as all are and not known to be
+// damaged. If it has, sweeps begin anew to check whether it is needed: the caller is about to
+// commit that it is.
 func (s *Store) Claim(id catalog.SegmentID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +145,7 @@ func (s *Store) Claim(id catalog.SegmentID) bool {
 	return !bad && s.Has(id)
 }
 
-// anew forgets what sweeps found of a file.
+// anew discards what sweeps found of a file.
 func (s *Store) anew(id catalog.SegmentID) {
 	delete(s.missed, id)
 	delete(s.seen, id)
@@ -172,7 +171,7 @@ func (s *Store) Discard(ids ...catalog.SegmentID) {
 	}
 }
 
-// remove takes a file out of the directory. Who has it mapped keeps it so.
+// remove removes a file from the directory. Existing maps of it stay.
 func (s *Store) remove(id catalog.SegmentID) {
 	s.retire(id)
 	s.anew(id)
@@ -180,7 +179,7 @@ func (s *Store) remove(id catalog.SegmentID) {
 	_ = s.fs.Remove(s.path(id))
 }
 
-// retire takes an open segment out of the table of those to share.
+// retire removes an open segment from the table of shared ones.
 func (s *Store) retire(id catalog.SegmentID) {
 	if g := s.open[id]; g != nil {
 		delete(s.open, id)
@@ -198,8 +197,7 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 	return s.repaired(ctx, ref, func(_ context.Context, ref *catalog.Segment) (*segment, error) { return s.acquireFile(ref) })
 }
 
-// repaired opens a file, and once more if another node could make good what is wrong
-// with it.
+// repaired opens a file, and once more if another node could repair it.
 func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(context.Context, *catalog.Segment) (*segment, error)) (*segment, error) {
 	for tries := 0; ; tries++ {
 		g, err := open(ctx, ref)
@@ -241,7 +239,7 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 		return nil, ioError(err, "stat", s.path(ref.ID))
 	}
 	if g != nil && g.stamp != stampOf(st) {
-		s.retire(ref.ID) // somebody wrote to it: nothing known of it holds
+		s.retire(ref.ID) // somebody wrote to it: nothing known of it is valid
 		g = nil
 	}
 	if g == nil {
@@ -298,7 +296,7 @@ func (s *Store) acquireInline(ref *catalog.Segment) (*segment, error) {
 	return g, nil
 }
 
-// release gives a pin back.
+// release drops a pin.
 func (s *Store) release(g *segment) {
 	if g.data == nil {
 		return // inline

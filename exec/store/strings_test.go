@@ -120,7 +120,7 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := segs[0].Zones[0].Distinct; got != 10_000 { // exactly, as a dictionary tells
+	if got := segs[0].Zones[0].Distinct; got != 10_000 { // exactly, by the dictionary
 		t.Errorf("%d different strings", got)
 	}
 }

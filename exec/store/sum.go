@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// xxh128 is XXH3 with 128 bits, in place of the 64 that the library's Sum gives. It says
-// what a disk or a network did to a file as surely as SHA-256 does, in a sixteenth of the
-// time (docs/decisions/0037-hashes-of-files.md).
+// xxh128 is XXH3 with 128 bits, in place of the 64 that the library's Sum returns. It detects what
+// a disk or a network did to a file as surely as SHA-256 does, in a sixteenth of the time
+// (docs/decisions/0037-hashes-of-files.md).
 type xxh128 struct{ *xxh3.Hasher }
 
 func newXXH128() hash.Hash { return xxh128{xxh3.New()} }
@@ -41,7 +41,7 @@ func sumOf(ref *catalog.Segment) fileSum {
 
 func (s fileSum) good() bool { return bytes.Equal(s.Sum(nil), s.want) }
 
-// keepSum notes in seg what h has of its file.
+// keepSum records in seg the hash h of its file.
 func keepSum(seg *catalog.Segment, h hash.Hash) {
 	if _, ok := h.(xxh128); ok {
 		h.Sum(seg.XXH128[:0])

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// The hash of a file that was written in pieces is that of its bytes, and the
+// The hash of a file that was written in blocks is that of its bytes, and the
 // library's is XXH3's.
 func TestHashOfFile(t *testing.T) {
 	empty := xxh3.Hash128(nil).Bytes()

@@ -8,8 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// StrayGrace is how long a copy is kept that was fetched to be read, by a node
-// that need not have it.
+// StrayGrace is how long a node keeps a copy that it fetched only to read it.
 const StrayGrace = time.Hour
 
 // References returns the files that a state needs on a node (0: on any): those of
@@ -53,17 +52,16 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	return refs
 }
 
-// miss is the first look that found a file not needed.
+// miss is the first Look that found a file not needed.
 type miss struct {
 	version uint64
 	at      time.Time
 }
 
-// Look is what a sweep goes by. Who makes it lists the files first, then asks
-// for Began, and then takes the state with all that was committed by that time.
-// So of a file that two looks missed, the transaction that wrote it had begun
-// by the version of the first; and if Began of the second is later, it has
-// ended, and the state of the second would name the file had it committed.
+// Look is the input of a sweep. The caller lists the files first, then determines Began, and then
+// takes the state with all that was committed by that time. So of a file that two looks missed, the
+// transaction that wrote it had begun by the version of the first; and if Began of the second is
+// later, it has ended, and the state of the second would name the file had it committed.
 type Look struct {
 	Present []catalog.SegmentID
 	// Here are the state's References for the node, Anywhere those for any.
@@ -93,9 +91,8 @@ func (s *Store) List() ([]catalog.SegmentID, error) {
 	return out, nil
 }
 
-// Sweep removes files that nothing needs, as two looks found, this one and an
-// earlier one, and nobody has claimed in between. It returns the number of files
-// removed.
+// Sweep removes files that two looks, this one and an earlier one, found not needed, and that
+// nobody has claimed in between. It returns the number of files removed.
 func (s *Store) Sweep(l Look) (removed int) {
 	for _, id := range s.unneeded(l) {
 		// One by one: removing a large file takes time, in which no statement can begin.
@@ -140,7 +137,7 @@ func (s *Store) unneeded(l Look) (out []catalog.SegmentID) {
 			continue
 		}
 		if _, ok := s.seen[id]; ok {
-			// It left the catalog: statements may read what was before.
+			// It left the catalog: statements may still read an earlier state.
 			if l.Read < first.version {
 				continue
 			}
@@ -154,7 +151,7 @@ func (s *Store) unneeded(l Look) (out []catalog.SegmentID) {
 	return out
 }
 
-// Usage is the number and bytes of the files there are.
+// Usage returns the number and bytes of the files there are.
 func (s *Store) Usage() (files int, bytes int64) {
 	entries, _ := s.fs.ReadDir(s.dir)
 	for _, e := range entries {

@@ -125,7 +125,7 @@ func (w *tableWriter) one(b *batch.Batch) (*catalog.Segment, bool) {
 	return seg, ok
 }
 
-// writers are those that have rows, in the order of their parts.
+// writers returns those that have rows, in the order of their parts.
 func (w *tableWriter) writers() (out []*Writer) {
 	if w.w != nil {
 		out = append(out, w.w)
@@ -162,7 +162,7 @@ func (w *tableWriter) Flush(ctx context.Context) ([]catalog.Written, error) {
 			x.Seq = w.seq + rows
 		}
 		if rows += s.Rows; w.parts != nil {
-			rows = 0 // all parts begin with rows of the beginning
+			rows = 0 // all parts may have rows from the beginning on
 		}
 		out = append(out, x)
 	}

@@ -12,14 +12,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// WriterColumn is a column of the rows a Writer takes.
+// WriterColumn is a column of the rows that a Writer writes.
 type WriterColumn struct {
 	Num  int16 // attnum
 	Type types.Type
 }
 
-// WriterOptions say what to write and how to cut it. Zero sizes are the
-// package's constants.
+// WriterOptions say what to write and how to divide it. Zero sizes are the package's constants.
 type WriterOptions struct {
 	Columns      []WriterColumn
 	Account      *mem.Account // charged for what is held; may be nil
@@ -30,7 +29,7 @@ type WriterOptions struct {
 	SegmentBytes int64
 	InlineBytes  int64 // a segment below this is inline; negative: never
 	Part, Of     int   // of the segments (catalog.Segment)
-	// Relieve, if not nil, has others give memory back that this writer was refused.
+	// Relieve, if not nil, makes others release memory that this writer was refused.
 	Relieve func(ctx context.Context) error
 	// Done is called with each segment as it is finished, from a goroutine that Finish
 	// waits for: to push it to replicas while the next is written. May be nil.
@@ -48,11 +47,11 @@ type Writer struct {
 	file   *segmentFile // nil until a group was written
 	foot   footer
 	rows   int64  // of the open segment, pending ones included
-	inside *int64 // bytes of the inline segments made, by it and those it shares the statement with
+	inside *int64 // bytes of the inline segments made by the statement's writers
 	done   []*catalog.Segment
 	closed bool
-	// publishing gives the error, once, of making the last of done durable: a disk
-	// works while the next segment's rows are gathered.
+	// publishing receives the error, once, of making the last of done durable: a disk works while the
+	// next segment's rows are gathered.
 	publishing chan error
 }
 
@@ -80,12 +79,11 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	return w
 }
 
-// maxExpected is for how many rows builders make room before they come: what compaction merges
-// is mostly few rows, again and again.
+// maxExpected is for how many rows builders allocate memory in advance: compaction mostly merges
+// few rows, many times.
 const maxExpected = 4096
 
-// Rows is how many rows were written so far, those of finished segments
-// included.
+// Rows returns how many rows were written so far, those of finished segments included.
 func (w *Writer) Rows() int64 {
 	n := w.rows
 	for _, s := range w.done {
@@ -104,13 +102,13 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Pieces keep what one append adds small against a group.
+		// The batch is divided so that what one append adds is small against a group.
 		n := min(total-from, w.o.GroupRows-w.pending(), 8*batch.DefaultSize)
-		piece := b
+		part := b
 		if from != 0 || n != total {
-			piece = b.Slice(from, from+n)
+			part = b.Slice(from, from+n)
 		}
-		if err := w.writePiece(ctx, piece); err != nil {
+		if err := w.writePart(ctx, part); err != nil {
 			return err
 		}
 		from += n
@@ -118,11 +116,11 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
+func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 	more := b.Bytes()
 	if err := w.charge(more); err != nil {
-		// What is held can go to disk now, as a smaller group; and if that is
-		// not enough the dictionaries, with the segment.
+		// The pending rows can go to disk now, as a smaller group; and if that is not enough the
+		// dictionaries, by ending the segment.
 		if err := w.flushGroup(ctx); err != nil {
 			return err
 		}
@@ -143,11 +141,11 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 				if n < 2 || !w.o.Account.Refused(err) {
 					return err
 				}
-				// A sort that gives back all it holds still has its runs' batches.
-				if err := w.writePiece(ctx, b.Slice(0, n/2)); err != nil {
+				// A sort that releases all it holds still has its runs' batches.
+				if err := w.writePart(ctx, b.Slice(0, n/2)); err != nil {
 					return err
 				}
-				return w.writePiece(ctx, b.Slice(n/2, n))
+				return w.writePart(ctx, b.Slice(n/2, n))
 			}
 		}
 	}
@@ -180,7 +178,7 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 	return w.flushGroup(ctx) // buffers grew in steps, by more than was asked for
 }
 
-// shed gives the buffers of the last group back to the collector.
+// shed frees the buffers of the last group.
 func (w *Writer) shed() {
 	for _, c := range w.cols {
 		c.take()
@@ -245,11 +243,15 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 	g := footerGroup{Rows: int64(n)}
 	for _, c := range w.cols {
 		arr := c.array()
-		g.Zones = append(g.Zones, bounds(c.num, c.typ, arr))
-		if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
-			c.once.giveUp()
+		z, ok := c.observeConsecutive(arr)
+		if !ok {
+			z = bounds(c.num, c.typ, arr)
+			if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
+				c.once.giveUp()
+			}
+			c.observe(arr)
 		}
-		c.observe(arr)
+		g.Zones = append(g.Zones, z)
 		ch, err := w.file.writeArray(arr, w.o.Compress)
 		if err != nil {
 			return err
@@ -278,7 +280,7 @@ func (w *Writer) endFile(ctx context.Context) error {
 			c.once.giveUp()
 		}
 		c.observed()
-		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, &c.sketch)}
+		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, c.distinct(w.foot.Rows))}
 		col.Zone.Unique = c.once.known()
 		if c.dict != nil && c.dict.used {
 			ch, err := w.file.writeArray(c.dict.array(), w.o.Compress)
@@ -337,9 +339,8 @@ func (w *Writer) published() error {
 	return err
 }
 
-// endInline makes the pending rows an inline segment if they are all there is
-// of it and few enough: all that one writer makes fit into InlineBytes, since
-// they go through the log at once.
+// endInline makes the pending rows an inline segment if they are all of it and few enough: all
+// inline segments of one writer fit into InlineBytes, since they go through the log together.
 func (w *Writer) endInline() (bool, error) {
 	if w.file != nil || w.rows == 0 || w.held() > 4*(w.o.InlineBytes-*w.inside) {
 		return false, nil
@@ -360,8 +361,8 @@ func (w *Writer) endInline() (bool, error) {
 	return true, nil
 }
 
-// Finish ends the last segment and gives all, in the order of their rows. The
-// files are on stable storage then. A few rows come as an inline segment.
+// Finish ends the last segment and returns all, in the order of their rows. The files are on stable
+// storage then. A few rows come as an inline segment.
 func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 	if w.closed {
 		return nil, errors.New("BUG: store: Finish of a closed writer")
@@ -390,7 +391,7 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 func (w *Writer) Abort() error {
 	w.closed = true
 	w.discard()
-	_ = w.published() // what failed is given up as the rest
+	_ = w.published() // a segment that failed is removed like the others
 	for _, s := range w.done {
 		if s.Inline == nil {
 			w.store.forget(s.ID)

@@ -9,14 +9,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bounds returns the zone of a group's column: least and greatest value of the
-// types that compare simply, and the NULLs. Distinct is left to the sketch.
+// bounds returns the zone of a group's column: least and greatest value, for types that compare
+// simply, and the number of NULLs. Distinct is left to the sketch.
 func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 	z := catalog.Zone{Column: num, Nulls: int64(arr.NullN())}
 	n := arr.Len()
@@ -95,8 +94,8 @@ func cutText(s string) string {
 	return s[:n]
 }
 
-// ordered reports whether it is one of the string types whose order is that of the bytes that count. Enums
-// order by label, jsonb by value.
+// ordered reports whether t is a string type whose order is that of its significant bytes. Enums order by
+// label, jsonb by value.
 func ordered(t types.Type) bool {
 	switch t.OID {
 	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
@@ -105,7 +104,7 @@ func ordered(t types.Type) bool {
 	return false
 }
 
-// nulls is the bitmap of an array's NULLs; it has no bits where there is none.
+// nulls is the bitmap of an array's NULLs; it is empty where there are none.
 type nulls struct {
 	valid []byte
 	off   int
@@ -123,9 +122,7 @@ func (n nulls) at(i int) bool {
 }
 
 func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
-	lo, hi = -1, -1
 	if arr.NullN() == 0 {
-		lo, hi = 0, 0
 		least, most := v[0], v[0]
 		for i, x := range v {
 			if x < least {
@@ -137,6 +134,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 		}
 		return lo, hi
 	}
+	lo, hi = -1, -1
 	null := nullsOf(arr)
 	for i, x := range v {
 		if null.at(i) {
@@ -155,8 +153,7 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 	null := nullsOf(arr)
-	lo, hi = -1, -1
-	nan := -1
+	lo, hi, nan := -1, -1, -1
 	var least, most T
 	for i, x := range v {
 		if lo >= 0 && x >= least && x <= most || null.at(i) {
@@ -183,8 +180,8 @@ func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
 	return lo, hi
 }
 
-// head is the first eight bytes of a text as a number that orders as they do: a text is
-// less than another if its head is. The text is data[from:to].
+// head returns the first eight bytes of a text as a number that orders as they do: a text is less
+// than another if its head is. The text is data[from:to].
 func head(data []byte, from, to int32) uint64 {
 	if int(from)+8 > len(data) {
 		var last [8]byte
@@ -198,7 +195,7 @@ func head(data []byte, from, to int32) uint64 {
 	return h
 }
 
-// textExtremes is extremesBy bytes: few texts are looked at beyond their heads.
+// textExtremes is extremesBy bytes: few texts are compared beyond their heads.
 func textExtremes(a *array.String) (lo, hi int) {
 	lo, hi = -1, -1
 	offs, data := a.ValueOffsets(), a.ValueBytes()
@@ -227,7 +224,7 @@ func textExtremes(a *array.String) (lo, hi int) {
 func dictExtremes(t types.Type, a *array.Dictionary) (lo, hi int) {
 	lo, hi = -1, -1
 	s := batch.StringsOf(a)
-	rows := make([]int32, s.Values.Len()) // the number of one that has the value, and 1
+	rows := make([]int32, s.Values.Len()) // by value: a row that has it, + 1
 	null := nullsOf(a)
 	if null.valid == nil {
 		for i, k := range s.Index {
@@ -289,15 +286,15 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 	z.Nulls += g.Nulls
 }
 
-// zoneOf returns the zones of a column over all groups.
-func zoneOf(t types.Type, num int16, groups []footerGroup, col int, s *kernel.Sketch) catalog.Zone {
+// zoneOf returns the zone of a column over all groups. distinct estimates how many distinct values it has.
+func zoneOf(t types.Type, num int16, groups []footerGroup, col int, distinct int64) catalog.Zone {
 	z := catalog.Zone{Column: num}
 	var rows int64
 	for i := range groups {
 		widen(t, &z, rows, groups[i].Zones[col], groups[i].Rows)
 		rows += groups[i].Rows
 	}
-	if z.Distinct = min(s.Estimate(), rows-z.Nulls); t.OID == types.BoolOID {
+	if z.Distinct = min(distinct, rows-z.Nulls); t.OID == types.BoolOID {
 		z.Distinct = min(2, rows-z.Nulls)
 	}
 	return z

@@ -75,7 +75,7 @@ func (v *view) nodeNames(ids []uint64) []string {
 	return out
 }
 
-// eachPartition walks the partitions of the tables the asking role may see.
+// eachPartition calls f for the partitions of the tables that the current role may see.
 func (v *view) eachPartition(f func(r *catalog.Relation, part int, segs []*catalog.Segment) error) error {
 	for _, r := range v.st.Relations() {
 		if !hasRows(r.Kind) || !v.sees(r, anyPriv) {
@@ -146,7 +146,7 @@ func clusterTasks(v *view, put put) error {
 	return nil
 }
 
-// clusterSettings are the values that sessions start with.
+// clusterSettings produces the values that sessions start with.
 func clusterSettings(v *view, put put) error {
 	set := map[string]string{}
 	for _, s := range v.st.Settings() {

@@ -28,17 +28,17 @@ const (
 	btreeAM types.OID = 403
 )
 
-// derived gives an OID to what the catalog does not number: defaults ('d'),
-// rules ('r'), casts. It depends on the object alone, so it is the same on all
-// nodes, and lies above what is ever given out.
+// derived returns an OID for what the catalog does not number: defaults ('d'), rules ('r'), casts.
+// It depends on the object alone, so it is the same on all nodes, and lies above what is ever given
+// out.
 func derived(kind byte, of types.OID, part int) types.OID {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte{kind, byte(of), byte(of >> 8), byte(of >> 16), byte(of >> 24), byte(part), byte(part >> 8)})
 	return types.OID(h.Sum32() | 1<<31)
 }
 
-// rowType and rowArray give the OIDs of a relation's row type and of its array,
-// which the catalog does not number: above what is given out, below derived.
+// rowType and rowArray return the OIDs of a relation's row type and of its array, which the catalog
+// does not number: above what is given out, below derived.
 func rowType(rel types.OID) types.OID  { return rel | 1<<30 }
 func rowArray(rel types.OID) types.OID { return rel | 3<<29 }
 
@@ -49,7 +49,7 @@ func hasRowType(k catalog.RelKind) bool {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// hasRows reports whether it is one of the kinds that hold rows of their own.
+// hasRows reports whether relations of kind k hold rows of their own.
 func hasRows(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindMatView }
 
 func (v *view) schemaName(oid types.OID) string {
@@ -83,8 +83,8 @@ func (v *view) foreign() map[types.OID]bool {
 	return out
 }
 
-// shown are the constraints that pg_constraint lists; a unique index of its own
-// is kept among them in the descriptor.
+// shown returns the constraints that pg_constraint lists; the descriptor has stand-alone unique
+// indexes among them.
 func shown(r *catalog.Relation) []catalog.Constraint {
 	var out []catalog.Constraint
 	for _, c := range r.Constraints {
@@ -117,7 +117,7 @@ func indexColumn(t *catalog.Relation, ix *catalog.Index, i int, taken map[string
 	return name
 }
 
-// keyType is the type of an index column; expressions are taken for text.
+// keyType returns the type of an index column; expressions count as text.
 func keyType(t *catalog.Relation, ix *catalog.Index, i int) types.Type {
 	if i < len(ix.Columns) && ix.Columns[i] != 0 {
 		if c := t.ColumnNum(ix.Columns[i]); c != nil {
@@ -127,7 +127,7 @@ func keyType(t *catalog.Relation, ix *catalog.Index, i int) types.Type {
 	return types.Text
 }
 
-// accessMethod is the OID of an index's method.
+// accessMethod returns the OID of an index's method.
 func accessMethod(name string) types.OID {
 	for _, a := range accessMethods {
 		if a.name == name {
@@ -147,7 +147,7 @@ func collationOf(c *catalog.Column) types.OID {
 	return t.Collation
 }
 
-// layout is how PostgreSQL would store a type.
+// layout returns how PostgreSQL would store a type.
 func layout(t types.OID) types.PgType {
 	if p, ok := types.PgTypeOf(t); ok {
 		return p

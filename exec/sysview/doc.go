@@ -14,6 +14,6 @@
 // that look into it. A producer puts whole rows in the order of the shape; the
 // Go values are turned into those of the columns by datum.
 //
-// It is not where names are resolved or privileges are enforced; it only tells
-// the OIDs and names of these relations to those who do.
+// It is not where names are resolved or privileges are enforced; it only provides the OIDs and
+// names of these relations.
 package sysview

@@ -6,16 +6,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The schemas ml and cluster, and what is in them, belong to one built-in
-// extension: so PostgreSQL's tools know them for parts of the system, which a
-// dump leaves out.
+// The schemas ml and cluster, and what is in them, belong to one built-in extension: so
+// PostgreSQL's tools recognise them as parts of the system, which a dump leaves out.
 const (
 	extensionOID   types.OID = 13990
 	extensionName            = "tributary"
 	classExtension types.OID = 3079
 )
 
-// ours reports whether it is one of the schemas of the extension.
+// ours reports whether schema is one of the extension's.
 func ours(schema types.OID) bool {
 	return schema == catalog.MLSchemaOID || schema == catalog.ClusterSchemaOID
 }
@@ -24,7 +23,7 @@ func pgExtension(_ *view, put put) error {
 	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil)
 }
 
-// extensionMembers are the rows of pg_depend about the extension.
+// extensionMembers produces the rows of pg_depend about the extension.
 func extensionMembers(put put) error {
 	for _, s := range []types.OID{catalog.MLSchemaOID, catalog.ClusterSchemaOID} {
 		if err := put(classNamespace, s, 0, classExtension, extensionOID, 0, "e"); err != nil {
@@ -41,8 +40,7 @@ func extensionMembers(put put) error {
 	return nil
 }
 
-// pgInitPrivs tells the privileges that the system itself has given, which a
-// dump leaves out.
+// pgInitPrivs produces the privileges that the system itself has granted, which a dump leaves out.
 func pgInitPrivs(v *view, put put) error {
 	kind := func(schema types.OID) string {
 		if ours(schema) {

@@ -7,13 +7,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Host is what the relations ask of the node: what is not in the catalog. The
-// gateway implements it. Every method gives rows in a fixed order.
+// Host provides the relations with the node's state that is not in the catalog. The gateway
+// implements it. Every method returns rows in a fixed order.
 type Host interface {
 	Sessions() []SessionRow
 	Settings() []SettingRow
-	Prepared() []PreparedRow // of the session that asks
-	Cursors() []CursorRow    // of the session that asks
+	Prepared() []PreparedRow // of the current session
+	Cursors() []CursorRow    // of the current session
 	Locks() []LockRow
 	Nodes() []NodeRow
 	Tasks() []TaskRow
@@ -40,7 +40,7 @@ type SessionRow struct {
 	XID         int64
 	Memory      int64
 	Spilled     int64
-	// What the running statement has read, will read (0 unknown), has given.
+	// Rows that the running statement has read, will read (0 unknown), has returned.
 	Read, Total, Produced int64
 	// The statement's place in the queue of a node, 0 if it does not wait.
 	QueueNode  string

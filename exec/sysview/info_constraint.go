@@ -116,8 +116,8 @@ func infoKeyColumnUsage(v *view, put put) error {
 	return nil
 }
 
-// checked are the columns that a CHECK names: the words of its text that are
-// columns of the table.
+// checked returns the columns that a CHECK names: the words of its text that are columns of the
+// table.
 func checked(r *catalog.Relation, text string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -153,8 +153,8 @@ func infoConstraintTableUsage(v *view, put put) error {
 	})
 }
 
-// used walks the constraints of r with the table and columns that each uses:
-// for a foreign key those it refers to.
+// used calls f for the constraints with the table and columns that each uses: for a foreign key
+// those it refers to.
 func (v *view) used(f func(c *catalog.Constraint, r, t *catalog.Relation, cols []string) error) error {
 	for _, r := range v.st.Relations() {
 		if r.Kind != catalog.KindTable {

@@ -41,9 +41,8 @@ func (v *view) memberRows(put put, admin bool) error {
 	return nil
 }
 
-// eachGrant walks the grants on an object that concern the session's roles, those
-// to PUBLIC only with public. grantable tells WITH GRANT OPTION, which an owner has
-// always.
+// eachGrant calls f for the grants on an object that concern the session's roles, those to PUBLIC
+// only with public. grantable is WITH GRANT OPTION, which an owner always has.
 func (v *view) eachGrant(o catalog.Object, public bool, f func(grantor, grantee string, letter byte, grantable bool) error) error {
 	for _, g := range o.Grants() {
 		if !(v.owns(g.Grantor) || v.owns(g.Role) || g.Role == 0 && public) || g.Role == 0 && !public {
@@ -92,7 +91,7 @@ func (v *view) columnGrants(put put, public bool) error {
 			continue
 		}
 		for _, c := range r.Live() {
-			// By a grant on the table or on the column: the same one is told once.
+			// By a grant on the table or on the column: the same one is listed once.
 			o := c.Object(r)
 			o.ACL = append(slices.Clone(r.Object().Grants()), c.ACL...)
 			type grant struct {
@@ -161,7 +160,7 @@ func infoCollationSets(_ *view, put put) error {
 	return nil
 }
 
-// infoColumnUDTUsage lists the types of columns of the asking role's tables.
+// infoColumnUDTUsage lists the types of columns of the current role's tables.
 func infoColumnUDTUsage(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		if !isTable(r.Kind) {

@@ -19,7 +19,7 @@ func yesNo(b bool) string {
 
 const anyPriv = "arwdDxt"
 
-// isTable reports whether it is one of the kinds that information_schema.tables lists.
+// isTable reports whether information_schema.tables lists relations of kind k.
 func isTable(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindView }
 
 func infoCatalogName(_ *view, put put) error { return put(catalog.DatabaseName) }
@@ -128,7 +128,7 @@ func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
 	}
 	if defaults && c.Generated == "" {
 		if c.Default != "" {
-			f.set("column_default", deparse.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}, false))
+			f.set("column_default", deparse.ShowExpr(v.env.Host, nil, v.defaultText(c), false))
 		}
 	}
 	if c.Generated != "" {
@@ -240,8 +240,8 @@ func infoSequences(v *view, put put) error {
 	return nil
 }
 
-// identitySequence reports whether it is one of the sequences behind identity columns, which
-// information_schema does not list.
+// identitySequence reports whether s belongs to an identity column; information_schema does not
+// list these.
 func (v *view) identitySequence(s *catalog.Sequence) bool {
 	t := v.st.RelationByOID(s.OwnedTable)
 	if t == nil {
@@ -295,7 +295,7 @@ func infoViewColumnUsage(v *view, put put) error {
 	}, true)
 }
 
-// usage walks what views read, of relations whose owner asks.
+// usage calls f for what views read, of relations that the current role owns.
 func (v *view) usage(f func(w, t *catalog.Relation, col int16) error, columns bool) error {
 	for _, w := range v.st.Relations() {
 		if w.Kind != catalog.KindView {

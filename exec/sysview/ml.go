@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// measured is nil for what is not a number: a loss that was not measured.
+// measured returns nil for NaN: a loss that was not measured.
 func measured(f float64) any {
 	if math.IsNaN(f) {
 		return nil
@@ -59,11 +59,10 @@ func features(m *catalog.ModelVersion) []string {
 	return out
 }
 
-// seesModel reports whether the asking role may know of a model.
+// seesModel reports whether the current role may see a model.
 func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Object(), "U") }
 
-// statement is the text that trained a version: it tells of tables, and is for who
-// owns the model.
+// statement is the text that trained a version, for the model's owner only: it names tables.
 func (v *view) statement(m *catalog.Model, x *catalog.ModelVersion) any {
 	if !v.owns(m.Owner) {
 		return nil
@@ -87,7 +86,7 @@ func mlModels(v *view, put put) error {
 	return nil
 }
 
-// modelBytes is the size of a model.
+// modelBytes returns the size of a model.
 func modelBytes(x *catalog.ModelVersion) any { return orNull(x.Blob().Bytes) }
 
 func mlModelVersions(v *view, put put) error {
@@ -98,8 +97,8 @@ func mlModelVersions(v *view, put put) error {
 	})
 }
 
-// mlTrials are the trainings that were made to measure how well a model may do: those
-// of the folds of a cross-validation, all with the model's own options.
+// mlTrials lists the trainings of the folds of a cross-validation, all with the model's own
+// options.
 func mlTrials(v *view, put put) error {
 	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		for i, f := range x.Folds {
@@ -113,8 +112,8 @@ func mlTrials(v *view, put put) error {
 	})
 }
 
-// versions calls f with the version that the relation's arguments name, or else with
-// all that the role may know of.
+// versions calls f with the version that the relation's arguments name, or else with all that the
+// role may see.
 func (v *view) versions(f func(m *catalog.Model, x *catalog.ModelVersion) error) error {
 	if len(v.args) > 0 {
 		m, x, err := v.version()
@@ -136,7 +135,7 @@ func (v *view) versions(f func(m *catalog.Model, x *catalog.ModelVersion) error)
 	return nil
 }
 
-// version is the version of a model that the relation's arguments name.
+// version returns the version of a model that the relation's arguments name.
 func (v *view) version() (*catalog.Model, *catalog.ModelVersion, error) {
 	oid, _ := v.args[0].(int64)
 	number, _ := v.args[1].(int64)
@@ -179,7 +178,7 @@ func mlTrainingHistory(v *view, put put) error {
 	return nil
 }
 
-// recent is the seconds that an iteration took lately.
+// recent returns the seconds that the latest iterations took each.
 func recent(h []catalog.Iteration) float64 {
 	h = h[max(0, len(h)-10):]
 	sum := 0.0
@@ -189,8 +188,8 @@ func recent(h []catalog.Iteration) float64 {
 	return sum / float64(len(h))
 }
 
-// mlTrainingJobs says how far each training is. What is left is of the most
-// iterations there may be: it may well end before.
+// mlTrainingJobs shows the progress of each training. The remaining time is for the maximum of
+// iterations: it may end earlier.
 func mlTrainingJobs(v *view, put put) error {
 	for _, j := range v.st.Jobs() {
 		if !v.owns(j.Owner) {
@@ -218,8 +217,8 @@ func mlTrainingJobs(v *view, put put) error {
 	return nil
 }
 
-// modelRows are the relations that look into a model's bytes, which only the
-// packages above can read.
+// modelRows produces the relations that show a model's contents, which only the packages above can
+// read.
 func modelRows(v *view, put put) error {
 	var x *catalog.ModelVersion
 	if len(v.args) > 0 {

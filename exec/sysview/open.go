@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SessionInfo is what the relations need of the session that reads them.
+// SessionInfo is the session that reads the relations.
 type SessionInfo struct {
 	Role       types.OID // the current role: what information_schema shows
 	PID        int32
@@ -24,14 +24,14 @@ type SessionInfo struct {
 	Temp       types.OID // the session's schema of temporary tables, 0 for none
 }
 
-// producer puts the rows of one relation.
+// producer produces the rows of one relation.
 type producer func(v *view, put put) error
 
-// put takes a row in the order of the relation's columns; see datum for the Go
-// types that a cell may have.
+// put adds a row in the order of the relation's columns; see datum for the Go types that a cell may
+// have.
 type put func(row ...any) error
 
-// view is what a producer reads.
+// view is the input of a producer.
 type view struct {
 	st    *catalog.State
 	sess  SessionInfo
@@ -41,8 +41,8 @@ type view struct {
 	shape *shape
 }
 
-// Open computes the rows of v.Cols. It applies none of v.Filter. host may be
-// nil: what it would tell is then missing.
+// Open computes the rows of v.Cols. It applies none of v.Filter. host may be nil: its rows are then
+// missing.
 func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *function.Env) ([]*batch.Batch, error) {
 	sh := shapes().byName[shapeKey{v.Schema_, v.Name}]
 	if sh == nil {
@@ -158,7 +158,7 @@ func list[T any](elem types.Type, xs []T) types.Datum {
 	return a
 }
 
-// orNull is nil for the zero value.
+// orNull returns nil for the zero value.
 func orNull[T comparable](x T) any {
 	var zero T
 	if x == zero {
@@ -167,7 +167,7 @@ func orNull[T comparable](x T) any {
 	return x
 }
 
-// text is nil for "".
+// text returns nil for "".
 func text(s string) any { return orNull(s) }
 
 // fields is a row under construction, by column names; what is not set is NULL.
@@ -187,7 +187,7 @@ func (f *fields) set(name string, x any) *fields {
 	return f
 }
 
-// noHost stands in where there is no node to ask.
+// noHost stands in where there is no Host.
 type noHost struct{}
 
 func (noHost) Sessions() []SessionRow  { return nil }

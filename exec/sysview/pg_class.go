@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// blockBytes is what PostgreSQL counts pages in.
+// blockBytes is PostgreSQL's page size.
 const blockBytes = 8192
 
 func pgClass(v *view, put put) error {
@@ -76,7 +76,7 @@ func pgClass(v *view, put put) error {
 
 var publicRead = []catalog.Grant{{Role: 0, Grantor: catalog.BootstrapRoleOID, Privs: "r"}}
 
-// shared reports whether it is one of the catalogs that all databases of a server have in common.
+// shared reports whether sh is a catalog that all databases of a server share.
 func shared(sh *shape) bool {
 	switch sh.name {
 	case "pg_authid", "pg_auth_members", "pg_database", "pg_tablespace", "pg_shdepend", "pg_shdescription", "pg_shseclabel",
@@ -174,7 +174,7 @@ func pgAttribute(v *view, put put) error {
 	return nil
 }
 
-// eachDefault walks the columns with a default or a generating expression.
+// eachDefault calls f for the columns with a default or a generation expression.
 func (v *view) eachDefault(f func(r *catalog.Relation, c *catalog.Column, text string) error) error {
 	for _, r := range v.st.Relations() {
 		for i := range r.Columns {
@@ -200,8 +200,8 @@ func (v *view) eachDefault(f func(r *catalog.Relation, c *catalog.Column, text s
 // plainLiteral matches a string constant that stands alone.
 var plainLiteral = regexp.MustCompile(`^'([^']|'')*'$`)
 
-// defaultText is a default with what its text alone does not say: the sequence
-// as it is named now, the type of a constant.
+// defaultText returns a default as PostgreSQL prints it: with the sequence's current name and the
+// type of a constant.
 func (v *view) defaultText(c *catalog.Column) string {
 	if s := v.st.RelationByOID(c.Sequence); s != nil && c.Identity == 0 {
 		name := lex.QuoteName(v.schemaName(s.Schema)) + "." + lex.QuoteName(s.Name)

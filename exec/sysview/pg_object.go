@@ -54,7 +54,7 @@ func action(b byte) string {
 	return string(rune(b))
 }
 
-// referenced is the key that a foreign key refers to; nil if it is not found.
+// referenced returns the key that a foreign key refers to; nil if it is not found.
 func (v *view) referenced(c *catalog.Constraint) *catalog.Constraint {
 	t := v.st.RelationByOID(c.RefTable)
 	if t == nil {
@@ -85,7 +85,7 @@ func sameSet(a, b []int16) bool {
 	return true
 }
 
-// equalities are the = operators of a foreign key's columns.
+// equalities returns the = operators of a foreign key's columns.
 func equalities(r *catalog.Relation, cols []int16) []types.OID {
 	out := []types.OID{}
 	for _, n := range cols {
@@ -181,7 +181,7 @@ func pgDepend(v *view, put put) error {
 	return extensionMembers(put)
 }
 
-// constraintOf is the constraint that an index serves; nil for a plain index.
+// constraintOf returns the constraint that an index serves; nil for a plain index.
 func (v *view) constraintOf(index *catalog.Relation) *catalog.Constraint {
 	t := v.st.RelationByOID(index.Index.Table)
 	if t == nil {

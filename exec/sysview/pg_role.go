@@ -40,7 +40,7 @@ func pgAuthid(v *view, put put) error {
 	return nil
 }
 
-// secret is a role's verifier, for superusers alone.
+// secret returns a role's verifier, for superusers only.
 func (v *view) secret(r *catalog.Role) any {
 	if r.Password == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// now is the statement's clock.
+// now returns the statement's clock.
 func (v *view) now() time.Time {
 	if v.env != nil && v.env.Types != nil && !v.env.Types.Now.IsZero() {
 		return v.env.Types.Now
@@ -32,7 +32,7 @@ func pgStatActivity(v *view, put put) error {
 		if kind == "" {
 			kind = "client backend"
 		}
-		// What another role runs is its own affair.
+		// Statements of other roles are hidden.
 		state, query, started, xact, changed := text(s.State), any(s.Text), s.Query, s.Xact, s.StateChange
 		var wait, event any
 		if s.State != "active" && s.State != "" {
@@ -86,8 +86,8 @@ func pgStatDatabase(v *view, put put) error {
 	return put(f.row...)
 }
 
-// onTables puts one row a table with its live and deleted rows; the other
-// counters are not kept and stay 0.
+// onTables produces a row a table with its live and deleted rows; the other counters are not kept
+// and are 0.
 func onTables(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		if !hasRows(r.Kind) {
@@ -152,7 +152,7 @@ func onSequences(v *view, put put) error {
 	return nil
 }
 
-// pgStats returns what the zone maps know.
+// pgStats produces the statistics of the zone maps.
 func pgStats(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		m := v.st.Manifest(r.OID)

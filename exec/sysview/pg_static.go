@@ -106,7 +106,7 @@ var opclasses = sync.OnceValue(func() []opclass {
 	return out
 })
 
-// defaultClass is the operator class that a method uses for a type.
+// defaultClass returns the operator class that a method uses for a type.
 func defaultClass(method, t types.OID) types.OID {
 	switch {
 	case t == types.VarcharOID:

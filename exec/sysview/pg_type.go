@@ -71,8 +71,8 @@ func pgEnum(v *view, put put) error {
 	return nil
 }
 
-// proc is a procedure that is there for its name alone: what pg_type and pg_am
-// refer to. Nothing can call it.
+// proc is a procedure that exists only by name, since pg_type and pg_am refer to it. It cannot be
+// called.
 type proc struct {
 	oid  types.OID
 	name string
@@ -114,7 +114,7 @@ func ProcOID(name string) (types.OID, bool) {
 	return o, ok
 }
 
-// ProcName is the other way round.
+// ProcName is the inverse of ProcOID.
 func ProcName(oid types.OID) (string, bool) {
 	n, ok := procedures().byOID[oid]
 	return n, ok
@@ -229,7 +229,7 @@ func pgOperator(_ *view, put put) error {
 	return nil
 }
 
-// equalityOf is the = operator of a type with itself.
+// equalityOf returns the = operator of a type with itself.
 func equalityOf(t types.OID) types.OID {
 	switch t {
 	case types.VarcharOID:

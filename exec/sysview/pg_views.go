@@ -47,7 +47,7 @@ func pgViews(v *view, put put) error {
 	return nil
 }
 
-// viewText is the definition as pg_get_viewdef gives it.
+// viewText returns the definition as pg_get_viewdef does.
 func (v *view) viewText(r *catalog.Relation) string { return deparse.ViewDef(v.env.Host, r, false, 0) }
 
 func pgMatviews(v *view, put put) error {
@@ -77,7 +77,7 @@ func pgIndexes(v *view, put put) error {
 	return nil
 }
 
-// indexText is the CREATE INDEX that makes an index.
+// indexText returns the CREATE INDEX statement of an index.
 func (v *view) indexText(r, t *catalog.Relation) string {
 	ix := r.Index
 	var b strings.Builder

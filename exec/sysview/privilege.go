@@ -11,7 +11,7 @@ import (
 
 func (v *view) super() bool { return v.st.Super(v.sess.Role) }
 
-// owns reports whether the session's role has what an owner has.
+// owns reports whether the session's role has the rights of an owner.
 func (v *view) owns(owner types.OID) bool { return v.st.Inherits(v.sess.Role, owner) }
 
 // may reports whether the session's role has one of the privileges (letters of
@@ -62,7 +62,7 @@ func (v *view) roleName(oid types.OID) string {
 	return "unknown (OID=" + itoa(int64(oid)) + ")"
 }
 
-// eachPriv walks the letters of Privs with their grant options.
+// eachPriv calls f for the letters of Privs with their grant options.
 func eachPriv(privs string, f func(letter byte, grantable bool) error) error {
 	for i := 0; i < len(privs); i++ {
 		if privs[i] == '*' {

@@ -1,7 +1,7 @@
 package sysview
 
-// producers gives the rows of each relation that has any. It is set in init
-// because producers read the shapes, which hold them.
+// producers make the rows of each relation that has any. It is set in init because producers read
+// the shapes, which hold them.
 var producers map[string]producer
 
 func init() {

@@ -22,7 +22,7 @@ import (
 //go:embed tables/*.txt
 var tables embed.FS
 
-// shape is what does not change of a relation.
+// shape is the fixed part of a relation.
 type shape struct {
 	oid     types.OID
 	schema  types.OID
@@ -143,7 +143,7 @@ func RelationOID(schema, name string) (types.OID, bool) {
 	return sh.oid, true
 }
 
-// RelationName is the other way round.
+// RelationName is the inverse of RelationOID.
 func RelationName(oid types.OID) (schema, name string, ok bool) {
 	sh := shapes().byOID[oid]
 	if sh == nil {

@@ -211,7 +211,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// rows gives the keys of a catalog; those with arrays several times.
+	// rows returns the keys of a catalog; those with arrays several times.
 	rows := func(rel, names string) [][]string {
 		all, _, ok := Catalog().Virtual("pg_catalog", rel)
 		if !ok {

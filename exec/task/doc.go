@@ -8,8 +8,7 @@
 //	            ▼                         ▼
 //	         Next (one reader)          Wait
 //
-// The first error of a thread cancels the others; a panic is an error (XX000).
-// Close cancels, waits for all threads and gives back what they held, and may be
-// called at any time, twice too. The rows of a root stage are not kept: a slow
-// reader holds the threads up.
+// The first error of a thread cancels the others; a panic is an error (XX000). Close cancels, waits
+// for all threads and releases what they held, and may be called at any time, twice too. The rows
+// of a root stage are not kept: a slow reader holds the threads up.
 package task

@@ -18,8 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// outlet is a thread's way out: to where its rows go, and to the readers of the stage's
-// runtime filter.
+// outlet sends a thread's rows to their readers, and to those of the stage's runtime filter.
 type outlet struct {
 	rows *exchange.Router
 	keys *exchange.Router // of the runtime filter; nil: there is none
@@ -48,7 +47,7 @@ func (o *outlet) flush(ctx context.Context) error {
 	return o.rows.Flush(ctx)
 }
 
-// outlets makes the way out of each thread.
+// outlets makes the outlet of each thread.
 func (t *Task) outlets(ctx context.Context, c build.Config) ([]*outlet, error) {
 	out := make([]*outlet, len(t.tree.Root))
 	for i := range out {
@@ -84,8 +83,8 @@ func (t *Task) outlets(ctx context.Context, c build.Config) ([]*outlet, error) {
 	return out, nil
 }
 
-// routers makes each thread's router for one of the stage's outputs, whose rows have
-// cols and go by the name id.
+// routers makes each thread's router for one of the stage's outputs, whose rows have cols and are
+// sent under id.
 func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to *plan.Output, cols []plan.Column) ([]*exchange.Router, error) {
 	if c.Exchange == nil {
 		return nil, pgerr.Internal("the task has no exchange")
@@ -127,8 +126,8 @@ func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to 
 	return out, nil
 }
 
-// closeSend ends all that the task sends, side by side: their readers may depend on
-// each other.
+// closeSend ends all streams that the task sends, concurrently: their readers may depend on each
+// other.
 func (t *Task) closeSend(err error) error {
 	errs := make([]error, len(t.writers))
 	var wg sync.WaitGroup

@@ -21,7 +21,7 @@ type short struct {
 	ctx  context.Context
 	root op.Operator
 
-	mu     sync.Mutex // Close may come while Next is at work
+	mu     sync.Mutex // Close may be called during Next
 	opened bool
 	ended  bool
 }
@@ -58,7 +58,7 @@ func (s *short) next() (*batch.Batch, error) {
 	}
 	if err != io.EOF {
 		if errors.Is(err, context.Canceled) {
-			err = context.Cause(s.ctx) // why, which is what the client should read
+			err = context.Cause(s.ctx) // the cause, which the client should see
 		}
 		s.t.fail(err)
 	}

@@ -22,7 +22,7 @@ type Task struct {
 	out    chan *batch.Batch // of a root stage; closed when all threads are done
 	done   chan struct{}     // closed when all threads are done
 	cancel context.CancelCauseFunc
-	// writers are the ways out of a stage's rows, and of its runtime filter.
+	// writers send a stage's rows, and its runtime filter.
 	writers []op.ExchangeWriter
 
 	mu   sync.Mutex
@@ -74,7 +74,7 @@ func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *ou
 		return t.pump(ctx, root, out)
 	})
 	if errors.Is(err, context.Canceled) {
-		err = context.Cause(ctx) // why, which is what the client should read
+		err = context.Cause(ctx) // the cause, which the client should see
 	}
 	t.fail(err)
 	// A thread closes its operators when it is done, not when all are: the others
@@ -123,8 +123,8 @@ func (t *Task) pump(ctx context.Context, root op.Operator, out *outlet) error {
 	}
 }
 
-// fail notes the first error and stops all threads. What the others say once they
-// are stopped is not news.
+// fail records the first error and stops all threads. The errors of the others after that are
+// ignored.
 func (t *Task) fail(err error) {
 	if err == nil {
 		return
@@ -137,14 +137,14 @@ func (t *Task) fail(err error) {
 	t.cancel(err)
 }
 
-// Err is the first error so far.
+// Err returns the first error so far.
 func (t *Task) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// Cols are the columns of the rows that the task gives.
+// Cols returns the columns of the task's rows.
 func (t *Task) Cols() []plan.Column { return t.tree.Cols }
 
 // Next returns the next batch of a root stage, io.EOF after the last.
@@ -158,7 +158,7 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	select {
 	case b, ok := <-t.out:
 		if ok {
-			// After an error what is left in the channel is not to be seen.
+			// After an error the rest of the channel is discarded.
 			if err := t.Err(); err != nil {
 				return nil, err
 			}
@@ -173,8 +173,8 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Wait waits until all threads are done and gives the task's error. A root stage
-// is done when its rows are read.
+// Wait waits until all threads are done and returns the task's error. A root stage is done when its
+// rows are read.
 func (t *Task) Wait(ctx context.Context) error {
 	select {
 	case <-t.done:
@@ -210,10 +210,10 @@ func (t *Task) Close() error {
 // Done is closed when all threads are done.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// Stats are the counters of the stage's nodes, depth first.
+// Stats returns the counters of the stage's nodes, depth first.
 func (t *Task) Stats() []*op.Stats { return t.tree.Stats }
 
-// Sent is what has gone to other nodes: of the stage's rows, then of its runtime filter.
+// Sent returns what was sent to other nodes: of the stage's rows, then of its runtime filter.
 func (t *Task) Sent() (bytes, messages [2]int64) {
 	for i, w := range t.writers {
 		bytes[i], messages[i] = w.Sent()

@@ -7,15 +7,18 @@ import (
 	"io"
 	"log/slog"
 	"math/rand"
+	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/tributarydb/tributary/cluster/flow"
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -25,6 +28,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -108,14 +112,59 @@ func (c *cluster) splitsOf(s *plan.Stage, tasks int) []*splits {
 	return out
 }
 
-// start starts all tasks of a plan and gives the root's.
+// flows opens a run of the plan on nodes 1 to nodes, which are of one process and talk over
+// loopback.
+func (c *cluster) flows(ctx context.Context, staged *plan.Staged) ([]*flow.Flow, func()) {
+	c.t.Helper()
+	trust := rpc.Trust{Secret: rpc.Secret{1}}
+	addrs := map[uint64]string{}
+	var nodes []uint64
+	var hubs []*flow.Hub
+	var servers []*rpc.Server
+	var peers []*rpc.Peers
+	for i := range c.nodes {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		id := uint64(i + 1)
+		nodes, addrs[id] = append(nodes, id), ln.Addr().String()
+		self := rpc.Fixed(catalog.ClusterID{1}, id)
+		srv := rpc.Listen(ln, trust, self, slog.Default())
+		p := rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
+		servers, peers, hubs = append(servers, srv), append(peers, p), append(hubs, flow.NewHub(id, p, srv))
+	}
+	for _, srv := range servers {
+		srv.Serve()
+	}
+	var out []*flow.Flow
+	for _, h := range hubs {
+		f, err := h.Open(ctx, flow.Options{Run: "r", Stages: staged.Stages, Nodes: nodes, Window: 10_000, Pool: c.pool})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		out = append(out, f)
+	}
+	return out, func() {
+		for i, f := range out {
+			f.Close()
+			peers[i].Close()
+			servers[i].Close()
+		}
+	}
+}
+
+// start starts all tasks of a plan and returns the root's. A task that fails ends the run, as
+// the gateway of a statement sees to.
 func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, func()) {
 	c.t.Helper()
 	c.pool = mem.NewPool("n", c.limit)
 	dir := spill.NewDir(spill.Options{Parent: c.t.TempDir(), Pool: c.pool})
-	local := exchange.NewLocal(staged, c.nodes, 10_000)
+	ctx, stop := context.WithCancelCause(ctx)
+	flows, closeFlows := c.flows(ctx, staged)
 	var root *task.Task
 	var all []*task.Task
+	var waits sync.WaitGroup
 	for i := len(staged.Stages) - 1; i >= 0; i-- {
 		s := &staged.Stages[i]
 		tasks := c.nodes
@@ -124,7 +173,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 		}
 		sp := c.splitsOf(s, tasks)
 		for n := range tasks {
-			tk, err := task.Start(ctx, build.Config{Stage: s, Env: &function.Env{}, Splits: sp[n], Tables: c, Exchange: local.Node(n),
+			tk, err := task.Start(ctx, build.Config{Stage: s, Env: &function.Env{}, Splits: sp[n], Tables: c, Exchange: flows[n],
 				Runtime: &op.Runtime{Threads: c.threads, BatchSize: 64, Pool: c.pool, Spill: dir}})
 			if err != nil {
 				c.t.Fatal(err)
@@ -132,15 +181,23 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 			all = append(all, tk)
 			if i == 0 {
 				root = tk
+				continue // whoever reads it hears of its error
 			}
+			waits.Go(func() {
+				if err := tk.Wait(ctx); err != nil {
+					stop(err)
+				}
+			})
 		}
 	}
 	return root, func() {
-		local.Fail(context.Canceled)
+		stop(context.Canceled)
 		for _, tk := range all {
 			tk.Close()
 			tk.Close()
 		}
+		waits.Wait()
+		closeFlows()
 		if n := c.pool.Used(); n != 0 {
 			c.t.Errorf("%d bytes are still charged", n)
 		}

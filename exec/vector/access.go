@@ -64,9 +64,9 @@ func (v *Vec) Datum(t types.Type, i int) types.Datum {
 	return nil
 }
 
-// Reader returns access to the values of a vec of type t as Go values: bool,
-// int64, float64, string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array,
-// Row, or any datum. It must not be asked for NULL rows (Datum gives nil).
+// Reader returns access to the values of a vec of type t as Go values: bool, int64, float64,
+// string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array, Row, or any datum. It must not be
+// called for NULL rows (Datum returns nil).
 func Reader[T any](v *Vec, t types.Type) func(int) T {
 	var z T
 	var f any
@@ -121,7 +121,7 @@ func pick[T any](v *Vec, f func(int) T) func(int) T {
 	return func(int) T { return x }
 }
 
-// IntReader reads a column of integers of any width.
+// IntReader returns access to a column of integers of any width.
 func IntReader(v *Vec) func(int) int64 {
 	switch v.Kind {
 	case I16:
@@ -138,7 +138,7 @@ func IntReader(v *Vec) func(int) int64 {
 	return pick(v, func(i int) int64 { return x[i] })
 }
 
-// DecimalReader reads a column of numeric, however it is represented.
+// DecimalReader returns access to a column of numeric, however it is represented.
 func DecimalReader(v *Vec, t types.Type) func(int) number.Decimal {
 	if v.Kind == I64 {
 		x, s := Values[int64](v), int32(t.Scale)
@@ -164,13 +164,13 @@ type Writer[T any] struct {
 	Done   func() *Vec
 }
 
-// variable makes w's values ones of variable length.
+// variable makes w write values of variable length.
 func (w *Writer[T]) variable(a *Arena) {
 	w.Column = newColumn(a, w.out.N)
 	w.Done = func() *Vec { w.Column.end(w.out); return w.out }
 }
 
-// NewWriter makes one for T as in reader. Rows that are left out hold zero.
+// NewWriter makes a writer, for the same T as Reader. Rows that are skipped hold zero.
 func NewWriter[T any](a *Arena, t types.Type, n int) *Writer[T] {
 	var z T
 	k := KindOf(t)
@@ -241,7 +241,7 @@ func NewWriter[T any](a *Arena, t types.Type, n int) *Writer[T] {
 	return w
 }
 
-// appendTo appends a datum; NULL for a nil or an untyped nothing.
+// appendTo appends a datum; NULL for nil.
 func appendTo(b array.Builder, t types.Type, d types.Datum) error {
 	return types.AppendDatum(b, t, d)
 }
@@ -281,9 +281,8 @@ func intWriter(a *Arena, v *Vec, t types.Type) func(int, int64) error {
 	return func(i int, n int64) error { x[i] = n; return nil }
 }
 
-// ErrBatchTooLarge is in the chain of the error that a batch of more than one
-// row gives when the text of one column outgrows what a batch should hold.
-// Evaluating fewer rows at a time gets further.
+// ErrBatchTooLarge is in the chain of the error for a batch of more than one row when the text of
+// one column outgrows what a batch should hold. Evaluating fewer rows at a time may succeed.
 var ErrBatchTooLarge = errors.New("result of one batch too large")
 
 const (
@@ -291,7 +290,7 @@ const (
 	maxValueBytes  = 1<<30 - 1
 )
 
-// TooLarge is the error for n rows whose text takes size bytes, nil if they may.
+// TooLarge returns the error for n rows whose text takes size bytes, nil if they may.
 func TooLarge(n, size int) error {
 	switch {
 	case n > 1 && size > maxColumnBytes:
@@ -302,7 +301,7 @@ func TooLarge(n, size int) error {
 	return nil
 }
 
-// ErrRange is "out of range" for t.
+// ErrRange returns the error "out of range" for t.
 func ErrRange(t types.Type) error {
 	switch t.OID {
 	case types.Int2OID:
@@ -343,8 +342,7 @@ func NewConst(t types.Type, d types.Datum, n int) (*Vec, error) {
 	return v, nil
 }
 
-// constNumber is a column of one number of the widths that statements have most; nil for
-// others.
+// constNumber makes a column of one number of the most frequent widths; nil for others.
 func constNumber(k Kind, d types.Datum) *Vec {
 	switch x := d.(type) {
 	case int64:
@@ -362,23 +360,23 @@ func constNumber(k Kind, d types.Datum) *Vec {
 	return nil
 }
 
-// BadDatum is a mistake of ours: d is no value of t.
+// BadDatum returns the error for a bug of ours: d is no value of t.
 func BadDatum(t types.Type, d types.Datum) error {
 	return pgerr.Internal("a %T is not a value of type %s", d, t)
 }
 
-// Elems are the elements of an array, none of NULL.
+// Elems returns the elements of an array, none for NULL.
 func Elems(d types.Datum) []types.Datum {
 	a, _ := d.(types.Array)
 	return a.Elems
 }
 
-// ErrDimensions refuses arrays of arrays.
+// ErrDimensions returns the error for arrays of arrays, which are not supported.
 func ErrDimensions() error {
 	return pgerr.Unsupported("multidimensional arrays are not supported")
 }
 
-// IntAt is value i of a column of integers of any width.
+// IntAt returns value i of a column of integers of any width.
 func IntAt(v *Vec, i int) int64 {
 	switch v.Kind {
 	case I16:
@@ -393,7 +391,7 @@ func IntAt(v *Vec, i int) int64 {
 	return At[int64](v, i)
 }
 
-// At is value i of a column of fixed width.
+// At returns value i of a column of fixed width.
 func At[T any](v *Vec, i int) T {
 	if v.One {
 		i = 0
@@ -402,7 +400,7 @@ func At[T any](v *Vec, i int) T {
 	return *(*T)(unsafe.Add(v.P, i*int(unsafe.Sizeof(z))))
 }
 
-// ListLen is how many elements row i of a list has.
+// ListLen returns how many elements row i of a list has.
 func ListLen(arr arrow.Array, i int) int {
 	if l, ok := arr.(*array.List); ok {
 		from, to := l.ValueOffsets(i)

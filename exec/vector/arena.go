@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Arena hands out memory that lives until its next reset. It is not cleared.
-// What it holds is charged to its meter; one without a meter is for what is
-// bounded by its caller.
+// Arena hands out memory that lives until its next reset. It is not cleared. What it holds is
+// charged to its meter; one without a meter is for memory that the caller bounds.
 type Arena struct {
 	chunks [][]uint64
 	cur    int // chunk in use
@@ -29,7 +28,7 @@ func Once(m *Meter) *Arena { return &Arena{m: m, once: true} }
 // Fresh makes an arena for what outlives the next reset of a.
 func (a *Arena) Fresh() *Arena { return Once(a.Meter()) }
 
-// Meter is what charges for a; nil for the heap.
+// Meter returns the meter that charges for a; nil for the heap.
 func (a *Arena) Meter() *Meter {
 	if a == nil {
 		return nil
@@ -37,7 +36,7 @@ func (a *Arena) Meter() *Meter {
 	return a.m
 }
 
-// Allocator is for Arrow's builders.
+// Allocator returns an allocator for Arrow's builders.
 func (a *Arena) Allocator() memory.Allocator {
 	if m := a.Meter(); m != nil {
 		return m
@@ -51,10 +50,10 @@ const (
 	arenaKeep  = 8 << 20 // bytes: what is kept from one call for the next
 )
 
-// Reset lets the next call use the memory again.
+// Reset lets the next call reuse the memory.
 func (a *Arena) Reset() {
 	a.cur, a.used = 0, 0
-	// one large chunk is better than many: what a call needed once it needs again
+	// one large chunk is better than many: the next call is likely to need as much
 	if len(a.chunks) > 8 {
 		total := 0
 		for _, c := range a.chunks {
@@ -106,8 +105,8 @@ func (a *Arena) keep(words int) {
 	}
 }
 
-// Bytes returns n bytes: of the arena where they are few, else their own, which a
-// result takes along.
+// Bytes returns n bytes: of the arena where they are few, else an allocation of their own, which a
+// result may keep.
 func (a *Arena) Bytes(n int) []byte {
 	if n <= 8*arenaChunk {
 		return Alloc[byte](a, n)
@@ -115,14 +114,14 @@ func (a *Arena) Bytes(n int) []byte {
 	return a.Lasting(n)
 }
 
-// Lasting returns n zeros that no reset of the arena touches.
+// Lasting returns n zero bytes that no reset of the arena reuses.
 func (a *Arena) Lasting(n int) []byte {
 	a.Meter().Charge(int64(n))
 	return make([]byte, n)
 }
 
-// Alloc returns n values of T, with whatever they held before; from the heap
-// (zeroed) where a is nil. T must not hold pointers.
+// Alloc returns n values of T, not cleared; from the heap (zeroed) where a is nil. T must not hold
+// pointers.
 func Alloc[T any](a *Arena, n int) []T {
 	if a == nil || n == 0 {
 		return make([]T, n)
@@ -236,8 +235,8 @@ func unpackBits(out []uint8, b []byte, off int) {
 	}
 }
 
-// packBits makes a bitmap of bytes 0 and 1. A NULL row's byte is what the arena
-// had there, which must not spread to the rows beside it.
+// packBits makes a bitmap of bytes 0 and 1. A NULL row's byte is arbitrary and must not affect the
+// bits of the rows beside it.
 func packBits(v []uint8) []byte {
 	out := make([]byte, batch.BitmapBytes(len(v)))
 	i := 0
@@ -251,7 +250,7 @@ func packBits(v []uint8) []byte {
 	return out
 }
 
-// ByteOf is 1 for true.
+// ByteOf returns 1 for true, 0 for false.
 func ByteOf(b bool) uint8 {
 	if b {
 		return 1

@@ -1,5 +1,4 @@
-// Package vector holds columns in the form kernels like, and the memory they lie
-// in.
+// Package vector holds columns in the form that kernels work on, and the memory they lie in.
 //
 //	Vec     Kind · N rows · Valid: a bitmap, nil where no row is NULL · One: one
 //	        value stands for all rows
@@ -13,7 +12,7 @@
 //	Text    a value of variable length while a kernel writes it, charged as it grows
 //	Writer  collects a column row by row
 //
-// What is refused unwinds the program that computes: Meter panics with an error
-// that Meter.Catch, deferred where a program is entered, returns. So no kernel can
-// forget to look. All of it is for one goroutine.
+// A refusal unwinds the program that computes: Meter panics with an error that Meter.Catch,
+// deferred where a program is entered, returns. So no kernel can forget to check. All of it is for
+// one goroutine.
 package vector

@@ -15,8 +15,8 @@ import (
 // length of a value comes through it: by arena, column, text or scratch. It is
 // for one goroutine.
 //
-// What is refused unwinds the program: charge and poll panic with a halt, which
-// catch makes the error of the call. So no kernel can forget to look.
+// A refusal unwinds the program: Charge and Poll panic with a halt, which Catch turns into the
+// error of the call. So no kernel can forget to check.
 //
 //	kept    chunks of the arena, results by dictionary: as long as the program
 //	held    kept and what this call made: until the next call
@@ -29,20 +29,20 @@ type Meter struct {
 	held   int64
 	kept   int64
 	row    int64
-	Caller string // the function that asks
-	work   int    // bytes gone through since ctx was asked
-	left   int    // where positive: work after which the program gives up
+	Caller string // the function that charges
+	work   int    // bytes processed since ctx was checked
+	left   int    // where positive: bytes of work left before the program gives up
 }
 
 const (
-	// meterFree is what a program takes without an account. Most need no more, and
-	// it is a batch in flight, which its statement has paid for; charged once more
-	// it would leave little of a small pool to those who keep something.
+	// meterFree is what a program takes without an account. Most need no more, and it is a batch in
+	// flight, which the statement's ticket covers; charged twice it would leave little of a small pool
+	// to operators that keep rows.
 	meterFree = 1 << 20
 	// ownLimit is for programs of no statement: settings, defaults.
 	ownLimit = 64 << 20
-	// PollBytes is how much is gone through between looks at the context; a
-	// row counts as rowWork.
+	// PollBytes is how many bytes are processed between checks of the context; a row counts as
+	// rowWork.
 	PollBytes = 64 << 10
 	RowWork   = 32
 )
@@ -53,8 +53,8 @@ type halt struct{ err error }
 // Abort ends the program that runs with err, which Catch returns.
 func Abort(err error) { panic(halt{err}) }
 
-// Catch makes the error of a halt; deferred where programs are entered. rows is
-// how many were computed at once: where it is more than one, fewer may do.
+// Catch turns a halt into *err; it is deferred where programs are entered. rows is how many were
+// computed at once: with more than one the error is a fewerRows.
 func (m *Meter) Catch(rows int, err *error) {
 	r := recover()
 	if r == nil {
@@ -84,11 +84,11 @@ func NewMeter(pool *mem.Pool) Meter {
 	return Meter{pool: pool}
 }
 
-// NewLimited makes a meter of a program that gives up: on more than bytes at once,
-// and after work, in bytes gone through.
+// NewLimited makes a meter of a program that gives up: on more than bytes at once, and after work
+// bytes were processed.
 func NewLimited(bytes int64, work int) Meter { return Meter{limit: bytes, left: work} }
 
-// Begin starts a call: what the last one made is given back.
+// Begin starts a call: what the last one charged is released.
 func (m *Meter) Begin(ctx context.Context) {
 	m.Ctx = ctx
 	m.Release(m.held - m.kept)
@@ -120,7 +120,7 @@ func (m *Meter) Charge(n int64) {
 	m.held = want
 }
 
-// owed is what is charged of the bytes held.
+// owed returns how many of the bytes held are charged to the account.
 func owed(held int64) int64 { return max(0, held-meterFree) }
 
 func (m *Meter) asks() string {
@@ -130,7 +130,7 @@ func (m *Meter) asks() string {
 	return "function " + m.Caller
 }
 
-// Release gives bytes back.
+// Release releases n bytes.
 func (m *Meter) Release(n int64) {
 	if m == nil || n == 0 {
 		return
@@ -142,7 +142,7 @@ func (m *Meter) Release(n int64) {
 	}
 }
 
-// Holds is how many bytes are charged now.
+// Holds returns how many bytes are charged now.
 func (m *Meter) Holds() int64 {
 	if m == nil {
 		return 0
@@ -150,7 +150,7 @@ func (m *Meter) Holds() int64 {
 	return m.held
 }
 
-// Keep says that n of the bytes held stay after the call; n may be negative.
+// Keep marks n of the bytes held as staying after the call; n may be negative.
 func (m *Meter) Keep(n int64) {
 	if m != nil {
 		m.kept += n
@@ -167,7 +167,7 @@ func (m *Meter) Scratch(n int) {
 	m.row += int64(n)
 }
 
-// RowDone ends a row.
+// RowDone releases what was charged for the row at hand.
 func (m *Meter) RowDone() {
 	if m == nil {
 		return
@@ -179,8 +179,8 @@ func (m *Meter) RowDone() {
 	}
 }
 
-// Poll counts n bytes gone through, and unwinds where the statement has ended.
-// A loop whose length an argument decides must call it.
+// Poll counts n bytes of work, and unwinds where the statement has ended. A loop whose length
+// depends on an argument must call it.
 func (m *Meter) Poll(n int) {
 	if m == nil {
 		return
@@ -220,6 +220,6 @@ func (m *Meter) Reallocate(size int, b []byte) []byte {
 	return out
 }
 
-// Free implements memory.Allocator. What was made before this call has been
-// given back with that one.
+// Free implements memory.Allocator. What was allocated before this call was released with its own
+// call.
 func (m *Meter) Free(b []byte) { m.Release(min(int64(cap(b)), m.held-m.kept-m.row)) }

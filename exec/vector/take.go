@@ -172,7 +172,7 @@ func TakeArrow(a *Arena, arr arrow.Array, sel []int32) (arrow.Array, error) {
 	return out.asArrow(arr.DataType())
 }
 
-// asArrow makes an array of an Arrow type that v's kind can carry.
+// asArrow makes an array of an Arrow type that v's kind can represent.
 func (v *Vec) asArrow(dt arrow.DataType) (arrow.Array, error) {
 	switch v.Kind {
 	case Null:
@@ -257,8 +257,7 @@ func Scatter(a *Arena, n int, t types.Type, parts []Part) (*Vec, error) {
 	return out, nil
 }
 
-// scatterArrow lays the parts' arrays end to end behind a NULL and takes each
-// row from where it came to lie.
+// scatterArrow concatenates a NULL and the parts' arrays, and takes each row from its place there.
 func scatterArrow(a *Arena, out *Vec, dt arrow.DataType, parts []Part) (arrow.Array, error) {
 	from := make([]int32, out.N)
 	all := []arrow.Array{batch.Nulls(dt, 1)}
@@ -366,8 +365,7 @@ func scatterBytes(a *Arena, out *Vec, parts []Part, get func(*Vec, int) []byte) 
 	return nil
 }
 
-// TakeEntries is takeVec for indices some of which may be NULL; strings stay a
-// dictionary.
+// TakeEntries is TakeVec for indices some of which may be NULL; strings stay a dictionary.
 func TakeEntries(a *Arena, res *Vec, idx []int32, valid []byte, t types.Type) (*Vec, error) {
 	if res.Kind == Null {
 		return NewNull(len(idx)), nil

@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Text is one value of variable length while a kernel writes it. It lies where
-// it is to stay, at the end of its column, is charged before it grows, refuses
-// to be longer than a value may be, and looks at the context as it goes.
+// Text is one value of variable length while a kernel writes it. It is written in place, at the end
+// of its column, is charged before it grows, refuses to be longer than a value may be, and checks
+// the context on the way.
 //
 //	data  | rows so far … | the open value … | room |
 //	                      from            len
@@ -39,7 +39,7 @@ func (t *Text) more(n int) {
 	if err := TooLarge(t.rows, need); err != nil {
 		panic(halt{err})
 	}
-	// What is known in size is asked for once; what is not doubles.
+	// A known size is allocated at once; an unknown one doubles.
 	size := need
 	if len(t.data) > 0 && (t.rows > 1 || n < len(t.data)) {
 		size = max(need, min(2*cap(t.data), maxValueBytes))
@@ -122,8 +122,7 @@ func (t *Text) Repeat(s string, n int64) {
 	}
 }
 
-// Extend gives n more bytes of the value to be written to; cut takes the last n
-// back.
+// Extend appends n bytes to the value and returns them to be written to; Cut removes the last n.
 func (t *Text) Extend(n int) []byte {
 	t.Grow(n)
 	at := len(t.data)
@@ -132,10 +131,10 @@ func (t *Text) Extend(n int) []byte {
 	return t.data[at:]
 }
 
-// Cut takes the last n bytes back.
+// Cut removes the last n bytes.
 func (t *Text) Cut(n int) { t.data = t.data[:len(t.data)-n] }
 
-// Bytes and String are what was written; nothing may be written after.
+// Bytes and String return what was written; nothing may be written afterwards.
 func (t *Text) Bytes() []byte  { return t.data[t.from:len(t.data):len(t.data)] }
 func (t *Text) String() string { return BytesString(t.data[t.from:]) }
 
@@ -189,10 +188,10 @@ func (c *Column) set(i int, b []byte) error {
 	return nil
 }
 
-// Drop forgets a value that was begun and not set.
+// Drop discards a value that was begun and not set.
 func (c *Column) Drop() { c.data, c.open = c.data[:c.from], false }
 
-// end gives v the values, after the last row.
+// end sets the values of v, after the last row.
 func (c *Column) end(v *Vec) {
 	for ; c.next < len(c.off); c.next++ {
 		c.off[c.next] = int32(c.from)
@@ -200,7 +199,7 @@ func (c *Column) end(v *Vec) {
 	v.Off, v.Data = c.off, c.data[:c.from]
 }
 
-// Product multiplies lengths; more than a value may be stays just that.
+// Product multiplies lengths; the result is capped just above the longest value.
 func Product(a, b int64) int {
 	if a > 0 && b > (maxValueBytes+1)/a {
 		return maxValueBytes + 1
@@ -208,7 +207,7 @@ func Product(a, b int64) int {
 	return int(a * b)
 }
 
-// ErrTooLong is what a value above 1 GB gives.
+// ErrTooLong returns the error for a value above 1 GB.
 func ErrTooLong() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 }

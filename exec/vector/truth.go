@@ -41,7 +41,7 @@ func Truth(a *Arena, v *Vec) (t, f []uint8) {
 	return t, f
 }
 
-// FromTruth is the reverse of truth.
+// FromTruth is the inverse of Truth.
 func FromTruth(a *Arena, t, f []uint8) *Vec {
 	n := len(t)
 	known := 0

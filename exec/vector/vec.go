@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Kind is how a vec holds its values.
+// Kind is the representation of a vec's values.
 type Kind uint8
 
 const (
@@ -26,14 +26,14 @@ const (
 	F32              //
 	F64              //
 	Str              // offsets and bytes
-	Dict             // int32 indices into dict (a kStr)
+	Dict             // int32 indices into Vec.Dict (a Str)
 	Bin              // bytea and variable numerics: offsets and bytes
 	kF12             // timetz
 	F16              // interval, uuid
 	Arr              // an Arrow array: lists, structs
 )
 
-// KindOf returns the kind that carries a type.
+// KindOf returns the kind that represents a type.
 func KindOf(t types.Type) Kind {
 	if t.IsArray() {
 		return Arr
@@ -91,24 +91,23 @@ func (k Kind) width() int {
 	return 0
 }
 
-// Vec is a column of n rows. With one set, a single value (row 0) stands for
-// all of them. valid is an Arrow bitmap from bit 0 on, nil where no row is
-// NULL; it alone says which rows are, whatever the bitmap of arr says. A vec may alias the batch, the arena or the heap; it is not changed once
-// it is returned.
+// Vec is a column of N rows. With One set, a single value (row 0) stands for all of them. Valid is an Arrow bitmap from bit 0 on, nil where no
+// row is NULL; it alone determines which rows are, whatever the bitmap of Arr says. A vec may alias the batch, the arena or the heap; it is not
+// changed once it is returned.
 type Vec struct {
 	Kind  Kind
 	One   bool
 	N     int
 	Valid []byte
-	P     unsafe.Pointer // values of fixed width; indices of kDict
-	Off   []int32        // kStr, kBin: rows+1 offsets into data
+	P     unsafe.Pointer // values of fixed width; indices of Dict
+	Off   []int32        // Str, Bin: rows+1 offsets into Data
 	Data  []byte
 	Dict  *Vec            // kDict
 	Key   arrow.ArrayData // identity of the dictionary across batches; may be nil
-	Arr   arrow.Array     // kArr; else the array this came from, if any
+	Arr   arrow.Array     // of kind Arr; else the array this came from, if any
 }
 
-// Stored is how many values there are.
+// Stored returns how many values are stored.
 func (v *Vec) Stored() int {
 	if v.One {
 		return min(v.N, 1)
@@ -124,7 +123,7 @@ func Values[T any](v *Vec) []T {
 	return unsafe.Slice((*T)(v.P), v.Stored())
 }
 
-// At is where the value of row i is stored.
+// At returns where the value of row i is stored.
 func (v *Vec) At(i int) int {
 	if v.One {
 		return 0
@@ -140,10 +139,10 @@ func (v *Vec) Null(i int) bool {
 	return v.Kind == Null || v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0
 }
 
-// AllNull reports whether it is a single NULL for all rows, or the null type.
+// AllNull reports whether v is a single NULL for all rows, or of the null type.
 func (v *Vec) AllNull() bool { return v.Kind == Null || v.One && v.N > 0 && v.Null(0) }
 
-// Str is the string of row i of a kStr or kDict; "" for NULL is not promised.
+// Str returns the string of row i of a Str or Dict; "" for NULL is not promised.
 func (v *Vec) Str(i int) string {
 	if v.One {
 		i = 0
@@ -155,7 +154,7 @@ func (v *Vec) Str(i int) string {
 	return BytesString(v.Data[v.Off[i]:v.Off[i+1]])
 }
 
-// Bytes is row i of a kBin.
+// Bytes returns row i of a Bin.
 func (v *Vec) Bytes(i int) []byte {
 	if v.One {
 		i = 0
@@ -163,7 +162,7 @@ func (v *Vec) Bytes(i int) []byte {
 	return v.Data[v.Off[i]:v.Off[i+1]:v.Off[i+1]]
 }
 
-// FixedBytes is row i of a kF12 or kF16.
+// FixedBytes returns row i of an F16.
 func (v *Vec) FixedBytes(i int) []byte {
 	if v.One {
 		i = 0
@@ -172,13 +171,13 @@ func (v *Vec) FixedBytes(i int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(v.P, i*w)), w)
 }
 
-// BytesString shares b's memory.
+// BytesString returns b as a string that shares its memory.
 func BytesString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// StringBytes shares s's memory; it must not be written to.
+// StringBytes returns s as bytes that share its memory; they must not be written to.
 func StringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// NewNull is n NULLs.
+// NewNull makes a vec of n NULLs.
 func NewNull(n int) *Vec { return &Vec{Kind: Null, One: true, N: n} }
 
 // FromArrow views a whole array.
@@ -187,7 +186,7 @@ func FromArrow(a *Arena, arr arrow.Array) *Vec {
 	n, o := d.Len(), d.Offset()
 	v := &Vec{N: n, Arr: arr}
 	bufs := d.Buffers()
-	// Not arr.NullN, which counts and notes it: threads share constant arrays.
+	// Not arr.NullN, which computes and caches the count: threads share constant arrays.
 	if d.NullN() != 0 && len(bufs) > 0 && bufs[0] != nil {
 		v.Valid = BitsFrom(a, bufs[0].Bytes(), o, n)
 	}
@@ -303,8 +302,7 @@ func (v *Vec) ToArrow(t types.Type) (arrow.Array, error) {
 	return nil, pgerr.Internal("no array for kind %d", v.Kind)
 }
 
-// withNulls gives an array the NULLs that valid tells of, which may be more than
-// its own.
+// withNulls returns an array with the NULLs of valid, which may be more than its own.
 func withNulls(arr arrow.Array, valid []byte) arrow.Array {
 	n := arr.Len()
 	if valid == nil || n-batch.CountBits(valid, n) == arr.NullN() {
@@ -393,19 +391,19 @@ func (v *Vec) Spread(a *Arena) *Vec {
 	return out
 }
 
-// repeated returns an array of one row n times over. It joins about 16 pieces, themselves
-// made so: a piece costs much more than the copying of a short row.
+// repeated returns an array of one row n times over. It concatenates about 16 arrays, themselves
+// made so: an array costs much more than copying a short row.
 func repeated(row arrow.Array, n int, m memory.Allocator) (arrow.Array, error) {
-	piece, each := row, max(1, (n+15)/16)
+	part, each := row, max(1, (n+15)/16)
 	if each > 1 {
 		var err error
-		if piece, err = repeated(row, each, m); err != nil {
+		if part, err = repeated(row, each, m); err != nil {
 			return nil, err
 		}
 	}
-	parts := slices.Repeat([]arrow.Array{piece}, n/each)
+	parts := slices.Repeat([]arrow.Array{part}, n/each)
 	if rest := n % each; rest > 0 {
-		parts = append(parts, array.NewSlice(piece, 0, int64(rest)))
+		parts = append(parts, array.NewSlice(part, 0, int64(rest)))
 	}
 	return array.Concatenate(parts, m)
 }

@@ -23,7 +23,7 @@ var order = []struct {
 }{
 	{"sql", []string{"pgerr", "internal/golden", "ascii", "checked", "hash", "template", "number", "datetime", "json", "jsonpath", "types", "codec", "lex", "mysql", "parse", "catalog"}},
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "opt", "stage", "", "ddl"}},
-	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "deparse", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/window", "op/recursive", "op/aggregate", "prune", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
+	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/window", "op/recursive", "op/aggregate", "prune", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
 	{"cluster", []string{"tlsconf", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "advisory", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "session", "pg", "http"}},
@@ -84,6 +84,39 @@ func TestImportOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoParserBelow: what the evaluator and the function library import, and what that
+// imports, has neither the parser nor the binder: they see bound expressions alone.
+func TestNoParserBelow(t *testing.T) {
+	imports := map[string][]string{}
+	eachFile(t, func(path string, f *ast.File, _ *token.FileSet) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		for _, imp := range f.Imports {
+			if p, ok := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), module); ok {
+				imports[dir] = append(imports[dir], p)
+			}
+		}
+	})
+	for _, top := range []string{"exec/eval", "exec/function/builtin", "exec/cast"} {
+		below := []string{top}
+		for i := 0; i < len(below); i++ {
+			for _, p := range imports[below[i]] {
+				if p == "sql/parse" || p == "sql/mysql" || strings.HasPrefix(p, "planner/bind") {
+					t.Errorf("%s reaches %s by %s", top, p, below[i])
+				}
+				if !slices.Contains(below, p) {
+					below = append(below, p)
+				}
+			}
+		}
+		if len(below) < 10 {
+			t.Errorf("%s imports only %v: this test looks in the wrong place", top, below)
+		}
+	}
 }
 
 func TestEveryPackageHasDoc(t *testing.T) {

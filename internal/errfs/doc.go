@@ -1,7 +1,7 @@
-// Package errfs is a disk in memory that fails where a test says: the n-th step
-// that changes something is refused, or is the last one before the power goes.
-// After that, Reboot gives what such a disk may hold then: what was synced, and
-// of the rest any part, torn.
+// Package errfs is an in-memory file system with injected failures: the n-th step that
+// changes something fails, or is the last one before a power cut. After that, Reboot
+// returns what such a disk may hold: everything that was synced, and of the rest any
+// part, torn.
 //
 //	for n := 1; ; n++ {                  every place at which a disk can fail
 //	    fs := errfs.New()

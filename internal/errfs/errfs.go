@@ -16,10 +16,10 @@ import (
 	"github.com/tributarydb/tributary/exec/disk"
 )
 
-// ErrCrashed is what everything gives once the power has gone.
+// ErrCrashed is the error of every call after a crash.
 var ErrCrashed = errors.New("the power is off")
 
-// block is what a disk writes whole or not at all.
+// block is the size that a disk writes atomically.
 const block = 512
 
 // FS implements disk.FS. Its methods may be called from any goroutine.
@@ -55,18 +55,18 @@ type change struct {
 
 var _ disk.FS = (*FS)(nil)
 
-// New makes an empty disk that works.
+// New returns an empty file system without failures.
 func New() *FS { return &FS{files: map[string]*file{}, after: map[string]*file{}} }
 
-// CrashAt makes step n the last: it is done in part.
+// CrashAt makes step n the last one: it is carried out in part.
 func (f *FS) CrashAt(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at, f.crash = n, true
 }
 
-// FailAt refuses step n with err; and with lasts, all that make the disk fuller
-// from then on, until Heal.
+// FailAt fails step n with err; with lasts also all later steps that need space, until
+// Heal.
 func (f *FS) FailAt(n int, err error, lasts bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,15 +76,15 @@ func (f *FS) FailAt(n int, err error, lasts bool) {
 // Heal ends all failures.
 func (f *FS) Heal() { f.FailAt(0, nil, false) }
 
-// Steps is how many steps were asked for.
+// Steps returns how many steps were requested.
 func (f *FS) Steps() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.steps
 }
 
-// step counts a change; last says that the power goes with it. fills says that it
-// needs room. Under the lock.
+// step counts a change; last reports whether the crash comes with it. fills says that
+// it needs space. The lock is held.
 func (f *FS) step(fills bool) (last bool, err error) {
 	if f.dead {
 		return false, ErrCrashed
@@ -101,7 +101,7 @@ func (f *FS) step(fills bool) (last bool, err error) {
 	return false, nil
 }
 
-// Reboot returns a disk with what the power left on this one.
+// Reboot returns a file system with what may be on the disk after the crash.
 func (f *FS) Reboot(r *rand.Rand) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *FS) Reboot(r *rand.Rand) *FS {
 	return out
 }
 
-// torn is what the power left of a file.
+// torn returns what may be left of a file after the crash.
 func (x *file) torn(r *rand.Rand) *file {
 	n := x.synced + r.IntN(len(x.data)-x.synced+1)
 	data := bytes.Clone(x.data[:n])
@@ -155,7 +155,7 @@ func (c change) apply(to map[string]*file) {
 	}
 }
 
-// enter makes a change of a directory, which the disk has from SyncDir on.
+// enter makes a change of a directory, which is durable after SyncDir.
 func (f *FS) enter(c change) {
 	c.apply(f.files)
 	f.late = append(f.late, c)
@@ -197,7 +197,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	case errors.Is(err, ErrCrashed):
 		return 0, err
 	}
-	// A disk that is full takes what it has room for.
+	// A full disk writes what it has room for.
 	w.x.data = append(w.x.data, b[:len(b)/2]...)
 	return len(b) / 2, &fs.PathError{Op: "write", Path: w.path, Err: err}
 }
@@ -300,7 +300,7 @@ func (f *FS) Map(path string) ([]byte, func(), error) {
 	if len(x.data) == 0 {
 		return nil, func() {}, nil
 	}
-	words := make([]uint64, (len(x.data)+7)/8) // for its alignment
+	words := make([]uint64, (len(x.data)+7)/8) // for 8-byte alignment
 	data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(x.data))
 	copy(data, x.data)
 	return data, func() {}, nil

@@ -9,13 +9,13 @@
 //	----                               COMMIT
 //	1<TAB>x
 //
-// A query gives the types of its columns, a letter each (I integers, R numeric,
-// F floats, B booleans, T all others), then its rows, with a TAB between columns,
-// as the server's text. NULL is NULL and (empty) the empty string; backslash, tab,
-// newline and carriage return are written \\, \t, \n, \r. Columns of type F are
-// compared with a relative tolerance of 1e-9, the rest exactly; with rowsort in
-// any order. "let $x" puts the value of its query into later statements instead
-// of $x; "skipif name" and "onlyif name" choose who runs the record that follows.
+// A query record has the types of its columns, a letter each (I integers, R numeric, F
+// floats, B booleans, T all others), then its rows, with a TAB between columns, as the
+// server's text. NULL is NULL and (empty) the empty string; backslash, tab, newline and
+// carriage return are written \\, \t, \n, \r. Columns of type F are compared with a
+// relative tolerance of 1e-9, the rest exactly; with rowsort in any order. "let $x"
+// substitutes the value of its query for $x in later statements; "skipif name" and
+// "onlyif name" choose who runs the record that follows.
 //
 // The engine is an interface here, so that any server can run a file. Answers are
 // recorded from a PostgreSQL, never from the engine under test.

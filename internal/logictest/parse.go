@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Kind is what a record asks for.
+// Kind is the kind of a record.
 type Kind int
 
 const (
 	Statement Kind = iota // succeeds, or fails with State
-	Query                 // gives Rows
-	Let                   // gives the value of the variable Name
+	Query                 // returns Rows
+	Let                   // sets the variable Name
 )
 
-// Record is one statement and what must come of it.
+// Record is one statement and its expected outcome.
 type Record struct {
 	Line     int      // of its first directive, from 1
 	Comments []string // lines before it, and between its directives
 	Conn     string   // "" is the first connection
-	Skip     []string // engines that leave it out
-	Only     []string // if any: the engines that do not
+	Skip     []string // engines that skip it
+	Only     []string // if any: the only engines that run it
 	Kind     Kind
 	Name     string // of Let, with its $
 	Fails    bool
@@ -33,14 +33,14 @@ type Record struct {
 	Rows     []string
 }
 
-// For says whether an engine runs the record.
+// For reports whether an engine runs the record.
 func (r *Record) For(engine string) bool {
 	return !slices.Contains(r.Skip, engine) && (len(r.Only) == 0 || slices.Contains(r.Only, engine))
 }
 
 var failure = regexp.MustCompile(`^statement error(?: \(SQLSTATE ([0-9A-Z]{5})\))?$`)
 
-// Parse reads a file. What it does not know is an error with the line.
+// Parse parses a file. An unknown directive is an error with its line.
 func Parse(text string) ([]*Record, error) {
 	var out []*Record
 	r := &Record{}

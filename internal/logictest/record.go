@@ -15,7 +15,7 @@ import (
 // Postgres is a connection to a server that speaks PostgreSQL's protocol.
 type Postgres struct{ conn *pgconn.PgConn }
 
-// Dial connects and takes a schema as its search path.
+// Dial connects and sets the search path to a schema.
 func Dial(ctx context.Context, dsn, schema string) (*Postgres, error) {
 	conn, err := pgconn.Connect(ctx, dsn)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *Postgres) Close(ctx context.Context) error { return p.conn.Close(ctx) }
 func (p *Postgres) Run(ctx context.Context, sql string) (Result, error) {
 	var res Result
 	all := p.conn.Exec(ctx, sql)
-	for all.NextResult() { // the last one of several counts
+	for all.NextResult() { // the last of several results counts
 		r := all.ResultReader()
 		res = Result{}
 		for _, f := range r.FieldDescriptions() {
@@ -56,7 +56,7 @@ func (p *Postgres) Run(ctx context.Context, sql string) (Result, error) {
 	return res, err
 }
 
-// Letter is a type's, by its OID.
+// Letter returns the letter of a type, by its OID.
 func Letter(oid uint32) byte {
 	switch oid {
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID:
@@ -71,9 +71,9 @@ func Letter(oid uint32) byte {
 	return 'T'
 }
 
-// FromPostgres runs records on a PostgreSQL, in a schema that it makes and drops, and
-// writes into them what comes of them. It is an error if one fails that should
-// not, or the other way round, or if a second run gives something else.
+// FromPostgres runs records on a PostgreSQL, in a schema that it creates and drops, and
+// stores the results in them. It returns an error if a record fails that should not, or
+// the other way round, or if a second run returns something else.
 func FromPostgres(ctx context.Context, dsn, schema string, records []*Record) error {
 	first, err := answers(ctx, dsn, schema, records)
 	if err != nil {
@@ -151,11 +151,12 @@ func alone(ctx context.Context, dsn, sql string) error {
 var (
 	quoted = regexp.MustCompile(`'[^']*'`)
 	inner  = regexp.MustCompile(`\([^()]*\)`)
-	// follows are statements that give rows in an order that their text does not show.
+	// follows matches statements that return rows in an order that their text does not
+	// show.
 	follows = regexp.MustCompile(`(?i)^(fetch|execute|show|explain)\b`)
 )
 
-// ordered says whether a query has an ORDER BY of its own, outside all parentheses.
+// ordered reports whether a query has an ORDER BY of its own, outside all parentheses.
 func ordered(sql string) bool {
 	sql = quoted.ReplaceAllString(sql, "''")
 	for inner.MatchString(sql) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Result is what an engine gave to one statement.
+// Result is an engine's result of one statement.
 type Result struct {
-	Types   string // a letter a column; "" of statements that give no rows
+	Types   string // a letter a column; "" for statements that return no rows
 	Rows    [][]Cell
 	State   string // SQLSTATE if it failed
 	Message string
@@ -23,8 +23,8 @@ type Cell struct {
 	Null bool
 }
 
-// Conn runs statements one after the other. Its error says that the connection is
-// lost; that of a statement is in the result.
+// Conn runs statements one after the other. Its error means that the connection is
+// lost; a statement's error is in the result.
 type Conn interface {
 	Run(ctx context.Context, sql string) (Result, error)
 }
@@ -40,7 +40,7 @@ type Runner struct {
 
 type variable struct{ name, value string }
 
-// Run runs a record; ran is false where it is not for this engine.
+// Run runs a record; ran is false where the record is not for this engine.
 func (x *Runner) Run(ctx context.Context, r *Record) (res Result, ran bool, err error) {
 	if !r.For(x.Engine) {
 		return Result{}, false, nil
@@ -71,7 +71,7 @@ func (x *Runner) Run(ctx context.Context, r *Record) (res Result, ran bool, err 
 	return res, true, nil
 }
 
-// set keeps variables with the longest names first, so that $ab is not $a and b.
+// set sorts variables by descending length of the name, so that $ab is not $a and b.
 func (x *Runner) set(name, value string) {
 	x.vars = slices.DeleteFunc(x.vars, func(v variable) bool { return v.name == name })
 	x.vars = append(x.vars, variable{name, value})
@@ -80,7 +80,7 @@ func (x *Runner) set(name, value string) {
 
 var escape = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-// Lines returns rows as a file has them.
+// Lines returns the rows in the format of a test file.
 func (res *Result) Lines() []string {
 	out := make([]string, len(res.Rows))
 	for i, row := range res.Rows {

@@ -1,13 +1,13 @@
-// Package manual keeps the parts of the manual true that the code knows: tables
-// that tests make from registries, and examples that tests run. It is for tests
-// alone.
+// Package manual checks the parts of the manual that can be derived from the code:
+// tables that tests generate from registries, and examples that tests run. It is for
+// tests only.
 //
-// A made part of a page stands between two comments:
+// A generated part of a page is between two comments:
 //
 //	<!-- made: NAME -->
 //	…
 //	<!-- end: NAME -->
 //
-// A test that finds another text there fails; run with -manual it writes the
-// page instead (go test -p 1: the packages write the same page).
+// A test that finds a different text there fails; run with -manual it rewrites the page
+// instead (go test -p 1: several packages write the same page).
 package manual

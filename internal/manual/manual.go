@@ -30,8 +30,8 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Part compares the made part name of a page with want. The page is named from
-// the module's directory.
+// Part compares the generated part name of a page with want. The page's path is
+// relative to the module's directory.
 func Part(t testing.TB, page, name, want string) {
 	t.Helper()
 	want = strings.TrimSpace(want)
@@ -48,7 +48,7 @@ func Part(t testing.TB, page, name, want string) {
 	})
 }
 
-// Page compares a page with what remake makes of it.
+// Page compares a page with what remake returns for it.
 func Page(t testing.TB, page string, remake func(text string) string) {
 	t.Helper()
 	path := filepath.Join(Root(t), filepath.FromSlash(page))
@@ -99,8 +99,8 @@ func Table(head []string, rows [][]string) string {
 
 var named = regexp.MustCompile("`([a-z][a-z0-9]*(?:/[a-zA-Z0-9_.*-]+)+)`")
 
-// Files fails if a page names a file or a directory that is not there. A name
-// is text in backquotes with a slash and no spaces; it may be a pattern.
+// Files fails the test if a page names a file or a directory that does not exist. A
+// name is text in backquotes with a slash and no spaces; it may be a pattern.
 func Files(t testing.TB, page string) {
 	t.Helper()
 	dir := Root(t)

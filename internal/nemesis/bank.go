@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bank moves money between accounts and notes each transfer: whoever looks, and
-// whenever, sees the same total; in the end every transfer that was acknowledged
-// is noted and counted once.
+// bank moves money between accounts and records each transfer in a ledger: every reader
+// sees the same total at any time; in the end every acknowledged transfer is in the
+// ledger and in the balances exactly once.
 type bank struct {
 	mu        sync.Mutex
 	next      int64
@@ -61,7 +61,7 @@ func (w *bank) pay(ctx context.Context, s *session) {
 				_, err := conn.Exec(ctx, sql, args...)
 				return err
 			}
-			if readsFirst { // a lost update would show
+			if readsFirst { // makes a lost update visible
 				var a, b int64
 				if err := conn.QueryRow(ctx, "SELECT x.balance, y.balance FROM nm_accounts x, nm_accounts y WHERE x.id = $1 AND y.id = $2", t.from, t.to).Scan(&a, &b); err != nil {
 					return err
@@ -88,7 +88,7 @@ func (w *bank) pay(ctx context.Context, s *session) {
 	}
 }
 
-// look reads the total, sometimes twice in a transaction, and sometimes beside
+// look reads the total, sometimes twice in a transaction, and sometimes together with
 // the ledger.
 func (w *bank) look(ctx context.Context, s *session) {
 	const total = "SELECT count(*), sum(balance)::int8 FROM nm_accounts"
@@ -99,7 +99,7 @@ func (w *bank) look(ctx context.Context, s *session) {
 				s.judge(err, false)
 				s.lost(ctx)
 			} else if c, sum := number(rows[0][0]), number(rows[0][1]); c != accounts || sum != accounts*opening {
-				s.c.tell("bank: %d accounts hold %d", c, sum)
+				s.c.report("bank: %d accounts hold %d", c, sum)
 			}
 			continue
 		}
@@ -117,7 +117,7 @@ func (w *bank) look(ctx context.Context, s *session) {
 				return err
 			}
 			if a != b || a != c {
-				s.c.tell("bank: in one snapshot an account holds %d, then %d, and the ledger says %d", a, c, b)
+				s.c.report("bank: in one snapshot an account holds %d, then %d, and the ledger says %d", a, c, b)
 			}
 			return nil
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/internal/process"
 )
 
-// Build makes a program in a directory whose clock and disk can be spoilt where
-// that is possible, and returns its path.
+// Build builds the program in a directory and returns its path. Where possible its
+// clock and disk can be tampered with (package patch).
 func Build(dir string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return process.Build(dir)

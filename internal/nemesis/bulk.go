@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bulk writes and deletes batches of many rows, beside a row of another table,
-// in one transaction: all of it or nothing. Batches are large enough to be
-// files, and small enough to be merged.
+// bulk writes and deletes batches of many rows, together with a row of another table,
+// in one transaction: all of it or nothing. Batches are large enough to be segment
+// files, and small enough to be compacted.
 type bulk struct {
 	// timeouts makes some COMMITs run into statement_timeout.
 	timeouts bool
@@ -24,7 +24,7 @@ type bulk struct {
 type batch struct {
 	rows  int64
 	there bool
-	maybe bool // there may be wrong
+	maybe bool // there is uncertain
 	busy  bool // a client works on it
 }
 
@@ -39,7 +39,7 @@ func (w *bulk) clients() []func(context.Context, *session) {
 	return []func(context.Context, *session){w.run, w.run}
 }
 
-// pad is the text of a row, which makes batches too large for the log.
+// pad returns the text of a row, which makes batches too large for the log.
 func pad(batch, i string) string {
 	return fmt.Sprintf("md5(%[1]s || 'a' || %[2]s) || md5(%[1]s || 'b' || %[2]s)", batch, i)
 }
@@ -70,10 +70,10 @@ func (w *bulk) add(rows int64) (int64, *batch) {
 	return w.next, b
 }
 
-// maxBatches keeps checks short.
+// maxBatches bounds the duration of checks.
 const maxBatches = 12
 
-// oldest takes the oldest batch if at least so many are there.
+// oldest claims the oldest batch if there are at least so many.
 func (w *bulk) oldest(least int) (id int64, b *batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *bulk) write(ctx context.Context, s *session, id, rows int64) outcome {
 	}
 	return s.tx(ctx, "BEGIN", func(ctx context.Context, conn *pgx.Conn) error {
 		if copies {
-			// The same rows, by way of the client.
+			// The same rows, sent by the client.
 			rows, err := conn.Query(ctx, values)
 			if err != nil {
 				return err
@@ -130,7 +130,7 @@ func (w *bulk) write(ctx context.Context, s *session, id, rows int64) outcome {
 		if _, err := conn.Exec(ctx, "INSERT INTO nm_batches VALUES ($1, $2)", id, rows); err != nil {
 			return err
 		}
-		if limit > 0 { // COMMIT may run into it
+		if limit > 0 { // may expire during COMMIT
 			_, err := conn.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", limit))
 			return err
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// until polls something another process does, and returns what was wrong last.
+// until polls another process until try succeeds; at the end of ctx it returns the last
+// error.
 func until(ctx context.Context, what string, try func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -23,7 +24,7 @@ func until(ctx context.Context, what string, try func(ctx context.Context) error
 		if err == nil {
 			return nil
 		}
-		if last == nil || ctx.Err() == nil { // rather what was wrong than that the time is up
+		if last == nil || ctx.Err() == nil { // prefer the last error over the timeout
 			last = err
 		}
 		wait(ctx, 20*time.Millisecond)
@@ -33,7 +34,7 @@ func until(ctx context.Context, what string, try func(ctx context.Context) error
 	}
 }
 
-// ready waits until every node says that all are.
+// ready waits until every node reports that all are alive.
 func (c *cluster) ready(ctx context.Context, each []*session) error {
 	for _, s := range each {
 		err := until(ctx, "not ready after the heal", func(ctx context.Context) error {
@@ -50,7 +51,7 @@ func (c *cluster) ready(ctx context.Context, each []*session) error {
 	return nil
 }
 
-// idle waits until no session and no task is left of clients that are gone.
+// idle waits until no session or task of clients that have gone is left.
 func (c *cluster) idle(ctx context.Context, each []*session) error {
 	for _, s := range each {
 		for _, q := range []string{"SELECT application_name, state, query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'nemesis\\_%' AND application_name <> 'nemesis_check'",
@@ -102,8 +103,8 @@ func (c *cluster) replicas(ctx context.Context, s *session) error {
 	})
 }
 
-// leftovers waits until no node has a file that the catalog does not know, nor
-// anything of statements that are over.
+// leftovers waits until no node has a file that the catalog does not know, or temporary
+// files of statements that are over.
 func (c *cluster) leftovers(ctx context.Context, s *session) error {
 	return until(ctx, "files are left", func(ctx context.Context) error {
 		rows, err := s.try(ctx, "SELECT id FROM cluster.segments WHERE NOT inline UNION ALL SELECT 'job ' || job FROM ml.training_jobs WHERE state <> 'done'")
@@ -124,8 +125,7 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 					return err
 				}
 				for _, f := range files {
-					// What was damaged is put aside, to be looked at; scrub is how
-					// far the reading of all files has come.
+					// Damaged files are set aside for inspection; scrub is the progress of scrubbing.
 					if !f.IsDir() && f.Name() != "scrub" && !known[f.Name()] && !strings.HasSuffix(f.Name(), ".damaged") {
 						return fmt.Errorf("%s has %s/%s", n.name, dir, f.Name())
 					}

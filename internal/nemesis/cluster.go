@@ -23,14 +23,14 @@ import (
 // patience is how long a node may take to start, to leave, to become ready.
 const patience = 60 * time.Second
 
-// cluster is some nodes, each in a process of its own.
+// cluster is a set of nodes, each in its own process.
 type cluster struct {
-	o     Options
-	dir   string
-	nodes []*node
-	mesh  *mesh
-	tell  func(format string, args ...any) // of what must not happen
-	log   *os.File                         // of what clients were told, when it was an error
+	o      Options
+	dir    string
+	nodes  []*node
+	mesh   *mesh
+	report func(format string, args ...any) // reports a violation
+	log    *os.File                         // of the errors that clients received
 	// spoilt counts temporary files that were damaged.
 	spoilt atomic.Int64
 }
@@ -44,12 +44,12 @@ type node struct {
 
 	mu      sync.Mutex
 	proc    *process.Node // nil: it does not run
-	pg      string        // where clients reach it; "": it is not ready
+	pg      string        // address for clients; "": it is not ready
 	http    string
-	ends    bool          // its end is our doing
-	killed  *process.Node // the last that was, by us
+	ends    bool          // it is being ended by a fault
+	killed  *process.Node // the last process that a fault killed
 	stopped bool
-	hidden  bool // clients do not know of it
+	hidden  bool // clients must not use it
 }
 
 func (n *node) hide(hidden bool) {
@@ -61,8 +61,8 @@ func (n *node) hide(hidden bool) {
 func (n *node) data() string { return filepath.Join(n.dir, "data") }
 
 // startCluster starts a new cluster in a directory.
-func startCluster(ctx context.Context, o Options, dir string, tell func(string, ...any)) (_ *cluster, err error) {
-	c := &cluster{o: o, dir: dir, tell: tell}
+func startCluster(ctx context.Context, o Options, dir string, report func(string, ...any)) (_ *cluster, err error) {
+	c := &cluster{o: o, dir: dir, report: report}
 	defer func() {
 		if err != nil {
 			c.close()
@@ -122,7 +122,7 @@ func (c *cluster) pid(i int) int {
 	return n.proc.Pid()
 }
 
-// start starts a node that does not run, and watches over it.
+// start starts a node that does not run, and watches it.
 func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	n := c.nodes[i]
 	n.mu.Lock()
@@ -153,16 +153,16 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		if n.proc == p {
 			n.proc = nil
 			if !n.ends {
-				c.tell("%s ended by itself: %v\n%s", n.name, err, lastLines(p.Log(), 12))
+				c.report("%s ended by itself: %v\n%s", n.name, err, lastLines(p.Log(), 12))
 			}
 		}
 	}()
 	return nil
 }
 
-// freePort finds a port before a node listens there: others call it at once.
-// Where the whole of 127/8 is loopback, it is of an address that nothing else
-// uses, another nemesis included, lest a connection takes the port meanwhile.
+// freePort returns a port for a node that will listen later, since others dial it at
+// once. Where the whole of 127/8 is loopback, the port is on an address that nothing
+// else uses, another nemesis included, so that no connection takes it meanwhile.
 func freePort(node int) (string, error) {
 	pid := os.Getpid()
 	ln, err := net.Listen("tcp4", fmt.Sprintf("127.%d.%d.%d:0", 8+pid/250%200, pid%250, node+1))
@@ -176,8 +176,8 @@ func freePort(node int) (string, error) {
 	return addr, ln.Close()
 }
 
-// launch is process.Start, with the process known from its first moment: the
-// mesh asks who calls.
+// launch is process.Start, but registers the process at once: the mesh needs to
+// identify callers.
 func (c *cluster) launch(ctx context.Context, n *node, command []string) (*process.Node, error) {
 	p, err := process.Launch(n.log, command...)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 	return p, err
 }
 
-// take makes the end of a node our doing, and returns its process.
+// take marks the end of a node's process as intended, and returns the process.
 func (n *node) take() *process.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -204,7 +204,7 @@ func (n *node) take() *process.Node {
 	return n.proc
 }
 
-// ending reports whether the end of the node's last process was our doing.
+// ending reports whether the end of the node's last process was intended.
 func (n *node) ending() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -223,7 +223,7 @@ func (c *cluster) kill(i int) {
 	}
 }
 
-// leave asks a node to end; it must do so in peace.
+// leave asks a node to shut down; it must do so without an error.
 func (c *cluster) leave(ctx context.Context, i int) {
 	n := c.nodes[i]
 	p := n.take()
@@ -237,7 +237,7 @@ func (c *cluster) leave(ctx context.Context, i int) {
 	killed := n.killed == p // by another fault, meanwhile
 	n.mu.Unlock()
 	if err != nil && !killed {
-		c.tell("%s was asked to leave: %v\n%s", n.name, err, lastLines(p.Log(), 12))
+		c.report("%s was asked to leave: %v\n%s", n.name, err, lastLines(p.Log(), 12))
 	}
 	c.forget(i, p)
 }
@@ -251,7 +251,7 @@ func (c *cluster) forget(i int, p *process.Node) {
 	n.mu.Unlock()
 }
 
-// pause stops a node's process, or lets it go on.
+// pause stops a node's process, or continues it.
 func (c *cluster) pause(i int, stop bool) {
 	n := c.nodes[i]
 	n.mu.Lock()
@@ -315,7 +315,7 @@ func (c *cluster) dial(ctx context.Context, i int, application string, mode pgx.
 	return pgx.ConnectConfig(ctx, conf)
 }
 
-// leader asks the nodes which of them leads; -1: none says so.
+// leader asks the nodes which of them leads; -1 if none does.
 func (c *cluster) leader(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -336,7 +336,7 @@ func (c *cluster) leader(ctx context.Context) int {
 	return -1
 }
 
-// dump writes down what the goroutines of every node do.
+// dump writes the goroutine stacks of every node.
 func (c *cluster) dump() {
 	client := http.Client{Timeout: 10 * time.Second}
 	for _, n := range c.nodes {
@@ -373,8 +373,8 @@ func (c *cluster) close() {
 	_ = c.log.Close()
 }
 
-// remove unmounts what was mounted, and takes the directories away unless they
-// are to be looked at.
+// remove unmounts what was mounted, and removes the directories unless they are to be
+// kept.
 func (c *cluster) remove(keep bool) error {
 	var errs []error
 	for _, n := range c.nodes {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// mountDisk puts a small file system over a directory; that takes root.
+// mountDisk mounts a small file system on a directory; it needs root.
 func mountDisk(dir string) (*disk, error) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+strconv.Itoa(diskBytes)); err != nil {
 		return nil, fmt.Errorf("a disk that can be filled needs root: %w", err)

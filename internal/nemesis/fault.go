@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// afflict carries out a plan; it returns when all is over. What a fault leaves
-// behind is for cluster.heal.
+// afflict carries out a plan and returns when all faults are over. cluster.heal undoes
+// what a fault leaves behind.
 func (c *cluster) afflict(ctx context.Context, p plan) {
 	var wg sync.WaitGroup
 	for _, f := range p {
@@ -50,7 +50,7 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 	wg.Wait()
 }
 
-// wait holds a fault, or ends early with ctx.
+// wait waits for the duration of a fault, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -60,7 +60,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// victims are the nodes that a variant means.
+// victims returns the nodes that a variant affects.
 func (c *cluster) victims(ctx context.Context, f fault) []int {
 	switch f.variant {
 	case "leader":

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// aloneFault ends all nodes and runs one, or all, out of reach of each other for
-// long enough that whatever a node tidies up by what it remembers is tidied up.
-// Its files look as if they had been there for days.
+// aloneFault ends all nodes and runs one, or all, isolated from each other for long
+// enough that a node would sweep files by a stale catalog. Its files look as if they
+// were days old.
 func (c *cluster) aloneFault(ctx context.Context, f fault) {
 	for i := range c.nodes {
 		c.kill(i)
@@ -28,10 +28,10 @@ func (c *cluster) aloneFault(ctx context.Context, f fault) {
 		wg.Go(func() {
 			n := c.nodes[i]
 			if err := age(filepath.Join(n.data(), "segments")); err != nil {
-				c.tell("%v", err)
+				c.report("%v", err)
 			}
 			if err := c.start(hold, i); err == nil && len(c.nodes) > 1 {
-				c.tell("%s is ready without the others", n.name)
+				c.report("%s is ready without the others", n.name)
 			}
 			c.kill(i)
 		})
@@ -53,10 +53,9 @@ func age(dir string) error {
 	return err
 }
 
-// loseFault ends all nodes and starts one of them first without its log, or
-// without its directory, as an operator does who brings back a machine with a
-// new disk: it must not take the place of the cluster. The others run then, with
-// a majority; in the end the directory is found again.
+// loseFault ends all nodes and starts one of them first without its log, or without its
+// directory, as after an operator replaced its disk: it must not form a cluster by
+// itself. Then the others run, with a majority; in the end the directory is restored.
 func (c *cluster) loseFault(ctx context.Context, f fault) {
 	i := f.nodes[0]
 	n := c.nodes[i]
@@ -68,16 +67,16 @@ func (c *cluster) loseFault(ctx context.Context, f fault) {
 		path = filepath.Join(path, "raft")
 	}
 	aside := path + ".aside"
-	n.hide(true) // clients have no business with what it is now
+	n.hide(true) // clients must not use it in this state
 	if err := os.Rename(path, aside); err != nil {
-		c.tell("%v", err)
+		c.report("%v", err)
 		return
 	}
 	first, cancel := context.WithTimeout(ctx, patience)
 	err := c.start(first, i)
 	cancel()
 	if err == nil && f.variant == "log" {
-		c.tell("%s started without its log", n.name)
+		c.report("%s started without its log", n.name)
 	}
 	if len(f.nodes) > 2 { // the rest are a majority
 		c.startAll(ctx, f.nodes[1:])
@@ -85,11 +84,11 @@ func (c *cluster) loseFault(ctx context.Context, f fault) {
 	wait(ctx, f.hold)
 	c.kill(i)
 	if err := os.RemoveAll(path); err != nil {
-		c.tell("%v", err)
+		c.report("%v", err)
 	}
 	n.hide(false)
 	if err := os.Rename(aside, path); err != nil {
-		c.tell("%v", err)
+		c.report("%v", err)
 	}
 	c.startAll(ctx, f.nodes)
 }

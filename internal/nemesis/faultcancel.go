@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// cancelFault cancels or ends sessions of the workloads on a node, whatever
-// they do at that moment.
+// cancelFault cancels or terminates sessions of the workloads on a node, whatever they
+// are doing.
 func (c *cluster) cancelFault(ctx context.Context, f fault, r *rand.Rand) {
 	ctx, cancel := context.WithTimeout(ctx, f.hold)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// clockFault moves the clocks of nodes by up to a day and a quarter, and back
-// again, which is a jump as well.
+// clockFault moves the clocks of nodes by up to a day and a quarter, and back, which is
+// a jump too.
 func (c *cluster) clockFault(ctx context.Context, f fault, r *rand.Rand) {
 	far := func() time.Duration { return time.Duration(1+r.IntN(30*60)) * time.Minute }
 	either := func() time.Duration {
@@ -49,7 +49,7 @@ func (c *cluster) clockFault(ctx context.Context, f fault, r *rand.Rand) {
 func (c *cluster) shift(ctx context.Context, i int, d time.Duration, look bool) {
 	n := c.nodes[i]
 	if err := n.control.Shift(d); err != nil {
-		c.tell("moving a clock: %v", err)
+		c.report("moving a clock: %v", err)
 	}
 	if !look {
 		return
@@ -66,18 +66,18 @@ func (c *cluster) shift(ctx context.Context, i int, d time.Duration, look bool) 
 		return
 	}
 	if off := time.Until(at) - d; off.Abs() > 30*time.Second {
-		c.tell("%s has a clock that is off by %v, not %v: its program is not of this Go", n.name, off+d, d)
+		c.report("%s has a clock that is off by %v, not %v: its program is not of this Go", n.name, off+d, d)
 	}
 }
 
-// syncFault makes what nodes write take long to be on their disks.
+// syncFault delays the syncs of nodes.
 func (c *cluster) syncFault(ctx context.Context, f fault, r *rand.Rand) {
 	who := slices.Clone(c.victims(ctx, f))
 	each := time.Duration(20+r.IntN(200)) * time.Millisecond
 	set := func(d time.Duration) {
 		for _, i := range who {
 			if err := c.nodes[i].control.Slow(d); err != nil {
-				c.tell("slowing a disk: %v", err)
+				c.report("slowing a disk: %v", err)
 			}
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 )
 
-// disk is a file system of a node's own, in memory, which can be filled.
+// disk is a node's own in-memory file system, which can be filled.
 type disk struct{ dir string }
 
 const diskBytes = 160 << 20
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// fill leaves no byte free.
+// fill uses up all free space.
 func (d *disk) fill() error {
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -23,13 +23,13 @@ func (d *disk) fill() error {
 	b := make([]byte, 1<<20)
 	for size := len(b); size > 0; {
 		if _, err := f.Write(b[:size]); err != nil {
-			size /= 2 // what remains is less than this
+			size /= 2 // less than this is free
 		}
 	}
 	return nil
 }
 
-// free gives the space back.
+// free releases the space.
 func (d *disk) free() { _ = os.Remove(d.ballast()) }
 
 // diskFault fills a node's disk, and frees it.
@@ -39,7 +39,7 @@ func (c *cluster) diskFault(ctx context.Context, f fault) {
 		return
 	}
 	if err := d.fill(); err != nil {
-		c.tell("filling a disk: %v", err)
+		c.report("filling a disk: %v", err)
 	}
 	wait(ctx, f.hold)
 	d.free()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// flipFault damages segment files of one node, under its feet. Every segment
-// has another replica: the round began with all of them whole.
+// flipFault damages segment files of one running node. Every segment has another
+// replica: the round began with all of them intact.
 func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
 	n := c.nodes[f.nodes[0]]
 	names, err := filepath.Glob(filepath.Join(n.data(), "segments", "*.seg"))
@@ -22,21 +22,21 @@ func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
 	for range 1 + r.IntN(3) {
 		name := names[r.IntN(len(names))]
 		if err := damage(name, f.variant, r); err != nil && !os.IsNotExist(err) {
-			c.tell("damaging %s: %v", name, err)
+			c.report("damaging %s: %v", name, err)
 		}
 		fmt.Fprintf(n.log, "--- %s %s\n", f.variant, filepath.Base(name))
 	}
 	wait(ctx, f.hold)
 }
 
-// spillFault damages what statements put on disk for a while, on any node.
+// spillFault damages temporary files of statements, on any node.
 func (c *cluster) spillFault(ctx context.Context, f fault, r *rand.Rand) {
 	for end := time.Now().Add(f.hold); time.Now().Before(end) && ctx.Err() == nil; wait(ctx, 5*time.Millisecond) {
 		var names []string
 		for _, n := range c.nodes {
 			files, err := filepath.Glob(filepath.Join(n.data(), "temp", "*", "*"))
 			if err != nil {
-				c.tell("%v", err)
+				c.report("%v", err)
 			}
 			names = append(names, files...)
 		}
@@ -48,12 +48,12 @@ func (c *cluster) spillFault(ctx context.Context, f fault, r *rand.Rand) {
 		case err == nil:
 			c.spoilt.Add(1)
 		case !os.IsNotExist(err):
-			c.tell("damaging %s: %v", name, err)
+			c.report("damaging %s: %v", name, err)
 		}
 	}
 }
 
-// damage spoils a file in place.
+// damage corrupts a file in place.
 func damage(name, how string, r *rand.Rand) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {

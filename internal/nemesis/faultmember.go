@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// memberFault takes a node out of the cluster, in peace or after it was lost,
-// and lets one with an empty directory join under its name.
+// memberFault removes a node from the cluster, drained or after it was lost, and lets
+// one with an empty directory join under its name.
 func (c *cluster) memberFault(ctx context.Context, f fault) {
 	i := f.nodes[0]
 	n := c.nodes[i]
@@ -23,19 +23,20 @@ func (c *cluster) memberFault(ctx context.Context, f fault) {
 		sql += " FORCE"
 	}
 	if !c.removed(ctx, f, sql) {
-		c.tell("%s was not let go", n.name)
+		c.report("%s was not let go", n.name)
 		return
 	}
 	c.kill(i)
 	if err := os.RemoveAll(n.data()); err != nil {
-		c.tell("%v", err)
+		c.report("%v", err)
 	}
 	if err := c.start(ctx, i, "--join", c.mesh.addr(f.nodes[1]), "--join-secret", filepath.Join(c.nodes[f.nodes[1]].data(), "cluster-secret")); err != nil && ctx.Err() == nil {
-		c.tell("joining again: %v", err)
+		c.report("joining again: %v", err)
 	}
 }
 
-// removed asks the other nodes until one of them says that the node is no member.
+// removed asks the other nodes until one of them reports that the node is no longer a
+// member.
 func (c *cluster) removed(ctx context.Context, f fault, sql string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// partitionFault cuts or slows what goes between nodes. Afterwards connections
-// go on with what was held back, or, half of the time, they are broken.
+// partitionFault cuts or delays the traffic between nodes. Afterwards connections
+// continue with the bytes held back, or, half of the time, are reset.
 func (c *cluster) partitionFault(ctx context.Context, f fault, r *rand.Rand) {
 	one := c.victims(ctx, f)[0]
 	open, delay := false, time.Duration(0)

@@ -25,14 +25,14 @@ func (c *cluster) startAll(ctx context.Context, who []int) {
 		wg.Go(func() {
 			// Another fault may have ended it while it started.
 			if err := c.start(ctx, i); err != nil && ctx.Err() == nil && !c.nodes[i].ending() {
-				c.tell("starting a node again: %v", err)
+				c.report("starting a node again: %v", err)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// pauseFault stops processes, which keep their connections, and lets them go on.
+// pauseFault stops processes, which keep their connections, and continues them.
 func (c *cluster) pauseFault(ctx context.Context, f fault) {
 	who := c.victims(ctx, f)
 	for _, i := range who {
@@ -44,7 +44,7 @@ func (c *cluster) pauseFault(ctx context.Context, f fault) {
 	}
 }
 
-// restartFault asks nodes to leave, one after the other, and starts them again.
+// restartFault shuts nodes down, one after the other, and starts them again.
 func (c *cluster) restartFault(ctx context.Context, f fault) {
 	for _, i := range c.victims(ctx, f) {
 		c.leave(ctx, i)
@@ -52,7 +52,7 @@ func (c *cluster) restartFault(ctx context.Context, f fault) {
 	}
 }
 
-// slowFault gives a node a fraction of its time.
+// slowFault lets a node run for a fraction of the time only.
 func (c *cluster) slowFault(ctx context.Context, f fault) {
 	i := c.victims(ctx, f)[0]
 	for end := time.Now().Add(f.hold); time.Now().Before(end) && ctx.Err() == nil; {

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// inserts writes single rows with numbers of their own: what was acknowledged
-// is there exactly once, what was refused is not there.
+// inserts writes single rows with unique numbers: an acknowledged row is there exactly
+// once, a refused one is not there.
 type inserts struct {
 	mu    sync.Mutex
 	next  int64
 	fresh map[int64]outcome // since the last check
-	// What is past, in total.
+	// Totals of earlier rounds.
 	count, sum int64
-	upto       int64 // numbers past
+	upto       int64 // the highest number of earlier rounds
 }
 
 func (w *inserts) name() string { return "inserts" }
@@ -97,7 +97,7 @@ func (w *inserts) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-// endRound makes this round's rows part of the past.
+// endRound adds this round's rows to the totals.
 func (w *inserts) endRound() {
 	for id, o := range w.fresh {
 		if o == acked {

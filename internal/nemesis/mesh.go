@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// mesh is the network between the nodes: each advertises a port of the mesh,
-// which carries bytes to the port where the node listens. A gate for each
-// direction of each pair holds them back, as a network does that loses packets
-// which will be sent again.
+// mesh is the network between the nodes: each node advertises a port of the mesh, which
+// forwards bytes to the port where the node listens. A gate for each direction of each
+// pair can hold them back, like a network whose lost packets are retransmitted.
 type mesh struct {
 	ports []*port
 	gates [][]*gate // of the bytes from one node to another
@@ -33,7 +32,7 @@ type port struct {
 	closed bool
 }
 
-// relay is a connection and its continuation.
+// relay is an accepted connection and the one to the node.
 type relay struct {
 	from, to int
 	done     chan struct{}
@@ -52,8 +51,8 @@ func (c *relay) close() {
 	})
 }
 
-// newMesh opens a port for each node; pid gives a node's process, by which the
-// sender of a connection is known.
+// newMesh opens a port for each node; pid returns a node's process id, by which the
+// sender of a connection is identified.
 func newMesh(nodes int, pid func(node int) int) (*mesh, error) {
 	m := &mesh{pid: pid}
 	for range nodes {
@@ -77,7 +76,7 @@ func newMesh(nodes int, pid func(node int) int) (*mesh, error) {
 
 func (m *mesh) addr(node int) string { return m.ports[node].ln.Addr().String() }
 
-// serve says where a node listens now.
+// serve sets the address where a node listens now.
 func (m *mesh) serve(node int, target string) {
 	p := m.ports[node]
 	p.mu.Lock()
@@ -144,8 +143,8 @@ func (m *mesh) accept(to int) {
 	}
 }
 
-// carry connects to the node once both directions are open, as a handshake
-// would, and passes bytes both ways.
+// carry connects to the node once both directions are open, as a handshake would, and
+// forwards bytes both ways.
 func (m *mesh) carry(p *port, c *relay) {
 	there, back := m.gates[c.from][c.to], m.gates[c.to][c.from]
 	p.mu.Lock()
@@ -176,7 +175,7 @@ func (m *mesh) carry(p *port, c *relay) {
 	c.conns[1] = conn
 	p.mu.Unlock()
 	select {
-	case <-c.done: // it was ended meanwhile, without conn
+	case <-c.done: // reset meanwhile, before conn was set
 		_ = conn.Close()
 		return
 	default:
@@ -200,7 +199,7 @@ func (m *mesh) carry(p *port, c *relay) {
 					}
 				}
 				if err != nil {
-					// An end travels as bytes do.
+					// The end of a stream is held back like bytes.
 					way.g.pass(c.done)
 					return
 				}
@@ -213,7 +212,7 @@ func (m *mesh) carry(p *port, c *relay) {
 // sender finds the node whose process has the socket with a local address.
 func (m *mesh) sender(addr net.Addr) int {
 	inode, err := socketInode(addr.(*net.TCPAddr))
-	for range 20 { // a long list that changes while it is read may lack some
+	for range 20 { // a long list may lack entries when it changes while being read
 		if err == nil {
 			break
 		}
@@ -256,7 +255,7 @@ func socketInode(addr *net.TCPAddr) (string, error) {
 	return "", errNoSocket
 }
 
-// gate lets bytes pass, late or not at all.
+// gate passes bytes, delayed or not at all.
 type gate struct {
 	mu    sync.Mutex
 	open  chan struct{} // closed while it is open
@@ -283,7 +282,7 @@ func (g *gate) set(open bool, delay time.Duration) {
 	g.shut = !open
 }
 
-// pass waits until bytes may go on; false: done was closed first.
+// pass waits until bytes may pass; it returns false if done was closed first.
 func (g *gate) pass(done <-chan struct{}) bool {
 	for {
 		g.mu.Lock()

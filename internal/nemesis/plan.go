@@ -36,14 +36,14 @@ type fault struct {
 	kind, variant string
 	nodes         []int         // all, in the order in which they are chosen
 	after, hold   time.Duration // since the round began; between hurt and heal
-	seed          uint64        // of what the fault chooses itself
+	seed          uint64        // of the fault's own choices
 }
 
 func (f fault) String() string {
 	return fmt.Sprintf("%s %s n%d +%dms %dms", f.kind, f.variant, f.nodes[0]+1, f.after.Milliseconds(), f.hold.Milliseconds())
 }
 
-// plan is what is done to a cluster in a round.
+// plan is the faults of a round.
 type plan []fault
 
 func (p plan) String() string {
@@ -57,7 +57,7 @@ func (p plan) String() string {
 	return strings.Join(s, ", ")
 }
 
-// source returns the random numbers of one use in one round.
+// source returns the random source for one use in one round.
 func source(seed uint64, round int, use string) *rand.Rand {
 	h := uint64(round) + 1
 	for _, c := range []byte(use) {
@@ -94,24 +94,24 @@ func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 	return p
 }
 
-// deadAfter is how long a node is silent before the others take it for dead.
+// deadAfter is how long a node is silent before it counts as dead.
 const deadAfter = 3 * time.Second
 
-// damages reports whether a plan needs every file to be whole before it, and
-// leaves some that are not.
+// damages reports whether a plan needs every file to be intact before it, and damages
+// some.
 func (p plan) damages() bool {
 	return slices.ContainsFunc(p, func(f fault) bool { return f.kind == "flip" })
 }
 
-// bearable reports whether so many nodes can go on: what is damaged is on another,
-// and without one that leaves there is a majority of two.
+// bearable reports whether so many nodes survive a fault: damaged files have another
+// replica, and without a node that leaves two remain as a majority.
 func bearable(kind string, nodes int) bool {
 	return nodes >= map[string]int{"flip": 2, "member": 3}[kind]
 }
 
-// together reports whether two kinds may meet. Damage stays alone: with one copy
-// damaged and the others out of reach, no system could answer; a node need not
-// start on a full disk; what ends all nodes is enough by itself; and who is to
+// together reports whether two kinds may overlap. Damage is exclusive: with one copy
+// damaged and the others unreachable, no system could answer; a node need not start on
+// a full disk; a fault that ends all nodes is enough by itself; and a node that is to
 // leave must not be started again by another fault.
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
@@ -126,12 +126,12 @@ func together(a, b string) bool {
 	return true
 }
 
-// gentle reports whether all nodes and files are within reach in spite of a fault.
+// gentle reports whether all nodes and files stay reachable during a fault.
 func gentle(kind string) bool {
 	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync"}, kind)
 }
 
-// Possible are the faults that can be done here.
+// Possible returns the faults that are possible on this machine.
 func Possible() []string {
 	return slices.DeleteFunc(slices.Clone(Faults), func(kind string) bool {
 		switch kind {

@@ -10,8 +10,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// registers read, write and compare-and-set a number by key, each in a
-// statement of its own; the history of every key must be linearizable.
+// registers reads, writes and compares-and-sets numbers by key, each in its own
+// statement; the history of every key must be linearizable (Herlihy and Wing 1990),
+// which porcupine checks.
 type registers struct {
 	mu      sync.Mutex
 	next    int64
@@ -21,22 +22,22 @@ type registers struct {
 	round   int64
 }
 
-// keys are those of several rounds: the history of one is short, and the search
-// for an order with it.
+// keys are those of several rounds: the history of one is short, and so is the search
+// for a linearization.
 const (
 	keys      = roundKeys * maxStretch
 	roundKeys = 3
 )
 
-// registerOp is what a client asked for.
+// registerOp is a client's operation.
 type registerOp struct {
 	key      int64
 	what     string // read, write, cas
 	old, new int64
 }
 
-// registerAnswer is what it was told; of a read the value, of a cas whether it
-// took place, nothing if the outcome is not known.
+// registerAnswer is its result: the value of a read, whether a cas succeeded, nothing
+// if the outcome is unknown.
 type registerAnswer struct {
 	unknown bool
 	value   int64
@@ -55,7 +56,7 @@ func (w *registers) clients() []func(context.Context, *session) {
 	return []func(context.Context, *session){w.run(0), w.run(1), w.run(2)}
 }
 
-// turn makes clients go on with other keys.
+// turn makes clients move on to other keys.
 func (w *registers) turn() {
 	w.mu.Lock()
 	w.round++
@@ -81,7 +82,7 @@ func (w *registers) run(client int) func(context.Context, *session) {
 				rows, err := s.try(op, "SELECT v FROM nm_registers WHERE k = $1", in.key)
 				if o = s.judge(err, false); o == acked {
 					if len(rows) != 1 {
-						s.c.tell("registers: key %d is there %d times", in.key, len(rows))
+						s.c.report("registers: key %d is there %d times", in.key, len(rows))
 						continue
 					}
 					out.value = number(rows[0][0])
@@ -111,7 +112,7 @@ func (w *registers) run(client int) func(context.Context, *session) {
 	}
 }
 
-// model of a register: its value.
+// model returns porcupine's model of a register, whose state is its value.
 func (w *registers) model() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(h []porcupine.Operation) [][]porcupine.Operation {
@@ -175,7 +176,7 @@ func (w *registers) check(ctx context.Context, s *session, first bool) error {
 			Output: registerAnswer{value: number(r[1])}, Call: int64(call), Return: int64(time.Since(w.began))})
 	}
 	if s.fixed < len(s.c.nodes)-1 {
-		return nil // the last to be asked is the end of the history
+		return nil // the last node's reads end the history
 	}
 	result, info := porcupine.CheckOperationsVerbose(w.model(), w.history, 10*time.Second)
 	if result == porcupine.Illegal {
@@ -189,7 +190,7 @@ func (w *registers) check(ctx context.Context, s *session, first bool) error {
 }
 
 func (w *registers) endRound() {
-	// The last operations are the checks' reads.
+	// The last operations are those of the checks.
 	for _, o := range w.history[len(w.history)-keys:] {
 		w.initial[o.Input.(registerOp).key] = o.Output.(registerAnswer).value
 	}

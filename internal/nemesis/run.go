@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Options of a run.
+// Options are the options of a run.
 type Options struct {
 	Program string   // the binary
-	Serve   []string // more flags of its serve command, after those that hurry its background work
+	Serve   []string // more flags of its serve command, after those that speed up its background work
 	Dir     string   // a directory of the run's own
 	Seed    uint64
 	From    int // the first round
@@ -30,7 +30,7 @@ type Options struct {
 	// check.
 	Fresh, Stretch int
 	Verbose        bool // a line a round, not one for ten
-	// KeepGoing begins again with a new cluster after a failure.
+	// KeepGoing continues with a new cluster after a failure.
 	KeepGoing bool
 }
 
@@ -55,7 +55,7 @@ func (o Options) Validate() error {
 // maxStretch bounds Options.Stretch.
 const maxStretch = 8
 
-// Failure is a promise that was broken.
+// Failure is a violated guarantee.
 type Failure struct {
 	From, Round int // the rounds that the check is of
 	What        []string
@@ -78,8 +78,8 @@ type run struct {
 	failed []*Failure
 }
 
-// Run carries out rounds and writes a line for each. Its error is the first
-// Failure, or what kept it from going on.
+// Run carries out rounds and writes a line for each. Its error is the first Failure, or
+// what prevented it from continuing.
 func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -88,8 +88,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	round := o.From
 	var err error
 	for round < o.From+o.Rounds && err == nil && !r.over() {
-		// Rounds share clusters by their number, so that a run of some of them
-		// begins where the whole run does.
+		// Rounds share clusters by their number, so that a partial run uses new clusters at
+		// the same rounds as the whole run.
 		end := min(o.From+o.Rounds, (round/o.Fresh+1)*o.Fresh)
 		var f *Failure
 		round, f, err = r.generation(ctx, round, end)
@@ -113,18 +113,18 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 // over reports whether the time is up.
 func (r *run) over() bool { return r.o.For > 0 && time.Since(r.began) > r.o.For }
 
-// generation runs rounds on a cluster of their own; it returns the next round.
+// generation runs rounds on a new cluster; it returns the next round.
 func (r *run) generation(ctx context.Context, from, to int) (next int, failure *Failure, err error) {
 	dir := filepath.Join(r.o.Dir, fmt.Sprintf("cluster-%d", from))
 	if err := os.MkdirAll(r.o.Dir, 0o700); err != nil {
 		return from, nil, err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // one of another run would be taken for this one's
+	if err := os.Mkdir(dir, 0o700); err != nil { // the directory of another run must not be reused
 		return from, nil, err
 	}
 	var mu sync.Mutex
 	var told []string
-	tell := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(told) < 20 {
@@ -139,7 +139,7 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		}
 		return &Failure{From: from, Round: round, What: told, Dir: dir}
 	}
-	c, err := startCluster(ctx, r.o, dir, tell)
+	c, err := startCluster(ctx, r.o, dir, report)
 	if err != nil {
 		return from, nil, err
 	}
@@ -161,9 +161,9 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		if err := ctx.Err(); err != nil || r.over() {
 			return round, nil, err
 		}
-		next := r.stretch(ctx, c, work, round, to, tell)
+		next := r.stretch(ctx, c, work, round, to, report)
 		if err := ctx.Err(); err != nil {
-			return round, nil, err // what was told is of the end of the run
+			return round, nil, err // the violations reported are due to the end of the run
 		}
 		if f := broken(round, next-1); f != nil {
 			c.dump()
@@ -180,10 +180,10 @@ func (r *run) session(c *cluster, random *rand.Rand, name string, fixed int) *se
 
 func (r *run) plan(round int) plan { return makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults) }
 
-// stretch is rounds that follow each other while clients go on, and a check; it
-// gives the round that comes next. Where files are to be damaged all must be
-// whole, and are made whole before anything else happens.
-func (r *run) stretch(ctx context.Context, c *cluster, work []workload, from, to int, tell func(string, ...any)) (next int) {
+// stretch runs consecutive rounds while clients go on, and then the checks; it returns
+// the next round. Where files are to be damaged all must be intact before, and are
+// repaired before anything else happens.
+func (r *run) stretch(ctx context.Context, c *cluster, work []workload, from, to int, report func(string, ...any)) (next int) {
 	alive, stop := context.WithCancel(ctx)
 	defer stop()
 	var clients sync.WaitGroup
@@ -197,26 +197,26 @@ func (r *run) stretch(ctx context.Context, c *cluster, work []workload, from, to
 		}
 	}
 	for next = from; ; {
-		r.round(ctx, c, work, next, tell)
+		r.round(ctx, c, work, next, report)
 		next++
 		if next == to || next%r.o.Stretch == 0 || r.plan(next-1).damages() || r.plan(next).damages() || ctx.Err() != nil || r.over() {
 			break
 		}
 	}
-	wait(ctx, 200*time.Millisecond) // some go on with a cluster that recovers
+	wait(ctx, 200*time.Millisecond) // keep some load on the recovering cluster
 	stop()
 	clients.Wait()
 	began := time.Now()
 	c.note("check")
-	r.check(ctx, c, work, tell)
+	r.check(ctx, c, work, report)
 	if r.o.Verbose {
 		fmt.Fprintf(r.out, "check of %d to %d: %.1f s\n", from, next-1, time.Since(began).Seconds())
 	}
 	return next
 }
 
-// round is one round; what goes wrong is told.
-func (r *run) round(ctx context.Context, c *cluster, work []workload, round int, tell func(string, ...any)) {
+// round runs one round and reports what goes wrong.
+func (r *run) round(ctx context.Context, c *cluster, work []workload, round int, report func(string, ...any)) {
 	p := r.plan(round)
 	began := time.Now()
 	before := r.tally.totals()
@@ -237,7 +237,7 @@ func (r *run) round(ctx context.Context, c *cluster, work []workload, round int,
 		wait(ctx, 300*time.Millisecond)
 	}
 	if err := c.heal(ctx); err != nil {
-		tell("healing: %v", err)
+		report("healing: %v", err)
 	}
 	r.done++
 	if r.o.Verbose {
@@ -248,8 +248,8 @@ func (r *run) round(ctx context.Context, c *cluster, work []workload, round int,
 	}
 }
 
-// check looks at everything, once all nodes are back.
-func (r *run) check(ctx context.Context, c *cluster, work []workload, tell func(string, ...any)) {
+// check runs all checks, once all nodes are back.
+func (r *run) check(ctx context.Context, c *cluster, work []workload, report func(string, ...any)) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	var each []*session
@@ -263,26 +263,26 @@ func (r *run) check(ctx context.Context, c *cluster, work []workload, tell func(
 		err = c.idle(ctx, each)
 	}
 	if err != nil {
-		tell("%v", err)
+		report("%v", err)
 		return
 	}
 	for _, w := range work {
 		for i, s := range each {
 			if err := w.check(ctx, s, i == 0); err != nil {
-				tell("%s, asking %s: %v", w.name(), c.nodes[i].name, err)
+				report("%s, asking %s: %v", w.name(), c.nodes[i].name, err)
 			}
 		}
 		w.endRound()
 	}
 	if err := c.replicas(ctx, each[0]); err != nil {
-		tell("%v", err)
+		report("%v", err)
 	}
 	if err := c.leftovers(ctx, each[0]); err != nil {
-		tell("%v", err)
+		report("%v", err)
 	}
 }
 
-// totals copies what was counted.
+// totals returns a copy of the counts.
 func (t *tally) totals() map[string][3]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -293,7 +293,8 @@ func (t *tally) totals() map[string][3]int {
 	return out
 }
 
-// since says what was acknowledged, refused and left open by workload.
+// since returns a text of the numbers of acknowledged, refused and unknown operations
+// by workload.
 func since(before, after map[string][3]int) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(after)) {
@@ -306,7 +307,7 @@ func since(before, after map[string][3]int) string {
 	return strings.Join(out, " ")
 }
 
-// sum says what became of all operations.
+// sum returns a text of the outcomes of all operations.
 func (t *tally) sum() string {
 	var all [3]int
 	for name, n := range t.totals() {
@@ -334,7 +335,7 @@ func (r *run) summary(took time.Duration) {
 	}
 }
 
-// lastLines is the end of a text.
+// lastLines returns the last lines of a text.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return "    " + strings.Join(lines[max(0, len(lines)-n):], "\n    ")

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// outcome is what a client knows of what it asked for.
+// outcome is what a client knows of the result of its operation.
 type outcome int
 
 const (
@@ -24,7 +24,7 @@ const (
 // opTimeout is how long a client waits for an answer.
 const opTimeout = 5 * time.Second
 
-// tally counts what clients were told.
+// tally counts clients' outcomes.
 type tally struct {
 	mu    sync.Mutex
 	count map[string]*[3]int // by workload
@@ -46,8 +46,7 @@ func (t *tally) code(code string) {
 	t.mu.Unlock()
 }
 
-// session is a client that goes from gateway to gateway, and connects again
-// whenever it must.
+// session is a client that moves from gateway to gateway, and reconnects when needed.
 type session struct {
 	c     *cluster
 	t     *tally
@@ -58,7 +57,7 @@ type session struct {
 	left  int // operations before it moves on
 	// limit is how long it waits for an answer.
 	limit time.Duration
-	// damage: an answer may be that a file is damaged.
+	// damage says that an error about a damaged file is allowed.
 	damage bool
 }
 
@@ -95,8 +94,8 @@ func (s *session) drop() {
 	}
 }
 
-// judge says what an error leaves open. committing: what was sent would have
-// committed.
+// judge returns the outcome of an operation that ended with an error. committing says
+// that the statement would have committed.
 func (s *session) judge(err error, committing bool) outcome {
 	if err == nil {
 		return acked
@@ -106,8 +105,8 @@ func (s *session) judge(err error, committing bool) outcome {
 	if !errors.As(err, &pe) {
 		s.drop()
 		s.t.code("lost")
-		// pgconn.SafeToRetry is of no help: it takes a connection that is lost
-		// while it waits for an answer for one that was lost before.
+		// pgconn.SafeToRetry cannot be used: it also returns true for a connection that was
+		// lost while waiting for an answer.
 		if committing {
 			return unknown
 		}
@@ -115,7 +114,7 @@ func (s *session) judge(err error, committing bool) outcome {
 	}
 	s.t.code(pe.Code)
 	if strings.HasPrefix(pe.Code, "XX") && !(s.damage && pe.Code == "XX001") {
-		s.c.tell("%s: %s: %s %s", s.name, pe.Code, pe.Message, pe.Detail)
+		s.c.report("%s: %s: %s %s", s.name, pe.Code, pe.Message, pe.Detail)
 	}
 	if pe.Severity == "FATAL" {
 		s.drop()
@@ -126,7 +125,7 @@ func (s *session) judge(err error, committing bool) outcome {
 	return refused
 }
 
-// exec runs a statement as a transaction of its own.
+// exec runs a statement as its own transaction.
 func (s *session) exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, outcome) {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *session) tx(ctx context.Context, begin string, f func(ctx context.Conte
 	} else {
 		tag, err := conn.Exec(ctx, "COMMIT")
 		if o = s.judge(err, true); o == acked && tag.String() != "COMMIT" {
-			s.c.tell("%s: COMMIT said %s after no error", s.name, tag)
+			s.c.report("%s: COMMIT said %s after no error", s.name, tag)
 		}
 	}
 	s.t.add(s.name, o)
@@ -181,8 +180,8 @@ func (s *session) lost(ctx context.Context) outcome {
 	return refused
 }
 
-// read runs a query and gives its rows; one that is refused is asked again,
-// until it is clear that it will not be answered.
+// read runs a query and returns its rows; a refused one is retried, until it is clear
+// that it will not be answered.
 func (s *session) read(ctx context.Context, sql string, args ...any) (out [][]any, err error) {
 	for {
 		out, err = s.try(ctx, sql, args...)

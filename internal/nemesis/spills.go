@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// spills asks what does not fit into the memory it may have: the answer is the
-// same each time, or an error that says that a temporary file is damaged.
+// spills runs queries that exceed their memory limit: the answer is the same each time,
+// or an error that reports a damaged temporary file.
 type spills struct{ answer string }
 
 const spilling = `SELECT count(*), sum(c)::int8, max(s), min(s) FROM
@@ -34,7 +34,7 @@ func (w *spills) clients() []func(context.Context, *session) {
 			o := s.judge(err, false)
 			s.t.add(s.name, o)
 			if o == acked && fmt.Sprint(rows) != w.answer {
-				s.c.tell("spills: the answer is %v, not %s", rows, w.answer)
+				s.c.report("spills: the answer is %v, not %s", rows, w.answer)
 			}
 			wait(ctx, 250*time.Millisecond)
 		}

@@ -15,11 +15,11 @@ type tables struct {
 	made []*table
 }
 
-// table is what a table is like, and may be like.
+// table is the known and the possible contents of a table.
 type table struct {
 	name string
 	is   contents
-	may  *contents // the outcome of the last operation is not known
+	may  *contents // if the outcome of the last operation is unknown
 }
 
 type contents struct {
@@ -34,7 +34,7 @@ func (c contents) clone() contents {
 	return c
 }
 
-// digest is what queryDigest gives.
+// digest returns what queryDigest should return.
 func (c contents) digest() string {
 	if !c.there {
 		return "none"

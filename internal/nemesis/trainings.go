@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// trainings trains the same model again and again: whatever happens meanwhile,
-// it has the bytes of an undisturbed run, and a training that failed goes on to
-// them when it is resumed.
+// trainings trains the same model repeatedly: whatever happens meanwhile, it has the
+// bytes of an undisturbed run, also when a failed training is resumed.
 type trainings struct {
 	hash string
 	made bool // a model must be there
@@ -37,14 +36,14 @@ func (w *trainings) setup(ctx context.Context, s *session) error {
 func (w *trainings) clients() []func(context.Context, *session) {
 	return []func(context.Context, *session){func(ctx context.Context, s *session) {
 		if s.r.IntN(2) == 0 {
-			return // it takes time from the rest
+			return // it slows the other workloads
 		}
 		op := context.WithoutCancel(ctx)
 		for ctx.Err() == nil {
 			if _, o := s.exec(op, train); o == acked {
 				rows, err := s.try(op, modelHash)
 				if err == nil && (len(rows) != 1 || rows[0][0] != w.hash) {
-					s.c.tell("trainings: the model is %v, that of an undisturbed run is %s", rows, w.hash)
+					s.c.report("trainings: the model is %v, that of an undisturbed run is %s", rows, w.hash)
 				}
 			}
 			wait(ctx, 50*time.Millisecond)
@@ -68,7 +67,7 @@ func (w *trainings) check(ctx context.Context, s *session, first bool) error {
 	return nil
 }
 
-// finish lets jobs that run come to their end, and resumes one that has not.
+// finish waits for running jobs, and resumes one that failed.
 func (w *trainings) finish(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -85,8 +84,8 @@ func (w *trainings) finish(ctx context.Context, s *session) error {
 			runs = runs || r[0] != "failed" && r[0] != "cancelled"
 		}
 		if !runs {
-			// It may have failed before its first checkpoint, or to the end of
-			// what can be resumed: another takes its place.
+			// It may have failed before its first checkpoint, or may not be resumable any more:
+			// another training replaces it.
 			if _, o := s.exec(ctx, "RESUME TRAINING nm_model"); o != acked {
 				_, _ = s.exec(ctx, train)
 			}

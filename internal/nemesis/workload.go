@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// workload is something clients do all the time, and what they know of it.
+// workload is a load by clients, and the outcomes that they know.
 type workload interface {
 	name() string
 	// setup makes the tables; it is called on a healthy cluster.
@@ -13,18 +13,18 @@ type workload interface {
 	// clients are run side by side until ctx ends; operations have sessions and
 	// deadlines of their own and are not cut short by ctx.
 	clients() []func(ctx context.Context, s *session)
-	// check compares what a gateway answers with what clients were told. It is
-	// called for every node in turn while nothing else runs; first says that
-	// what was unknown is now what this node answers.
+	// check compares a gateway's answers with the clients' outcomes. It is called for
+	// every node in turn while nothing else runs; first says that this node's answers
+	// decide the unknown outcomes.
 	check(ctx context.Context, s *session, first bool) error
 	// endRound is called when every node has been checked.
 	endRound()
 }
 
-// turner is a workload that is told of each round.
+// turner is a workload that is notified of each round.
 type turner interface{ turn() }
 
-// workloads of a new cluster.
+// workloads returns the workloads of a new cluster.
 func workloads(o Options) []workload {
 	out := []workload{&inserts{}, &bulk{timeouts: o.has("cancel")}, &bank{}, &registers{}, &tables{}, &trainings{}}
 	if o.has("spill") {

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Cut puts n rows, made by gen for each batch, into batches.
+// Cut returns n rows in batches, whose columns gen makes.
 func Cut(n int, gen func(from, n int) []arrow.Array) []*batch.Batch {
 	var out []*batch.Batch
 	for from := 0; from < n; from += batch.DefaultSize {
@@ -63,8 +63,8 @@ func exhaust(b *testing.B, root []op.Operator) (rows int64) {
 	return rows
 }
 
-// Bench runs the threads that root makes to their ends, b.N times, with limit
-// bytes (0: no limit). They must give that many rows; negative: any number.
+// Bench runs the threads that root makes to their ends, b.N times, with limit bytes (0:
+// no limit). They must return that many rows; negative: any number.
 func Bench(b *testing.B, threads int, limit int64, rows int64, root func(rt *op.Runtime) []op.Operator) {
 	for b.Loop() {
 		pool := mem.NewPool("n", limit)

@@ -23,7 +23,7 @@ import (
 func nan() float64 { return math.NaN() }
 func inf() float64 { return math.Inf(1) }
 
-// Case is an operator, its inputs and what it should give.
+// Case is an operator, its inputs and its expected output.
 type Case struct {
 	Inputs []Table
 	// Build makes the operator's threads over the inputs' threads.
@@ -34,7 +34,7 @@ type Case struct {
 	Ordered bool
 	// Check, if set, is used instead of Want, for results that may vary.
 	Check func(t *testing.T, got []types.Row)
-	// Err, if set, reports whether the error that comes is the right one.
+	// Err, if set, reports whether the error returned is the expected one.
 	Err func(error) bool
 	// Spills says that with a small budget the operator must write to disk;
 	// 0 is a budget of 1 MiB.
@@ -82,7 +82,7 @@ func Run(t *testing.T, c Case) {
 	}
 }
 
-// env is what a run needs, checked at its end.
+// env is the environment of a run, checked at its end.
 type env struct {
 	rt   *op.Runtime
 	pool *mem.Pool
@@ -129,8 +129,7 @@ func (c *Case) ops(t *testing.T, e *env, f Form) []op.Operator {
 	return c.Build(e.rt, in)
 }
 
-// Drive runs the threads to their ends and gives their rows, those of thread 0
-// first.
+// Drive runs the threads to their ends and returns their rows, those of thread 0 first.
 func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Row, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -205,7 +204,7 @@ func (c *Case) once(t *testing.T, threads int, f Form, budget int64) (spilled in
 	return e.pool.Spilled()
 }
 
-// Compare reports what is different.
+// Compare fails the test with the differences.
 func Compare(t *testing.T, got, want []types.Row, ts []types.Type, ordered bool) {
 	t.Helper()
 	g, w := Texts(got, ts, ordered), Texts(want, ts, ordered)
@@ -275,7 +274,7 @@ func (c *Case) stop(t *testing.T, threads, after int, cancelled bool) {
 	wg.Wait()
 }
 
-// Once runs the case in one form and gives the bytes it spilled. Budget 0 is no
+// Once runs the case in one form and returns the bytes that it spilled. Budget 0 is no
 // limit.
 func Once(t *testing.T, c Case, threads int, f Form, budget int64) (spilled int64) {
 	t.Helper()

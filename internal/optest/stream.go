@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Reader gives batches, then Err or the end. Closed counts the readers that are
+// Reader returns batches, then Err or the end. Closed counts the readers that are
 // closed.
 type Reader struct {
 	Batches []*batch.Batch
@@ -41,8 +41,8 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// Repeating makes strings of Len times the row's number, as eval does: results of more
-// than Limit bytes are too much for one batch.
+// Repeating makes strings of Len times the row's number, as eval does: with results of
+// more than Limit bytes it reports that the batch is too large.
 type Repeating struct{ Len, Limit int }
 
 func (p Repeating) Eval(_ context.Context, b *batch.Batch) (arrow.Array, error) {

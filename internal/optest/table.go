@@ -70,15 +70,15 @@ func Dictionary(arr arrow.Array) arrow.Array {
 	return batch.FromIndices(types.DictArrow, index, valid, vb.NewArray())
 }
 
-// Form is how the rows of a table are put into batches.
+// Form is how the rows of a table are represented in batches.
 type Form struct {
-	Size int  // rows that count in a batch
-	Sel  bool // with rows that do not count in between
+	Size int  // selected rows in a batch
+	Sel  bool // with unselected rows in between
 	Dict bool // strings as dictionaries; every second batch where Mixed
 	Mix  bool
 }
 
-// Batches puts the table's rows into batches.
+// Batches returns the table's rows in batches.
 func (tb Table) Batches(t testing.TB, f Form) []*batch.Batch {
 	t.Helper()
 	var out []*batch.Batch
@@ -86,7 +86,7 @@ func (tb Table) Batches(t testing.TB, f Form) []*batch.Batch {
 		rows := tb.Rows[from:min(from+f.Size, len(tb.Rows))]
 		var sel []int32
 		if f.Sel {
-			// junk: the rows of somewhere else
+			// junk rows, from elsewhere in the table
 			var with []types.Row
 			for i, r := range rows {
 				if (from+i)%3 != 1 {
@@ -132,7 +132,7 @@ func offset(t testing.TB, ty types.Type, arr arrow.Array) arrow.Array {
 	return types.Shareable(array.NewSlice(both, 3, int64(both.Len())))
 }
 
-// Source gives batches to whichever thread asks.
+// Source returns batches to whichever thread asks.
 func Source(threads int, batches []*batch.Batch) []op.Operator {
 	s := &source{batches: batches}
 	out := make([]op.Operator, threads)
@@ -155,11 +155,11 @@ type sourceThread struct {
 	lent   [][]byte // of the last batch, where it lends
 }
 
-// Lend implements op.Lender: whoever looks at a batch after it has asked for the next finds
-// other numbers there.
+// Lend implements op.Lender: a reader that uses a batch after asking for the next one
+// finds other numbers there.
 func (o *sourceThread) Lend() { o.lends = true }
 
-// lend copies the batch's numbers to memory that the next call spoils.
+// lend copies the batch's numbers to memory that the next call overwrites.
 func (o *sourceThread) lend(b *batch.Batch) *batch.Batch {
 	out := *b
 	out.Cols = slices.Clone(b.Cols)
@@ -213,7 +213,7 @@ func (o *sourceThread) Close() error {
 	return nil
 }
 
-// RowsOf reads the rows of a batch that count.
+// RowsOf returns the selected rows of a batch.
 func RowsOf(b *batch.Batch, ts []types.Type) []types.Row {
 	var out []types.Row
 	for i := 0; i < b.Rows(); i++ {
@@ -255,8 +255,8 @@ func Texts(rows []types.Row, ts []types.Type, ordered bool) []string {
 	return out
 }
 
-// Random makes a table of n rows whose values come from small domains, so that
-// they meet, with NULLs.
+// Random returns a table of n rows with NULLs, whose values come from small domains so
+// that they match.
 func Random(r *rand.Rand, n int, ts ...types.Type) Table {
 	tb := Table{Types: ts}
 	for range n {

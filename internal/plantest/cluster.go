@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// RunStaged runs a staged plan on n nodes that are made up: each table's rows
-// are distributed to the nodes in turn, and what a stage sends is handed on as its
-// Output says. The root's columns are in cols.
+// RunStaged runs a staged plan on n simulated nodes: each table's rows are distributed
+// round-robin, and a stage's rows are sent as its Output says. The root's columns are
+// in cols.
 func (in *Interp) RunStaged(s *plan.Staged, n int) ([]Row, error) {
 	received := make([]map[plan.StageID][]Row, n)
 	for i := range received {

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Folder computes the little arithmetic that the goldens use; the engine's
-// evaluator is not of this layer.
+// Folder folds the few constant expressions that the goldens use; the engine's
+// evaluator is not available in this layer.
 type Folder struct{}
 
 var errNotConstant = errors.New("not a constant that the test knows")

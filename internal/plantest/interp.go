@@ -18,22 +18,21 @@ import (
 // Row is a row of values by column.
 type Row map[expr.ColID]types.Datum
 
-// Interp runs plans of any phase row by row, straight from the meaning of each
-// node: Apply runs its right side for each left row, a Subquery runs where it
-// stands.
+// Interp runs plans of any phase row by row, directly by the definition of each node:
+// Apply runs its right side for each left row, a Subquery runs where it occurs.
 type Interp struct {
 	// Tables are rows in the order of the table's columns, by attnum from 1.
 	Tables  map[types.OID][][]types.Datum
 	Buffers map[int][]Row
 
-	// Of a node of a simulated cluster: its number, how many there are, and
-	// the rows that stages sent it.
+	// For a node of a simulated cluster: its number, the number of nodes, and the rows
+	// that stages sent to it.
 	Node, Nodes int
 	Received    map[plan.StageID][]Row
 }
 
-// Query runs a query with its buffers and gives its output as text, a line a
-// row, in the order they came.
+// Query runs a query with its buffers and returns its output as text, a line a row, in
+// the order they came.
 func (in *Interp) Query(q *plan.Query) ([]string, error) {
 	if in.Buffers == nil {
 		in.Buffers = map[int][]Row{}
@@ -68,7 +67,7 @@ func Lines(rows []Row, cols []plan.Column) []string {
 	return out
 }
 
-// byPosition gives rows of from's columns the names of to.
+// byPosition renames the columns of rows from from's to to's, by position.
 func byPosition(rows []Row, from, to []plan.Column) []Row {
 	out := make([]Row, len(rows))
 	for i, r := range rows {
@@ -180,7 +179,7 @@ func (in *Interp) subquery(s *expr.Subquery, r Row) (types.Datum, error) {
 	return result, nil
 }
 
-// all reports whether conditions are all true of a row.
+// all reports whether all conditions are true for a row.
 func (in *Interp) all(conds []expr.Expr, r Row) (bool, error) {
 	v, err := in.and(conds, r)
 	return v == true, err
@@ -369,7 +368,7 @@ func (in *Interp) filter(rows []Row, conds []expr.Expr, outer Row) ([]Row, error
 	return out, nil
 }
 
-// key makes a string that equal values share.
+// key returns a string that is the same for equal values.
 func (in *Interp) key(es []expr.Expr, r Row) (string, []types.Datum, error) {
 	var b strings.Builder
 	vals := make([]types.Datum, len(es))
@@ -385,7 +384,7 @@ func (in *Interp) key(es []expr.Expr, r Row) (string, []types.Datum, error) {
 	return b.String(), vals, nil
 }
 
-// KeyText is a text that equal values of a type share.
+// KeyText returns a text that is the same for equal values of a type.
 func KeyText(t types.Type, v types.Datum) string {
 	switch x := v.(type) {
 	case nil:
@@ -490,7 +489,7 @@ func orders(ks []expr.Order) []expr.Expr {
 	return out
 }
 
-// projectSet knows generate_series and unnest.
+// projectSet supports generate_series and unnest.
 func (in *Interp) projectSet(n *plan.ProjectSet, rows []Row, outer Row) ([]Row, error) {
 	var out []Row
 	for _, r := range rows {

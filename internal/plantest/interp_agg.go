@@ -217,7 +217,7 @@ func finish(c expr.AggCall, inputs []tuple) (types.Datum, error) {
 	return nil, fmt.Errorf("interpreter: aggregate %s", c.Fn.Name)
 }
 
-// window knows row_number, rank, and aggregates over whole partitions.
+// window supports row_number, rank, and aggregates over whole partitions.
 func (in *Interp) window(n *plan.Window, rows []Row, outer Row) ([]Row, error) {
 	rows, err := in.sort(rows, n.OrderBy, outer)
 	if err != nil {

@@ -35,8 +35,8 @@ func equalKeys(t types.Type, a, b types.Datum) types.Datum {
 	return types.Compare(t, a, b) == 0
 }
 
-// match returns how a pair meets a join's condition: whether the keys choose it,
-// and the condition's value.
+// match evaluates a join's condition for a pair: whether its keys are equal, and the
+// condition's value.
 func (in *Interp) match(n *plan.Join, r Row) (candidate bool, v types.Datum, err error) {
 	v, err = in.and(n.On, r)
 	if err != nil {

@@ -130,7 +130,7 @@ func (w *World) Bind(sql string) (*plan.Query, error) {
 	return bind.Query(w.session(s), s.Node)
 }
 
-// Plan takes a query all the way to stages, asking poll as it goes.
+// Plan plans a query up to its stages; it calls poll meanwhile.
 func (w *World) Plan(sql string, poll plan.Poll) (*plan.Staged, error) {
 	stmt, err := one(sql)
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *World) Plan(sql string, poll plan.Poll) (*plan.Staged, error) {
 	return p.Staged, nil
 }
 
-// Planning is what a superuser's plan is made for.
+// Planning returns the planner's environment for a superuser.
 func (w *World) Planning() *planner.Env {
 	return &planner.Env{State: w.st, Stats: w, Role: catalog.BootstrapRoleOID, Folder: Folder{}, Nodes: w.Nodes}
 }
@@ -216,7 +216,7 @@ func Check(t testing.TB, sql string, q *plan.Query) {
 	}
 }
 
-// OID is a table's.
+// OID returns the OID of a table.
 func (w *World) OID(name string) types.OID {
 	return w.st.Relation(catalog.PublicOID, name).OID
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Build makes the program in a directory, with more flags of go build, and gives
+// Build builds the program in a directory, with extra flags of go build, and returns
 // its path. It may be called in any package of the module.
 func Build(dir string, flags ...string) (string, error) {
 	path := filepath.Join(dir, "tributary")
@@ -25,7 +25,7 @@ func Build(dir string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// Node is a node that was started. Its addresses are there once it is ready.
+// Node is a node that was started. Its addresses are set once it is ready.
 type Node struct {
 	PG, HTTP, Cluster, Name string
 
@@ -95,19 +95,19 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 }
 
-// Pid is the process's number.
+// Pid returns the process id.
 func (n *Node) Pid() int { return n.cmd.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err says how the process ended; it waits for that.
+// Err waits for the process to end and returns how it ended.
 func (n *Node) Err() error {
 	<-n.done
 	return n.err
 }
 
-// Log is the end of what the process wrote to standard error.
+// Log returns the end of what the process wrote to standard error.
 func (n *Node) Log() string { return n.log.String() }
 
 // Signal sends a signal.
@@ -119,7 +119,7 @@ func (n *Node) Kill() {
 	<-n.done
 }
 
-// Stop asks the process to leave and says how it ended; where ctx ends first,
+// Stop asks the process to shut down and returns how it ended; where ctx ends first,
 // the process is killed.
 func (n *Node) Stop(ctx context.Context) error {
 	if err := n.Signal(syscall.SIGTERM); err != nil {

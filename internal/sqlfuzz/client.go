@@ -18,8 +18,8 @@ import (
 
 const (
 	statementTimeout = "10s"
-	// answerTimeout is when a server that says nothing counts as lost: it should
-	// have ended the statement itself long before.
+	// answerTimeout is when a silent server counts as lost: it should have ended the
+	// statement itself long before.
 	answerTimeout = time.Minute
 )
 
@@ -29,7 +29,7 @@ type request struct {
 	sql      string
 	extended bool
 	params   []param
-	binary   bool // parameters, where they have such a form, and results
+	binary   bool // parameters, for types with a binary form, and results
 }
 
 // param is a parameter of a statement: a value's text and its type.
@@ -39,7 +39,7 @@ type param struct {
 	oid  uint32
 }
 
-// answer is what a server said to one statement.
+// answer is a server's response to one statement.
 type answer struct {
 	tag   string
 	names []string
@@ -94,14 +94,14 @@ func (s *server) close() {
 	if s.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = s.conn.Close(ctx) // a connection that is lost cannot be closed better
+		_ = s.conn.Close(ctx) // the error of a lost connection is of no use
 		s.conn = nil
 	}
 }
 
-// run sends statements, all at once, and returns an answer to each. One that lost
-// the connection says so, and those after it are sent on a new one; where there
-// is none to be had the answers end and the error says why.
+// run sends statements, all at once, and returns an answer to each. One that lost the
+// connection has lost set, and the statements after it are sent on a new one; where
+// none can be made the answers end there, with an error.
 func (s *server) run(ctx context.Context, list ...request) ([]*answer, error) {
 	var answers []*answer
 	for len(answers) < len(list) {
@@ -132,7 +132,7 @@ func (s *server) pipeline(ctx context.Context, list []request) ([]*answer, error
 	for _, r := range list {
 		s.send(front, r)
 	}
-	// Written while answers are read, or both sides could wait for the other.
+	// Write while answers are read; otherwise both sides could block on each other.
 	go func() { sent <- front.Flush() }()
 	answers, err := read(front, link, len(list))
 	for i, a := range answers {
@@ -221,7 +221,7 @@ func read(front *pgproto3.Frontend, link net.Conn, n int) ([]*answer, error) {
 	return answers, nil
 }
 
-// readFloats makes texts of binary floats, which are compared by their digits.
+// readFloats converts binary floats to text; they are compared by their digits.
 func (a *answer) readFloats() {
 	for _, row := range a.rows {
 		for i, c := range row {
@@ -246,7 +246,7 @@ func (s *server) one(ctx context.Context, sql string) (*answer, error) {
 	return list[0], nil
 }
 
-// brief is an answer as a line or a few.
+// brief returns an answer as one line or a few.
 func (a *answer) brief() string {
 	if a.failed() {
 		return strings.TrimSpace("ERROR " + a.code + " " + a.text)

@@ -25,7 +25,8 @@ type verdict struct {
 	failure string
 }
 
-// broken says whether an answer is a failure whatever the statement was.
+// broken returns why an answer is a failure whatever the statement was; "" if it is
+// not.
 func broken(a *answer) string {
 	switch {
 	case a.lost:
@@ -36,13 +37,14 @@ func broken(a *answer) string {
 	return ""
 }
 
-// resource reports whether an error speaks of the machine, not of the statement.
+// resource reports whether an error is due to the machine's resources, not to the
+// statement.
 func resource(code string) bool {
 	return strings.HasPrefix(code, "53") || strings.HasPrefix(code, "54") || code == "57014"
 }
 
-// compare holds our answer against the other. Errors are compared by class;
-// allow are SQLSTATEs of ours that count as a difference that is known.
+// compare compares our answer with the other. Errors are compared by class; allow lists
+// SQLSTATEs of ours that count as known differences.
 func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 	if why := broken(ours); why != "" {
 		return verdict{failure: why}
@@ -54,7 +56,7 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 		return verdict{allowed: "resources"}
 	case ours.failed() && slices.Contains(allow, ours.code):
 		return verdict{allowed: ours.code}
-	case slices.Contains([]string{"0A000", "42P21", "42P22"}, other.code): // a server of one collation has none that do not match
+	case slices.Contains([]string{"0A000", "42P21", "42P22"}, other.code): // a server with a single collation has no mismatches
 		return verdict{allowed: "the other refuses"}
 	case ours.failed() && other.failed():
 		denied := ours.code == "42501" || other.code == "42501"
@@ -63,11 +65,12 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 		}
 		return verdict{}
 	case ours.failed() != other.failed():
-		// Which rows an expression that may fail is asked for is the plan's choice.
+		// For which rows an expression that may fail is evaluated depends on the plan.
 		if code := ours.code + other.code; risky && (code[:2] == "22" || code[:2] == "21") {
 			return verdict{allowed: "one-sided 22"}
 		}
-		// It does not ask who may read what it need not read, such as the far side of a join that is never true.
+		// PostgreSQL does not check privileges on what it need not read, such as the other
+		// side of a join that is never true.
 		if ours.code == "42501" && strings.HasPrefix(other.tag, "SELECT") {
 			return verdict{allowed: "denied where the other reads nothing"}
 		}
@@ -76,7 +79,7 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 	return verdict{failure: sameRows(ours, other, ordered)}
 }
 
-// sameRows says in what two results differ, or nothing.
+// sameRows returns how two results differ, "" if they do not.
 func sameRows(a, b *answer, ordered bool) string {
 	switch {
 	case a.tag != b.tag:
@@ -113,7 +116,8 @@ func sorted(a *answer) [][]cell {
 	for i, row := range a.rows {
 		var b strings.Builder
 		for j, c := range row {
-			// Quoted, so that no value, text or binary, looks like NULL or like two.
+			// Quoted, so that no value, text or binary, can be confused with NULL or with two
+			// values.
 			if c.null {
 				b.WriteString("NULL")
 			} else {
@@ -122,7 +126,7 @@ func sorted(a *answer) [][]cell {
 		}
 		list[i] = keyed{b.String(), row}
 	}
-	// Rows that look the same rounded are in the order of all their digits.
+	// Rows that are equal after rounding are sorted by all their digits.
 	slices.SortStableFunc(list, func(a, b keyed) int {
 		if c := strings.Compare(a.key, b.key); c != 0 {
 			return c
@@ -136,7 +140,7 @@ func sorted(a *answer) [][]cell {
 	return rows
 }
 
-// digits that two ways to add up the same numbers have in common.
+// digits returns how many digits two orders of summing the same numbers have in common.
 func digits(oid uint32) int {
 	switch oid {
 	case oidFloat4:
@@ -159,11 +163,11 @@ func rounded(text string, oid uint32) string {
 	return strconv.FormatFloat(f, 'g', d, 64)
 }
 
-// flagless is a binary array, or a row that may have one, without the flag that
-// says whether it has NULLs: the slice of an array with a NULL keeps it in
-// PostgreSQL, whether the NULL is in the slice or not. Literals of no type within
-// a row are text, which they are to us where the rows are sorted; PostgreSQL
-// needs no order of them while what stands before them decides.
+// flagless returns a binary array, or a row that may contain one, without the flag for
+// NULLs: the slice of an array with a NULL keeps it in PostgreSQL, whether the NULL is
+// in the slice or not. Literals of unknown type within a row are replaced by text: we
+// resolve them to text where rows are sorted, PostgreSQL does not while the columns
+// before them decide the order.
 func flagless(text string, oid uint32) string {
 	t := sqltypes.Type{OID: sqltypes.OID(oid)}
 	if _, array := t.Elem(); !array && t.OID != sqltypes.RecordOID {
@@ -192,7 +196,7 @@ func sameCell(a, b cell, oid uint32) bool {
 	if errX != nil || errY != nil || math.IsInf(x, 0) || math.IsInf(y, 0) {
 		return false
 	}
-	// What cancels out leaves noise of the order in which it was added: PostgreSQL's corr of columns
-	// that have nothing in common is -4.7e-18, ours 0.
+	// Cancellation leaves noise that depends on the order of summation: PostgreSQL's corr
+	// of columns that have nothing in common is -4.7e-18, ours 0.
 	return math.Abs(x-y) <= math.Pow(10, float64(-d))*max(math.Abs(x), math.Abs(y), 1e-6)
 }

@@ -11,17 +11,17 @@ import (
 type column struct {
 	sql  string
 	t    typ
-	call bool // not seen by subqueries
+	call bool // not visible to subqueries
 	// Of a table's column:
 	generated bool
 	to        *table // whose key it refers to
 }
 
-// scope is what a query level sees.
+// scope is the columns visible at a query level.
 type scope struct {
 	cols  []column
 	outer *scope
-	// keys tell the rows apart; nil where nothing does.
+	// keys identify the rows; nil where nothing does.
 	keys []string
 }
 
@@ -30,12 +30,13 @@ type generator struct {
 	r      *rand.Rand
 	tables []*table
 	ctes   []*table // of the statement being made
-	risky  bool     // the statement may use what fails on some values
+	risky  bool     // the statement may use expressions that fail on some values
 	names  int
-	params *[]param // the statement's, if it takes some
+	params *[]param // the statement's parameters, if it may have some
 	schema string
 	role   string // one with few privileges
-	// cascades says that a row may go with another; else one may keep another.
+	// cascades says that foreign keys delete rows along (CASCADE); else they may restrict
+	// deletion.
 	cascades bool
 }
 
@@ -50,7 +51,7 @@ func (g *generator) name(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, g.names)
 }
 
-// expr is an expression of a type, over the columns of a scope.
+// expr returns an expression of a type, over the columns of a scope.
 func (g *generator) expr(t typ, s *scope, depth int) string {
 	if depth <= 0 || g.chance(25) {
 		return g.leaf(t, s)
@@ -163,8 +164,9 @@ func (g *generator) subqueryPredicate(s *scope, depth int) string {
 	}
 }
 
-// aggregate is a call that gives a type, in any order of its input. It does not
-// see outer columns: over those alone it would be the outer query's.
+// aggregate returns an aggregate call of a type, whose result does not depend on the
+// order of its input. It does not use outer columns: over those alone it would belong
+// to the outer query.
 func (g *generator) aggregate(t typ, s *scope, depth int) string {
 	s = &scope{cols: s.cols}
 	list := aggregates[t]

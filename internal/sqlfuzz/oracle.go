@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// trial is a question whose right answer is known: a kind, the texts it is made
-// of, and the statements that come first.
+// trial is a test whose expected outcome is known: a kind, its texts, and the
+// statements that come first.
 //
 //	peer, write  statements, each compared
 //	settings     statements, each compared with itself under a setting that must not matter
@@ -21,17 +21,17 @@ type trial struct {
 	ordered bool
 	risky   bool
 	state   bool // changes what later ones see
-	// after undoes what a part that failed leaves: a transaction, a role.
+	// after undoes what a failed part leaves: a transaction, a role.
 	after []string
-	// An extended trial's single part goes by the extended protocol.
+	// An extended trial's single part is sent by the extended protocol.
 	extended, binary bool
 	params           []param
 }
 
-// finding is what came of a trial.
+// finding is the outcome of a trial.
 type finding struct {
 	verdict
-	apart     bool   // the two sides went different ways, allowed or not
+	apart     bool   // the two sides differ, allowed or not
 	refused   bool   // by both
 	code      string // the server's first error
 	signature string // the same for failures that probably are one
@@ -43,7 +43,7 @@ var knobs = []string{
 	"tributary.distribute_rows = 0", "batch_size = 1", "batch_size = 3", "batch_size = 64", "worker_saturation = 'inf'",
 }
 
-// trial makes a random one that changes nothing.
+// trial returns a random trial that changes nothing.
 func (g *generator) trial(peer bool) trial {
 	if peer && g.chance(85) || g.chance(33) {
 		t := g.question()
@@ -64,7 +64,7 @@ func (g *generator) trial(peer bool) trial {
 	return trial{kind: "tlp", parts: []string{"SELECT " + strings.Join(items, ", ") + " FROM " + from, g.predicate(s, 3)}, risky: g.risky}
 }
 
-// requests are what a trial sends.
+// requests returns the requests of a trial.
 func (t trial) requests() []request {
 	p := t.parts
 	switch t.kind {
@@ -88,8 +88,8 @@ func (t trial) requests() []request {
 	return list
 }
 
-// judge says what is wrong with the answers to a trial's requests; other are the
-// peer's, if there is one. Answers end where a server was lost for good.
+// judge compares the answers to a trial's requests; other are the peer's, if there is
+// one. Answers end where a server was lost for good.
 func (t trial) judge(answers, other []*answer, allow []string) finding {
 	var found finding
 	for _, a := range answers {
@@ -143,8 +143,8 @@ func (t trial) judge(answers, other []*answer, allow []string) finding {
 	return found
 }
 
-// steps compares answers one by one until two differ, allowed or not: those
-// after it have nothing in common.
+// steps compares answers one by one until two differ, allowed or not: those after it
+// are not comparable.
 func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
 	for i, a := range ours {
 		b := other[i]
@@ -167,7 +167,8 @@ func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
 	}
 }
 
-// signature is a text without what differs from one statement to the next.
+// signature returns a text without names and numbers, which differ from one statement
+// to the next.
 func signature(text string) string {
 	var b strings.Builder
 	quoted := false

@@ -9,20 +9,20 @@ import (
 type table struct {
 	name string
 	cols []column
-	key  string // a column that tells rows apart, if any
+	key  string // a column that identifies rows, if any
 	// writable ones have a key id.
 	writable bool
 	cte      bool // a view with one
 }
 
-// query is a SELECT with what is known of its result.
+// query is a SELECT with the known properties of its result.
 type query struct {
 	sql     string
 	types   []typ
-	ordered bool // its order leaves no choice
+	ordered bool // its order is total
 }
 
-// from makes a FROM clause of up to n items and the scope it gives.
+// from returns a FROM clause of up to n items and its scope.
 func (g *generator) from(outer *scope, depth, n int) (string, *scope) {
 	s := &scope{outer: outer, keys: []string{}}
 	sql := g.item(s, outer, depth)
@@ -60,7 +60,7 @@ func (g *generator) from(outer *scope, depth, n int) (string, *scope) {
 	return sql, s
 }
 
-// equality is a condition that a hash or a merge join can take.
+// equality returns a condition that a hash or a merge join can use.
 func (g *generator) equality(left, right *scope) string {
 	for range 8 {
 		a := left.cols[g.r.IntN(len(left.cols))]
@@ -146,7 +146,8 @@ func (g *generator) where(s *scope, depth int) string {
 	return " WHERE " + g.predicate(s, depth)
 }
 
-// query is a SELECT, a set operation, or one with a CTE, of the types wanted.
+// query returns a SELECT, a set operation, or one with a CTE, with columns of the types
+// ts.
 func (g *generator) query(outer *scope, depth int, ts []typ) query {
 	before := len(g.ctes)
 	defer func() { g.ctes = g.ctes[:before] }()
@@ -181,7 +182,7 @@ func (g *generator) query(outer *scope, depth int, ts []typ) query {
 	return q
 }
 
-// recursive makes WITH RECURSIVE of a few steps, each counted in c1.
+// recursive returns a WITH RECURSIVE of a few steps, counted in c1.
 func (g *generator) recursive(depth int) string {
 	t := &table{name: g.name("w")}
 	ts := append([]typ{"i4"}, g.someTypes(2)...)
@@ -220,7 +221,8 @@ func (g *generator) recursive(depth int) string {
 	return sql
 }
 
-// selectList is one SELECT of the types wanted, plain, grouped or with windows.
+// selectList returns one SELECT with columns of the types ts, plain, grouped or with
+// windows.
 func (g *generator) selectList(outer *scope, depth int, ts []typ) query {
 	from, s := g.from(outer, depth-1, 1+g.r.IntN(3))
 	where := g.where(s, depth)
@@ -242,13 +244,13 @@ func (g *generator) selectList(outer *scope, depth int, ts []typ) query {
 	return query{sql: "SELECT " + distinct + strings.Join(items, ", ") + " FROM " + from + where + tail, types: ts}
 }
 
-// groups makes a GROUP BY and the scope above it: its columns and aggregates.
+// groups returns a GROUP BY and the scope above it: its columns and aggregates.
 func (g *generator) groups(s *scope, depth int) (*scope, string) {
 	in := &scope{outer: s.outer}
 	var by []string
 	for range g.r.IntN(3) {
 		c := s.cols[g.r.IntN(len(s.cols))]
-		if !exact(c.t) { // which of 1.0 and 1.00 a group shows is anybody's choice
+		if !exact(c.t) { // whether a group shows 1.0 or 1.00 is unspecified
 			continue
 		}
 		by = append(by, c.sql)
@@ -298,7 +300,7 @@ func (g *generator) windows(s *scope, depth int) *scope {
 		if !g.chance(40) {
 			offset = ""
 		}
-		total := len(s.keys) > 0 && offset == "" // an offset takes a single key
+		total := len(s.keys) > 0 && offset == "" // an offset needs a single key
 		if total {
 			order += ", " + strings.Join(s.keys, ", ")
 		}
@@ -341,10 +343,10 @@ func (g *generator) windows(s *scope, depth int) *scope {
 	return in
 }
 
-// top is a whole query, in an order that leaves no choice where it can be.
+// top returns a whole query, with a total order where possible.
 func (g *generator) top() query {
 	ts := g.someTypes(4)
-	depth := []int{1, 1, 1, 1, 2, 2, 2, 3}[g.r.IntN(8)] // many small ones find more in a time than few large ones
+	depth := []int{1, 1, 1, 1, 2, 2, 2, 3}[g.r.IntN(8)] // many small queries find more in a given time than few large ones
 	if allExact(ts) && g.chance(6) {
 		return g.distinctOn(ts, depth)
 	}

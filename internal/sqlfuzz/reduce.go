@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// reduceFor is how long one failure is cut down.
+// reduceFor is how long one failure is reduced.
 const reduceFor = 20 * time.Second
 
-// report cuts a failing trial down, prints it and writes it as a case. A server
-// that is gone leaves the trial as it was.
+// report reduces a failing trial, prints it and writes it as a case. If the server is
+// gone the trial stays as it was.
 func (w *worker) report(ctx context.Context, t trial, found finding) error {
 	small, now, gone := w.smaller(ctx, t, found)
 	var b strings.Builder
@@ -36,7 +36,7 @@ func (w *worker) report(ctx context.Context, t trial, found finding) error {
 	if err := w.keep(b.String()); err != nil || gone != nil {
 		return errors.Join(err, gone)
 	}
-	// The round goes on where it was.
+	// The round continues where it was.
 	return w.fresh(ctx, t.setup)
 }
 
@@ -50,7 +50,7 @@ func (w *worker) smaller(ctx context.Context, t trial, found finding) (trial, fi
 		again, err = w.ask(ctx, small)
 	}
 	if err != nil || again.failure == "" {
-		return t, found, err // it does not fail on a set-up made anew: kept as it was
+		return t, found, err // it does not fail on a fresh set-up: keep it as it was
 	}
 	return small, again, nil
 }
@@ -124,7 +124,7 @@ func (w *worker) reduce(ctx context.Context, t trial, found finding) (trial, err
 	return t, nil
 }
 
-// inlined puts literals where the parameters are.
+// inlined replaces parameters by literals.
 func inlined(sql string, params []param) string {
 	for i := len(params) - 1; i >= 0; i-- {
 		literal := "NULL"
@@ -151,7 +151,7 @@ func balanced(list []string) bool {
 	return open == 0
 }
 
-// tokens splits a statement; joined again they are the statement.
+// tokens splits a statement into tokens; joined they are the statement.
 func tokens(sql string) []string {
 	var list []string
 	word := func(c byte) bool {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Options say what is run. Without a Peer the server is held against itself.
+// Options are the options of a run. Without a Peer the server is compared with itself.
 type Options struct {
 	DSN, Peer   string
 	Statements  int           // sent to the server, at least
@@ -28,7 +28,7 @@ type Options struct {
 // every is how many statements lie between lines of progress.
 const every = 10000
 
-// campaign is one run: rounds, distributed to workers, and what came of them.
+// campaign is one run: rounds, distributed to workers, and their outcomes.
 type campaign struct {
 	o   Options
 	out io.Writer
@@ -37,11 +37,11 @@ type campaign struct {
 	next     int // round to distribute
 	total    tally
 	early    map[int]tally // of rounds that ended before an earlier one
-	reported int           // statements that the last line of progress told of
+	reported int           // statements at the last line of progress
 	failures int
 	seen     map[string]bool
 	start    time.Time
-	resumed  int // statements of the run that this one goes on with
+	resumed  int // statements of the run that this one resumes
 }
 
 // Run sends random statements and reports to out. The error says that there
@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	return nil
 }
 
-// distribute gives the next round, unless the run is over.
+// distribute returns the next round, unless the run is over.
 func (c *campaign) distribute() (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *campaign) rate() float64 {
 	return float64(c.total.Statements-c.resumed) / time.Since(c.start).Seconds()
 }
 
-// first says whether a failure of this signature is the first one.
+// first reports whether a failure is the first of its signature.
 func (c *campaign) first(signature string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *campaign) first(signature string) bool {
 	return true
 }
 
-// keep prints a failure and writes it as a case.
+// keep prints a failure and writes it as a case file.
 func (c *campaign) keep(text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

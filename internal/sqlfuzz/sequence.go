@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// question is a query, or several statements about one, that changes nothing.
+// question returns a trial that changes nothing: a query, or several statements about
+// one.
 func (g *generator) question() trial {
 	switch k := g.r.IntN(100); {
 	case k < 60:
@@ -22,8 +23,8 @@ func (g *generator) question() trial {
 	case k < 94:
 		return g.transaction()
 	}
-	// PostgreSQL 15 misses privileges in a view's CTEs that nothing reads, and in
-	// subqueries that it finds empty.
+	// PostgreSQL 15 does not check privileges in a view's CTEs that nothing reads, nor in
+	// subqueries that it proves empty.
 	all := g.tables
 	g.tables = slices.DeleteFunc(slices.Clone(all), func(t *table) bool { return t.cte })
 	defer func() { g.tables = all }()
@@ -36,7 +37,7 @@ func (g *generator) question() trial {
 	return t
 }
 
-// withParams makes a query whose constants are parameters, some of them.
+// withParams returns a query some of whose constants are parameters.
 func (g *generator) withParams(make func() query) (query, []param) {
 	var params []param
 	g.params = &params
@@ -44,7 +45,8 @@ func (g *generator) withParams(make func() query) (query, []param) {
 	return make(), params
 }
 
-// cursor reads a query in an order that leaves no choice, in steps.
+// cursor returns a trial that reads a query with a total order through a cursor, in
+// steps.
 func (g *generator) cursor() trial {
 	q := g.top()
 	for range 10 {
@@ -69,7 +71,7 @@ func (g *generator) cursor() trial {
 	return trial{parts: append(parts, "CLOSE c", "COMMIT"), ordered: true, after: []string{"ROLLBACK"}}
 }
 
-// prepared is a statement that runs with two lists of values.
+// prepared returns a trial of a prepared statement that runs with two lists of values.
 func (g *generator) prepared() trial {
 	q, params := g.withParams(g.top)
 	head := "PREPARE p"
@@ -92,7 +94,7 @@ func (g *generator) prepared() trial {
 	return trial{parts: []string{head + " AS " + q.sql, execute(first), execute(second)}, ordered: q.ordered, after: []string{"DEALLOCATE ALL"}}
 }
 
-// transaction writes and takes it back.
+// transaction returns a trial that writes and rolls back.
 func (g *generator) transaction() trial {
 	t := g.target()
 	look := "SELECT * FROM " + t.name

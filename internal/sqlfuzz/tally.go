@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// tally counts what came of rounds.
+// tally counts the outcomes of rounds.
 type tally struct {
-	Round       int // the first that is not in it
+	Round       int // the first round not counted
 	Statements  int // sent to the server
 	Kinds       map[string]int
 	Compared    map[string]int // trials, by how
@@ -82,7 +82,7 @@ func (t *tally) count(tr trial, found finding) {
 	}
 }
 
-// kind is what sort of statement a text is.
+// kind returns the kind of a statement.
 func kind(sql string) string {
 	words := strings.FieldsFunc(sql, func(r rune) bool { return r == ' ' || r == '(' })
 	if len(words) == 0 {
@@ -119,7 +119,7 @@ func (c *campaign) summary() {
 
 func (c *campaign) state() string { return fmt.Sprintf("seed%d.json", c.o.Seed) }
 
-// save writes how far the run got.
+// save writes the progress of the run.
 func (c *campaign) save() error {
 	data, err := json.Marshal(c.total)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *campaign) save() error {
 	return c.write(c.state(), data)
 }
 
-// load goes on with what save wrote.
+// load restores what save wrote.
 func (c *campaign) load() error {
 	if c.o.Cases == "" {
 		return fmt.Errorf("to resume takes the directory of cases, where the run wrote how far it got")

@@ -21,7 +21,7 @@ var oids = map[typ]uint32{
 	"y": 17, "t": 1083, "tt": 1266, "tz": 1184, "u": 2950,
 }
 
-// types gives the choice of a type its weights.
+// types lists types by their frequency in random choices.
 var types = []typ{"i2", "i4", "i4", "i4", "i8", "i8", "n", "n", "f", "s", "s", "s", "b", "b", "d", "d", "ts", "iv", "j", "ai", "as",
 	"y", "t", "tt", "tz", "u"}
 
@@ -60,7 +60,7 @@ var values = map[typ][]string{
 	"as": {"'{}'::text[]", "array['a']", "array['b','a']", "array['',NULL,'x,\"y']", "array['NULL']"},
 }
 
-// texts are values as parameters have them.
+// texts are values in the text form of parameters.
 var texts = map[typ][]string{
 	"i2": {"0", "1", "-3", "32767"}, "i4": {"0", "1", "2", "7", "-1", "2147483647"}, "i8": {"0", "5", "-9223372036854775808"}, "n": {"0", "1.50", "-2", "NaN", "1e20", "0.0001"},
 	"f": {"0", "1.5", "-0", "NaN", "Infinity", "1e-5"}, "s": {"", "a", "ab", "é", "x'y"}, "b": {"t", "f"}, "d": {"2024-02-29", "infinity", "0044-03-15 BC"},
@@ -70,8 +70,8 @@ var texts = map[typ][]string{
 	"u": {"12345678-1234-1234-1234-123456789abc"},
 }
 
-// literal is a value of a type, now and then NULL, and a parameter where the
-// statement takes some.
+// literal returns a value of a type, sometimes NULL, and a parameter where the
+// statement may have some.
 func (g *generator) literal(t typ) string {
 	if g.params == nil || !g.chance(40) {
 		return g.constant(t)
@@ -80,7 +80,7 @@ func (g *generator) literal(t typ) string {
 	return fmt.Sprintf("$%d::%s", len(*g.params), sqlNames[t])
 }
 
-// constant is one as an expression.
+// constant returns a value as an expression.
 func (g *generator) constant(t typ) string {
 	if g.r.IntN(12) == 0 {
 		return "NULL::" + sqlNames[t]

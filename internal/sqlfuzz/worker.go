@@ -68,7 +68,7 @@ func (w *worker) close() {
 	}
 }
 
-// rounds runs them until there are no more.
+// rounds runs rounds until there are no more.
 func (w *worker) rounds(ctx context.Context) error {
 	for {
 		round, ok := w.distribute()
@@ -85,8 +85,8 @@ func (w *worker) rounds(ctx context.Context) error {
 	}
 }
 
-// round is one schema and what is asked of it. Trials that change nothing wait
-// until there are enough of them or something is to change.
+// round runs the trials on one schema. Trials that change nothing are collected until
+// there are enough of them or a change is due.
 func (w *worker) round(ctx context.Context, round int) error {
 	g := &generator{r: rand.New(rand.NewPCG(w.o.Seed, uint64(round))), schema: w.schema, role: w.role()}
 	if err := w.fresh(ctx, nil); err != nil {
@@ -99,8 +99,8 @@ func (w *worker) round(ctx context.Context, round int) error {
 		waiting = waiting[:0]
 		return err
 	}
-	// change runs what makes later statements what they are; the round ends where
-	// the two sides have come apart.
+	// change runs a statement that changes state; the round ends where the two sides
+	// differ.
 	change := func(c change) (bool, error) {
 		if err := flush(); err != nil {
 			return false, err
@@ -187,7 +187,7 @@ func (w *worker) ask(ctx context.Context, t trial) (finding, error) {
 	return list[0], nil
 }
 
-// answers sends trials to both sides at once and judges what they say.
+// answers sends trials to both sides concurrently and judges the answers.
 func (w *worker) answers(ctx context.Context, list []trial) ([]finding, error) {
 	var ours, theirs []request
 	for _, t := range list {
@@ -214,7 +214,7 @@ func (w *worker) answers(ctx context.Context, list []trial) ([]finding, error) {
 			return nil, fmt.Errorf("the peer: %w", other.err)
 		}
 	}
-	if ctx.Err() != nil { // what was cut off is no answer
+	if ctx.Err() != nil { // an interrupted statement has no answer
 		return nil, ctx.Err()
 	}
 	found := make([]finding, len(list))

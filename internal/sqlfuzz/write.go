@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// change is a statement that makes later ones what they are.
+// change is a statement that changes state which later ones depend on.
 type change struct {
 	sql   string
-	done  func()   // notes what it did, if it succeeded
+	done  func()   // records its effect, if it succeeded
 	after []string // as a trial's
 	check string   // a query that shows what it did
 }
 
-// create makes the statements of a round's tables, views and privileges, and the
-// first rows.
+// create returns the statements that create a round's tables, views and privileges, and
+// the first rows.
 func (g *generator) create() []change {
 	g.cascades = g.chance(50)
 	list := []change{{sql: "GRANT USAGE ON SCHEMA " + g.schema + " TO " + g.role}}
@@ -65,7 +65,7 @@ func (g *generator) table() (*table, string) {
 		case 5, 6:
 			if len(g.tables) > 0 {
 				c = column{sql: c.sql, t: "i4", to: g.tables[g.r.IntN(len(g.tables))]}
-				// Whether rows that a CASCADE is about to delete still refuse hangs on
+				// Whether rows that a CASCADE is about to delete still restrict others depends on
 				// the order of PostgreSQL's triggers, so a schema has one or the other.
 				onDelete := []string{"", " ON DELETE SET NULL", " ON DELETE RESTRICT"}
 				if g.cascades {
@@ -115,7 +115,7 @@ func (g *generator) view() (*table, string) {
 		}
 	}
 	ts := g.someTypes(4)
-	q := g.query(nil, 1, ts) // it is planned anew wherever it is read
+	q := g.query(nil, 1, ts) // it is planned again wherever it is read
 	for i, t := range ts {
 		v.cols = append(v.cols, column{sql: fmt.Sprintf("c%d", i), t: t})
 	}
@@ -141,7 +141,7 @@ func (t *table) scope(alias string) *scope {
 	return s
 }
 
-// given are the columns that a statement may set.
+// given returns the columns that a statement may set.
 func (t *table) given() []column {
 	var list []column
 	for _, c := range t.cols {
@@ -152,7 +152,7 @@ func (t *table) given() []column {
 	return list
 }
 
-// value is one for a column; most of those that refer to a table find their row.
+// value returns a value for a column; most values of foreign keys match a row.
 func (g *generator) value(c column) string {
 	switch {
 	case c.to == nil:
@@ -181,7 +181,7 @@ func (g *generator) insertValues(t *table, rows int) string {
 		for j, c := range cols {
 			vals[j] = g.value(c)
 		}
-		g.names++ // few keys meet
+		g.names++ // few keys collide
 		vals[0] = fmt.Sprint(g.names)
 		if g.chance(2) {
 			vals[0] = fmt.Sprint(1 + g.r.IntN(g.names))
@@ -252,7 +252,7 @@ func (g *generator) write(t *table) string {
 		return g.merge(t)
 	default:
 		sql = "DELETE FROM " + t.name + " WHERE " + g.predicate(s, 2)
-		if g.chance(70) { // tables should not run empty
+		if g.chance(70) { // tables should not become empty
 			sql += " AND " + t.name + ".id % 3 = 0"
 		}
 	}
@@ -262,7 +262,7 @@ func (g *generator) write(t *table) string {
 	return sql
 }
 
-// merge is one from another table, whose keys are rows of their own.
+// merge returns a MERGE from another table, whose keys are unique.
 func (g *generator) merge(t *table) string {
 	o := g.target()
 	source := o.scope("o")

@@ -11,23 +11,23 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// E appends values to B. The zero value is ready; one of To writes them on, piece
-// by piece, so that what is encoded is never there twice.
+// E appends values to B. The zero value is ready; one made by To writes them to an
+// io.Writer chunk by chunk, so that the whole encoding is never in memory.
 type E struct {
 	B    []byte
 	to   io.Writer
-	gone int // bytes written on
+	gone int // bytes already written
 	err  error
 }
 
-// piece is about how much is kept before it is written.
-const piece = 256 << 10
+// chunkBytes is about how many bytes are buffered before they are written.
+const chunkBytes = 256 << 10
 
-// To makes an E that writes to w. Flush must end it, and returns the error of what
-// cannot be encoded too.
+// To returns an E that writes to w. Flush must be called at the end; it also returns
+// the error of a value that cannot be encoded.
 func To(w io.Writer) *E { return &E{to: w} }
 
-// Flush writes what is left, and returns the first error of w.
+// Flush writes what is buffered, and returns the first error.
 func (e *E) Flush() error {
 	if e.to != nil && e.err == nil && len(e.B) > 0 {
 		_, e.err = e.to.Write(e.B)
@@ -39,14 +39,14 @@ func (e *E) Flush() error {
 	return e.err
 }
 
-// drain flushes where enough has come together.
+// drain flushes when enough is buffered.
 func (e *E) drain() {
-	if e.to != nil && len(e.B) >= piece {
-		_ = e.Flush() // which gives the error again
+	if e.to != nil && len(e.B) >= chunkBytes {
+		_ = e.Flush() // Flush returns the error again at the end
 	}
 }
 
-// U8 and its siblings append one number.
+// U8, U32, U64, I64, Int and F64 append one number.
 func (e *E) U8(v uint8)    { e.B = append(e.B, v) }
 func (e *E) U32(v uint32)  { e.B = binary.LittleEndian.AppendUint32(e.B, v); e.drain() }
 func (e *E) U64(v uint64)  { e.B = binary.LittleEndian.AppendUint64(e.B, v); e.drain() }
@@ -105,20 +105,20 @@ func (e *E) f32s(v []float32) {
 	}
 }
 
-// part is room for the numbers from … to-1 of a list.
+// part is the space for the numbers from … to-1 of a list.
 type part struct {
 	from, to int
 	b        []byte
 }
 
-// parts returns room for a list of n numbers: all at once, or, where they are
-// written on, a piece at a time.
+// parts yields space for a list of n numbers of size bytes: all at once, or, with a
+// writer, chunk by chunk.
 func (e *E) parts(n, size int) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		for from := 0; from < n; {
 			to := n
 			if e.to != nil {
-				to = min(n, from+piece/size)
+				to = min(n, from+chunkBytes/size)
 			}
 			if !yield(part{from, to, e.Room(size * (to - from))}) {
 				return
@@ -158,7 +158,7 @@ func (e *E) Strs(v []string) {
 	}
 }
 
-// Type appends a SQL type. Record shapes are not kept: no model has them.
+// Type appends a SQL type. Record shapes are not encoded: no model has them.
 func (e *E) Type(t types.Type) {
 	e.U32(uint32(t.OID))
 	e.U32(uint32(t.Mod))
@@ -166,34 +166,35 @@ func (e *E) Type(t types.Type) {
 	e.U8(t.Scale)
 }
 
-// D reads what E wrote.
+// D decodes what E encoded.
 type D struct {
 	b      []byte
-	size   int // of what is read, from the start
+	size   int // of the whole input
 	bad    bool
 	charge func(bytes int64) error
 	owed   int64 // not charged yet
 	err    error // of charge
 }
 
-// Read starts reading b, which must not change while strings of it are in use.
+// Read returns a D over b, which must not change while byte slices or strings of it are
+// in use.
 func Read(b []byte) *D { return &D{b: b, size: len(b)} }
 
-// ReadWithin is Read of what takes memory once it is read, which is charged before
-// it is made. An error of charge is Done's.
+// ReadWithin is Read with a charge for the memory of decoded values before they are
+// allocated. Done returns an error of charge.
 func ReadWithin(b []byte, charge func(bytes int64) error) *D {
 	return &D{b: b, size: len(b), charge: charge}
 }
 
 const (
-	// single is how many bytes a byte becomes that is not of a list: fields of
-	// structs lie apart, in lists that have grown.
+	// single is how many bytes of memory are charged for each encoded byte outside of
+	// lists: structs have padding, and their slices spare capacity.
 	single = 4
-	// header is what a string takes beside its bytes: in a list, and in a table.
+	// header is what a string takes besides its bytes: in a slice, and in a map.
 	header = 64
 )
 
-// owe charges n bytes, a little late where they are few.
+// owe charges n bytes; small amounts are collected and charged later.
 func (d *D) owe(n int) {
 	if d.charge == nil {
 		return
@@ -219,13 +220,13 @@ func (d *D) take(n int) []byte {
 	return v
 }
 
-// one is take of a single value.
+// one is take for a single value.
 func (d *D) one(n int) []byte {
 	d.owe(single * n)
 	return d.take(n)
 }
 
-// U8 and its siblings read one number.
+// U8, U32, U64, I64, Int and F64 read one number.
 func (d *D) U8() uint8 {
 	if v := d.one(1); v != nil {
 		return v[0]
@@ -251,8 +252,8 @@ func (d *D) I64() int64   { return int64(d.U64()) }
 func (d *D) Int() int     { return int(d.I64()) }
 func (d *D) F64() float64 { return math.Float64frombits(d.U64()) }
 
-// Bool reads a truth value; a byte that is neither 0 nor 1 is a fault, for the
-// encoding is unique.
+// Bool reads a truth value; a byte that is neither 0 nor 1 is a fault, since encodings
+// are unique.
 func (d *D) Bool() bool {
 	v := d.U8()
 	d.bad = d.bad || v > 1
@@ -283,10 +284,10 @@ func (d *D) Bytes() []byte { return d.take(d.Count(1)) }
 // Take reads n bytes; nil where there are fewer.
 func (d *D) Take(n int) []byte { return d.take(n) }
 
-// Ahead are the bytes that are left, for Take to read.
+// Ahead returns the remaining bytes, which Take would read.
 func (d *D) Ahead() []byte { return d.b }
 
-// Left is how many bytes are left.
+// Left returns how many bytes remain.
 func (d *D) Left() int { return len(d.b) }
 
 // F64s reads numbers; nil for none.
@@ -331,8 +332,8 @@ func (d *D) I64s() []int64 {
 	return v
 }
 
-// list is take of n numbers, which become as many; nothing where they cannot be
-// charged.
+// list is take for n numbers of size bytes, whose decoded list is charged; nil where
+// that fails.
 func (d *D) list(n, size int) []byte {
 	d.owe(n * size)
 	return d.take(n * size)
@@ -356,13 +357,14 @@ func (d *D) Type() types.Type {
 	return types.Type{OID: types.OID(d.U32()), Mod: int32(d.U32()), Prec: d.U8(), Scale: d.U8()}
 }
 
-// Fail marks the input as faulty: a value was read that cannot be.
+// Fail marks the input as malformed: an impossible value was read.
 func (d *D) Fail() { d.bad, d.b = true, nil }
 
 // OK reports whether no fault was met so far.
 func (d *D) OK() bool { return !d.bad }
 
-// Done reports a fault, or bytes that were left over. what names the thing.
+// Done returns an error for a fault, or for bytes left over. what names the decoded
+// thing.
 func (d *D) Done(what string) error {
 	if d.err != nil {
 		return d.err

@@ -64,8 +64,8 @@ func TestEveryCutAndHugeLengthIsAFault(t *testing.T) {
 	}
 }
 
-// TestWrittenOn: what is written on piece by piece is the same bytes, with no more
-// than a piece at hand, and the writer's error comes to light.
+// TestWrittenOn: an encoding that is written out in chunks has the same bytes, with no
+// more than two chunks buffered, and the writer's error is returned.
 func TestWrittenOn(t *testing.T) {
 	long, floats := make([]float64, 200_000), make([]float32, 300_001)
 	for i := range long {
@@ -91,7 +91,7 @@ func TestWrittenOn(t *testing.T) {
 	if err := e.Flush(); err != nil || !bytes.Equal(w.Bytes(), whole.B) {
 		t.Fatalf("%d bytes, want %d: %v", w.Len(), len(whole.B), err)
 	}
-	if w.most > 2*piece || cap(e.B) > 4*piece {
+	if w.most > 2*chunkBytes || cap(e.B) > 4*chunkBytes {
 		t.Errorf("%d bytes were written at once, %d are kept", w.most, cap(e.B))
 	}
 	full := errors.New("full")

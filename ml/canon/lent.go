@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Lent numbers lie at multiples of lentAt bytes from the start of what is encoded, so that
-// they need not be copied out of it. Numbers are little-endian, as the machines that we
-// run on are.
+// Lent numbers are aligned to multiples of lentAt bytes from the start of the encoding,
+// so that decoded slices can alias it. Numbers are little-endian, like the supported
+// machines.
 const lentAt = 8
 
 // pad appends zeros up to where lent numbers may lie.
@@ -28,7 +28,7 @@ func (e *E) LentF32s(v []float32) {
 	e.f32s(v)
 }
 
-// lent takes a list of numbers of size bytes, and reports whether they can be lent.
+// lent reads a list of numbers of size bytes, and reports whether they can be aliased.
 func (d *D) lent(size int) (b []byte, ok bool) {
 	n := d.Count(size)
 	for _, v := range d.take(-(d.size - len(d.b)) & (lentAt - 1)) {
@@ -43,8 +43,8 @@ func (d *D) lent(size int) (b []byte, ok bool) {
 	return b, false
 }
 
-// LentF64s reads numbers; nil for none. They share the input and serve no longer than it,
-// or are a copy where that does not begin at a multiple of eight.
+// LentF64s reads numbers; nil for none. They alias the input and are valid as long as
+// it is, or are a copy where the input is not aligned to 8 bytes.
 func (d *D) LentF64s() []float64 {
 	b, ok := d.lent(8)
 	switch {
@@ -60,7 +60,7 @@ func (d *D) LentF64s() []float64 {
 	return v
 }
 
-// LentF32s is LentF64s of shorter numbers.
+// LentF32s is LentF64s for float32.
 func (d *D) LentF32s() []float32 {
 	b, ok := d.lent(4)
 	switch {

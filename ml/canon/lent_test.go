@@ -9,9 +9,9 @@ import (
 )
 
 // TestLent reads lent numbers from places that are multiples of eight, where they share
-// the input, and others; written at once and piece by piece the bytes are the same.
+// the input, and others; written at once and in chunks the bytes are the same.
 func TestLent(t *testing.T) {
-	long, short := make([]float64, 3*piece/8), []float32{1, -2, 3}
+	long, short := make([]float64, 3*chunkBytes/8), []float32{1, -2, 3}
 	for i := range long {
 		long[i] = float64(i) - 7
 	}

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// Gap is how many zeros follow each other before they are only counted.
+	// Gap is the number of consecutive zeros from which they are only counted.
 	Gap = 8
-	// mostSparse bounds a sparse list that is read without a charge: few bytes say
-	// that it is long.
+	// mostSparse bounds the length of a sparse list that is decoded without a charge: a
+	// few malicious bytes can encode a long one.
 	mostSparse = 1 << 26
 )
 
-// Run returns the next run of a list from a place on that is not to be counted as zeros:
-// it begins and ends with a member that is not zero, and no more than Gap-1 zeros
-// follow each other in it. It is empty, at the end, where nothing but zeros is left.
+// Run returns the next literal run of a list at or after a position: it begins and ends
+// with a non-zero member, and has no more than Gap-1 consecutive zeros in it. It is
+// empty, at the end, where only zeros are left.
 func Run[T int64 | uint32 | uint64](v []T, at int) (from, to int) {
 	for at < len(v) && v[at] == 0 {
 		at++
@@ -30,9 +30,8 @@ func Run[T int64 | uint32 | uint64](v []T, at int) (from, to int) {
 	return from, to
 }
 
-// Sparse appends a list of n members of which many may be zero: those are only
-// counted where they follow each other. run is Run of the list, put appends members
-// from … to-1.
+// Sparse appends a list of n members, many of which may be zero; consecutive zeros are
+// only counted. run is Run of the list, put appends members from … to-1.
 func (e *E) Sparse(n int, run func(at int) (from, to int), put func(from, to int)) {
 	e.count(n)
 	for at := 0; at < n; {
@@ -44,8 +43,8 @@ func (e *E) Sparse(n int, run func(at int) (from, to int), put func(from, to int
 	}
 }
 
-// Sparse reads what E.Sparse wrote: room makes a list of n zeros, of size bytes each,
-// and get reads members from … to-1.
+// Sparse reads what E.Sparse wrote: room allocates a list of n zeros, of size bytes
+// each, and get reads members from … to-1.
 func (d *D) Sparse(size int, room func(n int), get func(from, to int)) {
 	n := int(d.U32())
 	if d.charge == nil && n > mostSparse {
@@ -61,13 +60,13 @@ func (d *D) Sparse(size int, room func(n int), get func(from, to int)) {
 	for at := 0; ; {
 		from := at + d.uvarint(n-at)
 		to := from + d.uvarint(n-from)
-		if to == from && to < n || at > 0 && from == at { // there is something after zeros, and zeros between
+		if to == from && to < n || at > 0 && from == at { // a non-final run is not empty, and runs are separated by zeros
 			d.Fail()
 		}
 		if d.bad {
 			return
 		}
-		if at == 0 { // of what says that it is long, and then nothing that makes sense, nothing is made
+		if at == 0 { // allocate only once the first run has been checked
 			room(n)
 		}
 		get(from, to)
@@ -77,7 +76,7 @@ func (d *D) Sparse(size int, room func(n int), get func(from, to int)) {
 	}
 }
 
-// uvarint reads a number that is at most so much.
+// uvarint reads a number that is at most most.
 func (d *D) uvarint(most int) int {
 	v, n := binary.Uvarint(d.b)
 	if d.bad || n <= 0 || n > 1 && d.b[n-1] == 0 || v > uint64(most) {
@@ -88,7 +87,8 @@ func (d *D) uvarint(most int) int {
 	return int(v)
 }
 
-// bits32 and bits64 see numbers as their bits: a negative zero is not counted as one.
+// bits32 and bits64 return numbers as their bits, so that a negative zero does not
+// count as zero.
 func bits32(v []float32) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
 }

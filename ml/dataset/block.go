@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// Block is rows as the kernels want them: in tiles of f64.Lanes rows, the last
-// filled up with zeros of weight zero.
+// Block is encoded rows in the layout of the kernels: in tiles of f64.Lanes rows, the
+// last padded with zeros of weight zero.
 //
 //	X     dense features, tile by tile, column by column within (package f64)
 //	Code  one-hot features, tile by tile likewise: the number of the one that is
@@ -20,9 +20,9 @@ import (
 //	      column it has a minus, -0 included, where the event did not happen
 //	W     weight; one array for all blocks of NewUnit
 //
-// A block of windows has Length consecutive rows for each: of window k rows
-// Windows[k] to Windows[k]+Length-1. Windows overlap where their stride is less
-// than their length, and no row is there twice for that.
+// A block of windows has Length consecutive rows for each: of window k rows Windows[k]
+// to Windows[k]+Length-1. Windows overlap where their stride is less than their length,
+// without storing a row twice.
 type Block struct {
 	Rows  int
 	Dense int // columns of X
@@ -224,7 +224,7 @@ type Blocks struct {
 	acct  *mem.Account
 	full  bool // from now on to the file
 	items map[int]*stored
-	idle  []*made  // that nobody uses, the one used longest ago first
+	idle  []*made  // not in use, least recently used first
 	gate  mem.Gate // of made blocks in use
 }
 
@@ -245,7 +245,7 @@ func NewBlocks(cfg Config) *Blocks {
 	return b
 }
 
-// Reserve charges n bytes, which Put or Unreserve will settle.
+// Reserve charges n bytes, which a later Put takes over or Unreserve releases.
 func (s *Blocks) Reserve(n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *Blocks) Evict() error {
 	return s.evictAll()
 }
 
-// evictAll moves what is held to the file. Called with the lock held.
+// evictAll moves the blocks in memory to the file. The lock is held.
 func (s *Blocks) evictAll() error {
 	s.full = true
 	s.dropIdle(0)
@@ -296,7 +296,7 @@ func (s *Blocks) TryReserve(n int64) bool {
 	return s.acct.Grow(n) == nil
 }
 
-// Unreserve gives bytes back.
+// Unreserve releases reserved bytes.
 func (s *Blocks) Unreserve(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -499,8 +499,8 @@ func (s *Blocks) Take(id int) (*Block, error) {
 	return &c, nil
 }
 
-// Move charges another pool of the node for the blocks from now on: a job leaves
-// them to its node (idle), or takes them over. Nobody may use them meanwhile.
+// Move transfers the blocks' charges to another pool of the node: a job leaves them to
+// its node (idle), or takes them over. They must not be in use meanwhile.
 func (s *Blocks) Move(to *mem.Pool, idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -508,7 +508,7 @@ func (s *Blocks) Move(to *mem.Pool, idle bool) {
 	s.acct.Move(to, !idle)
 }
 
-// Bytes is what is charged for the blocks.
+// Bytes returns what is charged for the blocks.
 func (s *Blocks) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// BySlot is the one-hot features of a block once more, sorted by their numbers: where
-// those are so many that what is kept for each of them leaves the caches, a row's look-ups
-// into it wait for memory, one by one. In this order what is kept for them streams by, and
-// what is looked up is what is kept for some rows, which stays near. A row's features are
-// added in the order of Block.Margins, so the bits are the same.
+// BySlot has the one-hot features of a block sorted by slot. Where there are so many
+// slots that per-slot data do not fit in the caches, a row's look-ups wait for memory,
+// one by one. In this order per-slot data are streamed, and look-ups go to per-row data
+// of some rows, which stay in the cache. A row's features are added in the order of
+// Block.Margins, so the bits are the same.
 type BySlot struct {
 	spans []slotSpan
 }
@@ -58,8 +58,7 @@ func (b *Block) BySlot(room []byte) *BySlot {
 	return s
 }
 
-// sortSlots sorts keys by what is above their lowest 16 bits, and leaves those that are
-// equal there in their order.
+// sortSlots sorts keys stably by their bits above the lowest 16.
 func sortSlots(keys, scratch []uint64) {
 	const digit = 11
 	var most uint64
@@ -106,9 +105,9 @@ type Factors struct {
 	R    []float64
 }
 
-// AddGrad adds to ones, by slot and in units of f64.FixedUnit, the factors of spans of blocks
-// of as many columns: of all of them column by column, so that what is kept for a column's
-// slots comes from memory once for all.
+// AddGrad adds to ones, by slot and in units of f64.FixedUnit, the factors of spans of
+// blocks of as many columns: for all of them column by column, so that the sums of a
+// column's slots are loaded from memory once.
 func AddGrad(ones []int64, list []Factors) {
 	if len(list) == 0 {
 		return

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Equal rows share a bucket, so that a row with very many copies would make a
-// leaf that outgrows memory and the others. Such rows are distributed by hash and
-// ordinal of the copy: since copies cannot be told apart it is enough that each
-// leaf has its number of them. A row that is more than one in spreadIn makes its
-// bucket heavy, which is how they are found once all copies have met.
+// Equal rows share a bucket, so that a row with very many copies would make a leaf that
+// outgrows memory and the others. Such rows are distributed by hash and ordinal of the
+// copy: since copies are indistinguishable, only the number in each leaf matters. A row
+// that is more than one in spreadIn makes its bucket heavy, by which such rows are
+// found once all copies are on one node.
 
 const (
 	spreadIn   = 256
@@ -99,13 +99,13 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 	return nil
 }
 
-// visitExtent reads a run of records piece by piece: one of equal rows may be as
-// long as memory.
+// visitExtent reads an extent of records in chunks: one of equal rows may be as large
+// as memory.
 func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
 	if s.layout.keyed() {
 		u := s.unpack(e.off, e.len)
 		defer u.close()
-		return u.piece(e, f)
+		return u.extent(e, f)
 	}
 	size := min(visitBytes, e.len)
 	if err := s.grow(int64(size)); err != nil {

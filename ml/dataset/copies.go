@@ -231,7 +231,7 @@ func (v *View) Count(rows []RowHash, node int) *Copies {
 	return countOf(rows, node, v.Rows, func(i int) RowHash { return RowHash(v.rec(i)[:hashBytes]) })
 }
 
-// Count counts a block's copies of these rows, before what is held out is drawn.
+// Count counts a block's copies of these rows, before the holdout is drawn.
 func (b *Block) Count(rows []RowHash, node int) *Copies {
 	return countOf(rows, node, b.Rows, func(i int) RowHash { return b.Hashes[i] })
 }

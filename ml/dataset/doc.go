@@ -1,14 +1,14 @@
 // Package dataset holds the rows of a training job on one node, and their blocks in
 // an order that depends on nothing but the rows themselves.
 //
-// The dataset query brings rows to nodes in any order. Each row becomes a
-// record, its canonical bytes behind a 128-bit hash of them:
+// The dataset query brings rows to nodes in any order. Each row becomes a record: a
+// 128-bit hash followed by its canonical bytes:
 //
 //	record   hash, 16 bytes big-endian │ NULL bits │ slots of 8, 4, 2, 1 bytes │ variable bytes
 //	         every part is a multiple of eight bytes; -0 is 0, NaNs are one NaN,
 //	         numerics have no trailing zeros: equal values have equal bytes
 //
-// Slots are little-endian, as the machines that we run on are.
+// Slots are little-endian, like the supported machines.
 //
 // The hash distributes it: its first 12 bits name one of 4096 buckets, and a leaf is a
 // range of buckets. The number of leaves follows from the number of rows alone. So
@@ -16,10 +16,10 @@
 // whatever order they came in. Other bits of the hash draw the holdout, but for rows
 // with many copies, of which a share is held out: see Holdout.
 //
-// Within a leaf rows have no order until they are a block: it puts them into the
-// order of the hashes of what it has of them (Block.Order), of copies all but the
-// first by a hash of their ordinal. Since a hash has no meaning, the order is also
-// the shuffle that mini-batches want.
+// Within a leaf rows have no order until they are encoded into a block: it is sorted by
+// the hashes of its encoded rows (Block.Order), with copies after the first placed by a
+// hash of their ordinal. Since a hash is random, the order is also the shuffle that
+// mini-batches need.
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
 //	         │  keys distributed to buckets 0 … 4095
@@ -37,14 +37,14 @@
 // orders the rows of one by values of other columns: it is for windows. Encoded rows
 // of windows say in their records what they are ordered by (Layout.Keyed).
 //
-// A store in place (Config.InPlace) is for rows whose order means nothing:
-// buckets are then runs of rows as they came.
+// A store in place (Config.InPlace) is for rows whose order does not matter: buckets
+// are then runs of rows as they arrived.
 //
-// A store whose rows can be read again (Config.Flow) forgets those that it has no
-// memory for. They are encoded as they come the second time; a store with a
-// CodedLayout distributes what the encoders made of them, by the hashes of the rows, which
-// it does not keep: a leaf's block is made of these each time that it is wanted.
+// A store whose rows can be read again (Config.Flow) drops those that it has no memory
+// for. They are encoded as they arrive the second time; a store with a CodedLayout
+// distributes the encoded rows, by the hashes of the raw rows, which it does not keep:
+// a leaf's block is re-created from these each time it is opened.
 //
-// Everything held is charged to the job's pool. When it does not fit, it goes
-// to temporary files, which have no name any more once they are open.
+// Everything held is charged to the job's pool. What does not fit is spilled to
+// temporary files, which are unlinked once they are open.
 package dataset

@@ -44,8 +44,8 @@ func newEncoder(l *Layout, seed uint64, w *Windows) *encoder {
 	return &encoder{l: l, seed: seed, keyed: w, start: make([]int, groupRows+1), data: make([][]byte, len(l.vars)*groupRows)}
 }
 
-// measure makes counted rows [from, to) of b, at most groupRows, the group, and
-// gives the size of its records.
+// measure makes selected rows [from, to) of b, at most groupRows, the current group,
+// and returns the size of its records.
 func (e *encoder) measure(b *batch.Batch, from, to int) (int, error) {
 	n := to - from
 	e.rows = e.group[:n]
@@ -286,7 +286,7 @@ func (e *encoder) variable(out [][]byte, arr arrow.Array, c int, rows []int32) e
 	return nil
 }
 
-// number gives row i of a numeric column of type t as a float64.
+// numberAt returns row i of a numeric column of type t as a float64.
 func numberAt(arr arrow.Array, t types.Type, i int) (v float64, null bool, err error) {
 	if arr.IsNull(i) {
 		return 0, true, nil

@@ -100,7 +100,7 @@ func (s *Store) PutCoded(rows []byte) error {
 	})
 }
 
-// put takes rows whose records write writes; it gives their buckets.
+// put adds rows whose records write writes; write returns their buckets.
 func (s *Store) put(rows int, write func(i int, rec []byte) (bucket int)) error {
 	sh, err := s.checkout()
 	if err != nil {

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// A flowing store does not keep rows: what it would spill it hands, as views, to
-// Config.Flow, and forgets. It is for rows that can be read again.
+// A flowing store does not keep rows: instead of spilling them it passes them, as
+// views, to Config.Flow and drops them. It is for rows that can be read again.
 
 const (
 	flowRows  = leafRows
 	flowBytes = 4 << 20 // of records at most, and as little as
 	flowLeast = 128 << 10
-	flowShare = 64 // a piece of what is held is at most the memory over so much
+	flowShare = 64 // a chunk of held rows is at most the memory divided by this
 )
 
 // Flow makes the store one that keeps no rows from now on.
 func (s *Store) Flow() { s.flowing.Store(true) }
 
-// Short reports whether rows have flowed by, or should, for what is held leaves
-// too little memory for what comes: then it does not hold all rows, and Drain is
-// to be called. All rows must have been added.
+// Short reports whether rows were dropped, or should be because the held ones leave too
+// little memory for what follows: then the store does not hold all rows, and Drain must
+// be called. All rows must have been added.
 func (s *Store) Short() bool {
 	if s.cfg.Flow != nil && !s.flowing.Load() && s.tight() {
 		s.mu.Lock()
@@ -97,7 +97,8 @@ func (s *Store) sample(shards []*shard) (v *View, packed int) {
 // compare orders keys by hash, and then as they came.
 func (k key) compare(o key) int { return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.at, o.at)) }
 
-// Drain hands out what is still held, and frees the memory. Nothing may have been Written.
+// Drain passes the rows still held to Config.Flow, and frees the memory. Nothing may
+// have been Written.
 func (s *Store) Drain() error {
 	s.Flow()
 	s.mu.Lock()
@@ -118,11 +119,11 @@ func (s *Store) full(sh *shard) bool {
 	return s.flowing.Load() && (sh.held >= flowRows || sh.bytes >= s.flowBytes())
 }
 
-func (s *Store) flowBytes() int { return s.pieceBytes(flowLeast, flowBytes) }
+func (s *Store) flowBytes() int { return s.chunkBytes(flowLeast, flowBytes) }
 
-// pieceBytes is how long a piece of what is held is to be: small where memory is
-// scarce, within bounds.
-func (s *Store) pieceBytes(least, most int) int {
+// chunkBytes returns the size of a chunk of held rows: small where memory is scarce,
+// within bounds.
+func (s *Store) chunkBytes(least, most int) int {
 	return int(min(max(s.cfg.Pool.Limit()/flowShare, int64(least)), int64(most)))
 }
 
@@ -182,7 +183,7 @@ func (s *Store) flow(shards ...*shard) error {
 	return nil
 }
 
-// take charges what is needed to free more.
+// take charges, beyond the limit, what is needed to free more.
 func (s *Store) take(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

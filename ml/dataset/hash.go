@@ -13,10 +13,10 @@ const (
 	k3 = 0xa54ff53a5f1d36f1
 )
 
-// hash128 hashes b, whose length is a multiple of eight: two folded
-// multiplications a pair of words, each fed by its own state. It need not
-// resist attack (records of equal hash are still told apart); it must be the
-// same on every machine and version, for it distributes the rows of every model.
+// hash128 hashes b, whose length is a multiple of eight: two folded multiplications a
+// pair of words, each fed by its own state. It need not resist attacks (records of
+// equal hash are still compared); it must be the same on every machine and version,
+// since it distributes the rows of every model.
 func hash128(b []byte, seed uint64) (hi, lo uint64) {
 	x, y := seed^k0, uint64(len(b))^k1
 	for len(b) >= 16 {

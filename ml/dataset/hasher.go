@@ -2,7 +2,7 @@ package dataset
 
 import "github.com/tributarydb/tributary/exec/batch"
 
-// Hasher gives rows' hashes, those that their records would have, and counts
+// Hasher computes rows' hashes, the same that their records would have, and counts
 // copies. It is for one goroutine, and for rows that no Store keeps.
 type Hasher struct {
 	enc    *encoder

@@ -12,13 +12,13 @@ import (
 // Holdout says which rows are held out of a training: a function of the rows,
 // and of nothing else.
 //
-// Copies of a row cannot be told apart, so it is enough to say how many of them
-// are held out. Of common rows it is their share, rounded so that the sum of all
-// is right: row by row in the order of hashes, what the shares have come to.
-// Other rows are held out, with their copies, by their draw: those below a cut
-// that is chosen for what is held out to be nearest to the share.
+// Copies of a row are indistinguishable, so only the number of them held out matters.
+// For frequent rows it is their share, rounded so that the total is right: row by row
+// in the order of hashes, the cumulative share. Other rows are held out, with their
+// copies, by their draw: those below a cut that is chosen for what is held out to be
+// nearest to the share.
 //
-// Of k folds each row is held out of one: common rows' copies go to the folds in
+// With k folds each row is held out of one: frequent rows' copies go to the folds in
 // turn, other rows by their draw, between two cuts.
 type Holdout struct {
 	Share     float64
@@ -33,9 +33,9 @@ type Quota struct {
 	Held []int64
 }
 
-// Unsure returns the rows, ascending by hash, whose copies must be counted anew to
-// know which are common: none where each that may be has been counted whole, wherever
-// copies can have been missed.
+// Unsure returns the rows, ascending by hash, whose copies must be counted again to
+// know which are frequent: none where every candidate has been counted completely on
+// all nodes that can have missed copies.
 func (c *Copies) Unsure() (rows []RowHash) {
 	sure := true
 	c.each(func(_ RowHash, copies []Copy, n int64) {
@@ -53,7 +53,8 @@ func (c *Copies) Unsure() (rows []RowHash) {
 	return c.MayBeCommon()
 }
 
-// MayBeCommon returns the rows, ascending by hash, that may be common by what is known.
+// MayBeCommon returns the rows, ascending by hash, that may be frequent by the counts
+// so far.
 func (c *Copies) MayBeCommon() (rows []RowHash) {
 	c.each(func(h RowHash, copies []Copy, n int64) {
 		if c.common(n + c.Missed) {
@@ -77,9 +78,9 @@ func (c *Copies) each(f func(h RowHash, copies []Copy, n int64)) {
 	})
 }
 
-// Holdout chooses what to hold out. Nothing is Unsure, or it was counted anew. perNode
-// has each node hold out its share of the copies that it has; else these will have moved to
-// where they meet.
+// Holdout chooses what to hold out. Nothing may be Unsure, or it must have been counted
+// again. With perNode each node holds out its share of the copies that it has; else all
+// copies of a row will have been moved to one node.
 func (c *Copies) Holdout(share float64, perNode bool) *Holdout {
 	h := &Holdout{Share: share}
 	light, sum := append([]int64(nil), c.Bins...), 0.5
@@ -192,7 +193,7 @@ func inTurn(at, n int64, fold, folds int) int64 {
 	return below(at+n) - below(at)
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (h *Holdout) Encode(e *canon.E) {
 	e.F64(h.Share)
 	e.Int(h.From)
@@ -247,8 +248,8 @@ func (d *Drawer) Drawn(h RowHash) bool {
 	return h.bin() >= d.from && h.bin() < d.cut
 }
 
-// Draw marks the rows of a leaf that are held out, before its view v, or another
-// one, is split. What is marked stays until another drawer draws.
+// Draw marks the rows of a leaf that are held out, before its view v, or another one,
+// is split. The marks stay until another drawer draws.
 func (l *Leaf) Draw(d *Drawer, v *View) error {
 	v.share = d.share
 	if l.drawer == d {
@@ -359,8 +360,8 @@ func ZoneAround(cuts []int) Zone {
 	return ZoneOf(ranges...)
 }
 
-// Draws reports whether statistics that were taken apart by the zone, and of copies that c
-// says of, tell those of rows that h holds out from others.
+// Draws reports whether statistics divided by the zone, and those of the copies in c,
+// separate the rows that h holds out from the others.
 func (z Zone) Draws(h *Holdout, c *Copies) bool {
 	held, ok := z.Held(h)
 	for _, x := range c.List {

@@ -67,11 +67,10 @@ func (s *Store) tight() bool {
 	return asked || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
 }
 
-// MakeLeaf makes the leaf of buckets [from, to). Where they lie in memory the leaf
-// is an order of them. Where they lie in the file nothing is kept of it, and it is
-// made anew each time that it is opened: an order of many rows is no little memory.
-// All rows must have been added; the caller is the only one to work on these
-// buckets.
+// MakeLeaf makes the leaf of buckets [from, to). Where they are in memory the leaf is
+// an order of them. Where they are in the file nothing of it is kept, and it is rebuilt
+// each time it is opened: the order of many rows takes much memory. All rows must have
+// been added, and no other call may use these buckets.
 func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	l := &Leaf{store: s, from: from, to: to}
 	s.mu.Lock()
@@ -88,7 +87,7 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 			l.Rows -= rows
 		}
 	}
-	kept := l.Rows // by the order; of encoded rows it has no copies of what is spread
+	kept := l.Rows // by the order; for encoded rows without the copies that are spread
 	for i := range s.spread {
 		l.Rows += int(s.spread[i].copies(l))
 	}
@@ -134,8 +133,8 @@ func (s *Store) MakeLeaf(ctx context.Context, from, to int) (*Leaf, error) {
 	return l, ctx.Err()
 }
 
-// roomToSort charges the order of so many rows, and until done is called what making it takes, but
-// for lent bytes: the keys, of a keyed store also with ranks.
+// roomToSort charges the order of so many rows, and until done is called what sorting
+// takes, except lent bytes: the keys, in a keyed store with ranks.
 func (l *Leaf) roomToSort(rows int, lent int64) (done func(), err error) {
 	n, each := int64(rows), int64(keyBytes)
 	if l.store.cfg.Windows != nil {
@@ -148,8 +147,8 @@ func (l *Leaf) roomToSort(rows int, lent int64) (done func(), err error) {
 	return func() { l.store.shrink(sort) }, nil
 }
 
-// gather brings together the records of a leaf in the file. What it gives is
-// charged until release is called.
+// gather reads the records of a leaf from the file. The view is charged until release
+// is called.
 func (l *Leaf) gather(lent int64) (v View, err error) {
 	s := l.store
 	s.mu.Lock()
@@ -204,7 +203,7 @@ type sorting struct {
 	ranked []ranked
 }
 
-// sortings are those that nobody uses.
+// sortings are the idle ones.
 type sortings struct{ sync.Pool }
 
 // take returns one that has no keys, and room for n.
@@ -253,7 +252,7 @@ func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc, tied bool) {
 // InFile reports whether the rows lie in the file.
 func (l *Leaf) InFile() bool { return l.spilled }
 
-// Free gives the leaf's own memory back; the leaf is empty then.
+// Free frees the leaf's own memory; the leaf is empty then.
 func (l *Leaf) Free() {
 	l.store.shrink(int64(len(l.order)+len(l.held)) * 8)
 	*l = Leaf{store: l.store}
@@ -262,8 +261,8 @@ func (l *Leaf) Free() {
 // Open returns access to the rows. Close the view; several may be open at once.
 func (l *Leaf) Open() (*View, error) { return l.OpenWithin(0) }
 
-// OpenWithin is Open for who has paid for lent bytes that are not taken before it returns: the rows
-// are put into their order there.
+// OpenWithin is Open for a caller that has charged lent bytes which are not in use
+// before it returns: the rows are sorted within them.
 func (l *Leaf) OpenWithin(lent int64) (*View, error) {
 	v := View{order: l.order, regions: l.regions, tied: l.tied, release: func() {}}
 	if l.spilled {

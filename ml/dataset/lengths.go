@@ -24,12 +24,13 @@ type Lengths struct {
 
 const lengthBytes = 40 // of a partition, about: 16 and 4 in a table three fifths full
 
-// NewLengths counts within most bytes (0: any), which charge is told.
+// NewLengths returns a Lengths that uses at most so many bytes (0: any), which it
+// reports to charge.
 func NewLengths(w *Windows, most int64, charge func(n int64)) *Lengths {
 	return &Lengths{w: w, most: most, charge: charge, rows: map[RowHash]uint32{}}
 }
 
-// count counts the rows of some records, before Sift is given them.
+// count counts the rows of some records, before they are passed to Sift.
 func (l *Lengths) count(runs [][]key, regions [][]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +45,7 @@ func (l *Lengths) count(runs [][]key, regions [][]byte) {
 	l.resize(int64(len(l.rows)-was) * lengthBytes)
 }
 
-// resize charges bytes, and gives up where they are too many.
+// resize charges bytes, and gives up counting where they are too many.
 func (l *Lengths) resize(n int64) {
 	l.bytes += n
 	l.charge(n)
@@ -58,7 +59,8 @@ func (l *Lengths) giveUp() {
 	l.lost, l.rows, l.kept, l.bytes = true, nil, nil, 0
 }
 
-// Lose forgets all: rows came that nobody counted, or nobody asks any more.
+// Lose drops everything: some rows were not counted, or the counts are no longer
+// needed.
 func (l *Lengths) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +94,7 @@ func (l *Lengths) keep(v *View, use func(v *View) error) error {
 	}
 	size := v.bytes()
 	if l.most > 0 && l.bytes+size > l.most {
-		if err := l.settle(v.layout, l.few, use); err != nil {
+		if err := l.flush(v.layout, l.few, use); err != nil {
 			return err
 		}
 	}
@@ -102,9 +104,9 @@ func (l *Lengths) keep(v *View, use func(v *View) error) error {
 	return nil
 }
 
-// settle calls use with rows that were kept, but for those of which still says so: they stay.
-// Called with the lock held.
-func (l *Lengths) settle(layout *Layout, still func(rec []byte) bool, use func(v *View) error) error {
+// flush calls use with the kept rows, except those for which still returns true: they
+// stay. The lock is held.
+func (l *Lengths) flush(layout *Layout, still func(rec []byte) bool, use func(v *View) error) error {
 	var stay [][]byte
 	for _, recs := range l.kept {
 		v := &View{layout: layout, regions: [][]byte{recs}, release: func() {}}
@@ -149,12 +151,13 @@ func (v *View) records(size int64) []byte {
 	return out
 }
 
-// Rest calls use with the rows that were kept, of records of layout, but for those of the partitions
-// short, ascending: the others' partitions have enough rows on all nodes together.
+// Rest calls use with the rows that were kept, of records of layout, except those of
+// the partitions short, ascending: the others' partitions have enough rows on all nodes
+// together.
 func (l *Lengths) Rest(layout *Layout, short []RowHash, use func(v *View) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.settle(layout, func(rec []byte) bool { return among(short, RowHash(rec)) }, use)
+	return l.flush(layout, func(rec []byte) bool { return among(short, RowHash(rec)) }, use)
 }
 
 func among(sorted []RowHash, h RowHash) bool {
@@ -191,8 +194,8 @@ func (l *Lengths) Of(partitions []RowHash, node int) *Copies {
 	return c
 }
 
-// Counts reports whether the number of a partition's rows may tell which of them windows have:
-// where no row lies between two windows.
+// Counts reports whether the number of a partition's rows may determine which of them
+// are in windows: where there are no rows between two windows.
 func (w *Windows) Counts() bool { return w.Stride <= w.Length }
 
 // left is how many rows of a partition of so many no window has, where none lie between two.
@@ -214,8 +217,9 @@ func (w *Windows) Left(v *View) (rows int) {
 	return rows
 }
 
-// Short returns the partitions that have fewer rows on all nodes together than a window, ascending.
-// ok is false where another has rows left over: which these are, their number does not tell.
+// Short returns the partitions that have fewer rows on all nodes together than a
+// window, ascending. ok is false where another partition has a remainder, since the
+// number of rows does not determine which rows it is.
 func (w *Windows) Short(c *Copies) (short []RowHash, ok bool) {
 	ok = true
 	c.each(func(h RowHash, _ []Copy, n int64) {

@@ -19,7 +19,7 @@ type made struct {
 	users  int
 }
 
-// idleBlocks is how many made blocks are kept that nobody uses.
+// idleBlocks is how many unused re-created blocks are kept.
 const idleBlocks = 2
 
 // PutMade keeps a block of so many rows, windows, or 0, and bytes as what makes it.
@@ -61,7 +61,7 @@ func (s *Blocks) fill(m *made) error {
 	}
 	b, err := m.build()
 	if err != nil {
-		// What is idle may be what its rows had no room for.
+		// The memory of idle blocks may suffice for its rows.
 		if err = s.Evict(); err == nil {
 			b, err = m.build()
 		}
@@ -94,15 +94,15 @@ func (s *Blocks) unuse(m *made) {
 	}
 }
 
-// dropIdle forgets the made blocks that were used longest ago, but for so many.
-// Called with the lock held.
+// dropIdle drops the least recently used of the idle blocks, except for so many. The
+// lock is held.
 func (s *Blocks) dropIdle(but int) {
 	for len(s.idle) > but {
 		s.forget(s.idle[0])
 	}
 }
 
-// forget forgets what was made, if nobody uses it. Called with the lock held.
+// forget drops a re-created block, if it is not in use. The lock is held.
 func (s *Blocks) forget(m *made) {
 	if m.b == nil || m.users > 0 {
 		return

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// The rows of a block of a leaf stand in the order of the hashes of what the block
-// has of them: rows whose hashes differ have an order that depends on nothing else,
-// and of others it does not matter. Since a hash has no meaning, the order is also
-// the shuffle that mini-batches want. A mini-batch is a run of a leaf's rows, and
-// should be a sample of them: so of copies all but the first stand by the hash of
-// their ordinal.
+// The rows of a leaf's block are sorted by the hashes of their encoded values: rows
+// with different hashes have an order that depends on nothing else, and for equal rows
+// it does not matter. Since a hash is random, the order is also the shuffle that
+// mini-batches need. A mini-batch is a run of a leaf's rows, and should be a sample of
+// them: so copies after the first are placed by a hash of their ordinal.
 
 // order finds the places of rows.
 type order struct {

@@ -9,16 +9,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Rows as the query gave them go to the file only where they cannot be read again or it does not
-// pay, and no larger than need be: each piece is packed, and so are encoded rows of windows. Where all records have one length their first
-// bytes follow each other, then their second ones and so on, so that what is the same in
-// neighbours (a partition's hash, NULL bits, the exponents of numbers) is near to itself,
-// and the whole is compressed. Other encoded rows are read in each iteration: they stay as they are.
+// Raw rows are spilled only where they cannot be read again or that does not pay, and
+// each extent of them is packed to keep it small; so are encoded rows of windows. Where
+// all records have one length their first bytes follow each other, then their second
+// ones and so on, so that bytes that are equal in neighbouring records (a partition's
+// hash, NULL bits, the exponents of numbers) are adjacent, and the whole is compressed.
+// Other encoded rows are read in each iteration: they are not packed.
 //
 //	chunk   length of the records │ of what follows │ records, packed if that is shorter
 
 const (
-	packChunk  = 32 << 10 // bytes of records, but for a longer one
+	packChunk  = 32 << 10 // bytes of records, unless one record is longer
 	packHeader = 8
 	packBytes  = 4 * packChunk // that packing or unpacking takes, about
 )
@@ -39,13 +40,13 @@ var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// packing writes a piece.
+// packing writes an extent.
 type packing struct {
 	l           *Layout
 	w           io.Writer
 	buf, planes []byte
 	out         []byte
-	size, sum   int // bytes of the piece so far, and their CRC-32C
+	size, sum   int // bytes of the extent so far, and their CRC-32C
 }
 
 // add appends a record.
@@ -82,7 +83,8 @@ func (p *packing) write(b []byte) error {
 	return err
 }
 
-// end ends the piece, and returns its size, which is whole words of the directory, and sum.
+// end ends the extent, and returns its size, which is whole words of the directory, and
+// sum.
 func (p *packing) end() (size int, sum uint32, err error) {
 	if err = p.flush(); err == nil && p.size%dirWord != 0 {
 		err = p.write(make([]byte, dirWord-p.size%dirWord))
@@ -92,9 +94,10 @@ func (p *packing) end() (size int, sum uint32, err error) {
 	return size, sum, err
 }
 
-// packedMost is the most that so many bytes of records in so many pieces come to.
-func packedMost(bytes, records, pieces int) int {
-	return bytes + packHeader*(min(records, 2*bytes/packChunk)+pieces) + dirWord*pieces
+// packedMost returns the most bytes that so many bytes of records in so many extents
+// take.
+func packedMost(bytes, records, extents int) int {
+	return bytes + packHeader*(min(records, 2*bytes/packChunk)+extents) + dirWord*extents
 }
 
 // planes writes records byte by byte where all have one length; else as they are.
@@ -128,7 +131,7 @@ func (l *Layout) records(dst, planes []byte) []byte {
 	return dst
 }
 
-// unpacking reads pieces that follow each other in the file.
+// unpacking reads consecutive extents of the file.
 type unpacking struct {
 	s                 *Store
 	r                 *bufio.Reader
@@ -136,7 +139,7 @@ type unpacking struct {
 	charged           int64
 }
 
-// unpack begins to read size bytes of pieces from off on. The reading must be closed.
+// unpack starts reading size bytes of extents from off on. The result must be closed.
 func (s *Store) unpack(off int64, size int) *unpacking {
 	s.take(packBytes)
 	return &unpacking{s: s, r: bufio.NewReaderSize(io.NewSectionReader(&s.file, off, int64(size)), packChunk), charged: packBytes}
@@ -144,8 +147,8 @@ func (s *Store) unpack(off int64, size int) *unpacking {
 
 func (u *unpacking) close() { u.s.shrink(u.charged) }
 
-// piece calls f with the records of the next piece.
-func (u *unpacking) piece(e extent, f func(rec []byte)) error {
+// extent calls f with the records of the next extent.
+func (u *unpacking) extent(e extent, f func(rec []byte)) error {
 	l := u.s.layout
 	var header [packHeader]byte
 	sum, left, raw := uint32(0), e.len, 0

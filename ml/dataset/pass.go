@@ -6,9 +6,9 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 // stay in the nearest caches from margins to gradient.
 const ChunkRows = f64.FixedRows
 
-// Margins sets z to the margins of rows [from, from+len(z)) for the weights w of
-// the dense columns and then of the slots, on top of the intercept. from and
-// len(z) are multiples of f64.Lanes.
+// Margins sets z to the margins of rows [from, from+len(z)) for the weights w of the
+// dense columns followed by those of the slots, plus the intercept. from and len(z) are
+// multiples of f64.Lanes.
 func (b *Block) Margins(z []float64, from int, w []float64, intercept float64) {
 	for i := range z {
 		z[i] = intercept

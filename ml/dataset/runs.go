@@ -6,26 +6,25 @@ import (
 	"slices"
 )
 
-// run is what a shard wrote to the file at once: its records piece by piece, a piece
-// being a bucket, or a leaf where the leaves are known (Config.Leaves), and behind
-// them a directory that says where each piece ends and what its bytes sum up to. So a
-// run takes a few bytes of memory however many pieces it has, and rows on disk leave
-// memory to those who work on them.
+// run is what a shard spilled at once: its records, extent by extent, an extent being a
+// bucket, or a leaf where the leaves are known (Config.Leaves), followed by a directory
+// with the end and the checksum of each extent. So a run takes a few bytes of memory
+// however many extents it has, and spilled rows leave the memory to the processing.
 type run struct {
 	off int64
-	len int // of the pieces
+	len int // of the extents
 }
 
-// dirEntry is the bytes of a directory for each piece: its end in the run in words
-// of dirWord bytes, the sum, the length of the records, which memory is asked for, and the sum
-// of these.
+// dirEntry is the size of a directory entry: an extent's end in the run in words of
+// dirWord bytes, its checksum, the length of its records, for which memory is charged,
+// and the checksum of the entry.
 const (
 	dirEntry = 16
 	dirWord  = 4
 )
 
-// pieces is the number of pieces of a run.
-func (s *Store) pieces() int {
+// perRun returns the number of extents of a run.
+func (s *Store) perRun() int {
 	if s.cfg.Leaves > 0 {
 		return s.cfg.Leaves
 	}
@@ -47,11 +46,11 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	if total == 0 { // all was taken
 		return nil
 	}
-	per, packs := Buckets/s.pieces(), s.layout.keyed()
-	dir := make([]byte, 0, s.pieces()*dirEntry)
+	per, packs := Buckets/s.perRun(), s.layout.keyed()
+	dir := make([]byte, 0, s.perRun()*dirEntry)
 	most, end := total, 0
 	if packs {
-		most = packedMost(total, records, s.pieces())
+		most = packedMost(total, records, s.perRun())
 		s.take(packBytes)
 		defer s.shrink(packBytes)
 	}
@@ -100,10 +99,10 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	return nil
 }
 
-// extents returns the pieces of a run that buckets [from, to) have, which are whole
-// pieces.
+// extents returns the extents of buckets [from, to) in a run, which must be whole
+// extents.
 func (s *Store) extents(r run, from, to int) ([]extent, error) {
-	per := Buckets / s.pieces()
+	per := Buckets / s.perRun()
 	from, to = from/per, to/per
 	// The end of the bucket before is where the first one begins.
 	first := max(from-1, 0)
@@ -125,7 +124,7 @@ func (s *Store) extents(r run, from, to int) ([]extent, error) {
 	return out, nil
 }
 
-// onDisk calls f with the pieces of a bucket's records that are in the file.
+// onDisk calls f with the extents of a bucket's records that are in the file.
 func (s *Store) onDisk(sh *shard, bkt int, f func(e extent) error) error {
 	if sh.gone != nil && sh.gone[bkt] {
 		return nil
@@ -145,8 +144,8 @@ func (s *Store) onDisk(sh *shard, bkt int, f func(e extent) error) error {
 	return nil
 }
 
-// readRun appends the records of buckets [from, to) of a run to dst, which has
-// room for them, but for those of heavy buckets that are spread.
+// readRun appends the records of buckets [from, to) of a run to dst, which has room for
+// them, except those of heavy buckets that are spread.
 func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, error) {
 	list, err := s.extents(r, from, to)
 	if err != nil {
@@ -160,7 +159,7 @@ func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, 
 	defer u.close()
 	for i, e := range list {
 		room := true
-		err := u.piece(e, func(rec []byte) {
+		err := u.extent(e, func(rec []byte) {
 			if heavy[i] && s.spreads(rec) {
 				return
 			}
@@ -178,8 +177,8 @@ func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, 
 	return dst, nil
 }
 
-// visitRun calls f with the records of buckets [from, to) of a run: what is little
-// is read at once.
+// visitRun calls f with the records of buckets [from, to) of a run; small extents are
+// read together.
 func (s *Store) visitRun(r run, from, to int, f func(rec []byte)) error {
 	list, err := s.extents(r, from, to)
 	if err != nil {

@@ -29,8 +29,8 @@ func (s *Store) endAdds() error {
 	return nil
 }
 
-// takeRun is how many bytes of records TakeBucket hands out at once, but for a
-// record that is longer, and takeLeast where memory is scarce.
+// takeRun is how many bytes of records TakeBucket emits at once, unless one record is
+// longer, and takeLeast the same where memory is scarce.
 const (
 	takeRun   = 1 << 20
 	takeLeast = 64 << 10
@@ -72,7 +72,7 @@ func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 	s.moving.Lock()
 	defer s.moving.Unlock()
-	most := s.pieceBytes(takeLeast, takeRun)
+	most := s.chunkBytes(takeLeast, takeRun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range added {
@@ -103,7 +103,7 @@ func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 
 // emitExtent hands out the records of an extent in runs.
 func (s *Store) emitExtent(e extent, emit func(records []byte) error) error {
-	size := min(s.pieceBytes(takeLeast, takeRun), e.raw)
+	size := min(s.chunkBytes(takeLeast, takeRun), e.raw)
 	s.take(int64(size))
 	defer s.shrink(int64(size))
 	buf := make([]byte, 0, size)

@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// State is what a family keeps of rows beside their blocks: memory while there
-// is plenty of it, else pages of a file that the system writes back and reads
-// again as it sees fit. Its methods may be called from any goroutine.
+// State is memory for a family's state per row, besides blocks: charged memory while
+// there is plenty of it, else a mapped file that the system pages out and in. Its
+// methods may be called from any goroutine.
 type State struct {
 	cfg  Config
 	file tempFile
@@ -18,8 +18,8 @@ type State struct {
 	maps []func()
 }
 
-// stateShare bounds the memory of a State, to the pool's over so much: what is in
-// memory stays there, and steps and drivers need some after it.
+// stateShare bounds the memory of a State, to the pool's divided by this: it cannot be
+// freed before the end, and steps and drivers need some too.
 const stateShare = 4
 
 // errNoMapping says that files cannot be written through memory here.

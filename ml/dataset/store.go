@@ -72,7 +72,7 @@ type Config struct {
 	// Worth reports whether rows of which v is a sample, that takes packed bytes in the file,
 	// are better read again than written; nil: they are. It is asked once.
 	Worth func(v *View, packed int) bool
-	// Lengths counts the rows of partitions, once rows flow by; nil: nobody asks.
+	// Lengths counts the rows of partitions, once rows are not kept; nil: not needed.
 	Lengths *Lengths
 }
 
@@ -189,7 +189,7 @@ func (s *Store) Move(to *mem.Pool, idle bool) {
 	s.acct.Move(to, !idle)
 }
 
-// Bytes is what is charged for the rows.
+// Bytes returns what is charged for the rows.
 func (s *Store) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,8 +334,8 @@ func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, er
 	return buf, at, keys, err
 }
 
-// MakeRoom writes to the file what nobody adds rows to just now, for others of the job to have its
-// memory.
+// MakeRoom spills the shards to which no rows are being added, to free their memory for
+// the rest of the job.
 func (s *Store) MakeRoom() error {
 	return s.turns.Make(func() error { return s.makeRoom() })
 }
@@ -374,7 +374,7 @@ func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, key
 		sh.fresh = append(sh.fresh, make([]key, 0, run))
 	}
 	if k := len(sh.regions); k == 0 || sh.used+size > len(s.regions[sh.regions[k-1]]) {
-		want := max(size, min(firstRegion<<min(k, 10), s.pieceBytes(firstRegion, lastRegion)))
+		want := max(size, min(firstRegion<<min(k, 10), s.chunkBytes(firstRegion, lastRegion)))
 		if least {
 			want = size
 		}
@@ -394,7 +394,7 @@ func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, key
 	return s.regions[num][from:sh.used:sh.used], loc(num)<<32 | loc(from/8), sh.fresh[len(sh.fresh)-1], nil
 }
 
-// keep sets the run that room gave to what it has become.
+// keep replaces the key slice that room returned by its extended version.
 func (sh *shard) keep(keys []key) { sh.fresh[len(sh.fresh)-1] = keys }
 
 // distribute distributes a shard's fresh keys to their buckets. The memory for that is

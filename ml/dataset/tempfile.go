@@ -13,29 +13,29 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// tempFile is a file without a name that only grows. What is read is compared
-// with what was written: a model of damaged rows would look like any other. Its
+// tempFile is a file without a name that only grows. Reads are checked against the
+// checksums of what was written: a model of damaged rows would look like any other. Its
 // methods may be called from any goroutine.
 type tempFile struct {
 	mu   sync.Mutex
 	dir  string
 	f    *os.File
 	size int64
-	// holes are bytes that nobody wrote, which take no disk space.
+	// holes are bytes that were never written, which take no disk space.
 	holes int64
 }
 
-// extent is a piece of a tempFile.
+// extent is a contiguous part of a tempFile.
 type extent struct {
 	off int64
 	len int
 	sum uint32 // CRC-32C
-	raw int    // bytes of the records, of a piece of a run
+	raw int    // bytes of the records, for an extent of a run
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// check compares bytes that were read with what was written there.
+// check checks bytes that were read against the extent's checksum.
 func (e extent) check(b []byte) error {
 	if crc32.Checksum(b, castagnoli) != e.sum {
 		return errDamaged()
@@ -48,7 +48,7 @@ func errDamaged() error {
 		WithHint("The disk of the directory for temporary files, or the memory of the machine, has a fault.")
 }
 
-const fileAlign = 4096 // pieces that are mapped start at a page
+const fileAlign = 4096 // mapped extents start at a page
 
 func diskError(err error) error { return disk.Error(err, "could not access temporary training data") }
 
@@ -126,7 +126,7 @@ func (t *tempFile) ReadAt(dst []byte, off int64) (int, error) {
 	return n, err
 }
 
-// readAt reads a piece of an extent. The caller compares the extent's sum.
+// readAt reads a part of an extent. The caller checks the extent's checksum.
 func (t *tempFile) readAt(off int64, dst []byte) error {
 	if _, err := t.f.ReadAt(dst, off); err != nil {
 		return diskError(err)

@@ -18,10 +18,10 @@ func unitWeights(rows int) []float64 {
 	return units[UnitRows-rows:][:n:n]
 }
 
-// NewUnit is NewDirty of at most UnitRows rows that all weigh 1. Their weights are one array
-// for all such blocks, which nobody may write: to write and read weights of their own would
-// be a twelfth of what is done with a row of twenty numbers. Where fewer rows come, First is
-// to cut the block to them, or the others count.
+// NewUnit is NewDirty of at most UnitRows rows that all weigh 1. Their weights are one
+// array shared by all such blocks, which must not be written: writing and reading
+// separate weights would be a twelfth of the work on a row of twenty numbers. With
+// fewer rows, First must cut the block to them, or the others count too.
 func NewUnit(rows, dense, codes int, narrow bool) *Block {
 	b := newDirty(rows, dense, codes, narrow)
 	b.W = unitWeights(rows)
@@ -42,7 +42,8 @@ func (b *Block) Unit() bool {
 	return b.Rows > 0 && len(b.W) >= b.Rows && &b.W[b.Rows-1] == &units[UnitRows-1]
 }
 
-// OwnWeights gives b weights that may be written, which are paid for: they add to Bytes.
+// OwnWeights gives b its own weights, which may be written. The caller has charged
+// them: they add to Bytes.
 func (b *Block) OwnWeights() {
 	if b.Unit() {
 		b.W = append(make([]float64, 0, len(b.W)), b.W...)

@@ -89,8 +89,8 @@ func (l *Layout) orders(c int) bool {
 	return true
 }
 
-// rank returns a number that is no greater than that of another record where the
-// value of column c, which is not NULL, is not: for most types it tells all.
+// rank returns a number that is no greater than that of another record where the value
+// of column c, which is not NULL, is not: for most types it determines the order.
 func (l *Layout) rank(rec []byte, c int) uint64 {
 	const sign = 1 << 63
 	float := func(v float64) uint64 {
@@ -127,7 +127,7 @@ func (l *Layout) rank(rec []byte, c int) uint64 {
 	return be.Uint64(head[:])
 }
 
-// Ranks reports whether ranks tell all of the order.
+// Ranks reports whether ranks determine the order completely.
 func (w *Windows) Ranks(l *Layout) bool {
 	return !slices.ContainsFunc(w.Order, func(c int) bool { return l.classes[c].variable() })
 }
@@ -146,7 +146,7 @@ func (l *Layout) compareValues(a, b []byte, c int) int {
 	return cmp.Compare(l.rank(a, c), l.rank(b, c))
 }
 
-// partitionKey appends the bytes that tell partitions apart.
+// partitionKey appends the bytes that identify a partition.
 func (l *Layout) partitionKey(dst, rec []byte, cols []int) []byte {
 	for _, c := range cols {
 		v := l.value(rec, c)

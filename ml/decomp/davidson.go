@@ -8,12 +8,12 @@ import (
 )
 
 // Davidson's method ("The iterative calculation of a few of the lowest eigenvalues and
-// corresponding eigenvectors of large real-symmetric matrices", 1975) with a matrix that
-// is all but the one in question: that of the columns rounded to some seven bits, whose
-// products take an eighth of the time (f64.AddCoarse). Its eigenvectors V are where it
-// starts. A pass over the rows gives the exact products of the matrix with directions;
-// in their span the best vectors q, values θ and residuals r are found (Rayleigh and
-// Ritz), and what V leaves out of q is corrected by the rough matrix M:
+// corresponding eigenvectors of large real-symmetric matrices", 1975) with a matrix
+// that is all but the one in question: that of the columns rounded to some seven bits,
+// whose products take an eighth of the time (f64.AddCoarse). Its eigenvectors V are
+// where it starts. A pass over the rows computes the exact products of the matrix with
+// directions; in their span the best vectors q, values θ and residuals r are found
+// (Rayleigh and Ritz), and what V leaves out of q is corrected by the rough matrix M:
 //
 //	q - P·(M - θ)⁻¹·P·r,   P = 1 - V·Vᵀ
 //

@@ -50,8 +50,8 @@ func (f decomp) Info() family.Info {
 // Options implements family.Family.
 func (decomp) Options() []*family.Option { return options }
 
-// grain is the rows that a thread works at once: those of a leaf of 500 columns take 20
-// ms, and whoever had the last one would let the others wait as long.
+// grain is the number of rows in a thread's unit of work: a leaf of 500 columns takes
+// 20 ms, and the other threads would wait that long for the last one.
 const grain = 4 * f64.FixedRows
 
 // Plan implements family.Family.

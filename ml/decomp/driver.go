@@ -427,7 +427,7 @@ func (d *driver) finish(weight, total float64, sum, values []float64, vectors []
 			mean[j] += d.s.scale.Shift[j]
 		}
 	}
-	if !d.center { // the variance of what the components give, as is usual
+	if !d.center { // the variance of the projections, as is usual
 		total -= f64.Dot(mean, mean)
 	}
 	left := total

@@ -1,3 +1,2 @@
-// Package families is the list of the families of models there are. A new one
-// is a line here.
+// Package families is the registry of model families. A new family is a line here.
 package families

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// All are the families, in the order of the manual.
+// All lists the families, in the order of the manual.
 var All = slices.Concat(
 	linear.Families(),
 	tree.Families(),
@@ -22,14 +22,13 @@ var All = slices.Concat(
 	net.Families(),
 )
 
-// planned are names of algorithms that users of other systems know and that are
-// not here.
+// planned lists algorithm names of other systems that are not supported.
 var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
 	"matrix_factorization", "onnx", "tensorflow", "tensorflow_lite", "transform_only",
 	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "gaussian_nb", "k_neighbors_classifier", "k_neighbors_regressor",
 	"dbscan", "isolation_forest", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
 
-// Names are the names of all families.
+// Names returns the names of all families.
 func Names() (out []string) {
 	for _, f := range All {
 		out = append(out, f.Info().Name)
@@ -37,8 +36,9 @@ func Names() (out []string) {
 	return out
 }
 
-// Find returns a family by its name or a synonym, and the task that this one asks for,
-// "" for none: 22023 for an unknown one, 0A000 for one that is known but not here.
+// Find returns a family by its name or a synonym, and the task that the name asks for,
+// "" for none. Its error is 22023 for an unknown name, 0A000 for one that is known but
+// not supported.
 func Find(name string) (family.Family, family.Task, error) {
 	hint := "Algorithms are " + strings.Join(Names(), ", ") + "."
 	var names []string
@@ -59,7 +59,7 @@ func Find(name string) (family.Family, family.Task, error) {
 	return nil, "", e.WithHint("%s", hint)
 }
 
-// Markdown is the manual's list of families with the options of their own.
+// Markdown returns the manual's list of families with their own options.
 func Markdown() string {
 	var b strings.Builder
 	for _, f := range All {
@@ -78,10 +78,10 @@ func Markdown() string {
 	return b.String()
 }
 
-// NamesMarkdown is the manual's table of the names of options, and of the algorithms
-// that have each.
+// NamesMarkdown returns the manual's table of option names, and of the algorithms that
+// have each.
 func NamesMarkdown(common []*family.Option) string {
-	of := map[string][]int{} // by all names of an option, the algorithms' places in All
+	of := map[string][]int{} // by all names of an option, the algorithms' indexes in All
 	var order []string
 	take := func(defs []*family.Option, at int) {
 		for _, d := range defs {
@@ -107,7 +107,7 @@ func NamesMarkdown(common []*family.Option) string {
 	return b.String()
 }
 
-// ranges names algorithms by their places in All.
+// ranges returns the names of algorithms by their indexes in All.
 func ranges(at []int) string {
 	if at[0] < 0 || len(at) == len(All) {
 		return "all"

@@ -1,17 +1,17 @@
 package family
 
-// Charge is what a driver or a worker has charged on its node. It is for one
+// Charge is the memory that a driver or a worker has charged on its node. It is for one
 // goroutine at a time.
 type Charge struct {
 	node  *Node
 	bytes int64
 }
 
-// Charge makes one of nothing.
+// Charge returns a Charge of 0 bytes.
 func (n *Node) Charge() Charge { return Charge{node: n} }
 
-// Set charges what there is to be from now on, before it is made. Less than before
-// cannot fail.
+// Set changes the charge to bytes, before the memory is allocated. A decrease cannot
+// fail.
 func (h *Charge) Set(bytes int64) error {
 	if bytes == h.bytes {
 		return nil

@@ -12,18 +12,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ClassWeight is what a row of a class counts.
+// ClassWeight is the weight of a class's rows.
 type ClassWeight struct {
 	Target string // whose class it is, "" where the statement does not say
 	Class  string // as text
 	Weight float64
-	// Balanced tells, in the place of a class, that all classes of the target are to count
-	// the same.
+	// Balanced, instead of a class, asks for weights that make all classes of the target
+	// count the same.
 	Balanced bool
 }
 
-// ClassWeights are those that the option of that name gives by class; nil where it
-// gives none.
+// ClassWeights returns the weights of the option class_weights by class; nil if there
+// are none.
 func (o *Values) ClassWeights() (out []ClassWeight) {
 	list := o.Texts("class_weights", nil)
 	for ; len(list) >= 3; list = list[3:] {
@@ -96,8 +96,8 @@ type pair struct {
 	value any
 }
 
-// eachWeight calls f with what an object or a list of pairs has, in its order, as long as f
-// says so.
+// eachWeight calls f with the members of an object or a list of pairs, in order, until
+// f returns false.
 func (v Value) eachWeight(weights any, f func(name string, value any) bool) bool {
 	switch x := weights.(type) {
 	case []pair:
@@ -159,13 +159,13 @@ func readMember(d *json.Decoder) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, pair{name.(string), value}) // what comes before a colon is a text
+		list = append(list, pair{name.(string), value}) // a JSON key is a string
 	}
 	_, err = d.Token()
 	return list, err
 }
 
-// classText is a class as a model's list of classes has it.
+// classText returns a class in the text form of a model's list of classes.
 func (v Value) classText(d types.Datum) (string, bool) {
 	switch x := d.(type) {
 	case string:

@@ -16,41 +16,41 @@ import (
 // Family is an algorithm. It has no state, and its methods may be called from
 // any goroutine.
 type Family interface {
-	// Info names it.
+	// Info returns the family's names.
 	Info() Info
-	// Options are the options of its own, beside Common. Shared ones, such as
-	// MaxIterations, are the variables of this package.
+	// Options returns its own options, besides Common. Shared ones, such as MaxIterations,
+	// are the variables of this package.
 	Options() []*Option
-	// Plan checks a statement's options against the columns and says what the
-	// training needs. Errors are the user's: 22023 or 0A000.
+	// Plan checks a statement's options against the columns and returns what the training
+	// needs. Its errors are for the user: 22023 or 0A000.
 	Plan(r *Request) (*Plan, error)
-	// NewDriver begins a training at its root, before the first step.
+	// NewDriver makes the driver of a training, before the first step.
 	NewDriver(s *Setup, n *Node) (Driver, error)
-	// NewWorker makes a node's part.
+	// NewWorker makes a node's worker.
 	NewWorker(s *Setup, n *Node) (Worker, error)
-	// DecodeStep and DecodePartial read what Encode of a step's body and of a
-	// partial wrote; nil bodies are not encoded. They fail d on bytes that no
-	// Encode writes. A step's body may share them (canon.D.LentF64s): it is looked at
-	// until all passes of the step have ended.
+	// DecodeStep and DecodePartial decode a step's body and a partial; nil bodies are not
+	// encoded. They fail d on bytes that Encode does not write. A step's body may alias
+	// d's input (canon.D.LentF64s), which stays valid until all passes of the step have
+	// ended.
 	DecodeStep(op uint8, d *canon.D) Message
 	DecodePartial(op uint8, d *canon.D) Message
-	// Merge adds right, which comes later in the order of leaves, to left. Both
-	// are given up to it. With ByNode scope the order must not matter.
+	// Merge adds right, which comes later in the order of leaves, to left. It takes
+	// ownership of both. With ByNode scope the order must not matter.
 	Merge(op uint8, left, right Message) (Message, error)
-	// Decode reads what Predictor.Encode wrote, of a model with these encoders.
+	// Decode decodes a Predictor of a model with these encoders.
 	Decode(f *feature.Fitted, d *canon.D) (Predictor, error)
 }
 
-// Info is how a family is called.
+// Info has the names of a family.
 type Info struct {
 	Name     string   // after USING, and in ml.models
 	Synonyms []string // those of BigQuery ML, scikit-learn and others
-	// Those that also say which task a family is for that can do both.
+	// Names that also select the task, of a family that can do both.
 	Classifiers, Regressors []string
 	Doc                     string // a sentence for the manual
 }
 
-// Others are all names but the first.
+// Others returns all names except the first.
 func (i *Info) Others() []string { return slices.Concat(i.Synonyms, i.Classifiers, i.Regressors) }
 
 // Asks reports whether a name is one of the family's, and the task that it asks for,
@@ -69,12 +69,12 @@ func (i *Info) Asks(name string) (Task, bool) {
 	return "", false
 }
 
-// joined takes out what joins words.
+// joined removes the characters that join words.
 var joined = strings.NewReplacer("_", "", "-", "")
 
 func plainName(s string) string { return joined.Replace(strings.ToLower(s)) }
 
-// Task is what a model is for. The names stand in ml.models.
+// Task is the task of a model, as named in ml.models.
 type Task string
 
 // The tasks.
@@ -88,7 +88,7 @@ const (
 	Mixed          Task = "mixed" // classes and numbers, of several targets
 )
 
-// Target is what the column after PREDICT is to a family.
+// Target is the kind of target that a family predicts.
 type Target uint8
 
 // The kinds of targets.
@@ -98,7 +98,7 @@ const (
 	ClassTarget                // Block.Y is the number of the class among Fitted.Keys
 )
 
-// Scope says of which rows one partial is.
+// Scope says which rows a partial covers.
 type Scope uint8
 
 // The scopes.
@@ -107,17 +107,17 @@ const (
 	ByNode              // merged in any order: sums must be exact
 )
 
-// Request is a statement as a family sees it.
+// Request is a training statement, as passed to a family.
 type Request struct {
 	Options *Values
 	Task    Task             // that the name of the algorithm asks for, or ""
-	Target  *dataset.Column  // what PREDICT or the option names; nil for nothing
-	More    []dataset.Column // the targets beside it, which Several alone looks at
+	Target  *dataset.Column  // the column in PREDICT or the option; nil for none
+	More    []dataset.Column // further targets, used by Several only
 	Columns []dataset.Column // the features
 }
 
-// Plan is what a training needs. It is made from the statement alone, the same
-// on every node.
+// Plan is what a training needs. It depends on the statement alone and is the same on
+// every node.
 type Plan struct {
 	Task   Task
 	Target Target
@@ -133,25 +133,25 @@ type Plan struct {
 	KeepMissing bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
-	// Grain cuts the rows of a leaf in a step into parts of at least so many,
-	// a multiple of Unit, that are worked apart and merged in their order,
-	// as leaves are; 0 leaves them whole. See Cut.
+	// Grain divides the rows of a leaf in a step into parts of at least this many rows, a
+	// multiple of Unit, that are processed separately and merged in order, as leaves are;
+	// 0: not divided. See Cut.
 	Grain int
-	// Plain names feature columns that blocks keep as they are, such as offsets:
-	// not scaled, and without an indicator of NULLs, which are the mean.
+	// Plain names feature columns that blocks store unscaled, such as offsets, and without
+	// an indicator of NULLs, which become the mean.
 	Plain []string
-	// Given is a relation whose rows the driver begins with; nil for none.
+	// Given is a relation whose rows the driver starts from; nil for none.
 	Given *Given
-	// MaxIterations is the most iterations there will be, for progress; 0 where
-	// nobody knows.
+	// MaxIterations is the maximum number of iterations, for progress; 0 where it is
+	// unknown.
 	MaxIterations int
 	// Windows asks for windows of rows instead of rows; see Windows. nil for none.
 	Windows *Windows
 	// Parts are the plans of several targets, each as if it were the only one.
 	Parts []*Plan
-	// Outputs are the columns of a prediction, the value of predict() first.
-	// The first is called after the target where it has no name, and its type is
-	// ignored where the target is a class.
+	// Outputs are the columns of a prediction, the value of predict() first. The first is
+	// named after the target where it has no name, and its type is ignored where the
+	// target is a class.
 	Outputs []Output
 }
 
@@ -169,10 +169,10 @@ type Given struct {
 	Pos      int // of the option that names it
 }
 
-// maxParts bounds the partials of a leaf that are made at once.
+// maxParts bounds the partials of a leaf that are computed at once.
 const maxParts = 32
 
-// Unit is how many rows, or windows, are not cut apart: a tile, or one.
+// Unit returns how many rows, or windows, must stay together: a tile, or one.
 func (p *Plan) Unit() int {
 	if p.Windows != nil {
 		return 1
@@ -180,9 +180,9 @@ func (p *Plan) Unit() int {
 	return f64.Lanes
 }
 
-// Cut cuts the rows of a leaf's blocks into the parts that passes work: at most
-// maxParts a block, of whole Grains, so that all threads have something to do
-// where there is one leaf. It depends on nothing else.
+// Cut divides the rows of a leaf's blocks into the parts that passes process: at most
+// maxParts for each block, in whole Grains, so that all threads have work where there
+// is only one leaf. The parts depend on nothing else.
 func (p *Plan) Cut(rows []Rows) (out []Rows) {
 	if p.Grain == 0 {
 		return rows
@@ -199,8 +199,8 @@ func (p *Plan) Cut(rows []Rows) (out []Rows) {
 	return out
 }
 
-// Setup is what a training is about once its rows have been encoded: the same
-// on every node.
+// Setup describes a training once its rows have been encoded. It is the same on every
+// node.
 type Setup struct {
 	Options *Values
 	Plan    *Plan
@@ -209,27 +209,26 @@ type Setup struct {
 	Rows    int64   // to train on; windows where Plan.Windows is set
 	Held    int64   // held out, likewise
 	Weight  float64 // of those to train on
-	// Weights are, of several targets whose classes have weights, those for each target.
+	// Weights are the total weights by target, where several targets have class weights.
 	Weights []float64
-	// Start is the model that the training goes on from (WarmStart), whose encoders
-	// Fitted are; Given are the rows of Plan.Given, without Y and W. Drivers that
-	// begin are given them, others nil.
+	// Start is the model that the training continues from (WarmStart), whose encoders are
+	// Fitted; Given are the rows of Plan.Given, without Y and W. They are set for drivers
+	// that begin, and nil for others.
 	Start Predictor
 	Given []*dataset.Block
 }
 
-// Batches cuts an epoch into mini-batches of about so many rows: at least a tile
-// of them.
+// Batches divides an epoch into mini-batches of about so many rows, at least a tile.
 func (s *Setup) Batches(rows int) optim.Epoch {
 	n := int64(max(rows, s.Plan.Unit()))
 	return optim.EpochOf(s.Rows, int(max(1, (s.Rows+n-1)/n)))
 }
 
-// Classes is the number of classes of the target, 0 where it is a number.
+// Classes returns the number of classes of the target, 0 where it is a number.
 func (s *Setup) Classes() int { return len(s.Fitted.Keys) }
 
-// Message is a step's body on its way down or a partial on its way up. On one
-// node it is never encoded.
+// Message is a step's body, sent down, or a partial, sent up. On a single node it is
+// never encoded.
 type Message interface {
 	Encode(e *canon.E)
 }

@@ -10,35 +10,33 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Option is something that a statement may say. The manual's tables are printed
-// from these.
+// Option is an option of the statement. The manual's tables are generated from these.
 type Option struct {
-	// Names: the first is the one errors and Values use, the others are
-	// synonyms.
+	// Names: the first one is used in errors and Values, the others are synonyms.
 	Names   []string
 	Type    string // in words
 	Default string // in words
 	Doc     string
-	// Read checks a value and gives what Values keeps of it: a float64, bool,
-	// string, []float64 or []string; nil is as if it had not been given. A nil
-	// Read is of an option that is known but not supported.
+	// Read checks a value and returns what Values stores: a float64, bool, string,
+	// []float64 or []string; nil is as if the option were absent. Read is nil for an
+	// option that is known but not supported.
 	Read func(v Value) (any, error)
 }
 
-// Arg is an option as the statement has it: a literal, or a word as a string.
+// Arg is an option in the statement: its value is a literal, or a word as a string.
 type Arg struct {
 	Name  string
 	Value types.Datum
 	Pos   int
 }
 
-// Values are the options that a statement gave, checked. It is immutable.
+// Values are a statement's options after checking. It is immutable.
 type Values struct {
 	v   map[string]any
 	pos map[string]int
 }
 
-// Read checks a statement's options against those there are.
+// Read checks a statement's options against defs.
 func Read(args []Arg, defs []*Option) (*Values, error) {
 	o := &Values{v: map[string]any{}, pos: map[string]int{}}
 	given := map[*Option]string{}
@@ -104,9 +102,8 @@ func errUnknown(a Arg, defs []*Option) error {
 	return e.WithHint("%s", hint(defs))
 }
 
-// Nearest returns the name that s was probably meant to be, or "": one that at
-// most a third of the letters away is, by the edit distance of Damerau with
-// adjacent transpositions.
+// Nearest returns the name that s is probably a misspelling of, or "": one within a
+// third of the letters, by the Damerau-Levenshtein distance.
 func Nearest(s string, names []string) string {
 	s = strings.ToLower(s)
 	best, at := (len(s)+2)/3+1, ""
@@ -119,7 +116,7 @@ func Nearest(s string, names []string) string {
 }
 
 func distance(a, b string) int {
-	d := make([][]int, len(a)+1) // d[i][j]: of the first i and j bytes
+	d := make([][]int, len(a)+1) // d[i][j]: distance of the first i and j bytes
 	for i := range d {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i
@@ -142,18 +139,18 @@ func distance(a, b string) int {
 	return d[len(a)][len(b)]
 }
 
-// Given reports whether the statement gave an option.
+// Given reports whether the statement has an option.
 func (o *Values) Given(name string) bool { _, ok := o.v[name]; return ok }
 
-// Pos is where the statement gave an option, 0 where it did not or where the
-// training goes on from its record.
+// Pos returns the position of an option in the statement, 0 where it has none or the
+// training resumes from its record.
 func (o *Values) Pos(name string) int { return o.pos[name] }
 
-// Float, Int, Bool, Text, Floats and Texts give an option's value, or def where
-// it was not given.
+// Float, Int, Bool, Text, Floats and Texts return an option's value, or def where it is
+// absent.
 func (o *Values) Float(name string, def float64) float64 { return of(o, name, def) }
 
-// Int is Float of an integer.
+// Int is Float for an integer.
 func (o *Values) Int(name string, def int) int { return int(of(o, name, float64(def))) }
 
 // Bool: see Float.
@@ -175,7 +172,7 @@ func of[T any](o *Values, name string, def T) T {
 	return def
 }
 
-// Encode gives the canonical bytes, which tell trainings apart.
+// Encode writes the canonical bytes, which distinguish trainings.
 func (o *Values) Encode(e *canon.E) {
 	names := make([]string, 0, len(o.v))
 	for n := range o.v {
@@ -228,12 +225,12 @@ func DecodeValues(d *canon.D) *Values {
 	return o
 }
 
-// Markdown is a table of options for the manual.
+// Markdown returns a table of options for the manual.
 func Markdown(defs []*Option) string {
 	var b strings.Builder
 	b.WriteString("| option | type | default | meaning |\n|---|---|---|---|\n")
 	for _, d := range defs {
-		cell := strings.NewReplacer("|", `\|`).Replace // a bar would end it, even in code
+		cell := strings.NewReplacer("|", `\|`).Replace // a bar would end the cell, even in code
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(d.Names, "`, `"), d.Type, cell(d.Default), cell(d.Doc))
 	}
 	return b.String()

@@ -14,22 +14,22 @@ import (
 // Predictor is a trained model without its encoders. It is immutable, and its
 // methods may be called from any goroutine.
 type Predictor interface {
-	// Encode writes the canonical bytes: nothing but what was learnt.
+	// Encode writes the canonical bytes, which contain only what was learnt.
 	Encode(e *canon.E)
 	// Score scores the rows, or the windows, of a block that the model's encoders
 	// made.
 	Score(b *dataset.Block) *Scores
-	// Bytes is about the memory that the predictor holds.
+	// Bytes returns approximately the memory that the predictor holds.
 	Bytes() int64
 }
 
-// Busy is a Predictor that takes memory while it scores.
+// Busy is a Predictor that needs memory while it scores.
 type Busy interface {
-	// Scratch is the memory that each goroutine takes, beside the scores.
+	// Scratch returns the memory that each goroutine needs, besides the scores.
 	Scratch() int64
 }
 
-// Scratch is what a predictor takes on each goroutine.
+// Scratch returns what a predictor needs on each goroutine.
 func Scratch(p Predictor) int64 {
 	if b, ok := p.(Busy); ok {
 		return b.Scratch()
@@ -37,32 +37,32 @@ func Scratch(p Predictor) int64 {
 	return 0
 }
 
-// Valuer is a Predictor of numbers that need no memory of their own: a chunk of them at
-// a time is measured in the nearest cache, where those of all rows would be as much fresh
-// memory as rows, which takes longer to get than to fill.
+// Valuer is a Predictor of numbers that can be measured chunk by chunk, in the
+// first-level cache. Storing the values of all rows would take fresh memory, which
+// takes longer to get than to fill.
 type Valuer interface {
 	// Values writes the Value of rows [from, from+len(dst)) of a block of rows, both
 	// multiples of f64.Lanes; ok is false where the model predicts something else.
 	Values(dst []float64, b *dataset.Block, from int) (ok bool)
 }
 
-// Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which
-// parts are set depends on the task.
+// Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which fields
+// are set depends on the task.
 type Scores struct {
 	Rows  int
 	Value []float64 // regression
-	// Classification: by class. Of two the first may be nil, which is what the second leaves
-	// of 1; Chance and Chances tell.
+	// Classification: by class. With two classes the first may be nil: it is 1 minus the
+	// second; see Chance and Chances.
 	Probs [][]float64
 	// Clustering: the number of the cluster, from 1.
 	Label []int32
-	// By further output, e.g. the distance to the cluster.
+	// By further output column, e.g. the distance to the cluster.
 	Extra [][]float64
-	// Decomposition and sequences: by component, what becomes an array.
+	// Decomposition and sequences: by component; returned as an array.
 	Vector [][]float64
 }
 
-// Chance is row i's probability of class k.
+// Chance returns row i's probability of class k.
 func (s *Scores) Chance(k, i int) float64 {
 	if p := s.Probs[k]; p != nil {
 		return p[i]
@@ -70,7 +70,7 @@ func (s *Scores) Chance(k, i int) float64 {
 	return 1 - s.Probs[1][i]
 }
 
-// Chances are all rows' probabilities of class k.
+// Chances returns all rows' probabilities of class k.
 func (s *Scores) Chances(k int) []float64 {
 	if p := s.Probs[k]; p != nil {
 		return p
@@ -110,7 +110,7 @@ func (s *Scores) Classes() []int32 {
 			if v > best[i] {
 				likelier = 1
 			}
-			// By a mask, as for two: the branch would be as hard to foretell.
+			// By a mask, as for two classes: a branch would be unpredictable.
 			b, mask := math.Float64bits(best[i]), -likelier
 			best[i] = math.Float64frombits(b ^ (b^math.Float64bits(v))&mask)
 			out[i] ^= (out[i] ^ int32(k+1)) & int32(mask)
@@ -119,8 +119,8 @@ func (s *Scores) Classes() []int32 {
 	return out
 }
 
-// PickTwo gives for each row of the scores of two classes that which Class tells, without a
-// branch that nobody could foretell.
+// PickTwo sets out[i] to first or second, by row i's class in the scores of two
+// classes. It is branch-free, since the branch would be unpredictable.
 func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
 	of, yes := [2]T{first, second}, s.Probs[1][:len(out)]
 	if s.Probs[0] == nil {
@@ -136,37 +136,37 @@ func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
 	}
 }
 
-// Keeper is a Worker that keeps the scores of its rows: they are measured by
-// those once the training is done, and its blocks need not be scored again.
+// Keeper is a Worker that keeps the scores of its rows, so that its blocks need not be
+// scored again for the metrics.
 type Keeper interface {
-	// Kept returns the scores of a block, or nil.
+	// Kept returns the kept scores of a block, or nil.
 	Kept(r Rows) *Scores
 }
 
-// Describer is a Predictor with something to show in the relations of schema
-// ml, such as weights, feature_importance and centroids.
+// Describer is a Predictor with rows for the relations of schema ml, such as weights,
+// feature_importance and centroids.
 type Describer interface {
 	// Describe returns the rows of a relation in the order of its columns; ok is
 	// false where the model has no such thing.
 	Describe(relation string) (rows [][]types.Datum, ok bool)
 }
 
-// Survivor is a Predictor of times to events.
+// Survivor is a Predictor of survival curves.
 type Survivor interface {
-	// Curves returns times, and by time and row the chance that the event has not
-	// come by then.
+	// Curves returns times, and by time and row the probability that the event has not
+	// occurred by then.
 	Curves(b *dataset.Block) (times []float64, left [][]float64)
 }
 
-// Explainer is a Predictor that can take predictions apart.
+// Explainer is a Predictor that can explain predictions by feature attributions.
 type Explainer interface {
 	// Explain explains the predictions of a block's rows, whose scores s are.
 	Explain(b *dataset.Block, s *Scores) *Explanation
 }
 
-// Explanation takes predictions apart: row i's Prediction is its Baseline and
-// the sum of Parts[f][i] over all features f. They are of the margin: the
-// predicted value, for two classes the log-odds of the second one, for more the
+// Explanation has additive feature attributions: row i's Prediction is its Baseline
+// plus the sum of Parts[f][i] over all features f. They are on the scale of the margin:
+// the predicted value, for two classes the log-odds of the second one, for more the
 // score of the predicted class.
 type Explanation struct {
 	Baseline, Prediction []float64
@@ -174,13 +174,13 @@ type Explanation struct {
 	Parts                [][]float64 // by feature
 }
 
-// Attribution is a feature's part in a prediction.
+// Attribution is a feature's contribution to a prediction.
 type Attribution struct {
 	Feature string
 	Value   float64
 }
 
-// Attributions are row i's, the largest first.
+// Attributions returns row i's attributions, the largest first.
 func (e *Explanation) Attributions(i int) []Attribution {
 	out := make([]Attribution, len(e.Features))
 	for f, name := range e.Features {

@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Several is a family that learns several targets, each by itself as f does, one
-// after the other over the same blocks. The engine puts a target's values into
-// Block.Y for the steps that are Aimed at it. With one target it is f.
+// Several returns a family that learns several targets, each independently as f does,
+// one after the other over the same blocks. The engine sets Block.Y to a target's
+// values for the steps that are Aimed at it. With one target it is f.
 func Several(f Family, targets []string) Family {
 	if len(targets) < 2 {
 		return f
@@ -21,8 +21,7 @@ func Several(f Family, targets []string) Family {
 	return &several{f, targets}
 }
 
-// Aimed is the body of a step over the values of one of several targets, the first
-// being 0.
+// Aimed is the body of a step for one of several targets, the first being 0.
 type Aimed interface{ Target() int }
 
 // Divided is a Predictor of several targets.
@@ -31,7 +30,7 @@ type Divided interface {
 	Part(target int) Predictor
 }
 
-// Each is the family of one of several targets.
+// Each returns the family of one of several targets.
 func Each(f Family) Family {
 	if s, ok := f.(*several); ok {
 		return s.Family
@@ -74,7 +73,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 		p.MaxIterations += part.MaxIterations
 		p.Parts = append(p.Parts, part)
 	}
-	p.Outputs = []Output{{Name: "predicted"}} // a value a target: an array, or where there are classes a row
+	p.Outputs = []Output{{Name: "predicted"}} // one value for each target: an array, or with classes a row
 	if p.Task == Regression {
 		p.Outputs[0].Type, _ = types.ArrayOf(types.Float8)
 	} else {
@@ -98,7 +97,7 @@ func (p *Plan) alike(o *Plan) bool {
 		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain)
 }
 
-// setup is that of one of the targets.
+// setup returns the setup of one of the targets.
 func (f *several) setup(s *Setup, target int) *Setup {
 	one := *s
 	one.Fitted, one.Plan = s.Fitted.Aim(target), s.Plan.Parts[target]
@@ -148,12 +147,12 @@ func (f *several) NewDriver(s *Setup, n *Node) (Driver, error) {
 	return d, d.begin()
 }
 
-// severalDriver drives a training a target.
+// severalDriver drives one training for each target.
 type severalDriver struct {
 	f    *several
 	s    *Setup
 	node *Node
-	held int64 // that the target's driver has charged
+	held int64 // bytes that the target's driver has charged
 	done []Predictor
 	sum  State   // of the trainings that are done
 	loss float64 // the sum of theirs
@@ -215,8 +214,8 @@ func (d *severalDriver) Tell(m Message) error {
 	return d.begin()
 }
 
-// State implements Driver: while a target is learnt its losses, and in the end the
-// mean of all.
+// State implements Driver: the losses of the current target, and at the end the mean of
+// all.
 func (d *severalDriver) State() State {
 	if d.sum.Done {
 		return d.sum
@@ -265,7 +264,7 @@ func (f *several) NewWorker(s *Setup, n *Node) (Worker, error) {
 	return &severalWorker{f: f, s: s, node: n, at: -1}, nil
 }
 
-// severalWorker has a worker of the target that is learnt.
+// severalWorker has a worker for the current target.
 type severalWorker struct {
 	f    *several
 	s    *Setup
@@ -277,7 +276,7 @@ type severalWorker struct {
 	err error
 }
 
-// of returns the worker of a step's target, and the step as it knows it.
+// of returns the worker of a step's target, and the step as that worker knows it.
 func (w *severalWorker) of(s *Step) (Worker, *Step, error) {
 	a, ok := s.Body.(*aimed)
 	if !ok {
@@ -285,7 +284,7 @@ func (w *severalWorker) of(s *Step) (Worker, *Step, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a.step.Set == 0 { // it came as bytes
+	if a.step.Set == 0 { // it was decoded
 		a.step.Set, a.step.Batch = s.Set, s.Batch
 	}
 	if a.target != w.at {
@@ -307,7 +306,7 @@ func (w *severalWorker) close() {
 func (w *severalWorker) PassBytes(s *Step) (pass, partial int64) {
 	now, step, err := w.of(s)
 	if err != nil {
-		return 0, 0 // NewPass tells
+		return 0, 0 // NewPass returns the error
 	}
 	return now.PassBytes(step)
 }
@@ -328,7 +327,7 @@ func (w *severalWorker) Close() {
 	w.close()
 }
 
-// severalPredictor has a predictor a target.
+// severalPredictor has a predictor for each target.
 type severalPredictor struct {
 	targets []string
 	parts   []Predictor
@@ -424,7 +423,8 @@ func (p *severalPredictor) Scratch() (most int64) {
 	return most
 }
 
-// Describe implements Describer: what describes each target's, and its name.
+// Describe implements Describer: the rows of each target's predictor, with the target's
+// name.
 func (p *severalPredictor) Describe(relation string) (rows [][]types.Datum, ok bool) {
 	for i, one := range p.parts {
 		d, can := one.(Describer)

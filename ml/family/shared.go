@@ -56,14 +56,14 @@ var Common = []*Option{
 	{Names: []string{"n_jobs"}, Type: "integer", Doc: "Not supported: all threads of all nodes train."},
 }
 
-// Options that several families take, under the same names.
+// Options that several families share.
 var (
 	L2 = &Option{Names: []string{"l2_reg", "l2", "reg_lambda", "lambda", "lambda_l2", "l2_regularization"}, Type: "number", Default: "0",
 		Doc: "The penalty l2_reg/2·‖weights‖² on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha", "lambda_l1", "l1_regularization"}, Type: "number", Default: "0",
 		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
-	// WarmStart asks for Setup.Start.
+	// WarmStart requests Setup.Start.
 	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
 		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [Train](#train).", Read: Boolean}
 	// Event makes labels durations: see dataset.Block.
@@ -74,18 +74,18 @@ var (
 	MinRelProgress = &Option{Names: []string{"min_rel_progress"}, Type: "number", Default: "0.01", Doc: "See early_stop.", Read: NotNegative}
 )
 
-// MaxIterations is the option of that name with a family's default.
+// MaxIterations returns the option max_iterations with a family's default.
 func MaxIterations(def, doc string) *Option {
 	return &Option{Names: []string{"max_iterations", "max_iter", "epochs"}, Type: "integer", Default: def, Doc: doc, Read: Integer(1, 1e6)}
 }
 
-// Tolerance is the option of that name.
+// Tolerance returns the option tolerance.
 func Tolerance(def, doc string) *Option {
 	return &Option{Names: []string{"tolerance", "tol"}, Type: "number", Default: def, Doc: doc,
 		Read: Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f < 1 })}
 }
 
-// LearnRate is the option of that name.
+// LearnRate returns the option for the learning rate.
 func LearnRate(def, doc string) *Option {
 	return &Option{Names: []string{"learn_rate", "learning_rate", "eta", "learning_rate_init", "eta0"}, Type: "number", Default: def, Doc: doc, Read: Positive}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// Set names the rows that a step is about.
+// Set is the set of rows that a step covers.
 type Set uint8
 
 // The sets; they are or-ed.
@@ -20,48 +20,49 @@ const (
 	Held
 )
 
-// Step is what all blocks are to do. Op is the family's own number for it; it
-// chooses the decoders.
+// Step is an operation on all blocks. Op is the family's own number for it, which
+// selects the decoders.
 type Step struct {
 	Op    uint8
 	Set   Set
-	Batch *optim.MiniBatch // a part of the rows of Train, which is the set then; nil for all of them
-	Body  Message          // may be nil; nobody changes it once it is sent
-	Kept  bool             // of rows only what workers keep is needed: passes are given no blocks
-	// Elements is the length of the vector in partials that are Sliced, the same
-	// on all nodes; 0: partials travel whole.
+	Batch *optim.MiniBatch // a part of the rows of Train, with Set = Train; nil for all of them
+	Body  Message          // may be nil; immutable once it is sent
+	Kept  bool             // only workers' state per row is needed: passes get no blocks
+	// Elements is the length of the vector in partials that are Sliced, the same on all
+	// nodes; 0: partials are not sliced.
 	Elements int
 }
 
-// Driver is the root of a training: a pure step machine for one goroutine.
+// Driver controls a training: a pure state machine for one goroutine.
 //
 //	for !d.State().Done { d.Tell(merged(d.Next())) }
 type Driver interface {
 	// Next returns the step wanted now, the same again until Tell.
 	Next() *Step
-	// Tell gives the merged partial of Next's step, which the driver may keep.
-	// Errors are 22003 and the like: there is no model.
+	// Tell passes the merged partial of Next's step, which the driver may keep. An error,
+	// such as 22003, ends the training without a model.
 	Tell(p Message) error
-	// State returns where the training stands.
+	// State returns the progress of the training.
 	State() State
-	// Predictor is what was learnt, of the best iteration where there is a
-	// best. It is asked for once the training is done.
+	// Predictor returns what was learnt, that of the best iteration where one is tracked.
+	// It is called once the training is done.
 	Predictor() (Predictor, error)
-	// The state between a Tell and the Next after it, which a driver made from
-	// the same Setup goes on from to the same model. Workers are new then.
+	// The state between a Tell and the following Next, from which a driver made from the
+	// same Setup continues to the same model. Workers are new then.
 	Encode(e *canon.E) error
 	encoding.BinaryUnmarshaler
 }
 
-// FromRanges is a Driver some of whose steps the ranges of the columns answer, so that no row is read.
+// FromRanges is a Driver some of whose steps can be answered from the ranges of the
+// columns, without reading rows.
 type FromRanges interface {
-	// FromRanges returns the partial of Next's step where the rows to train on have these
-	// ranges and weigh 1 each; nil where the step asks for more.
+	// FromRanges returns the partial of Next's step for training rows with these ranges
+	// and weights of 1; nil where the step needs more.
 	FromRanges(r *feature.Ranges) Message
 }
 
-// State is where a training stands. Losses are means over rows without
-// penalties, NaN where there is none.
+// State is the progress of a training. Losses are means over rows without penalties,
+// NaN where there is none.
 type State struct {
 	Iteration      int // finished ones
 	TrainLoss      float64
@@ -73,7 +74,7 @@ type State struct {
 	Metrics        []Metric // of a model without a target; others are measured by their task
 }
 
-// Encode writes a state, but for its metrics, for a driver's Encode.
+// Encode writes a state, except its metrics, for a driver's Encode.
 func (s *State) Encode(e *canon.E) {
 	e.Int(s.Iteration)
 	e.F64(s.TrainLoss)
@@ -95,68 +96,68 @@ type Metric struct {
 	Value float64
 }
 
-// NoLoss is the loss of a set that has no rows.
+// NoLoss returns the loss of a set without rows: NaN.
 func NoLoss() float64 { return math.NaN() }
 
-// Node is where a Worker or a Driver works.
+// Node is the environment of a Worker or a Driver.
 type Node struct {
-	Threads int // of a driver too, where it computes much at once
+	Threads int // also for a driver with much to compute
 	// Root says that the driver is here too: a worker charges what it holds.
 	Root bool
-	// Grow charges bytes of the worker's own state, such as that of rows, or of
-	// the driver's; a negative number gives them back. It may be called from any
-	// goroutine. What a driver has charged at its end is given back for it.
+	// Grow charges bytes of the worker's own state, such as state per row, or of the
+	// driver's; a negative number releases. It may be called from any goroutine. What a
+	// driver still has charged at its end is released for it.
 	Grow func(bytes int64) error
-	// Space gives a worker zeros, aligned to eight, for what it keeps of rows: in
-	// memory that is charged, or where there is little in pages of a file. They are
-	// good until the worker is closed. It may be called from any goroutine.
+	// Space returns zeroed memory, aligned to 8 bytes, for a worker's state per row:
+	// charged memory, or where that is scarce a mapped file. It is valid until the worker
+	// is closed. It may be called from any goroutine.
 	Space func(bytes int) ([]byte, error)
-	// Memory is how much the training may have here in all, 0 for any: for those who
-	// can do more at once where there is more.
+	// Memory is the training's memory limit on this node in bytes, 0 for none: for
+	// families that can use more memory to do more at once.
 	Memory int64
 }
 
-// Reused is a partial whose memory its family uses again.
+// Reused is a partial whose memory its family reuses.
 type Reused interface {
 	Message
-	// Free takes the memory back: nobody may look at the partial any more, or at slices
-	// of it. It need not be called.
+	// Free returns the memory for reuse: the partial and its slices must not be used any
+	// more. Calling it is optional.
 	Free()
 }
 
-// Free frees a partial that can be.
+// Free frees a partial that is Reused.
 func Free(m Message) {
 	if r, ok := m.(Reused); ok {
 		r.Free()
 	}
 }
 
-// Worker is a node's part in a training. Its methods may be called from any
-// goroutine; steps follow each other. Steps of mini-batches that have no rows on
-// the node do not reach it.
+// Worker is a node's part of a training. Its methods may be called from any goroutine;
+// steps follow each other. Steps of mini-batches that have no rows on the node do not
+// reach it.
 type Worker interface {
-	// PassBytes bounds the memory of one Pass of a step, and of a partial, which is
-	// beside it.
+	// PassBytes returns bounds of the memory of one Pass of a step, and in addition of a
+	// partial.
 	PassBytes(s *Step) (pass, partial int64)
-	// NewPass returns what one goroutine works a step with.
+	// NewPass returns a Pass of a step for one goroutine.
 	NewPass(s *Step) (Pass, error)
-	// Close frees everything. No pass is at work.
+	// Close frees everything. No pass may be running.
 	Close()
 }
 
 // Pass is for one goroutine.
 type Pass interface {
-	// Add works rows [r.From, r.To) of a block, which must not be changed, or of
-	// what is kept of it, where the step says so; the block is nil then. With
-	// ByNode scope each block of the step's set comes once, in any order, to any
-	// of the step's passes; with ByLeaf those of one leaf, or of one part of it.
+	// Add processes rows [r.From, r.To) of a block, which must not be changed, or of the
+	// worker's state where the step is Kept; the block is nil then. With ByNode scope each
+	// block of the step's set comes once, in any order, to any of the step's passes; with
+	// ByLeaf those of one leaf, or of one part of it.
 	Add(ctx context.Context, r Rows, b *dataset.Block) error
-	// Partial gives up what was added since the last Partial. It is called also
+	// Partial returns, and drops, what was added since the last Partial. It is called even
 	// where nothing was.
 	Partial() Message
 }
 
-// Rows says which rows or windows of a training a pass is given.
+// Rows identifies rows or windows of a training that a pass processes.
 type Rows struct {
 	Leaf int  // the number of the leaf, the same on any number of nodes
 	Held bool // of the rows that are held out

@@ -13,10 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Value reads an option's value with the errors that it deserves.
+// Value checks an option's value and reports errors for it.
 type Value struct{ Arg }
 
-// Bad is the error of a value that is not what is wanted, in words.
+// Bad returns the error for a value other than want, which says in words what is
+// expected.
 func (v Value) Bad(want string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option %q: %s", v.Name, v.text()).At(v.Pos).WithHint("It must be %s.", want)
 }
@@ -35,10 +36,11 @@ func (v Value) text() string {
 	return fmt.Sprint(v.Value)
 }
 
-// Word is a value that is a word, in lower case.
+// Word returns a value that is a word, in lower case.
 func (v Value) Word() string { s, _ := v.Value.(string); return strings.ToLower(s) }
 
-// Number reads a finite number; ok says which, want does so in words.
+// Number returns a reader of a finite number for which ok returns true; want says so in
+// words.
 func Number(want string, ok func(float64) bool) func(Value) (any, error) {
 	return func(v Value) (any, error) {
 		f, num := feature.Float(v.Value)
@@ -56,7 +58,7 @@ var (
 	Fraction    = Number("a number above 0 and at most 1", func(f float64) bool { return f > 0 && f <= 1 })
 )
 
-// Integer reads an integer.
+// Integer returns a reader of an integer in [lo, hi].
 func Integer(lo, hi int64) func(Value) (any, error) {
 	want := fmt.Sprintf("an integer from %d to %d", lo, hi)
 	return Number(want, func(f float64) bool { return f == math.Trunc(f) && f >= float64(lo) && f <= float64(hi) })
@@ -78,8 +80,8 @@ func Boolean(v Value) (any, error) {
 	return nil, v.Bad("true or false")
 }
 
-// Word reads one of these words. A word may have synonyms, after the one that
-// Values keeps: "lbfgs", or "gd|batch_gradient_descent".
+// Word returns a reader of one of these words. A word may have synonyms, after the one
+// that Values stores: "lbfgs", or "gd|batch_gradient_descent".
 func Word(words ...string) func(Value) (any, error) {
 	return func(v Value) (any, error) {
 		var names []string
@@ -94,7 +96,7 @@ func Word(words ...string) func(Value) (any, error) {
 	}
 }
 
-// Integers reads a list of integers, or one alone.
+// Integers returns a reader of a list of integers, or a single one.
 func Integers(lo, hi int64) func(Value) (any, error) {
 	want := fmt.Sprintf("a list of integers from %d to %d", lo, hi)
 	return func(v Value) (any, error) {
@@ -114,9 +116,9 @@ func Integers(lo, hi int64) func(Value) (any, error) {
 	}
 }
 
-// IntegersByName reads what Integers does, or names with an integer each, which it keeps
-// as texts in turn: '{"x0": 1, "x3": -1}' or [('x0', 1), ('x3', -1)]. A list may stand in
-// a text, in parentheses, as XGBoost has it.
+// IntegersByName is like Integers, but also accepts names with an integer each, which
+// are stored as alternating texts: '{"x0": 1, "x3": -1}' or [('x0', 1), ('x3', -1)]. A
+// list may be a text in parentheses, as in XGBoost.
 func IntegersByName(lo, hi int64) func(Value) (any, error) {
 	integers := Integers(lo, hi)
 	want := fmt.Sprintf("a list of integers from %d to %d, or of columns with one each", lo, hi)

@@ -7,21 +7,20 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Windows is how rows form the sequences that a family learns from. The rows
-// that agree in the columns PartitionBy are a partition, in the order of the
-// values of OrderBy; a window is Length rows of it that follow each other, and
-// one begins at every Stride-th row, as long as there are Length rows left.
-// Without PartitionBy all rows are one partition, which one node trains on by
-// one thread.
+// Windows describes how rows form the sequences that a family learns from. The rows
+// that agree in the columns PartitionBy are a partition, in the order of the values of
+// OrderBy; a window is Length rows of it that follow each other, and one begins at
+// every Stride-th row, as long as there are Length rows left. Without PartitionBy all
+// rows are one partition, on which one thread of one node trains.
 //
-// The columns are no features. A time that is to be one too is selected twice,
+// These columns are not features. To use the time as a feature too, select it twice,
 // under another name.
 type Windows struct {
 	PartitionBy, OrderBy []string
 	Length, Stride       int
 }
 
-// Options of windows. A family that takes one takes them all: WindowOptions.
+// Options of windows. A family that has one has them all: WindowOptions.
 var (
 	Window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
 		Doc: "The rows of a window, which follow each other in a partition.", Read: Integer(1, 1e6)}
@@ -33,11 +32,11 @@ var (
 		Doc: "Rows that agree in these columns are a sequence of their own. These columns are no features.", Read: ColumnNames}
 )
 
-// WindowOptions are the options of a family whose Plan asks for windows.
+// WindowOptions returns the options of a family whose Plan asks for windows.
 func WindowOptions() []*Option { return []*Option{Window, Stride, OrderBy, PartitionBy} }
 
-// NamesColumn reports whether an option gives the column of this name a part of
-// its own, such as target, weight or order.
+// NamesColumn reports whether an option gives the column of this name a special role,
+// such as target, weight or order.
 func NamesColumn(a Arg, column string) bool {
 	d := Find(append(WindowOptions(), Common...), a.Name)
 	if d == nil || d.Type != "column" && d.Type != "columns" {
@@ -45,13 +44,12 @@ func NamesColumn(a Arg, column string) bool {
 	}
 	names, err := ColumnNames(Value{a})
 	if err != nil {
-		return false // the option itself will say so
+		return false // reading the option reports the error
 	}
 	return slices.ContainsFunc(names.([]string), func(n string) bool { return strings.EqualFold(n, column) })
 }
 
-// Windows reads the options of windows, of which window and order_by must be
-// given.
+// Windows reads the options of windows, of which window and order_by are required.
 func (r *Request) Windows() (*Windows, error) {
 	for _, d := range []*Option{Window, OrderBy} {
 		if !r.Options.Given(d.Names[0]) {

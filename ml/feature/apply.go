@@ -10,16 +10,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// source gives values by column and row: a leaf of the dataset, or Arrow
-// columns. See dataset.View for what its methods mean.
+// source returns values by column and row: a leaf of the dataset, or Arrow columns. See
+// dataset.View for what its methods mean.
 type source interface {
 	Numbers(c, from int, dst []float64) (nulls int)
 	Bytes(c, i int) []byte
 	Array(c, i int, dst []float64) (out []float64, ok bool)
 }
 
-// coded is a source whose rows name their keys by numbers: codes gives a function from
-// rows to find of the row's key, nil for NULL, which looks up a key once.
+// coded is a source whose rows refer to their keys by numbers: codes returns a function
+// from rows to find of the row's key, nil for NULL, which looks up a key once.
 type coded interface {
 	codes(c int, find func(key []byte) int32) func(i int) int32
 }
@@ -86,7 +86,7 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 	}
 }
 
-// finder gives the number of a key, -1 for an unknown one.
+// finder finds the number of a key, -1 for an unknown one.
 type finder struct {
 	keys []string // few
 	many numbering

@@ -239,7 +239,7 @@ func (k *collector) numbers(nulls int, vals, w []float64) {
 	}
 }
 
-// tiles adds whole tiles of numbers of weight 1 and gives the rest.
+// tiles adds whole tiles of numbers of weight 1 and returns the rest.
 func (k *collector) tiles(vals []float64) (rest []float64) {
 	k.splits.Plain = k.sums < 2
 	for len(vals) >= f64.Lanes {

@@ -103,8 +103,8 @@ func (f *Fitted) newTiler(s *columns) *tiler {
 	return t
 }
 
-// fill writes rows [from, to) of b; where tiles are not whole, or a value is
-// missing, it leaves zeros and gives up.
+// fill writes rows [from, to) of b; where tiles are not whole, or a value is missing,
+// it leaves zeros and returns false.
 func (t *tiler) fill(b *dataset.Block, from, to int) bool {
 	d, all := b.Dense, (to-from)%f64.Lanes == 0
 	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]

@@ -2,8 +2,7 @@ package feature
 
 import "github.com/tributarydb/tributary/sql/pgerr"
 
-// The errors that training data can give. They name the column and say what
-// can be done.
+// The errors of training data. They name the column and suggest a remedy.
 
 // ErrLabelNull is 22004 for a target that is NULL.
 func ErrLabelNull(name string) error {

@@ -340,7 +340,7 @@ func bucketText(b []float64, j int) string {
 	return "[" + lo + ", " + hi + ")"
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (f *Fitted) Encode(e *canon.E) {
 	e.U32(uint32(len(f.Cols)))
 	for i := range f.Cols {

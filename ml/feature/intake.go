@@ -314,8 +314,8 @@ func (k *Intake) Close() (err error) {
 	return err
 }
 
-// Rest gives, after Close, the statistics that no CollectTaken has asked for, nil
-// for none: of blocks that are not kept.
+// Rest returns, after Close, the statistics that no CollectTaken has asked for, nil for
+// none: of blocks that are not kept.
 func (k *Intake) Rest() (st *Stats) {
 	if k.last != nil {
 		st, k.last.stats = k.last.stats, nil
@@ -346,7 +346,7 @@ func (t *Taken) part(held bool) (rows []int32) {
 	return rows
 }
 
-// interned gives categories numbers.
+// interned numbers categories.
 type interned struct {
 	numbering
 	bytes int64 // of the keys

@@ -2,14 +2,15 @@ package feature
 
 import "hash/maphash"
 
-// numbering gives keys numbers, from 0 on as they come. It is what a map does, for
-// many short keys of which few are new: a look-up is a hash and a comparison.
+// numbering numbers keys from 0 on in order of arrival. It is a map for many short keys
+// of which few are new: a look-up is a hash and a comparison.
 type numbering struct {
 	keys  []string
 	slots []int32 // a key's number and 1, where its hash says or after that; a power of two of them
 }
 
-// Where keys lie is nobody's affair.
+// The positions of keys in the table are not visible outside, so the seed may be
+// random.
 var numberingSeed = maphash.MakeSeed()
 
 // at returns the number of a key, or where it is to be put.

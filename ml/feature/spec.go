@@ -272,7 +272,7 @@ func (s *Spec) AutoNarrow() bool {
 	return true
 }
 
-// Encode gives the canonical bytes of the spec.
+// Encode writes the canonical bytes of the spec.
 func (s *Spec) Encode(e *canon.E) {
 	e.U32(uint32(len(s.Cols)))
 	for _, c := range s.Cols {

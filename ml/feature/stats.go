@@ -349,7 +349,7 @@ func mostFrequent(c []CatCount) (key string, ok bool) {
 	return key, ok
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (s *Stats) Encode(e *canon.E) {
 	e.I64(s.Rows)
 	e.I64(s.Held)

@@ -14,7 +14,7 @@ import (
 func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 	if t.counted {
 		st := t.stats
-		if t.stats = nil; st == nil { // whoever had it merges others into it
+		if t.stats = nil; st == nil { // the caller merges others into it
 			st = &Stats{Cols: make([]ColStats, len(s.Cols))}
 		}
 		return st, nil
@@ -197,7 +197,8 @@ func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64)
 	f.classes(b, t, classWeights)
 }
 
-// recode gives categories of rows of src, nil for all, the model's numbers, in dst.
+// recode writes the model's numbers of the categories of src's rows, nil for all, to
+// dst.
 func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
 	ones, j := int32(0), 0
 	for i := range f.Cols {
@@ -272,7 +273,8 @@ func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights
 	return out
 }
 
-// classes gives labels the numbers of the model's classes, and rows their weights.
+// classes replaces labels by the numbers of the model's classes, and sets the rows'
+// weights.
 func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
 	if f.Keys == nil {
 		return

@@ -86,7 +86,7 @@ type unfittedReader struct {
 	w        writer
 }
 
-// unfitted returns the statistics that collect would give, and the unfitted block. d is nil
+// unfitted returns the same statistics as collect, and the unfitted block. d is nil
 // where there is something in the rows that wants collect to look at it.
 func (s *Spec) unfitted(ctx context.Context, v *dataset.View) (st *Stats, d *UnfittedBlock, err error) {
 	k := &unfittedReader{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}

@@ -28,7 +28,7 @@ func NewBounds(dense int) *Bounds {
 	return b
 }
 
-// BoundsOf are those of rows that weigh 1.
+// BoundsOf returns the bounds of rows of weight 1.
 func BoundsOf(r *feature.Ranges) *Bounds { return &Bounds{Low: r.Low, High: r.High, MaxWeight: 1} }
 
 // BoundsBytes is the memory of a Bounds.
@@ -67,7 +67,7 @@ func (o *Bounds) Merge(r *Bounds) {
 	o.MaxWeight = max(o.MaxWeight, r.MaxWeight)
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (o *Bounds) Encode(e *canon.E) {
 	e.F64s(o.Low)
 	e.F64s(o.High)
@@ -86,8 +86,8 @@ func DecodeBounds(d *canon.D) *Bounds {
 // ends are bounds by column and lane.
 type ends[T f64.Elem] struct{ low, high []T }
 
-// extremes takes rows into bounds. Where all count they go to lanes, which fold
-// brings together.
+// extremes adds rows to bounds. Where all rows have a weight they are added by lane,
+// and fold combines the lanes.
 func extremes[T f64.Elem](e *ends[T], o *Bounds, x []T, w []float64, plain bool) {
 	d := len(o.Low)
 	if !plain {

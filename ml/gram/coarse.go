@@ -9,8 +9,8 @@ import (
 // integers of at most f64.CoarseMost in size then.
 const CoarseScale = 2 * f64.CoarseMost
 
-// Coarse adds up coarse products (f64.AddCoarse) of blocks' dense columns and of ones,
-// of rows that weigh 1. It is for one goroutine.
+// Coarse sums coarse products (f64.AddCoarse) of blocks' dense columns and of ones, for
+// rows of weight 1. It is for one goroutine.
 type Coarse struct {
 	shift, scale []float64
 	cols, stride int
@@ -20,7 +20,7 @@ type Coarse struct {
 	sums         []int64
 }
 
-// CoarseBytes is the memory of a Coarse of n columns, and of what Take gives.
+// CoarseBytes returns the memory of a Coarse of n columns, and of what Take returns.
 func CoarseBytes(n int) (pass, sums int64) {
 	s := int64(coarseStride(n + 1))
 	return f64.FixedRows*s + 12*s*s + 16*int64(n), 8 * int64(n+1) * int64(n+2) / 2
@@ -65,8 +65,8 @@ func (k *Coarse) spill() {
 	k.rows = 0
 }
 
-// Take returns the sums of products of bytes, of which those of columns are
-// f64.CoarseMiddle too great, row by row from the diagonal on, and begins anew.
+// Take returns the sums of products of bytes, row by row from the diagonal on, and
+// resets them. Those of columns are offset by f64.CoarseMiddle.
 func (k *Coarse) Take() Sums {
 	k.spill()
 	out := Sums{Low: make([]int64, 0, k.cols*(k.cols+1)/2)}

@@ -41,7 +41,7 @@ func Fit(o *Bounds, slots int, center bool) (c Columns, ok bool) {
 	return c, o.MaxWeight > 0 && o.MaxWeight < 1e140
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (c *Columns) Encode(e *canon.E) {
 	e.F64s(c.Shift)
 	e.F64s(c.Scale)
@@ -91,8 +91,8 @@ func (c *Columns) slot(j int, v float64) float64 {
 	return f64.Fix(float64((v - c.Shift[j]) * c.Scale[j]))
 }
 
-// Shares makes weights of n rows of a block the shares that Weigh wants. Where all of them
-// are 1, which is known or found many at a time, there is nothing to weigh, and nothing is
+// Shares converts the weights of n rows of a block to the shares that Weigh takes.
+// Where all of them are 1, which is known or checked many at a time, nothing is
 // written.
 func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, whole bool) {
 	if c.Unit == 1 && from+n <= b.Rows && b.Unit() {
@@ -117,9 +117,9 @@ func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, w
 	return plain, false
 }
 
-// Weigh makes weighted factors of cols columns; shares are weights of at most 1.
-// Rows of no weight are zeros; those of share 1 keep their factors, so that it is
-// the same whatever rows are beside them. dst may be src.
+// Weigh multiplies the factors of cols columns by weights; shares are weights of at
+// most 1. Rows of no weight become zeros; those of share 1 keep their factors exactly,
+// so that the result does not depend on the rows next to them. dst may be src.
 func Weigh(dst, src, shares []float64, cols int) {
 	for i, w := range shares {
 		switch {

@@ -1,6 +1,6 @@
-// Package gram adds up products of blocks' columns so that neither the order of
-// rows nor how they are cut matters: what families need that train rows where
-// they lie, and whose sums are of products.
+// Package gram sums products of blocks' columns exactly, so that neither the order of
+// rows nor how they are divided matters: for families that train in place on sums of
+// products.
 //
 //	Bounds      least and greatest value of each column, greatest weight
 //	  │ Fit                    shift and scale, powers of two

@@ -11,7 +11,7 @@ const (
 	// maxWidth is the most bits of a packed number: those of any are in the eight bytes
 	// from the one on in which they begin.
 	maxWidth = 56
-	// long is the width of what is not packed.
+	// long is the width of numbers that are not packed.
 	long = 0
 )
 

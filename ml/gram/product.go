@@ -24,7 +24,7 @@ func NewProduct(rows, cols int, upper bool) *Product {
 	return &Product{sums: NewSums(Padded(rows) * Padded(cols)), rows: rows, cols: cols, upper: upper}
 }
 
-// ProductBytes is the memory of NewProduct and of what Take gives.
+// ProductBytes returns the memory of NewProduct and of what Take returns.
 func ProductBytes(rows, cols int) int64 { return 32 * int64(Padded(rows)) * int64(Padded(cols)) }
 
 // Add adds the products of n rows. Next is what the next rows' factors will be made of,
@@ -34,7 +34,7 @@ func (p *Product) Add(a, b []float64, n int, next []byte) {
 	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, p.rows, p.cols, n, p.upper, next)
 }
 
-// Take returns the sums row by row, of upper from the diagonal on, and begins anew.
+// Take returns the sums row by row, of upper from the diagonal on, and resets them.
 func (p *Product) Take() Sums {
 	n := p.rows * p.cols
 	if p.upper {

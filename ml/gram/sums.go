@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// Sums are integers that may be too large for 64 bits, in units of f64.FixedUnit.
-// Sum i is High[i]·2^40 + Low[i]. Most sums never need High, which is nil until one
-// does: what is half as long is added, kept and sent in half the time.
+// Sums are integers that may be too large for 64 bits, in units of f64.FixedUnit. Sum i
+// is High[i]·2^40 + Low[i]. Most sums never need High, which is nil until one does:
+// half the length is added, stored and sent in half the time.
 type Sums struct {
 	Low  []int64
 	High []int64
@@ -44,10 +44,10 @@ func (s *Sums) Room(most int64) {
 	s.most += most
 }
 
-// Fits reports whether there is room for so much without a look at what there is.
+// Fits reports whether adding so much cannot overflow, by the bound alone.
 func (s *Sums) Fits(most int64) bool { return s.most <= full-most }
 
-// tighten finds how large members of Low are: it was said what they could be.
+// tighten computes the actual maximum of Low; before only a bound was known.
 func (s *Sums) tighten() {
 	var any uint64
 	for _, v := range s.Low {
@@ -100,7 +100,7 @@ func add(to, v []int64) {
 	}
 }
 
-// at returns sum i in two: what it has below 2^40, and above.
+// at returns sum i in two parts: below 2^40, and above.
 func (s *Sums) at(i int) (low, high int64) {
 	low = s.Low[i]
 	if high = low >> spill; s.High != nil {
@@ -130,9 +130,9 @@ func (s *Sums) At(i int, scale float64) float64 {
 	return v * f64.FixedUnit / scale
 }
 
-// Encode gives the canonical bytes. Of each run of sums that are not zero there are as
-// many bits a sum as the greatest needs (pack), where those are few enough; else of each
-// the part below 2^40 in five bytes, and what is above in as few as it takes.
+// Encode writes the canonical bytes. A run of non-zero sums takes as many bits per sum
+// as the greatest needs (pack), where those are few enough; otherwise each takes five
+// bytes for the part below 2^40, and as few as needed for the part above.
 func (s *Sums) Encode(e *canon.E) {
 	v, width, run := s.whole()
 	e.U8(width)
@@ -172,21 +172,21 @@ func (s *Sums) long(e *canon.E, from, to int) {
 // small bounds what sums have above 2^40 that Low has room for.
 const small = 1 << 20
 
-// pieceSums is the length of sums whose memory is used again: that of the slices in which
+// chunkSums is the length of sums whose memory is used again: that of the slices in which
 // long vectors travel.
-const pieceSums = 1 << 15
+const chunkSums = 1 << 15
 
-// spare is memory for pieceSums sums (*[pieceSums]int64), of any values, and spareLong for
+// spare is memory for chunkSums sums (*[chunkSums]int64), of any values, and spareLong for
 // those of many slices (*[]int64).
 var spare, spareLong sync.Pool
 
-// Free gives back what DecodeSums or Join took: nobody may look at the sums any more. It need
-// not be called.
+// Free returns the memory that DecodeSums or Join took for reuse: the sums must not be
+// used any more. Calling it is optional.
 func (s *Sums) Free() {
 	switch n := cap(s.Low); {
-	case n == pieceSums:
-		spare.Put((*[pieceSums]int64)(s.Low[:pieceSums]))
-	case n > pieceSums:
+	case n == chunkSums:
+		spare.Put((*[chunkSums]int64)(s.Low[:chunkSums]))
+	case n > chunkSums:
 		v := s.Low[:0]
 		spareLong.Put(&v)
 	}
@@ -202,12 +202,12 @@ func DecodeSums(d *canon.D) (s Sums) {
 	var any uint64 // of the bits that sums have, negative ones inverted; of the long form those above 2^40
 	zeroed := 0    // up to where sums are written
 	room := func(n int) {
-		if n > pieceSums || n <= pieceSums/2 {
+		if n > chunkSums || n <= chunkSums/2 {
 			s, zeroed = NewSums(n), n
-		} else if v, ok := spare.Get().(*[pieceSums]int64); ok {
+		} else if v, ok := spare.Get().(*[chunkSums]int64); ok {
 			s = Sums{Low: v[:n]}
 		} else {
-			s, zeroed = Sums{Low: make([]int64, pieceSums)[:n]}, n
+			s, zeroed = Sums{Low: make([]int64, chunkSums)[:n]}, n
 		}
 	}
 	d.Sparse(16, room, func(from, to int) {

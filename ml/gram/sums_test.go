@@ -125,7 +125,7 @@ func TestSumsAreValues(t *testing.T) {
 // TestJoinedMemoryIsUsedAgain: by sums joined later, which are the right ones.
 func TestJoinedMemoryIsUsedAgain(t *testing.T) {
 	for k := range 5 {
-		a, b := NewSums(pieceSums), NewSums(77+k)
+		a, b := NewSums(chunkSums), NewSums(77+k)
 		for i := range a.Low {
 			a.Low[i] = int64(k*1000 + i)
 		}
@@ -189,7 +189,7 @@ func BenchmarkSumsOnTheWay(b *testing.B) {
 func TestSumsInUsedMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for k := range 20 {
-		n := pieceSums - k*1000
+		n := chunkSums - k*1000
 		s := NewSums(n)
 		for i := 0; i < n; i++ {
 			if s.Low[i] = r.Int64N(1<<50) - 1<<49; r.IntN(10) == 0 {

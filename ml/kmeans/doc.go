@@ -1,7 +1,7 @@
-// Package kmeans is the family of models that part rows into k clusters, each
-// with a centroid, so that the sum of squared distances of rows to the centroid
-// of their cluster, the inertia, is small. Dense columns count with their
-// number, one-hot slots as coordinates of 0 and 1.
+// Package kmeans is the k-means family of models, which partition rows into k clusters,
+// each with a centroid, so that the sum of squared distances of rows to the centroid of
+// their cluster, the inertia, is small. Dense columns count with their number, one-hot
+// slots as coordinates of 0 and 1.
 //
 //	bounds ─▶ first ─▶ draw … draw ─▶ weigh ─▶ assign … assign ─▶ exact
 //	|x| max   sums     candidates     rows of   Lloyd: sums of    inertia,

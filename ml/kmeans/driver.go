@@ -87,8 +87,8 @@ func (d *driver) bytes() int64 {
 	return 8*int64(d.coords()+8)*(2*candidates+8*int64(d.k)) + 32*candidates
 }
 
-// given takes the centroids that the statement gives, or those of the model that
-// the training goes on from.
+// given starts from the centroids in the statement, or from those of the model that the
+// training continues from.
 func (d *driver) given() error {
 	s, o, name := d.set, d.set.Options, "init"
 	if m, ok := s.Start.(*predictor); ok {
@@ -286,7 +286,7 @@ func (d *driver) begin() {
 	}
 }
 
-// center gives the mean of integer sums.
+// center computes the mean of integer sums.
 func (d *driver) center(dst []float64, sums []int64, weight int64) {
 	w := float64(weight) / d.s.grid.Weight * d.s.grid.Unit
 	for j, v := range sums {

@@ -112,8 +112,8 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// chances gives each row of a group a number in (0, 1) that its values and the
-// salt decide.
+// chances sets out to a number in (0, 1) for each row of a group, a function of its
+// values and the salt.
 func (g *group) chances(salt uint64, out []float64) {
 	for t := 0; t < len(g.rows); t += f64.Lanes {
 		var h [f64.Lanes]uint64

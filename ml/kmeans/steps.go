@@ -53,7 +53,7 @@ func (p *pass) draw(_ *dataset.Block, st *state, _ bool) {
 	g.chances(p.p.body.Salt, p.begin)
 	for i, u := range p.begin[:len(g.rows)] {
 		d := g.best[i]
-		// -log u is at least 1-u, which settles most rows.
+		// -log u is at least 1-u, which decides most rows.
 		if d == 0 || (1-u) > p.out.Sample.worst()*d*(1+0x1p-40) {
 			continue
 		}
@@ -61,7 +61,7 @@ func (p *pass) draw(_ *dataset.Block, st *state, _ bool) {
 	}
 }
 
-// weigh adds up the weight of the rows nearest to each point.
+// weigh sums the weight of the rows nearest to each point.
 func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 	p.reach(st)
 	for i, r := range p.g.rows {

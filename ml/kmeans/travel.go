@@ -33,9 +33,9 @@ type motion struct {
 // unmarked is the gap of tiles without marks.
 const unmarked = -1
 
-// Rows of few coordinates and centroids are told to stay by computing distances
-// anew in float32, which costs less than marks up to quickMost products. Both
-// rest where few rows stay, and when the centroids move far at first.
+// Rows of few coordinates and centroids are found to stay by recomputing distances in
+// float32, which costs less than marks up to quickMost products. Both rest where few
+// rows stay, and when the centroids move far at first.
 const (
 	quickMost = 1000
 	restFirst = 1
@@ -50,8 +50,8 @@ const apartMost = 512
 func over(v float64) float64  { return v * (1 + 0x1p-30) }
 func under(v float64) float64 { return v * (1 - 0x1p-30) }
 
-// move takes the step of the centroids before an iteration into the travel. An
-// iteration that comes again is not taken twice; after a gap all begins anew.
+// move adds the centroids' step before an iteration to the travel. A repeated iteration
+// is not added twice; after a gap the travel is reset.
 func (w *worker) move(p *places) {
 	k, t := p.all.k, &w.way
 	switch iter := p.body.Iter; {

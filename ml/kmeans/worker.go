@@ -87,7 +87,7 @@ func (w *worker) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used > 0 {
-		_ = w.node.Grow(-w.used) // giving back cannot fail
+		_ = w.node.Grow(-w.used) // a release cannot fail
 	}
 	w.used, w.state = 0, nil
 }

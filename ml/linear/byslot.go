@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	// manySlots is from how many one-hot features on blocks are sorted by them: what a
-	// pass keeps of fewer, 8 bytes each, stays in a second-level cache.
+	// manySlots is the number of one-hot features from which blocks are sorted by slot: a
+	// pass's state for fewer, 8 bytes each, fits in a second-level cache.
 	manySlots = 1 << 15
-	// bySlotShare bounds what sorted blocks take, to the training's memory over so much.
+	// bySlotShare bounds the memory of sorted blocks, to the training's memory divided by
+	// this.
 	bySlotShare = 8
 )
 
-// sorted are the blocks of the node's leaves by their slots, from the second look at all
-// of a block on: sorting takes as long as a few passes.
+// sorted caches the blocks of the node's leaves sorted by slot, from the second pass
+// over a whole block on: sorting takes as long as a few passes.
 type sorted struct {
 	node *family.Node
 	mu   sync.Mutex
-	of   map[family.Rows]*dataset.BySlot // nil: looked at once, or there is no room
+	of   map[family.Rows]*dataset.BySlot // nil: read once, or there is no memory
 	used int64
 }
 
-// get returns the block of these rows by its slots, nil where it is to be read by rows.
-// Nobody else asks for the same rows meanwhile.
+// get returns the block of these rows sorted by slot, nil where it is to be read by
+// rows. It must not be called concurrently for the same rows.
 func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
 	if s == nil || !r.Whole(b) {
 		return nil, nil
@@ -56,12 +57,12 @@ func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
 	return by, nil
 }
 
-// mostSpans is of how many spans a pass has factors before it adds them to the sums of slots,
-// which it does for all at once: of those there are more than a cache holds.
+// mostSpans is for how many spans a pass collects factors before it adds all of them to
+// the sums of slots, of which there are more than a cache holds.
 const mostSpans = 4
 
-// span is what a pass has of dataset.SpanRows rows that it reads by their slots: margins,
-// and then factors, output by output.
+// span holds the margins, and then the factors, of dataset.SpanRows rows read by slot,
+// output by output.
 type span struct {
 	by   *dataset.BySlot
 	from int // the first row
@@ -69,7 +70,7 @@ type span struct {
 	z    []float64
 }
 
-// spanBytes is the memory of spans.
+// spanBytes returns the memory of spans.
 func (p *problem) spanBytes() int64 {
 	if p.ones < manySlots {
 		return 0
@@ -91,7 +92,7 @@ func (a *pass) bySlot(ctx context.Context, b *dataset.Block, by *dataset.BySlot)
 // addSpan adds rows as evaluate does, reading a block by its slots.
 func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 	p := a.p
-	a.room(rows) // of all that follows
+	a.room(rows) // for everything that follows
 	z, ok := a.spans.Get().(*[]float64)
 	if !ok {
 		v := make([]float64, p.outputs*dataset.SpanRows)
@@ -138,8 +139,8 @@ func (a *pass) addPending() {
 	a.pending = a.pending[:0]
 }
 
-// room makes room in the sums for rows. What is pending has its own, which is forgotten where
-// they are looked at to see how large they are.
+// room makes sure that the sums do not overflow with so many more rows; it accounts for
+// pending ones.
 func (a *pass) room(rows int) {
 	most := int64(rows) * gram.Factor
 	if len(a.pending) > 0 && !a.out.Sums.Fits(most) {
@@ -148,10 +149,10 @@ func (a *pass) room(rows int) {
 	a.out.Sums.Room(most)
 }
 
-// of are those of an output.
+// of returns those of an output.
 func (s *span) of(k int) []float64 { return s.z[k*dataset.SpanRows:][:s.rows] }
 
-// margins sets z to those of output k in rows from at on.
+// margins sets z to the margins of output k for rows from at on.
 func (a *pass) margins(z []float64, b *dataset.Block, at, k int) {
 	n := a.p.per - 1
 	th := a.r.Theta[k*a.p.per:][:n+1]
@@ -163,7 +164,8 @@ func (a *pass) margins(z []float64, b *dataset.Block, at, k int) {
 	b.AddDense(z, at, th[:n])
 }
 
-// gradient adds what the factors z of rows from at on say of output k's weights.
+// gradient adds the contribution of the factors z of rows from at on to the gradient of
+// output k's weights.
 func (a *pass) gradient(z []float64, b *dataset.Block, at, k int) {
 	p := a.p
 	acc := a.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes]
@@ -175,7 +177,7 @@ func (a *pass) gradient(z []float64, b *dataset.Block, at, k int) {
 	copy(a.span.of(k)[at-a.span.from:], z)
 }
 
-// slots are the sums of output k's one-hot features.
+// slots returns the sums of output k's one-hot features.
 func (a *pass) slots(k int) []int64 {
 	p := a.p
 	return a.out.Sums.Low[k*p.per+p.dense:][:p.ones]

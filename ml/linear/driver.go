@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver is the root of a training.
+// driver implements family.Driver.
 type driver struct {
 	g      *glm
 	s      *family.Setup
@@ -21,23 +21,23 @@ type driver struct {
 	stop   bool // early_stop
 	least  float64
 	kept   family.Charge
-	from   []float64 // where a training that goes on from a model starts; nil for others
+	from   []float64 // start of a training that continues from a model; nil for others
 
 	progress
 	first *optim.Preconditioner // what L-BFGS begins with; nil for nothing
-	opt   optim.Optimizer       // in phases train and held, but where a Gram matrix is all
+	opt   optim.Optimizer       // in phases train and held; nil where the Gram matrix suffices
 	next  *family.Step
-	grad  []float64 // memory for that of the next step
+	grad  []float64 // memory for the next step's gradient
 }
 
-// phase is what the next step is for.
+// phase is the purpose of the next step.
 type phase uint8
 
 const (
-	toBound  phase = iota // the columns
-	toGram                // all there is to know of least squares, and what L-BFGS begins with
-	toMean                // where Tweedie's family starts
-	toTrain               // the optimiser's question
+	toBound  phase = iota // bounds of the columns
+	toGram                // the Gram matrix: all of least squares, and the preconditioner of L-BFGS
+	toMean                // the mean, where Tweedie's family starts
+	toTrain               // the optimiser's request
 	toHeld                // the loss of the rows held out
 	toErrors              // the Hessian at the end
 	numPhases
@@ -52,10 +52,10 @@ type progress struct {
 	shift   float64 // of the target
 	factor  float64
 	spread  float64 // of the target
-	train   most    // what sums are made for
-	held    float64 // that of losses of rows held out
+	train   most    // the bounds that sums are scaled for
+	held    float64 // the same for losses of held-out rows
 	width   float64
-	cold    float64 // of a training that goes on from a model, the gradient where others start: what tolerance is of
+	cold    float64 // for a training that continues from a model: the gradient norm at the usual start, which the tolerance is relative to
 	stage   int     // of widths
 	before  int     // iterations of the stages before
 
@@ -63,8 +63,8 @@ type progress struct {
 	lastTr   float64
 	lastVal  float64
 	bestLoss float64
-	best     []float64 // the best iteration, where early_stop is on
-	theta    []float64 // the answer, once the optimiser has served
+	best     []float64 // parameters of the best iteration, with early_stop
+	theta    []float64 // the result, once the optimiser is done
 	inference
 }
 
@@ -139,7 +139,7 @@ func (d *driver) ask() *family.Step {
 	return step
 }
 
-// at is where the training stands.
+// at returns the current parameters.
 func (d *driver) at() []float64 {
 	if d.theta == nil && d.opt != nil {
 		return d.opt.State().Theta
@@ -168,7 +168,7 @@ func (d *driver) Tell(m family.Message) error {
 		return d.start(0)
 	}
 	r := step.Body.(*request)
-	if d.again(r, p) {
+	if d.repeat(r, p) {
 		return nil
 	}
 	switch d.phase {
@@ -202,21 +202,21 @@ func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 	return &partial{bounds: &bounds{gram.BoundsOf(r), r.YLow, r.YHigh}}
 }
 
-// slack is how many times what there was is expected to be the most there will
-// be: of losses more, for one row may lose much where others gain.
+// slack is the assumed bound of the next evaluation's values, as a multiple of the last
+// ones: larger for losses, since one row's may grow much while others shrink.
 const (
 	slackResid = 2
 	slackLoss  = 16
-	tooWide    = 1 << 14 // sums made for that much more have lost digits
+	tooWide    = 1 << 14 // sums scaled for values larger by this factor have lost digits
 )
 
-// most2 is the power of two that is at least v.
+// most2 returns the smallest power of two that is at least v.
 func most2(v float64) float64 { return 0.5 / gram.Half(v) }
 
-// again reports whether a step must be made again, because something was greater
-// than its sums were made for, or so much smaller that they have too few digits,
-// and sets what the sums are made for next.
-func (d *driver) again(r *request, p *partial) bool {
+// repeat reports whether a step must be repeated, because a value was greater than its
+// sums were scaled for, or so much smaller that they have too few digits; it sets the
+// bounds for the next sums.
+func (d *driver) repeat(r *request, p *partial) bool {
 	if d.phase == toHeld {
 		over := p.Loss > r.Loss && !math.IsInf(p.Loss, 1)
 		if p.Loss > 0 && !math.IsInf(p.Loss, 1) {
@@ -227,7 +227,7 @@ func (d *driver) again(r *request, p *partial) bool {
 	repeat := false
 	expect := func(now *float64, was, slack float64) {
 		switch {
-		case was-was != 0: // it diverged here; elsewhere the sums may do
+		case was-was != 0: // infinite or NaN: it diverged here
 			return
 		case was > *now:
 			repeat = true
@@ -256,8 +256,8 @@ func (d *driver) again(r *request, p *partial) bool {
 	return repeat && !wild
 }
 
-// evaluation makes the objective of an answer; an infinite one where something is
-// not finite.
+// evaluation returns the objective of a partial; an infinite one where something is not
+// finite.
 func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 	if r.Need&optim.Product != 0 {
 		return &optim.Eval{Product: d.product(r, p)}
@@ -266,7 +266,7 @@ func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 		return &optim.Eval{Loss: math.Inf(1), Grad: make([]float64, d.root.size()), Hess: make([]float64, len(p.Hess.Low))}
 	}
 	grad, loss := d.root.gradient(r, &p.Sums, d.grad)
-	if stochastic(d.s.Options) { // whose optimiser keeps none
+	if stochastic(d.s.Options) { // its optimiser does not retain gradients
 		d.grad = grad
 	}
 	var hess []float64
@@ -275,14 +275,14 @@ func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 	}
 	weight := d.s.Weight
 	if stochastic(d.s.Options) {
-		if weight = p.weight(); weight == 0 { // a mini-batch of rows that do not count
+		if weight = p.weight(); weight == 0 { // a mini-batch of rows of weight 0
 			weight = 1
 		}
 	}
 	return d.root.eval(r.Theta, grad, loss, weight, hess)
 }
 
-// tell gives the optimiser its answer.
+// tell passes an evaluation to the optimiser.
 func (d *driver) tell(r *request, p *partial) error {
 	e := d.evaluation(r, p)
 	if stochastic(d.s.Options) && d.root.l1+d.root.l2 != 0 { // an optimiser of mini-batches only reports the loss: without the penalty
@@ -314,7 +314,7 @@ func (d *driver) tell(r *request, p *partial) error {
 	return nil
 }
 
-// trainLoss is the mean loss at the accepted point.
+// trainLoss returns the mean loss at the accepted point.
 func (d *driver) trainLoss() float64 {
 	st := d.opt.State()
 	loss := st.Loss
@@ -326,7 +326,7 @@ func (d *driver) trainLoss() float64 {
 
 // iterated ends an iteration, whose loss of the rows held out is given.
 func (d *driver) iterated(validation float64) error {
-	if d.opt == nil { // least squares, which were solved at once
+	if d.opt == nil { // least squares, solved directly
 		d.state.ValidationLoss = validation
 		return d.finish()
 	}
@@ -352,7 +352,7 @@ func (d *driver) iterated(validation float64) error {
 	return nil
 }
 
-// finish ends what the optimiser does: all, or a stage of a loss that bends.
+// finish ends an optimisation: the whole one, or a stage of a smoothed loss.
 func (d *driver) finish() error {
 	if d.opt != nil {
 		st := d.opt.State()
@@ -360,7 +360,7 @@ func (d *driver) finish() error {
 			d.stage++
 			d.before += st.Iteration
 			d.width = float64(d.width / stageStep)
-			if loss > 0 { // what few rows lie far off does not count
+			if loss > 0 { // the mean absolute loss is not dominated by a few outliers
 				d.width = math.Min(d.width, float64(stageStep*loss))
 			}
 			return d.begin(st.Theta)
@@ -371,7 +371,7 @@ func (d *driver) finish() error {
 	return d.conclude()
 }
 
-// conclude ends the training, but for standard errors.
+// conclude ends the training, except for standard errors.
 func (d *driver) conclude() error {
 	if d.errors {
 		d.theta, d.phase = d.answer(), toErrors

@@ -18,13 +18,13 @@ type glm struct {
 	scale    float64        // of reported losses
 	strength *family.Option // scikit-learn's name for the strength of the penalty
 	own      []*family.Option
-	penalise func(v, ratio, weight float64) (l1, l2 float64) // that penalty on the mean loss
+	penalise func(v, ratio, weight float64) (l1, l2 float64) // converts it to penalties on the mean loss
 	alpha    float64                                         // the strength where no penalty is given
 	ratio    float64                                         // of L1 in it
 	theory   theory                                          // of the weights' errors
 	direct   bool                                            // the loss is squared
 	scoring  bool                                            // Newton's method needs few steps
-	bends    bool                                            // the loss is rounded off where it bends, less and less
+	bends    bool                                            // the loss has kinks, which are smoothed over a shrinking width
 }
 
 // Info implements family.Family.
@@ -65,7 +65,7 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	return family.Regress(r, p)
 }
 
-// problem is what driver and workers know of a training alike.
+// problem is what both driver and workers know of a training.
 type problem struct {
 	g       *glm
 	f       *feature.Fitted
@@ -74,7 +74,7 @@ type problem struct {
 	dense   int
 	ones    int
 	per     int // parameters of an output with weights
-	slopes  int // those outputs
+	slopes  int // number of outputs with weights
 	outputs int
 	offset  int // the dense column of offsets, -1 for none
 }
@@ -98,11 +98,11 @@ func (p *problem) objective(width float64) objective.Objective {
 	return p.g.loss(p.o, p.classes, width)
 }
 
-// size is the number of parameters.
+// size returns the number of parameters.
 func (p *problem) size() int { return p.slopes*p.per + p.outputs - p.slopes }
 
-// column is parameter i's place among those of its output. A division takes longer than
-// all else that is done with a parameter.
+// column returns parameter i's position among those of its output. It avoids a
+// division, which would take longer than everything else that is done with a parameter.
 func (p *problem) column(i int) int {
 	if i < p.per {
 		return i

@@ -9,26 +9,26 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// theory says what is known of the errors of a family's weights.
+// theory is the distribution of the standard errors of a family's weights.
 type theory uint8
 
 const (
 	none      theory = iota
 	studentT         // the variance of residuals is estimated; Student's distribution
 	normal           // the variance follows from the mean
-	dispersed        // it does but for a factor, which Pearson's statistic estimates
+	dispersed        // it does up to a dispersion factor, which Pearson's statistic estimates
 )
 
-// inference is what is known of the errors of weights: of the maximum likelihood,
-// the inverse of the expected Hessian of all rows' losses, times the dispersion.
-// Rows of weight 2 are two rows.
+// inference has the standard errors of weights: for maximum likelihood, from the
+// inverse of the expected Hessian (Fisher information) of all rows' losses, times the
+// dispersion. Rows of weight 2 are two rows.
 type inference struct {
 	errors []float64 // by weight and of the intercept; NaN for what is not learnt
-	base   float64   // of the intercept for columns before they were scaled
+	base   float64   // of the intercept for unscaled columns
 	df     float64   // degrees of freedom of Student's distribution, 0 for the normal one
 }
 
-// infer makes the errors of an evaluation at the answer.
+// infer computes the standard errors of an evaluation at the solution.
 func (d *driver) infer(r *request, p *partial) {
 	n := d.root.per
 	in := &d.inference
@@ -87,7 +87,7 @@ func (in *inference) encode(e *canon.E) {
 
 func decodeInference(d *canon.D) inference { return inference{d.F64s(), d.F64(), d.F64()} }
 
-// columns are std_error, statistic and p_value of a weight.
+// columns returns std_error, statistic and p_value of a weight.
 func (in *inference) columns(weight, stdError float64) []types.Datum {
 	if !(stdError > 0) {
 		return []types.Datum{nil, nil, nil}
@@ -96,9 +96,9 @@ func (in *inference) columns(weight, stdError float64) []types.Datum {
 	return []types.Datum{stdError, t, pValue(t, in.df)}
 }
 
-// pValue is how probable a statistic at least as large is where the weight is 0:
-// by Student's distribution, or by the normal one where df is 0. It is shown, and
-// not kept: package math need not give the same bits everywhere.
+// pValue returns the two-sided p-value of a statistic: by Student's distribution, or by
+// the normal one where df is 0. It is computed when shown and not stored, since package
+// math need not return the same bits on every machine.
 func pValue(t, df float64) float64 {
 	if df == 0 {
 		return math.Erfc(math.Abs(t) / math.Sqrt2)
@@ -107,7 +107,7 @@ func pValue(t, df float64) float64 {
 }
 
 // betaShare is the regularised incomplete beta function, by its continued fraction
-// (Abramowitz and Stegun 26.5.8), evaluated from the front as Lentz does.
+// (Abramowitz and Stegun 26.5.8), evaluated by Lentz's method.
 func betaShare(a, b, x float64) float64 {
 	if !(x > 0) {
 		return 0

@@ -7,10 +7,10 @@ import (
 )
 
 // descend minimises ½·wᵀCw - rᵀw + l1·|w| + ½·l2·‖w‖² from 0 on, a weight at a time
-// (Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear
-// models via coordinate descent", 2010, with covariance updates: a weight that
-// stays 0 costs nothing). It ends when the duality gap, which bounds how much
-// lower the minimum can lie, is at most tol·yy, and tells after how many sweeps.
+// (Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear models
+// via coordinate descent", 2010, with covariance updates: a weight that stays 0 costs
+// nothing). It ends when the duality gap, which bounds how much lower the minimum can
+// lie, is at most tol·yy, and returns the number of sweeps.
 func (q *equations) descend(w []float64, l1, l2, yy float64, skip int, tol float64, sweeps int) (int, bool) {
 	n := q.n
 	g := append([]float64{}, q.r...) // r - C·w
@@ -37,7 +37,7 @@ func (q *equations) descend(w []float64, l1, l2, yy float64, skip int, tol float
 	}
 }
 
-// gap is the duality gap of w, whose gradient of the smooth part is -g: the dual
+// gap returns the duality gap of w, whose gradient of the smooth part is -g: the dual
 // point is the residual, shrunk until it is feasible.
 func (q *equations) gap(w, g []float64, l1, l2, yy float64, skip int) float64 {
 	dual := 0.0

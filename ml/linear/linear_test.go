@@ -107,7 +107,7 @@ func (e *evaluator) at(theta []float64, need optim.Need) *optim.Eval {
 		r := &request{Need: need, Theta: theta, Width: d.width, Bound: d.bound, most: d.train, Columns: d.columns}
 		d.phase = toTrain
 		p := e.pass(&family.Step{Op: opEvaluate, Set: family.Train, Body: r})
-		if !d.again(r, p) {
+		if !d.repeat(r, p) {
 			return d.evaluation(r, p)
 		}
 	}

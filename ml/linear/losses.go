@@ -5,24 +5,24 @@ import (
 	"github.com/tributarydb/tributary/ml/objective"
 )
 
-// Families are the families of this package.
+// Families returns the families of this package.
 func Families() []family.Family {
 	return []family.Family{linearRegression, ridge, lasso, elasticNet, huberRegression, quantileRegression,
 		poissonRegression, gammaRegression, tweedieRegression, logisticRegression, linearSVM}
 }
 
-// fixed is the loss of families that have one.
+// fixed returns the lossOf of families with a single loss.
 func fixed(o objective.Objective) lossOf {
 	return func(*family.Values, int, float64) objective.Objective { return o }
 }
 
-// lossOf gives a loss by options, classes and the width of what is rounded off.
+// lossOf returns the loss for options, number of classes and width of smoothing.
 type lossOf func(o *family.Values, classes int, width float64) objective.Objective
 
-// Of linear regression, and of its relatives.
+// The loss of linear regression and related families.
 var squared = fixed(objective.Squared{})
 
-// sumL2 is scikit-learn's penalty beside Σ (y-ŷ)², meanL2 that beside the mean
+// sumL2 converts scikit-learn's penalty added to Σ (y-ŷ)², meanL2 one added to the mean
 // loss.
 func sumL2(v, _, weight float64) (l1, l2 float64) { return 0, v / weight }
 func meanL2(v, _, _ float64) (l1, l2 float64)     { return 0, v }
@@ -78,7 +78,7 @@ var quantileRegression = &glm{
 	strength: alpha("Mean pinball loss + alpha·|weights| is minimised, as by scikit-learn's QuantileRegressor."), penalise: meanL1, own: []*family.Option{quantile},
 }
 
-// tweedie is the loss of a family with the link log.
+// tweedie returns the loss of a Tweedie family with log link.
 func tweedie(power float64) lossOf { return fixed(objective.Tweedie{Power: power}) }
 
 var meanDeviance = alpha("Mean of half the unit deviance + ½·alpha·‖weights‖² is minimised, as by scikit-learn.")

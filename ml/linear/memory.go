@@ -2,8 +2,8 @@ package linear
 
 import "github.com/tributarydb/tributary/ml/optim"
 
-// bytes is the most that a driver holds: vectors of parameters, and of what knows
-// second derivatives some squares.
+// bytes returns the most that a driver holds: vectors of parameters, and some square
+// matrices where second derivatives are used.
 func (d *driver) bytes() int64 {
 	p := d.root.problem
 	vectors := optim.CoreVectors + 3 // a gradient, and the best or the last parameters

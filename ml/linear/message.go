@@ -20,7 +20,7 @@ const (
 	numOps
 )
 
-// errorsNeed asks an evaluation for what standard errors need beside the Hessian.
+// errorsNeed asks an evaluation for what standard errors need besides the Hessian.
 const errorsNeed optim.Need = 1 << 7
 
 // request is what a step sends down.
@@ -28,18 +28,18 @@ type request struct {
 	// opEvaluate
 	Need  optim.Need
 	Theta []float64
-	Along []float64 // what the Hessian's product is with
-	Width float64   // of what the loss rounds off
+	Along []float64 // the vector of the Hessian-vector product
+	Width float64   // of the loss's smoothing
 	Bound []float64 // of the dense columns' sizes, powers of two
-	most            // what is at most expected: what sums are made for
+	most            // the bounds that sums are scaled for
 
 	// opGram, and opEvaluate with a Hessian
 	Columns       gram.Columns
-	Shift, Factor float64 // of the target: its factor is (y-Shift)·Factor
+	Shift, Factor float64 // for the target, which is scaled to (y-Shift)·Factor
 }
 
-// most are the greatest sizes of rows' derivatives, losses and second derivatives, and of
-// these times what a product is with.
+// most has the greatest absolute values of rows' derivatives, losses and second
+// derivatives, and of these times a product's vector.
 type most struct{ Resid, Loss, Curv, Bend float64 }
 
 // Encode implements family.Message.
@@ -64,7 +64,7 @@ func (m *most) encode(e *canon.E) {
 
 func decodeMost(d *canon.D) most { return most{d.F64(), d.F64(), d.F64(), d.F64()} }
 
-// raise makes m the greatest of both.
+// raise sets m to the greater of both, field by field.
 func (m *most) raise(o most) {
 	m.Resid, m.Loss, m.Curv, m.Bend = math.Max(m.Resid, o.Resid), math.Max(m.Loss, o.Loss), math.Max(m.Curv, o.Curv), math.Max(m.Bend, o.Bend)
 }
@@ -82,15 +82,15 @@ func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
 // partial is what a step sends up.
 type partial struct {
 	*bounds            // opBounds
-	most               // opEvaluate: what there was
+	most               // opEvaluate: the maxima found
 	Sums    gram.Sums  // opEvaluate: the gradient and then the loss
 	Hess    gram.Sums  // opGram, opEvaluate: products, the upper triangle
 	Units   int64      // rows of weight 1
 	Weight  exact.Sum  // of the others, where it was asked for
 	Pearson *exact.Sum // derivatives' squares over second derivatives
-	// spent takes the sums' memory back, nil where they came as bytes, or are others' too.
+	// spent is the pool of the sums' memory; nil where they were decoded, or are shared.
 	spent *sync.Pool
-	came  bool // as bytes, or joined of slices
+	came  bool // decoded, or joined from slices
 }
 
 // Free implements family.Reused.
@@ -181,11 +181,11 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 	return l, nil
 }
 
-// weight is that of the rows an evaluation was of.
+// weight returns the total weight of the rows of an evaluation.
 func (p *partial) weight() float64 { return float64(p.Units) + p.Weight.Value() }
 
-// gradient scales sums to the weighted sums of derivatives, or of what was asked for in
-// their place, and of losses. Room is memory for the former, nil where it is to be made.
+// gradient scales integer sums to the weighted sums of derivatives, or of the Hessian's
+// product, and of losses. room is memory for the former, nil to allocate it.
 func (p *problem) gradient(r *request, s *gram.Sums, room []float64) (grad []float64, loss float64) {
 	n := p.size()
 	if grad = room; len(grad) != n {

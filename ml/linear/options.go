@@ -34,7 +34,7 @@ var (
 	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
 		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL with a penalty, and for columns that others explain.", Read: family.Boolean}
 
-	// penalty is scikit-learn's, beside c and l1_ratio.
+	// penalty is scikit-learn's option, along with c and l1_ratio.
 	penalty = &family.Option{Names: []string{"penalty"}, Type: "text", Default: "`none`, or as `c` and `l1_ratio` say",
 		Doc:  "scikit-learn's way to say which weights are penalised: `none`, `l1`, `l2`, or `elasticnet` with l1_ratio. Their strength is `c`, then 1 unless given.",
 		Read: family.Word("none", "l1", "l2", "elasticnet|elastic_net")}
@@ -84,7 +84,7 @@ func stochastic(o *family.Values) bool {
 	return slices.Contains([]string{"sgd", "momentum", "adam"}, o.Text("optimizer", ""))
 }
 
-// checkPenalty refuses a penalty that is given twice.
+// checkPenalty returns an error for a penalty that is specified twice.
 func (g *glm) checkPenalty(o *family.Values) error {
 	for _, given := range []string{"l2_reg", "l1_reg"} {
 		for _, strength := range []string{g.strength.Names[0], "l1_ratio"} {
@@ -97,7 +97,8 @@ func (g *glm) checkPenalty(o *family.Values) error {
 	return checkWord(o)
 }
 
-// checkWord refuses what does not go with scikit-learn's option penalty.
+// checkWord returns an error for options that conflict with scikit-learn's option
+// penalty.
 func checkWord(o *family.Values) error {
 	word := o.Text("penalty", "")
 	for _, name := range []string{"l1_reg", "l2_reg", "c", "l1_ratio"} {
@@ -134,8 +135,8 @@ func (g *glm) penalty(o *family.Values, weight float64) (l1, l2 float64) {
 	return g.penalise(o.Float(name, strength), ratio, weight)
 }
 
-// The parameters up to which second derivatives are used unasked, of least squares
-// and of Tweedie's family; and the most there can be, whose Hessian has 512 MB.
+// The numbers of parameters up to which second derivatives are used by default, for
+// least squares and for Tweedie's family; and the maximum, whose Hessian has 512 MB.
 const (
 	newtonParams    = 2048
 	scoringParams   = 256
@@ -144,7 +145,7 @@ const (
 
 // How a training minimises.
 const (
-	byGram     = "gram" // least squares: all there is to know is a matrix
+	byGram     = "gram" // least squares: the Gram matrix suffices
 	lbfgs      = "lbfgs"
 	newton     = "newton"
 	newtonCG   = "newton_cg"

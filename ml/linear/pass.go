@@ -15,10 +15,10 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// pass works a step; its scratch space does not grow with the rows.
+// pass implements family.Pass; its scratch space does not grow with the rows.
 type pass struct {
 	p      *problem
-	sums   *sync.Pool // of vectors that partials are done with
+	sums   *sync.Pool // of vectors of partials that have been freed
 	op     uint8
 	r      *request
 	counts bool     // weights are summed
@@ -28,7 +28,7 @@ type pass struct {
 	z, h, l []float64
 	lanes   []float64 // by output with weights and dense column
 	added   int       // rows in lanes
-	over    bool      // something is greater than was expected: sums serve for nothing
+	over    bool      // a value exceeded its bound: the sums are invalid
 
 	product *gram.Product
 	a, b    []float64 // packs
@@ -40,13 +40,13 @@ type pass struct {
 	pending []span     // whose factors are not in the sums yet
 }
 
-// products prepares for those of n columns.
+// products allocates for the products of n columns.
 func (a *pass) products(n int) {
 	a.product = gram.NewProduct(n, n, true)
 	a.a, a.b, a.share = gram.NewPack(n), gram.NewPack(n), make([]float64, f64.FixedRows)
 }
 
-// sum is the partial that rows are added to.
+// sum returns the partial that rows are added to.
 func (a *pass) sum() *partial {
 	if a.out != nil {
 		return a.out
@@ -243,7 +243,7 @@ func (a *pass) count(w []float64) {
 	}
 }
 
-// hessian adds second derivatives h, and what errors are estimated by.
+// hessian adds second derivatives h, and Pearson's statistic.
 func (a *pass) hessian(b *dataset.Block, at int, z, h []float64) {
 	o, r := a.out, a.r
 	unit := 2 * gram.Half(r.Curv)

@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// gramParams is the most parameters of an output up to which L-BFGS is told the
-// products of the columns before its first step: they take as long as four
-// evaluations then, of fewer columns less, and save more, for it need not find out
-// how columns are scaled and correlated.
+// gramParams is the number of parameters of an output up to which L-BFGS is
+// preconditioned with the Gram matrix of the columns: computing it takes at most as
+// long as four evaluations and saves more, since L-BFGS need not learn how columns are
+// scaled and correlated.
 const gramParams = 96
 
 // preconditions reports whether that is worth while.
@@ -17,8 +17,8 @@ func (d *driver) preconditions() bool {
 	return d.how == lbfgs && d.root.l1 == 0 && d.g.task == family.Classification && d.root.per <= gramParams
 }
 
-// precondition makes what L-BFGS begins with of the products of the columns: the
-// Hessian at weights of 0, but for what ties classes to each other.
+// precondition returns the preconditioner of L-BFGS from the products of the columns:
+// the Hessian at weights of 0, without the blocks that couple classes.
 func (d *driver) precondition(p *partial) *optim.Preconditioner {
 	n := d.root.per
 	m := d.products(p)

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// predictor is a linear model. Parameters lie output by output: the weights of
+// predictor is a linear model. Parameters are stored output by output: the weights of
 // the dense columns, of the slots (package feature), and the intercept, which is
 // 0 where none was fitted.
 type predictor struct {
@@ -30,7 +30,7 @@ func (g *glm) predictor(f *feature.Fitted, theta []float64) *predictor {
 	return &predictor{f: f, obj: g.loss(&family.Values{}, len(f.Keys), 1), class: g.task == family.Classification, theta: theta, offset: -1}
 }
 
-// Encode implements family.Predictor. What few models have comes last.
+// Encode implements family.Predictor. Optional fields come last.
 func (p *predictor) Encode(e *canon.E) {
 	e.F64s(p.theta)
 	if p.offset >= 0 || p.errors != nil {
@@ -49,7 +49,7 @@ func (p *predictor) decodeRest(d *canon.D) {
 	}
 }
 
-// slopes is the number of outputs that rows differ in.
+// slopes returns the number of outputs that have weights.
 func (p *predictor) slopes() int { return objective.Slopes(p.obj) }
 
 // Bytes implements family.Predictor.
@@ -104,7 +104,7 @@ func (p *predictor) margins(z []float64, b *dataset.Block, theta []float64) []fl
 // features (Lundberg and Lee 2017, section 4.1, corollary 1).
 func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
 	padded, per := b.Padded(), p.f.Params()+1
-	// at picks the margin of each row's output out of all outputs' margins.
+	// at selects the margin of each row's output from all outputs' margins.
 	at := func(z []float64) []float64 {
 		out := make([]float64, b.Rows)
 		for i := range out {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// root turns sums over all rows into the objective that is minimised, but for the
-// L1 penalty, which OWL-QN adds itself.
+// root turns sums over all rows into the objective that is minimised, except the L1
+// penalty, which OWL-QN adds itself.
 //
 // In scikit-learn's terms C·Σ loss + ½‖w‖² has its minimum at the same place with
 // l2 = 1/(C·Σ weight), ridge regression's Σ (y-ŷ)² + α‖w‖² with l2 = α/Σ weight.
@@ -19,7 +19,7 @@ type root struct {
 	intercept bool
 }
 
-// penalised reports whether parameter i is a weight that penalties are of.
+// penalised reports whether parameter i is a penalised weight.
 func (r *root) penalised(i int) bool {
 	j := r.column(i)
 	return i < r.slopes*r.per && j != r.per-1 && j != r.offset
@@ -31,7 +31,7 @@ func (r *root) learnt(i int) bool {
 	return i >= r.slopes*r.per || j != r.offset && (j != r.per-1 || r.intercept)
 }
 
-// eval makes the mean of sums over rows of this weight, and adds the penalty.
+// eval returns the mean of sums over rows of this total weight, plus the penalty.
 func (r *root) eval(theta, grad []float64, loss, weight float64, hess []float64) *optim.Eval {
 	e := &optim.Eval{Loss: loss / weight, Grad: grad, Hess: hess}
 	square := 0.0
@@ -71,8 +71,8 @@ func (r *root) hessian(hess []float64) {
 	}
 }
 
-// unit returns a vector of a size about 1: bounds of what it brings rows serve for the next
-// one then. The factor is a power of two.
+// unit returns the vector scaled by a power of two to a norm of about 1, so that the
+// bounds of its products are valid for the next vector.
 func unit(v []float64) []float64 {
 	out := append([]float64{}, v...)
 	f64.Scale(out, 1/unitOf(v))
@@ -81,7 +81,7 @@ func unit(v []float64) []float64 {
 
 func unitOf(v []float64) float64 { return most2(math.Sqrt(f64.Dot(v, v))) }
 
-// product is that of the objective's Hessian with what was asked for.
+// product returns the product of the objective's Hessian with the requested vector.
 func (d *driver) product(r *request, p *partial) []float64 {
 	along := d.opt.Next().Along
 	if p.Bend-p.Bend != 0 {
@@ -100,7 +100,7 @@ func (d *driver) product(r *request, p *partial) []float64 {
 	return out
 }
 
-// penalty is what the penalties add to the loss.
+// penalty returns what the penalties add to the loss.
 func (r *root) penalty(theta []float64) float64 {
 	abs, square := 0.0, 0.0
 	for i, v := range theta {
@@ -112,7 +112,7 @@ func (r *root) penalty(theta []float64) float64 {
 	return float64(r.l1*abs) + float64(float64(0.5*r.l2)*square)
 }
 
-// l1s is the L1 penalty by parameter.
+// l1s returns the L1 penalty of each parameter.
 func (r *root) l1s() []float64 {
 	out := make([]float64, r.size())
 	for i := range out {

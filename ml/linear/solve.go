@@ -18,13 +18,13 @@ type equations struct {
 	meanY float64   // of the shifted target
 }
 
-// products are the sums of products of the columns, of ones and of the target.
+// products returns the sums of products of the columns, of ones and of the target.
 func (d *driver) products(p *partial) []float64 {
 	return matrix(&p.Hess, append(append([]float64{}, d.columns.Scale...), 0.5, d.factor), d.columns.Unit)
 }
 
-// equations makes them of sums of products; with an intercept they are of what is
-// left of columns and target when their means are taken off.
+// equations returns the normal equations from sums of products; with an intercept they
+// are those of centred columns and target.
 func (d *driver) equations(p *partial) *equations {
 	n := d.root.per - 1
 	m := d.products(p)
@@ -52,7 +52,7 @@ func (d *driver) equations(p *partial) *equations {
 	return q
 }
 
-// loss is half the mean squared error of weights.
+// loss returns half the mean squared error of weights.
 func (q *equations) loss(w []float64) float64 {
 	v := q.yy
 	for i, x := range w {
@@ -63,15 +63,16 @@ func (q *equations) loss(w []float64) float64 {
 	return math.Max(float64(0.5*v), 0)
 }
 
-// rough is what of the Gram matrix's digits is left where elimination cancels, or
-// the fit is all but perfect, from which on the rows are asked again.
+// rough is the relative precision below which the solution of the Gram matrix is
+// refined by passes over the rows: after cancellation in the elimination, or for a
+// nearly perfect fit.
 const rough = 1e-6
 
 // solve ends a training by least squares.
 func (d *driver) solve(p *partial) error {
 	q := d.equations(p)
 	off, yy := d.root.offset, q.yy
-	if off >= 0 { // it is known, as the target is
+	if off >= 0 { // its coefficient is known, so it is moved to the target's side
 		yy += q.c[off*q.n+off] - float64(2*q.r[off])
 		f64.Axpy(q.r, -1, q.c[off*q.n:][:q.n])
 	}
@@ -114,7 +115,7 @@ func (d *driver) solve(p *partial) error {
 	}
 	st.TrainLoss = float64(loss * d.g.scale)
 	if d.root.l1 == 0 && (!exact || loss < float64(rough*q.yy)) {
-		// Newton's method from here: its gradients are of the rows' residuals.
+		// Continue with Newton's method: its gradients are computed from the rows' residuals.
 		d.how, d.columns = newton, d.uncentred()
 		st.Iteration, st.Converged, st.Stopped = 0, false, ""
 		return d.begin(theta)
@@ -128,7 +129,7 @@ func (d *driver) solve(p *partial) error {
 	return d.finish()
 }
 
-// uncentred are the factors of the columns as they are.
+// uncentred returns the factors of the columns without centring.
 func (d *driver) uncentred() gram.Columns {
 	c := gram.Columns{Shift: make([]float64, d.root.per-1), Unit: d.columns.Unit}
 	for _, b := range d.bound {

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// How a loss that bends is rounded off: first over a share of the target's spread,
-// then, stage by stage, over less, until that is a small share of the mean loss.
+// How a loss with kinks is smoothed: first over a fraction of the target's spread,
+// then, stage by stage, over less, until that is a small fraction of the mean loss.
 const (
 	stages     = 20
 	stageStep  = 8
@@ -19,8 +19,7 @@ const (
 	narrow     = 1e-7
 )
 
-// bounded takes in the bounds of columns and target, and chooses the grids of all
-// sums.
+// bounded records the bounds of columns and target, and chooses the grids of all sums.
 func (d *driver) bounded(b *bounds) error {
 	if err := d.checkTarget(b); err != nil {
 		return err
@@ -61,7 +60,7 @@ func (d *driver) bounded(b *bounds) error {
 	return d.start(0)
 }
 
-// checkTarget refuses targets that the loss knows nothing of.
+// checkTarget returns an error for targets outside the loss's domain.
 func (d *driver) checkTarget(b *bounds) error {
 	t, ok := d.root.objective(1).(objective.Tweedie)
 	if !ok {
@@ -80,7 +79,7 @@ func (d *driver) checkTarget(b *bounds) error {
 	return nil
 }
 
-// goOn returns the parameters of the model that the training goes on from, nil for
+// goOn returns the parameters of the model that the training continues from, nil for
 // none.
 func (r *root) goOn(start family.Predictor) ([]float64, error) {
 	m, ok := start.(*predictor)
@@ -100,11 +99,12 @@ func (r *root) goOn(start family.Predictor) ([]float64, error) {
 	return theta, nil
 }
 
-// measures reports whether the tolerance is of a gradient that is to be found first.
+// measures reports whether the tolerance is relative to a gradient that must be
+// computed first.
 func (d *driver) measures() bool { return !d.g.bends && !stochastic(d.s.Options) }
 
-// start begins with weights of 0 and this intercept, or where the model stands
-// that the training goes on from.
+// start begins with weights of 0 and this intercept, or with the parameters of the
+// model that the training continues from.
 func (d *driver) start(middle float64) error {
 	p := d.root.problem
 	if d.from != nil && !d.measures() {
@@ -139,7 +139,7 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 	if d.cold > 0 {
 		stop.From = d.cold
 	}
-	if d.g.bends { // its derivatives are about 1 until they are 0
+	if d.g.bends { // its derivatives are about 1 almost everywhere
 		stop.From = 1
 	}
 	if stochastic(o) {

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but what each step brings, memory to use
-// again, and blocks sorted by their slots.
+// worker implements family.Worker. Its only state between steps is memory for reuse,
+// and blocks sorted by slot.
 type worker struct {
 	p      *problem
 	sums   sync.Pool // of *[]int64, a partial's sums

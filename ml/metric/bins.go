@@ -40,8 +40,8 @@ func BinsBytes(cuts int) (bins, ranking int64) {
 	return 16 * n, 24 * n
 }
 
-// at returns the slot of a probability. Which half a cut lies in nobody could foretell: it is
-// no branch.
+// at returns the slot of a probability. It is branch-free, since which half a cut is in
+// is unpredictable.
 func (b *Bins) at(p float64) int {
 	part := max(0, min(int(p*gridParts), gridParts-1)) // of a NaN too
 	lo := int(b.grid[part])

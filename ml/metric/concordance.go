@@ -22,7 +22,7 @@ func (c *Concordance) Merge(o *Concordance) { c.rows = append(c.rows, o.rows...)
 // Value is the index; ok is false where no pair can be compared.
 func (c *Concordance) Value() (v float64, ok bool) { return kernel.Concordance(c.rows) }
 
-// Encode gives the bytes of the state.
+// Encode writes the bytes of the state.
 func (c *Concordance) Encode(e *canon.E) {
 	e.U32(uint32(len(c.rows)))
 	for _, r := range c.rows {

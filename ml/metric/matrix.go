@@ -108,7 +108,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (m *Matrix) Encode(e *canon.E) {
 	cells := m.Cells(cmp.Compare[string])
 	e.U32(uint32(len(cells)))

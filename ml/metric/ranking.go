@@ -110,7 +110,7 @@ func (r *Ranking) AUC() (auc float64, ok bool) {
 	return area / (float64(pos * neg)), true
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (r *Ranking) Encode(e *canon.E) {
 	r.flush()
 	e.U32(uint32(len(r.sorted)))

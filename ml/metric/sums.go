@@ -51,7 +51,7 @@ func (l *LogLoss) Merge(o *LogLoss) { l.sum.Merge(&o.sum); l.weight.Merge(&o.wei
 // Mean is the measure.
 func (l *LogLoss) Mean() float64 { return l.sum.Value() / l.weight.Value() }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (l *LogLoss) Encode(e *canon.E) { encodeSums(e, &l.sum, &l.weight) }
 
 // DecodeLogLoss reads what Encode wrote.
@@ -155,7 +155,7 @@ func (r *Regression) spread() float64 {
 	return v
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (r *Regression) Encode(e *canon.E) {
 	for _, p := range r.parts() {
 		e.Bytes(p.Append(nil))

@@ -24,7 +24,7 @@ func (s *Scorer) Explain(cols []arrow.Array, n int) (*family.Explanation, error)
 }
 
 // Curves returns the survival of rows 0 … n-1 of cols as columns of float8[]: the
-// times, and what is left then; 0A000 for a model of something else.
+// times, and the probability of survival at each; 0A000 for other models.
 func (s *Scorer) Curves(cols []arrow.Array, n int) (times, left arrow.Array, err error) {
 	x, ok := s.m.Predictor.(family.Survivor)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyValue reads a class's key: the little-endian slot of a number.
+// keyValue decodes a class's key: a little-endian number.
 func keyValue(t types.Type, key string) (i int64, f float64, ok bool) {
 	b := []byte(key)
 	le := binary.LittleEndian

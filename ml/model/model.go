@@ -17,22 +17,21 @@ import (
 type Model struct {
 	Algorithm string // the family's name
 	Task      family.Task
-	Outputs   []family.Output // as the plan has them
-	Windows   *Windows        // of a model of sequences
-	Targets   []string        // of a model of several; nil for others
+	Outputs   []family.Output // as in the plan
+	Windows   *Windows        // for a model of sequences
+	Targets   []string        // for a model of several; nil for others
 	Fitted    *feature.Fitted
 	Predictor family.Predictor
 }
 
-// Windows are the sequences that a model scores: a score is of Length rows that
-// follow each other in a partition, in the order of OrderBy, and begin at one of
-// its every Stride-th rows.
+// Windows are the sequences that a model scores: a window is Length consecutive rows of
+// a partition, in the order of OrderBy, starting at every Stride-th row.
 type Windows struct {
 	PartitionBy, OrderBy []dataset.Column
 	Length, Stride       int
 }
 
-// Features are the columns that scoring needs, in order.
+// Features returns the columns that scoring needs, in order.
 func (m *Model) Features() []dataset.Column {
 	out := make([]dataset.Column, len(m.Fitted.Cols))
 	for i := range out {
@@ -41,8 +40,8 @@ func (m *Model) Features() []dataset.Column {
 	return out
 }
 
-// Columns are the columns of a prediction, the value of predict() first: a
-// classifier's is of the target's type.
+// Columns returns the columns of a prediction, the value of predict() first: a
+// classifier's has the target's type.
 func (m *Model) Columns() []family.Output {
 	if m.Targets != nil {
 		return m.Outputs
@@ -50,8 +49,7 @@ func (m *Model) Columns() []family.Output {
 	return Columns(m.Task, m.Outputs, m.Fitted.Label)
 }
 
-// Columns are the columns of predictions of a model of this task with this
-// target.
+// Columns returns the columns of predictions of a model of this task with this target.
 func Columns(task family.Task, outputs []family.Output, target dataset.Column) []family.Output {
 	out := append([]family.Output(nil), outputs...)
 	if task == family.Classification {
@@ -63,7 +61,7 @@ func Columns(task family.Task, outputs []family.Output, target dataset.Column) [
 	return out
 }
 
-// Part is the model of one of several targets, the first being 0.
+// Part returns the model of one of several targets, the first being 0.
 func (m *Model) Part(target int) *Model {
 	out := *m
 	out.Targets, out.Fitted, out.Task = nil, m.Fitted.Aim(target), family.Regression
@@ -74,8 +72,8 @@ func (m *Model) Part(target int) *Model {
 	return &out
 }
 
-// Classes are the classes as text, in the order of probabilities; nil for a
-// model that is no classifier.
+// Classes returns the classes as text, in the order of probabilities; nil for a model
+// that is not a classifier.
 func (m *Model) Classes() []string {
 	var out []string
 	for _, k := range m.Fitted.Keys {
@@ -93,14 +91,14 @@ const (
 	targeted = 6 // version 2 with the targets beside the label, and windows or none
 )
 
-// Encode returns the canonical bytes.
+// Encode returns the canonical encoding.
 func (m *Model) Encode() []byte {
 	var e canon.E
 	m.encode(&e)
 	return e.B
 }
 
-// Write writes the canonical bytes, piece by piece.
+// Write writes the canonical encoding in chunks.
 func (m *Model) Write(w io.Writer) error {
 	e := canon.To(w)
 	m.encode(e)
@@ -178,14 +176,14 @@ func (w *Windows) firsts(n int) (first, ends []int32) {
 	return first, ends
 }
 
-// SHA256 is the hash of a model's canonical bytes.
+// SHA256 returns the hash of a model's canonical encoding.
 func SHA256(encoded []byte) [32]byte { return sha256.Sum256(encoded) }
 
-// Decode reads what Encode wrote. Nothing of the model aliases b.
+// Decode decodes a model. The model does not alias b.
 func Decode(b []byte) (*Model, error) { return DecodeWithin(b, nil) }
 
-// DecodeWithin is Decode that has about what the model takes charged before it is
-// there.
+// DecodeWithin is Decode with a charge for about the memory that the model takes,
+// before it is allocated.
 func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")

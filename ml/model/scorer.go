@@ -43,14 +43,14 @@ func NewScorer(m *Model) (*Scorer, error) {
 	return s, nil
 }
 
-// Part applies the model of one of several targets, the first being 0.
+// Part returns the scorer of one of several targets, the first being 0.
 func (s *Scorer) Part(target int) *Scorer { return s.parts[target] }
 
-// Model is the scorer's model.
+// Model returns the scorer's model.
 func (s *Scorer) Model() *Model { return s.m }
 
-// Scratch is the memory that a goroutine takes to score so many rows, beside the scores:
-// a block of them, and what the predictor needs.
+// Scratch returns the memory that a goroutine needs to score so many rows, besides the
+// scores: a block of them, and what the predictor needs.
 func (s *Scorer) Scratch(rows int) int64 {
 	f := s.m.Fitted
 	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + family.Scratch(s.m.Predictor)
@@ -64,11 +64,11 @@ type Scores struct {
 	ends           []int32 // of windows: for each row, the window that it ends, or -1
 }
 
-// Score scores rows 0 … n-1 of cols, which are the model's Features in order.
-// NULL and NaN features are imputed, so every row has a score. Of a model of
-// windows the rows are a partition in its order, and a row has the score of the
-// window that it ends, NULL where it ends none. They lie in what is lent, and what is
-// made of them; of nil they have their own.
+// Score scores rows 0 … n-1 of cols, which are the model's Features in order. NULL and
+// NaN features are imputed, so every row has a score. Of a model of windows the rows
+// are a partition in its order, and a row has the score of the window that it ends,
+// NULL where it ends none. The scores and the columns made of them are allocated in
+// lent; nil: on the heap.
 func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, error) {
 	if w := s.m.Windows; w != nil {
 		first, ends := w.firsts(n)
@@ -96,8 +96,7 @@ func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, 
 	return out, nil
 }
 
-// Column is output i of the predictions as a column of the type that
-// Model.Columns says.
+// Column returns output i of the predictions as a column of the type in Model.Columns.
 func (r *Scores) Column(i int) arrow.Array {
 	return r.byRow(r.scorer.m.Columns()[i].Type.Arrow(), func() arrow.Array { return r.column(i) })
 }
@@ -132,13 +131,12 @@ func (r *Scores) column(i int) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Value, nil)
 }
 
-// Probability is the column of class k's probabilities.
+// Probability returns the column of class k's probabilities.
 func (r *Scores) Probability(k int) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Chances(k), nil)
 }
 
-// Positive is the column of probabilities of a binary classifier's second
-// class.
+// Positive returns the column of probabilities of a binary classifier's second class.
 func (r *Scores) Positive() (arrow.Array, error) {
 	if k := len(r.scorer.m.Fitted.Keys); k != 2 {
 		return nil, pgerr.Unsupported("a model of %d classes has no single probability", k)
@@ -146,13 +144,13 @@ func (r *Scores) Positive() (arrow.Array, error) {
 	return r.byRow(arrow.PrimitiveTypes.Float64, func() arrow.Array { return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[1], nil) }), nil
 }
 
-// Probabilities are the probabilities of all classes, in the order of
+// Probabilities returns the probabilities of all classes, in the order of
 // Model.Classes, as a column of float8[].
 func (r *Scores) Probabilities() arrow.Array {
 	return r.byRow(arrow.ListOf(arrow.PrimitiveTypes.Float64), func() arrow.Array { return arrays(r.Probs, r.Rows) })
 }
 
-// arrays makes a column of float8[] of the columns of its elements.
+// arrays returns a column of float8[] made of the columns of its elements.
 func arrays(elems [][]float64, rows int) arrow.Array {
 	k := len(elems)
 	vals := make([]float64, rows*k)
@@ -229,8 +227,8 @@ func (c *classArray) make(idx []int32) arrow.Array {
 	return batch.FromOffsets(arrow.BinaryTypes.Binary, offsets, data, nil)
 }
 
-// ofTwo makes the column of numbers that Scores.Classes would choose, without their
-// places; nil where the classes are no numbers.
+// ofTwo returns the column of the numbers that Scores.Classes would choose, without the
+// class indexes; nil where the classes are not numbers.
 func (c *classArray) ofTwo(s *family.Scores, a *vector.Arena) arrow.Array {
 	switch {
 	case c.dict != nil || c.t.OID == types.BoolOID:

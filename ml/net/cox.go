@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// The partial likelihood compares each event with the rows at risk then. That is
-// a sum over rows whose time is no less, so that sums by the number of event
-// times that a row lives to see are all that travels:
+// The partial likelihood (Cox 1972) compares each event with the rows at risk then: a
+// sum over rows whose time is no less. So only sums by the number of event times that a
+// row survives to are sent:
 //
 //	leaves:  times of events ─────────────▶ timeline
 //	leaves:  Σ e^score by place in it ────▶ R, log likelihood, cumulative hazard

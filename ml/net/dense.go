@@ -11,7 +11,7 @@ type dense struct {
 	in    shape
 	width int
 	he    bool // how the first weights are drawn
-	first bool // nobody needs the input's gradient
+	first bool // the input's gradient is not needed
 }
 
 func (d *dense) params() int { return (d.in.width + 1) * d.width }

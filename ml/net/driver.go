@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver is the root: epochs of mini-batches, each followed by a look at the
-// rows held out.
+// driver is the root: epochs of mini-batches, each followed by a pass over the rows
+// held out.
 type driver struct {
 	f    *nets
 	set  *family.Setup
@@ -44,8 +44,8 @@ type progress struct {
 	metrics  []float64
 }
 
-// sums are those of rows by weight: of losses, and of the errors of what an autoencoder
-// gives again, where they are asked for.
+// sums are weighted sums over rows: of losses, and of an autoencoder's reconstruction
+// errors, where requested.
 type sums struct{ weight, loss, squares, absolute float64 }
 
 func (s *sums) add(o sums) {
@@ -86,8 +86,8 @@ func (f *nets) NewDriver(s *family.Setup, node *family.Node) (family.Driver, err
 	return d, nil
 }
 
-// goOn begins with a model's parameters, and with the target in its units. What
-// the optimiser remembers begins anew.
+// goOn begins with a model's parameters, and with the target in its units. The
+// optimiser's moments start from zero.
 func (d *driver) goOn(m *predictor) error {
 	var was, is canon.E
 	m.spec.encode(&was)
@@ -101,8 +101,8 @@ func (d *driver) goOn(m *predictor) error {
 	return nil
 }
 
-// driverBytes is the memory of a driver: parameters, what the optimiser remembers
-// of them, and the best ones.
+// driverBytes returns the memory of a driver: parameters, the optimiser's moments, and
+// the best parameters.
 func driverBytes(n *net, s *family.Setup) int64 {
 	vectors, t := 1, trainingOf(s)
 	switch t.rule {
@@ -158,7 +158,7 @@ func (d *driver) Tell(m family.Message) error {
 	return pgerr.Internal("a partial of a net is %T", m)
 }
 
-// measured takes the target's moments.
+// measured records the target's moments.
 func (d *driver) measured(m *moments) error {
 	s := &d.s
 	s.op = opLearn
@@ -202,8 +202,9 @@ func (d *driver) learned(p *partial) error {
 	return nil
 }
 
-// move makes the mean of a gradient that is a sum, adds the penalty's, clips
-// and steps. Only the norm for clipping is of all parameters: all else is done part by part.
+// move makes the mean of a gradient that is a sum, adds the penalty's, clips and steps.
+// Only the norm for clipping is of all parameters: everything else is done in parallel
+// by part.
 func (d *driver) move(g []float32, weight float64) error {
 	s := &d.s
 	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.cut.Steps), d.cut.Steps)
@@ -267,8 +268,8 @@ func (d *driver) weights(from, to int, f func(i int)) {
 // shareFrom is how many parameters are worth a thread of their own.
 const shareFrom = 1 << 14
 
-// shared has the node's threads do parts of a work on n numbers, in which nothing
-// depends on how it is cut.
+// shared runs do on parts of n numbers on the node's threads; the result must not
+// depend on how they are divided.
 func (d *driver) shared(n int, do func(from, to int) error) error {
 	parts := min(max(d.threads, 1), max(n/shareFrom, 1))
 	errs := make([]error, parts)
@@ -289,7 +290,7 @@ func (d *driver) shared(n int, do func(from, to int) error) error {
 	return nil
 }
 
-// looked takes the loss of the rows held out at the end of an epoch.
+// looked records the loss of the rows held out at the end of an epoch.
 func (d *driver) looked(p *partial) error {
 	s := &d.s
 	if p.loss-p.loss != 0 {
@@ -301,7 +302,8 @@ func (d *driver) looked(p *partial) error {
 }
 
 // epoch ends one, whose model is measured by these sums: of the rows held out or, as
-// Keras's fit does it, of the rows learnt from, each as the net was when its turn came.
+// Keras's fit does it, of the rows learnt from, each with the net at the time of its
+// mini-batch.
 func (d *driver) epoch(of sums) {
 	s, t := &d.s, &d.t
 	s.state.Iteration++

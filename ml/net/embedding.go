@@ -2,17 +2,16 @@ package net
 
 import "math"
 
-// embedding is the first layer of a net over rows with categories: it gives the
-// numbers of the input as they are, and after them for each code column a vector
-// that is learnt for the category (Bengio et al. 2003), or zeros for none.
+// embedding is the first layer of a net over rows with categories: it passes the
+// numbers of the input through, followed for each code column by a learnt vector of the
+// category (Bengio et al. 2003), or zeros for none.
 type embedding struct {
 	in    shape // of the numbers
 	sizes []int // categories, by code column
 	wide  []int // length of the vectors, likewise
 }
 
-// embeddingWidth is how long the vectors of so many categories are unless the
-// statement says so.
+// embeddingWidth returns the default length of the vectors for so many categories.
 func embeddingWidth(categories int) int { return min(50, (categories+1)/2) }
 
 func (l *embedding) params() (n int) {
@@ -41,7 +40,7 @@ func (l *embedding) init(p []float32, r *rng) {
 	}
 }
 
-// vectors gives for each column of a step's codes where the vector begins in the
+// vectors sets for each column of a step's codes where the vector begins in the
 // parameters, or -1 for none.
 func (l *embedding) vectors(at []int, codes []int32) {
 	slot, begin := 0, 0 // of the column

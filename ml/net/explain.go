@@ -8,14 +8,14 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// explained is a predictor of rows whose predictions can be taken apart.
+// explained is a predictor of rows whose predictions can be explained.
 type explained struct{ *predictor }
 
 // pathSteps is how many points of the way from the baseline to a row gradients are
 // taken at; with both ends they are a micro-batch.
 const pathSteps = microRows - 2
 
-// tail is the net behind the embeddings, which gives its input's gradient, and
+// tail returns the net after the embeddings, whose input's gradient is computed, and
 // where its parameters begin.
 func (n *net) tail() (*net, int) {
 	layers, from, in := n.layers, 0, n.in
@@ -31,12 +31,12 @@ func (n *net) tail() (*net, int) {
 	return newNet(in, 0, n.loss, layers...), from
 }
 
-// Explain implements family.Explainer by integrated gradients (Sundararajan, Taly
-// and Yan 2017) of the margin. The baseline is that of a row whose encoded numbers
-// are 0, which are means where they are standardised, and whose categories are
-// unknown, the zero vector. A category's part is that of its vector. The integral
-// is the midpoint rule's over the root of the way; what that leaves of the difference to the baseline is
-// shared out by the parts' magnitudes, so that their sum is the whole of it.
+// Explain implements family.Explainer by integrated gradients (Sundararajan, Taly and
+// Yan 2017) of the margin. The baseline is that of a row whose encoded numbers are 0,
+// which are means where they are standardised, and whose categories are unknown, the
+// zero vector. A category's part is that of its vector. The integral is the midpoint
+// rule's over the root of the way; the remaining difference to the baseline is
+// distributed in proportion to the parts' magnitudes, so that they sum to the whole.
 func (p *explained) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
 	tail, from := p.net.tail()
 	params := p.params[from:]

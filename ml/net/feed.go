@@ -34,7 +34,7 @@ func (f *feed) begin() {
 	f.codes = make([]int32, f.net.micro*f.net.in.steps*f.net.codes)
 }
 
-// load begins the tape anew with n rows of a block from row from, a multiple of
+// load resets the tape and fills it with n rows of a block from row from, a multiple of
 // f64.Lanes, or with so many windows, filled up.
 func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	t := f.tape

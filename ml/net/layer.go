@@ -55,9 +55,9 @@ type layer interface {
 	// forward returns the output, and pushes what backward needs on the tape. It
 	// does not change in.
 	forward(p []float32, in *tensor, t *tape) *tensor
-	// backward pops what forward pushed, adds the gradient of the sum over all
-	// samples to g, and returns that of the input, nil where nobody needs it: the
-	// first layer of a net. It may change dout.
+	// backward pops what forward pushed, adds the gradient of the sum over all samples to
+	// g, and returns that of the input, nil where it is not needed: for the first layer of
+	// a net. It may change dout.
 	backward(p, g []float32, dout *tensor, t *tape) *tensor
 }
 
@@ -90,7 +90,7 @@ type tape struct {
 // newTape makes a tape of so many numbers.
 func newTape(numbers int) *tape { return &tape{slab: spare.Zeros[float32](numbers)} }
 
-// reset begins anew.
+// reset empties the tape for reuse.
 func (t *tape) reset() { t.used, t.made, t.stack = 0, 0, t.stack[:0] }
 
 // take returns n numbers of any value.
@@ -114,7 +114,7 @@ func (t *tape) of(n int, s shape, v []float32) *tensor {
 	return x
 }
 
-// push keeps a tensor for backward, pop gives back what was pushed last.
+// push keeps a tensor for backward, pop returns what was pushed last.
 func (t *tape) push(x *tensor) { t.stack = append(t.stack, x) }
 
 func (t *tape) pop() *tensor {

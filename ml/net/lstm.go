@@ -20,7 +20,7 @@ type lstm struct {
 	in        shape
 	units     int
 	sequences bool // every step is put out
-	first     bool // nobody needs the input's gradient
+	first     bool // the input's gradient is not needed
 }
 
 func (l *lstm) params() int { return (l.in.width + l.units + 1) * 4 * l.units }

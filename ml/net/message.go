@@ -68,7 +68,7 @@ func (s *sums) encode(e *canon.E) {
 
 func decodeSums(d *canon.D) sums { return sums{d.F64(), d.F64(), d.F64(), d.F64()} }
 
-// free gives the gradient up.
+// free returns the gradient's memory for reuse.
 func (p *partial) free() {
 	if p.pool != nil && p.grad != nil {
 		p.pool.Put(&p.grad)

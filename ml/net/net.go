@@ -37,9 +37,9 @@ func newNet(in shape, codes int, l loss, layers ...layer) *net {
 	return n
 }
 
-// filled is how many samples go through where so many are wanted. A window has many
-// products, which take longer for 15 samples than for whole registers of 16: what fills
-// them up is zeros that weigh nothing, and adds zeros to every sum.
+// filled returns the number of samples to compute for so many. A window has many
+// products, which take longer for 15 samples than for whole registers of 16: the
+// padding is zeros of weight 0, which add zeros to every sum.
 func (n *net) filled(samples int) int {
 	if n.in.steps == 1 || samples <= fewSamples {
 		return samples
@@ -97,8 +97,8 @@ func (n *net) forward(p []float32, in *tensor, t *tape) *tensor {
 	return in
 }
 
-// learn adds the gradient of Σ weight·loss to g and gives that sum, of the outputs that
-// forward gave last.
+// learn adds the gradient of Σ weight·loss to g and returns that sum, for the last
+// outputs of forward.
 func (n *net) learn(p, g []float32, out, y *tensor, weight []float64, t *tape) float64 {
 	d := t.tensor(out.n, out.shape)
 	sum := n.loss.eval(out, y, weight, d)

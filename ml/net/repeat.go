@@ -2,7 +2,7 @@ package net
 
 import "github.com/tributarydb/tributary/exec/kernel/f32"
 
-// repeat gives a sample's one step this many times: what a decoder begins with
+// repeat outputs a sample's single step this many times: the input of a decoder
 // (Srivastava, Mansimov and Salakhudinov 2015).
 type repeat struct {
 	in    shape // of one step

@@ -56,7 +56,7 @@ func (s *spec) lossFn() loss {
 	return pointwise(squaredError)
 }
 
-// outputs is how many numbers a net gives for a row.
+// outputs returns how many numbers a net computes for a row.
 func (f *nets) outputs(fit *feature.Fitted) int {
 	switch k := len(fit.Keys); {
 	case f.self:

@@ -11,9 +11,9 @@ import (
 )
 
 // survival is the family of models of the time to an event. A net, without hidden
-// layers a linear one, gives the log of a row's relative hazard (Cox 1972), or
-// that event's log-odds in each of some intervals, given that it did not happen
-// before (Gensheimer and Narasimhan 2019).
+// layers a linear one, computes the log of a row's relative hazard (Cox 1972), or that
+// event's log-odds in each of some intervals, given that it did not happen before
+// (Gensheimer and Narasimhan 2019).
 type survival struct{}
 
 // The methods and the ways with ties.
@@ -220,7 +220,7 @@ func (survival) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error
 	return newSurvivalPredictor(n, sp, fit, hazard, times, base, params), nil
 }
 
-// survivalOutputs is how many numbers the net gives for a row.
+// survivalOutputs returns how many numbers the net computes for a row.
 func survivalOutputs(hazard bool, ends []float64) int {
 	if hazard {
 		return len(ends)

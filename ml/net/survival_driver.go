@@ -248,7 +248,7 @@ func (d *survivalDriver) risked(r *risks) error {
 	return d.measure()
 }
 
-// evaluated gives the optimiser what it asked for.
+// evaluated passes the requested evaluation to the optimiser.
 func (d *survivalDriver) evaluated(loss, weight float64, grad []float64) (err error) {
 	s := &d.s
 	theta := d.opt.Next().Theta

@@ -49,7 +49,7 @@ func (p *survivalPredictor) Bytes() int64 {
 // Scratch implements family.Busy.
 func (p *survivalPredictor) Scratch() int64 { return newFeed(p.net, false).bytes() }
 
-// each calls f with what the net gives for each row.
+// each calls f with the net's output for each row.
 func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {
 	d := p.feeds.Get().(*feed)
 	defer p.feeds.Put(d)
@@ -71,11 +71,11 @@ func (p *survivalPredictor) Score(b *dataset.Block) *family.Scores {
 	return s
 }
 
-// maxCurve is the most times that a curve is told at.
+// maxCurve is the maximum number of points of a curve.
 const maxCurve = 500
 
-// Curves implements family.Survivor. Of many times of events some are told, which
-// part them evenly, and the last.
+// Curves implements family.Survivor. Of many event times it returns some, evenly spaced
+// among them, and the last.
 func (p *survivalPredictor) Curves(b *dataset.Block) (times []float64, left [][]float64) {
 	var at []int // of the times
 	for k := range min(len(p.times), maxCurve) {

@@ -87,7 +87,7 @@ const (
 	nearUnits = 160
 )
 
-// build adds the layers, the first of which nobody asks for its input's gradient.
+// build adds the layers; the first one's input gradient is not needed.
 func (r *recurrent) build(in shape, first bool, rate float64, add func(layer)) {
 	n := uint64(0)
 	lstms := func(units int, sequences bool) {

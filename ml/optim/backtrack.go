@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// backtrack is the search along a direction for a step that lowers the loss enough:
-// one that does not is halved (Nocedal and Wright, Numerical Optimization, 2nd edition,
+// backtrack is a backtracking line search for a step with sufficient decrease: one
+// without it is halved (Nocedal and Wright, Numerical Optimization, 2nd edition,
 // algorithm 3.1).
 type backtrack struct {
 	alpha  float64
@@ -18,14 +18,14 @@ type backtrack struct {
 // maxHalvings bounds the search.
 const maxHalvings = 40
 
-// set sets out along the core's direction.
+// set starts a search along the core's direction.
 func (b *backtrack) set(c *core, alpha float64) {
 	b.alpha, b.halved = alpha, 0
 	c.moveTrial(alpha)
 }
 
-// short reports whether e, of the trial point, has not come down to most. Then the
-// trial is half as far, or the core has a reason to stop.
+// short reports whether the loss of e, the evaluation of the trial point, is not at
+// most most. Then the trial step is halved, or the core has a reason to stop.
 func (b *backtrack) short(c *core, e *Eval, most float64) bool {
 	if finite(e) && e.Loss <= most {
 		return false
@@ -39,8 +39,8 @@ func (b *backtrack) short(c *core, e *Eval, most float64) bool {
 	return true
 }
 
-// least is the loss that a step is to come down to whose direction is a Newton
-// method's, but for rounding.
+// least returns the loss required of a step in a Newton direction, allowing for
+// rounding.
 func (b *backtrack) least(c *core) float64 {
 	slope := f64.Dot(c.g, c.direction)
 	return c.f + float64(wolfeDecrease*b.alpha*slope) + float64(1e-13*math.Abs(c.f))

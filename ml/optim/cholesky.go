@@ -6,20 +6,19 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Cholesky is the factor U of UᵀU = H. A pivot that elimination has brought down
-// to rounding error belongs to a column that the earlier ones explain: it is
-// dead, and left out of H.
+// Cholesky is the factor U of UᵀU = H. A pivot that elimination has reduced to rounding
+// error belongs to a column that is a linear combination of earlier ones: it is dead,
+// and left out of H.
 type Cholesky struct {
 	n    int
 	u    []float64 // by rows, so that updates run along rows
 	dead []bool
-	// Least is the least share of its diagonal member that elimination left of a
-	// pivot: about the inverse of H's condition.
+	// Least is the smallest ratio of a pivot to its diagonal element: about the inverse of
+	// H's condition number.
 	Least float64
 }
 
-// Factor factors a matrix of n rows, of which the upper triangle is read and
-// destroyed.
+// Factor factors a matrix of n rows, whose upper triangle is read and overwritten.
 func Factor(h []float64, n int) *Cholesky {
 	c := &Cholesky{n: n, u: h, dead: make([]bool, n), Least: 1}
 	diag := make([]float64, n)

@@ -5,19 +5,20 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// lbfgsHistory is the number of past steps that shape the next direction.
+// lbfgsHistory is the number of past steps that L-BFGS stores.
 const lbfgsHistory = 10
 
-// curvature is what limited-memory BFGS knows of the Hessian: the last steps and
-// how the gradient changed along them.
+// curvature is the Hessian approximation of limited-memory BFGS: the last steps and the
+// changes of the gradient along them (Nocedal and Wright, Numerical Optimization, 2nd
+// edition, section 7.2).
 type curvature struct {
-	first *Preconditioner // what was known before the first step; nil for nothing
+	first *Preconditioner // the initial approximation; nil for none
 	s, y  [][]float64     // newest last
 	rho   []float64
 }
 
-// forget forgets the steps, or if there are none what was known before, and reports
-// whether there was nothing.
+// forget drops the steps, or if there are none the preconditioner, and reports whether
+// there was neither.
 func (c *curvature) forget() (empty bool) {
 	if len(c.s) > 0 {
 		*c = curvature{first: c.first}
@@ -28,7 +29,7 @@ func (c *curvature) forget() (empty bool) {
 	return empty
 }
 
-// learn takes in the step from x to next, where the gradient was g and is h.
+// learn adds the step from x to next, with gradients g and h.
 func (c *curvature) learn(x, next, g, h []float64) {
 	n := len(x)
 	var s, y []float64
@@ -46,8 +47,8 @@ func (c *curvature) learn(x, next, g, h []float64) {
 	}
 }
 
-// shape multiplies q by the inverse of the Hessian, by the two-loop recursion; it
-// reports whether it knows any.
+// shape multiplies q by the inverse Hessian approximation, by the two-loop recursion
+// (algorithm 7.4); it reports whether there is one.
 func (c *curvature) shape(q []float64) bool {
 	k := len(c.s)
 	if k == 0 {

@@ -7,9 +7,8 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// GD is gradient descent over all rows: with a constant rate, or with a line
-// search that starts from the Barzilai-Borwein step and halves it until the
-// loss falls.
+// GD is gradient descent over all rows: with a constant rate, or with a line search
+// that starts from the Barzilai-Borwein step (1988) and halves it until the loss falls.
 type GD struct {
 	core
 	backtrack

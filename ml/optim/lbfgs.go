@@ -5,9 +5,10 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// LBFGS is limited-memory BFGS with a strong Wolfe line search: a good choice
-// for smooth convex losses of any dimension. One evaluation of loss and gradient
-// a trial; mostly one trial a step.
+// LBFGS is limited-memory BFGS (Liu and Nocedal, "On the limited memory BFGS method for
+// large scale optimization", 1989) with a strong Wolfe line search: a good choice for
+// smooth convex losses of any dimension. One evaluation of loss and gradient a trial;
+// mostly one trial a step.
 type LBFGS struct {
 	core
 	search search
@@ -16,12 +17,12 @@ type LBFGS struct {
 	loGrad []float64
 }
 
-// NewLBFGS starts at x0, which it copies, with what is known of the Hessian, or nil.
+// NewLBFGS starts at x0, which it copies, with a preconditioner, or nil.
 func NewLBFGS(x0 []float64, stop Stop, first *Preconditioner) *LBFGS {
 	return &LBFGS{core: newCore(x0, stop), past: curvature{first: first}, loGrad: make([]float64, len(x0))}
 }
 
-// First is what was known of the Hessian, nil for nothing.
+// First returns the preconditioner, nil for none.
 func (o *LBFGS) First() *Preconditioner { return o.past.first }
 
 // Next implements Optimizer.
@@ -58,7 +59,7 @@ func (o *LBFGS) Tell(e *Eval) (bool, error) {
 		o.moveTrial(o.search.lo.a)
 		return o.step(&Eval{Loss: o.search.lo.f, Grad: o.loGrad}), nil
 	}
-	if !o.past.forget() { // it may be spoilt: once more without
+	if !o.past.forget() { // the approximation may be bad: retry without it
 		return o.turn(), nil
 	}
 	o.reason = NoProgress
@@ -74,8 +75,7 @@ func (o *LBFGS) step(e *Eval) bool {
 	return o.turn()
 }
 
-// turn computes the next direction by the two-loop recursion and starts a
-// search along it.
+// turn computes the next direction and starts a line search along it.
 func (o *LBFGS) turn() bool {
 	q := o.direction
 	for i, g := range o.g {

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f32"
 )
 
-// Rule is how a mini-batch gradient moves the parameters.
+// Rule is the update rule for mini-batch gradients.
 type Rule uint8
 
 // The rules.
@@ -23,25 +23,24 @@ type Constants struct {
 	Epsilon      float64
 }
 
-// Usual are the constants as the rules' authors and the common frameworks have
-// them.
+// Usual are the defaults of the rules' authors and of common frameworks.
 var Usual = Constants{Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
-// Mover moves parameters by a rule. It computes in float64, whatever they are.
+// Mover updates parameters by a rule. It computes in float64 for either type.
 type Mover[T float32 | float64] struct {
 	Rule Rule
 	Constants
-	Steps int // made
-	M, V  []T // what the rule remembers: nil before the first step
+	Steps int // steps made
+	M, V  []T // the rule's moments: nil before the first step
 }
 
-// Move moves x by the gradient g.
+// Move updates x by the gradient g.
 func (o *Mover[T]) Move(x, g []T, rate float64) {
 	o.Begin(len(x))
 	o.Part(x, g, rate, 0, len(x))
 }
 
-// Begin begins a step of n parameters, which Part makes.
+// Begin begins a step of n parameters, which calls of Part carry out.
 func (o *Mover[T]) Begin(n int) {
 	if o.M == nil && o.Rule != SGD {
 		o.M = make([]T, n)
@@ -52,8 +51,8 @@ func (o *Mover[T]) Begin(n int) {
 	o.Steps++
 }
 
-// Part moves the parameters [from, to) of x by the gradient g: in a step each once,
-// and others at the same time.
+// Part updates the parameters [from, to) of x by the gradient g: each once in a step;
+// disjoint ranges may be updated concurrently.
 func (o *Mover[T]) Part(x, g []T, rate float64, from, to int) {
 	x, g = x[from:to], g[from:to]
 	part := *o
@@ -91,8 +90,7 @@ func (o *Mover[T]) Part(x, g []T, rate float64, from, to int) {
 	}
 }
 
-// Fits reports whether a mover that was read back can go on with so many
-// parameters.
+// Fits reports whether a decoded mover can continue with so many parameters.
 func (o *Mover[T]) Fits(params int) bool {
 	m, v := 0, 0
 	if o.Steps > 0 && o.Rule != SGD {
@@ -104,8 +102,8 @@ func (o *Mover[T]) Fits(params int) bool {
 	return o.Rule <= Adam && o.Steps >= 0 && len(o.M) == m && len(o.V) == v
 }
 
-// powInt is b to the n by squaring: package math's Pow is not the same on every
-// machine.
+// powInt returns b to the power n by squaring: package math's Pow is not the same on
+// every machine.
 func powInt(b float64, n int) float64 {
 	r := 1.0
 	for ; n > 0; n >>= 1 {

@@ -5,9 +5,9 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// Newton solves H·p = -g for its step: for least squares the exact answer in
-// one step, for logistic regression IRLS. Directions in which the Hessian is
-// singular (constant or collinear features) are left where they are.
+// Newton is Newton's method, which solves H·p = -g for its step: for least squares the
+// exact solution in one step, for logistic regression IRLS. Directions in which the
+// Hessian is singular (constant or collinear features) are left where they are.
 type Newton struct {
 	core
 	backtrack
@@ -29,8 +29,8 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 	} else if o.short(&o.core, e, o.least(&o.core)) {
 		return o.reason != Running, nil
 	}
-	// A full step that lowers neither loss nor gradient has come to the floor
-	// of the arithmetic.
+	// A full step that lowers neither loss nor gradient has reached the limit of
+	// floating-point precision.
 	if o.started && e.Loss >= o.f && norm(e.Grad) >= norm(o.g) {
 		o.reason = NoProgress
 		return true, nil

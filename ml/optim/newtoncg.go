@@ -7,16 +7,16 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// NewtonCG is Newton's method for Hessians that are too large to be made: its step is
-// found by conjugate gradients, of which each iteration asks for the Hessian's product
-// with a vector, and roughly where the minimum is far (Dembo, Eisenstat and Steihaug,
-// "Inexact Newton methods", 1982; Nocedal and Wright, Numerical Optimization, section
-// 7.1).
+// NewtonCG is a truncated Newton method for Hessians that are too large to store: its
+// step is computed by conjugate gradients, each iteration of which requests a
+// Hessian-vector product, and only roughly far from the minimum (Dembo, Eisenstat and
+// Steihaug, "Inexact Newton methods", 1982; Nocedal and Wright, Numerical Optimization,
+// section 7.1).
 type NewtonCG struct {
 	core // direction is the step as found so far
 	backtrack
-	inner bool      // the next question is of a product
-	left  []float64 // what the step leaves of the gradient, negated
+	inner bool      // the next request is for a product
+	left  []float64 // the residual of the step, negated
 	along []float64 // the direction of the next product
 	rr    float64   // |left|²
 	turns int       // products of this step
@@ -27,7 +27,7 @@ func NewNewtonCG(x0 []float64, stop Stop) *NewtonCG {
 	return &NewtonCG{core: newCore(x0, stop), left: make([]float64, len(x0)), along: make([]float64, len(x0))}
 }
 
-// maxTurns bounds the products of a step: a step that takes more is good as it is.
+// maxTurns bounds the products of a step: after so many the step is taken as it is.
 const maxTurns = 200
 
 // Next implements Optimizer.
@@ -53,7 +53,7 @@ func (o *NewtonCG) Tell(e *Eval) (bool, error) {
 		if o.short(&o.core, e, o.least(&o.core)) {
 			return o.reason != Running, nil
 		}
-		if e.Loss >= o.f && norm(e.Grad) >= norm(o.g) { // the floor of the arithmetic
+		if e.Loss >= o.f && norm(e.Grad) >= norm(o.g) { // the limit of floating-point precision
 			o.reason = NoProgress
 			return true, nil
 		}
@@ -69,13 +69,13 @@ func (o *NewtonCG) Tell(e *Eval) (bool, error) {
 	return false, nil
 }
 
-// turn takes in the Hessian's product with along, and ends the step where what is left
-// of the gradient is little, less of a gradient that is.
+// turn processes the Hessian's product with along, and ends the step when the residual
+// is small relative to the gradient, with a tighter ratio for a smaller gradient.
 func (o *NewtonCG) turn(product []float64) {
 	first := o.turns == 0
 	o.turns++
 	bend := f64.Dot(o.along, product)
-	if !isFinite(bend) || bend <= float64(1e-15*f64.Dot(o.along, o.along)) { // flat, as of columns that others explain
+	if !isFinite(bend) || bend <= float64(1e-15*f64.Dot(o.along, o.along)) { // no curvature, as for linearly dependent columns
 		if first {
 			copy(o.direction, o.along)
 		}
@@ -96,7 +96,7 @@ func (o *NewtonCG) turn(product []float64) {
 	f64.Axpy(o.along, 1, o.left)
 }
 
-// walk sets out along the step.
+// walk starts a line search along the step.
 func (o *NewtonCG) walk() {
 	o.inner = false
 	o.set(&o.core, 1)

@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Need says what an evaluation must give.
+// Need says what an evaluation must return.
 type Need uint8
 
-// The things that can be needed; they are or-ed.
+// The values of Need; they are or-ed.
 const (
 	Loss Need = 1 << iota
 	Grad
@@ -44,15 +44,15 @@ type Eval struct {
 	Product []float64
 }
 
-// Optimizer is a step machine. Its methods are for one goroutine.
+// Optimizer is a state machine with an ask-and-tell interface. Its methods are for one
+// goroutine.
 type Optimizer interface {
-	// Next returns the evaluation wanted now. It may be called again, with the
-	// same answer, until Tell.
+	// Next returns the next request. Until Tell it returns the same one again.
 	Next() Request
-	// Tell gives the answer to Next. done means that Result stands; an error
-	// (22P01, 22003) that no finite answer can be found.
+	// Tell passes the evaluation that Next requested. done means that State has the
+	// result; an error (22P01, 22003) means that no finite solution can be found.
 	Tell(e *Eval) (done bool, err error)
-	// State returns where the machine stands.
+	// State returns the current state.
 	State() State
 	// Encode writes the machine's state.
 	Encode(e *canon.E)
@@ -74,8 +74,8 @@ func (r Reason) String() string {
 	return [...]string{"running", "converged", "max_iterations", "no further progress"}[r]
 }
 
-// State is where an optimiser stands. Theta is the best accepted point, which
-// must not be changed.
+// State is the progress of an optimiser. Theta is the best accepted point, which must
+// not be changed.
 type State struct {
 	Theta     []float64
 	Loss      float64 // at Theta
@@ -85,22 +85,22 @@ type State struct {
 	Reason    Reason
 }
 
-// Stop says when to stop: a gradient of Tolerance times the first one, or where
-// From is given times that, or MaxIter steps.
+// Stop has the stopping criteria: a gradient norm of Tolerance times the first one, or
+// times From where that is set, or MaxIter steps.
 type Stop struct {
 	Tolerance float64
 	MaxIter   int
 	From      float64
 }
 
-// How many vectors as long as the parameters an optimiser holds at most: one that
-// remembers no steps, and one that does.
+// The maximum number of parameter-sized vectors that an optimiser holds: without and
+// with a history of steps.
 const (
 	CoreVectors    = 6
 	HistoryVectors = CoreVectors + 2*lbfgsHistory
 )
 
-// core is the part that the deterministic optimisers share.
+// core is the state that the deterministic optimisers share.
 type core struct {
 	stop      Stop
 	x, g      []float64 // accepted point and its gradient
@@ -110,7 +110,7 @@ type core struct {
 	evals     int
 	reason    Reason
 	started   bool
-	trial     []float64 // the point asked for
+	trial     []float64 // the point requested
 	direction []float64
 }
 
@@ -126,10 +126,11 @@ func (c *core) State() State {
 	return State{Theta: c.x, Loss: c.f, GradNorm: norm(c.g), Iteration: c.iter, Evals: c.evals, Reason: c.reason}
 }
 
-// accept makes (trial, e) the current point and reports whether that ends it.
+// accept makes (trial, e) the current point and reports whether the optimisation is
+// done.
 func (c *core) accept(e *Eval) bool { return c.acceptAt(e, norm(e.Grad)) }
 
-// acceptAt is accept where n is the size of the gradient.
+// acceptAt is accept with n as the norm of the gradient.
 func (c *core) acceptAt(e *Eval, n float64) bool {
 	copy(c.x, c.trial)
 	copy(c.g, e.Grad)
@@ -197,7 +198,7 @@ func finite(e *Eval) bool {
 
 func isFinite(v float64) bool { return v-v == 0 }
 
-// Diverged is the error of a training whose numbers are not finite any more.
+// Diverged returns the error of a training whose numbers have become infinite or NaN.
 func Diverged(iter int) error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "training diverged: the loss is not finite after iteration %d", iter).
 		WithHint("Lower learn_rate, standardize the features, or add a penalty with l2_reg.")

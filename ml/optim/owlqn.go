@@ -8,14 +8,14 @@ import (
 )
 
 // OWLQN minimises a smooth loss and an L1 penalty: limited-memory BFGS within the
-// orthant that the pseudo-gradient points into, where the penalty is linear, with a
-// line search that stops at its walls (Andrew and Gao, "Scalable training of
+// orthant that the negative pseudo-gradient points into, where the penalty is linear,
+// with a line search that stops at its boundary (Andrew and Gao, "Scalable training of
 // L1-regularized log-linear models", 2007).
 type OWLQN struct {
-	core // f is with the penalty, g of the smooth part
+	core // f includes the penalty, g is of the smooth part
 	l1   []float64
 	past curvature
-	// pseudo is the derivative of least size that the penalty leaves.
+	// pseudo is the pseudo-gradient: the subgradient of least norm.
 	pseudo []float64
 	alpha  float64
 	halved int
@@ -51,7 +51,7 @@ func (o *OWLQN) Tell(e *Eval) (bool, error) {
 		return o.shorter(), nil
 	}
 	if o.started {
-		// What the walls leave of the step is what the decrease is measured by.
+		// The sufficient decrease is measured along the projected step.
 		slope := 0.0
 		for i, p := range o.pseudo {
 			slope = f64.FMA(p, o.trial[i]-o.x[i], slope)
@@ -74,8 +74,8 @@ func (o *OWLQN) Tell(e *Eval) (bool, error) {
 	return o.turn(), nil
 }
 
-// pseudo is the derivative by x of a loss of derivative g and of l·|x|: at 0 the
-// one of least size on either side.
+// pseudo returns the derivative by x of loss + l·|x|, where the loss has derivative g:
+// at 0 the one-sided derivative that allows a decrease, or 0.
 func pseudo(x, g, l float64) float64 {
 	switch {
 	case x > 0:
@@ -104,7 +104,7 @@ func (o *OWLQN) shorter() bool {
 	return false
 }
 
-// turn sets out in the next direction.
+// turn computes the next direction and starts a search along it.
 func (o *OWLQN) turn() bool {
 	q := o.direction
 	for i, p := range o.pseudo {
@@ -118,7 +118,7 @@ func (o *OWLQN) turn() bool {
 	}
 	slope := 0.0
 	for i, p := range o.pseudo {
-		if float64(q[i]*p) >= 0 { // uphill by itself, or out of the orthant
+		if float64(q[i]*p) >= 0 { // not a descent direction for this parameter
 			q[i] = 0
 		}
 		slope = f64.FMA(q[i], p, slope)

@@ -2,20 +2,21 @@ package optim
 
 import "github.com/tributarydb/tributary/ml/canon"
 
-// Preconditioner is what limited-memory BFGS takes the Hessian for until it has seen
-// some of it: a matrix for the parameters of an output, the same one for each output.
-// Badly scaled and correlated columns, which take most of its steps, are no matter then.
+// Preconditioner is the initial Hessian approximation of limited-memory BFGS: a matrix
+// for the parameters of an output, the same one for each output. It removes the effect
+// of badly scaled and correlated columns, which cost most of its steps.
 type Preconditioner struct {
 	n int
-	h []float64 // as it was given, the upper triangle
+	h []float64 // the given matrix, upper triangle
 	c *Cholesky
 }
 
-// ridge is added to the diagonal as a share of it: a direction that columns explain one
-// another in is flat in the matrix, though the loss need not be as flat in it.
+// ridge times the diagonal is added to it: the matrix may be singular along directions
+// of linearly dependent columns in which the loss is not as flat.
 const ridge = 0x1p-30
 
-// NewPreconditioner keeps a matrix of n rows, of which the upper triangle is read.
+// NewPreconditioner returns a preconditioner for a matrix of n rows, whose upper
+// triangle is read.
 func NewPreconditioner(h []float64, n int) *Preconditioner {
 	p := &Preconditioner{n: n, h: h}
 	f := append([]float64{}, h...)

@@ -18,8 +18,8 @@ const (
 // point is a step length with the loss and slope there.
 type point struct{ a, f, d float64 }
 
-// search looks along a direction for a step that meets the strong Wolfe
-// conditions.
+// search is a line search for a step that meets the strong Wolfe conditions (algorithms
+// 3.5 and 3.6).
 //
 //	lo   the best step so far that decreases enough (0 at first)
 //	hi   the other end of an interval that holds a good step, once there is one
@@ -31,7 +31,7 @@ type search struct {
 	trials      int
 }
 
-// begin starts a search at loss f with slope d < 0.
+// begin starts a search at loss f with slope d < 0 and first step first.
 func (s *search) begin(f, d, first float64) {
 	*s = search{at0: point{0, f, d}, lo: point{0, f, d}, a: first}
 }
@@ -49,8 +49,8 @@ const (
 func (s *search) tell(f, d float64) outcome {
 	s.trials++
 	p := point{s.a, f, d}
-	// Near the minimum the decrease drowns in rounding: then the slope alone
-	// decides (the approximate Wolfe conditions of Hager and Zhang).
+	// Near the minimum the decrease is lost in rounding: then the slope alone decides (the
+	// approximate Wolfe conditions of Hager and Zhang, 2005).
 	noise := float64(1e-13 * math.Abs(s.at0.f))
 	if isFinite(f) && f <= s.at0.f+noise && d <= float64(-(1-2*wolfeDecrease)*s.at0.d) && d >= float64(wolfeCurvature*s.at0.d) {
 		return take
@@ -73,8 +73,8 @@ func (s *search) tell(f, d float64) outcome {
 	return tryAgain
 }
 
-// nextStep doubles and more while nothing is bracketed; then it takes the
-// minimum of the cubic through both ends, kept off the ends.
+// nextStep at least doubles the step while no minimum is bracketed; then it takes the
+// minimum of the cubic through both ends, kept away from the ends.
 func (s *search) nextStep() float64 {
 	if !s.bracketed {
 		return float64(3 * s.lo.a)

@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// Stochastic steps after every mini-batch. An iteration is an epoch; its loss is
-// the mean of its mini-batches' losses, each taken at the parameters of its
-// time. Mini-batches come in an order that is drawn anew each epoch from seed.
+// Stochastic takes a step for every mini-batch. An iteration is an epoch; its loss is
+// the mean of its mini-batches' losses, each at the parameters before its step. The
+// order of mini-batches is drawn again each epoch from seed.
 type Stochastic struct {
 	move   Mover[float64]
 	rate   float64
@@ -41,30 +41,30 @@ func (o *Stochastic) Next() Request {
 	return Request{Theta: o.x, Need: Loss | Grad, Batch: &MiniBatch{Epoch: o.epoch, Step: o.cut.Shuffled(o.seed, o.epoch, o.step), Steps: o.cut.Steps}}
 }
 
-// Epoch is how an epoch is cut: its number of mini-batches, and how many that
-// follow each other in the rows follow each other in time too. Rows that do not
-// fit in memory are then read once an epoch, and not for each mini-batch: they lie
-// in an order that a hash has shuffled, so that one run is as good as another.
+// Epoch is how an epoch is divided: its number of mini-batches, and the length of a
+// run: mini-batches that are adjacent in the rows and in time. So rows that do not fit
+// in memory are read once an epoch, and not for each mini-batch. The rows are in the
+// order of a hash, so that any run is a random sample.
 type Epoch struct{ Steps, Run int }
 
-// runRows is about the rows of a run: not more than a leaf's.
+// runRows is about the number of rows of a run: not more than a leaf has.
 const runRows = 16384
 
-// EpochOf cuts an epoch over so many rows.
+// EpochOf divides an epoch over so many rows into mini-batches.
 func EpochOf(rows int64, steps int) Epoch {
 	return Epoch{steps, int(max(runRows*int64(steps)/max(rows, 1), 1))}
 }
 
-// Shuffled returns the mini-batch that is the i-th in time. Runs come in an order
-// that seed and epoch choose, the first one begins anywhere, and within a run
-// mini-batches come in an order of its own. What is one run is shuffled whole.
+// Shuffled returns the i-th mini-batch in time. The order of runs depends on seed and
+// epoch, the first one begins at a random offset, and the mini-batches of a run are
+// shuffled. A single run is shuffled as a whole.
 func (e Epoch) Shuffled(seed uint64, epoch, i int) int {
 	runs := e.Steps / max(e.Run, 1)
 	if runs < 2 {
 		return shuffled(seed, epoch, i, e.Steps)
 	}
 	first := shuffled(seed, epoch, e.Steps, 4*e.Steps) % e.Steps
-	if at := runs * e.Run; i >= at { // what is left over
+	if at := runs * e.Run; i >= at { // the rest after the last whole run
 		return (first + i) % e.Steps
 	}
 	run := shuffled(seed, epoch, i/e.Run, runs)

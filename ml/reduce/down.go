@@ -1,13 +1,13 @@
 package reduce
 
-// Stripes is the number of trees by which parameters go down. Whoever has
-// children in one has none in the other, so that nobody sends more than it is
-// given, and the root sends everything once.
+// Stripes is the number of broadcast trees. A place with children in one tree has none
+// in the other, so that no place sends more than it receives, and the root sends
+// everything once.
 const Stripes = 2
 
-// Children are the places to which a place sends what goes down a stripe's tree:
-// a binary one over the places 1 … n-1 below place 0, in the second stripe in
-// the opposite order.
+// Children returns the places to which a place forwards in a stripe's tree: a binary
+// one over the places 1 … n-1 below place 0, in the second stripe in the opposite
+// order.
 //
 //	stripe 0      0            stripe 1      0
 //	              1                          7
@@ -39,7 +39,7 @@ func Children(n, stripe, place int) (out []int) {
 	return out
 }
 
-// Star are the places to which a place sends what goes from place 0 to each.
+// Star returns the places to which a place sends where place 0 sends to each directly.
 func Star(n, place int) (out []int) {
 	for i := 1; i < n && place == 0; i++ {
 		out = append(out, i)

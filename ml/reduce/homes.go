@@ -5,33 +5,31 @@ import (
 	"sync"
 )
 
-// homes are where the nodes whose leaves are of several workers are merged, slice by
-// slice. Of all homes that a slice may have they cost least, where a link costs more
-// the more it has carried: so no link has much to do while others have little, and
-// what one boundary cuts does not cross it to and fro. Parameters on their way down do
-// not count: they have all come when the first slice goes up, so what they left idle
-// (the driver's way in) would be no sooner done with more to carry. Every worker finds
-// the same ones.
+// homes chooses where the nodes whose leaves belong to several workers are merged,
+// slice by slice. A slice gets the homes of least cost, where the cost of a link grows
+// with what it has been assigned already: so the links are loaded evenly, and a value
+// does not cross a boundary back and forth. Broadcasts are not counted: they are
+// complete when the first slice goes up. Every worker computes the same homes.
 type homes struct {
 	once   sync.Once
-	shared []sharedNode // children before their parents; the last is the root
-	at     [][]int32    // by level and index, which of shared
-	of     [][]int      // by slice, of each of shared
+	shared []sharedNode // children before parents; the last is the root
+	at     [][]int32    // by level and index, the index in shared
+	of     [][]int      // by slice, the home of each of shared
 	mu     sync.Mutex
-	in     []int // by worker, what has come over its link so far
-	out    []int // and gone
+	in     []int // by worker, slices assigned to its incoming link so far
+	out    []int // and to its outgoing link
 }
 
 type sharedNode struct {
 	Node
-	workers []int // that have leaves below
-	cost    []int // by worker, as the home
+	workers []int // workers that have leaves below
+	cost    []int // by worker, if it were the home
 }
 
-// period is the slices after which homes repeat.
+// period is the number of slices after which homes repeat.
 const period = 64
 
-// list lists the shared nodes.
+// list collects the shared nodes.
 func (h *homes) list(p *Plan) {
 	n := slices.Max(p.owns[0]) + 1
 	h.in, h.out = make([]int, n), make([]int, n)
@@ -63,7 +61,7 @@ func (h *homes) list(p *Plan) {
 	}
 }
 
-// home returns that of a shared node in a slice.
+// home returns the home of a shared node in a slice.
 func (h *homes) home(p *Plan, n Node) int {
 	h.once.Do(func() { h.list(p) })
 	slice := p.slice % period
@@ -75,13 +73,13 @@ func (h *homes) home(p *Plan, n Node) int {
 	return h.of[slice][h.at[n.Level][n.Index]]
 }
 
-// send is the cost of a slice on its way between two workers.
+// send returns the cost of sending a slice between two workers.
 func (h *homes) send(from, to int) int {
 	fifth := func(v int) int { return v * v * v * v * v }
 	return fifth(h.out[from]+1) + fifth(h.in[to]+1)
 }
 
-// place finds the next slice's homes.
+// place computes the next slice's homes.
 func (h *homes) place(p *Plan) []int {
 	for k := range h.shared {
 		s := &h.shared[k]
@@ -121,8 +119,8 @@ func (h *homes) children(p *Plan, n Node) []Node {
 	return []Node{l}
 }
 
-// best returns the home of a node whose value is wanted at a worker, and what that
-// costs.
+// best returns the cheapest home of a node whose value is needed at worker to, and its
+// cost.
 func (h *homes) best(p *Plan, n Node, to int) (home, cost int) {
 	if of := p.owns[n.Level][n.Index]; of != shared {
 		if of == to {

@@ -2,15 +2,14 @@ package reduce
 
 import "math/bits"
 
-// Place gives each of so many leaves, a power of two, an owner among the workers. A
-// subtree's sum is all that its owner ships, so everyone gets at most two, as large as may
-// be: one of the largest of which there is one for each, and of those that are left over a
-// part, as large as leaves nobody more than an eighth above its share. Where there are more
-// such parts than workers some are given two, which are one subtree too: these have at most
-// a third above their share. A share may be rounded up.
+// Place assigns each of so many leaves, a power of two, to one of the workers. An owner
+// ships only the sums of its subtrees, so each worker gets at most two subtrees, as
+// large as possible: one of the largest size of which there is one for each, and a part
+// of those left over, as large as leaves no worker more than an eighth above its share.
+// Where there are more such parts than workers some get two, which form one subtree:
+// these have at most a third above their share. A share may be rounded up.
 //
-// Workers and subtrees are in one order all the time: who meet in the tree first are
-// neighbours.
+// Workers and subtrees are in the same order throughout: neighbours are merged first.
 func Place(leaves int, workers []int) []int {
 	n := len(workers)
 	owners := make([]int, leaves)
@@ -22,7 +21,7 @@ func Place(leaves int, workers []int) []int {
 	size := floor2(leaves / n)
 	have := leaves / size
 	given := min(n, have)
-	var left []int // where the subtrees begin that are left over
+	var left []int // starts of the subtrees that are left over
 	for i, k := 0, 0; i < have; i++ {
 		if k < given && i == evenly(k, given, have) {
 			give(i*size, size, k*n/given)
@@ -33,7 +32,7 @@ func Place(leaves int, workers []int) []int {
 	}
 	part := floor2(max((leaves+n-1)/n, leaves*9/(8*n)) - size)
 	parts := len(left) * size / part
-	two := max(parts-n, 0) // are given two, which are of one subtree
+	two := max(parts-n, 0) // workers that get two parts, which form one subtree
 	to := parts - two
 	for i, k, pairs := 0, 0, 0; i < parts; k++ {
 		from := left[i*part/size] + i*part%size
@@ -49,8 +48,8 @@ func Place(leaves int, workers []int) []int {
 	return owners
 }
 
-// floor2 is the greatest power of two that is at most v, 1 where there is none.
+// floor2 returns the greatest power of two that is at most v, 1 where there is none.
 func floor2(v int) int { return 1 << (bits.Len(uint(max(v, 1))) - 1) }
 
-// evenly is the k-th of some of all places, which lie evenly among them.
+// evenly returns the k-th of some places that are spread evenly over all.
 func evenly(k, some, all int) int { return (2*k + 1) * all / (2 * some) }

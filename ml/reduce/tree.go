@@ -9,7 +9,7 @@ import (
 // Node is a place in the tree.
 type Node struct{ Level, Index int32 }
 
-// Width is the number of nodes of a level of the tree over leaves leaves.
+// Width returns the number of nodes at a level of the tree over so many leaves.
 func Width(leaves, level int) int {
 	for range level {
 		leaves = (leaves + 1) / 2
@@ -17,7 +17,7 @@ func Width(leaves, level int) int {
 	return leaves
 }
 
-// Height is the level of the root.
+// Height returns the level of the root.
 func Height(leaves int) int {
 	h := 0
 	for leaves > 1 {
@@ -26,23 +26,23 @@ func Height(leaves int) int {
 	return h
 }
 
-// Plan says where every node of a tree is merged. It is immutable.
+// Plan determines where every node of a tree is merged. It is immutable.
 type Plan struct {
 	leaves int
-	owns   [][]int // by level and index: whose all the leaves below are, or shared
-	dest   int     // who wants the root's value
+	owns   [][]int // by level and index: the owner of all leaves below, or shared
+	dest   int     // destination of the root's value
 	slice  int
 	mixed  mixed
 	homes  *homes
 }
 
-// mixed is how a plan finds the home of a node whose leaves are of several
+// mixed is how a plan chooses the home of a node whose leaves belong to several
 // workers.
 type mixed uint8
 
 const (
-	atOwner mixed = iota // of a worker that has leaves below, which the slice picks
-	atDest               // with who wants the root's value
+	atOwner mixed = iota // a worker that has leaves below, chosen by slice
+	atDest               // the destination of the root's value
 	nowhere
 )
 
@@ -52,7 +52,7 @@ const (
 	Nobody = -2
 )
 
-// NewPlan makes the plan for leaves with these owners, numbers not negative, and
+// NewPlan returns the plan for leaves with these owners, which are not negative, and
 // the only or the first slice of a vector.
 func NewPlan(owners []int) *Plan {
 	p := &Plan{leaves: len(owners), owns: [][]int{owners}}
@@ -73,21 +73,21 @@ func NewPlan(owners []int) *Plan {
 	return p
 }
 
-// To has the root's value go to a worker, which else stays at the root's home.
+// To sends the root's value to a worker; by default it stays at the root's home.
 func (p *Plan) To(worker int) *Plan {
 	q := *p
 	q.dest, q.homes = worker, &homes{}
 	return &q
 }
 
-// Slice is the plan of a slice of the vector: the same tree with other homes.
+// Slice returns the plan of a slice of the vector: the same tree with other homes.
 func (p *Plan) Slice(n int) *Plan {
 	q := *p
 	q.slice = n
 	return &q
 }
 
-// Gather is the plan in which a worker is given every leaf and merges them all.
+// Gather returns the plan in which one worker receives every leaf and merges them all.
 func (p *Plan) Gather(worker int) *Plan {
 	q := *p
 	q.dest, q.mixed = worker, atDest
@@ -98,22 +98,22 @@ func (p *Plan) Gather(worker int) *Plan {
 	return &q
 }
 
-// Local is the plan of what a worker merges without hearing from others: all else
-// is shipped to Nobody.
+// Local returns the plan of what a worker merges without input from others: everything
+// else is shipped to Nobody.
 func (p *Plan) Local() *Plan {
 	q := *p
 	q.mixed = nowhere
 	return &q
 }
 
-// Leaves is the number of leaves.
+// Leaves returns the number of leaves.
 func (p *Plan) Leaves() int { return p.leaves }
 
-// Root is the node whose value is the result.
+// Root returns the node whose value is the result.
 func (p *Plan) Root() Node { return Node{Level: int32(len(p.owns) - 1)} }
 
-// Home is the worker that merges n: whose all the leaves below are, or one of those
-// who have some, as serves the slice best (homes).
+// Home returns the worker that merges n: the owner of all leaves below, or one of the
+// owners of some, as is best for the slice (homes).
 func (p *Plan) Home(n Node) int {
 	if of := p.owns[n.Level][n.Index]; of != shared {
 		return of
@@ -132,8 +132,8 @@ func (p *Plan) Valid(n Node) bool {
 	return n.Level >= 0 && int(n.Level) < len(p.owns) && n.Index >= 0 && int(n.Index) < len(p.owns[n.Level])
 }
 
-// Tops are the roots of the largest subtrees that worker owns wholly, in leaf
-// order: what it can fold without hearing from others.
+// Tops returns the roots of the largest subtrees that worker owns completely, in leaf
+// order: what it can fold without input from others.
 func (p *Plan) Tops(worker int) []Node {
 	var tops []Node
 	var walk func(n Node)
@@ -165,25 +165,25 @@ func (p *Plan) children(n Node) (l, r Node, two bool) {
 
 func (p *Plan) parent(n Node) Node { return Node{n.Level + 1, n.Index / 2} }
 
-// sibling is the other child of n's parent, if there is one.
+// sibling returns the other child of n's parent, if there is one.
 func (p *Plan) sibling(n Node) (Node, bool) {
 	s := Node{n.Level, n.Index ^ 1}
 	return s, int(s.Index) < len(p.owns[n.Level])
 }
 
-// Merge gives the merged partial of a left and a right neighbour, which are
-// given up to it.
+// Merge returns the merged partial of a left and a right neighbour, of which it takes
+// ownership.
 type Merge[T any] func(left, right T) (T, error)
 
-// Shipment is a partial on its way to the home of its parent.
+// Shipment is a partial to be sent to the home of its parent.
 type Shipment[T any] struct {
 	To   int
 	Node Node
 	Data T
 }
 
-// Assembler is one worker's share of the merging of one reduction. It is for
-// one goroutine at a time.
+// Assembler does one worker's part of the merging in one reduction. It is for one
+// goroutine at a time.
 type Assembler[T any] struct {
 	plan    *Plan
 	worker  int
@@ -192,15 +192,15 @@ type Assembler[T any] struct {
 	seen    map[Node]bool
 }
 
-// NewAssembler makes the share of a worker.
+// NewAssembler makes the Assembler of a worker.
 func NewAssembler[T any](p *Plan, worker int, merge Merge[T]) *Assembler[T] {
 	return &Assembler[T]{plan: p, worker: worker, merge: merge, waiting: map[Node]T{}, seen: map[Node]bool{}}
 }
 
-// Offer takes the partial of a node that was folded here or shipped here, in
-// any order, and merges what can be merged. It returns the shipment that this
-// made possible, whose To is this worker where the data are the root's value.
-// The same node offered again is ignored: a sender may repeat itself.
+// Offer adds the partial of a node that was folded here or shipped here, in any order,
+// and merges what can be merged. It returns the resulting shipment, if any, whose To is
+// this worker where the data are the root's value. The same node offered again is
+// ignored: a sender may repeat itself.
 func (a *Assembler[T]) Offer(n Node, data T) (ship *Shipment[T], err error) {
 	if !a.plan.Valid(n) {
 		return nil, pgerr.Internal("node (%d,%d) is not in a reduce tree of %d leaves", n.Level, n.Index, a.plan.leaves)
@@ -238,9 +238,9 @@ func (a *Assembler[T]) Offer(n Node, data T) (ship *Shipment[T], err error) {
 	}
 }
 
-// Fold merges the partials of consecutive leaves under one node in the tree's
-// order. It is what a worker does with a subtree of its own, and with all
-// leaves the reference that every placement must equal.
+// Fold merges the partials of consecutive leaves under one node in the tree's order. A
+// worker does this with its own subtrees; over all leaves it is the reference that
+// every placement must equal.
 func Fold[T any](parts []T, merge Merge[T]) (out T, err error) {
 	for len(parts) > 1 {
 		next := make([]T, 0, (len(parts)+1)/2)

@@ -14,28 +14,29 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// How many copies of a common row are held out is known when all rows have come, and they
-// cannot be told apart by their draw. So where rows flow by, copies of rows that seem common
-// are counted apart from others, with the statistics of one of them: what the others' are, a
-// number says. Copies that flowed by before their row seemed common are among those of
-// its draw. That does no harm as long as the others suffice to hold out what is to be: if
-// not, or if so many different rows came that the counts of those are not sure of which copies
-// flowed by before, the query is read once more only to count, and by then it is known what.
+// How many copies of a frequent row are held out is known only when all rows have been
+// read, and equal rows have equal draws. So where rows are not kept, copies of rows
+// that seem frequent are counted separately, with the statistics of one copy: those of
+// all copies are a multiple. Copies that were read before their row seemed frequent are
+// in the statistics of its draw. That does no harm as long as the remaining copies
+// suffice for the number to be held out. If they do not, or if there were so many
+// distinct rows that it is uncertain which copies were read before, the query is read
+// once more only to count, and by then it is known which rows to count.
 
-// apartRow is a row whose copies are counted apart.
+// apartRow is a row whose copies are counted separately.
 type apartRow struct {
 	n    atomic.Int64
-	late atomic.Bool    // copies may have flowed by before
+	late atomic.Bool    // copies may have been read before
 	one  *feature.Stats // of one copy, nil before the first; guarded by flow.mu
 }
 
-// flowedBy says which rows may have flowed by uncounted: each sets two bits. Common rows are
-// met when few have.
+// flowedBy is a Bloom filter, of two bits a row, of the rows that may have been read
+// uncounted. Frequent rows are detected while few bits are set.
 type flowedBy [1 << 15]atomic.Uint64
 
 const flowedBytes = 8 << 15
 
-// bits are the numbers of a row's bits.
+// bits returns the positions of a row's bits.
 func (f *flowedBy) bits(h *dataset.RowHash) [2]uint64 {
 	const mask = 64<<15 - 1
 	return [2]uint64{binary.BigEndian.Uint64(h[:]) & mask, binary.BigEndian.Uint64(h[8:]) & mask}
@@ -61,18 +62,19 @@ func (f *flowedBy) has(h dataset.RowHash) bool {
 const (
 	maxApart    = 2048
 	apartBytes  = 128  // of a row without its statistics
-	apartSample = 4096 // rows that are looked at for common ones
-	apartIn     = 1024 // a row seems common if more than one of these in so many is a copy
+	apartSample = 4096 // rows that are sampled to find frequent ones
+	apartIn     = 1024 // a row seems frequent if more than one sampled row in so many is a copy of it
 )
 
-// seem returns the rows that seem common among some, of which a sample is looked at from all
-// over them: a row that begins to come is then met before many of its copies have flowed by.
+// seem returns the rows that seem frequent, by a sample spread over all of the given
+// rows: so a row that becomes frequent is detected before many of its copies have been
+// read.
 func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
 	n := min(rows, apartSample)
 	seen := make(map[dataset.RowHash]int, n)
 	for i := range n {
 		from, to := i*rows/n, (i+1)*rows/n
-		h := hash(from + i*40503>>4%(to-from)) // not at one distance: rows may come in turn
+		h := hash(from + i*40503>>4%(to-from)) // not equidistant: rows may repeat periodically
 		if seen[h]++; seen[h] == max(n/apartIn, 2)+1 {
 			list = append(list, h)
 		}
@@ -80,7 +82,7 @@ func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
 	return list
 }
 
-// only counts copies of these rows apart, and of no others from now on.
+// only restricts separate counting to these rows from now on.
 func (f *flow) only(rows []dataset.RowHash) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +94,7 @@ func (f *flow) only(rows []dataset.RowHash) {
 	f.charge(f.apartBytes())
 }
 
-// apartBytes is what is charged for rows apart.
+// apartBytes returns what is charged for rows counted separately.
 func (f *flow) apartBytes() (n int64) {
 	if f.before != nil {
 		n = flowedBytes
@@ -103,8 +105,8 @@ func (f *flow) apartBytes() (n int64) {
 	return n
 }
 
-// sift counts copies of rows that are kept apart, and reports of each row whether it is one;
-// nil for none. one gives the statistics of a row.
+// sift counts copies of the rows that are counted separately, and reports for each row
+// whether it is one; nil for none. one returns the statistics of a row.
 func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
 	var list []dataset.RowHash
 	f.mu.Lock()
@@ -119,7 +121,7 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 	}
 	f.mu.Lock()
 	if len(list) > 0 {
-		f.apart = maps.Clone(f.apart) // others read it
+		f.apart = maps.Clone(f.apart) // copied, since others read it
 		if f.apart == nil {
 			f.apart = map[dataset.RowHash]*apartRow{}
 		}
@@ -160,8 +162,8 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 	return apart, nil
 }
 
-// flowBy remembers those of some rows that are not known to be apart. What others have come to
-// know meanwhile has flowed by here.
+// flowBy records those rows that are not counted separately yet. Rows that other
+// goroutines have started to count meanwhile were read uncounted here.
 func (f *flow) flowBy(before *flowedBy, known map[dataset.RowHash]*apartRow, rows int, hash func(i int) dataset.RowHash) {
 	for i := range rows {
 		if h := hash(i); known[h] == nil {
@@ -194,14 +196,14 @@ func (f *flow) first(r *apartRow, i int, one func(i int) (*feature.Stats, error)
 	return err
 }
 
-// aparts are the hashes of rows apart, ascending.
+// aparts returns the hashes of the rows counted separately, ascending.
 func (f *flow) aparts() []dataset.RowHash {
 	return slices.SortedFunc(maps.Keys(f.apart), func(a, b dataset.RowHash) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// told adds to the copies that a worker counted how many of them are apart: all, where none
-// has flowed by before.
-func (f *flow) told(c *dataset.Copies) *dataset.Copies {
+// addCounts adds to the copies that a worker counted how many were counted separately:
+// all, where none was read before.
+func (f *flow) addCounts(c *dataset.Copies) *dataset.Copies {
 	for i := range c.List {
 		x := &c.List[i]
 		r := f.apart[x.Hash]
@@ -215,12 +217,12 @@ func (f *flow) told(c *dataset.Copies) *dataset.Copies {
 	return c
 }
 
-// addApart adds the statistics of rows apart, of which h holds some out on node self; held
-// says that of the zone's parts. nil sum is none.
+// addApart adds the statistics of the rows counted separately, of which h holds some
+// out on node self; held says which parts of the zone are held out. A nil sum is empty.
 func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdout, held []bool, self int) (*feature.Stats, error) {
-	mixed := map[dataset.RowHash]int64{} // copies that are not apart
+	mixed := map[dataset.RowHash]int64{} // copies not counted separately
 	if f.seen != nil && f.readings == 0 {
-		for _, c := range f.told(f.seen.Clone()).List {
+		for _, c := range f.addCounts(f.seen.Clone()).List {
 			mixed[c.Hash] = c.N - c.Apart
 		}
 	}
@@ -237,7 +239,7 @@ func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdo
 		case drawn:
 			out = n
 		}
-		out = min(max(out, 0), n) // the driver has seen to it, unless these are other rows
+		out = min(max(out, 0), n) // the driver has made sure of it, unless the query returned other rows
 		for i, n := range []int64{n - out, out} {
 			if n == 0 {
 				continue
@@ -259,9 +261,9 @@ func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdo
 	return sum, nil
 }
 
-// holdouts are what is held out, of each training.
+// holdouts returns what is held out, for each training.
 func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
-	perNode := r.job.InPlace() || r.in.Rescan != nil // else copies move to where they meet
+	perNode := r.job.InPlace() || r.in.Rescan != nil // else copies of a row are sent to the same node
 	if n := r.job.Folds(); n > 0 {
 		for fold := range n {
 			list = append(list, c.Fold(fold, n, perNode))
@@ -271,14 +273,14 @@ func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
 	return append(list, c.Holdout(r.job.holdout(r.in.Rows), perNode))
 }
 
-// drawn reports whether what is held out is known of rows that have flowed by, taken apart
-// by a zone.
+// drawn reports whether it is known which of the rows read are held out, from
+// statistics divided by a zone.
 func (r *runner) drawn(c *dataset.Copies, z dataset.Zone) bool {
 	return !slices.ContainsFunc(r.holdouts(c), func(h *dataset.Holdout) bool { return !z.Draws(h, c) })
 }
 
-// recount has the query read once more, to count the rows that may be common, which then
-// replace those of c.
+// recount reads the query once more, to count the rows that may be frequent; these
+// counts then replace those of c.
 func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 	t := &recountTask{rows: c.MayBeCommon()}
 	for _, h := range r.holdouts(c) {
@@ -300,8 +302,8 @@ func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 	return nil
 }
 
-// recountTask prepares workers for a reading of which statistics are taken, those of these
-// rows apart, and of others by where the draw may be cut.
+// recountTask prepares workers for a reading that takes statistics: those of the given
+// rows separately, those of others by where the draw may be cut.
 type recountTask struct {
 	rows []dataset.RowHash
 	cuts []int

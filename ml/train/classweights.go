@@ -13,12 +13,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A class's weight multiplies the weights of its rows. Of one target the blocks have the
-// products. Of several, of which each is learnt as if it were alone, a row weighs for each
-// what its class there does: blocks have the rows' own weights, and are multiplied as
-// they are opened for a target.
+// A class's weight multiplies the weights of its rows. With one target, blocks store
+// the products. With several, each learnt as if it were alone, a row's weight differs
+// by target: blocks store the rows' own weights, which are multiplied when a block is
+// opened for a target.
 
-// checkClassWeights returns what class weights cannot be with.
+// checkClassWeights returns an error for options that exclude class weights.
 func (j *Job) checkClassWeights() error {
 	if !j.Options.HasClassWeights() {
 		return nil
@@ -50,8 +50,8 @@ func (j *Job) checkClassWeights() error {
 	return nil
 }
 
-// classWeights are those of the classes of one target, nil for none; f are the encoders
-// aimed at it.
+// classWeights returns the weights of the classes of one target, nil for none; f has
+// the encoders for that target.
 func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]float64, error) {
 	if j.planOf(target).Target != family.ClassTarget {
 		return nil, nil
@@ -71,9 +71,9 @@ func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]
 	return namedWeights(f, named, j.Options.Pos("class_weights"))
 }
 
-// balancedWeights gives each class the weight that makes all classes count the
-// same, as scikit-learn has it: W / (classes · W of the class), where W is the
-// weight of training rows. A class without any has weight 1.
+// balancedWeights returns the weights that make all classes count the same, as
+// scikit-learn's class_weight='balanced': W / (classes · W of the class), where W is
+// the weight of training rows. A class without any has weight 1.
 func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
 	count := make(map[string]float64, len(st.Cats))
 	var rows float64
@@ -91,7 +91,7 @@ func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
 	return w
 }
 
-// namedWeights are the weights that the statement gives by class, nil for none. A
+// namedWeights returns the weights that the statement sets by class, nil for none. A
 // class that it does not name has weight 1.
 func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]float64, error) {
 	if named == nil {
@@ -115,12 +115,12 @@ func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]flo
 
 // targetWeights are the weights of classes of several targets.
 type targetWeights struct {
-	class [][]float64 // by target; nil where all its rows weigh what they do
+	class [][]float64 // by target; nil where its rows keep their own weights
 	sums  []float64   // of the rows to train on, likewise multiplied
 }
 
-// weigh returns the class weights of several targets; nil where there are none.
-func (r *runner) weigh(ctx context.Context) (*targetWeights, error) {
+// targetWeights returns the class weights of several targets; nil where there are none.
+func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 	if r.job.targets == nil || !r.job.Options.HasClassWeights() {
 		return nil, nil
 	}
@@ -132,11 +132,11 @@ func (r *runner) weigh(ctx context.Context) (*targetWeights, error) {
 		}
 		w.class = append(w.class, one)
 	}
-	m, err := r.reduce(ctx, &weighTask{w.class})
+	m, err := r.reduce(ctx, &weightTask{w.class})
 	if err != nil {
 		return nil, err
 	}
-	sums, err := as[weighed](m)
+	sums, err := as[weightSums](m)
 	for i := range sums {
 		w.sums = append(w.sums, sums[i].Value())
 	}
@@ -147,7 +147,7 @@ func (r *runner) weigh(ctx context.Context) (*targetWeights, error) {
 func (w *targetWeights) encode(e *canon.E) {
 	e.Bool(w != nil)
 	if w != nil {
-		(&weighTask{w.class}).Encode(e)
+		(&weightTask{w.class}).Encode(e)
 		e.F64s(w.sums)
 	}
 }
@@ -156,15 +156,15 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 	if !d.Bool() {
 		return nil
 	}
-	w := &targetWeights{decodeWeigh(j, d).class, d.F64s()}
+	w := &targetWeights{decodeWeight(j, d).class, d.F64s()}
 	if len(w.sums) != len(w.class) {
 		d.Fail()
 	}
 	return w
 }
 
-// aimed returns a block of rows as one of several targets has them, and what gives its memory
-// back.
+// aimed returns a block with the labels and weights of one of several targets, and a
+// function that releases its memory.
 func (w *Worker) aimed(b *dataset.Block, target int, weights *targetWeights) (*dataset.Block, func(), error) {
 	b, free := aimed(b, target), func() {}
 	if weights == nil || weights.class[target] == nil {
@@ -182,20 +182,20 @@ func (w *Worker) aimed(b *dataset.Block, target int, weights *targetWeights) (*d
 	return &c, func() { w.blocks.Unreserve(n) }, nil
 }
 
-// weighTask asks for the weights of the rows to train on, by target.
-type weighTask struct{ class [][]float64 }
+// weightTask computes the total weight of the rows to train on, by target.
+type weightTask struct{ class [][]float64 }
 
-func (t *weighTask) kind() uint8 { return kindWeigh }
+func (t *weightTask) kind() uint8 { return kindWeight }
 
-func (t *weighTask) Encode(e *canon.E) {
+func (t *weightTask) Encode(e *canon.E) {
 	e.U32(uint32(len(t.class)))
 	for _, c := range t.class {
 		e.F64s(c)
 	}
 }
 
-func decodeWeigh(j *Job, d *canon.D) *weighTask {
-	t := &weighTask{}
+func decodeWeight(j *Job, d *canon.D) *weightTask {
+	t := &weightTask{}
 	for range d.Count(4) {
 		t.class = append(t.class, d.F64s())
 	}
@@ -205,8 +205,8 @@ func decodeWeigh(j *Job, d *canon.D) *weighTask {
 	return t
 }
 
-func (t *weighTask) decode(_ *Job, d *canon.D) family.Message {
-	s := make(weighed, len(t.class))
+func (t *weightTask) decode(_ *Job, d *canon.D) family.Message {
+	s := make(weightSums, len(t.class))
 	for i := range s {
 		if b := d.Take(exact.Bytes); b != nil {
 			s[i].Decode(b)
@@ -215,12 +215,12 @@ func (t *weighTask) decode(_ *Job, d *canon.D) family.Message {
 	return s
 }
 
-func (t *weighTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[weighed](left)
+func (t *weightTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[weightSums](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[weighed](right)
+	b, err := as[weightSums](right)
 	if err != nil {
 		return nil, err
 	}
@@ -230,20 +230,20 @@ func (t *weighTask) merge(_ *Job, left, right family.Message) (family.Message, e
 	return a, nil
 }
 
-// weighed are the weights, by target.
-type weighed []exact.Sum
+// weightSums are the total weights, by target.
+type weightSums []exact.Sum
 
 // Encode implements family.Message.
-func (s weighed) Encode(e *canon.E) {
+func (s weightSums) Encode(e *canon.E) {
 	for i := range s {
 		e.B = s[i].Append(e.B)
 	}
 }
 
-// weigh returns what weighs a leaf.
-func (w *Worker) weigh(t *weighTask) leafFunc {
+// sumWeights returns the function that sums the weights of a leaf.
+func (w *Worker) sumWeights(t *weightTask) leafFunc {
 	return func(ctx context.Context, leaf int) (family.Message, error) {
-		sums := make(weighed, len(t.class))
+		sums := make(weightSums, len(t.class))
 		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 		if err != nil || b == nil {
 			return sums, err

@@ -11,16 +11,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Fold is a fold of a cross-validation: what a model of the other rows was measured
-// on it.
+// Fold is a fold of a cross-validation: the metrics on it of a model trained on the
+// other rows.
 type Fold struct {
-	Rows, Held int64 // trained on; of the fold
+	Rows, Held int64 // number of rows trained on; and in the fold
 	Iterations int
 	Seconds    float64
 	Metrics    []family.Metric
 }
 
-// mayFold returns what cross-validation cannot be with.
+// mayFold returns an error for options that exclude cross-validation.
 func (j *Job) mayFold() error {
 	if j.Folds() == 0 {
 		return nil
@@ -49,11 +49,11 @@ func (j *Job) mayFold() error {
 	return nil
 }
 
-// validate trains once for each fold without it, and then the model, of all rows.
-// The rows stay with the workers until then: they are read and distributed once. Where
-// they do not fit they are read once for the statistics, which are taken apart by
-// what folds may hold out, and once more for each training; statistics of these
-// readings serve the training after. Whatever is fitted, is fitted for each fold anew.
+// validate trains once for each fold without it, and then the model, of all rows. The
+// rows stay with the workers until then: they are read and distributed once. Where they
+// do not fit they are read once for the statistics, which are taken apart by what folds
+// may hold out, and once more for each training; statistics of such a reading serve the
+// next training. Encoders are fitted for each fold again.
 func (r *runner) validate(ctx context.Context) (*Result, error) {
 	folds := r.job.Folds()
 	if r.in.Rows < int64(folds) {
@@ -113,8 +113,8 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 	}
 }
 
-// summary is the mean of each metric over the folds that have it, and the standard
-// deviation, which is over n, as numpy's std.
+// summary returns the mean of each metric over the folds that have it, and its standard
+// deviation, with divisor n as numpy's std.
 func summary(folds []Fold) (out []family.Metric) {
 	for _, m := range folds[0].Metrics {
 		var n, sum, squares float64
@@ -135,7 +135,7 @@ func summary(folds []Fold) (out []family.Metric) {
 	return out
 }
 
-// encodeFolds writes the fold that is trained and what those before were measured.
+// encodeFolds writes the current fold and the metrics of the earlier ones.
 func (r *runner) encodeFolds(e *canon.E) {
 	e.Int(r.fold)
 	e.U32(uint32(len(r.done)))

@@ -1,6 +1,6 @@
-// Package train runs a training job: its phases, the loop, and the part of a
-// node in it. It knows no family of models: what is learnt, and how, is package
-// family's contract. It moves no bytes between nodes: who does is given small
+// Package train runs a training job: its phases, the loop, and the part of a node in
+// it. It does not depend on any family of models: what is learnt, and how, is defined
+// by package family. It moves no bytes between nodes itself: transport is behind small
 // interfaces.
 //
 //	statement ──▶ Job ──▶ every node a Worker
@@ -21,8 +21,8 @@
 //	measure   predictor ─▶ metrics
 //	          ─▶ model bytes
 //
-// When it is over, workers may leave their blocks to another training that would
-// make the same of the same rows: Worker.Leave, Take. It begins with iterate.
+// Afterwards workers may leave their blocks to another training that would make the
+// same blocks of the same rows: Worker.Leave, Take. That one begins with iterate.
 //
 // A step of a mini-batch names the rows of each leaf that it is of; only workers
 // with leaves among them are asked, and its tree is over those. Leaves are cut
@@ -34,12 +34,12 @@
 //
 // The reducer is all that is different between one process (Local, in tests) and a
 // cluster. On a worker a task is a Part: it computes the worker's leaves, takes
-// partials that other workers ship, and hands out what it must ship. Within a
-// process tasks and partials are values; only what goes to another node is
-// encoded. A long partial goes up in slices, of which each has its own homes in
-// the tree; the first worker is given all sums.
+// partials that other workers ship, and hands out what it must ship. Within a process
+// tasks and partials are values; only what is sent to another node is encoded. A long
+// partial goes up in slices, each of which has its own homes in the tree; the first
+// worker gets all sums.
 //
-// The same rows and options give the same model, byte for byte, on any number
-// of workers and threads, and also if the run was broken off and resumed from a
+// The same rows and options produce the same model, byte for byte, on any number of
+// workers and threads, and also if the run was interrupted and resumed from a
 // checkpoint by another coordinator.
 package train

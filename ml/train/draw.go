@@ -51,8 +51,8 @@ func (r *runner) copies(ctx context.Context, t *copiesTask) (*dataset.Copies, er
 	return as[*dataset.Copies](m)
 }
 
-// copiesTask asks the nodes for the copies of rows: as they were counted when
-// they came, or, with rows, of these exactly.
+// copiesTask asks the nodes for the numbers of copies of rows: as they were counted on
+// arrival, or, with rows, of exactly these rows.
 type copiesTask struct{ rows []dataset.RowHash }
 
 func (t *copiesTask) kind() uint8 { return kindCopies }

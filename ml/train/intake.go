@@ -15,38 +15,38 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// intake takes a job's rows straight into blocks: no leaf is sorted, distributed or
-// read twice, and what a goroutine has filled is a leaf.
+// intake encodes a job's rows directly into blocks: no leaf is sorted, distributed or
+// read twice, and each block that a goroutine fills is a leaf.
 type intake struct {
 	w      *Worker
 	layout *dataset.Layout
 	mu     sync.Mutex
 	idle   []*taker
 	all    []*taker
-	leaves []*feature.Taken // by the number of the leaf; nil for one that flowed by
+	leaves []*feature.Taken // by the number of the leaf; nil for one that was not kept
 	// flowing says that blocks are not kept: see flow.
 	flowing atomic.Bool
-	shed    sync.Mutex // held while what was kept flows by
+	shed    sync.Mutex // held while kept blocks are processed and dropped
 }
 
-// taker is one goroutine's, for a time.
+// taker is the state of one goroutine at a time.
 type taker struct {
 	*feature.Intake
 	hasher *dataset.Hasher // nil where no copies are counted
 	b      *dataset.Block  // being filled; nil for none
-	rows   int             // before b
-	keys   int64           // bytes that are charged for those of categories
+	rows   int             // rows taken before b
+	keys   int64           // bytes charged for keys of categories
 }
 
-// Sizes of the blocks that rows are taken into.
+// Sizes of the blocks that rows are taken into, in bytes.
 const (
-	leastTaken = 256 << 10 // the first ones, and where memory is scarce
+	leastTaken = 256 << 10 // for the first ones, and where memory is scarce
 	mostTaken  = 8 << 20
 	takenRows  = dataset.UnitRows
-	flowShare  = 64 // blocks that flow by may have the memory over so much
+	flowShare  = 64 // blocks that are not kept take at most the memory divided by this
 )
 
-// bytes is the size of a block for so many rows.
+// bytes returns the size of a block for so many rows.
 func (n *intake) bytes(rows int) int64 {
 	size := n.w.job.spec.TakenBytes(rows)
 	if n.w.job.counts() {
@@ -114,7 +114,7 @@ func (n *intake) checkout() (*taker, error) {
 	return t, nil
 }
 
-// takerBytes is the size of a taker without its block.
+// takerBytes returns the size of a taker without its block.
 func (n *intake) takerBytes() int64 {
 	if n.w.job.counts() {
 		return dataset.HasherBytes
@@ -128,10 +128,10 @@ func (n *intake) checkin(t *taker) {
 	n.idle = append(n.idle, t)
 }
 
-// start returns a taker a block: an eighth of what it had so far, so that leaves are
-// many and even, but small where there is not plenty of memory.
+// start gives a taker a new block for an eighth of the rows it has taken so far, so
+// that leaves are many and of similar sizes, but a small one where memory is scarce.
 func (n *intake) start(t *taker) error {
-	each := (n.bytes(dataset.ViewRows) + dataset.WeightBytes(dataset.ViewRows)) / dataset.ViewRows // they may get weights
+	each := (n.bytes(dataset.ViewRows) + dataset.WeightBytes(dataset.ViewRows)) / dataset.ViewRows // it may get weights
 	rows := func(bytes int64) int {
 		return max(min(int(bytes/each), takenRows)&^(dataset.ViewRows-1), dataset.ViewRows)
 	}
@@ -158,7 +158,7 @@ func (n *intake) start(t *taker) error {
 	return nil
 }
 
-// end makes what a taker has of a block a leaf.
+// end makes a leaf of a taker's block as far as it is filled.
 func (n *intake) end(t *taker) error {
 	b := t.b
 	if b == nil {
@@ -189,8 +189,9 @@ func (n *intake) end(t *taker) error {
 	return n.w.blocks.Put(blockOf(family.Rows{Leaf: leaf}), b)
 }
 
-// trim cuts a block to its rows: what is charged is what is kept. Where there is
-// no room for two it goes to the file soon.
+// trim copies a block to one of the size of its rows, so that only these stay charged.
+// Where there is no memory for both, the block stays as it is and is likely to be
+// spilled soon.
 func (n *intake) trim(b *dataset.Block, rows int) *dataset.Block {
 	if rows == b.Rows {
 		return b
@@ -205,7 +206,7 @@ func (n *intake) trim(b *dataset.Block, rows int) *dataset.Block {
 	return b.First(rows, copied)
 }
 
-// flush ends the blocks of idle takers, for their memory to be had.
+// flush ends the blocks of idle takers, to free their memory.
 func (n *intake) flush() error {
 	n.mu.Lock()
 	idle := n.idle
@@ -223,10 +224,10 @@ func (n *intake) flush() error {
 	return err
 }
 
-// finish ends all blocks: no more rows come.
+// finish ends all blocks, when there are no more rows.
 func (n *intake) finish() error {
 	var g errgroup.Group
-	for _, t := range n.all { // of which nobody has one now
+	for _, t := range n.all { // none is in use now
 		g.Go(func() error {
 			return op.Guard("training", func() error {
 				if err := n.end(t); err != nil {
@@ -239,13 +240,13 @@ func (n *intake) finish() error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if len(n.leaves) == 0 { // none came: a node has a leaf at least
+	if len(n.leaves) == 0 { // no rows: a node has at least one leaf
 		n.leaves = append(n.leaves, &feature.Taken{})
 	}
 	return nil
 }
 
-// count is the number of rows so far.
+// count returns the number of rows so far.
 func (n *intake) count() (rows int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -258,7 +259,7 @@ func (n *intake) count() (rows int64) {
 	return rows
 }
 
-// close gives back what only the taking in needed.
+// close releases what only the intake needed.
 func (n *intake) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -268,7 +269,7 @@ func (n *intake) close() {
 	n.all, n.idle = nil, nil
 }
 
-// copies are those of all rows.
+// copies returns the counts of copies of all rows.
 func (n *intake) copies(node int) *dataset.Copies {
 	var all []*dataset.Hasher
 	for _, t := range n.all {
@@ -319,7 +320,7 @@ func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature
 	return n.w.job.spec.CollectTaken(b, taken)
 }
 
-// encodeRows makes the leaf's blocks out of the rows as they came.
+// encodeRows encodes the leaf's blocks from the unfitted rows.
 func (n *intake) encodeRows(leaf int, p *encodeTask) (*encodedRows, error) {
 	taken, blocks, at := n.leaves[leaf], n.w.blocks, blockOf(family.Rows{Leaf: leaf})
 	b, release, err := blocks.Open(at)
@@ -344,8 +345,8 @@ func (n *intake) encodeRows(leaf int, p *encodeTask) (*encodedRows, error) {
 	})
 }
 
-// encodeBlock makes a leaf's blocks out of one of rows as they came: where it lies,
-// or others, after which free gives it back.
+// encodeBlock encodes a leaf's blocks from a block of unfitted rows: in place, or into
+// new blocks, after which free releases it.
 func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *encodeTask, free func()) (*encodedRows, error) {
 	rows, held := taken.Parts()
 	s, f := &encodedRows{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
@@ -377,10 +378,10 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 		}
 		switch {
 		case i > 0:
-		case p.classWeights == nil: // each row weighs 1
+		case p.classWeights == nil: // each row has weight 1
 			s.weight.AddTimes(1, b.Rows)
 		default:
-			s.weigh(b)
+			s.addWeights(b)
 		}
 		id := blockOf(family.Rows{Leaf: leaf, Held: i == 1})
 		b, err := n.w.part(b)
@@ -395,8 +396,8 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 	return s, nil
 }
 
-// weigh adds the weights of a block to train on.
-func (s *encodedRows) weigh(b *dataset.Block) {
+// addWeights adds the weights of a block to train on.
+func (s *encodedRows) addWeights(b *dataset.Block) {
 	ones := 0
 	for _, x := range b.W[:b.Rows] {
 		if x == 1 {

@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// cut gives a part its items of the worker's leaves, and the tree in which its
-// partials are merged: over nodes, or over leaves. A mini-batch is of the leaves
-// that have rows of it, and its tree is over those, or their owners: nobody else has a
-// part in it but the first worker, which is given the result.
+// cut sets a part's items, made of the worker's leaves, and returns the tree in which
+// its partials are merged: over nodes, or over leaves. A mini-batch concerns the leaves
+// that have rows of it, and its tree is over those, or their owners: no other worker
+// takes part but the first one, which gets the result.
 func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 	plan, nodes := w.plan, w.nodes
 	p.place = w.self
@@ -39,8 +39,8 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			owners[i] = w.owners[s.Leaf]
 			leaf(s.Leaf, i, &s)
 		}
-		// The largest first, so that the last ones are small and goroutines end together;
-		// but leaf by leaf where a block may have to be made anew to be opened again.
+		// The largest first, so that the last ones are small and goroutines end together; but
+		// leaf by leaf where a block may have to be re-created each time it is opened.
 		if !w.flow.on {
 			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
 		}
@@ -57,7 +57,7 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 	return plan.To(0), nil
 }
 
-// size is how many rows an item has.
+// size returns how many rows an item has.
 func (it *item) size() (n int) {
 	for _, r := range it.rows {
 		n += r.To - r.From
@@ -65,8 +65,8 @@ func (it *item) size() (n int) {
 	return n
 }
 
-// itemsOf returns the items of a leaf in a step, of slice s where there is one.
-// There is always one, so that the leaf has its place in the tree.
+// itemsOf returns the items of a leaf in a step, of slice s where there is one. There
+// is always at least one, so that the leaf has its place in the tree.
 func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice) []*item {
 	all := &item{leaf: leaf, node: node}
 	for k := range 2 {
@@ -83,7 +83,7 @@ func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice)
 		}
 	}
 	rows := w.job.Plan.Cut(all.rows)
-	if len(rows) <= len(all.rows) { // it is not cut
+	if len(rows) <= len(all.rows) { // the leaf is not divided
 		return []*item{all}
 	}
 	parts := reduce.NewAssembler(reduce.NewPlan(make([]int, len(rows))), 0, p.merge)

@@ -13,7 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Job is what is trained: the same on every node. It is immutable once made.
+// Job is the specification of a training, the same on every node. It is immutable once
+// made.
 type Job struct {
 	Family  family.Family
 	Plan    *family.Plan
@@ -21,7 +22,7 @@ type Job struct {
 	Columns []dataset.Column // of the training query
 	args    []family.Arg
 	task    family.Task // that the algorithm's name asks for, or ""
-	targets []string    // where there are several all of them, else nil
+	targets []string    // all of them where there are several, else nil
 	spec    feature.Spec
 	windows *dataset.Windows // of a family that learns from windows
 }
@@ -60,7 +61,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	case j.Plan.Target == family.NoTarget && at >= 0 && named:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "algorithm %s has no target column", f.Info().Name).WithHint("Leave PREDICT out.")
 	case j.Plan.Target == family.NoTarget && at >= 0:
-		j.spec.Cols[at].Role = feature.Feature // it is called label, and is none
+		j.spec.Cols[at].Role = feature.Feature // a column that is named label but is not the label
 		if err := j.makePlan(); err != nil {
 			return nil, err
 		}
@@ -76,19 +77,20 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err := j.mayFold(); err != nil {
 		return nil, err
 	}
-	const patience = "early_stopping_rounds" // of trees, which no loss but that of rows held out ends
+	const patience = "early_stopping_rounds" // an option of trees, which stop early only by the loss of held-out rows
 	if at := j.Options.Pos(patience); j.Options.Given(patience) && j.split() == "no_split" {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "option %q needs rows that are held out", patience).At(at).WithHint("Add data_split_eval_fraction, such as 0.2.")
 	}
 	return j, j.encoders(transforms)
 }
 
-// options are all options that the job's statement may have.
+// options returns all options that the job's statement may have.
 func (j *Job) options() []*family.Option {
 	return append(append([]*family.Option{}, family.Common...), j.Family.Options()...)
 }
 
-// ofOthers distinguishes an option that other families have from one that nobody knows.
+// ofOthers returns the error for an option that only other families have, as distinct
+// from an unknown one.
 func (j *Job) ofOthers(args []family.Arg) error {
 	for _, a := range args {
 		if family.Find(j.options(), a.Name) != nil {
@@ -108,13 +110,14 @@ func (j *Job) ofOthers(args []family.Arg) error {
 	return nil
 }
 
-// Manual is the manual's part about options.
+// Manual returns the manual's section on options.
 func Manual() string { return family.Markdown(family.Common) + "\n" + families.Markdown() }
 
-// ManualNames is the manual's table of names of options.
+// ManualNames returns the manual's table of option names.
 func ManualNames() string { return families.NamesMarkdown(family.Common) }
 
-// findFamily finds what the statement trains, and the task that the name asks for.
+// findFamily returns the family that the statement trains, and the task that the name
+// asks for.
 func findFamily(algorithm string, args []family.Arg) (f family.Family, task family.Task, err error) {
 	if algorithm != "" {
 		if f, task, err = families.Find(algorithm); err != nil {
@@ -158,7 +161,7 @@ func (j *Job) labels(predict []string) (names []string, named bool, err error) {
 		return predict, true, nil
 	case option != nil:
 		return option, true, nil
-	case find(j.Columns, "label") >= 0: // as BigQuery ML has it
+	case find(j.Columns, "label") >= 0: // as in BigQuery ML
 		return []string{"label"}, false, nil
 	}
 	return nil, false, nil
@@ -184,7 +187,7 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 		}
 		j.spec.Cols = append(j.spec.Cols, feature.Col{Column: c, Role: feature.Feature})
 	}
-	parts := make([]string, len(j.Columns)) // what has been made of each
+	parts := make([]string, len(j.Columns)) // the role each column has got so far
 	heldBy := ""
 	if split != nil {
 		heldBy = split.Column
@@ -236,8 +239,8 @@ func undefined(column string) *pgerr.Error {
 	return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", column)
 }
 
-// CheckTargets returns which of what PREDICT names is no column of the training query,
-// at its position.
+// CheckTargets returns an error, with its position, for a name in PREDICT that is no
+// column of the training query.
 func CheckTargets(predict []string, pos []int, cols []dataset.Column) error {
 	for i, name := range predict {
 		if find(cols, name) < 0 {
@@ -273,7 +276,7 @@ func (j *Job) makePlan() (err error) {
 	return nil
 }
 
-// modelWindows are the windows that the job's model will predict.
+// modelWindows returns the windows that the job's model will score.
 func (j *Job) modelWindows() *model.Windows {
 	w := j.windows
 	if w == nil {
@@ -289,7 +292,7 @@ func (j *Job) modelWindows() *model.Windows {
 	return out
 }
 
-// encoders completes the spec by what the family needs and TRANSFORM says.
+// encoders completes the spec with what the family needs and what TRANSFORM says.
 func (j *Job) encoders(transforms []feature.Transform) error {
 	s := &j.spec
 	s.Standardize = j.Options.Bool("standardize", j.Plan.Standardize)
@@ -359,22 +362,22 @@ func DecodeJob(b []byte) (*Job, error) {
 	return j, j.makePlan()
 }
 
-// Spec is what is learnt from. It must not be changed.
+// Spec returns the specification of the features. It must not be changed.
 func (j *Job) Spec() *feature.Spec { return &j.spec }
 
-// split is how rows are held out.
+// split returns the method by which rows are held out.
 func (j *Job) split() string {
 	how := "no_split"
 	switch {
 	case j.Options.Given("data_split_col"):
-		return "custom" // the column says
+		return "custom" // a column decides
 	case j.Options.Given("data_split_eval_fraction"):
 		how = "random"
 	}
 	return j.Options.Text("data_split_method", how)
 }
 
-// Folds is how many folds a cross-validation has, 0 for none.
+// Folds returns how many folds the cross-validation has, 0 for none.
 func (j *Job) Folds() int { return j.Options.Int("cross_validation", 0) }
 
 // counts reports whether what is held out depends on how often rows occur.
@@ -383,14 +386,15 @@ func (j *Job) counts() bool { return j.windows == nil && (j.draws() || j.Folds()
 // draws reports whether rows to hold out are drawn.
 func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_split" }
 
-// zone is where their draw will end, as far as is known before the rows are.
+// zone returns the range in which the cut of their draw will be, as far as it is known
+// before the rows are counted.
 func (j *Job) zone() dataset.Zone {
 	var cuts [][2]float64
 	switch j.split() {
 	case "random":
 		cuts = append(cuts, [2]float64{j.holdout(0), j.holdout(0)})
 	case "auto_split":
-		cuts = append(cuts, [2]float64{0, j.holdout(1_000_000)}) // rows that do not fit are many
+		cuts = append(cuts, [2]float64{0, j.holdout(1_000_000)}) // rows that do not fit in memory are many
 	}
 	for i := 1; i < j.Folds(); i++ {
 		share := float64(i) / float64(j.Folds())
@@ -399,12 +403,12 @@ func (j *Job) zone() dataset.Zone {
 	return dataset.ZoneOf(cuts...)
 }
 
-// holdout returns the share of rows held out of so many.
+// holdout returns the fraction of so many rows that is held out.
 func (j *Job) holdout(rows int64) float64 {
 	switch j.split() {
 	case "random":
 		return j.Options.Float("data_split_eval_fraction", 0.2)
-	case "auto_split": // as BigQuery ML has it
+	case "auto_split": // as in BigQuery ML
 		switch {
 		case rows < 500:
 			return 0
@@ -416,21 +420,21 @@ func (j *Job) holdout(rows int64) float64 {
 	return 0
 }
 
-// WarmStart reports whether the training goes on from a model (Input.Start).
+// WarmStart reports whether the training continues from a model (Input.Start).
 func (j *Job) WarmStart() bool { return j.Options.Bool(family.WarmStart.Names[0], false) }
 
-// Gathers reports whether the first worker sends what goes down to each of the
-// others and is sent every partial.
+// Gathers reports whether the first worker communicates with each of the others
+// directly: it sends them each task and receives every partial.
 func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "gather" }
 
-// InPlace reports whether rows are trained on where the query made them: nothing
-// is distributed, and all partials are of nodes.
+// InPlace reports whether rows are trained on where the query produced them: nothing is
+// distributed, and all partials are of nodes.
 func (j *Job) InPlace() bool {
 	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Distributed
 }
 
-// Leaves is the number of leaves for the rows of which buckets of all nodes
-// together have these numbers.
+// Leaves returns the number of leaves for these numbers of rows by bucket, summed over
+// all nodes.
 func (j *Job) Leaves(buckets []int64) int {
 	if j.windows != nil {
 		return j.windows.Leaves(buckets)
@@ -442,13 +446,13 @@ func (j *Job) Leaves(buckets []int64) int {
 	return dataset.Leaves(rows)
 }
 
-// Spreads reports whether the copies of common rows are shared by so many leaves.
+// Spreads reports whether the copies of frequent rows are spread over so many leaves.
 func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
 
-// Seed is the training's.
+// Seed returns the training's random seed.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }
 
-// Target is the label column, nil where there is none.
+// Target returns the label column, nil where there is none.
 func (j *Job) Target() *dataset.Column {
 	if at := j.spec.LabelCol(); at >= 0 {
 		return &j.Columns[at]
@@ -456,7 +460,7 @@ func (j *Job) Target() *dataset.Column {
 	return nil
 }
 
-// Targets are the names of all targets.
+// Targets returns the names of all targets.
 func (j *Job) Targets() []string {
 	if t := j.Target(); j.targets == nil && t != nil {
 		return []string{t.Name}
@@ -464,7 +468,7 @@ func (j *Job) Targets() []string {
 	return j.targets
 }
 
-// more are the targets beside the label.
+// more returns the targets besides the label.
 func (j *Job) more() []string {
 	if j.targets == nil {
 		return nil
@@ -472,12 +476,12 @@ func (j *Job) more() []string {
 	return j.targets[1:]
 }
 
-// column returns the number of the column that is called just so.
+// column returns the number of the column with exactly this name.
 func (j *Job) column(name string) int {
 	return slices.IndexFunc(j.Columns, func(c dataset.Column) bool { return c.Name == name })
 }
 
-// planOf is the plan of one of the targets, the first being 0.
+// planOf returns the plan of one of the targets, the first being 0.
 func (j *Job) planOf(target int) *family.Plan {
 	if j.Plan.Parts != nil {
 		return j.Plan.Parts[target]
@@ -485,9 +489,9 @@ func (j *Job) planOf(target int) *family.Plan {
 	return j.Plan
 }
 
-// learns parts encoders for the targets beside the label from those of features:
-// which the family learns of, and the model keeps. The numbers are the targets' in
-// blocks.
+// learns separates the encoders of the further targets from those of the features,
+// which the family learns from and the model keeps. The numbers are the positions of
+// these targets in blocks.
 func (j *Job) learns(f *feature.Fitted) (*feature.Fitted, []int) {
 	if j.targets == nil {
 		return f, nil
@@ -495,7 +499,7 @@ func (j *Job) learns(f *feature.Fitted) (*feature.Fitted, []int) {
 	return f.Without(j.more())
 }
 
-// Features are the columns that the model will need.
+// Features returns the columns that the model will need.
 func (j *Job) Features() []dataset.Column {
 	var out []dataset.Column
 	for _, c := range j.spec.Cols {
@@ -506,8 +510,9 @@ func (j *Job) Features() []dataset.Column {
 	return out
 }
 
-// Advice is what may help a training that ran out of iterations, in the names of its
-// family's own options, or the one that the statement used (epochs for max_iterations).
+// Advice returns a hint for a training that ran out of iterations. It uses the names of
+// the family's own options, or the one that the statement used (epochs for
+// max_iterations).
 func (j *Job) Advice() string {
 	o := j.options()
 	most := family.Find(o, "max_iterations")
@@ -527,6 +532,6 @@ func (j *Job) Advice() string {
 	return advice + "."
 }
 
-// MaxIterations is the most iterations that the training takes, 0 where nobody
-// knows.
+// MaxIterations returns the maximum number of iterations of the training, 0 where it is
+// unknown.
 func (j *Job) MaxIterations() int { return j.Plan.MaxIterations }

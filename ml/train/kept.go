@@ -11,32 +11,32 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// A dataset may outlive its job: the blocks that workers have made, and what the
-// driver knows of the rows in them. Another training that would make the same of
-// the same rows begins with its first step.
+// A dataset may outlive its job: the blocks on the workers, and what the driver knows
+// of their rows. Another training that would make the same blocks of the same rows
+// reuses it and begins with its first step.
 
-// Source is what a dataset was made of.
+// Source identifies what a dataset was made from.
 type Source struct {
-	Key    [32]byte // equal for trainings that would make the same
+	Key    [32]byte // equal for trainings that would make the same dataset
 	Tables []Table  // that the rows are of
 }
 
-// Table is a table as it was.
+// Table is a version of a table.
 type Table struct {
 	OID    types.OID
 	Digest [32]byte // of its manifest
 }
 
 // Encoding returns bytes that are equal for jobs that make the same blocks of the same
-// rows, whatever they learn from them; nil for a job that has another model's encoders.
-// Those of a cross-validation are of its last training, of all rows.
+// rows, whatever they learn from them; nil for a job that uses another model's
+// encoders. For a cross-validation they describe its last training, on all rows.
 func (j *Job) Encoding() []byte {
 	if j.WarmStart() {
 		return nil
 	}
 	var e canon.E
 	j.spec.Encode(&e)
-	e.Bool(j.InPlace()) // else rows were distributed: the same columns of PCA and of its QR lie elsewhere
+	e.Bool(j.InPlace()) // distinguishes distributed rows: the same columns of PCA and of its QR are placed differently
 	e.Strs(j.targets)
 	e.I64(int64(j.Seed()))
 	e.Str(j.split())
@@ -57,14 +57,14 @@ func (j *Job) Encoding() []byte {
 	return e.B
 }
 
-// Encoded is what a driver knows of rows that were made to blocks.
+// Encoded is what a driver knows of rows that have been encoded.
 type Encoded struct {
-	query int64 // rows of the query
+	query int64 // number of the query's rows
 	stats *feature.Stats
 	encodedRows
 }
 
-// Rows is the number of the query's rows.
+// Rows returns the number of the query's rows.
 func (s *Encoded) Rows() int64 { return s.query }
 
 // Encode writes what DecodeEncoded reads.
@@ -74,7 +74,7 @@ func (s *Encoded) Encode(e *canon.E) {
 	s.encodedRows.Encode(e)
 }
 
-// DecodeEncoded reads what an earlier training knew of the rows of such a job.
+// DecodeEncoded decodes what an earlier training knew of the rows of such a job.
 func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 	d := canon.Read(b)
 	s := &Encoded{query: d.I64(), stats: feature.DecodeStats(d)}
@@ -85,20 +85,20 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 	return s, d.Done("a kept dataset")
 }
 
-// Dataset is a worker's part of one, when its training is over. It must be closed,
-// or taken over by another worker.
+// Dataset is a worker's part of a dataset after its training. It must be closed, or
+// taken over by another worker.
 type Dataset struct {
 	blocks *dataset.Blocks
-	maker  *Worker // that makes the blocks of its rows when they are opened; nil where they are kept
+	maker  *Worker // re-creates blocks from rows when they are opened; nil where blocks are kept
 	block  int64   // bytes of the encoded rows
 	fitted *feature.Fitted
-	owners []int // of the leaves, as the training numbered its workers; of a job in place all are the worker's
+	owners []int // of the leaves, by the training's numbers of workers; in place all are the worker's
 	place  bool
 }
 
-// Leave returns the worker's blocks, charged to pool, which is the node's. They are the
-// worker's no longer, which has nothing left but to be closed. What went to a file goes
-// with them, rows too of which blocks are made.
+// Leave hands over the worker's blocks, charged to pool, which is the node's;
+// afterwards the worker can only be closed. Spilled blocks, and rows from which blocks
+// are re-created, are handed over too.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	d := &Dataset{blocks: w.blocks, maker: w.maker, fitted: w.fitted, owners: w.owners, place: w.job.InPlace(), block: w.encoded.Load()}
 	if d.maker == nil && (w.later.Load() || w.flow.coded != nil) {
 		d.maker, w.left = w, true
-		// What else it has nobody wants any more.
+		// Nothing else is needed any more.
 		w.cfg.Send, w.last, w.scored, w.in, w.flow.stats, w.flow.seen, w.flow.counted = nil, nil, nil, nil, nil, nil, nil
 	} else {
 		w.blocks, w.maker, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
@@ -117,7 +117,7 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	return d
 }
 
-// move charges another pool for all of it.
+// move transfers its charges to another pool.
 func (d *Dataset) move(to *mem.Pool, idle bool) {
 	d.blocks.Move(to, idle)
 	for _, s := range d.stores() {
@@ -125,7 +125,7 @@ func (d *Dataset) move(to *mem.Pool, idle bool) {
 	}
 }
 
-// stores have the rows of which blocks are made.
+// stores returns the stores of the rows from which blocks are re-created.
 func (d *Dataset) stores() []*dataset.Store {
 	switch {
 	case d.maker == nil:
@@ -136,8 +136,8 @@ func (d *Dataset) stores() []*dataset.Store {
 	return []*dataset.Store{d.maker.store}
 }
 
-// Take gives a worker the blocks of one before it, instead of rows. renumber says
-// which worker of so many has the leaves of one of then.
+// Take gives a worker the blocks of an earlier one, instead of rows. renumber maps a
+// worker of that training to the one of this training that has its leaves.
 func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) int) error {
 	nodes := make([]int, workers)
 	for i := range nodes {
@@ -150,7 +150,7 @@ func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) i
 		return err
 	}
 	d.move(w.cfg.Pool, false)
-	if d.maker != nil { // it ended with its training
+	if d.maker != nil { // its context ended with its training
 		d.maker.cfg.Context = w.cfg.Context
 	}
 	w.in, w.blocks, w.maker, w.fitted, w.taken = nil, d.blocks, d.maker, d.fitted, true
@@ -166,7 +166,7 @@ func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) i
 	return nil
 }
 
-// Owners are those of the leaves; of a job in place nil.
+// Owners returns the owners of the leaves; nil for a job in place.
 func (w *Worker) Owners() []int {
 	if w.job.InPlace() {
 		return nil
@@ -174,7 +174,7 @@ func (w *Worker) Owners() []int {
 	return w.owners
 }
 
-// Bytes is what a dataset holds, all of it charged.
+// Bytes returns the memory that a dataset holds, all of it charged.
 func (d *Dataset) Bytes() int64 {
 	n := d.blocks.Bytes()
 	for _, s := range d.stores() {
@@ -183,7 +183,7 @@ func (d *Dataset) Bytes() int64 {
 	return n
 }
 
-// OnDisk is what it has in files.
+// OnDisk returns its bytes in files.
 func (d *Dataset) OnDisk() int64 {
 	n := d.blocks.OnDisk()
 	for _, s := range d.stores() {
@@ -192,7 +192,7 @@ func (d *Dataset) OnDisk() int64 {
 	return n
 }
 
-// Close frees it.
+// Close frees its memory and files.
 func (d *Dataset) Close() error {
 	err := d.blocks.Close()
 	for _, s := range d.stores() {
@@ -201,7 +201,7 @@ func (d *Dataset) Close() error {
 	return err
 }
 
-// leave is what the training knows of its rows.
+// leave returns what the driver knows of the rows.
 func (r *runner) leave() *Encoded {
 	return &Encoded{query: r.in.Rows, stats: r.stats, encodedRows: *r.encodedRows}
 }

@@ -5,11 +5,12 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// Rows that are distributed and lie in the file, because they cannot be read again or it does
-// not pay, are not written once more as blocks: these are made of them each time
-// that they are wanted.
+// Distributed rows that were spilled, because the query cannot be read again or that
+// does not pay, are not written once more as blocks: blocks are re-created from them
+// each time they are opened.
 
-// encodeLater makes the blocks of a leaf's rows ones that are made when they are wanted.
+// encodeLater registers the blocks of a leaf's rows to be re-created when they are
+// opened.
 func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View) (*encodedRows, error) {
 	w.later.Store(true)
 	train, held := spec.Split(v)
@@ -33,7 +34,7 @@ func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dat
 	return s, nil
 }
 
-// look encodes rows for their weights, and to see that no target is missing.
+// look encodes rows to sum their weights, and to check that no target is missing.
 func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i int, s *encodedRows) error {
 	b, err := w.encode(spec, p, part, nil, i)
 	if err != nil {
@@ -49,10 +50,10 @@ func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i i
 	return w.checkTargets(b)
 }
 
-// remake makes a block, which is paid for with so many bytes: of the rows to train on, or of those
-// held out.
+// remake re-creates a block, for which so many bytes are charged: of the rows to train
+// on, or of those held out.
 func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int, bytes int64) (b *dataset.Block, err error) {
-	if w.job.targets != nil { // to part them it is there twice
+	if w.job.targets != nil { // separating them takes a copy
 		bytes = 0
 	}
 	err = w.withLeaf(w.cfg.Context, leaf, bytes, func(l *dataset.Leaf, v *dataset.View) error {
@@ -76,7 +77,7 @@ func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int, byte
 			w.blocks.Unreserve(whole.Bytes())
 			return err
 		}
-		w.blocks.Unreserve(b.Bytes()) // it was paid for before
+		w.blocks.Unreserve(b.Bytes()) // it was charged before
 		return nil
 	})
 	return b, err

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/metric"
 )
 
-// measures are the states of all metrics that fit the algorithm.
+// measures are the states of all metrics that apply to the task.
 type measures struct {
 	classes bool
 	matrix  *metric.Matrix // over the classes' numbers
@@ -20,71 +20,73 @@ type measures struct {
 	reg     *metric.Regression
 }
 
-// measureHand measures a model on the leaves that a goroutine takes.
-type measureHand struct {
+// measurePass measures a model on the leaves that one goroutine takes.
+type measurePass struct {
 	w    *Worker
 	t    *measureTask
 	m    *measures
 	bins *metric.Bins // nil where each score counts
 }
 
-// measure returns what measures leaves, and how many goroutines may.
-func (w *Worker) measure(t *measureTask) (work func() (hand, error), hands int, err error) {
+// measure returns a function that makes a pass over leaves, and for how many goroutines
+// there is memory.
+func (w *Worker) measure(t *measureTask) (work func() (taskPass, error), threads int, err error) {
 	bins, ranking := int64(0), int64(0)
 	var grid *metric.Grid
 	if t.coarse {
 		bins, ranking = metric.BinsBytes(len(t.cuts))
 		grid = metric.NewGrid(t.cuts)
 	}
-	if hands, err = w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
+	if threads, err = w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
 		return nil, 0, err
 	}
-	return func() (hand, error) {
+	return func() (taskPass, error) {
 		m := &measures{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 			rank: &metric.Ranking{}, reg: &metric.Regression{}}
-		h := &measureHand{w: w, t: t, m: m}
+		h := &measurePass{w: w, t: t, m: m}
 		if t.coarse {
 			h.bins = metric.NewBins(t.cuts, grid)
 		}
 		return h, nil
-	}, hands, nil
+	}, threads, nil
 }
 
-func (h *measureHand) do(ctx context.Context, it *item) (family.Message, error) {
+func (h *measurePass) do(ctx context.Context, it *item) (family.Message, error) {
 	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
 }
 
-func (h *measureHand) rest() family.Message {
+func (h *measurePass) rest() family.Message {
 	if h.bins != nil {
 		h.m.rank = h.bins.Ranking()
 	}
 	return h.m
 }
 
-// cutsHand collects the cuts of the leaves that a goroutine takes.
-type cutsHand struct {
+// cutsPass collects the cuts of the leaves that one goroutine takes.
+type cutsPass struct {
 	w    *Worker
 	t    *measureTask
 	cuts metric.Cuts
 }
 
-// cuts returns what collects cuts, and how many goroutines may.
-func (w *Worker) cuts(t *measureTask) (work func() (hand, error), hands int, err error) {
-	if hands, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
+// cuts returns a function that makes a pass that collects cuts, and for how many
+// goroutines there is memory.
+func (w *Worker) cuts(t *measureTask) (work func() (taskPass, error), threads int, err error) {
+	if threads, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
 		return nil, 0, err
 	}
-	return func() (hand, error) { return &cutsHand{w: w, t: t}, nil }, hands, nil
+	return func() (taskPass, error) { return &cutsPass{w: w, t: t}, nil }, threads, nil
 }
 
-func (h *cutsHand) do(ctx context.Context, it *item) (family.Message, error) {
+func (h *cutsPass) do(ctx context.Context, it *item) (family.Message, error) {
 	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
 }
 
-func (h *cutsHand) rest() family.Message { return &h.cuts }
+func (h *cutsPass) rest() family.Message { return &h.cuts }
 
-// block adds the scores of a block's positive rows. Which rows these are nobody could
-// foretell: it is no branch.
-func (h *cutsHand) block(b *dataset.Block, rows family.Rows) {
+// block adds the scores of a block's positive rows. It is branch-free, since the branch
+// would be unpredictable.
+func (h *cutsPass) block(b *dataset.Block, rows family.Rows) {
 	s := h.w.scores(b, rows, h.t.predictor)
 	truth, weights := b.Targets()
 	var some [dataset.ChunkRows]float64
@@ -103,7 +105,7 @@ func (h *cutsHand) block(b *dataset.Block, rows family.Rows) {
 	h.w.keepScores(rows, s)
 }
 
-// withBlock calls f with a leaf's block that is to be measured, if there is one.
+// withBlock calls f with a leaf's block to be measured, if there is one.
 func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func(*dataset.Block, family.Rows)) error {
 	rows := family.Rows{Leaf: leaf, Held: t.held}
 	b, release, err := w.blocks.Open(blockOf(rows))
@@ -122,7 +124,7 @@ func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func
 	return nil
 }
 
-// scores returns the scores of a block, those that were kept where they were.
+// scores returns the scores of a block: the kept ones, or new ones.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
 	if s := w.keptScores(rows); s != nil {
 		return s
@@ -149,8 +151,8 @@ func (w *Worker) keptScores(rows family.Rows) *family.Scores {
 	return nil
 }
 
-// keepScores keeps scores of two classes for the task that measures, where there
-// is plenty of memory: to walk many trees twice takes longer than all the rest.
+// keepScores keeps scores of two classes for the task that measures, where there is
+// plenty of memory: evaluating many trees twice takes longer than everything else.
 func (w *Worker) keepScores(rows family.Rows, s *family.Scores) {
 	if !w.blocks.TryReserve(scoresBytes(s)) {
 		return
@@ -163,7 +165,8 @@ func (w *Worker) keepScores(rows family.Rows, s *family.Scores) {
 	w.scored[blockOf(rows)] = s
 }
 
-// scoresBytes is what scores of classes take, of two of which there may be one array.
+// scoresBytes returns the size of scores of classes; two classes may have a single
+// array.
 func scoresBytes(s *family.Scores) (n int64) {
 	for _, p := range s.Probs {
 		n += 8 * int64(len(p))
@@ -173,7 +176,7 @@ func scoresBytes(s *family.Scores) (n int64) {
 
 // block measures the model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
-func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
+func (h *measurePass) block(b *dataset.Block, rows family.Rows) {
 	m, t := h.m, h.t
 	truth, weights := b.Targets()
 	r := h.w.keptScores(rows)
@@ -217,15 +220,16 @@ func (h *measureHand) block(b *dataset.Block, rows family.Rows) {
 	m.count(cells, k)
 }
 
-// weightUnit is a power of two by which weights that sum up to about total are so
-// many that none is lost in rounding, and so few that sums of them are exact.
+// weightUnit returns a power of two in whose multiples weights that sum to about total
+// are measured: small enough that no weight is lost in rounding, and large enough that
+// their sums are exact.
 func weightUnit(total float64) float64 {
 	_, exp := math.Frexp(total)
 	return math.Ldexp(1, exp-46)
 }
 
-// values measures the values of a block's rows, all of which weigh 1, a chunk of rows
-// after the other. ok is false where they are none.
+// values measures the values of a block's rows, all of weight 1, chunk by chunk. ok is
+// false where the model predicts something else.
 func (m *measures) values(v family.Valuer, b *dataset.Block) (ok bool) {
 	chunk := make([]float64, dataset.ChunkRows)
 	for from := 0; from < b.Rows; from += len(chunk) {
@@ -252,11 +256,11 @@ func unit(b *dataset.Block, w []float64) bool {
 	return true
 }
 
-// unitBinary measures two classes' rows of weight 1, the common case. Whether the model is
-// right nobody could foretell: it is no branch.
+// unitBinary measures two classes' rows of weight 1, the common case. It is
+// branch-free, since whether the model is right is unpredictable.
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) {
 	var cells [4]int64
-	var given [dataset.ChunkRows]float64 // the probabilities of what was true
+	var given [dataset.ChunkRows]float64 // the probabilities of the true classes
 	for from := 0; from < len(r.Probs[1]); from += len(given) {
 		pos := r.Probs[1][from:min(from+len(given), len(r.Probs[1]))]
 		for i, p := range pos {
@@ -280,7 +284,7 @@ func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) 
 	m.count([]float64{float64(cells[0]), float64(cells[1]), float64(cells[2]), float64(cells[3])}, 2)
 }
 
-// count adds the weights of k classes' rows, truth by truth, to the matrix.
+// count adds the weights of k classes' rows, by true class, to the matrix.
 func (m *measures) count(cells []float64, k int) {
 	for y := range k {
 		for c := range k {
@@ -291,7 +295,7 @@ func (m *measures) count(cells []float64, k int) {
 	}
 }
 
-// classNumber names a class in a matrix so that names sort as numbers.
+// classNumber returns a name of a class in a matrix, such that names sort as numbers.
 func classNumber(k int) string {
 	s := strconv.Itoa(k)
 	return "0000"[min(len(s), 4):] + s

@@ -7,13 +7,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// outgoing are encoded rows on their way to the owners of their leaves: as they
-// come, so that nobody writes rows that others will have.
+// outgoing buffers encoded rows for the owners of their leaves: they are sent as they
+// come, so that no node spills rows that belong to others.
 type outgoing struct {
 	w    *Worker
 	size int       // bytes that are sent at once
-	to   []sending // by worker; of rows held out after those of others
-	// bytes are charged for what waits.
+	to   []sending // by worker; first those to train on, then those held out
+	// bytes are charged for the buffers.
 	bytes int64
 }
 
@@ -22,13 +22,13 @@ type sending struct {
 	buf []byte
 }
 
-// Sizes of what is sent at once.
+// Sizes of messages, in bytes.
 const (
 	leastSent = 16 << 10
 	mostSent  = 256 << 10
 )
 
-// newOutgoing makes room for what goes to so many workers.
+// newOutgoing makes buffers for rows to so many workers.
 func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
 	o := &outgoing{w: w, to: make([]sending, workers*len(w.flow.coded)), size: int(min(max(w.cfg.Pool.Limit()/int64(flowShare*workers), leastSent), mostSent))}
 	if workers > 1 {
@@ -41,7 +41,8 @@ func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
 	return o, nil
 }
 
-// add distributes the rows of a view, which are b's: to train on, or held out (part is 1).
+// add distributes the rows of a view, which are encoded in b: to train on, or held out
+// (part is 1).
 func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
 	w := o.w
 	own := make([]int32, 0, v.Rows)
@@ -71,8 +72,8 @@ func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
 	return coded.AddCoded(v, b, own)
 }
 
-// send sends what is there for a worker, if it is so much. Called with its lock
-// held.
+// send sends what is buffered for a worker, if it is at least so much. The worker's
+// lock is held.
 func (o *outgoing) send(to, least int) error {
 	s := &o.to[to]
 	if len(s.buf) < max(least, 1) {
@@ -84,7 +85,7 @@ func (o *outgoing) send(to, least int) error {
 	return err
 }
 
-// flush sends all that is left.
+// flush sends everything that is buffered.
 func (o *outgoing) flush() error {
 	for to := range o.to {
 		s := &o.to[to]
@@ -100,7 +101,7 @@ func (o *outgoing) flush() error {
 	return nil
 }
 
-// PutRows takes encoded rows that another worker sent.
+// PutRows adds encoded rows that another worker sent.
 func (w *Worker) PutRows(rows []byte) error {
 	if len(rows) == 0 || int(rows[0]) >= len(w.flow.coded) {
 		return pgerr.Internal("encoded rows of a training came to who does not read rows again")

@@ -15,52 +15,52 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Shipment is a slice of a partial on its way to another worker.
+// Shipment is a slice of a partial to be sent to another worker.
 type Shipment struct {
 	reduce.Shipment[family.Message]
 	Slice int
-	Room  int // about the bytes that it is encoded to, 0 where nobody knows
+	Room  int // about the size of its encoding in bytes, 0 where unknown
 }
 
 // Part is a worker's part in the reduction of one task.
 type Part struct {
 	w    *Worker
 	body body
-	// whole means that the partial is of all of the node's leaves, and place is that of
-	// the node in the tree, -1 for none.
-	whole bool
-	place int
-	items []*item
-	work  func() (hand, error) // for each goroutine
-	hands int                  // how many there is memory for, 0 where that was not asked
-	out   func(context.Context, *Shipment) error
-	mu    sync.Mutex
-	local *reduce.Assembler[family.Message] // what needs no other worker
-	per   int                               // elements of a slice
-	parts []*slice
-	held  int64          // charged for partials; guarded by mu
-	cut   family.Message // of the worker's own, whose slices went up
+	// whole means that there is one partial for all of the node's leaves; place is the
+	// node's place in the tree, -1 for none.
+	whole   bool
+	place   int
+	items   []*item
+	work    func() (taskPass, error) // called for each goroutine
+	threads int                      // how many there is memory for, 0 for no limit
+	out     func(context.Context, *Shipment) error
+	mu      sync.Mutex
+	local   *reduce.Assembler[family.Message] // merges what needs no other worker
+	per     int                               // elements of a slice
+	parts   []*slice
+	held    int64          // charged for partials; guarded by mu
+	cut     family.Message // the worker's own partial, whose slices were shipped
 }
 
-// slice is what merges one slice of the partials' vector, of which there is one
-// where they travel whole.
+// slice merges one slice of the partials' vector; partials that are not sliced have a
+// single one.
 type slice struct {
 	mu   sync.Mutex
-	asm  *reduce.Assembler[paid]
-	root paid // on the first worker, in the end
+	asm  *reduce.Assembler[charged]
+	root charged // the result, on the first worker
 }
 
-// paid is a partial, and what is charged for it as long as it is held: of those that
-// came from other workers, for the worker's own have room of their own (Worker.room).
-type paid struct {
+// charged is a partial and the bytes charged for it while it is held. That is for
+// partials from other workers only: the worker's own are charged by Worker.room.
+type charged struct {
 	family.Message
 	bytes int64
 }
 
-// mergePaid merges two: the left one's memory is what remains.
-func (p *Part) mergePaid(a, b paid) (paid, error) {
+// mergeCharged merges two: the left one's memory remains.
+func (p *Part) mergeCharged(a, b charged) (charged, error) {
 	if a.Message == nil {
-		a, b = b, paid{bytes: a.bytes}
+		a, b = b, charged{bytes: a.bytes}
 	} else if b.Message != nil {
 		var err error
 		if a.Message, err = p.merge(a.Message, b.Message); err != nil {
@@ -71,8 +71,8 @@ func (p *Part) mergePaid(a, b paid) (paid, error) {
 	return a, nil
 }
 
-// release gives back what was charged for a partial, unless the part has given back
-// all of it.
+// release releases what was charged for a partial, unless the part has released
+// everything already.
 func (p *Part) release(bytes int64) {
 	p.mu.Lock()
 	bytes = min(bytes, p.held)
@@ -83,28 +83,26 @@ func (p *Part) release(bytes int64) {
 	}
 }
 
-// inFlight bounds the slices of a partial that are on their way at once.
+// inFlight bounds the slices of a partial that are sent concurrently.
 const inFlight = 32
 
-// item is what a goroutine does of a task at once: a leaf, or where the family
-// says so a part of one.
+// item is a unit of work of a task: a leaf, or where the family says so a part of one.
 type item struct {
 	leaf int
-	node int           // the leaf's number in the tree
+	node int           // the item's number in the tree
 	rows []family.Rows // of a step
-	// Of a part of a leaf: its number, and what merges the leaf's parts, in their
-	// order and a tree of their own.
+	// For a part of a leaf: its number, and what merges the leaf's parts, in order, in
+	// their own tree.
 	part  int
 	parts *reduce.Assembler[family.Message]
 }
 
-// hand is what one goroutine does of a task.
-type hand interface {
-	// do works an item and gives its partial, nil where the partial is the
-	// node's, or where there are no rows.
+// taskPass is the work of one goroutine in a task.
+type taskPass interface {
+	// do processes an item and returns its partial, nil where there is one partial for the
+	// node, or where there are no rows.
 	do(ctx context.Context, it *item) (family.Message, error)
-	// rest is the partial of all that was worked, nil where each item had its
-	// own.
+	// rest returns the partial of all items processed, nil where each item had its own.
 	rest() family.Message
 }
 
@@ -112,7 +110,7 @@ func (f leafFunc) do(ctx context.Context, it *item) (family.Message, error) { re
 
 func (f leafFunc) rest() family.Message { return nil }
 
-// adding adds up the partials of leaves.
+// adding sums the partials of leaves.
 type adding struct {
 	f   leafFunc
 	p   *Part
@@ -140,36 +138,36 @@ func (p *Part) merge(a, b family.Message) (family.Message, error) {
 	return p.body.merge(p.w.job, a, b)
 }
 
-// ofNode makes what give gives the partial of all of the node's leaves.
+// ofNode sets the partial of all of the node's leaves to what get returns.
 func (p *Part) ofNode(give func() family.Message) {
-	h := &nodeHand{give: give}
-	p.work = func() (hand, error) { return h, nil }
+	h := &nodePass{give: give}
+	p.work = func() (taskPass, error) { return h, nil }
 }
 
-// nodeHand gives what is known of a node without a look at its leaves, once.
-type nodeHand struct {
+// nodePass returns, once, a partial of a node that does not depend on its leaves.
+type nodePass struct {
 	give func() family.Message
 	done atomic.Bool
 }
 
-func (h *nodeHand) do(context.Context, *item) (family.Message, error) { return nil, nil }
+func (h *nodePass) do(context.Context, *item) (family.Message, error) { return nil, nil }
 
-func (h *nodeHand) rest() family.Message {
+func (h *nodePass) rest() family.Message {
 	if h.done.Swap(true) {
 		return nil
 	}
 	return h.give()
 }
 
-// Begin prepares a task. out is called, from any goroutine, with what must go to
-// another worker, whose Part is to be Offered it. Once every worker's Run and all
-// these have ended, Result is there on the first worker.
+// Begin prepares a task. out is called, from any goroutine, with what must be sent to
+// another worker, whose Part must be Offered it. Once every worker's Run and all these
+// calls have returned, Result is available on the first worker.
 func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
 	if w.plan == nil {
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
 	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
-	if w.last != nil { // its sum has been told, and what else it has nobody wants
+	if w.last != nil { // its sum has been used, and nothing else of it is needed
 		w.last.release(math.MaxInt64)
 		family.Free(w.last.cut)
 	}
@@ -177,7 +175,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	step, _ := t.body.(*stepTask)
 	switch t.body.(type) {
 	case *stepTask:
-		// Where each partial is sent to the first worker there is one a leaf.
+		// Where each partial is sent to the first worker there is one for each leaf.
 		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
 	case *copiesTask, *usageTask, *recountTask, *rescanTask, *measureTask, *cutsTask:
 		p.whole = true
@@ -194,10 +192,10 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		n, p.per = step.parts(), step.per
 	}
 	for i := range n {
-		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.mergePaid)})
+		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.mergeCharged)})
 	}
 	same := func(f leafFunc, err error) error {
-		p.work = func() (hand, error) {
+		p.work = func() (taskPass, error) {
 			if p.whole {
 				return &adding{f: f, p: p}, nil
 			}
@@ -245,38 +243,38 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 			return p, err
 		}
 		return p, same(w.encodeRows(b))
-	case *weighTask:
-		return p, same(w.weigh(b), nil)
+	case *weightTask:
+		return p, same(w.sumWeights(b), nil)
 	case *measureTask:
-		p.work, p.hands, err = w.measure(b)
+		p.work, p.threads, err = w.measure(b)
 		return p, err
 	case *cutsTask:
-		p.work, p.hands, err = w.cuts(b.measureTask)
+		p.work, p.threads, err = w.cuts(b.measureTask)
 		return p, err
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {
 			return nil, err
 		}
-		if len(p.items) == 0 { // not concerned: no pass, no memory for one
+		if len(p.items) == 0 { // no items: no pass, and no memory for one
 			return p, nil
 		}
 		pass, partial := fw.PassBytes(b.step)
-		if p.hands, err = w.room(pass, partial, len(p.items), p.whole); err != nil {
+		if p.threads, err = w.room(pass, partial, len(p.items), p.whole); err != nil {
 			return nil, err
 		}
 		w.firstStep()
-		p.work = func() (hand, error) {
+		p.work = func() (taskPass, error) {
 			pass, err := fw.NewPass(b.step)
-			return &stepHand{w: w, step: b.step, by: b.by, pass: pass, whole: p.whole}, err
+			return &stepPass{w: w, step: b.step, by: b.by, pass: pass, whole: p.whole}, err
 		}
 		return p, nil
 	}
 	return nil, pgerr.Internal("unknown training task %T", t.body)
 }
 
-// stepHand works a family's step.
-type stepHand struct {
+// stepPass runs a family's step.
+type stepPass struct {
 	w     *Worker
 	step  *family.Step
 	by    *targetWeights
@@ -284,7 +282,7 @@ type stepHand struct {
 	whole bool
 }
 
-func (h *stepHand) do(ctx context.Context, it *item) (family.Message, error) {
+func (h *stepPass) do(ctx context.Context, it *item) (family.Message, error) {
 	for _, r := range it.rows {
 		if err := h.add(ctx, r); err != nil {
 			return nil, err
@@ -296,7 +294,7 @@ func (h *stepHand) do(ctx context.Context, it *item) (family.Message, error) {
 	return h.pass.Partial(), nil
 }
 
-func (h *stepHand) add(ctx context.Context, r family.Rows) error {
+func (h *stepPass) add(ctx context.Context, r family.Rows) error {
 	if h.step.Kept {
 		return h.pass.Add(ctx, r, nil)
 	}
@@ -315,14 +313,14 @@ func (h *stepHand) add(ctx context.Context, r family.Rows) error {
 	return h.pass.Add(ctx, r, b)
 }
 
-func (h *stepHand) rest() family.Message {
+func (h *stepPass) rest() family.Message {
 	if !h.whole {
 		return nil
 	}
 	return h.pass.Partial()
 }
 
-// blockOf is the number of the block of these rows: 2·leaf of training rows,
+// blockOf returns the number of the block of these rows: 2·leaf of training rows,
 // 2·leaf+1 of rows held out.
 func blockOf(r family.Rows) int {
 	if r.Held {
@@ -331,12 +329,13 @@ func blockOf(r family.Rows) int {
 	return 2 * r.Leaf
 }
 
-// Offer takes what another worker ships, before, while or after Run runs.
+// Offer takes a partial that another worker ships; it may be called before, during or
+// after Run.
 func (p *Part) Offer(ctx context.Context, i int, n reduce.Node, m family.Message) error {
-	return p.offer(ctx, i, n, paid{Message: m})
+	return p.offer(ctx, i, n, charged{Message: m})
 }
 
-func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m paid) error {
+func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m charged) error {
 	if i < 0 || i >= len(p.parts) {
 		return pgerr.New(pgerr.DataCorrupted, "a training partial is slice %d of %d", i, len(p.parts))
 	}
@@ -358,7 +357,7 @@ func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m paid) error {
 	return p.out(ctx, &Shipment{reduce.Shipment[family.Message]{To: ship.To, Node: ship.Node, Data: ship.Data.Message}, i, room})
 }
 
-// OfferBytes is Offer of a partial that came as bytes.
+// OfferBytes is Offer of an encoded partial.
 func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) error {
 	if len(b) == 0 {
 		return p.Offer(ctx, i, n, nil)
@@ -378,11 +377,10 @@ func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) e
 	if err := d.Done("a training partial"); err != nil {
 		return err
 	}
-	return p.offer(ctx, i, n, paid{m, bytes})
+	return p.offer(ctx, i, n, charged{m, bytes})
 }
 
-// Result is the sum of all partials, on the first worker; nil where it is not
-// there.
+// Result returns the sum of all partials on the first worker; nil on others.
 func (p *Part) Result() (family.Message, error) {
 	list := make([]family.Message, len(p.parts))
 	for i, s := range p.parts {
@@ -400,7 +398,7 @@ func (p *Part) Result() (family.Message, error) {
 	return first.Join(list)
 }
 
-// own takes a partial of the worker's own.
+// own adds one of the worker's own partials.
 func (p *Part) own(ctx context.Context, n reduce.Node, m family.Message) error {
 	p.mu.Lock()
 	ship, err := p.local.Offer(n, m)
@@ -436,7 +434,7 @@ func (p *Part) own(ctx context.Context, n reduce.Node, m family.Message) error {
 	return g.Wait()
 }
 
-// done takes an item's partial.
+// done adds an item's partial.
 func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 	if p.whole {
 		return nil
@@ -458,14 +456,14 @@ func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 // time.
 func (p *Part) Run(ctx context.Context) error {
 	errs := make([]error, len(p.items))
-	hands := min(p.w.cfg.Threads, len(p.items))
-	if p.hands > 0 {
-		hands = p.hands
+	threads := min(p.w.cfg.Threads, len(p.items))
+	if p.threads > 0 {
+		threads = p.threads
 	}
 	if p.whole && p.work != nil {
-		hands = max(hands, 1) // a node without leaves may have a part in what is of nodes
+		threads = max(threads, 1) // a node without leaves may still have a partial of the node
 	}
-	rests := make([]family.Message, hands)
+	rests := make([]family.Message, threads)
 	var next atomic.Int64
 	var failed atomic.Bool
 	g, inner := errgroup.WithContext(ctx)

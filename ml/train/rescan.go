@@ -14,59 +14,58 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Rows that there is no memory for are not written to be read three times:
-// statistics are taken of them as they come, the query is read again, a rescan, and what
-// comes then is encoded, which is all that is ever written. Rows in place are made
-// blocks. Others are distributed as what their encoders made of them, and a leaf's block
-// is made of these each time that it is wanted. It is for jobs whose statistics
-// want no order, so that it does not matter that the second reading may give a row
-// to another node.
+// Rows that there is no memory for are not spilled and read three times: statistics are
+// taken as they arrive, the query is read a second time (a rescan), and then the rows
+// are encoded, which is all that is ever written. Rows in place become blocks. Others
+// are distributed encoded, and a leaf's block is re-created from these each time it is
+// opened. This is for jobs whose statistics do not depend on order, so that it does not
+// matter if the second reading produces a row on another node.
 
-// Statistics are of the rows that are not held out, and which these are depends on
-// how often rows occur: it is known when all have come. But about how many of the
-// bins of draws are held out is known before. So statistics are taken apart of the
-// rows below, of those above, and by bin between (dataset.Zone).
+// Statistics are of the rows that are not held out, and which these are depends on how
+// often rows occur: which is known when all have been read. But which bins of the draw
+// are held out is known approximately before. So separate statistics are taken for the
+// rows below the cut, for those above it, and by bin in between (dataset.Zone).
 
-// ErrOtherRows is the error of a query that gives other rows when it is read
-// again: its rows must be held, WorkerConfig.Rescan being false. Another node may say so:
-// decide on the code.
+// ErrOtherRows is the error of a query that returns other rows when it is read again:
+// the training must hold its rows, with WorkerConfig.Rescan false. The error may come
+// from another node: compare its code.
 var ErrOtherRows = pgerr.New(pgerr.RowsNotHeld, "the training query gave other rows when it was read again")
 
-// ErrDraw is the error of rows that were read twice without it being known which of them are
+// ErrDraw is the error when it is still unknown, after two readings, which rows are
 // trained on: they must be held likewise.
 var ErrDraw = pgerr.New(pgerr.RowsNotHeld, "which rows a training learns from is not known before all of them are held")
 
-// flow is what a worker makes of rows that it does not keep.
+// flow is the state of a worker that does not keep its rows.
 type flow struct {
 	may  bool // rows may be read again
-	on   bool // they will be: no worker keeps any
+	on   bool // they will be read again: no worker keeps any
 	task *encodeTask
 	seen *dataset.Copies // of the first reading
 	// readings after the first one
 	readings int
-	// Of a job whose rows are distributed, those of the second reading, to train on and held
-	// out, and what sends them to others; nil of a job in place.
+	// For a job with distributed rows: those of the second reading, to train on and held
+	// out, and the buffers that send them to others; nil for a job in place.
 	coded   []*dataset.Store
 	out     *outgoing
 	counted *dataset.Counted // rows that are counted instead
-	// Of windows: how long partitions are, and those that are too short.
+	// For windows: how long partitions are, and which are too short.
 	lengths *dataset.Lengths
 	short   []dataset.RowHash
 
 	mu      sync.Mutex
 	drained bool
-	apart   map[dataset.RowHash]*apartRow // copies that are counted apart; it is never changed
-	fixed   bool                          // no others are
-	before  *flowedBy                     // which others came
+	apart   map[dataset.RowHash]*apartRow // rows counted separately; the map is never modified
+	fixed   bool                          // no rows are added to apart
+	before  *flowedBy                     // which other rows were read
 	holdout *dataset.Holdout              // that was last asked for
 	charge  func(n int64)                 // for statistics
 	zone    dataset.Zone
-	stats   []*feature.Stats // of this reading, by the zone's parts; nil for no rows
-	made    *encodedRows     // of one after the first
-	leaves  int              // that have been made
+	stats   []*feature.Stats // of this reading, by part of the zone; nil for no rows
+	made    *encodedRows     // of a reading after the first
+	leaves  int              // leaves made so far
 }
 
-// flowFolds is of how many folds statistics are taken apart.
+// flowFolds is the maximum number of folds with separate statistics.
 const flowFolds = 20
 
 // flows reports whether a job's rows, of this layout, may be read again.
@@ -77,7 +76,7 @@ func (j *Job) flows(l *dataset.Layout) bool {
 	return j.Folds() <= flowFolds
 }
 
-// close forgets the rows of a reading after the first.
+// close drops the rows of a reading after the first.
 func (f *flow) close() (err error) {
 	for _, s := range f.coded {
 		err = errors.Join(err, s.Close())
@@ -86,7 +85,7 @@ func (f *flow) close() (err error) {
 	return err
 }
 
-// collected adds the statistics of rows of a part.
+// collected adds the statistics of rows of a part of the zone.
 func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,8 +103,8 @@ func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err e
 // counting reports whether the query is read only for statistics.
 func (f *flow) counting() bool { return f.readings > 0 && f.task == nil }
 
-// all are the statistics of all parts' rows, of which h holds some out on node self; nil
-// for no rows.
+// all returns the statistics of all rows except those that h holds out on node self;
+// nil for no rows.
 func (f *flow) all(spec *feature.Spec, h *dataset.Holdout, self int) (sum *feature.Stats, err error) {
 	held, ok := f.zone.Held(h)
 	if !ok {
@@ -151,7 +150,7 @@ func (f *flow) encodedRows(j *Job, s *encodedRows) error {
 	return err
 }
 
-// flowed takes rows that the store does not keep.
+// flowed processes rows that the store does not keep.
 func (w *Worker) flowed(v *dataset.View) error {
 	switch {
 	case w.job.windows == nil:
@@ -163,7 +162,7 @@ func (w *Worker) flowed(v *dataset.View) error {
 	return w.flowedBy(v)
 }
 
-// flowedBy takes those of them that are trained on or held out.
+// flowedBy processes those of them that are trained on or held out.
 func (w *Worker) flowedBy(v *dataset.View) error {
 	if v.Rows == 0 {
 		return nil
@@ -217,7 +216,7 @@ func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
 			if b, err = w.encode(spec, w.flow.task, part, nil, i); err == nil {
 				return nil
 			}
-			for _, s := range w.flow.coded { // what was distributed may have the memory
+			for _, s := range w.flow.coded { // rows distributed before may be spilled for it
 				if err := s.MakeRoom(); err != nil {
 					return err
 				}
@@ -279,7 +278,7 @@ func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
 	return nil
 }
 
-// flowed takes a block of rows that is not kept.
+// flowed processes a block of rows that is not kept.
 func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 	w := n.w
 	if err := n.collect(b, taken); err != nil || w.flow.task == nil {
@@ -294,7 +293,7 @@ func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 			}
 		}
 	}
-	if w.flow.task.fitted.FinishesTaken(b, taken) { // the block stays, without them
+	if w.flow.task.fitted.FinishesTaken(b, taken) { // the block itself is kept, encoded in place
 		w.blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
 	}
 	s, err := n.encodeBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
@@ -304,7 +303,7 @@ func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 	return w.flow.encodedRows(w.job, s)
 }
 
-// letFlow keeps no rows from now on.
+// letFlow stops keeping rows from now on.
 func (n *intake) letFlow() error {
 	n.shed.Lock()
 	defer n.shed.Unlock()
@@ -321,7 +320,7 @@ func (n *intake) letFlow() error {
 		if err != nil {
 			return err
 		}
-		if b == nil { // on its way: drain will find it
+		if b == nil { // still being filled: drain will find it
 			continue
 		}
 		err = n.collect(b, taken)
@@ -337,7 +336,7 @@ func (n *intake) letFlow() error {
 	return nil
 }
 
-// drain ends all blocks, and keeps none.
+// drain ends all blocks and keeps none.
 func (n *intake) drain() error {
 	n.flowing.Store(true)
 	if err := n.flush(); err != nil {
@@ -359,13 +358,13 @@ func (n *intake) drain() error {
 	return nil
 }
 
-// short reports whether blocks are not kept, or went to the file.
+// short reports whether blocks are not kept, or were spilled.
 func (n *intake) short() bool {
 	return n.w.flow.may && (n.flowing.Load() || n.w.blocks.Spilled())
 }
 
-// Short reports whether this worker cannot hold its rows, all of which were added.
-// Then no worker is to.
+// Short reports whether this worker cannot hold its rows, once all were added. If one
+// cannot, no worker holds them.
 func (w *Worker) Short() bool {
 	if w.in != nil {
 		return w.in.short()
@@ -373,7 +372,7 @@ func (w *Worker) Short() bool {
 	return w.store.Short()
 }
 
-// drain makes what is still held of rows flow by, once a reading.
+// drain processes the rows that are still held, once a reading.
 func (w *Worker) drain() error {
 	if w.flow.drained {
 		return nil
@@ -382,7 +381,7 @@ func (w *Worker) drain() error {
 	if w.in != nil {
 		return w.in.drain()
 	}
-	if w.flow.lengths != nil && w.store.Written() { // of windows, of which this node has others than one that reads again
+	if w.flow.lengths != nil && w.store.Written() { // partitions of windows may be on other nodes in the second reading
 		w.flow.lengths.Lose()
 		return nil
 	}
@@ -398,7 +397,7 @@ func (w *Worker) release() error {
 	return w.drain()
 }
 
-// rescanTask prepares workers for another reading: rows that come after it are encoded.
+// rescanTask prepares workers for another reading: rows added after it are encoded.
 type rescanTask struct {
 	*encodeTask
 	count []dataset.RowHash // copies of these are counted, not distributed
@@ -411,7 +410,7 @@ func (t *rescanTask) Encode(e *canon.E) {
 	(&copiesTask{t.count}).Encode(e)
 }
 
-// reread forgets the reading before.
+// reread drops the previous reading.
 func (w *Worker) reread() error {
 	if !w.flow.on {
 		return pgerr.Internal("rows that are held would be read again")
@@ -465,13 +464,13 @@ func (w *Worker) rescan(t *rescanTask) error {
 }
 
 // collected ends a reading of rows that are not kept, and returns the statistics of
-// those that are not held out. Those of a fold are what the last reading found out:
-// it was for the fold before.
+// those that are not held out. For a later fold they come from the previous reading,
+// which was for the fold before.
 func (w *Worker) collected(t *fitTask) (family.Message, error) {
 	if err := w.drain(); err != nil {
 		return nil, err
 	}
-	if w.fold != t.fold { // nothing else of the job runs
+	if w.fold != t.fold { // nothing else of the job is running
 		if err := w.flow.close(); err != nil {
 			return nil, err
 		}
@@ -512,8 +511,8 @@ func (w *Worker) rescanned() (*encodedRows, error) {
 	return f.made, w.store.Close()
 }
 
-// encodeCoded makes the blocks of a leaf of encoded rows ones that are made when they
-// are wanted.
+// encodeCoded registers the blocks of a leaf of encoded rows to be re-created when they
+// are opened.
 func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*encodedRows, error) {
 	s := &encodedRows{}
 	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
@@ -547,7 +546,8 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 	return s, nil
 }
 
-// make makes the block of a leaf of encoded rows, which is paid for, with so many windows.
+// make re-creates the block of a leaf of encoded rows, which is charged already, with
+// so many windows.
 func (w *Worker) make(l *dataset.Leaf, t *encodeTask, windows int) (*dataset.Block, error) {
 	made := func() (*dataset.Block, error) { return l.Block(t.classWeights) }
 	if w.job.windows != nil {
@@ -566,14 +566,14 @@ func (w *Worker) make(l *dataset.Leaf, t *encodeTask, windows int) (*dataset.Blo
 		return nil, err
 	}
 	if b, err = w.part(b); err == nil {
-		w.blocks.Unreserve(b.Bytes()) // it was paid for before
+		w.blocks.Unreserve(b.Bytes()) // it was charged before
 	}
 	return b, err
 }
 
-// rescan has the query read again where the workers do not hold its rows. It
-// fails where the second reading would have made other encoders of its rows than
-// the first: then it was of other rows.
+// rescan reads the query again where the workers do not hold its rows. It fails where
+// the second reading's rows would have produced other encoders than the first's: then
+// the query returned other rows.
 func (r *runner) rescan(ctx context.Context, t *encodeTask) error {
 	if r.in.Rescan == nil {
 		return nil

@@ -19,11 +19,11 @@ func TestRoomOfAStep(t *testing.T) {
 	}
 	for _, c := range []struct {
 		pass, used int64
-		hands      int
+		threads    int
 	}{{3 << 20, 12 << 20, 2}, {12 << 20, 24 << 20, 1}, {20 << 20, 24 << 20, 0}, {2 << 20, 8 << 20, 2}, {1 << 20, 4 << 20, 2}} {
-		hands, err := w.room(c.pass, c.pass, 2, true)
-		if hands != c.hands || (err != nil) != (hands == 0) {
-			t.Fatal(hands, err)
+		threads, err := w.room(c.pass, c.pass, 2, true)
+		if threads != c.threads || (err != nil) != (threads == 0) {
+			t.Fatal(threads, err)
 		}
 		if used := pool.Used(); used > c.used {
 			t.Errorf("%d bytes are charged for passes of %d", used, c.pass)

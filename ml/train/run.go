@@ -18,17 +18,17 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Reducer runs a task on every leaf of the job and gives the partials merged in
-// the tree's order. An error of a task ends the job.
+// Reducer runs a task on every leaf of the job and returns the partials merged in the
+// tree's order. An error of a task ends the job.
 type Reducer interface {
 	Reduce(ctx context.Context, t Task) (family.Message, error)
-	// Home is where the driver works, which is with the first worker.
+	// Home returns the driver's node, which is the first worker's.
 	Home() *family.Node
 }
 
-// Checkpointer keeps what a job needs to go on after its coordinator died.
+// Checkpointer stores what is needed to resume a job after its coordinator has failed.
 type Checkpointer interface {
-	// Save keeps what write writes, and need not.
+	// Save stores what write writes; it may skip a checkpoint.
 	Save(ctx context.Context, iteration int, write func(io.Writer) error) error
 }
 
@@ -39,7 +39,7 @@ type Iteration struct {
 	Number         int
 	TrainLoss      float64
 	ValidationLoss float64
-	Seconds        float64 // that it took
+	Seconds        float64 // duration
 }
 
 // Event is what a job is doing, for an observer.
@@ -48,31 +48,29 @@ type Event struct {
 	Iteration *Iteration
 }
 
-// Input is what Run needs besides the reducer.
+// Input is the input of Run, besides the reducer.
 type Input struct {
 	Job  *Job
 	Rows int64 // of the query, over all nodes
-	// Over is what an earlier training knows of the rows, whose blocks the workers
-	// have taken over (Worker.Take) and of which Rows is the number; nil where they
-	// have rows.
+	// Over is what an earlier training knows of the rows, where the workers have taken
+	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
 	Over *Encoded
 	// Rescan reads the query once more, for workers that do not hold its rows (see
 	// Worker.Short); nil where they do.
 	Rescan func(ctx context.Context) error
 	Resume []byte       // a checkpoint, or nil
-	Start  *model.Model // what to go on from, or nil
+	Start  *model.Model // the model to continue from, or nil
 	// Given are the rows of the relation that the plan names, the features in their
 	// order; a training that is resumed needs none.
 	Given    []*batch.Batch
 	Save     Checkpointer // may be nil
 	Progress func(Event)  // may be nil; called by Run's goroutine
 	Now      func() time.Time
-	// SliceElements is how long the slices are in which long partials travel; 0:
-	// as long as serves best.
+	// SliceElements is the length of the slices of long partials; 0: the default.
 	SliceElements int
 }
 
-// Result is a trained model and what is to be told of it.
+// Result is a trained model with the statistics of its training.
 type Result struct {
 	Model      *model.Model
 	Rows       int64 // trained on
@@ -83,12 +81,12 @@ type Result struct {
 	Metrics    []family.Metric // of the held out rows, or of the training rows if there are none
 	History    []Iteration
 	Stopped    string // why
-	Converged  bool   // it did not only run out of iterations
+	Converged  bool   // it did not merely run out of iterations
 	Warnings   []Warning
 	Usage      []Usage // by worker
 	Elapsed    time.Duration
 	Folds      []Fold   // of a cross-validation
-	Encoded    *Encoded // what is known of the rows, for a training after this one
+	Encoded    *Encoded // what is known of the rows, for a later training
 }
 
 // Run trains a model.
@@ -123,18 +121,18 @@ type runner struct {
 	fitted  *feature.Fitted // of all columns
 	learns  *feature.Fitted // of the features
 	stats   *feature.Stats
-	ranges  *feature.Ranges // nil where statistics do not tell
+	ranges  *feature.Ranges // nil where statistics do not have them
 	holdout *dataset.Holdout
 	short   []dataset.RowHash // see fitTask
 	cw      []float64
 	by      *targetWeights // of several targets
 	*encodedRows
-	seen        int64 // rows, those held out too
+	seen        int64 // rows, including those held out
 	driver      family.Driver
 	hist        []Iteration
 	plan        [32]byte
-	fold, folds int    // which of a cross-validation it is of, from 1; one more for the model
-	done        []Fold // those before
+	fold, folds int    // the current fold of a cross-validation, from 1; folds is one more, for the final model
+	done        []Fold // earlier folds
 }
 
 func (r *runner) phase(p string) {
@@ -160,7 +158,7 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 		return nil, err
 	}
 	var err error
-	if r.by, err = r.weigh(ctx); err != nil {
+	if r.by, err = r.targetWeights(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.begin(); err != nil {
@@ -210,7 +208,7 @@ func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	return nil
 }
 
-// statistics are those of the rows that are not held out.
+// statistics returns those of the rows that are not held out.
 func (r *runner) statistics(ctx context.Context, holdout *dataset.Holdout) (*feature.Stats, error) {
 	if r.in.Over != nil {
 		return r.in.Over.stats, nil
@@ -237,8 +235,8 @@ func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []
 	return f, classWeights, err
 }
 
-// keep returns the encoders of the model that the training goes on from in the place
-// of those that were fitted now.
+// keep returns the encoders of the model that the training continues from, in place of
+// those just fitted.
 func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 	m := r.in.Start
 	if m == nil {
@@ -304,7 +302,7 @@ func (r *runner) begin() (err error) {
 	return r.restore(r.in.Resume)
 }
 
-// checkpoint writes the bytes from which restore goes on.
+// checkpoint writes the bytes from which restore continues.
 func (r *runner) checkpoint(w io.Writer) error {
 	e := canon.To(w)
 	if r.folds > 0 {
@@ -318,7 +316,7 @@ func (r *runner) checkpoint(w io.Writer) error {
 		e.F64(it.ValidationLoss)
 		e.F64(it.Seconds)
 	}
-	e.U32(0) // the state's length once, where all of the rest is
+	e.U32(0) // formerly the state's length; now all of the rest is the state
 	if err := r.driver.Encode(e); err != nil {
 		return err
 	}
@@ -372,7 +370,7 @@ func (r *runner) iterate(ctx context.Context) error {
 			it := Iteration{Number: st.Iteration, TrainLoss: st.TrainLoss, ValidationLoss: st.ValidationLoss, Seconds: now.Sub(since).Seconds()}
 			since = now
 			r.hist = append(r.hist, it)
-			if r.in.Progress != nil && r.fold == r.folds { // the history is the model's
+			if r.in.Progress != nil && r.fold == r.folds { // only the final model's history is reported
 				r.in.Progress(Event{Phase: "iterate", Iteration: &it})
 			}
 			due = due || every > 0 && st.Iteration%every == 0
@@ -388,7 +386,7 @@ func (r *runner) iterate(ctx context.Context) error {
 	return nil
 }
 
-// step has the step done that the driver wants.
+// step runs the driver's next step.
 func (r *runner) step(ctx context.Context) error {
 	if d, ok := r.driver.(family.FromRanges); ok && r.ranges != nil {
 		if m := d.FromRanges(r.ranges); m != nil {
@@ -406,7 +404,7 @@ func (r *runner) step(ctx context.Context) error {
 	return r.driver.Tell(m)
 }
 
-// coarseRows is the number of rows from which rankings are coarse.
+// coarseRows is the number of rows from which rankings (AUC) are by bins.
 const coarseRows = 1 << 18
 
 // cuts asks for the cuts of a coarse ranking, where there are two classes and
@@ -442,7 +440,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
-	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
+	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // without a target the driver measures
 		if res.Metrics, err = r.measures(ctx, p); err != nil {
 			return nil, err
 		}
@@ -455,8 +453,8 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// measures measures what was learnt, target after target, by their names where they are
-// several.
+// measures measures the predictor, target by target, with the targets' names where
+// there are several.
 func (r *runner) measures(ctx context.Context, p family.Predictor) (out []family.Metric, err error) {
 	for k, name := range r.job.Targets() {
 		t := &measureTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}

@@ -7,11 +7,12 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// Rows of windows that there is no memory for are read twice too, where that is worth it: as
-// they came they may take more in the file than encoded, for a block has numbers as float32.
-// What is trained on is what windows have. Where none are held out, and no row lies between two,
-// that is all rows of a partition but for those left over at its end, and where none are left over
-// its number of rows says all (dataset.Lengths). Else it takes a partition's rows in their order:
+// Rows of windows that there is no memory for are read twice too, where that is worth
+// it: raw rows may take more space in the file than encoded ones, since blocks have
+// numbers as float32. Training uses the rows that are in windows. Where no windows are
+// held out, and there are no rows between two windows, these are all rows of a
+// partition except a remainder at its end, and without a remainder the number of its
+// rows suffices (dataset.Lengths). Otherwise a partition's rows are needed in order:
 // then they are held.
 
 // flowsWindows reports whether a job's rows of windows may be read again.
@@ -19,17 +20,19 @@ func (j *Job) flowsWindows(l *dataset.Layout) bool {
 	return j.windows.Counts() && j.split() == "no_split" && j.windows.Ranks(l)
 }
 
-// lengthsShare is the memory, as a share of all, that partitions' numbers of rows and rows that wait
-// may have in the first reading, which keeps nothing else: where they are more, rows are held.
+// lengthsShare bounds the memory, as all of it divided by this, for the partitions'
+// numbers of rows and for waiting rows in the first reading, which keeps nothing else:
+// where they need more, rows are held.
 const lengthsShare = 2
 
-// worth reports whether rows, of which v is a sample that takes so many bytes in the file, are
-// rather read again: not if they take less than their block, nor if partitions seem to have rows
-// left over, or to be so short that many would be kept until all have come.
+// worth reports whether it is better to read rows again, of which v is a sample that
+// takes packed bytes in the file: not if they take less than their block, nor if
+// partitions seem to have remainders, or to be so short that many rows would be kept
+// until all have been read.
 func (w *Worker) worth(v *dataset.View, packed int) bool {
 	block := w.job.Spec().BlockBytes(v) + 4*int64(v.Rows/w.job.windows.Stride)
 	n := int64(w.cfg.Workers)
-	written := int64(packed) * (2*n - 1) / n // those of others where they come, and where they belong
+	written := int64(packed) * (2*n - 1) / n // rows of other nodes are written twice: where they are read, and where they belong
 	return written > block-block/16 && 16*w.job.windows.Left(v) < v.Rows
 }
 
@@ -47,10 +50,10 @@ func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err erro
 	if c.Missed > 0 || !whole {
 		return nil, ErrDraw
 	}
-	if len(short) == 0 || w.Stride > 1 { // of which all nodes have said of all
+	if len(short) == 0 || w.Stride > 1 { // which all nodes have reported
 		return short, nil
 	}
-	// Another node may have enough of what is too short on one.
+	// A partition that is too short on one node may have enough rows on another.
 	if c, err = r.copies(ctx, &copiesTask{rows: short}); err != nil {
 		return nil, err
 	}
@@ -58,8 +61,8 @@ func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err erro
 	return short, nil
 }
 
-// waited takes rows that waited for their partition to be long enough. There are statistics after
-// it, be it of no row.
+// waited processes rows that waited for their partition to be long enough. Afterwards
+// there are statistics, even if of no row.
 func (w *Worker) waited(short []dataset.RowHash) error {
 	f := &w.flow
 	if f.short = short; f.task == nil {
@@ -74,7 +77,7 @@ func (w *Worker) waited(short []dataset.RowHash) error {
 	return f.collected(w.job.Spec(), 0, st)
 }
 
-// codedLayout is the form of encoded rows, and of those of windows how they lie.
+// codedLayout returns the layout of encoded rows, and for windows their order.
 func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windows) {
 	l, ws := dataset.CodedLayout(f.Dense, f.Codes, f.Narrow, w.job.spec.WeightCol() >= 0), w.job.windows
 	if ws == nil {
@@ -87,21 +90,21 @@ func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windo
 	return l.Keyed(len(by.Order)), by
 }
 
-// encodeSeries makes the block of a leaf of encoded rows of windows one that is made when it is
-// wanted.
+// encodeSeries registers the block of a leaf of encoded rows of windows to be
+// re-created when it is opened.
 func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encodedRows, error) {
 	s := &encodedRows{}
 	if l.Rows > 0 {
 		var rows, windows int
 		look := func() (err error) {
-			rows, windows, err = l.Windows(s.weight.Add) // which has called nothing if it had no room
+			rows, windows, err = l.Windows(s.weight.Add) // it has not called Add if it had no memory
 			return err
 		}
 		if err := w.gate.Enter(look); err != nil {
 			return nil, err
 		}
 		w.gate.Leave()
-		if rows != l.Rows { // some are of a partition that was longer before
+		if rows != l.Rows { // a partition was longer in the first reading
 			return nil, ErrOtherRows
 		}
 		bytes := w.partedBytes(rows) + 4*int64(windows)

@@ -9,10 +9,10 @@ import (
 
 // Split is a holdout that a column decides.
 type Split struct {
-	Column string // as the query has it
-	// Seq: the rows with the largest values, a share of Fraction, are held out. The
-	// job is then of a query in which the column says that already. Else it is a
-	// boolean, whose true and NULL rows are held out.
+	Column string // as spelled in the query
+	// Seq: the rows with the largest values, a share of Fraction, are held out. The job's
+	// query then has this decision in the column already. Else it is a boolean, whose true
+	// and NULL rows are held out.
 	Seq      bool
 	Fraction float64
 }
@@ -64,8 +64,8 @@ func ReadSplit(args []family.Arg, cols []dataset.Column) (*Split, error) {
 	return &Split{Column: cols[at].Name, Seq: method == "seq", Fraction: o.Float("data_split_eval_fraction", 0.2)}, nil
 }
 
-// Told are the options of the job of a query in which the column says what Seq
-// holds out.
+// Told returns the options for the query in which the column has the decision of
+// Seq.
 func (s *Split) Told(args []family.Arg) (out []family.Arg) {
 	for _, a := range args {
 		d := family.Find(family.Common, a.Name)

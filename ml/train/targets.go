@@ -5,7 +5,7 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// checkTargets sees that no target beside the label is missing.
+// checkTargets checks that no target besides the label is missing.
 func (w *Worker) checkTargets(b *dataset.Block) error {
 	_, cols := w.job.learns(w.fitted)
 	for k, c := range cols {
@@ -18,8 +18,7 @@ func (w *Worker) checkTargets(b *dataset.Block) error {
 	return nil
 }
 
-// part parts the targets beside the label from a block's features. Both blocks are
-// paid for.
+// part separates the further targets from a block's features. Both blocks are charged.
 func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
 	_, cols := w.job.learns(w.fitted)
 	if cols == nil {
@@ -28,17 +27,17 @@ func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
 	if err := w.checkTargets(b); err != nil {
 		return nil, err
 	}
-	if err := w.blocks.Reserve(w.partedBytes(b.Rows) - b.OwnWeightsBytes() + 4*int64(len(b.Windows))); err != nil { // for a while it is there twice
+	if err := w.blocks.Reserve(w.partedBytes(b.Rows) - b.OwnWeightsBytes() + 4*int64(len(b.Windows))); err != nil { // temporarily there are two copies
 		return nil, err
 	}
 	w.blocks.Unreserve(b.Bytes())
 	return b.Part(cols), nil
 }
 
-// partedBytes is the size of a block of so many rows with the targets parted.
+// partedBytes returns the size of a block of so many rows with the targets separated.
 func (w *Worker) partedBytes(rows int) int64 {
 	f, cols := w.job.learns(w.fitted)
-	one := dataset.BlockBytes(rows, 0, 0, true) / 2 // a number of each row
+	one := dataset.BlockBytes(rows, 0, 0, true) / 2 // one number for each row
 	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + one*int64(len(cols))
 }
 

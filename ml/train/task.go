@@ -13,16 +13,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Task is a thing that all nodes do for a training. The same task may be sent
-// again. Its body goes to workers of this process as it is, and encoded to
-// others.
+// Task is an operation of a training on all nodes. The same task may be sent again. Its
+// body is passed to workers of this process as it is, and encoded to others.
 type Task struct {
-	Iter int // counts the tasks of a run, so that partials find theirs
+	Iter int // counts the tasks of a run, to match partials with tasks
 	body body
 }
 
-// body is what a task is: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *rescanTask.
+// body is the content of a task: a *copiesTask, *fitTask, *encodeTask, *stepTask,
+// *measureTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -41,7 +40,7 @@ const (
 	kindCopies  = 6
 	kindUsage   = 7
 	kindRescan  = 8
-	kindWeigh   = 9
+	kindWeight  = 9
 	kindRecount = 10
 )
 
@@ -64,8 +63,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
 	case kindCopies:
 		t.body = decodeCopies(d)
-	case kindWeigh:
-		t.body = decodeWeigh(w.job, d)
+	case kindWeight:
+		t.body = decodeWeight(w.job, d)
 	case kindUsage:
 		t.body = &usageTask{}
 	case kindEncode:
@@ -103,7 +102,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 type fitTask struct {
 	spec    *feature.Spec
 	holdout *dataset.Holdout
-	fold    int               // of a cross-validation; what was made for another goes
+	fold    int               // of a cross-validation; the results for another fold are dropped
 	short   []dataset.RowHash // partitions that have no window, of rows that are read twice
 }
 
@@ -136,7 +135,7 @@ func (t *fitTask) merge(j *Job, left, right family.Message) (family.Message, err
 	return j.spec.MergeStats(a, b)
 }
 
-// as returns a partial of the kind that is expected.
+// as returns m as a partial of the expected kind.
 func as[T any](m family.Message) (T, error) {
 	v, ok := m.(T)
 	if !ok {
@@ -145,7 +144,7 @@ func as[T any](m family.Message) (T, error) {
 	return v, nil
 }
 
-// encodeTask makes the rows to blocks. Its partials are sums of rows and weights.
+// encodeTask encodes the rows into blocks. Its partials are sums of rows and weights.
 type encodeTask struct {
 	fitted       *feature.Fitted
 	classWeights []float64
@@ -193,11 +192,11 @@ func (t *encodeTask) merge(_ *Job, left, right family.Message) (family.Message, 
 	return a, nil
 }
 
-// encoded is how many rows there are to train on and held out, how many of the
+// encodedRows is how many rows there are to train on and held out, how many of the
 // former each leaf has, and their weight.
 type encodedRows struct {
 	rows, held int64
-	leaves     []int64 // in their order; of a job in place in none
+	leaves     []int64 // in their order; unordered for a job in place
 	weight     exact.Sum
 }
 
@@ -209,8 +208,8 @@ func (s *encodedRows) Encode(e *canon.E) {
 	e.B = s.weight.Append(e.B)
 }
 
-// stepTask is a step of the family's. What a Setup needs of the rows goes with
-// it, and where a mini-batch's rows are.
+// stepTask is a step of the family. It carries what a Setup needs of the rows, and
+// where a mini-batch's rows are.
 type stepTask struct {
 	rows, held int64
 	weight     float64
@@ -233,8 +232,8 @@ func (t *stepTask) parts() int {
 	return max(1, (t.step.Elements+t.per-1)/t.per)
 }
 
-// Needs reports whether a worker has a part in the task, of leaves with these
-// owners. The first one does always: it is given the result.
+// Needs reports whether a worker takes part in the task, with leaves of these owners.
+// The first one always does: it gets the result.
 func (t *Task) Needs(worker int, owners []int) bool {
 	s, ok := t.body.(*stepTask)
 	if !ok || s.step.Batch == nil || worker == 0 {
@@ -313,9 +312,9 @@ func (t *stepTask) merge(j *Job, left, right family.Message) (family.Message, er
 	return j.Family.Merge(t.step.Op, left, right)
 }
 
-// measureTask measures a model, or of several targets that of one.
+// measureTask measures a model, or the model of one of several targets.
 type measureTask struct {
-	target       int // of several
+	target       int // which of several
 	held         bool
 	coarse       bool // rank by cuts
 	cuts         []float64
@@ -353,7 +352,7 @@ func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message,
 	return a, nil
 }
 
-// cutsTask asks for scores to cut a coarse ranking by.
+// cutsTask collects scores that bound the bins of a coarse ranking.
 type cutsTask struct{ *measureTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }

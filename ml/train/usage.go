@@ -14,7 +14,7 @@ import (
 // bytes.
 type Usage struct {
 	Worker  int
-	Read    int64 // of the query's rows that came here, each time that they came
+	Read    int64 // of the query's rows that arrived here, in all readings
 	Reads   int64 // how often the query was read
 	Moved   int64 // of rows that were sent to other workers
 	Block   int64 // of the encoded rows
@@ -23,7 +23,7 @@ type Usage struct {
 	Peak    int64 // charged at most
 }
 
-// Total is the sum over workers, of peaks too, and of readings the most.
+// Total returns the sum over workers, also of peaks, but the maximum of Reads.
 func Total(list []Usage) (sum Usage) {
 	for _, u := range list {
 		sum.Reads = max(sum.Reads, u.Reads)
@@ -33,7 +33,7 @@ func Total(list []Usage) (sum Usage) {
 	return sum
 }
 
-// usage is what the worker has used so far.
+// usage returns what the worker has used so far.
 func (w *Worker) usage() Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,7 +47,7 @@ func (w *Worker) usage() Usage {
 	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}
 }
 
-// firstStep notes what was written before the first step.
+// firstStep records what was written before the first step.
 func (w *Worker) firstStep() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *Worker) firstStep() {
 	}
 }
 
-// bytesOf is the size of a batch's rows, of those that count.
+// bytesOf returns the size of a batch's selected rows.
 func bytesOf(b *batch.Batch) int64 {
 	if b.N == 0 {
 		return 0

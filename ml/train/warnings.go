@@ -10,18 +10,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Warning is something about a model that its user would rather know.
+// Warning is a likely problem of a model, for its user.
 type Warning struct{ Message, Hint string }
 
 const (
-	manyClasses    = 100  // of a number: more are rather a regression
-	fewRows        = 100  // fewer say nothing about how values are spread
-	separatedLoss  = 1e-3 // a linear classifier that is surer than this …
-	separateWeight = 10   // … by weights beyond this has no end to go to
+	manyClasses    = 100  // of a number: more suggest a regression
+	fewRows        = 100  // with fewer, the distribution of values is unknown
+	separatedLoss  = 1e-3 // a linear classifier with a smaller loss than this …
+	separateWeight = 10   // … and weights beyond this does not converge: the classes are separable
 	weightColumn   = 2    // of relation weights
 )
 
-// warnings looks at what was trained on, and at the model.
+// warnings returns the warnings about the training data and the model.
 func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning) {
 	say := func(hint, format string, args ...any) {
 		out = append(out, Warning{fmt.Sprintf(format, args...), hint})
@@ -36,7 +36,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 		}
 	}
-	if r.held > r.rows { // of a text column 'train' is after 'test', and each is all level
+	if r.held > r.rows { // in a text column 'train' sorts after 'test', and all rows of each are ties
 		say("Check data_split_col: a boolean says which rows are held out; of other values the largest are, with all that are level.", "%d rows are held out, more than the %d that are trained on", r.held, r.rows)
 	}
 	if d, ok := p.(family.Describer); ok && r.job.Plan.Task == family.Classification && r.driver.State().TrainLoss < separatedLoss {
@@ -51,12 +51,12 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 	return out
 }
 
-// idName is how columns are called that identify rows.
+// idName matches the names of columns that identify rows.
 var idName = regexp.MustCompile(`(?i)^(id|uuid|guid|key)$|(_id|_uuid|_guid)$|[a-z]Id$`)
 
-// identifies reports whether a column's values seem to be names of the rows: texts
-// that hardly repeat; integers one after the other; integers with such a name that
-// are spread as wide as there are rows.
+// identifies reports whether a column's values seem to identify the rows: texts that
+// hardly repeat; consecutive integers; integers in a column with such a name whose
+// range is at least the number of rows.
 func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {
 	if len(st.Cats) > 0 {
 		return float64(len(st.Cats)) > 0.95*float64(rows)

@@ -16,10 +16,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// WorkerConfig is what a node gives to its part of a job.
+// WorkerConfig is a node's configuration of its part of a job.
 type WorkerConfig struct {
-	// Context ends when the job does on this node, for what no call has one for: blocks
-	// that are made when they are opened, rows that flow by; nil: never.
+	// Context ends when the job ends on this node. It is for work without a caller's
+	// context: blocks that are re-created when they are opened, rows that are not kept;
+	// nil: never.
 	Context context.Context
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
@@ -28,8 +29,8 @@ type WorkerConfig struct {
 	// Rescan says that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
 	Rescan bool
-	// Send gives encoded rows to another worker's PutRows. The bytes are its for the
-	// call. It is wanted where Rescan is set and there are several workers.
+	// Send passes encoded rows to another worker's PutRows. It may use the bytes during
+	// the call only. It is required where Rescan is set and there are several workers.
 	Send func(ctx context.Context, to int, rows []byte) error
 }
 
@@ -51,9 +52,9 @@ type Worker struct {
 	leaves []int // own ones, ascending
 
 	mu       sync.Mutex
-	rows     map[int]*dataset.Leaf // made, until they are encoded
+	rows     map[int]*dataset.Leaf // built, until they are encoded
 	unfitted map[int]*unfitted     // of leaves that have one, likewise
-	gate     mem.Gate              // of leaves whose rows are looked at
+	gate     mem.Gate              // limits the leaves whose rows are in memory
 	blocks   *dataset.Blocks
 	state    *dataset.State // the family's, of rows
 	scored   map[int]*family.Scores
@@ -61,19 +62,19 @@ type Worker struct {
 	inbox    *mem.Account // of what comes from other workers
 	spec     *feature.Spec
 	drawer   *dataset.Drawer
-	fold     int // that the drawer, the blocks and the family's part are of
+	fold     int // of the drawer, the blocks and the family's worker
 	fitted   *feature.Fitted
 	family   family.Worker // made by the first step
 	nodes    *reduce.Plan  // of partials of nodes
 	needed   int64         // bytes charged for passes and partials
-	last     *Part         // that was begun
+	last     *Part         // the last one begun
 	closed   bool
-	taken    bool        // the blocks were another's: see Take
-	maker    *Worker     // whose rows they are made of; nil where that is this one
-	left     bool        // they are another's now: see Leave
-	later    atomic.Bool // blocks are made of rows that lie in the file
+	taken    bool        // the blocks are from another worker: see Take
+	maker    *Worker     // the worker that re-creates blocks from rows; nil for this one
+	left     bool        // the blocks have been handed over: see Leave
+	later    atomic.Bool // blocks are re-created from spilled rows
 
-	// what Usage tells
+	// for Usage
 	read, moved, encoded atomic.Int64
 	before               int64
 	stepped              bool
@@ -85,7 +86,7 @@ type unfitted struct {
 	bytes int64
 }
 
-// NewWorker makes a node's part.
+// NewWorker makes a node's part in a job.
 func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	layout, err := dataset.NewLayout(job.Columns)
 	if err != nil {
@@ -107,7 +108,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 			if n < 0 {
 				w.acct.Shrink(-n)
 			} else {
-				w.acct.Take(n) // what lets rows go
+				w.acct.Take(n) // the least that processing rows needs
 			}
 		}
 		w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
@@ -122,10 +123,10 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	return w, nil
 }
 
-// open makes what takes rows.
+// open makes the intake or the store, which take the rows.
 func (w *Worker) open(layout *dataset.Layout) {
 	w.store, w.in = dataset.NewStore(layout, w.dataset), nil
-	if w.job.InPlace() && w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds want the rows again
+	if w.job.InPlace() && w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds need the rows again
 		w.in = &intake{w: w, layout: layout}
 	}
 	if w.flow.readings > 0 {
@@ -136,7 +137,7 @@ func (w *Worker) open(layout *dataset.Layout) {
 	}
 }
 
-// renew makes room for blocks and what is learnt from them.
+// renew makes new accounts and stores for blocks and what is learnt from them.
 func (w *Worker) renew() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +145,7 @@ func (w *Worker) renew() {
 	w.acct, w.needed = w.cfg.Pool.Account("training partials", false), 0
 }
 
-// forget frees all that was made of the rows.
+// forget frees everything that was derived from the rows.
 func (w *Worker) forget() error {
 	if w.family != nil {
 		w.family.Close()
@@ -158,10 +159,10 @@ func (w *Worker) forget() error {
 	return errors.Join((&Dataset{blocks: w.blocks, maker: w.maker}).Close(), w.state.Close())
 }
 
-// Job is the worker's job.
+// Job returns the worker's job.
 func (w *Worker) Job() *Job { return w.job }
 
-// Add takes rows of the query, the job's columns in their order.
+// Add adds rows of the query, with the job's columns in order.
 func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 	w.read.Add(bytesOf(b))
 	if w.in != nil {
@@ -170,8 +171,8 @@ func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 	return w.store.Add(ctx, b)
 }
 
-// Counts returns this node's rows by bucket; the sums over all nodes give the
-// number of leaves (Job.Leaves). Of a job in place buckets mean nothing.
+// Counts returns this node's rows by bucket; the sums over all nodes determine the
+// number of leaves (Job.Leaves). For a job in place buckets have no meaning.
 func (w *Worker) Counts() []int64 {
 	n := w.store.Counts()
 	if w.in != nil {
@@ -180,8 +181,8 @@ func (w *Worker) Counts() []int64 {
 	return n
 }
 
-// Read ends the second reading of rows that are distributed: those of others have been
-// sent. Once it has ended on all workers they are to be Assigned.
+// Read ends the second reading of distributed rows: other workers' rows have been sent.
+// Once it has returned on all workers, Assign must follow.
 func (w *Worker) Read() error {
 	if err := w.drain(); err != nil || w.flow.counting() {
 		return err
@@ -192,7 +193,7 @@ func (w *Worker) Read() error {
 	return errors.Join(w.flow.out.flush(), w.store.Close())
 }
 
-// stores are what holds the rows that are distributed.
+// stores returns the stores of the distributed rows.
 func (w *Worker) stores() []*dataset.Store {
 	if w.flow.out != nil {
 		return w.flow.coded
@@ -200,7 +201,7 @@ func (w *Worker) stores() []*dataset.Store {
 	return []*dataset.Store{w.store}
 }
 
-// TakeBucket hands out the rows of a bucket whose leaf another node owns.
+// TakeBucket calls emit with the rows of a bucket whose leaf another node owns.
 func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 	return w.store.TakeBucket(bucket, func(rows []byte) error {
 		w.moved.Add(int64(len(rows)))
@@ -208,12 +209,12 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 	})
 }
 
-// PutBucket takes rows that another node's TakeBucket emitted.
+// PutBucket adds rows that another node's TakeBucket emitted.
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
-// Common returns the rows of this worker whose copies are so many that all leaves
-// share them, of total rows; where rows are distributed encoded, those that were counted
-// for that. All rows must have been put.
+// Common returns the rows of this worker that are so frequent among total rows that
+// their copies are spread over all leaves; where rows are distributed encoded, those
+// that were counted for that. All rows must have been put.
 func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 	switch {
 	case w.flow.out != nil:
@@ -224,12 +225,12 @@ func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 	return w.store.Common(total)
 }
 
-// Assign ends the distributing: owners names the worker of each leaf, of so many
-// workers numbered from 0; self is this one. Of a job in place nothing was
-// distributed, owners is nil, and the worker cuts its own rows into leaves. Where a
-// worker is Short nothing is distributed either, and rescan tells all that the rows will
-// be read once more: of a job that is not in place there is another Assign then.
-// common are all workers' Common.
+// Assign ends the distribution of rows: owners names the worker of each leaf, of so
+// many workers numbered from 0; self is this one. For a job in place nothing was
+// distributed, owners is nil, and the worker divides its own rows into leaves. Where a
+// worker is Short nothing is distributed either, and rescan says that the rows will be
+// read once more: for a job that is not in place another Assign follows then. common
+// are all workers' Common.
 func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []dataset.Common) error {
 	if w.flow.counting() {
 		return nil
@@ -241,7 +242,7 @@ func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []d
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	switch {
 	case rescan:
-		w.assign(owners) // of rows to come, where they will be distributed
+		w.assign(owners) // for rows to come, which will be distributed
 		return w.release()
 	case w.job.InPlace():
 		leaves, err := w.localLeaves()
@@ -265,7 +266,7 @@ func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []d
 	return nil
 }
 
-// own makes so many leaves, all of them this worker's.
+// own makes so many leaves, all owned by this worker.
 func (w *Worker) own(leaves int) {
 	owners := make([]int, leaves)
 	for i := range owners {
@@ -283,7 +284,7 @@ func (w *Worker) assign(owners []int) {
 	}
 }
 
-// localLeaves is the number of leaves of a job in place.
+// localLeaves returns the number of leaves of a job in place.
 func (w *Worker) localLeaves() (int, error) {
 	if w.in != nil {
 		err := w.in.finish()
@@ -309,7 +310,7 @@ func (w *Worker) Close() error {
 	return errors.Join(err, w.store.Close(), w.flow.close())
 }
 
-// Spilled is the bytes this job wrote to temporary files on this node.
+// Spilled returns the bytes that this job wrote to temporary files on this node.
 func (w *Worker) Spilled() int64 { return w.cfg.Pool.Spilled() }
 
 // leafFunc computes the partial of one leaf.
@@ -343,7 +344,7 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 	}, nil
 }
 
-// nextFold forgets what was made of the rows for another fold.
+// nextFold drops what was derived from the rows for another fold.
 func (w *Worker) nextFold(fold int) error {
 	if err := w.forget(); err != nil {
 		return err
@@ -376,7 +377,7 @@ func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *d
 	return st, nil
 }
 
-// dropUnfitted forgets the unfitted blocks of these leaves.
+// dropUnfitted frees the unfitted blocks of these leaves.
 func (w *Worker) dropUnfitted(leaves ...int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -388,7 +389,7 @@ func (w *Worker) dropUnfitted(leaves ...int) {
 	}
 }
 
-// takeUnfitted returns a leaf's unfitted block, nil for none, and keeps it no longer.
+// takeUnfitted removes and returns a leaf's unfitted block, nil for none.
 func (w *Worker) takeUnfitted(leaf int) *unfitted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -397,7 +398,7 @@ func (w *Worker) takeUnfitted(leaf int) *unfitted {
 	return d
 }
 
-// leaf returns a leaf's rows, made when they are first wanted.
+// leaf returns a leaf's rows, which are built on first use.
 func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	w.mu.Lock()
 	l := w.rows[leaf]
@@ -415,13 +416,13 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	return l, nil
 }
 
-// copies are those of the rows that came, as they were counted.
+// copies returns the counts of copies of the added rows.
 func (w *Worker) copies() *dataset.Copies {
 	if w.flow.on && w.flow.lengths != nil {
 		return w.flow.lengths.Of(nil, w.self)
 	}
 	if w.flow.seen != nil {
-		return w.flow.told(w.flow.seen.Clone()) // it will be merged into
+		return w.flow.addCounts(w.flow.seen.Clone()) // it will be merged into
 	}
 	if w.in != nil {
 		return w.in.copies(w.self)
@@ -429,15 +430,15 @@ func (w *Worker) copies() *dataset.Copies {
 	return w.store.Copies(w.self)
 }
 
-// MakeRoom gives back memory of what can be made again or read from the file:
-// unfitted blocks and blocks.
+// MakeRoom frees memory of what can be re-created or read from the file: unfitted
+// blocks and blocks.
 func (w *Worker) MakeRoom() error {
 	w.dropUnfitted(w.leaves...)
 	return w.blocks.Evict()
 }
 
-// withLeaf calls f with a leaf and its rows, as many leaves at once as there is
-// memory for. Bytes that are lent are paid for, and f takes them.
+// withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory
+// for. lent bytes are charged already; f takes them over.
 func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *dataset.Leaf, v *dataset.View) error) error {
 	var l *dataset.Leaf
 	var v *dataset.View
@@ -467,7 +468,7 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *d
 	return f(l, v)
 }
 
-// encodeRows makes the leaves' blocks.
+// encodeRows encodes the leaves' blocks.
 func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 	w.mu.Lock()
 	spec := w.spec
@@ -483,7 +484,7 @@ func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.again && w.flow.out == nil && !w.later.Load() { // the rows have served
+		if left.Add(-1) == 0 && !t.again && w.flow.out == nil && !w.later.Load() { // the rows are no longer needed
 			if w.in != nil {
 				w.in.close()
 			}
@@ -495,8 +496,8 @@ func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 	}, nil
 }
 
-// encodeLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
-// held out.
+// encodeLeaf encodes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows held
+// out.
 func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *encodeTask) (*encodedRows, error) {
 	if w.in != nil {
 		return w.in.encodeRows(leaf, p)
@@ -526,7 +527,8 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 	return s, nil
 }
 
-// encodeView makes the blocks of a leaf's rows, out of its unfitted block if it has one.
+// encodeView encodes the blocks of a leaf's rows, from its unfitted block if it has
+// one.
 func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View, d *unfitted) (*encodedRows, error) {
 	train, held := spec.Split(v)
 	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
@@ -562,8 +564,8 @@ func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *data
 	return s, nil
 }
 
-// order puts the rows of a leaf's block, made of a view, into their order, where they have
-// one: those of windows have it where a column says.
+// order sorts the rows of a leaf's block, made from a view, where they have an order:
+// that of windows, by a column.
 func (w *Worker) order(b *dataset.Block, v *dataset.View) error {
 	switch {
 	case w.job.InPlace():
@@ -580,8 +582,8 @@ func (w *Worker) order(b *dataset.Block, v *dataset.View) error {
 	return nil
 }
 
-// encode makes the block of the training rows (i = 0) or the rows held out (1)
-// of a leaf, out of its unfitted block if it has one. The block is paid for.
+// encode encodes the block of the training rows (i = 0) or the rows held out (1) of a
+// leaf, from its unfitted block if it has one. The block is charged.
 func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block, err error) {
 	f := p.fitted
 	n := 4 * int64(len(part.Windows()))
@@ -589,7 +591,7 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 		n += dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	}
 	if err := w.blocks.Reserve(n); err != nil {
-		w.dropUnfitted(w.leaves...) // they can be made again
+		w.dropUnfitted(w.leaves...) // they can be re-created
 		if err := w.blocks.Reserve(n); err != nil {
 			return nil, err
 		}
@@ -597,7 +599,7 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 	return w.encodePaid(spec, p, part, d, i), nil
 }
 
-// encodePaid is encode of a block that is paid for already.
+// encodePaid is encode for a block that is charged already.
 func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block) {
 	f := p.fitted
 	if d != nil {
@@ -611,7 +613,7 @@ func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.Vie
 	return b
 }
 
-// predictor reads a predictor of the job's model, or of several targets that of one.
+// predictor decodes a predictor of the job's model, or that of one of several targets.
 func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 	w.mu.Lock()
 	f := w.fitted
@@ -638,8 +640,8 @@ func (w *Worker) grow(n int64) error {
 		w.acct.Shrink(-n)
 		return nil
 	}
-	// What is kept of rows leaves room for passes over them: a family that can do
-	// without is told so.
+	// State kept per row must leave memory for passes over the rows: a family that can do
+	// without it gets an error.
 	if used, limit := w.cfg.Pool.Used(), w.cfg.Pool.Limit(); float64(used+n) > mem.PauseShare*float64(limit) {
 		if err := w.blocks.Evict(); err != nil {
 			return err
@@ -665,8 +667,7 @@ func (w *Worker) chargeTo(a *mem.Account, n int64) error {
 	return a.Grow(n)
 }
 
-// Hold charges bytes of messages between workers; it may be called from any
-// goroutine.
+// Hold charges bytes of messages between workers. It may be called from any goroutine.
 func (w *Worker) Hold(n int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -676,7 +677,7 @@ func (w *Worker) Hold(n int64) error {
 	return w.chargeTo(w.inbox, n)
 }
 
-// Release gives back what Hold charged.
+// Release releases what Hold charged.
 func (w *Worker) Release(n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -685,9 +686,9 @@ func (w *Worker) Release(n int64) {
 	}
 }
 
-// Carry charges rows on their way to other workers or from them, few bytes at once:
-// they make room where they go, and so are not asked for it. A negative number gives
-// back.
+// Carry charges rows in transit to or from other workers, few bytes at a time, without
+// a check of the limit: they free memory at the sender or are charged at their
+// destination. A negative number releases.
 func (w *Worker) Carry(n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -704,8 +705,7 @@ func errEnded() error {
 	return pgerr.New(pgerr.ConnectionFailure, "a training has ended on this node")
 }
 
-// Home returns what the driver of the job needs to know of this node, where it is
-// with the worker.
+// Home returns the node for the job's driver, where that runs along with this worker.
 func (w *Worker) Home() *family.Node {
 	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space, Memory: w.cfg.Pool.Limit()}
 }
@@ -736,28 +736,28 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	return made, nil
 }
 
-// room charges for a step's passes over so many items, and returns how many goroutines it is for:
-// fewer than there are where memory is short. Each holds a pass and
-// a partial. Of items that have partials of their own some wait for their neighbours,
-// one on each level of the tree and one a goroutine more; those that come from other
-// workers are charged as they come.
-func (w *Worker) room(pass, partial int64, items int, whole bool) (hands int, err error) {
+// room charges for a step's passes over so many items, and returns for how many
+// goroutines: fewer than there are where memory is short. Each holds a pass and a
+// partial. Where items have their own partials some wait for their neighbours, one on
+// each level of the tree and one more for each goroutine; those from other workers are
+// charged as they arrive.
+func (w *Worker) room(pass, partial int64, items int, whole bool) (threads int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for hands = min(w.cfg.Threads, items); ; hands /= 2 {
-		n := int64(hands) * (pass + partial)
+	for threads = min(w.cfg.Threads, items); ; threads /= 2 {
+		n := int64(threads) * (pass + partial)
 		if !whole {
-			n += int64(min(items-1, reduce.Height(items)+hands)) * partial
+			n += int64(min(items-1, reduce.Height(items)+threads)) * partial
 		}
 		if n <= w.needed {
-			w.acct.Shrink(w.needed - n) // a step that needed more is over
+			w.acct.Shrink(w.needed - n) // an earlier step needed more
 		} else if err := w.charge(n - w.needed); err != nil {
-			if hands > 1 && pgerr.Is(err, pgerr.OutOfMemory) {
+			if threads > 1 && pgerr.Is(err, pgerr.OutOfMemory) {
 				continue
 			}
 			return 0, err
 		}
 		w.needed = n
-		return hands, nil
+		return threads, nil
 	}
 }

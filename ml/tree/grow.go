@@ -149,8 +149,8 @@ func (t *grower) walk() (split []int32, left int, front []int32) {
 	return split, left, nil
 }
 
-// expand makes the children of a node and gives what workers are to do for them:
-// nothing where neither can be split again.
+// expand makes the children of a node and returns the work for them: none where neither
+// can be split again.
 func (t *grower) expand(i int32) (s split, builds []build, work bool) {
 	left := int32(len(t.nodes))
 	n := &t.nodes[i]
@@ -356,7 +356,7 @@ func (t *grower) room(n int) []int64 {
 	return make([]int64, n)
 }
 
-// free gives such memory up.
+// free returns such memory for reuse.
 func (t *grower) free(h []int64) {
 	if h != nil {
 		t.spare.Put(&h)

@@ -259,7 +259,7 @@ func (l *labels) Encode(e *canon.E) { e.I64s(l.weight); l.y.encode(e) }
 
 func decodeLabels(d *canon.D) *labels { return &labels{d.I64s(), decodeSum(d)} }
 
-// grown is what opRound and opGrow give.
+// grown is the partial of opRound and opGrow.
 type grown struct {
 	rows     []int64   // opGrow: of each split, left and right
 	hist     []int64   // of each build, one after the other
@@ -294,7 +294,7 @@ func (g *grown) merge(o *grown) error {
 	return nil
 }
 
-// free gives the histograms up.
+// free returns the histograms for reuse.
 func (g *grown) free() {
 	if g.pool != nil && g.hist != nil {
 		hist := g.hist

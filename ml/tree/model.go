@@ -9,7 +9,7 @@ import (
 )
 
 // model is a trained forest. Its bins are those of the training as far as trees
-// tell them apart.
+// distinguish them.
 type model struct {
 	*bins
 	forest  bool

@@ -167,7 +167,7 @@ func (p *params) maxFeatures(n int) int {
 
 const monotoneOption = "monotone_constraints"
 
-// namedConstraints are the constraints that the statement gives by column.
+// namedConstraints returns the constraints in the statement by column.
 func namedConstraints(o *family.Values) iter.Seq2[string, int8] {
 	return func(yield func(string, int8) bool) {
 		for list := o.Texts(monotoneOption, nil); len(list) >= 2; list = list[2:] {

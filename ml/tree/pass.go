@@ -8,21 +8,21 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// pass is one goroutine's part in a step.
+// pass implements family.Pass.
 type pass struct {
 	w     *worker
 	op    uint8
 	b     *body
-	again bool // blocks are to be made anew
+	again bool // blocks' state must be re-created
 	bin   *binner
 	pack  packing
-	draws []*drawer // of the trees that grow
+	draws []*drawer // of the growing trees
 	tasks []task    // histograms
 	size  int       // of all histograms
 	sum   *sketch
 	label *labels
 	out   *grown
-	goes  []sides // of the splits
+	goes  []sides // sides of the splits
 	adder *adder
 	grad  gradients
 }
@@ -53,7 +53,7 @@ func sum1(v []int) (n int) {
 	return n
 }
 
-// width is the length of a histogram of some columns, nil for all.
+// width returns the length of a histogram of some columns, nil for all.
 func width(g *ground, cols []int) int {
 	if cols == nil {
 		return g.total
@@ -67,7 +67,7 @@ func width(g *ground, cols []int) int {
 	return n
 }
 
-// ground returns what a step brings, or what is known.
+// ground returns the step's ground, or the worker's.
 func (w *worker) ground(b *body) *ground {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,8 +118,8 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if err := p.check(g); err != nil {
 		return nil, err
 	}
-	// A wide build adds up packed integers as long as they fit; the form is the
-	// round's, which opGrow does not repeat.
+	// A wide build sums packed integers as long as they fit; the packing is that of the
+	// round, which opGrow does not repeat.
 	fit := w.p.rowsFit(g, w.p.packing(1))
 	for _, bd := range b.builds {
 		t := task{build: bd, at: p.size, len: width(g, bd.cols) * w.p.channels, fit: fit}
@@ -133,8 +133,8 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	return p, nil
 }
 
-// drawNumber is the number by which a tree's rows are drawn: the trees of a
-// round of boosting see the same rows.
+// drawNumber returns the number by which a tree's rows are drawn: the trees of a round
+// of boosting see the same rows.
 func (p *problem) drawNumber(first, t int) int {
 	if p.forest {
 		return first + t
@@ -142,7 +142,7 @@ func (p *problem) drawNumber(first, t int) int {
 	return first
 }
 
-// check sees that what a step names exists.
+// check checks that the trees and nodes that a step names exist.
 func (p *pass) check(g *ground) error {
 	bad := func() error { return pgerr.Internal("a step over trees names what is not there") }
 	lists, splits := [][]tree{}, p.b.splits
@@ -230,7 +230,8 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	return nil
 }
 
-// anew makes bins, and where workers are new in the middle all the rest.
+// anew computes a block's bins, and for a new worker in the middle of a training all
+// other state.
 func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 	k, err := p.w.fresh(at, b.Rows)
 	if err != nil {
@@ -286,7 +287,7 @@ func (p *pass) grow(k *rows) {
 		left, right := p.adder.split(k, s, &p.goes[i])
 		g.rows[2*i] += int64(left)
 		g.rows[2*i+1] += int64(right)
-		// What follows is of the children: their rows are still near.
+		// The following tasks are for the children, whose rows are still in the cache.
 		for ; next < len(p.tasks) && p.tasks[next].tree == s.tree && p.tasks[next].node-s.left&^1 == 0; next++ {
 			p.build(k, &p.tasks[next])
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// problem is a training as both root and workers see it from the start.
+// problem is what root and workers know of a training from the start.
 type problem struct {
 	*params
 	seed        uint64
@@ -18,9 +18,9 @@ type problem struct {
 	outputs     int   // scores of a row, or numbers of a leaf
 	channels    int   // histograms of a node: one, or for a forest's votes one a class
 	together    int   // trees grown at a time
-	fewRows     int64 // of a node that the root takes
+	fewRows     int64 // of a node whose rows the root takes
 	limits      limits
-	weightUnits float64 // of the sketch: weights are counted in parts of this
+	weightUnits float64 // of the sketch: weights are counted in units of 1/weightUnits
 	held        bool
 	names       []string // by column: the input column
 	direction   []int8   // by column: the monotone constraint
@@ -56,30 +56,31 @@ func newProblem(s *family.Setup, forest bool) *problem {
 	return p
 }
 
-// forestTogether is how many trees of a forest grow at a time: more take fewer
-// steps, and more memory a row.
+// forestTogether is how many trees of a forest grow at a time: more need fewer steps,
+// and more memory per row.
 const forestTogether = 8
 
-// votes reports whether the histograms are of classes.
+// votes reports whether the histograms count classes.
 func (p *problem) votes() bool { return p.channels > 1 }
 
-// pairs reports whether gradient and curvature have an integer each.
+// pairs reports whether gradient and curvature are separate integers.
 func (p *problem) pairs(g *ground) bool { return g.wide && !p.votes() }
 
 // squared reports whether gradients are residuals.
 func (p *problem) squared() bool { return p.classes == 0 }
 
-// ground is what the first look at the rows settled for the rest of a training.
+// ground is what the first pass over the rows determined for the rest of a training:
+// bins, units and bounds.
 type ground struct {
 	*bins
-	unit   float64 // rows weigh whole multiples of this power of two
-	wide   bool    // they may weigh so much that gradient and curvature do not fit one integer
+	unit   float64 // weights are integral multiples of this power of two
+	wide   bool    // weights may be so large that gradient and curvature do not fit one integer
 	most   int     // the greatest multiple
 	copies []copies
-	yUnit  float64 // labels are summed in parts of 1/yUnit
+	yUnit  float64 // labels are summed in units of 1/yUnit
 }
 
-// copies are equal rows: how often the row is there, in units of weight.
+// copies is a row and how often it occurs, in units of weight.
 type copies struct {
 	hash uint64
 	n    int64
@@ -113,7 +114,7 @@ func newGround(p *problem, s *sketch) *ground {
 	return g
 }
 
-// groundBytes is the most that there is of bounds and bins.
+// groundBytes returns the most memory that bounds and bins take.
 func (p *problem) groundBytes() int64 {
 	n := int64(p.dense+len(p.codeSlots)) * int64(unsafe.Sizeof(column{}))
 	for _, slots := range p.codeSlots {
@@ -122,7 +123,7 @@ func (p *problem) groundBytes() int64 {
 	return n + 8*int64(p.dense*p.maxBin)
 }
 
-// sampled reports whether trees see drawn rows.
+// sampled reports whether trees are grown on samples of the rows.
 func (p *problem) sampled() bool { return p.bootstrap || p.subsample < 1 }
 
 func (g *ground) encode(e *canon.E) {
@@ -149,7 +150,7 @@ func decodeGround(d *canon.D) *ground {
 	return g
 }
 
-// units is a row's weight as a multiple of the unit.
+// units returns a row's weight as a multiple of the unit.
 func (g *ground) units(w float64) int64 { return int64(math.RoundToEven(w / g.unit)) }
 
 // A row's gradient g and curvature h are integers in one int64, g<<shift + h, so
@@ -171,7 +172,7 @@ type packing struct {
 // draw is the unit of how often a row is drawn.
 const draw = 256
 
-// packing returns the form for gradients of at most bound.
+// packing returns the packing for gradients of at most bound.
 func (p *problem) packing(bound float64) packing {
 	switch {
 	case p.forest && p.classes > 0:
@@ -183,7 +184,7 @@ func (p *problem) packing(bound float64) packing {
 	return packing{32, 1 << 15, 1 << 17, 1<<16 - 1}
 }
 
-// rowsFit is how many rows of any weight are sure to fit a packed sum.
+// rowsFit returns how many rows of any weight always fit a packed sum.
 func (p *problem) rowsFit(g *ground, k packing) int {
 	most := max(g.most, 1)
 	if p.bootstrap {

@@ -60,7 +60,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		return r.Done("the state of a training of trees")
 	}
 	if d.phase == opSketch || d.phase == opBin {
-		d.fresh = false // they know nothing, nor need they
+		d.fresh = false // new workers have no state, and need none yet
 	}
 	if d.phase == opGrow {
 		if first := r.Int(); first != len(d.trees) {

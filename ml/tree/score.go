@@ -10,10 +10,10 @@ import (
 	"github.com/tributarydb/tributary/ml/objective"
 )
 
-// flat is a model as rows walk it: chunkRows rows become bins, then go through
-// tree after tree, so that a tree stays in the nearest cache. A leaf is its own
-// child and every row takes as many steps as the tree is deep: no branch depends
-// on data, and the walks of several rows overlap.
+// flat is a model in the layout for scoring: chunkRows rows are binned, then evaluated
+// tree by tree, so that a tree stays in the first-level cache. A leaf is its own child
+// and every row takes as many steps as the tree is deep: no branch depends on data, and
+// the evaluation of several rows overlaps.
 type flat struct {
 	nodes  []flatNode
 	trees  []flatTree
@@ -29,7 +29,7 @@ type flatNode struct {
 	_     [5]uint32
 }
 
-// nodeBytes is the size of a node: that of a cache line.
+// nodeBytes is the size of a node: a cache line.
 const nodeBytes = uint32(unsafe.Sizeof(flatNode{}))
 
 type flatTree struct{ root, depth int }
@@ -43,7 +43,7 @@ type chunk struct {
 	rows []uint8 // bins, column by column
 }
 
-// bin is a row's bin of a column.
+// bin returns a row's bin of a column.
 func (c *chunk) bin(col, row int) int {
 	return int(c.rows[chunkRows*(c.cols[col].before+c.cols[col].k)+row])
 }
@@ -84,8 +84,8 @@ func newFlat(m *model) *flat {
 	return f
 }
 
-// step returns the node after one for a row, the l-th of those whose bins are at
-// b. Nodes are at base; decodeModel has seen to it that all of this exists.
+// step returns the node after one for a row, the l-th of those whose bins are at b.
+// Nodes are at base; decodeModel has checked that all of this exists.
 func step(base unsafe.Pointer, at uint32, b unsafe.Pointer, l uintptr) uint32 {
 	n := (*flatNode)(unsafe.Add(base, at))
 	v := *(*uint8)(unsafe.Add(b, uintptr(n.bins)+l))

@@ -22,7 +22,7 @@ type choice struct {
 type searcher struct {
 	p            *problem
 	b            *bins
-	gUnit, hUnit float64 // a sum of 1 is so much
+	gUnit, hUnit float64 // the scale of the sums
 	votes        bool
 	order        []int // scratch: categories
 	rank         []float64
@@ -30,13 +30,13 @@ type searcher struct {
 	right        []int64
 }
 
-// ranked is a category and what it is sorted by.
+// ranked is a category and its sort key.
 type ranked struct {
 	rank float64
 	bin  int
 }
 
-// unpack takes packed sums apart.
+// unpack splits packed sums into gradient and curvature.
 func unpack(pairs, packed []int64, shift uint) {
 	shift &= 63
 	for i, v := range packed {
@@ -45,7 +45,7 @@ func unpack(pairs, packed []int64, shift uint) {
 	}
 }
 
-// alone is a searcher for another goroutine.
+// alone returns a searcher for another goroutine.
 func (s *searcher) alone() *searcher {
 	return &searcher{p: s.p, b: s.b, gUnit: s.gUnit, hUnit: s.hUnit, votes: s.votes}
 }
@@ -60,12 +60,12 @@ const (
 	categorySmooth = 10
 	categoryL2     = 10
 	categoryMost   = 32
-	categoryFew    = 4 // categories that none of this is for
+	categoryFew    = 4 // up to so many categories none of these limits apply
 	categoryLeast  = 10
 	categoryGroup  = 100
 )
 
-// soft is the gradient less the penalty on absolute values.
+// soft returns the gradient after soft-thresholding by the L1 penalty.
 func soft(g, l1 float64) float64 {
 	switch {
 	case g > l1:
@@ -76,7 +76,7 @@ func soft(g, l1 float64) float64 {
 	return 0
 }
 
-// score is twice what a node of gradient g and curvature h gains by its best
+// score returns twice the gain of a node of gradient g and curvature h at its best
 // value.
 func (s *searcher) score(g, h, l2 float64) float64 {
 	if h+l2 <= 0 {
@@ -86,7 +86,7 @@ func (s *searcher) score(g, h, l2 float64) float64 {
 	return t * t / (h + l2)
 }
 
-// value is that value, within bounds.
+// value returns that value, clipped to bounds.
 func (s *searcher) value(g, h, l2, lo, hi float64) float64 {
 	if h+l2 <= 0 {
 		return min(max(0, lo), hi)
@@ -94,12 +94,12 @@ func (s *searcher) value(g, h, l2, lo, hi float64) float64 {
 	return min(max(-soft(g, s.p.l1)/(h+l2), lo), hi)
 }
 
-// scoreAt is twice the gain of a value that need not be the best.
+// scoreAt returns twice the gain at a value that need not be the best.
 func (s *searcher) scoreAt(g, h, l2, v float64) float64 {
 	return -(float64(2*g*v) + float64((h+l2)*v*v) + float64(2*s.p.l1*math.Abs(v)))
 }
 
-// weight is the curvature of sums, or the weight of votes.
+// weight returns the curvature of sums, or the weight of votes.
 func (s *searcher) weight(sum []int64) float64 {
 	if !s.votes {
 		return float64(sum[1]) * s.hUnit
@@ -111,7 +111,7 @@ func (s *searcher) weight(sum []int64) float64 {
 	return float64(n) * s.hUnit
 }
 
-// scoreVotes is the sum of squares of votes by their number.
+// scoreVotes returns the sum of squares of votes divided by their number.
 func (s *searcher) scoreVotes(sum []int64) float64 {
 	var n int64
 	q := 0.0
@@ -126,7 +126,7 @@ func (s *searcher) scoreVotes(sum []int64) float64 {
 	return q / (float64(n) * s.hUnit)
 }
 
-// scoreOf is score or scoreVotes of sums.
+// scoreOf returns score or scoreVotes of sums.
 func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
 	if s.votes {
 		return s.scoreVotes(sum)
@@ -191,7 +191,7 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 		top *= 2
 	}
 	var gl, hl int64
-	last := c.n - 1 // beyond the last bound only missing values are right
+	last := c.n - 1 // after the last bound only missing values go right
 	if missing {
 		last = c.n
 	}
@@ -242,7 +242,7 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 		left[0] += gm
 		left[1] += hm
 	}
-	if !missing { // where there were none, they follow the many
+	if !missing { // without missing values in the node, they go with the majority
 		missLeft = 2*left[1] >= ht
 	}
 	if !s.p.forest {
@@ -277,7 +277,7 @@ func (s *searcher) sums(hist []int64, from, each, bin int, out []int64) []int64 
 	return out
 }
 
-// votesByNumber is number of votes.
+// votesByNumber is number for votes.
 func (s *searcher) votesByNumber(n *growNode, j int, hist []int64, from, each int, best *choice) {
 	c := &s.b.cols[j]
 	k := len(n.sum)
@@ -320,11 +320,11 @@ func (s *searcher) votesByNumber(n *growNode, j int, hist []int64, from, each in
 	}
 }
 
-// categories tries the splits of a category column: with the categories sorted
-// by what each alone would be given, the best of all splits of a sum of squares
-// is one of a prefix (Fisher, "On grouping for maximum homogeneity", 1958). Of
-// more than two classes they are sorted by the share of the node's first class,
-// which need not find the best. Missing values are a category.
+// categories tries the splits of a category column: with the categories sorted by the
+// value that each alone would get, the best of all splits of a sum of squares is one of
+// a prefix (Fisher, "On grouping for maximum homogeneity", 1958). Of more than two
+// classes they are sorted by the share of the node's first class, which need not find
+// the best. Missing values are a category.
 func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, perRow float64, best *choice) {
 	c := &s.b.cols[j]
 	k := len(n.sum)
@@ -377,7 +377,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			b := s.order[i]
 			if dir == 1 {
 				if most == len(s.order)-1 && more == 0 {
-					return // the other way round are the same splits
+					return // in reverse order the splits are the same
 				}
 				b = s.order[len(s.order)-1-i]
 			}
@@ -403,7 +403,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 				}
 				best.set.add(s.order[q])
 			}
-			if lw >= rw { // categories that the node has not seen follow the many
+			if lw >= rw { // categories not in the node go with the majority
 				for b := range c.stride {
 					if !seen.has(b) {
 						best.set.add(b)
@@ -414,14 +414,14 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 	}
 }
 
-// arrange puts the categories in the order of their ranks, equal ones in their own.
+// arrange sorts the categories stably by their ranks.
 func (s *searcher) arrange() {
 	s.ranked = s.ranked[:0]
 	for _, b := range s.order {
 		s.ranked = append(s.ranked, ranked{s.rank[b], b})
 	}
 	slices.SortFunc(s.ranked, func(a, b ranked) int {
-		switch { // no rank is a NaN: what is ranked has a weight
+		switch { // no rank is NaN: ranked categories have a weight
 		case a.rank < b.rank:
 			return -1
 		case a.rank > b.rank:

@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// sketch is what the first look at the rows finds out: enough to choose bins,
-// units of weight and a bound of labels. Every part is a set, a sum of integers
-// or an extremum, so that the order of rows is no matter.
+// sketch is the summary of the first pass over the rows: enough to choose bins, units
+// of weight and a bound of labels. Every part is a set, a sum of integers or an
+// extremum, so that the order of rows does not matter.
 //
 // Quantiles come from a sample: the rows whose contents hash lowest, as bottom-k
 // sketches take them (Cohen and Kaplan, "Summarizing data using bottom-k
@@ -26,7 +26,7 @@ type sketch struct {
 	wMax       float64 // the largest weight
 	seen       []values
 	counts     []int64 // weight by slot of codes, in weightUnits
-	gaps       []int64 // by code: weight of rows that have none
+	gaps       []int64 // by code: weight of rows without a category
 	sample     sample
 }
 
@@ -60,7 +60,7 @@ func sketchBytes(dense, slots int) int64 {
 	return 2*int64(sampleSize(dense))*int64(8*dense+16) + int64(dense)*8*(4*maxBins+40) + int64(slots)*8
 }
 
-// key returns a value's bits in one form for equal values.
+// key returns a value's bits, the same for equal values.
 func key(v float64) uint64 {
 	if v != v {
 		return math.Float64bits(math.NaN())
@@ -68,9 +68,9 @@ func key(v float64) uint64 {
 	return math.Float64bits(v + 0)
 }
 
-// hashes gives the hashes of the contents of a tile's rows: of all values and
-// the label, but not of the weight, since a row of weight two is to be the same
-// as the row twice.
+// hashes computes the hashes of the contents of a tile's rows: of all values and the
+// label, but not of the weight, since a row of weight two is to be the same as the row
+// twice.
 func hashes(b *dataset.Block, tile int, seed uint64, h *[f64.Lanes]uint64) {
 	const k = 0x9e3779b97f4a7c15
 	for l := range h {
@@ -110,7 +110,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// add takes the rows of a block.
+// add adds the rows of a block.
 func (s *sketch) add(p *problem, b *dataset.Block) error {
 	var h [f64.Lanes]uint64
 	for tile := range b.Padded() / f64.Lanes {
@@ -150,7 +150,7 @@ func (s *sketch) add(p *problem, b *dataset.Block) error {
 	return nil
 }
 
-// lowest is the exponent of a number's lowest bit that is set.
+// lowest returns the exponent of a number's lowest set bit.
 func lowest(w float64) int {
 	frac, exp := math.Frexp(w)
 	m := uint64(math.Abs(frac) * (1 << 53))
@@ -162,7 +162,7 @@ func lowest(w float64) int {
 	return exp - 53 + n
 }
 
-// tile takes the values at index at of rows that weigh more than nothing.
+// tile adds the values at index at of rows of positive weight.
 func (v *values) tile(b *dataset.Block, at int, w []float64) {
 	if v.many && v.missing {
 		return
@@ -246,7 +246,7 @@ func (s *sample) take(hash uint64, w int64, b *dataset.Block, tile, l int) {
 	}
 }
 
-// compact puts equal rows together and keeps the lowest hashes, ascending.
+// compact merges equal rows and keeps the lowest hashes, ascending.
 func (s *sample) compact(dense int) {
 	type item struct {
 		hash uint64

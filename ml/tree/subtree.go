@@ -8,16 +8,16 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// Deep in a tree nodes are many and have few rows each: their histograms are
-// more than the rows, to make, to send and to search. There the root takes the
-// rows themselves, as bins and gradients, and grows what is below by itself, on
-// all its threads. Sums are of the same integers, so that the trees are the same
-// ones, and what is sent is never more than the histograms would have been.
+// Deep in a tree there are many nodes with few rows each: their histograms cost more
+// than the rows to build, to send and to search. There the root receives the rows
+// themselves, as bins and gradients, and grows the subtrees by itself, on all its
+// threads. Sums are of the same integers, so the trees are the same, and never more is
+// sent than the histograms would have been.
 
-// maxTakenRows bounds the rows of a node that is taken.
+// maxTakenRows bounds the rows of a node that are sent to the root.
 const maxTakenRows = 1 << 12
 
-// rowBytes is the size of a row that is taken.
+// rowBytes returns the size of a row sent to the root.
 func rowBytes(p *problem, g *ground) int64 {
 	if p.pairs(g) {
 		return int64(len(g.order)) + 16
@@ -25,8 +25,8 @@ func rowBytes(p *problem, g *ground) int64 {
 	return int64(len(g.order)) + 8
 }
 
-// small reports whether a node's rows are to be taken. Best-first trees grow no
-// more than they must.
+// small reports whether a node's rows are to be sent to the root. Best-first trees grow
+// only the nodes that they need.
 func (t *grower) small(n *growNode) bool {
 	levels := t.p.depth - n.depth - 1 // of histograms below
 	if t.p.leaves > 0 || n.rows > t.p.fewRows || levels <= 0 {
@@ -81,7 +81,7 @@ func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 	return k, nil
 }
 
-// gardener grows subtrees out of rows. It is for one goroutine.
+// gardener grows subtrees from rows. It is for one goroutine.
 type gardener struct {
 	adder *adder
 	s     *searcher
@@ -94,7 +94,7 @@ func newGardener(p *problem, g *ground, s *searcher) *gardener {
 	return &gardener{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
 }
 
-// grow returns what grows below a node, which is number 0 of what it gives.
+// grow returns the subtree grown below a node; the node itself is its number 0.
 func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
 	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
@@ -127,7 +127,7 @@ func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	return sub.nodes
 }
 
-// histogram makes the histogram of a node. It is good until the next call.
+// histogram makes the histogram of a node. It is valid until the next call.
 func (w *gardener) histogram(k *rows, b build) []int64 {
 	g := w.adder.g
 	t := &w.task
@@ -135,7 +135,7 @@ func (w *gardener) histogram(k *rows, b build) []int64 {
 	n := t.len
 	if b.wide {
 		n *= 2
-		t.packed = slices.Grow(t.packed[:0], t.len)[:t.len] // flush left it clear
+		t.packed = slices.Grow(t.packed[:0], t.len)[:t.len] // flush left it zeroed
 	}
 	w.hist = slices.Grow(w.hist[:0], n)[:n]
 	clear(w.hist)
@@ -146,7 +146,7 @@ func (w *gardener) histogram(k *rows, b build) []int64 {
 	return w.hist
 }
 
-// planted takes the rows of nodes and grows what is below them.
+// planted receives the rows of nodes and grows the subtrees below them.
 func (d *driver) planted(g *grown) error {
 	if len(d.takes) == 0 {
 		return nil
@@ -175,8 +175,8 @@ func (d *driver) planted(g *grown) error {
 	return nil
 }
 
-// each does n pieces of work on the node's threads, each of which begins by making a
-// function of its own for them.
+// each runs n work items on the node's threads; begin makes each thread's function for
+// them.
 func (d *driver) each(n int, begin func() func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
@@ -190,7 +190,7 @@ func (d *driver) each(n int, begin func() func(i int) error) error {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs { // the same one whoever was first
+	for _, err := range errs { // the same error whichever was first
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (d *driver) each(n int, begin func() func(i int) error) error {
 	return nil
 }
 
-// graft puts what grew below a node in its place.
+// graft inserts the subtree grown below a node.
 func (t *grower) graft(at int32, sub []growNode) {
 	t.drop(at)
 	first := int32(len(t.nodes)) - 1

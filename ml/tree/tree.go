@@ -78,8 +78,8 @@ func decodeTrees(d *canon.D) (list []tree) {
 	return list
 }
 
-// fits reports whether the nodes form trees: children come after their parents.
-// Columns are another matter.
+// fits reports whether the nodes form trees: children come after their parents. It does
+// not check columns.
 func (t *tree) fits() bool {
 	if len(t.nodes) == 0 || len(t.values) == 0 || len(t.values)%len(t.nodes) != 0 {
 		return false
@@ -92,7 +92,7 @@ func (t *tree) fits() bool {
 	return true
 }
 
-// uses reports whether all columns exist and can split.
+// uses reports whether all columns that nodes split by exist in b.
 func (t *tree) uses(b *bins) bool {
 	for i := range t.nodes {
 		if n := &t.nodes[i]; n.col != leaf && (int(n.col) >= len(b.cols) || b.cols[n.col].stride == 0) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part: what it keeps of the rows, block by block.
+// worker implements family.Worker: it keeps state per row, block by block.
 type worker struct {
 	p      *problem
 	node   *family.Node
@@ -28,7 +28,7 @@ type place struct {
 	held bool
 }
 
-// rows is what is kept of a block's rows.
+// rows is the state of a block's rows.
 type rows struct {
 	n      int
 	held   bool
@@ -40,9 +40,9 @@ type rows struct {
 	grad  []int64
 	order []uint32
 	spans [][]span
-	seen  []int // rows that the tree sees
+	seen  []int // rows in the tree's sample
 
-	weights byte // what is known of them
+	weights byte // what is known of the weights
 }
 
 const (
@@ -81,12 +81,12 @@ func space[T uint8 | uint32 | uint64 | int64 | float64](w *worker, n int) ([]T, 
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// fresh makes what is kept of a block anew.
+// fresh re-creates the state of a block.
 func (w *worker) fresh(at place, n int) (*rows, error) {
 	w.mu.Lock()
 	k := w.blocks[at]
 	w.mu.Unlock()
-	if k != nil && k.n == n { // of a step that was done before
+	if k != nil && k.n == n { // the step was done before
 		return k, nil
 	}
 	k = &rows{n: n, held: at.held}
@@ -105,7 +105,7 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	return k, nil
 }
 
-// of returns what is kept of a block, which may be nil.
+// of returns the state of a block, which may be nil.
 func (w *worker) of(at place, b *dataset.Block) (*rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *worker) start(k *rows) (err error) {
 	return nil
 }
 
-// begin gives a block its first scores.
+// begin sets a block's initial scores.
 func (w *worker) begin(k *rows, base []float64) (err error) {
 	if k.scores == nil {
 		if k.scores, err = space[float64](w, k.n*w.p.outputs); err != nil {
@@ -151,7 +151,7 @@ func (w *worker) begin(k *rows, base []float64) (err error) {
 	return nil
 }
 
-// hist returns n zeros, in memory that a partial has given up, if that suffices.
+// hist returns n zeros, in a freed partial's memory if that suffices.
 func (w *worker) hist(n int) []int64 {
 	if h, ok := w.hists.Get().(*[]int64); ok && cap(*h) >= n {
 		clear((*h)[:n])

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// What binding takes, and what it notes for whoever asks.
+// The input of binding, and what it records on request.
 type (
 	Session        = scope.Session
 	Names          = typing.Names
@@ -25,8 +25,8 @@ func newBinder(s *Session) *scope.Binder {
 		ModelTable: model.Table, ModelView: model.View, DML: bindDML})
 }
 
-// Query binds a statement that gives rows: SELECT, VALUES, TABLE, WITH. Of
-// SELECT INTO it gives the query.
+// Query binds a statement that returns rows: SELECT, VALUES, TABLE, WITH. For SELECT INTO it
+// returns the query.
 func Query(s *Session, n ast.Stmt) (*plan.Query, error) {
 	sel, ok := n.(*ast.SelectStmt)
 	if !ok {

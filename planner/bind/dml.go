@@ -22,8 +22,7 @@ type writing struct {
 	name   *ast.RangeVar
 	live   []catalog.Column
 	d      *plan.DML
-	// target is the written table in the statement's scope; for INSERT it
-	// comes into being with the new row.
+	// target is the written table in the statement's scope; for INSERT it is made with the new row.
 	target *scope.Item
 	view   *viewTarget // what the statement names, where that is a view
 	read   int         // the target's use for reading, 0 while there is none
@@ -146,9 +145,8 @@ func (w *writing) scanTarget() (plan.Node, error) {
 	return scan, nil
 }
 
-// readUse is the use of the target for the old row's columns that the statement
-// reads. It is the target's own: the same table may be read elsewhere in the
-// statement too.
+// readUse returns the use of the target for the old row's columns that the statement reads. It is
+// the target's own: the same table may be read elsewhere in the statement too.
 func (w *writing) readUse() int {
 	if w.read == 0 {
 		w.read = w.b.OwnUse(w.named(), 'r')
@@ -156,8 +154,8 @@ func (w *writing) readUse() int {
 	return w.read
 }
 
-// dropUnread takes the need to read the target away if nothing reads it: then
-// neither does the view.
+// dropUnread removes the privilege to read the target from the needed ones if nothing reads it,
+// also for a view.
 func (w *writing) dropUnread() {
 	uses := w.b.Stmt.Uses
 	if w.read > 0 && len(uses[w.read-1].Columns) > 0 {
@@ -184,7 +182,7 @@ func (w *writing) column(name string) (int, error) {
 	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.table.Name).At(w.b.PosIdent(name))
 }
 
-// defaultOf is the value a column gets where none is given.
+// defaultOf returns the value of a column for which none is given.
 func (w *writing) defaultOf(c *catalog.Column) (expr.Expr, error) {
 	b := w.b
 	var e expr.Expr
@@ -205,7 +203,7 @@ func (w *writing) defaultOf(c *catalog.Column) (expr.Expr, error) {
 
 func isNextval(s string) bool { return len(s) > 8 && s[:8] == "nextval(" }
 
-// over is a rel whose columns are the given expressions: a row of the table.
+// over returns an item whose columns are the given expressions: a row of the table.
 func (w *writing) over(name string, es []expr.Expr, use int) *scope.Item {
 	r := &scope.Item{Name: name, Schema: w.schema, OID: w.table.OID, System: query.TableOID(w.table.OID), Table: w.table, Named: true, Open: true}
 	for i, c := range w.live {
@@ -214,7 +212,7 @@ func (w *writing) over(name string, es []expr.Expr, use int) *scope.Item {
 	return r
 }
 
-// alias is the name under which the statement knows the table.
+// alias returns the table's name in the statement.
 func (w *writing) alias() string {
 	if w.name.Alias != nil {
 		return w.name.Alias.AliasName
@@ -222,7 +220,7 @@ func (w *writing) alias() string {
 	return w.named().Name
 }
 
-// named is the relation that the statement names.
+// named returns the relation that the statement names.
 func (w *writing) named() *catalog.Relation {
 	if w.view != nil {
 		return w.view.rel
@@ -324,7 +322,7 @@ func (w *writing) checks(ids []expr.Expr) error {
 	return nil
 }
 
-// valueCols are the new row's columns as expressions.
+// valueCols returns the new row's columns as expressions.
 func (w *writing) valueCols() []expr.Expr {
 	out := make([]expr.Expr, len(w.live))
 	for i, c := range w.live {
@@ -333,9 +331,8 @@ func (w *writing) valueCols() []expr.Expr {
 	return out
 }
 
-// returning binds RETURNING over the written row and the other FROM items.
-// Items with subqueries are computed by the source, as they depend on nothing
-// that the write makes.
+// returning binds RETURNING over the written row and the other FROM items. Items with subqueries
+// are computed by the source, as they do not depend on the write.
 func (w *writing) returning(list []ast.Node, target *scope.Item, others []*scope.Item) error {
 	if len(list) == 0 {
 		return nil

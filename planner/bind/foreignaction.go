@@ -14,17 +14,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ForeignAction is what a foreign key has done to the rows that refer to keys which
-// were changed or are gone: they are deleted, or some of their columns set.
+// ForeignAction is the action of a foreign key on the rows that refer to keys which were changed or
+// deleted: they are deleted, or some of their columns are set.
 type ForeignAction struct {
 	Table  *catalog.Relation // that refers
 	Schema string            // its schema's name
 	Key    *catalog.Constraint
-	// Old are the types of the keys as they were, New those of what they are now;
-	// nil where they are gone.
+	// Old are the types of the old keys, New those of the new ones; nil where they are deleted.
 	Old, New []types.Type
-	// Set are the columns that are set, nil to delete the rows; To says to what, as
-	// Constraint.OnUpdate does.
+	// Set are the columns that are set, nil to delete the rows; To is to what, as in
+	// Constraint.OnUpdate.
 	Set []int16
 	To  byte
 	// Buffer is where the plan reads the keys, columns of Old and then of New.

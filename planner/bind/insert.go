@@ -84,7 +84,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 		return err
 	}
 	if w.view != nil {
-		// What the view reads is needed, though a new row is not held against it.
+		// The privileges for what the view reads are needed, though its conditions are not checked for a new row.
 		if _, err := w.viewConds(w.view, w.valueCols()); err != nil {
 			return err
 		}
@@ -150,8 +150,8 @@ func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typing
 	return cols[:n], nil
 }
 
-// given checks that a column may be given a value; keep is false where
-// OVERRIDING USER VALUE says to drop it.
+// given checks that a column may be given a value; keep is false where OVERRIDING USER VALUE drops
+// it.
 func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
 	switch {
 	case c.Generated != "":
@@ -167,8 +167,8 @@ func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err
 	return true, nil
 }
 
-// insertValues binds the rows of INSERT … VALUES, each value as its column's
-// type, so that literals and DEFAULT mean what the column says.
+// insertValues binds the rows of INSERT … VALUES, each value as its column's type, so that literals
+// and DEFAULT have the column's type and default.
 func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []int, vals []expr.Expr) (plan.Node, []int, error) {
 	b := w.b
 	sc := w.sc.Child(scope.Place{Name: "VALUES"})

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// mergeWhen is a WHEN clause: what it does, and the new row it makes.
+// mergeWhen is a WHEN clause: its action, and the new row it makes.
 type mergeWhen struct {
 	matched bool
 	cond    expr.Expr // nil: always
@@ -20,8 +20,8 @@ type mergeWhen struct {
 	vals    []expr.Expr
 }
 
-// merge binds MERGE. The source left-joins the table; a first projection says
-// which WHEN clause takes a row, a second what it makes of it:
+// merge binds MERGE. The source left-joins the table; a first projection chooses the WHEN clause of
+// a row, a second computes its action and values:
 //
 //	source ⟕ target ─▶ which := CASE WHEN matched AND … THEN 1 … END
 //	                ─▶ action, values := CASE which WHEN 1 THEN … END
@@ -141,8 +141,8 @@ func (w *writing) extend(node plan.Node, name string, e expr.Expr) (plan.Node, *
 	return p, scope.Col(c)
 }
 
-// whens binds the WHEN clauses: both sides are seen where a row matched, the
-// source alone where it did not.
+// whens binds the WHEN clauses: both sides are visible where a row matched, the source alone where
+// it did not.
 func (w *writing) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhen, error) {
 	b := w.b
 	var out []mergeWhen

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ScalarKind says what a table's expression is for: what it may hold, and what
-// errors call it.
+// ScalarKind is the purpose of a table's expression: it decides what it may contain, and its name
+// in errors.
 type ScalarKind uint8
 
 // The kinds of expression that a table's descriptor holds.
@@ -25,7 +25,8 @@ const (
 	ForCheck
 	ForGenerated
 	ForIndex
-	ForUsing // ALTER TABLE … ALTER COLUMN … TYPE … USING
+	ForPredicate // CREATE INDEX … WHERE
+	ForUsing     // ALTER TABLE … ALTER COLUMN … TYPE … USING
 )
 
 // Scalar binds an expression over the columns of a table (nil for none): a
@@ -49,7 +50,7 @@ func ScalarText(s *Session, text string, over *catalog.Relation, kind ScalarKind
 }
 
 func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
-	p := [...]scope.Place{scope.InDefault, scope.InCheck, scope.InGenerated, scope.InIndex, {Name: "transform expressions"}}[kind]
+	p := [...]scope.Place{scope.InDefault, scope.InCheck, scope.InGenerated, scope.InIndex, scope.InPredicate, scope.InUsing}[kind]
 	sc := &scope.Scope{Binder: b, Level: &scope.Level{Depth: 1}}
 	var cols []plan.Column
 	if over != nil {
@@ -73,19 +74,21 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	switch kind {
 	case ForCheck:
 		e, err = b.Boolean(e, "CHECK", b.SpotExpr(n))
-	case ForIndex, ForUsing:
+	case ForPredicate:
+		e, err = b.Boolean(e, "WHERE", b.SpotExpr(n))
+	case ForIndex:
 		e, err = b.ResolveUnknown(e)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind == ForGenerated || kind == ForIndex {
+	if kind == ForGenerated || kind == ForIndex || kind == ForPredicate {
 		bad := false
 		expr.Walk(e, func(x expr.Expr) bool {
 			switch x := x.(type) {
 			case *expr.Call:
 				if x.Fn.Name == "textanycat" || x.Fn.Name == "anytextcat" {
-					// As PostgreSQL, which sees through them: a || b::text.
+					// As in PostgreSQL, which looks through them: a || b::text.
 					for _, a := range x.Args {
 						bad = bad || fn.CastVolatility(a.Type().OID, types.TextOID) != fn.Immutable
 					}
@@ -101,32 +104,49 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 		}
 		if bad {
-			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
+			what := map[ScalarKind]string{ForIndex: "expression", ForPredicate: "predicate"}[kind]
+			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index %s must be marked IMMUTABLE", what)
 		}
 	}
 	return e, cols, nil
 }
 
-// AssignTo makes an expression that Scalar bound fit a column: a default, or a
-// USING clause.
+// AssignTo makes an expression that Scalar bound for a column fit it.
 func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, error) {
-	return newBinder(s).Assign(e, column, t, typing.Position{})
+	b := newBinder(s)
+	if !b.CanCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but default expression is of type %s", column, b.TypeName(t), b.TypeName(e.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return b.Assign(e, column, t, typing.Position{})
 }
 
-// Convertible reports whether ALTER COLUMN TYPE may turn e into type t: by an
-// assignment cast, or with USING by an assignment of what it gives.
-func Convertible(s *Session, e expr.Expr, column string, t types.Type, using bool) error {
-	b := newBinder(s)
-	b.Plain, b.Text = true, nil
-	if _, err := b.CoerceMod(e, t, fn.AssignmentCast, typing.Position{}); err == nil {
-		return nil
+// What Convertible and Rewrite convert.
+const (
+	TheColumn  = ""
+	ByUsing    = "result of USING clause for "
+	ItsDefault = "default for "
+)
+
+// Convertible reports whether ALTER COLUMN TYPE may turn e into type t, which takes an
+// assignment cast.
+func Convertible(s *Session, e expr.Expr, what, column string, t types.Type) error {
+	_, err := convert(newBinder(s), e, what, column, t)
+	return err
+}
+
+func convert(b *scope.Binder, e expr.Expr, what, column string, t types.Type) (expr.Expr, error) {
+	if b.CanCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
+		return b.Assign(e, column, t, typing.Position{})
 	}
-	if using {
-		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column %q cannot be cast automatically to type %s", column, b.TypeName(t)).
-			WithHint("You might need to add an explicit cast.")
+	err := pgerr.New(pgerr.DatatypeMismatch, "%scolumn %q cannot be cast automatically to type %s", what, column, b.TypeName(t))
+	switch what {
+	case TheColumn:
+		return nil, err.WithHint("You might need to specify \"USING %s::%s\".", column, b.TypeName(t))
+	case ByUsing:
+		return nil, err.WithHint("You might need to add an explicit cast.")
 	}
-	return pgerr.New(pgerr.DatatypeMismatch, "column %q cannot be cast automatically to type %s", column, b.TypeName(t)).
-		WithHint("You might need to specify \"USING %s::%s\".", column, b.TypeName(t))
+	return nil, err
 }
 
 // Argument binds an expression without columns and assigns it to parameter
@@ -147,9 +167,9 @@ func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	return b.Coerce(e, t, fn.AssignmentCast, b.SpotExpr(n))
 }
 
-// Derive checks an expression of TRANSFORM over the columns of the training
-// query, and returns which of them it reads. Whoever predicts must get what
-// training got: it can hold no subquery, no parameter and nothing volatile.
+// Derive checks an expression of TRANSFORM over the columns of the training query, and returns
+// which of them it reads. Prediction must compute the same as training: it may contain no subquery,
+// no parameter and nothing volatile.
 func Derive(s *Session, n ast.Node, cols []catalog.ModelFeature) (reads []int, err error) {
 	b := newBinder(s)
 	b.Plain = true

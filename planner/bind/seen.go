@@ -12,8 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Seen notes the relations that a bound query reads as they are now, for a view
-// of it.
+// Seen records the current columns of the relations that a bound query reads, for a view of it.
 func Seen(s *Session, uses []plan.TableUse) []catalog.Seen {
 	var list []catalog.Seen
 	for _, u := range uses {

@@ -64,9 +64,8 @@ func (w *writing) delete(n *ast.DeleteStmt) error {
 	return nil
 }
 
-// rows is the source of UPDATE and DELETE: the table's rows, joined with the
-// other items, that the condition keeps. A row that joins several of them comes
-// several times.
+// rows returns the source of UPDATE and DELETE: the table's rows, joined with the other items, that
+// the condition keeps. A row that joins several of them comes several times.
 func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Item, error) {
 	if _, ok := where.(*ast.CurrentOfExpr); ok {
 		return nil, nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(w.b.PosWord("current"))
@@ -99,7 +98,7 @@ func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Ite
 	return node, sc.Items[1:], nil
 }
 
-// settable refuses a value for a column that takes none but its default.
+// settable refuses a value for a column that only accepts its default.
 func settable(c *catalog.Column) error {
 	detail := ""
 	switch {

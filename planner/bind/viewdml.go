@@ -23,7 +23,7 @@ type viewTarget struct {
 	from  *ast.RangeVar // what it reads, in its text
 	cols  []viewCol
 	where ast.Node
-	use   int // the reading of that, which the view needs for all its columns
+	use   int // the use for reading it, which the view needs for all its columns
 }
 
 // viewCol is a column of the view: a column of the table, or an expression
@@ -34,7 +34,7 @@ type viewCol struct {
 	node ast.Node
 }
 
-// reads is the relation that a view reads.
+// reads returns the relation that a view reads.
 func (w *writing) reads(vt *viewTarget) *catalog.Relation {
 	if vt.below != nil {
 		return vt.below.rel
@@ -96,7 +96,7 @@ func errNotUpdatable(v *catalog.Relation, word, why string) error {
 		WithDetail("%s", why).WithHint("Write to the table that the view reads.")
 }
 
-// viewColumns finds what the columns of a view are.
+// viewColumns finds the base columns or expressions of a view's columns.
 func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
 	below := w.over(w.table.Name, make([]expr.Expr, len(w.live)), 0)
 	if vt.below != nil {
@@ -144,7 +144,7 @@ func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
 	return nil
 }
 
-// notSimple says why a view cannot be written through; "" if it can.
+// notSimple returns why a view is not updatable; "" if it is.
 func notSimple(sel *ast.SelectStmt) string {
 	what := ""
 	switch {
@@ -185,13 +185,13 @@ func (w *writing) writable(name string) (int, error) {
 	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.view.rel.Name).At(w.b.PosIdent(name))
 }
 
-// seen is the row of the target as the statement's names see it: the table's
-// columns, or the view's over them.
+// seen returns the row of the target by the statement's names: the table's columns, or the view's
+// over them.
 func (w *writing) seen(name string, es []expr.Expr, use int) (*scope.Item, error) {
 	return w.shown(w.view, name, es, use)
 }
 
-// shown is a row of the table as a view shows it, or as it is where vt is nil.
+// shown returns a row of the table as a view shows it, or unchanged where vt is nil.
 func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*scope.Item, error) {
 	if vt == nil {
 		return w.over(name, es, use), nil
@@ -220,7 +220,7 @@ func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*
 	return out, nil
 }
 
-// base is the row of what a view reads as the view's text knows it.
+// base returns the row of what a view reads, by the names of the view's text.
 func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 	r, err := w.shown(vt.below, w.reads(vt).Name, es, vt.use)
 	if err != nil {
@@ -229,8 +229,7 @@ func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 	return r, w.renamed(vt, r)
 }
 
-// renamed returns a row of what a view reads the names that the view's text has
-// for it.
+// renamed gives a row of what a view reads the names that the view's text has for it.
 func (w *writing) renamed(vt *viewTarget, r *scope.Item) error {
 	cols, alias := vt.inner.AsSeen(w.reads(vt), r.Cols, vt.from.Alias)
 	r.Cols = cols

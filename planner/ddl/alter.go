@@ -4,34 +4,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 func (p *planner) alterTable(n *ast.AlterTableStmt) error {
-	kind := "TABLE"
-	switch n.Objtype {
-	case ast.OBJECT_INDEX:
-		kind = "INDEX"
-	case ast.OBJECT_VIEW:
-		kind = "VIEW"
-	case ast.OBJECT_SEQUENCE:
-		kind = "SEQUENCE"
-	case ast.OBJECT_MATVIEW:
-		kind = "MATERIALIZED VIEW"
-	}
-	p.res.Tag = "ALTER " + kind
-	old, err := p.changed(n.Relation, n.MissingOk)
+	old, err := p.changed(n.Relation, n.Objtype, n.MissingOk)
 	if old == nil {
 		return err
+	}
+	if is := kindOf(n.Objtype); is != 0 && is != old.Kind {
+		return notOfKind(old, is)
 	}
 	a := &alteration{p: p, old: old, t: &tableBuilder{p: p, rel: old.Clone(), schema: p.st.Schema(old.Schema), alter: true}}
 	for _, c := range items(n.Cmds) {
@@ -47,13 +37,14 @@ func (p *planner) alterTable(n *ast.AlterTableStmt) error {
 // alteration is one ALTER TABLE: its commands change a clone of the descriptor,
 // which is put once.
 type alteration struct {
-	p       *planner
-	old     *catalog.Relation
-	t       *tableBuilder
-	rewrite map[int16]string // columns whose values are computed anew, by SQL text over the old row
-	anew    bool             // all rows are written again
-	drops   []types.OID      // indexes and sequences
-	freed   []reference      // foreign keys of other tables that go
+	p        *planner
+	old      *catalog.Relation
+	t        *tableBuilder
+	anew     bool             // all rows are written again
+	using    map[int16]string // text of USING
+	drops    []types.OID      // indexes and sequences
+	cascaded []string         // what goes with a column or a key, for the notice
+	freed    []reference      // foreign keys of other tables that go
 }
 
 func (a *alteration) column(name string) (*catalog.Column, error) {
@@ -63,20 +54,13 @@ func (a *alteration) column(name string) (*catalog.Column, error) {
 	return nil, pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, a.t.rel.Name)
 }
 
-func (a *alteration) compute(num int16, sql string) {
-	if a.rewrite == nil {
-		a.rewrite = map[int16]string{}
-	}
-	a.rewrite[num] = sql
-}
-
 func (a *alteration) command(c *ast.AlterTableCmd) error {
 	rel := a.t.rel
 	if rel.Kind != catalog.KindTable {
 		switch c.Subtype {
 		case ast.AT_ChangeOwner, ast.AT_ColumnDefault, ast.AT_SetRelOptions, ast.AT_ResetRelOptions:
 		default:
-			return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation %q", rel.Name).
+			return pgerr.New(pgerr.WrongObjectType, "ALTER action %s cannot be performed on relation %q", actionName(c.Subtype), rel.Name).
 				WithDetail("This operation is not supported for %ss.", kindName(rel.Kind))
 		}
 	}
@@ -91,11 +75,18 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			return err
 		}
 		if col.Identity != 0 {
-			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name).
-				WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+			err := pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name)
+			if c.Def == nil {
+				err = err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+			}
+			return err
 		}
 		if col.Generated != "" {
-			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
+			err := pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
+			if c.Def == nil {
+				err = err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.")
+			}
+			return err
 		}
 		if c.Def == nil {
 			col.Default, col.Sequence = "", 0
@@ -113,7 +104,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		if !col.NotNull {
 			col.NotNull = true
-			a.t.notNullCheck(col.Name)
+			a.p.checkNotNull(rel, col.Num)
 		}
 		return nil
 	case ast.AT_DropNotNull:
@@ -155,21 +146,22 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		return nil
 	case ast.AT_ValidateConstraint:
 		i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name })
-		if i >= 0 && rel.Constraints[i].Kind == 'f' && rel.Constraints[i].NotValid {
-			k := &rel.Constraints[i]
-			k.NotValid = false
-			parent := rel
-			if k.RefTable != rel.OID {
-				parent = a.p.st.RelationByOID(k.RefTable)
-			}
-			a.p.foreignCheck(rel, parent, k)
-		}
 		if i < 0 {
 			return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
+		}
+		k := &rel.Constraints[i]
+		if k.Kind != 'f' && k.Kind != 'c' {
+			return pgerr.New(pgerr.WrongObjectType, "constraint %q of relation %q is not a foreign key or check constraint", c.Name, rel.Name)
+		}
+		if k.NotValid {
+			k.NotValid = false
+			a.checkAgain(k)
 		}
 		return nil
 	case ast.AT_AddIdentity:
 		return a.addIdentity(c)
+	case ast.AT_SetIdentity:
+		return a.setIdentity(c)
 	case ast.AT_DropIdentity:
 		col, err := a.column(c.Name)
 		if err != nil {
@@ -252,10 +244,8 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		rel.Options = opts
 		return nil
-	case ast.AT_SetStatistics, ast.AT_SetStorage, ast.AT_ClusterOn, ast.AT_DropCluster, ast.AT_ReplicaIdentity, ast.AT_SetCompression:
-		return pgerr.Unsupported("this ALTER TABLE action is not supported")
 	}
-	return pgerr.Unsupported("this ALTER TABLE action is not supported")
+	return pgerr.Unsupported("ALTER action %s is not supported", actionName(c.Subtype))
 }
 
 func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
@@ -272,24 +262,13 @@ func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
 		return err
 	}
 	col := &a.t.rel.Columns[len(a.t.rel.Columns)-1]
-	num := col.Num
 	switch {
-	case col.Default != "" || col.Generated != "":
+	case col.Default != "" || col.Generated != "" || col.Identity != 0:
 		// Rows that are there get the value too. A constant could be kept as the
 		// column's Missing value; computing it is right for every expression.
-		sql := col.Default
-		if col.Generated != "" {
-			sql = col.Generated
-		}
-		if col.Sequence != 0 && col.Default != "" {
-			// The sequence is not committed yet; number the rows as it will.
-			sql = "row_number() OVER ()"
-		}
-		a.compute(num, sql)
-	case col.Identity != 0:
-		a.compute(num, "row_number() OVER ()")
+		a.anew = true
 	case col.NotNull:
-		a.t.notNullCheck(col.Name)
+		a.p.checkNotNull(a.t.rel, col.Num)
 	}
 	todo := a.t.later[later:]
 	a.t.later = a.t.later[:later]
@@ -317,23 +296,20 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			if !cascade {
 				return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s %s depends on column %s of table %s", kindName(x.Kind), x.Name, col.Name, rel.Name))
 			}
-			views = append(views, x)
+			views, a.cascaded = append(views, x), append(a.cascaded, kindName(x.Kind)+" "+x.Name)
 		}
 	}
-	for _, g := range rel.Columns {
-		if !g.Dropped && g.Generated != "" && g.Num != col.Num {
-			used, err := p.used(g.Generated, rel, bind.ForGenerated)
-			if err != nil {
-				return err
-			}
-			if slices.Contains(used, col.Num) {
-				if !cascade {
-					return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g.Name, rel.Name, col.Name, rel.Name))
-				}
-				if err := a.dropColumn(&ast.AlterTableCmd{Name: g.Name, Behavior: c.Behavior}); err != nil {
-					return err
-				}
-			}
+	made, err := a.generatedFrom(col)
+	if err != nil {
+		return err
+	}
+	for _, g := range made {
+		if !cascade {
+			return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g, rel.Name, col.Name, rel.Name))
+		}
+		a.cascaded = append(a.cascaded, fmt.Sprintf("column %s of table %s", g, rel.Name))
+		if err := a.dropColumn(&ast.AlterTableCmd{Name: g, Behavior: c.Behavior}); err != nil {
+			return err
 		}
 	}
 	if len(views) > 0 {
@@ -370,11 +346,28 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			a.drops = append(a.drops, x.OID)
 		}
 	}
-	delete(a.rewrite, col.Num)
+	delete(a.using, col.Num)
 	col.Dropped = true
 	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
 	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
 	return nil
+}
+
+// generatedFrom names the generated columns that read another column.
+func (a *alteration) generatedFrom(col *catalog.Column) (names []string, err error) {
+	for _, g := range a.t.rel.Live() {
+		if g.Generated == "" || g.Num == col.Num {
+			continue
+		}
+		used, err := a.p.used(g.Generated, a.t.rel, bind.ForGenerated)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(used, col.Num) {
+			names = append(names, g.Name)
+		}
+	}
+	return names, nil
 }
 
 // indexReads returns the columns of a table that an index is made of.
@@ -386,7 +379,7 @@ func (p *planner) indexReads(x *catalog.Index, over *catalog.Relation) ([]int16,
 		}
 		kind := bind.ForIndex
 		if i == len(x.Exprs) {
-			kind = bind.ForCheck
+			kind = bind.ForPredicate
 		}
 		used, err := p.used(e, over, kind)
 		if err != nil {
@@ -420,20 +413,26 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", x.Name, col.Name)
 		}
 	}
-	sql := lex.QuoteIdent(col.Name)
-	using := def.RawDefault != nil
-	if using {
-		if sql, err = parse.Keep(def.RawDefault); err != nil {
-			return err
-		}
+	if made, err := a.generatedFrom(col); err != nil {
+		return err
+	} else if len(made) > 0 {
+		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
+			WithDetail("Column %q is used by generated column %q.", col.Name, made[0])
 	}
-	if err := p.convertible(sql, a.old, col.Name, t, using); err != nil {
+	if def.RawDefault != nil && col.Generated != "" {
+		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
+			WithDetail("Column %q is a generated column.", col.Name)
+	}
+	if err := p.convertible(def.RawDefault, a.old, col, t); err != nil {
 		return err
 	}
-	if using {
-		a.compute(col.Num, "("+sql+")::"+TypeSQL(p.st, t))
-	} else {
-		a.compute(col.Num, sql+"::"+TypeSQL(p.st, t))
+	if a.anew = true; def.RawDefault != nil {
+		if a.using == nil {
+			a.using = map[int16]string{}
+		}
+		if a.using[col.Num], err = parse.Keep(def.RawDefault); err != nil {
+			return err
+		}
 	}
 	col.Type = t
 	if col.Default != "" {
@@ -449,23 +448,16 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			if err := a.t.suits(parent, k); err != nil {
 				return err
 			}
-			p.foreignCheck(rel, parent, k)
+			a.checkAgain(k)
 		}
-		if k.Kind == 'c' && slices.Contains(k.Columns, col.Num) { // it may mean something else now, or nothing
+		if !slices.Contains(k.Columns, col.Num) || k.Kind == 'f' {
+			continue
+		}
+		if k.Kind == 'c' { // it may mean something else now, or nothing
 			a.t.exprs = append(a.t.exprs, exprCheck{text: k.Check, column: col.Name, kind: "CHECK", typ: types.Bool, allowCols: true})
-			if !k.NotValid {
-				a.t.checkRows(k.Name, k.Check)
-			}
 		}
-		if slices.Contains(k.Columns, col.Num) && (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') {
-			var names []string
-			for _, n := range k.Columns {
-				names = append(names, rel.ColumnNum(n).Name)
-			}
-			p.uniqueCheck(rel, names, k.Name, k.NullsNotDistinct)
-		}
-		if ix := p.st.RelationByOID(k.Index); k.Kind == 'e' && ix != nil && slices.Contains(k.Columns, col.Num) {
-			p.uniqueIndexCheck(rel, ix.Index, k.Name)
+		if !k.NotValid {
+			a.checkAgain(k)
 		}
 	}
 	for _, ref := range p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) }) {
@@ -475,6 +467,19 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 		p.foreignCheck(ref.child, rel, ref.key)
 	}
 	return nil
+}
+
+// checkAgain has the rows looked at that a constraint of the table may not hold for.
+func (a *alteration) checkAgain(k *catalog.Constraint) {
+	if k.Kind != 'f' {
+		a.p.check(a.t.rel, k)
+		return
+	}
+	parent := a.t.rel
+	if k.RefTable != parent.OID {
+		parent = a.p.st.RelationByOID(k.RefTable)
+	}
+	a.p.foreignCheck(a.t.rel, parent, k)
 }
 
 func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
@@ -531,33 +536,48 @@ func (a *alteration) addIdentity(c *ast.AlterTableCmd) error {
 	return a.t.identity(col, con.Options)
 }
 
+// setIdentity changes an identity column: when it is given a value, and its sequence.
+func (a *alteration) setIdentity(c *ast.AlterTableCmd) error {
+	col, err := a.column(c.Name)
+	if err != nil {
+		return err
+	}
+	if col.Identity == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is not an identity column", col.Name, a.t.rel.Name)
+	}
+	opts := ast.NewNodeList()
+	l, _ := c.Def.(*ast.NodeList)
+	for _, o := range items(l) {
+		d, ok := o.(*ast.DefElem)
+		if !ok || d.Defname != "generated" {
+			opts.Append(o)
+			continue
+		}
+		if col.Identity = 'd'; text(d.Arg) == strconv.Itoa('a') {
+			col.Identity = 'a'
+		}
+	}
+	seq := a.p.st.RelationByOID(col.Sequence)
+	if seq == nil {
+		return pgerr.Unsupported("an identity column cannot be changed by the statement that makes it")
+	}
+	return a.p.changeSequence(seq, opts)
+}
+
 // finish makes the changes: sequences, the descriptor, indexes, and the query
 // that computes the new rows.
 func (a *alteration) finish() error {
 	p, rel := a.p, a.t.rel
-	if len(rel.Live()) == 0 && len(a.old.Live()) > 0 && rel.Kind == catalog.KindTable && len(a.rewrite) > 0 {
-		a.rewrite = nil
-	}
 	if err := a.t.checkExprs(); err != nil {
 		return err
 	}
-	if len(a.rewrite) > 0 || a.anew {
-		var cols []string
-		for _, c := range rel.Live() {
-			sql, ok := a.rewrite[c.Num]
-			if !ok {
-				sql = "NULL" // a new column without a default
-				if was := a.old.ColumnNum(c.Num); was != nil {
-					sql = lex.QuoteIdent(was.Name)
-				}
-			}
-			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
-		}
-		p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
-		p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT " + strings.Join(cols, ", ") + " FROM " + p.qualifiedName(a.old)})
-	}
 	if err := p.add(a.t.first...); err != nil {
 		return err
+	}
+	if a.anew && len(rel.Live()) > 0 {
+		if err := p.rewrite(a.old, rel, a.using, 0); err != nil {
+			return err
+		}
 	}
 	if err := p.add(&catalog.PutRelation{Rel: rel, ExpectVersion: a.old.Version}); err != nil {
 		return err
@@ -565,6 +585,10 @@ func (a *alteration) finish() error {
 	if err := p.unreferenced(a.old, rel); err != nil {
 		return err
 	}
+	for _, ref := range a.freed {
+		a.cascaded = append(a.cascaded, ref.String())
+	}
+	p.cascadeNotice(a.cascaded)
 	if err := p.dropReferences(a.freed); err != nil {
 		return err
 	}

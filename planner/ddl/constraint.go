@@ -1,16 +1,13 @@
 package ddl
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -62,20 +59,11 @@ func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
 		}
 		name = t.p.freeName(0, parts, "check", t.hasConstraint)
 	}
-	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: oid, Name: name, Kind: 'c', Columns: used, Check: sql})
+	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: oid, Name: name, Kind: 'c', Columns: used, Check: sql, NotValid: t.alter && c.SkipValidation})
 	if t.alter && !c.SkipValidation {
-		t.checkRows(name, sql)
+		t.p.check(t.rel, &t.rel.Constraints[len(t.rel.Constraints)-1])
 	}
 	return nil
-}
-
-// checkRows has the rows looked at that a check may not hold for.
-func (t *tableBuilder) checkRows(name, check string) {
-	t.p.res.Checks = append(t.p.res.Checks, Check{
-		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE NOT (%s) LIMIT 1", t.p.qualifiedName(t.rel), check),
-		Err: pgerr.New(pgerr.CheckViolation, "check constraint %q of relation %q is violated by some row", name, t.rel.Name).OnConstraint(name),
-	})
-	t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
 }
 
 func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
@@ -117,7 +105,7 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 		if primary && !cc.NotNull {
 			cc.NotNull = true
 			if t.alter {
-				t.notNullCheck(cc.Name)
+				t.p.checkNotNull(t.rel, cc.Num)
 			}
 		}
 	}
@@ -157,64 +145,9 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 		DependsOn: []catalog.Dep{{OID: t.rel.OID}}}
 	t.after = append(t.after, &catalog.PutRelation{Rel: idx})
 	if t.alter {
-		t.p.uniqueCheck(t.rel, names, name, c.NullsNotDistinct)
+		t.p.check(t.rel, &t.rel.Constraints[len(t.rel.Constraints)-1])
 	}
 	return nil
-}
-
-// uniqueCheck asks for duplicates among a table's rows.
-func (p *planner) uniqueCheck(rel *catalog.Relation, names []string, index string, nullsEqual bool) {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = lex.QuoteIdent(n)
-	}
-	p.duplicateCheck(rel, quoted, names, "", index, nullsEqual)
-}
-
-// uniqueIndexCheck is uniqueCheck for an index.
-func (p *planner) uniqueIndexCheck(rel *catalog.Relation, idx *catalog.Index, index string) {
-	var keys, names []string
-	for i, num := range idx.Columns {
-		if num == 0 {
-			keys, names = append(keys, "("+idx.Exprs[i]+")"), append(names, idx.Exprs[i])
-			continue
-		}
-		c := rel.ColumnNum(num)
-		keys, names = append(keys, lex.QuoteIdent(c.Name)), append(names, c.Name)
-	}
-	p.duplicateCheck(rel, keys, names, idx.Where, index, idx.NullsNotDistinct)
-}
-
-func (p *planner) duplicateCheck(rel *catalog.Relation, keys, names []string, where, index string, nullsEqual bool) {
-	var conds []string
-	if where != "" {
-		conds = append(conds, "("+where+")")
-	}
-	for _, k := range keys {
-		if !nullsEqual {
-			conds = append(conds, k+" IS NOT NULL")
-		}
-	}
-	if len(conds) > 0 {
-		where = " WHERE " + strings.Join(conds, " AND ")
-	}
-	list := strings.Join(keys, ", ")
-	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true})
-	p.res.Checks = append(p.res.Checks, Check{
-		SQL: fmt.Sprintf("SELECT %s FROM %s%s GROUP BY %s HAVING count(*) > 1 LIMIT 1", list, p.qualifiedName(rel), where, list),
-		Err: pgerr.New(pgerr.UniqueViolation, "could not create unique index %q", index).OnConstraint(index),
-		Detail: func(row []string) string {
-			return fmt.Sprintf("Key (%s)=(%s) is duplicated.", strings.Join(names, ", "), strings.Join(row, ", "))
-		},
-	})
-}
-
-func (t *tableBuilder) notNullCheck(column string) {
-	t.p.res.Checks = append(t.p.res.Checks, Check{
-		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE %s IS NULL LIMIT 1", t.p.qualifiedName(t.rel), lex.QuoteIdent(column)),
-		Err: pgerr.New(pgerr.NotNullViolation, "column %q of relation %q contains null values", column, t.rel.Name).OnColumn(column),
-	})
-	t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
 }
 
 func (p *planner) createIndex(n *ast.IndexStmt) error {
@@ -300,7 +233,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if idx.Where, err = parse.Keep(n.WhereClause); err != nil {
 			return err
 		}
-		used, err := p.used(idx.Where, rel, bind.ForCheck)
+		used, err := p.used(idx.Where, rel, bind.ForPredicate)
 		if err != nil {
 			return err
 		}
@@ -319,7 +252,6 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		return err
 	}
 	if n.Unique {
-		p.uniqueIndexCheck(rel, idx, name)
 		// A unique index is enforced as a constraint is; the descriptor keeps it
 		// where writers look.
 		conOID, err := p.env.NewOID()
@@ -332,6 +264,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if idx.Where != "" || slices.Contains(idx.Columns, 0) {
 			k.Kind, k.Columns = 'e', slices.Sorted(maps.Keys(reads))
 		}
+		p.check(rel, &k)
 		up := rel.Clone()
 		up.Constraints = append(up.Constraints, k)
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {

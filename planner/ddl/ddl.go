@@ -2,13 +2,14 @@ package ddl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,29 +32,31 @@ type Env struct {
 
 // Result is what a statement does.
 type Result struct {
-	Changes  []catalog.Change
-	Tag      string
-	Notices  []*pgerr.Error
-	Checks   []Check
-	Rewrites []Rewrite
+	Changes []catalog.Change
+	Tag     string
+	Notices []*pgerr.Error
+	Checks  []Check
+	Rewrite *Rewrite
 	// TempSchema is set when the session's schema for temporary tables was made.
 	TempSchema types.OID
 }
 
-// Check is a query over the state after Changes that must give no row; Err is
-// raised if it does. Detail, where set, makes the error's detail of the first
-// row's values.
+// Check says that a table's rows must meet a constraint in the state after Changes.
 type Check struct {
-	SQL    string
-	Err    *pgerr.Error
-	Detail func(row []string) string
+	Table      types.OID
+	Kind       byte      // as Constraint.Kind; 'n' for NOT NULL
+	Constraint types.OID // but for NOT NULL
+	Column     int16     // of NOT NULL
 }
 
-// Rewrite replaces a table's rows by those of a query over the state before
-// Changes; columns in the order of the new descriptor's live ones.
+// Rewrite replaces a table's rows by those of a query, columns in the order of the new
+// descriptor's live ones.
 type Rewrite struct {
 	Table types.OID
-	SQL   string
+	Query *plan.Query
+	// After is how many of Changes the query sees, as the sequences whose values new
+	// columns get.
+	After int
 	// Segments, if not 0, is how many segments of the same size to write at
 	// least, so that they can be distributed to as many partitions.
 	Segments int
@@ -86,6 +89,15 @@ func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 		return nil, err
 	}
 	p.res.Changes = append(p.res.Changes, p.guards...)
+	// PostgreSQL looks at rows as it writes them, else after it has built indexes.
+	order := "puienc"
+	if p.res.Rewrite != nil {
+		order = "ncpuie"
+	}
+	slices.SortStableFunc(p.res.Checks, func(a, b Check) int {
+		rank := func(c Check) int { return strings.IndexByte(order+"f", c.Kind) }
+		return rank(a) - rank(b)
+	})
 	return p.res, nil
 }
 
@@ -396,24 +408,32 @@ func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool,
 	return false, pgerr.New(pgerr.DuplicateTable, "relation %q already exists", name)
 }
 
-// TypeSQL writes a type's name for SQL text made here.
-func TypeSQL(st *catalog.State, t types.Type) string {
-	e := st.EnumByOID(t.OID)
-	if e == nil {
-		return t.String()
+// rewrite has a table's rows made anew; using as in bind.Rewrite.
+func (p *planner) rewrite(was, now *catalog.Relation, using map[int16]string, segments int) error {
+	b := *p.env.Bind
+	b.Trusted, b.Dialect = true, parse.Postgres
+	q, err := bind.Rewrite(&b, was, now, using)
+	if err != nil {
+		return err
 	}
-	name := lex.QuoteIdent(e.Name)
-	if sc := st.Schema(e.Schema); sc != nil {
-		name = lex.QuoteIdent(sc.Name) + "." + name
-	}
-	if t.OID == e.ArrayOID {
-		name += "[]"
-	}
-	return name
+	p.res.Rewrite = &Rewrite{Table: now.OID, Query: q, After: len(p.res.Changes), Segments: segments}
+	p.guards = append(p.guards, &catalog.Guard{Table: now.OID, Since: p.st.Version(), Appends: true, Deletes: true})
+	return nil
 }
 
-// qualifiedName is a relation's full name for SQL text made here.
-func (p *planner) qualifiedName(r *catalog.Relation) string {
-	sc := p.st.Schema(r.Schema)
-	return lex.QuoteIdent(sc.Name) + "." + lex.QuoteIdent(r.Name)
+// check has a table's rows looked at that a constraint may not hold for.
+func (p *planner) check(rel *catalog.Relation, k *catalog.Constraint) {
+	p.look(Check{Table: rel.OID, Kind: k.Kind, Constraint: k.OID})
+}
+
+func (p *planner) checkNotNull(rel *catalog.Relation, num int16) {
+	p.look(Check{Table: rel.OID, Kind: 'n', Column: num})
+}
+
+// look has a table's rows looked at, and no others come before the commit.
+func (p *planner) look(c Check) {
+	if !slices.Contains(p.res.Checks, c) {
+		p.res.Checks = append(p.res.Checks, c)
+		p.guards = append(p.guards, &catalog.Guard{Table: c.Table, Since: p.st.Version(), Appends: true})
+	}
 }

@@ -3,10 +3,13 @@ package ddl
 import (
 	"slices"
 
+	"github.com/multigres/multigres/go/common/parser/ast"
+
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -19,9 +22,17 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 	if e.allowCols {
 		kind = bind.ForGenerated
 	}
-	x, _, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
+	x, cols, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
 	if err != nil {
 		return 0, err
+	}
+	if e.kind == "GENERATED" {
+		for _, num := range numbers(x, cols) {
+			if c := over.ColumnNum(num); c.Generated != "" {
+				return 0, pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column %q in column generation expression", c.Name).
+					WithDetail("A generated column cannot reference another generated column.")
+			}
+		}
 	}
 	if _, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ); err != nil {
 		return 0, err
@@ -65,11 +76,20 @@ func numbers(x expr.Expr, cols []plan.Column) []int16 {
 	return out
 }
 
-// convertible binds the conversion of ALTER COLUMN TYPE, for its errors.
-func (p *planner) convertible(text string, over *catalog.Relation, column string, t types.Type, using bool) error {
-	x, _, err := bind.ScalarText(p.env.Bind, text, over, bind.ForUsing)
-	if err != nil {
-		return err
+// convertible binds the conversions of ALTER COLUMN TYPE, of the rows by USING, which may
+// be nil, and of the default, for their errors.
+func (p *planner) convertible(using ast.Node, over *catalog.Relation, col *catalog.Column, t types.Type) error {
+	what, x := bind.TheColumn, expr.Expr(&expr.Col{Typ: col.Type})
+	if using != nil {
+		var err error
+		if x, _, err = bind.Scalar(p.env.Bind, using, over, bind.ForUsing); err != nil {
+			return err
+		}
+		what = bind.ByUsing
 	}
-	return bind.Convertible(p.env.Bind, x, column, t, using)
+	err := bind.Convertible(p.env.Bind, x, what, col.Name, t)
+	if err == nil && col.Default != "" {
+		err = bind.Convertible(p.env.Bind, &expr.Col{Typ: col.Type}, bind.ItsDefault, col.Name, t)
+	}
+	return err
 }

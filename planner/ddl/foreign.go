@@ -3,13 +3,11 @@ package ddl
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -236,32 +234,10 @@ func ForeignKeyType(child, parent types.Type) (t types.Type, ok bool) {
 	return types.Type{}, false
 }
 
-// foreignCheck asks for rows that refer to nothing.
+// foreignCheck has rows looked for that refer to nothing.
 func (p *planner) foreignCheck(child, parent *catalog.Relation, k *catalog.Constraint) {
-	var list, have, same, names []string
-	for i, n := range k.Columns {
-		c, r := child.ColumnNum(n), parent.ColumnNum(k.RefCols[i])
-		names = append(names, c.Name)
-		list = append(list, "k."+lex.QuoteIdent(c.Name))
-		have = append(have, "k."+lex.QuoteIdent(c.Name)+" IS NOT NULL")
-		same = append(same, "p."+lex.QuoteIdent(r.Name)+" = k."+lex.QuoteIdent(c.Name))
-	}
-	some := strings.Join(have, " AND ")
-	if k.MatchFull {
-		some = strings.Join(have, " OR ")
-	}
-	e := pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
-		OnTable(p.st.Schema(child.Schema).Name, child.Name).OnConstraint(k.Name)
-	p.res.Checks = append(p.res.Checks, Check{
-		SQL: fmt.Sprintf("SELECT %s FROM %s k WHERE (%s) AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s) LIMIT 1",
-			strings.Join(list, ", "), p.qualifiedName(child), some, p.qualifiedName(parent), strings.Join(same, " AND ")),
-		Err: e,
-		Detail: func(row []string) string {
-			return fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", strings.Join(names, ", "), strings.Join(row, ", "), parent.Name)
-		},
-	})
-	p.guards = append(p.guards, &catalog.Guard{Table: child.OID, Since: p.st.Version(), Appends: true},
-		&catalog.Guard{Table: parent.OID, Since: p.st.Version(), Deletes: true})
+	p.check(child, k)
+	p.guards = append(p.guards, &catalog.Guard{Table: parent.OID, Since: p.st.Version(), Deletes: true})
 }
 
 // unreferenced takes a table off the lists of those its foreign keys no longer

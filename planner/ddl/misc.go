@@ -13,6 +13,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// acceptable refuses a schema's name that is the system's.
+func acceptable(schema string) error {
+	if strings.HasPrefix(schema, "pg_") {
+		return pgerr.New(pgerr.ReservedName, "unacceptable schema name %q", schema).WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	}
+	return nil
+}
+
 func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {
 	p.res.Tag = "CREATE SCHEMA"
 	owner, err := p.roleSpec(n.Authrole)
@@ -25,8 +33,8 @@ func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {
 			name = r.Name
 		}
 	}
-	if strings.HasPrefix(name, "pg_") {
-		return pgerr.New(pgerr.ReservedName, "unacceptable schema name %q", name).WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	if err := acceptable(name); err != nil {
+		return err
 	}
 	if p.st.SchemaByName(name) != nil {
 		if n.IfNotExists {
@@ -71,6 +79,13 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		}
 		if err := p.owned(rel); err != nil {
 			return err
+		}
+		is := kindOf(n.Objtype)
+		if is == 0 {
+			is = catalog.KindTable
+		}
+		if is != rel.Kind {
+			return notOfKind(rel, is)
 		}
 		return put(catalog.Dep{OID: rel.OID})
 	case ast.OBJECT_COLUMN:

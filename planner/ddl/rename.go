@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -25,6 +26,9 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 			return err
 		}
 		if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
+			return err
+		}
+		if err := acceptable(n.Newname); err != nil {
 			return err
 		}
 		up := *sc
@@ -58,20 +62,16 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 	default:
 		return pgerr.Unsupported("renaming this kind of object is not supported")
 	}
-	p.res.Tag = "ALTER TABLE"
-	switch n.RenameType {
-	case ast.OBJECT_VIEW:
-		p.res.Tag = "ALTER VIEW"
-	case ast.OBJECT_MATVIEW:
-		p.res.Tag = "ALTER MATERIALIZED VIEW"
-	case ast.OBJECT_INDEX:
-		p.res.Tag = "ALTER INDEX"
-	case ast.OBJECT_SEQUENCE:
-		p.res.Tag = "ALTER SEQUENCE"
+	of := n.RenameType
+	if of == ast.OBJECT_COLUMN {
+		of = n.RelationType
 	}
-	rel, err := p.changed(n.Relation, n.MissingOk)
+	rel, err := p.changed(n.Relation, of, n.MissingOk)
 	if rel == nil {
 		return err
+	}
+	if is := kindOf(n.RenameType); is != 0 && is != rel.Kind && is != catalog.KindIndex {
+		return notOfKind(rel, is)
 	}
 	up := rel.Clone()
 	switch n.RenameType {
@@ -203,7 +203,11 @@ func (p *planner) renameInIndexes(rel *catalog.Relation, from, to string) error 
 
 // changed is an existing relation that the role owns; nil with a notice where
 // there is none and it need not exist.
-func (p *planner) changed(rv *ast.RangeVar, missingOk bool) (*catalog.Relation, error) {
+func (p *planner) changed(rv *ast.RangeVar, of ast.ObjectType, missingOk bool) (*catalog.Relation, error) {
+	p.res.Tag = "ALTER TABLE"
+	if is := kindOf(of); is != 0 {
+		p.res.Tag = "ALTER " + strings.ToUpper(kindName(is))
+	}
 	rel, err := p.relation(rv)
 	if err != nil {
 		return nil, err
@@ -221,14 +225,40 @@ func (p *planner) changed(rv *ast.RangeVar, missingOk bool) (*catalog.Relation, 
 	return rel, nil
 }
 
+// kindOf is the kind of relation that a statement asks for; 0 for ALTER TABLE, which
+// takes all.
+func kindOf(o ast.ObjectType) catalog.RelKind {
+	switch o {
+	case ast.OBJECT_VIEW:
+		return catalog.KindView
+	case ast.OBJECT_MATVIEW:
+		return catalog.KindMatView
+	case ast.OBJECT_SEQUENCE:
+		return catalog.KindSequence
+	case ast.OBJECT_INDEX:
+		return catalog.KindIndex
+	}
+	return 0
+}
+
+func notOfKind(rel *catalog.Relation, is catalog.RelKind) error {
+	article := "a"
+	if is == catalog.KindIndex {
+		article = "an"
+	}
+	return pgerr.New(pgerr.WrongObjectType, "%q is not %s %s", rel.Name, article, kindName(is))
+}
+
 func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
-	p.res.Tag = "ALTER TABLE"
 	if n.Relation == nil {
 		return pgerr.Unsupported("SET SCHEMA is supported for tables, views and sequences only")
 	}
-	rel, err := p.changed(n.Relation, n.MissingOk)
+	rel, err := p.changed(n.Relation, n.ObjectType, n.MissingOk)
 	if rel == nil {
 		return err
+	}
+	if is := kindOf(n.ObjectType); is != 0 && is != rel.Kind {
+		return notOfKind(rel, is)
 	}
 	sc := p.st.SchemaByName(n.NewSchema)
 	if sc == nil {

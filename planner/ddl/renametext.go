@@ -3,35 +3,28 @@ package ddl
 import (
 	"slices"
 
-	"github.com/multigres/multigres/go/common/parser"
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // renameColumn renames a column in an expression kept as text.
 func renameColumn(sql, from, to string) (string, error) {
-	stmts, err := parser.ParseSQL("SELECT " + sql)
-	if err != nil || len(stmts) != 1 {
-		return "", pgerr.Internal("kept expression does not parse: %s", sql)
+	n, err := typing.ParseExpr(sql)
+	if err != nil {
+		return "", err
 	}
-	sel, ok := stmts[0].(*ast.SelectStmt)
-	if !ok || len(items(sel.TargetList)) != 1 {
-		return "", pgerr.Internal("kept expression is not one: %s", sql)
-	}
-	out := ast.Rewrite(sel, func(c *ast.Cursor) bool {
+	return ast.Rewrite(n, func(c *ast.Cursor) bool {
 		if ref, ok := c.Node().(*ast.ColumnRef); ok {
 			if l := items(ref.Fields); len(l) > 0 && text(l[len(l)-1]) == from {
 				l[len(l)-1] = ast.NewString(to)
 			}
 		}
 		return true
-	}, nil)
-	target := items(out.(*ast.SelectStmt).TargetList)[0].(*ast.ResTarget)
-	return target.Val.SqlString(), nil
+	}, nil).SqlString(), nil
 }
 
 // rewriteViews keeps the texts of views true over a rename: where they name the

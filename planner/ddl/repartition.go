@@ -12,7 +12,6 @@ const maxPartitions = 4096
 
 // repartition distributes a table's rows to another number of partitions.
 func (p *planner) repartition(n *parse.AlterTableRepartition) error {
-	p.res.Tag = "ALTER TABLE"
 	if n.N < 1 || n.N > maxPartitions {
 		return pgerr.New(pgerr.InvalidParameterValue, "the number of partitions must be between 1 and %d", maxPartitions)
 	}
@@ -20,7 +19,7 @@ func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	if err != nil {
 		return err
 	}
-	rel, err := p.changed(ast.NewRangeVar(name, schema, ""), n.IfExists)
+	rel, err := p.changed(ast.NewRangeVar(name, schema, ""), ast.OBJECT_TABLE, n.IfExists)
 	if rel == nil {
 		return err
 	}
@@ -32,7 +31,8 @@ func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	}
 	up := rel.Clone()
 	up.Partitions = int(n.N)
-	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
-	p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT * FROM " + p.qualifiedName(rel), Segments: int(n.N)})
+	if err := p.rewrite(rel, up, nil, up.Partitions); err != nil {
+		return err
+	}
 	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
 }

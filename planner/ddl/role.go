@@ -152,6 +152,9 @@ func (p *planner) roleOptions(r *catalog.Role, opts *ast.NodeList, action int) e
 		if !ok {
 			continue
 		}
+		if roleOption(opts, d.Defname) != d {
+			return pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
+		}
 		v, on := text(d.Arg), isOn(d)
 		switch d.Defname {
 		case "superuser":
@@ -374,6 +377,9 @@ func (p *planner) dropRole(n *ast.DropRoleStmt) error {
 		spec, ok := x.(*ast.RoleSpec)
 		if !ok {
 			continue
+		}
+		if spec.Roletype != ast.ROLESPEC_CSTRING {
+			return pgerr.New(pgerr.InvalidParameterValue, "cannot use special role specifier in DROP ROLE")
 		}
 		r := p.st.RoleByName(spec.Rolename)
 		if r == nil {

@@ -42,18 +42,21 @@ func (p *planner) createSequence(n *ast.CreateSeqStmt) error {
 }
 
 func (p *planner) alterSequence(n *ast.AlterSeqStmt) error {
-	p.res.Tag = "ALTER SEQUENCE"
-	rel, err := p.changed(n.Sequence, n.MissingOk)
+	rel, err := p.changed(n.Sequence, ast.OBJECT_SEQUENCE, n.MissingOk)
 	if rel == nil {
 		return err
 	}
 	if rel.Kind != catalog.KindSequence {
-		return pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", rel.Name)
+		return notOfKind(rel, catalog.KindSequence)
 	}
+	return p.changeSequence(rel, n.Options)
+}
+
+func (p *planner) changeSequence(rel *catalog.Relation, opts *ast.NodeList) error {
 	up := rel.Clone()
 	seq := *rel.Seq
 	up.Seq = &seq
-	restart, err := p.sequenceOptions(up, n.Options, false)
+	restart, err := p.sequenceOptions(up, opts, false)
 	if err != nil {
 		return err
 	}

@@ -134,11 +134,11 @@ type (
 		Mode  PredictMode
 		Args  []Expr
 		Typ   types.Type
-		// Output is the number of the model's output that PredictValue gives; of
-		// PredictProba the number of a class from 1, or 0 for what stands for all.
+		// Output is the number of the model's output for PredictValue; for PredictProba the number of a
+		// class from 1, or 0 for the array of all.
 		Output int
-		// Parts are those of a model's several targets that are meant, from 1: one, or where
-		// Typ is a row those of its fields; nil for all at once.
+		// Parts are the numbers, from 1, of the model's targets that are predicted, if it has several:
+		// one, or where Typ is a row those of its fields; nil for all at once.
 		Parts []int
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
@@ -191,8 +191,8 @@ const (
 	PredictAttributions                    // what each feature adds to the margin: jsonb
 	PredictBaseline                        // the margin that they add to
 	PredictMargin                          // their sum
-	PredictTimes                           // when survival is told: an array
-	PredictSurvival                        // the share that is left then: an array
+	PredictTimes                           // the times of the survival function: an array
+	PredictSurvival                        // the share surviving at those times: an array
 )
 
 // ModelRef finds a model's bytes on any node.

@@ -1,8 +1,8 @@
 package expr
 
-// Hash returns a number that is the same for expressions that are equal but for
-// their positions, and rarely for others: what keeps lists of distinct conditions
-// or aggregates finds an expression by it instead of comparing with each.
+// Hash returns a number that is the same for expressions that are equal except for their positions,
+// and rarely for others: sets of distinct conditions or aggregates use it instead of comparing with
+// each.
 func Hash(e Expr) uint64 { return hash(hashSeed, e) }
 
 const hashSeed, hashPrime = 14695981039346656037, 1099511628211 // FNV-1a's
@@ -40,7 +40,7 @@ func hash(h uint64, e Expr) uint64 {
 		}
 		return h
 	case *Subquery:
-		return h // plans are not looked into
+		return h // plans are not hashed
 	case *Call:
 		h = mixText(h, x.Fn.Name)
 	case *AnyAll:

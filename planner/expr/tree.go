@@ -149,8 +149,8 @@ func (e *Subquery) With(c []Expr) Expr {
 	return &n
 }
 
-// Walk calls f for e and what is below it, parents first, until f returns
-// false for a node, whose children are then left out.
+// Walk calls f for e and its descendants, parents first; where f returns false for a node its
+// children are left out.
 func Walk(e Expr, f func(Expr) bool) {
 	if e == nil || !f(e) {
 		return
@@ -160,8 +160,8 @@ func Walk(e Expr, f func(Expr) bool) {
 	}
 }
 
-// Rewrite rebuilds e bottom up: f gets each node with its children already
-// rewritten and gives what stands in its place.
+// Rewrite rebuilds e bottom up: f is called with each node, its children already rewritten, and
+// returns the replacement.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
@@ -183,8 +183,8 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(e)
 }
 
-// Columns adds the columns e reads to set. Those of a subquery's plan are not
-// seen: planner/plan.FreeColumns knows them.
+// Columns adds the columns e reads to set. Those of a subquery's plan are not included: see
+// planner/plan.FreeColumns.
 func Columns(e Expr, set map[ColID]bool) {
 	Walk(e, func(x Expr) bool {
 		if c, ok := x.(*Col); ok {
@@ -194,7 +194,7 @@ func Columns(e Expr, set map[ColID]bool) {
 	})
 }
 
-// Volatile reports whether e, which has no subquery, may give another value each time.
+// Volatile reports whether e, which has no subquery, may have another value each time it is evaluated.
 func Volatile(e Expr) (found bool) {
 	Walk(e, func(x Expr) bool {
 		c, ok := x.(*Call)

@@ -16,7 +16,7 @@ func (f *Func) BindArgs(args []types.Type) (physical []types.Type, ret types.Typ
 	return physical, f.result(physical)
 }
 
-// result is the result type for physical argument types.
+// result returns the result type for physical argument types.
 func (f *Func) result(args []types.Type) types.Type {
 	elem := f.element(args)
 	t := f.resolve(f.Ret, elem)
@@ -30,7 +30,7 @@ func (f *Func) result(args []types.Type) types.Type {
 	return t
 }
 
-// element is the type that the polymorphic arguments stand for.
+// element returns the type that the polymorphic arguments stand for.
 func (f *Func) element(args []types.Type) types.Type {
 	for i, a := range args {
 		switch f.ArgType(i) {
@@ -64,8 +64,7 @@ func (f *Func) resolve(o types.OID, elem types.Type) types.Type {
 	return types.Type{OID: o, Mod: -1}
 }
 
-// ArgType is the declared type of argument i, which may lie in the tail of a
-// VARIADIC function.
+// ArgType returns the declared type of argument i, which may be in the tail of a VARIADIC function.
 func (f *Func) ArgType(i int) types.OID {
 	if f.Variadic != 0 && i >= len(f.Args)-1 {
 		return f.Variadic
@@ -76,13 +75,13 @@ func (f *Func) ArgType(i int) types.OID {
 	return types.AnyOID
 }
 
-// plain drops what a client sees of the modifier and keeps how it is represented.
+// plain drops the visible part of the modifier and keeps the physical representation.
 func plain(t types.Type) types.Type {
 	t.Mod = -1
 	return t
 }
 
-// variable is t with numerics represented variable.
+// variable returns t with numerics in the variable representation.
 func variable(t types.Type) types.Type {
 	if t.Prec == 0 {
 		return t

@@ -11,10 +11,10 @@ type CastEntry struct {
 // AllCasts lists the rows of pg_cast.
 func AllCasts() []CastEntry { return reg().casts }
 
-// Cast reports whether one type converts to another, and where the conversion
-// applies unasked: pg_cast, then what PostgreSQL does without an entry there —
-// unknown literals become anything, arrays convert as their elements do, and
-// every type has a text form (assignment to a string, explicit from one).
+// Cast reports whether one type converts to another, and in which context: pg_cast, then the
+// conversions that PostgreSQL has without an entry there — unknown literals become anything, arrays
+// convert as their elements do, and every type has a text form (assignment to a string, explicit
+// from one).
 func Cast(from, to types.OID) (CastContext, bool) {
 	if from == to {
 		return ImplicitCast, true
@@ -56,8 +56,8 @@ func Cast(from, to types.OID) (CastContext, bool) {
 	return 0, false
 }
 
-// CastVolatility is Stable for a cast whose result depends on settings: the time
-// zone, how dates are read and written, what a name means.
+// CastVolatility returns Stable for a cast whose result depends on settings: the time zone, the
+// date style, the search path.
 func CastVolatility(from, to types.OID) Volatility {
 	if from == to || from == types.UnknownOID { // literals are read when they are bound
 		return Immutable
@@ -92,8 +92,7 @@ func textual(o types.OID) bool {
 	return o >= types.FirstUserOID || types.IsReg(o) || types.Type{OID: o}.IsArray()
 }
 
-// IsPolymorphic reports whether an argument's declared type takes its meaning
-// from the call.
+// IsPolymorphic reports whether an argument's declared type is determined by the call.
 func IsPolymorphic(o types.OID) bool {
 	switch o {
 	case types.AnyElementOID, types.AnyArrayOID, types.AnyNonArrayOID, types.AnyEnumOID,

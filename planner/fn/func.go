@@ -2,7 +2,7 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// Kind is what sort of function it is.
+// Kind is the kind of a function.
 type Kind uint8
 
 // The kinds.
@@ -13,9 +13,9 @@ const (
 	SetReturning
 )
 
-// Volatility as PostgreSQL has it. Immutable calls of constants are folded;
-// Stable ones are evaluated once a statement, at the gateway, so that every
-// node sees the same now(); Volatile ones for each row.
+// Volatility is PostgreSQL's. Immutable calls of constants are folded; Stable ones are evaluated
+// once a statement, at the gateway, so that every node sees the same now(); Volatile ones for each
+// row.
 type Volatility uint8
 
 // The volatilities.
@@ -46,19 +46,18 @@ type Func struct {
 	// OutName is the name of the only column of a set-returning function that
 	// names it (json_array_elements: "value"); "" means the function's name.
 	OutName string
-	// Ordered says that an aggregate is called WITHIN GROUP (ORDER BY …), its
-	// first Direct arguments standing before it. Hypothetical ones take as many
-	// direct arguments as there are sort keys.
+	// Ordered aggregates are called WITHIN GROUP (ORDER BY …), with the first Direct arguments before
+	// it. Hypothetical ones take as many direct arguments as there are sort keys.
 	Ordered, Hypothetical bool
 	Direct                int
 	Strict                bool // NULL in, NULL out, without being called
 	Vol                   Volatility
-	// CanFail says that some non-NULL input raises an error: such a call must
-	// not be evaluated for rows that a filter or CASE excludes.
+	// CanFail: some non-NULL input raises an error; such a call must not be evaluated for rows that a
+	// filter or CASE excludes.
 	CanFail bool
-	// Bind gives the physical argument types and the result type for the
-	// arguments' actual types (already coerced to Args). nil means: numerics
-	// variable, polymorphic types from the arguments.
+	// Bind returns the physical argument types and the result type for the arguments' actual types
+	// (already coerced to Args). With a nil Bind numerics are variable and polymorphic types follow
+	// from the arguments.
 	Bind func(args []types.Type) (physical []types.Type, ret types.Type)
 }
 
@@ -73,7 +72,7 @@ type Operator struct {
 	Commutator, Negator string
 }
 
-// CastContext says where a cast applies unasked.
+// CastContext is the context in which a cast applies.
 type CastContext byte
 
 // The contexts of pg_cast.castcontext.

@@ -41,8 +41,8 @@ func FindOperator(name string, left, right types.OID) *Operator {
 func All() []*Func              { return reg().funcs }
 func AllOperators() []*Operator { return reg().ops }
 
-// A function travels as its ID; nodes of one cluster that know different functions
-// give a clear error.
+// A function travels as its ID; nodes of one cluster that know different functions return a clear
+// error.
 func init() {
 	codec.Register(func(dst []byte, f *Func) []byte {
 		if f == nil {
@@ -61,7 +61,7 @@ func init() {
 	})
 }
 
-// Category is pg_type.typcategory; 'E' for a user's types, 'X' for unknown.
+// Category returns pg_type.typcategory; 'E' for a user's types, 'X' for unknown.
 func Category(o types.OID) byte {
 	if t, ok := types.PgTypeOf(o); ok {
 		return t.Category
@@ -79,7 +79,7 @@ func Category(o types.OID) byte {
 	return 'P'
 }
 
-// Preferred is pg_type.typispreferred.
+// Preferred returns pg_type.typispreferred.
 func Preferred(o types.OID) bool {
 	t, ok := types.PgTypeOf(o)
 	return ok && t.Preferred

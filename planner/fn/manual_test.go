@@ -35,7 +35,7 @@ var alsoCalled = []string{"abs", "starts_with", "array_append", "array_cat", "ar
 // cast, an aggregate or the binary protocol needs one.
 var internalNames = regexp.MustCompile(`(_cmp|cmp|send|_accum|_combine|_larger|_smaller|_escape)$|_cmp_|^numeric_|^d(exp|log1|log10|round|trunc)$|^(not)?like$|^textlen$|^_pg_`)
 
-// internal tells the functions that nobody calls by their names.
+// internal reports which functions nobody calls by name.
 func internal() func(name string) bool {
 	behind := map[string]bool{}
 	for _, op := range AllOperators() {

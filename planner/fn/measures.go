@@ -1,9 +1,8 @@
 package fn
 
-// The measures that ml_classification and ml_regression give, in the order of their
-// arrays: all of them of one pass over the rows, for ml.evaluate. Precision, recall
-// and F1 without more are of the positive of two classes, else macro; the names of
-// the others are scikit-learn's.
+// The measures that ml_classification and ml_regression return, in the order of their arrays: all
+// computed in one pass over the rows, for ml.evaluate. Plain precision, recall and F1 are of the
+// positive of two classes, else macro; the names of the others are scikit-learn's.
 var (
 	ClassMeasures = []string{"accuracy", "precision", "recall", "f1_score", "precision_macro", "recall_macro", "f1_macro",
 		"precision_micro", "recall_micro", "f1_micro", "precision_weighted", "recall_weighted", "f1_weighted"}

@@ -2,11 +2,11 @@ package fn
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// How numerics are represented through calls. A fixed numeric of Prec p and Scale
-// s holds |x| < 10^(p-s); the rules below give the least Prec that is proved by
-// those of the arguments, and fall back to variable where it exceeds 18. Calls
-// whose result is variable still take fixed arguments: the evaluator reads
-// both, and an encoding of every argument would cost more than the operation.
+// How numerics are represented through calls. A fixed numeric of Prec p and Scale s holds |x| <
+// 10^(p-s); the rules below return the least Prec that is proved by those of the arguments, and
+// fall back to variable where it exceeds 18. Calls whose result is variable still take fixed
+// arguments: the evaluator reads both, and an encoding of every argument would cost more than the
+// operation.
 var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"numeric_add(numeric,numeric)": addRule,
 	"numeric_sub(numeric,numeric)": addRule,
@@ -57,7 +57,7 @@ func bothFixed(args []types.Type) bool {
 	return len(args) == 2 && args[0].IsFixed() && args[1].IsFixed()
 }
 
-// mixed is the case of one variable operand: both are read as they are.
+// mixed is for one variable operand: both keep their representations.
 func mixed(args []types.Type) ([]types.Type, types.Type) { return args, types.Numeric }
 
 // addRule: scale is the larger one, and one digit may be carried over.
@@ -102,7 +102,7 @@ func modRule(args []types.Type) ([]types.Type, types.Type) {
 
 func sameRule(args []types.Type) ([]types.Type, types.Type) { return args, plain(args[0]) }
 
-// keepRule takes arguments as they are represented.
+// keepRule keeps the representation of arguments.
 func keepRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 	return func(args []types.Type) ([]types.Type, types.Type) { return args, ret }
 }
@@ -127,7 +127,7 @@ func signRule(args []types.Type) ([]types.Type, types.Type) {
 	return args, types.Numeric
 }
 
-// compareRule brings both operands to one scale, so that int64s compare.
+// compareRule converts both operands to one scale, so that int64s compare.
 func compareRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 	return func(args []types.Type) ([]types.Type, types.Type) {
 		if !bothFixed(args) {
@@ -150,9 +150,8 @@ func compareRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 	}
 }
 
-// defaultBind is for scalar functions with numeric arguments that have no rule:
-// they are read as they are represented. Polymorphic and VARIADIC "any" ones get
-// what nil means.
+// defaultBind is for scalar functions with numeric arguments that have no rule: they are read in
+// their representation. Polymorphic and VARIADIC "any" ones are treated as with a nil Bind.
 func defaultBind(f *Func) func([]types.Type) ([]types.Type, types.Type) {
 	has := false
 	for _, a := range f.Args {

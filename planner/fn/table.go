@@ -21,7 +21,7 @@ import (
 //
 //	oid left name right function(args) commutator negator
 //
-// with - for what is not there, and casts: source target context.
+// with - for missing fields, and casts: source target context.
 //
 //go:embed tables/*.txt
 var tables embed.FS

@@ -17,27 +17,27 @@ type filled struct {
 	from plan.BufferDef   // as it was bound
 }
 
-// demand is what the readers of a buffer want of its rows.
+// demand is what the readers of a buffer need of its rows.
 type demand struct {
-	all  bool            // some reader wants every row
+	all  bool            // some reader needs every row
 	arms rewrite.ExprSet // else: the conditions of each reader
 	cols []bool          // by position: some reader reads it
-	dups bool            // some reader minds how often a row is there
+	dups bool            // some reader depends on duplicates
 }
 
-// fewerRows is how many rows there must be for each that is different for them to be
-// worth an aggregation before the readers.
+// fewerRows is how many rows there must be for each distinct one for an aggregation before the
+// readers to pay.
 const fewerRows = 4
 
-// fillBuffers optimises what fills the buffers, and then, once body has told who reads
-// them, those queries again whose readers all want but some of the rows or columns, or
-// do not mind how often a row is there:
+// fillBuffers optimises the queries that fill the buffers. Once body has returned what reads them,
+// it optimises again those whose readers all need only some of the rows or columns, or ignore
+// duplicates:
 //
 //	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
 //	Buffer q: …  WHERE m = 1 OR m = 2
 //
-// Readers keep their conditions, and have the columns that are left (demands.reads). A
-// buffer may read those before it, so they are looked at from the last on.
+// Readers keep their conditions, and have the columns that are left (demands.reads). A buffer may
+// read those before it, so they are processed from the last on.
 func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
 	var list []*filled
 	for _, d := range defs {
@@ -100,7 +100,7 @@ func fillBuffer(r *rule.Run, f *filled, d plan.BufferDef) error {
 	return nil
 }
 
-// noteBuffer notes the estimates of a buffer's rows for those that read it.
+// noteBuffer records the estimates of a buffer's rows for its readers.
 func noteBuffer(r *rule.Run, d plan.BufferDef) {
 	if r.Filled == nil {
 		r.Filled = map[int]*props.Buffer{}
@@ -129,8 +129,8 @@ func newDemands(defs []plan.BufferDef) *demands {
 	return d
 }
 
-// of is the definition that makes what its readers want; less says that this is
-// not all.
+// of returns the definition that makes what its readers need; less reports whether that is not
+// everything.
 func (d *demands) of(r *rule.Run, f *filled) (def plan.BufferDef, less bool) {
 	def = f.from
 	m := d.by[def.ID]
@@ -210,8 +210,8 @@ func (d *demands) dml(m *plan.DML) {
 	}
 }
 
-// whole notes the readers within n, which want all columns: a statement that writes
-// keeps the trees it has.
+// whole records the readers within n, which need all columns: a statement that writes keeps the
+// trees it has.
 func (d *demands) whole(n plan.Node) {
 	read := columnsRead(n, plan.Emits(n))
 	for _, b := range buffersIn(n, nil) {
@@ -232,7 +232,7 @@ func buffersIn(n plan.Node, list []*plan.Buffer) []*plan.Buffer {
 	return list
 }
 
-// root notes the readers within a tree, of which the columns want are read.
+// root records the readers within a tree, of which the columns want are read.
 func (d *demands) root(n plan.Node, want plan.ColSet) { d.tree(n, nil, columnsRead(n, want), false) }
 
 // columnsRead adds to want the columns that something within n reads.
@@ -256,8 +256,8 @@ func columnsRead(n plan.Node, want plan.ColSet) plan.ColSet {
 	return out
 }
 
-// tree notes the readers within n, whose rows must satisfy conds. Of their columns
-// those in read are read; once says that it shows nowhere how often a row of n is there.
+// tree records the readers within n, whose rows must satisfy conds. Of their columns those in read
+// are read; once: duplicates of n's rows have no effect.
 func (d *demands) tree(n plan.Node, conds []expr.Expr, read plan.ColSet, once bool) {
 	switch n := n.(type) {
 	case *plan.Buffer:

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// onceShare is how many rows a grouping must read for each that it gives to be
-	// worth a buffer where another is the same.
+	// onceShare is how many rows a grouping must read for each row of its result to be worth a buffer
+	// where another is the same.
 	onceShare = 4
 	// onceSpread is the most rows of such a buffer where several nodes would make
 	// them side by side: all of a buffer's rows are at the gateway.
@@ -22,7 +22,7 @@ const (
 //	SELECT … FROM (SELECT k, sum(x) s FROM t GROUP BY k) a,
 //	              (SELECT avg(s) v FROM (SELECT k, sum(x) s FROM t GROUP BY k) b) c
 //
-// It looks at a plan that is optimised, in which what differs in use differs in form.
+// It works on an optimised plan, in which groupings that are used differently have different forms.
 func computeOnce(r *rule.Run, n plan.Node) plan.Node {
 	s := &onlyOnce{r: r, keys: map[*plan.Aggregate]string{}, times: map[string]int{}, defs: map[string]plan.BufferDef{}}
 	var list []*plan.Aggregate
@@ -45,8 +45,8 @@ type onlyOnce struct {
 	defs  map[string]plan.BufferDef
 }
 
-// candidates adds the groupings that may be worth a buffer to list. The step of a
-// recursion runs again and again over other rows.
+// candidates adds the groupings that may be worth a buffer to list. The step of a recursion runs
+// repeatedly, over other rows.
 func (s *onlyOnce) candidates(n plan.Node, list *[]*plan.Aggregate) {
 	switch n := n.(type) {
 	case *plan.RecursiveUnion:
@@ -63,7 +63,7 @@ func (s *onlyOnce) candidates(n plan.Node, list *[]*plan.Aggregate) {
 	}
 }
 
-// formOf is the same for plans that differ in the ids of their columns only; ids are those it has.
+// formOf returns a string that is the same for plans that differ in the ids of their columns only, and those ids.
 func formOf(n plan.Node) (form string, ids map[expr.ColID]expr.ColID, ok bool) {
 	next := expr.ColID(1 << 29)
 	env := rule.Env{NextCol: &next}

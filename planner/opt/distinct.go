@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleDistinct drops duplicate elimination where there are no duplicates, and
-// brings what is left to forms that run in two phases:
+// ruleDistinct drops duplicate elimination where there are no duplicates, and brings the rest into
+// forms that run in two phases:
 //
 //	UNION                       group by all columns over UNION ALL
 //	DISTINCT over a key         nothing
@@ -43,8 +43,8 @@ func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// flattenUnion makes one UNION ALL of nested ones, and lets a UNION see through
-// the unions below it: their duplicates go in the end.
+// flattenUnion makes one UNION ALL of nested ones, and lets a UNION see through the unions below
+// it: their duplicates are removed at the end.
 func flattenUnion(n *plan.SetOp) *plan.SetOp {
 	if n.Kind != plan.Union {
 		return n

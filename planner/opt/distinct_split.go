@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// distinctSplit groups by the argument of DISTINCT aggregates first; the other
-// aggregates are done by that grouping and again over it:
+// distinctSplit groups by the argument of DISTINCT aggregates first; the other aggregates are
+// computed by that grouping and merged over it:
 //
 //	γ g: count(DISTINCT x), count(y), avg(z)
 //
@@ -21,8 +21,8 @@ import (
 //	└─ γ g: d = count(x), c = sum(c), s = sum(s), n = sum(n)
 //	   └─ γ g, x: c = count(y), s = sum(z), n = count(z)
 //
-// Of several arguments each has a grouping set of its own, the first of which does the
-// other aggregates:
+// With several arguments each has a grouping set of its own, the first of which computes the other
+// aggregates:
 //
 //	γ g: count(DISTINCT x), count(DISTINCT y), count(z)
 //
@@ -39,11 +39,11 @@ type distinctSplit struct {
 	mask         plan.Column // the inner groups' sets, where there are several
 }
 
-// mostDistinct is how many different arguments there may be: each has all rows
-// grouped once more.
+// mostDistinct is how many different arguments there may be: for each, all rows are grouped once
+// more.
 const mostDistinct = 8
 
-// splitDistinct is nil where n cannot be split.
+// splitDistinct returns nil where n cannot be split.
 func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
@@ -142,7 +142,7 @@ func exactSum(t types.Type) bool {
 	return false
 }
 
-// regroup adds an aggregate that is done by parts.
+// regroup adds an aggregate that is computed over parts.
 func (s *distinctSplit) regroup(a plan.AggItem) {
 	item := rewrite.PassThrough(a.Col)
 	switch a.Call.Fn.Name {
@@ -165,14 +165,14 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 	s.top = append(s.top, item)
 }
 
-// part is what an aggregate gives over a part.
+// part returns the column of an aggregate over a part.
 func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 	col := s.r.NewCol(c.Fn.Name, c.Typ)
 	s.inner.Aggs = append(s.inner.Aggs, plan.AggItem{Col: col, Call: c})
 	return rewrite.ColOf(col)
 }
 
-// sum adds what an aggregate gives over the parts.
+// sum adds an aggregate's results over the parts.
 func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
 	call := aggCall("sum", s.part(c))
 	call.Filter = s.within(0)
@@ -196,7 +196,7 @@ func (s *distinctSplit) cast(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// aggCall is an aggregate of one argument whose type has one.
+// aggCall returns an aggregate of one argument, whose type must have it.
 func aggCall(name string, arg expr.Expr) expr.AggCall {
 	for _, f := range fn.Lookup(name) {
 		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {

@@ -6,16 +6,15 @@
 //	                (to Apply)    (to Join)                  (several)         │
 //	stage ◀─ narrow ◀─ prune ◀─ joinkeys ◀─ limits ◀───────────────────────────┘
 //
-// A rule is a function of the whole tree with a name; phases.go lists them in
-// order and says why the order is so. Trees are immutable, so a rule that
-// changes nothing gives back the node it got.
+// A rule is a function of the whole tree with a name; phases.go lists them in order and says why
+// the order is so. Trees are immutable, so a rule that changes nothing returns the node it got.
 //
 // What every rule may rely on and must keep:
 //   - a column keeps its ColID as long as it keeps its value; new values get
 //     new ids from Env.NextCol, and a subtree used twice gets new ids in its copy;
 //   - columns are found by id, so inputs of joins may be swapped. Only SetOp,
 //     RecursiveUnion, TableWrite and buffers count columns by position, and
-//     rules put a Project there when they disturb it;
+//     rules put a Project there when they change the order;
 //   - volatile expressions are neither copied nor moved below anything that
 //     changes how often they run;
 //   - the order of conjuncts within one Filter is kept: the first may guard the

@@ -7,9 +7,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleEmpty carries the news of a relation without rows upwards: WHERE false
-// reads no table. An aggregation without groups still gives its row, and an
-// outer join its left side.
+// ruleEmpty propagates relations without rows upwards: WHERE false reads no table. An aggregation
+// without groups still returns its row, and an outer join its left side.
 func ruleEmpty(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {

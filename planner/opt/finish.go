@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleTrim drops, by a Project that only passes columns, what a join emits or
-// builds and nothing above reads: keys that only the join needed, columns that
-// only a filter read. The executor gathers the columns of the Project alone.
+// ruleTrim drops, by a Project that only passes columns, the columns that a join emits or builds
+// and nothing above reads: keys that only the join needed, columns that only a filter read. The
+// executor gathers the columns of the Project alone.
 func ruleTrim(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	t := &trimmer{r: r, sent: r.Env.Nodes > 1}
 	return t.trim(n, want, false), nil
@@ -22,8 +22,8 @@ type trimmer struct {
 	sent bool
 }
 
-// trim rewrites n of which need is read; drop says that n's other columns
-// would cost something and should go.
+// trim rewrites n of which need is read; with drop n's other columns would cost something and are
+// removed.
 func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 	t.r.Look()
 	used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
@@ -79,8 +79,8 @@ func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 	return &plan.Project{Input: out, Items: rewrite.PassItems(keep)}
 }
 
-// ruleRows notes the estimates in the nodes that have room for them: stage
-// weighs exchanges by them and EXPLAIN prints them.
+// ruleRows records the estimates in the nodes that have a field for them: stage chooses exchanges
+// by them and EXPLAIN prints them.
 func ruleRows(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	est := r.Estimates()
 	var walk func(plan.Node) plan.Node
@@ -114,10 +114,9 @@ func ruleRows(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return walk(n), nil
 }
 
-// ruleStepBuffers takes tables out of the step of a recursive union when there
-// are several nodes: the step runs again each round, at the gateway, and an
-// exchange can be read but once. What the step reads besides its own rows is
-// brought to the gateway before.
+// ruleStepBuffers replaces tables in the step of a recursive union by buffers when there are
+// several nodes: the step runs each round, at the gateway, and an exchange can only be read once.
+// What the step reads besides its own rows is brought to the gateway before.
 func ruleStepBuffers(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	if r.Env.Nodes <= 1 || r.InStep {
 		return n, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// interval is what an arm of a disjunction says of an expression: it lies between
-// two constants. A bound is the comparison that says so; nil for none.
+// interval is the condition of an arm of a disjunction that an expression lies between two
+// constants. A bound is the comparison that it comes from; nil for none.
 type interval struct{ low, high *bound }
 
 type bound struct {
@@ -18,8 +18,7 @@ type bound struct {
 	open bool // the constant itself is outside
 }
 
-// joinIntervals makes fewer arms of those that say between which constants one
-// expression lies:
+// joinIntervals unites arms that are intervals of one expression:
 //
 //	x BETWEEN 5 AND 10 OR x BETWEEN 1 AND 6     x BETWEEN 1 AND 10
 //
@@ -95,7 +94,7 @@ func intervalOf(arm expr.Expr) (of expr.Expr, i interval, ok bool) {
 	return of, i, of != nil
 }
 
-// ordered reports whether it is one of the types whose constants the planner compares as their operators do.
+// ordered reports whether t is one of the types whose constants the planner compares as their operators do.
 func ordered(t types.Type) bool {
 	switch t.OID {
 	case types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.DateOID, types.TimestampOID, types.TimestamptzOID:

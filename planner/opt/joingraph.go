@@ -17,9 +17,9 @@ import (
 //	preds       conditions; each is applied by the first join that has all its
 //	            columns
 //
-// Semi- and outer joins commute with inner ones: whether a row of the cluster
-// has a partner in the dependent is a matter of that row's columns alone, and a
-// condition over an outer join's right side waits until it is in.
+// Semi- and outer joins commute with inner ones: whether a row of the cluster has a partner in the
+// dependent depends on that row's columns alone, and a condition over an outer join's right side
+// waits until it is in.
 type joinGraph struct {
 	r      *rule.Run
 	leaves []graphLeaf
@@ -44,7 +44,7 @@ type graphPred struct {
 
 const maxLeaves = 63
 
-// reorderable reports whether it is one of the joins that a cluster goes through.
+// reorderable reports whether n is a join that a cluster may contain.
 func reorderable(n plan.Node) bool {
 	j, ok := n.(*plan.Join)
 	if !ok {
@@ -150,8 +150,7 @@ func passesOn(p *plan.Project) bool {
 	return true
 }
 
-// mask is the set of leaves whose columns es read; ok is false if some column
-// has no owner.
+// mask returns the set of leaves whose columns es read; ok is false if some column has no owner.
 func (g *joinGraph) mask(es ...expr.Expr) (m uint64, ok bool) {
 	ok = true
 	for c := range rewrite.ColumnsOf(es...) {
@@ -281,7 +280,7 @@ func (g *joinGraph) classes() {
 			continue
 		}
 		if len(cols) > 12 {
-			// Too many pairs: apply what is written, all of it.
+			// Too many pairs: apply all conditions as written.
 			for i := range g.preds {
 				if g.preds[i].class == k {
 					g.preds[i].class = 0
@@ -339,10 +338,9 @@ func (g *joinGraph) fresh(mask, s2 uint64) bool {
 	return mask == s2 && bits.OnesCount64(s2) == 1 && g.leaves[bits.TrailingZeros64(s2)].kind != plan.Inner
 }
 
-// linked reports whether some condition is about both sets, or s2 is a dependent
-// that may join s1. A dependent of no leaf, the value of a subquery that reads nothing
-// outside, waits for the leaves that its value is compared with: other joins would
-// carry it along, and take it for a key of theirs.
+// linked reports whether some condition is about both sets, or s2 is a dependent that may join s1.
+// A dependent of no leaf, the value of a subquery that reads nothing outside, waits for the leaves
+// that its value is compared with: other joins would carry it along and use it as a key.
 func (g *joinGraph) linked(s1, s2 uint64) bool {
 	lone := g.dependent(s2) != plan.Inner
 	if lone && (!g.joinable(s1, s2) || g.leaves[bits.TrailingZeros64(s2)].needs != 0) {

@@ -31,7 +31,7 @@ func joinKeys(r *rule.Run, n *plan.Join) *plan.Join {
 	j.On, j.LKeys, j.RKeys, j.NullSafe, j.Residual = nil, nil, nil, nil, nil
 	l, rr := plan.Emits(n.L), plan.Emits(n.R)
 	on := rewrite.SplitAll(n.On)
-	var solid plan.ColSet // columns that are never NULL, when asked for
+	var solid plan.ColSet // columns that are never NULL, computed on demand
 	never := func(e expr.Expr) bool {
 		if solid == nil {
 			solid = rewrite.Union(props.NotNull(n.L, r.Env.Stats), props.NotNull(n.R, r.Env.Stats))
@@ -95,7 +95,7 @@ func keyPair(c expr.Expr, l, r plan.ColSet) (a, b expr.Expr, nullSafe, ok bool) 
 	return a, b, nullSafe, ok
 }
 
-// alike brings two keys to one carriage, in which equal values hash alike.
+// alike casts two keys to one physical representation, in which equal values have equal hashes.
 func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 	ta, tb := a.Type(), b.Type()
 	if ta.SamePhysical(tb) {
@@ -132,13 +132,13 @@ func isInt(t types.Type) bool {
 
 func isFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
 
-// isText reports whether it is one of the types whose equality is that of their bytes.
+// isText reports whether t is one of the types whose equality is that of their bytes.
 func isText(t types.Type) bool {
 	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
 }
 
-// turnJoin puts the smaller side on the right, or one that is small beside a scan which
-// it spares rows.
+// turnJoin puts the smaller side on the right, or one that is small beside a scan which it saves
+// rows.
 func turnJoin(r *rule.Run, j *plan.Join) plan.Node {
 	if len(j.LKeys) == 0 && j.Kind != plan.Inner {
 		return j
@@ -171,7 +171,7 @@ func turnJoin(r *rule.Run, j *plan.Join) plan.Node {
 	return turned(j, kind)
 }
 
-// turned is a join with its sides changed.
+// turned returns a join with its sides swapped.
 func turned(j *plan.Join, kind plan.JoinKind) *plan.Join {
 	c := *j
 	c.Kind = kind
@@ -181,20 +181,20 @@ func turned(j *plan.Join, kind plan.JoinKind) *plan.Join {
 }
 
 const (
-	// sparedRows is how many rows a scan has at least for each row of a join's right side
-	// that is kept for the scan's sake, and sparedWork for each that the right side reads.
+	// sparedRows is the least rows of a scan for each row of a join's right side that is kept there
+	// for the runtime filter of the scan, and sparedWork for each that the right side reads.
 	sparedRows = 2048
 	sparedWork = 8
-	// sparedShare is how much of the key's values the right side has left, at the most. A sixth of
-	// all addresses, asked of each sale, cost more than they spared (TPC-DS 48); a range
-	// of which neither end is known leaves a ninth.
+	// sparedShare is how much of the key's values the right side has left, at the most. Filtering each
+	// sale by a sixth of all addresses cost more than it saved (TPC-DS 48); a range of which neither
+	// end is known leaves a ninth.
 	sparedShare = 0.125
 )
 
-// spares reports whether the right side of a join, small by what it reads and not by what
-// joins are thought to leave of it, gives few of the keys of a large scan on the left: of sales whose
-// items are few the days of a quarter are not to wait for, they tell which of the sales to
-// read, be they more than those sales. What is grouped on the left has been spared where it pays (ruleReduce).
+// spares reports whether the right side of a join, small by what it reads and not by what joins are estimated
+// to leave of it, has few of the keys of a large scan on the left. If few items are left, so that few sales
+// are, the sales should still be read after the days of a quarter, which filter the scan of sales, even if the
+// days are more than those sales. Groupings on the left were reduced where it pays (ruleReduce).
 func spares(r *rule.Run, j *plan.Join) bool {
 	if aggregateIn(j.L) != nil {
 		return false

@@ -13,12 +13,11 @@ import (
 // dpLeaves is the largest cluster whose orders are all tried: 3^n steps.
 const dpLeaves = 10
 
-// ruleJoinOrder puts the joins of each cluster (joingraph.go) in the order that
-// costs least by the estimates: for a join, the rows built into the hash table,
-// those that probe it, and those that come out. Up to dpLeaves inputs all
-// connected orders are tried, bushy ones included (dynamic programming over
-// subsets); beyond, the pair that gives the fewest rows is joined first, again
-// and again. Cross products are made only where nothing connects.
+// ruleJoinOrder puts the joins of each cluster (joingraph.go) in the order that costs least by the
+// estimates: for a join, the rows built into the hash table, those that probe it, and those that
+// come out. Up to dpLeaves inputs all connected orders are tried, bushy ones included (dynamic
+// programming over subsets: Moerkotte and Neumann, VLDB 2006); beyond, the pair with the fewest
+// result rows is joined first, repeatedly. Cross products are made only where nothing connects.
 func ruleJoinOrder(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return orderJoins(r, n), nil
 }
@@ -136,8 +135,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	case cur == nil:
 		est = p.joined(a, b, kind, pa.est, pb.est)
 	case p.computed(a, b, kind):
-		// What of a side's values are left says nothing of those of an expression: joined
-		// to it first, that side seems to be thinned out by every condition once more.
+		// The share of a side's values that are left does not apply to an expression: joined to it first,
+		// that side would seem to be reduced by every condition once more.
 		if e := p.joined(a, b, kind, pa.est, pb.est); e.Rows > cur.est.Rows {
 			cur.cost += outCost * (e.Rows - cur.est.Rows)
 			cur.est = e
@@ -157,8 +156,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	return true
 }
 
-// joinCost is the work of one join. The build side costs more a row than the
-// probe side; kinds that can be turned round build the smaller one.
+// joinCost returns the cost of one join. The build side costs more a row than the probe side; kinds
+// that can be turned build the smaller one.
 func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	if !keyed {
 		return l + r + 0.3*l*r + outCost*out
@@ -170,10 +169,10 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	return 2*build + probe + outCost*out
 }
 
-// outCost is the work of a row that a join gives, whichever way it is made.
+// outCost is the cost of a row of a join's result, whichever side is built.
 const outCost = 0.5
 
-// turnable reports whether it is one of the kinds that have a mirror image.
+// turnable reports whether k has a mirror image.
 func turnable(k plan.JoinKind) bool {
 	switch k {
 	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
@@ -206,7 +205,7 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 	return false
 }
 
-// computed reports whether it is a join on the equality of an expression.
+// computed reports whether the join is on the equality of an expression.
 func (p *joinPlanner) computed(a, b uint64, kind plan.JoinKind) bool {
 	if kind != plan.Inner {
 		return false

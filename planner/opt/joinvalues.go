@@ -9,18 +9,18 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// valueShare is how many times more rows some input of a cluster has at least than one whose
-// every row is compared with a subquery's value for its sake.
+// valueShare is how many times more rows another input of a cluster must have than the one whose
+// rows are all compared with a subquery's value.
 const valueShare = 32
 
-// joinValues makes the value of a subquery that reads nothing outside a part of the one
-// input that it is compared with, where that is small beside another. The order of joins sees
-// what a comparison spares the joins, and they would have left few rows for it; it does not see
-// what the input spares a scan that is told its keys. (An equality leaves so few rows that it comes
-// early as it is.)
+// joinValues makes the value of a subquery that reads nothing outside a part of the one input that
+// it is compared with, where that is small beside another. The order of joins sees what a
+// comparison spares the joins, and they would have left few rows for it; it does not see what the
+// input's keys spare a scan that is filtered by them. (An equality leaves so few rows that it is
+// early in the order anyway.)
 //
-//	days, sales WHERE month > (SELECT …)      the days of all years tell nothing,
-//	                                          those after some month which sales to read
+//	days, sales WHERE month > (SELECT …)      the days of all years filter nothing,
+//	                                          those after some month filter sales
 func (g *joinGraph) joinValues(est *props.Estimator) {
 	most := 0.0
 	for _, l := range g.leaves {
@@ -44,8 +44,8 @@ func (g *joinGraph) joinValues(est *props.Estimator) {
 	}
 }
 
-// comparedWith is the input with which alone leaf i is compared, it being a value that
-// needs no input; -1 where there is none.
+// comparedWith returns the one input that leaf i, a value that needs no input, is compared with; -1
+// where there is none.
 func (g *joinGraph) comparedWith(i int) int {
 	v := &g.leaves[i]
 	switch {
@@ -77,7 +77,7 @@ func (g *joinGraph) comparedWith(i int) int {
 	return at
 }
 
-// drop takes out leaf i, which is a part of leaf j now.
+// drop removes leaf i, which is now a part of leaf j.
 func (g *joinGraph) drop(i, j int) {
 	less := func(at int) int {
 		if at == i {

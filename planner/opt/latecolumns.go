@@ -37,11 +37,10 @@ func ruleLateColumns(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error)
 }
 
 const (
-	// lateFactor is how many groups there must be for each row that the sort gives.
+	// lateFactor is how many groups there must be for each row that the sort returns.
 	lateFactor = 8
-	// lateScanCost is what a text must be worth less to group a row by for a row of its
-	// table to be read again: far more than that takes, since how many rows are grouped
-	// is a guess.
+	// lateScanCost is the cost of reading a row of a table again, in units of grouping a row by a
+	// text: far more than it takes, since the number of grouped rows is a guess.
 	lateScanCost = 2
 )
 
@@ -51,18 +50,18 @@ type lateColumns struct {
 	sort *plan.Sort
 	path []plan.Node // projections and filters between, the lowest first
 	agg  *plan.Aggregate
-	// groups are those that are columns, by that of the input; shown are their columns as
-	// the sort gives them, by its own.
+	// groups are the groups that are columns, by the input's column; shown are their columns in the
+	// sort's result, by the sort's column.
 	groups map[expr.ColID]int
 	shown  map[expr.ColID]int
-	fixed  map[int]bool // groups that are read before the sort has given its rows
+	fixed  map[int]bool // groups that are read before the sort returns its rows
 	scans  []*plan.Scan // of the input: their rows are in it as they are
 	equal  map[expr.ColID][]expr.ColID
 
 	anchor int // the group that determines the late ones
 	chain  []lateScan
 	late   map[int]int // groups that are late: place in chain
-	worth  float64     // what they weigh in a row, above what reading them costs
+	worth  float64     // the cost saved in rows, above that of reading them late
 }
 
 // lateScan is a table that is read once more: a key of it equals column x, of place from
@@ -73,7 +72,7 @@ type lateScan struct {
 	from   int
 }
 
-// newLateColumns returns nil where there is nothing to be won.
+// newLateColumns returns nil where nothing is saved.
 func newLateColumns(r *rule.Run, s *plan.Sort) *lateColumns {
 	l := &lateColumns{r: r, sort: s, groups: map[expr.ColID]int{}, shown: map[expr.ColID]int{}, fixed: map[int]bool{}, equal: map[expr.ColID][]expr.ColID{}}
 	for in := s.Input; l.agg == nil; {
@@ -220,7 +219,7 @@ func (l *lateColumns) from(id expr.ColID, rows float64) *lateColumns {
 		at, ok := has[c.ID]
 		if i := m.groups[c.ID]; ok && at >= 0 && !m.fixed[i] {
 			m.late[i] = at
-			m.worth += rows * weightOf(c.Typ)
+			m.worth += rows * groupCost(c.Typ)
 			for ; at >= 0; at = m.chain[at].from {
 				needed[at] = true
 			}
@@ -246,8 +245,8 @@ func (l *lateColumns) from(id expr.ColID, rows float64) *lateColumns {
 	return &m
 }
 
-// weightOf is what a column costs a row that is grouped by it, beside others.
-func weightOf(t types.Type) float64 {
+// groupCost returns what grouping a row by a further column of type t costs.
+func groupCost(t types.Type) float64 {
 	if t.IsString() || t.OID == types.NumericOID {
 		return 1
 	}
@@ -312,7 +311,7 @@ func (l *lateColumns) rebuild() plan.Node {
 	out := plan.Node(&first)
 	ids := make([]map[expr.ColID]expr.ColID, len(l.chain))
 	for i, c := range l.chain {
-		scan := l.again(i)
+		scan := l.lookupScan(i)
 		copied, renamed := l.r.Rename(scan)
 		ids[i] = renamed
 		x := rewrite.ColOf(anchor)
@@ -345,9 +344,9 @@ func (l *lateColumns) rebuild() plan.Node {
 	return &last
 }
 
-// again is a scan of the chain that reads what is asked of it now; its conditions hold for
-// the keys that are looked up.
-func (l *lateColumns) again(i int) *plan.Scan {
+// lookupScan returns a scan of the chain that reads the columns that are needed now; its conditions
+// hold for the keys that are looked up.
+func (l *lateColumns) lookupScan(i int) *plan.Scan {
 	need := plan.ColSet{l.chain[i].key: true}
 	for g, at := range l.late {
 		if at == i {

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleLimits tells sorts how many rows matter, so that they keep a heap of that
-// many and not the input, and lets each arm of UNION ALL stop early:
+// ruleLimits sets on sorts how many rows are read of them, so that they keep a heap of that many
+// and not the input, and lets each arm of UNION ALL stop early:
 //
 //	LIMIT 10 OFFSET 5 over Sort            Sort keeps 15
 //	LIMIT 10 over UNION ALL                LIMIT 10 over each arm too
@@ -37,7 +37,7 @@ func ruleLimits(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// rowsWanted is how many rows a Limit can ever need of its input.
+// rowsWanted returns how many rows a Limit needs of its input at most.
 func rowsWanted(l *plan.Limit) (int64, bool) {
 	c, ok := l.Count.(*expr.Const)
 	if !ok || c.Val == nil {
@@ -75,7 +75,7 @@ func firstRows(n plan.Node, k int64) plan.Node {
 			return rule.With1(n, firstRows(n.Input, k))
 		}
 	case *plan.Join:
-		// A row of the left side comes out once: its first k are enough.
+		// Each row of the left side is emitted once: its first k are enough.
 		if n.Kind == plan.Mark || n.Kind == plan.Single {
 			if l := firstRows(n.L, k); l != n.L {
 				c := *n

@@ -13,12 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleNarrow tightens the digits that fixed numerics are known to have, by the
-// zone maps of the snapshot, and binds calls again with them. A numeric(15,2)
-// times a numeric(15,2) may have 30 digits and must be represented as variable; but
-// prices below 10^5 and discounts below 1 make a product of 12 digits, which
-// int64 arithmetic holds without a check; and so is a sum of them over the rows that
-// there are.
+// ruleNarrow tightens the digits that fixed numerics are known to have, by the zone maps of the
+// snapshot, and binds calls again with them. A numeric(15,2) times a numeric(15,2) may have 30
+// digits and must be represented as variable; but prices below 10^5 and discounts below 1 make a
+// product of 12 digits, which int64 arithmetic holds without a check; and so can a sum of them over
+// the present rows.
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
 func ruleNarrow(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
@@ -65,7 +64,7 @@ func (w *narrower) tree(n plan.Node) plan.Node {
 	return plan.MapExprs(n, w.expr)
 }
 
-// asBefore casts n's columns, by position, to the carriage of cols.
+// asBefore casts n's columns, by position, to the physical representation of cols.
 func (w *narrower) asBefore(n plan.Node, cols []plan.Column) plan.Node {
 	s := n.Schema()
 	want := append([]plan.Column(nil), s...)
@@ -117,7 +116,7 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 	return plan.MapExprs(&c, w.expr)
 }
 
-// digits is how many digits the column's values have at most.
+// digits returns how many digits the column's values have at most.
 func digits(cs props.ColStats, scale uint8) (uint8, bool) {
 	if cs.Min == nil || cs.Max == nil {
 		return 0, false
@@ -165,7 +164,7 @@ func (w *narrower) items(items []plan.Item) ([]plan.Item, bool) {
 	return out, changed
 }
 
-// column gives a column the carriage of t and remembers it.
+// column sets a column's physical representation to that of t and remembers it.
 func (w *narrower) column(c *plan.Column, t types.Type) {
 	if c.Type.OID != types.NumericOID || t.OID != types.NumericOID || c.Type.Prec == t.Prec && c.Type.Scale == t.Scale {
 		return
@@ -192,8 +191,8 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 	return w.sumQuotients(&c)
 }
 
-// sum carries the sum of a fixed numeric over rows of in as fixed where so many rows as
-// there are at most cannot make it too large.
+// sum represents the sum of a fixed numeric over rows of in as fixed where the most rows that there
+// can be do not make it too large.
 func (w *narrower) sum(c expr.AggCall, in plan.Node) expr.AggCall {
 	if c.Fn.Name != "sum" || len(c.Args) != 1 || !c.Args[0].Type().IsFixed() || c.Typ.OID != types.NumericOID || c.Typ.IsFixed() {
 		return c
@@ -253,7 +252,7 @@ func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
 	return c, true
 }
 
-// rebind asks a function again how it carries its arguments. ok is false where
+// rebind calls a function's Bind again for the representation of its arguments. ok is false where
 // it should keep what it has.
 func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []expr.Expr, ret types.Type, ok bool) {
 	if f == nil || f.Bind == nil {
@@ -287,7 +286,7 @@ func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []e
 	return out, ret, true
 }
 
-// bare takes casts off that only change how a numeric is represented.
+// bare removes casts that only change how a numeric is represented.
 func bare(e expr.Expr) expr.Expr {
 	for {
 		c, ok := e.(*expr.Cast)
@@ -346,12 +345,12 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 	return e.With(out)
 }
 
-// keep rewrites e but gives it the carriage that it had.
+// keep rewrites e but casts it to the physical representation that it had.
 func (w *narrower) keep(e expr.Expr) expr.Expr {
 	return rewrite.Carry(w.expr(e), e.Type())
 }
 
-// setOp keeps inputs alike: where they are no more, all are cast back.
+// setOp keeps the representations of inputs alike: where they differ now, all are cast back.
 func (w *narrower) setOp(n *plan.SetOp) plan.Node {
 	alike := make([]bool, len(n.Cols))
 	cols := append([]plan.Column(nil), n.Cols...)

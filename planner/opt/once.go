@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// onceBelow reports whether it shows nowhere how often a row of n's i-th input is there,
-// given that it does not (once) of n's own rows.
+// onceBelow reports whether duplicates in n's i-th input have no effect, given whether those of n's
+// own rows have none (once).
 func onceBelow(n plan.Node, i int, once bool) bool {
 	if slices.ContainsFunc(plan.Exprs(n), rewrite.IsVolatile) {
 		return false
@@ -36,12 +36,12 @@ func onceBelow(n plan.Node, i int, once bool) bool {
 	return false
 }
 
-// multiplies is how many rows a join must give for a row of one side for a
-// semi-join to be better.
+// multiplies is how many rows a join must return for a row of one side for a semi-join to be
+// better.
 const multiplies = 2
 
-// ruleFirstPartner makes a join that multiplies rows a semi-join where nothing above
-// reads the columns of one side, nor minds how often a row of the other is there:
+// ruleFirstPartner makes a join that multiplies rows a semi-join where nothing above reads the
+// columns of one side or depends on duplicates of the other:
 //
 //	SELECT DISTINCT x.k FROM t x, t y WHERE x.k = y.k AND x.v <> y.v
 //	x.k IN (SELECT y.k FROM t y, u WHERE y.k = u.k)
@@ -85,7 +85,7 @@ func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.No
 	return n
 }
 
-// neededBelow are the columns of n's input k that are read, at most.
+// neededBelow returns the columns of n's input k that may be read.
 func neededBelow(n, k plan.Node, need plan.ColSet) plan.ColSet {
 	switch n := n.(type) {
 	case *plan.Project:

@@ -8,13 +8,13 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// oneRowGroups makes groups of aggregates over values that are the same in every
-// row, as those of a subquery of one row are; nil where there are none:
+// oneRowGroups turns aggregates over values that are the same in every row, as those of a subquery
+// of one row, into groups; it returns nil where there are none:
 //
 //	γ customer: sum(price), max(top)  over  sales, (SELECT max(x) AS top …)
 //	γ customer, top: sum(price)
 //
-// What is left has arguments of one side of the join, and may begin below it.
+// The remaining aggregates have arguments of one side of the join, and may begin below it.
 func oneRowGroups(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Groups) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
@@ -46,7 +46,7 @@ func oneRowGroups(r *rule.Run, n *plan.Aggregate) plan.Node {
 	return &plan.Project{Input: &c, Items: items}
 }
 
-// extremeOf is the column whose least or greatest value c is; nil for another call.
+// extremeOf returns the column whose min or max c is; nil for another call.
 func extremeOf(c expr.AggCall) *expr.Col {
 	if c.Fn.Name != "min" && c.Fn.Name != "max" || len(c.Args) != 1 || c.Filter != nil {
 		return nil

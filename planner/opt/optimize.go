@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Optimize rewrites a query. The query it is given stays as it was.
+// Optimize rewrites a query. q is not changed.
 func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
 	defer rule.Caught(&err)
 	out := *q
@@ -162,8 +162,8 @@ func ids(cols []plan.Column) []expr.ColID {
 	return out
 }
 
-// retyped gives cols the types that root emits them with: narrow may have
-// changed how a numeric is represented.
+// retyped returns cols with the types that root emits: narrow may have changed how a numeric is
+// represented.
 func retyped(cols []plan.Column, root plan.Node) []plan.Column {
 	by := map[expr.ColID]types.Type{}
 	for _, c := range root.Schema() {
@@ -178,7 +178,7 @@ func retyped(cols []plan.Column, root plan.Node) []plan.Column {
 	return out
 }
 
-// restore casts columns of n back to the carriage that want has.
+// restore casts columns of n back to the physical representation in want.
 func restore(n plan.Node, want []plan.Column) plan.Node {
 	by := map[expr.ColID]types.Type{}
 	for _, c := range want {
@@ -241,7 +241,7 @@ func arrange(n plan.Node, cols []plan.Column) plan.Node {
 	return &plan.Project{Input: n, Items: items}
 }
 
-// dmlColumns are the columns of a DML's source that something reads.
+// dmlColumns returns the columns of a DML's source that something reads.
 func dmlColumns(d *plan.DML) plan.ColSet {
 	s := plan.ColSet{}
 	for _, list := range [][]expr.ColID{d.Values, d.Old, {d.RowID, d.Action}} {

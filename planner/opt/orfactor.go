@@ -103,7 +103,7 @@ func leafSets(n plan.Node) []plan.ColSet {
 	return []plan.ColSet{plan.Emits(n)}
 }
 
-// factor takes what all arms of a disjunction share out of it.
+// factor factors out what all arms of a disjunction share.
 func factor(o *expr.Or) expr.Expr {
 	arms := rewrite.Disjuncts(nil, o)
 	var lists [][]expr.Expr
@@ -140,7 +140,7 @@ func factor(o *expr.Or) expr.Expr {
 			}
 		}
 		if len(keep) == 0 {
-			// This arm is the common part alone: it makes the others moot.
+			// This arm is the common part alone: it subsumes the others.
 			return rewrite.AndOf(common)
 		}
 		rest = append(rest, rewrite.AndOf(keep))
@@ -203,8 +203,8 @@ func toIn(arms []expr.Expr) expr.Expr {
 	return out
 }
 
-// sortConstants gives lists of the same constants one form, so that a condition which
-// is derived twice is noticed: as two it would be believed to keep fewer rows.
+// sortConstants brings lists of the same constants into one form, so that a condition which is
+// derived twice is recognised: as two it would be estimated to keep fewer rows.
 func sortConstants(list []expr.Expr) {
 	for _, e := range list {
 		if c, ok := e.(*expr.Const); !ok || c.Val == nil || c.Typ != list[0].Type() {
@@ -216,8 +216,8 @@ func sortConstants(list []expr.Expr) {
 	})
 }
 
-// implied is the disjunction of what each arm says of one table alone; nil if
-// some arm says nothing.
+// implied returns the disjunction of the conditions of each arm on one table alone; nil if some arm
+// has none.
 func implied(o *expr.Or, table plan.ColSet) expr.Expr {
 	var arms []expr.Expr
 	for _, a := range rewrite.Disjuncts(nil, o) {
@@ -236,7 +236,7 @@ func implied(o *expr.Or, table plan.ColSet) expr.Expr {
 	if len(arms) < 2 {
 		return nil
 	}
-	// Arms that say the same are one.
+	// Equal arms are one.
 	var uniq rewrite.ExprSet
 	for _, a := range arms {
 		uniq.Add(a)

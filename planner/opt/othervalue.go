@@ -7,13 +7,13 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// otherValue makes a semi-join of rows with themselves, that asks for a partner of the same
-// keys and another value, a grouping by these keys; nil where it is none:
+// otherValue turns a semi-join of rows with themselves, for a partner with the same keys and
+// another value, into a grouping by these keys; it returns nil for other joins:
 //
 //	t x ⋉ t y on x.k = y.k and x.v <> y.v      σ min(v) <> max(v) (γ k: min(v), max(v) (t))
 //
-// Of each key one row is left, so need must be of the keys alone and nothing above may
-// mind how often a row is there.
+// One row is left of each key, so need must be of the keys alone and nothing above may depend on
+// duplicates.
 func otherValue(r *rule.Run, j *plan.Join, need plan.ColSet) plan.Node {
 	if j.Kind != plan.Semi || rewrite.PlanVolatile(j.L) || len(plan.FreeColumns(j.L)) > 0 {
 		return nil

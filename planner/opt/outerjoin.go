@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleOuterJoins makes inner joins of outer ones where a condition above drops
-// the padded rows anyway: it cannot be true with NULLs for that side's columns.
+// ruleOuterJoins turns outer joins into inner ones where a condition above drops the padded rows
+// anyway: it cannot be true with NULLs for that side's columns.
 //
 //	(a LEFT JOIN b) WHERE b.x > 0          inner
 //	(a FULL JOIN b) WHERE a.x = 1          left join
@@ -22,7 +22,7 @@ import (
 func ruleOuterJoins(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
-	// Right joins with left ones' rules from here on.
+	// From here on right joins are left joins with their sides swapped.
 	return r.BottomUp(out, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && j.Kind == plan.Right {
 			c := *j
@@ -134,8 +134,8 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	case plan.AntiNull:
 		forL = conds
 	}
-	// A condition tells a side something only if NULLs on that side alone make
-	// it fail, which rejects checks with that side's columns.
+	// A condition is of use to a side only if NULLs on that side alone make it fail, which rejects
+	// checks with that side's columns.
 	lm, rm := o.reduce(n.L, forL), o.reduce(n.R, forR)
 	if kind == n.Kind && lm == n.L && rm == n.R {
 		return n
@@ -145,8 +145,8 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	return &c
 }
 
-// wantsPadded reports whether conds drop each row of a left join that has a
-// partner: they want a column NULL that cannot be where the join's condition is true.
+// wantsPadded reports whether conds drop each row of a left join that has a partner: they require a
+// column to be NULL that cannot be where the join's condition is true.
 func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	for _, c := range rewrite.SplitAll(conds) {
 		x, ok := c.(*expr.IsNull)

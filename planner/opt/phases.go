@@ -6,18 +6,17 @@ import (
 	"github.com/tributarydb/tributary/planner/unnest"
 )
 
-// phase is a rule at its place. want are the columns of the root that are read.
+// phase is a rule of the sequence. want are the columns of the root that are read.
 type phase struct {
 	name string
 	run  func(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error)
 }
 
-// phases in order. Constants first, since a folded condition decides what else
-// there is to do. Subqueries become joins before conditions move, so that they
-// may move through them. Conditions move before joins are ordered, as the order
-// depends on what is left of each table. Columns are read late where sorts know their
-// limits. Narrowing comes before keys are taken out, as it may change how they are
-// represented; trimming last, as it stands in the way of all others.
+// phases in order. Constants first, since folded conditions simplify the rest. Subqueries become
+// joins before conditions move, so that they may move through them. Conditions move before joins
+// are ordered, as the order depends on what is left of each table. Columns are read late where
+// sorts know their limits. Narrowing comes before keys are extracted, as it may change how they are
+// represented; trimming last, as its Projects hinder all other rules.
 var phases = []phase{
 	{"fold", rule.Fold},
 	{"pin", rulePin},

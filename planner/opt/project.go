@@ -36,8 +36,7 @@ func ruleMergeProjects(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, erro
 	}), nil
 }
 
-// pinned rewrites bottom up and tells f of nodes whose columns are counted by
-// position by the node above.
+// pinned rewrites bottom up; pin is true for nodes whose columns the node above counts by position.
 func pinned(r *rule.Run, n plan.Node, f func(n plan.Node, pin bool) plan.Node) plan.Node {
 	var walk func(n plan.Node, pin bool) plan.Node
 	walk = func(n plan.Node, pin bool) plan.Node {

@@ -9,13 +9,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rulePrune drops columns that nothing above reads, so that scans read only
-// what is needed, and with them Projects' items, aggregates and window
-// functions. It also drops sorts whose order nobody sees.
+// rulePrune drops columns that nothing above reads, so that scans read only what is needed, and
+// with them Projects' items, aggregates and window functions. It also drops sorts whose order has
+// no effect.
 //
-// Kept in spite of it: volatile items (nextval('s') in a subquery is a side
-// effect), set-returning calls (they make rows), columns of UNION without ALL,
-// INTERSECT and EXCEPT (they decide what is equal).
+// Kept nevertheless: volatile items (nextval('s') in a subquery is a side effect), set-returning
+// calls (they make rows), columns of UNION without ALL, INTERSECT and EXCEPT (they decide what is
+// equal).
 func rulePrune(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	p := &pruner{r: r}
 	out := p.prune(n, want, true)
@@ -24,8 +24,7 @@ func rulePrune(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 
 type pruner struct{ r *rule.Run }
 
-// prune returns n with at least the columns of need. ordered reports whether the
-// order of n's rows shows.
+// prune returns n with at least the columns of need. ordered: the order of n's rows has an effect.
 func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	p.r.Look()
 	switch n := n.(type) {
@@ -126,8 +125,8 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	return p.r.MapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, rewrite.Union(plan.Emits(k), need), true) })
 }
 
-// unread reports whether it is one of the joins that only add columns which nobody reads: PostgreSQL
-// does not run such a subquery either.
+// unread reports whether n is a join that only adds columns which nobody reads: PostgreSQL does not
+// run such a subquery either.
 func (p *pruner) unread(n *plan.Join, need plan.ColSet) bool {
 	switch n.Kind {
 	case plan.Mark:

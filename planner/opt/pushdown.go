@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// rulePushdown moves conditions towards the tables, so that rows go early and
-// scans can skip blocks by their zone maps.
+// rulePushdown moves conditions towards the tables, so that rows are dropped early and scans can
+// skip blocks by their zone maps.
 //
 // A condition passes a node if the node emits the same rows, less those that
 // fail it, as when it is checked above. So it passes
@@ -26,8 +26,8 @@ import (
 //	Limit       never: the first ten of the even rows are not the even ones of
 //	            the first ten
 //
-// Of a disjunction that stays above a grouping, a window or a DISTINCT ON, what it
-// implies for their keys goes down. A volatile condition stays where it is.
+// If a disjunction stays above a grouping, a window or a DISTINCT ON, its implication for their
+// keys goes down. A volatile condition stays where it is.
 func rulePushdown(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	p := &pusher{r: r}
 	return p.push(n, nil), nil
@@ -101,7 +101,7 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	return rewrite.Filter(p.kids(n), conds)
 }
 
-// split parts conds by whether they may go down.
+// split partitions conds by whether they may go down.
 func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
 	for _, c := range conds {
 		if ok(c) {
@@ -116,8 +116,8 @@ func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
 // scannable: models are applied by operators, not by scans.
 func scannable(c expr.Expr) bool { return !rewrite.Costly(c) && len(rewrite.ColumnsOf(c)) > 0 }
 
-// withImplied adds to down what disjunctions that stay above say of cols alone:
-// of (m = 1 AND sum(x) > 0) OR m = 2 that m is 1 or 2.
+// withImplied adds to down what disjunctions that stay above imply for cols alone: (m = 1 AND
+// sum(x) > 0) OR m = 2 implies that m is 1 or 2.
 func withImplied(down, up []expr.Expr, cols plan.ColSet) []expr.Expr {
 	for _, c := range up {
 		if o, ok := c.(*expr.Or); ok && !rewrite.IsVolatile(o) {

@@ -12,22 +12,20 @@ import (
 // for a semi-join below an aggregation to be worth a second scan of that side.
 const reduceFactor = 8
 
-// scanShare is what reading a row costs beside grouping it.
+// scanShare is the cost of reading a row relative to grouping it.
 const scanShare = 0.2
 
 // reduceRows is how many rows an aggregation must read for it.
 const reduceRows = 50000
 
-// ruleReduce lets a small join partner decide which groups are computed at all.
-// A decorrelated subquery aggregates for all keys there are, of which the join
-// above wants few:
+// ruleReduce lets a small join partner restrict which groups are computed at all. A decorrelated
+// subquery aggregates for all keys there are, of which the join above needs few:
 //
 //	parts ⋈ γ(lineitem by partkey)      parts ⋈ γ(lineitem ⋉ parts by partkey)
 //
-// (TPC-H's Q17: 200 parts of 200,000.) The partner is run twice, so it must be
-// cheap beside what is saved. Groups that are gone found no partner anyway, so
-// this holds for inner joins, and for semi- and left joins with the aggregation
-// on the right.
+// (TPC-H's Q17: 200 parts of 200,000.) The partner is run twice, so it must be cheap beside what is
+// saved. Dropped groups have no partner anyway, so this holds for inner joins, and for semi- and
+// left joins with the aggregation on the right.
 func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
@@ -176,7 +174,7 @@ func replaceNode(r *rule.Run, n, old, by plan.Node) plan.Node {
 	return r.MapChildren(n, func(k plan.Node) plan.Node { return replaceNode(r, k, old, by) })
 }
 
-// work is how many rows n reads in all.
+// work returns how many rows n reads in all.
 func work(n plan.Node, est *props.Estimator) float64 {
 	w := 0.0
 	switch n := n.(type) {

@@ -10,19 +10,19 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// residualShare is how many rows the left side of a join has at least for each of the
-// right's for what its condition computes of these to be computed before.
+// residualShare is the least rows of a join's left side for each of the right's for which
+// expressions of its condition over the right side are computed beforehand.
 const residualShare = 8
 
-// ruleResidualOnce computes what a join's condition compares of its right rows once for each
-// of them, not for each pair:
+// ruleResidualOnce computes the expressions of a join's condition over its right rows once for each
+// row, not for each pair:
 //
 //	⋈ price > 1.2 * average             ⋈ price > limit
 //	├─ sales                            ├─ sales
 //	└─ γ store: avg(price)              └─ project 1.2 * average as limit
 //	                                       └─ γ store: avg(price)
 //
-// Of a row without a partner it is computed in vain, so it must not be an error.
+// For a row without a partner they are computed in vain, so they must not fail.
 func ruleResidualOnce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && len(j.LKeys) > 0 && len(j.Residual) > 0 {

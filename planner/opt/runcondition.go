@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleRunCondition tells windows of which rows only the first of each partition are
-// read how many that are, as PostgreSQL's run conditions do:
+// ruleRunCondition sets on windows of which only the first rows of each partition are read how many
+// those are, as PostgreSQL's run conditions do:
 //
 //	Filter rank() <= 10 over Window        Window keeps rows that fewer than 10 stand before
 //
@@ -53,7 +53,7 @@ func ruleRunCondition(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error
 // maxTop is the largest run condition that may pay: its rows are looked up by key.
 const maxTop = 10000
 
-// upTo takes a condition that a column is at most k.
+// upTo recognises a condition that a column is at most k.
 func upTo(e expr.Expr) (col expr.ColID, k int64, ok bool) {
 	c, isCall := e.(*expr.Call)
 	if !isCall || len(c.Args) != 2 {

@@ -8,19 +8,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// quotientRows is how many rows there must be for each group for its sum to be divided in
-// place of what it adds up: to find a quotient's scale and to write one that is rounded take
-// as long as a quotient and to add it.
+// quotientRows is how many rows there must be for each group for dividing its sum to pay: finding
+// the scale and rounding the result take as long as a quotient and adding it.
 const quotientRows = 2
 
-// sumQuotients divides sums of fixed numerics by a constant where their quotients were
-// added up, which are variable numerics of as many digits as each needs:
+// sumQuotients divides sums of fixed numerics by a constant instead of adding quotients, which are
+// variable numerics of as many digits as each needs:
 //
 //	sum(x / 2)  is  round(sum(x) * 0.5, scale(min(abs(x)) / 2))
 //
-// That is so where no quotient is rounded, as those by 2, 5 and 10 are not: the sum has the
-// scale of the summand that has the most, and the less a number is, the more digits its
-// quotient has after the point.
+// That is exact where no quotient is rounded, as with 2, 5 and 10: the sum has the scale of the
+// summand that has the most, and the less a number is, the more digits its quotient has after the
+// point.
 func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	var items []plan.Item
 	c := *n
@@ -66,8 +65,8 @@ func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	return &plan.Project{Input: &c, Items: items}
 }
 
-// fewGroups reports whether there may be quotientRows for each group. How many there are of
-// several keys is not known: they are taken as no more than of one of them.
+// fewGroups reports whether there may be quotientRows for each group. The number of groups of
+// several keys is not known: it is taken as no more than of one of them.
 func (w *narrower) fewGroups(n *plan.Aggregate) bool {
 	est := w.r.Estimates()
 	groups := 1.0
@@ -77,7 +76,7 @@ func (w *narrower) fewGroups(n *plan.Aggregate) bool {
 	return est.Of(n.Input).Rows >= quotientRows*groups
 }
 
-// fixedQuotient takes sum(x / c) apart into x and 1 / c where sumQuotients may.
+// fixedQuotient splits sum(x / c) into x and 1 / c where sumQuotients applies.
 func fixedQuotient(c expr.AggCall) (x expr.Expr, by *expr.Const, ok bool) {
 	if c.Fn.Name != "sum" || len(c.Args) != 1 || c.Distinct || len(c.OrderBy) > 0 {
 		return nil, nil, false
@@ -102,7 +101,7 @@ func fixedQuotient(c expr.AggCall) (x expr.Expr, by *expr.Const, ok bool) {
 	return q.Args[0], &expr.Const{Val: inverse, Typ: t}, true
 }
 
-// inverseOf is 1/d, if that is a number of few digits.
+// inverseOf returns 1/d, if that is a number of few digits.
 func inverseOf(d number.Decimal) (number.Decimal, bool) {
 	c, ok := d.Coefficient(d.Scale())
 	if !ok || c == 0 || d.Scale() > 6 {

@@ -7,15 +7,13 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleTransitive carries conditions over equalities: with a.x = b.x, what a
-// filter says of a.x alone holds for the b.x that can match, so b's scan may
-// check it too.
+// ruleTransitive derives conditions by equalities: with a.x = b.x, a filter's condition on a.x
+// alone holds for the b.x that can match, so b's scan may check it too.
 //
-// It goes from the left side to the right one of Inner, Left, Semi, Anti and
-// Single joins (a right row that fails cannot match), and from right to left of
-// Inner and Semi only: a Left join keeps left rows that match nothing. The
-// columns must be of a type whose equal values no function tells apart, else
-// length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
+// It goes from the left side to the right one of Inner, Left, Semi, Anti and Single joins (a right
+// row that fails cannot match), and from right to left of Inner and Semi only: a Left join keeps
+// left rows that match nothing. The columns must be of a type whose equal values no function
+// distinguishes, else length(x) = 3 for 'a  ' as character(3) would be tested on 'a'.
 func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
@@ -65,8 +63,8 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 	}), nil
 }
 
-// carryOver returns the conditions of from over column a alone, as conditions on
-// b that have does not hold yet.
+// carryOver returns the conditions of from over column a alone as conditions on b, without those
+// that are in have.
 func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 	var out rewrite.ExprSet
 	all := rewrite.SetOf(have)
@@ -77,7 +75,7 @@ func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 			continue
 		}
 		if x, ok := c.(*expr.IsNull); ok && x.Not {
-			continue // the equality says so
+			continue // the equality implies it
 		}
 		d := rewrite.Subst(c, by)
 		if !all.Has(d) {

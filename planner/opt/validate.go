@@ -8,10 +8,10 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Validate checks what every plan must keep: each column that a node reads is
-// emitted below it, no id is emitted twice, by-position inputs fit. With final
-// it also checks what optimisation promises: no Apply, no Subquery, conditions
-// of joins in keys and residual. It returns the first violation.
+// Validate checks the invariants of every plan: each column that a node reads is emitted below it,
+// no id is emitted twice, by-position inputs fit. With final it also checks what optimisation
+// promises: no Apply, no Subquery, conditions of joins in keys and residual. It returns the first
+// violation.
 func Validate(n plan.Node, final bool) error {
 	return validate(n, nil, final)
 }
@@ -33,7 +33,7 @@ func validate(n plan.Node, outer plan.ColSet, final bool) error {
 			if len(kids) == 2 && i == 1 && seen[c.ID] {
 				switch n.(type) {
 				case *plan.SetOp:
-				case *plan.Apply: // decorrelate sets them apart
+				case *plan.Apply: // decorrelate separates them
 				default:
 					return fmt.Errorf("%T: both sides emit column %d (%s)", n, c.ID, c.Name)
 				}

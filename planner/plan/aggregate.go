@@ -8,18 +8,17 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// AggItem is an aggregate and the column it gives.
+// AggItem is an aggregate and its result column.
 type AggItem struct {
 	Col  Column
 	Call expr.AggCall
 }
 
-// AggPhase says which half of an aggregation a node does.
+// AggPhase is the phase of an aggregation that a node computes.
 type AggPhase uint8
 
-// The phases. Partial emits the groups and one column (bytea) of encoded state
-// an aggregate; Final merges such rows. A FILTER of a final call says whose
-// states count.
+// The phases. Partial emits the groups and one column (bytea) of encoded state an aggregate; Final
+// merges such rows. The FILTER of a final call selects the states to merge.
 const (
 	AggSingle AggPhase = iota
 	AggPartial
@@ -151,8 +150,8 @@ type Window struct {
 	PartitionBy []expr.Expr
 	OrderBy     []expr.Order
 	Items       []WindowItem
-	// Top, where not 0, says that a row is not read which so many rows of its
-	// partition stand before in the order.
+	// Top, where not 0, is after how many rows of a partition, in the order, its rows are not read any
+	// more.
 	Top int64
 }
 

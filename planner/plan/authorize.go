@@ -17,13 +17,13 @@ type TableUse struct {
 	// Columns are those that the privilege is needed on; none means that any
 	// column will do.
 	Columns []int16
-	// As is whose privileges count: a view's owner for what the view reads; 0 is
-	// who runs the statement.
+	// As is the role whose privileges count: a view's owner for what the view reads; 0 is the role
+	// that runs the statement.
 	As types.OID
 }
 
-// Authorize checks the privileges that a statement needs of the role that runs
-// it. All that is executed passes here, each time it is executed.
+// Authorize checks that the role that runs a statement has the privileges it needs. It is called
+// for every execution of every statement.
 func Authorize(st *catalog.State, role types.OID, uses []TableUse) error {
 	for i := range uses {
 		u := &uses[i]
@@ -71,7 +71,7 @@ func allowed(st *catalog.State, as types.OID, r *catalog.Relation, u *TableUse) 
 	return true
 }
 
-// Denied is 42501 for a relation.
+// Denied returns the error 42501 for a relation.
 func Denied(r *catalog.Relation) error {
 	kind := "table"
 	switch r.Kind {

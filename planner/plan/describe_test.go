@@ -68,8 +68,8 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// TestNodesDescribeThemselves: whatever a node forgets to tell of itself, an
-// expression, an input, a column it keeps, is missed by every rule at once.
+// TestNodesDescribeThemselves: whatever a node's description leaves out, an expression, an input, a
+// column it keeps, is missed by every rule at once.
 func TestNodesDescribeThemselves(t *testing.T) {
 	for _, kind := range append(slices.Clone(kinds), &Apply{}) {
 		f := &filler{}

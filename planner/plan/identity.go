@@ -39,8 +39,8 @@ func (q *Query) Identity(pure func(*Source) bool) (id Identity, ok bool) {
 	return w.id, w.ok
 }
 
-// identifier writes plans as bytes: every field that has a part in the rows, each
-// value with its length or kind before it.
+// identifier writes plans as bytes: every field that affects the rows, each value with its length
+// or kind before it.
 type identifier struct {
 	pure func(*Source) bool
 	id   Identity
@@ -115,8 +115,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// fields writes a struct. Where something stood in a text, what a table was called
-// there and how many rows were expected have no part in the rows.
+// fields writes a struct. Positions in a text, names of tables there and estimates of rows do not
+// affect the rows.
 func (w *identifier) fields(v reflect.Value) {
 	t := v.Type()
 	if typ, ok := v.Interface().(types.Type); ok && typ.OID >= types.FirstUserOID {
@@ -134,7 +134,7 @@ func (w *identifier) fields(v reflect.Value) {
 	}
 }
 
-// call writes a function, whose name with the types of its arguments is its own.
+// call writes a function, which its name and the types of its arguments identify.
 func (w *identifier) call(f *fn.Func) {
 	if f == nil {
 		w.text("")
@@ -144,7 +144,7 @@ func (w *identifier) call(f *fn.Func) {
 	w.text(f.ID)
 }
 
-// known sees what a node or an expression is.
+// known inspects a node or an expression.
 func (w *identifier) known(n any) {
 	switch n := n.(type) {
 	case *Scan:

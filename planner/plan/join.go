@@ -93,8 +93,8 @@ func (n *Join) format(p *printer) string {
 	return s
 }
 
-// appendSchema goes down a tree of joins and appends what its leaves give: if
-// each join made a list of its own, a chain of n would make n²/2 columns.
+// appendSchema descends a tree of joins and appends the columns of its leaves: if each join made a
+// list of its own, a chain of n would make n²/2 columns.
 func appendSchema(dst []Column, n Node) []Column {
 	var kind JoinKind
 	var l, r Node

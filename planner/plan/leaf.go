@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Scan reads a table at the statement's snapshot. Which segments is not part
-// of the plan: the coordinator hands out splits.
+// Scan reads a table at the statement's snapshot. The segments are not part of the plan: the
+// coordinator hands out splits.
 type Scan struct {
 	relation
 	Table   types.OID
@@ -25,11 +25,10 @@ type Scan struct {
 	// segment, for UPDATE and DELETE. See exec/store.RowID.
 	RowID expr.ColID
 	Rows  float64 // estimate of the rows before Filter
-	// Whole says that each node reads all rows. Range, where not 0, says that each reads
-	// those whose value of column By lies in its range: equal values of all scans of the
-	// same number are read by one node. ByHash, where set, are the columns whose hash says
-	// which node reads a row, as an exchange by these would send it. Else a row is read by
-	// one node, whichever has it.
+	// Whole says that each node reads all rows. Range, where not 0, says that each reads those whose
+	// value of column By lies in its range: equal values of all scans of the same number are read by
+	// one node. ByHash, where set, are the columns whose hash determines which node reads a row, as an
+	// exchange by these would send it. Else a row is read by one node, whichever has it.
 	Whole  bool
 	Range  int
 	By     expr.ColID
@@ -161,9 +160,8 @@ type Source struct {
 	Args []Arg
 	Cols []Column // Num is the ordinal in the function's full row, from 1
 	Rows float64  // estimate
-	// Shared is what the files are that all nodes read: a digest of their paths,
-	// sizes and times of change. 0: only the session's node reads them, or there are
-	// no files.
+	// Shared is a digest of the files that all nodes read: their paths, sizes and times of change. 0:
+	// only the session's node reads them, or there are no files.
 	Shared uint64
 	Filter []expr.Expr
 }
@@ -183,7 +181,7 @@ func (n *Source) format(p *printer) string {
 	return fmt.Sprintf("Source %s %s%s", callText(n.Name, n.Args), p.cols(n.Cols), p.filter(n.Filter))
 }
 
-// SetCall is a call of a set-returning function and the columns it gives.
+// SetCall is a call of a set-returning function and its result columns.
 type SetCall struct {
 	Fn   *fn.Func
 	Args []expr.Expr

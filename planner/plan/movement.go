@@ -7,12 +7,11 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TableWrite carries out INSERT, UPDATE, DELETE or MERGE over its input's rows: new
-// rows become segments of the table, old ones are deleted. It runs wherever its
-// input is, and emits a row (bytea, an encoded catalog.Written) for each segment that it made
-// or took rows of. Rows that are NULL where the table says NOT NULL, or for which a
-// check is false, fail the statement. A row that comes twice fails a MERGE; UPDATE and
-// DELETE change it once, where Again says that this may be.
+// TableWrite carries out INSERT, UPDATE, DELETE or MERGE over its input's rows: new rows become
+// segments of the table, old ones are deleted. It runs wherever its input is, and emits a row
+// (bytea, an encoded catalog.Written) for each segment that it made or deleted rows of. Rows that
+// are NULL where the table says NOT NULL, or for which a check is false, fail the statement. A row
+// that comes twice fails a MERGE; UPDATE and DELETE change it once, where Again allows for that.
 type TableWrite struct {
 	relation
 	Input Node
@@ -26,17 +25,16 @@ type TableWrite struct {
 	Action    expr.ColID
 	Again     bool
 	Checks    []Check // over the input's columns
-	// Proposed, for the rows of an INSERT … ON CONFLICT (whose Kind is MergeRows), are
-	// the input's columns that were to be inserted. They must pass ProposedChecks, and
-	// be NULL nowhere where the table says so, whatever becomes of the row.
+	// Proposed, for the rows of an INSERT … ON CONFLICT (whose Kind is MergeRows), are the input's
+	// columns that were to be inserted. They must pass ProposedChecks, and not be NULL where the table
+	// forbids it, whatever action the row leads to.
 	Proposed       []expr.ColID
 	ProposedChecks []Check
 	Out            Column
-	// Returning is emitted of each row that was changed, Updated of those that were
-	// updated, both in rows where Out is NULL.
+	// Returning is emitted for each row that was changed, Updated for those that were updated, both in
+	// rows where Out is NULL.
 	Returning, Updated []Item
-	// SegmentRows is how many rows a segment gets at most; 0: what the store
-	// thinks right.
+	// SegmentRows is how many rows a segment gets at most; 0: the store's default.
 	SegmentRows int64
 }
 
@@ -87,9 +85,9 @@ func (n *TableWrite) format(p *printer) string {
 	return s
 }
 
-// Collect gives its input's rows to a collector that the statement has opened
-// on every node, a training's, and emits one row a thread: how many they were
-// (int8). It runs wherever its input is, and so leaves rows where they lie.
+// Collect passes its input's rows to a collector that a training has opened on every node, and
+// emits one row a thread: how many they were (int8). It runs wherever its input is, and so leaves
+// rows where they lie.
 type Collect struct {
 	relation
 	Input Node
@@ -131,8 +129,8 @@ type Exchange struct {
 	Kind  ExchangeKind
 	Keys  []expr.Expr
 	Merge []SortKey // Gather of sorted inputs
-	// FilterKeys are columns that go to every node as well, to the one Receive that has
-	// Link, not 0, as its number: what becomes Stage.RuntimeFilter.
+	// FilterKeys are columns that are also sent to every node, to the one Receive whose Link has this
+	// exchange's number, not 0; they become Stage.RuntimeFilter.
 	FilterKeys []expr.Expr
 	Link       int
 }

@@ -16,14 +16,13 @@ type Column struct {
 	Num   int16
 }
 
-// Node is a relational operator. It describes itself: what is written once for all
-// nodes, from walks to the codec, asks these methods; decision 26 lists what a new one
-// has to give.
+// Node is a relational operator. It describes itself: what is written once for all nodes, from
+// walks to the codec, asks these methods; decision 26 lists what a new one has to define.
 type Node interface {
 	expr.Relation
 	// Schema lists the columns it emits.
 	Schema() []Column
-	// Children lists its inputs, in order; WithChildren gives a copy with others.
+	// Children returns its inputs, in order; WithChildren returns a copy with others.
 	Children() []Node
 	WithChildren([]Node) Node
 	// Traits say what holds of every node of its kind.
@@ -39,19 +38,18 @@ type relation struct{}
 // IsRelation implements expr.Relation.
 func (relation) IsRelation() {}
 
-// Traits are what rules may rely on that know nothing else of a node. The zero value
-// promises nothing: a rule that finds it leaves the node alone.
+// Traits are what a rule may rely on if it knows nothing else of a node. The zero value promises
+// nothing: a rule that finds it leaves the node alone.
 type Traits struct {
 	// Rows is what it makes of the rows of its one input.
 	Rows RowTrait
-	// Holds says that it takes rows in and keeps them before it gives any.
+	// Holds: it keeps input rows before it emits any.
 	Holds bool
-	// Outside says that its rows come from, or go to, what is not in the plan: tables,
-	// files, other stages.
+	// Outside: its rows come from, or go to, what is not in the plan: tables, files, other stages.
 	Outside bool
 }
 
-// RowTrait says how the rows that a node gives stem from those of its input.
+// RowTrait describes how the rows that a node emits derive from those of its input.
 type RowTrait uint8
 
 // The traits of rows, each with what the earlier ones in its line promise too:
@@ -71,14 +69,14 @@ const (
 	Each
 )
 
-// Derived: no rows come of no rows.
+// Derived reports whether no input rows yield no rows.
 func (t RowTrait) Derived() bool { return t != Unrelated }
 
-// KeepsColumns: the columns of the input are given, as they were.
+// KeepsColumns reports whether the columns of the input are emitted, unchanged.
 func (t RowTrait) KeepsColumns() bool { return t.Derived() && t != Computed }
 
-// AtMostOnce: no row of the input gives two.
+// AtMostOnce reports whether each row of the input yields at most one row.
 func (t RowTrait) AtMostOnce() bool { return t >= Computed }
 
-// KeepsSome: where the input has a row, one is given.
+// KeepsSome reports whether there is a row if the input has one.
 func (t RowTrait) KeepsSome() bool { return t == Computed || t >= First }

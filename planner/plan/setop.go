@@ -43,9 +43,8 @@ func (n *SetOp) format(p *printer) string {
 	return s + " " + p.cols(n.Cols)
 }
 
-// RecursiveUnion runs Init, then Step over the rows of the last round (which
-// Step reads as Buffer ID) until a round gives none. Without All, rows seen
-// before are dropped. It runs on one node.
+// RecursiveUnion runs Init, then Step over the rows of the last round (which Step reads as Buffer
+// ID) until a round returns none. Without All, rows seen before are dropped. It runs on one node.
 type RecursiveUnion struct {
 	relation
 	ID         int

@@ -8,13 +8,13 @@ import (
 // StageID numbers the stages of a plan from 0, the root.
 type StageID int
 
-// RuntimeFilter is the name that a stage's runtime filter goes by.
+// RuntimeFilter returns the id of a stage's runtime filter.
 func (id StageID) RuntimeFilter() StageID { return -id }
 
-// Sender is the stage whose rows, or runtime filter, go by id.
+// Sender returns the stage whose rows, or runtime filter, have this id.
 func (id StageID) Sender() StageID { return max(id, -id) }
 
-// Placement says on which nodes a stage runs: one task a node.
+// Placement is the nodes on which a stage runs: one task a node.
 type Placement uint8
 
 // The placements.
@@ -30,15 +30,14 @@ type Stage struct {
 	Root  Node
 	Out   *Output
 	Where Placement
-	// RuntimeFilter, where set, has the columns Keys of all its rows go to every node as
-	// well: to the other side of the join that its rows are for, whose rows without such
-	// a key need not be sent.
+	// RuntimeFilter, where set, sends the columns Keys of all its rows to every node as well: to the
+	// other side of the join that its rows are for, whose rows without such a key need not be sent.
 	RuntimeFilter *Output
 	// Single says that the tree must run in one thread (it has an operator that
 	// needs all rows in one place and order).
 	Single bool
-	// Short says that the tree reads few rows of tables and makes no others: it may
-	// as well run in the goroutine that wants its rows.
+	// Short says that the tree reads few rows of tables and makes no others: it may as well run in the
+	// goroutine that reads its rows.
 	Short bool
 }
 
@@ -52,13 +51,13 @@ type Output struct {
 // Staged is a physical plan, cut into stages. Stages[0] is the root.
 type Staged struct {
 	Stages []Stage
-	// Holds says that its operators are thought to keep so many rows that it should
-	// be admitted to the nodes it runs on.
+	// Holds: its operators are estimated to keep so many rows that it must queue for admission on the
+	// nodes it runs on.
 	Holds bool
 }
 
-// kinds are what optimised plans are made of, in the order of their numbers on the way
-// between nodes: add at the end only.
+// kinds are the nodes of optimised plans, in the order of their numbers in messages between nodes:
+// add at the end only.
 var kinds = []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
 	&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}}
 

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Query is a bound statement that gives rows.
+// Query is a bound statement that returns rows.
 type Query struct {
 	Root Node
 	Cols []Column // what the client sees, in order; a subset of Root's schema
@@ -19,27 +19,27 @@ type Query struct {
 	Tables []TableUse
 	// NextCol is the first ColID that is free, for rules that need more.
 	NextCol expr.ColID
-	// Locks are what FOR UPDATE and its kin lock.
+	// Locks are the row locks of FOR UPDATE, FOR SHARE and the like.
 	Locks []Lock
 }
 
-// Lock says that the rows of a table that a query reads are locked: those whose
-// row ids are in Root's column Col, or all where Col is 0.
+// Lock is a lock of the rows of a table that a query reads: those whose row ids are in Root's
+// column Col, or all where Col is 0.
 type Lock struct {
 	Table types.OID
 	Col   expr.ColID
 	Share bool // against FOR UPDATE, but not against another share
 }
 
-// BufferDef says what fills a buffer.
+// BufferDef is a buffer and the query or DML that fills it.
 type BufferDef struct {
 	ID   int
 	Name string
 	Root Node
 	Cols []Column
 	DML  *DML
-	// Whole says that all rows are to be made, whoever reads them: the query is
-	// MATERIALIZED, locks what it reads or is volatile.
+	// Whole: all rows are computed, whatever is read of them: the query is MATERIALIZED, locks what it
+	// reads or is volatile.
 	Whole bool
 }
 
@@ -57,8 +57,8 @@ const (
 // String names the kind as EXPLAIN does.
 func (k DMLKind) String() string { return [...]string{"Insert", "Update", "Delete", "Merge"}[k] }
 
-// DML is a bound INSERT, UPDATE, DELETE or MERGE. Source gives, for each row to
-// be written, the columns that the fields below name.
+// DML is a bound INSERT, UPDATE, DELETE or MERGE. Source emits, for each row to be written, the
+// columns that the fields below name.
 type DML struct {
 	Kind   DMLKind
 	Table  *catalog.Relation
@@ -115,7 +115,7 @@ type OnConflict struct {
 	Where    expr.Expr
 }
 
-// Poll reports whether the statement that is being planned may go on: its error
-// ends planning, and is what the client reads. It is called often, from the
-// goroutine that plans, so it must be cheap.
+// Poll reports whether the statement that is being planned may go on: its error ends planning and
+// is returned to the client. It is called often, from the goroutine that plans, so it must be
+// cheap.
 type Poll func() error

@@ -75,10 +75,9 @@ func (n *Project) format(p *printer) string {
 	return "Project " + p.items(n.Items)
 }
 
-// ProjectSet emits each input row once for each row its functions give, in
-// lock step, shorter ones padded with NULL (PostgreSQL 10 and later). It emits
-// the input's columns, then the calls' columns. With Outer, an input row whose
-// functions give nothing is emitted once, padded.
+// ProjectSet emits each input row once for each row its functions return, in lock step, shorter
+// ones padded with NULL (PostgreSQL 10 and later). It emits the input's columns, then the calls'
+// columns. With Outer, an input row whose functions return nothing is emitted once, padded.
 type ProjectSet struct {
 	relation
 	Input      Node
@@ -136,7 +135,7 @@ func (n *Sort) WithChildren(c []Node) Node {
 
 func (n *Sort) Schema() []Column { return n.Input.Schema() }
 
-// Traits of a sort: with a limit it gives the first rows only.
+// Traits of a sort: with a limit it emits the first rows only.
 func (n *Sort) Traits() Traits {
 	switch {
 	case n.Limit < 0:

@@ -12,7 +12,7 @@ func Exprs(n Node) []expr.Expr {
 	return out
 }
 
-// mapper rewrites expressions and notes whether any changed.
+// mapper rewrites expressions and records whether any changed.
 type mapper struct {
 	f       func(expr.Expr) expr.Expr
 	changed bool
@@ -77,8 +77,7 @@ func (m *mapper) items(in []Item) []Item {
 	return out
 }
 
-// MapExprs rewrites each expression of n itself by f; n comes back unchanged if
-// f changed none.
+// MapExprs rewrites each expression of n itself by f; it returns n if f changed none.
 func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 	m := &mapper{f: f}
 	out := n.mapExprs(m)
@@ -91,7 +90,7 @@ func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 // ColSet is a set of columns.
 type ColSet = map[expr.ColID]bool
 
-// Emits is the set of columns that n emits.
+// Emits returns the set of columns that n emits.
 func Emits(n Node) ColSet {
 	s := ColSet{}
 	for _, c := range n.Schema() {
@@ -118,8 +117,8 @@ func ExprColumns(e expr.Expr, set ColSet) {
 	})
 }
 
-// FreeColumns are the columns that n or something below it reads and that no
-// node below the reader emits: they belong to an outer query.
+// FreeColumns returns the columns that n or something below it reads and that no node below the
+// reader emits: they belong to an outer query.
 func FreeColumns(n Node) ColSet {
 	free := ColSet{}
 	addFree(n, free)
@@ -138,7 +137,7 @@ func addFree(n Node, free ColSet) {
 	if len(used) == 0 {
 		return
 	}
-	if len(kids) == 0 { // the conditions of a scan are over what it gives
+	if len(kids) == 0 { // the conditions of a scan are over its own columns
 		for _, c := range n.Schema() {
 			delete(used, c.ID)
 		}
@@ -153,8 +152,7 @@ func addFree(n Node, free ColSet) {
 	}
 }
 
-// MapChildren returns n over what f makes of its children, in order; n itself where
-// none changes.
+// MapChildren returns n with f applied to its children, in order; n itself where none changes.
 func MapChildren(n Node, f func(Node) Node) Node {
 	kids := n.Children()
 	var out []Node

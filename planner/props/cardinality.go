@@ -9,11 +9,11 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Estimator estimates relations and remembers by node.
+// Estimator estimates relations, and caches estimates by node.
 type Estimator struct {
 	St    Statistics
 	cache map[plan.Node]*Relation
-	Look  func() // at each estimate that is made; nil for none
+	Look  func() // called for each estimate that is made; nil for none
 	// Filled are the buffers whose rows are known.
 	Filled map[int]*Buffer
 }
@@ -22,8 +22,8 @@ func New(st Statistics) *Estimator {
 	return &Estimator{St: st, cache: map[plan.Node]*Relation{}}
 }
 
-// Kept is the most rows that one operator of n is thought to take in and keep,
-// or to give from what it keeps; 0 if none keeps any.
+// Kept estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if
+// none keeps any.
 func Kept(n plan.Node, st Statistics) float64 {
 	e := New(st)
 	most := 0.0
@@ -248,7 +248,7 @@ func PlainColumns(cols []plan.Column) map[expr.ColID]Column {
 	return out
 }
 
-// setRows guesses how many rows a set-returning function gives.
+// setRows guesses how many rows a set-returning function returns.
 func setRows(c plan.SetCall) float64 {
 	if c.Fn != nil && c.Fn.Name == "generate_series" && len(c.Args) >= 2 {
 		a, ok := c.Args[0].(*expr.Const)
@@ -362,8 +362,7 @@ func (e *Estimator) setOp(n *plan.SetOp) *Relation {
 	return out
 }
 
-// allConds returns the conditions of a join in one list, before or after its
-// keys were taken out.
+// allConds returns the conditions of a join in one list, before or after its keys were extracted.
 func allConds(n *plan.Join) []expr.Expr {
 	if len(n.LKeys) == 0 && len(n.Residual) == 0 {
 		return n.On
@@ -485,7 +484,7 @@ func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, 
 	return both
 }
 
-// limit lowers the distinct values of a column that met n values of another.
+// limit lowers the distinct values of a column that was compared with n values of another.
 func (r *Relation) limit(e expr.Expr, n float64) {
 	c, ok := rewrite.AsColumn(e)
 	if !ok {
@@ -506,8 +505,8 @@ func shareOf(l, r *Relation, keys [][2]expr.Expr) float64 {
 	return share
 }
 
-// matchShare is the share of left rows with a match: by the keys' values, then
-// by the chance that one of a key's rows meets the other conditions.
+// matchShare returns the share of left rows with a match: by the keys' values, then by the
+// probability that one of a key's rows meets the other conditions.
 func matchShare(l, r *Relation, share, rest float64, keyed bool) float64 {
 	if r.Rows < 1 && r.Rows > 0 {
 		share *= r.Rows
@@ -522,8 +521,8 @@ func matchShare(l, r *Relation, share, rest float64, keyed bool) float64 {
 	return share * (1 - math.Pow(1-rest, min(per, 1000)))
 }
 
-// RowsFunc returns a function that estimates the rows of nodes; it remembers
-// what it saw, so it is for one plan.
+// RowsFunc returns a function that estimates the rows of nodes; it caches by node, so it is for one
+// plan.
 func RowsFunc(st Statistics) func(plan.Node) float64 {
 	if st == nil {
 		st = FromState(nil)
@@ -538,7 +537,7 @@ type Buffer struct {
 	Cols []Column
 }
 
-// read is the estimate of what n reads.
+// read returns the estimate of what n reads.
 func (b *Buffer) read(n *plan.Buffer) *Relation {
 	out := &Relation{Rows: b.Rows, Cols: PlainColumns(n.Cols)}
 	for i, c := range n.Cols {

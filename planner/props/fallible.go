@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fallible reports whether computing e of the rows of n may be an error: then it must not be
-// computed of rows of which the statement does not ask it.
+// Fallible reports whether computing e for the rows of n may fail: then it must not be computed for
+// rows for which the statement does not.
 func Fallible(e expr.Expr, n plan.Node, st Statistics) bool {
 	bad := false
 	expr.Walk(e, func(x expr.Expr) bool {
@@ -51,8 +51,8 @@ func zero(c *expr.Const) bool {
 	return !ok || d.Sign() == 0
 }
 
-// averaged reports whether e is an average of numerics of few digits, as a node within n
-// gives it.
+// averaged reports whether e is an average of numerics of few digits, as a node within n computes
+// it.
 func averaged(e expr.Expr, n plan.Node) bool {
 	c, ok := rewrite.AsColumn(e)
 	if !ok {

@@ -92,7 +92,7 @@ func Rejects(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// ExactlyOne reports whether n gives exactly one row whatever the data.
+// ExactlyOne reports whether n returns exactly one row whatever the data.
 func ExactlyOne(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Values:
@@ -113,7 +113,7 @@ func ExactlyOne(n plan.Node) bool {
 	return t.AtMostOnce() && t.KeepsSome() && ExactlyOne(n.Children()[0])
 }
 
-// AtMostOneRow reports whether n gives no row or one.
+// AtMostOneRow reports whether n returns no row or one.
 func AtMostOneRow(n plan.Node) bool {
 	if ExactlyOne(n) {
 		return true
@@ -257,7 +257,7 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 	return nil
 }
 
-// maxKeys is how many keys of a join are looked at: those of its sides multiply.
+// maxKeys is how many keys of a join are considered: those of its sides multiply.
 const maxKeys = 8
 
 // fewKeys drops keys that hold another, and all beyond maxKeys.
@@ -316,8 +316,8 @@ func containsKey(keys []plan.ColSet, k plan.ColSet) bool {
 	return slices.ContainsFunc(keys, func(x plan.ColSet) bool { return maps.Equal(x, k) })
 }
 
-// sameValues reports whether of equal columns a value of a belongs to a single one of b: of text
-// and bpchar several texts may equal one.
+// sameValues reports whether each value of type a equals a single value of type b: for text and
+// bpchar several texts may equal one.
 func sameValues(a, b types.Type) bool { return a.OID == b.OID || a.IsIntegral() && b.IsIntegral() }
 
 // boundBy returns the columns of one side of a join that equal something of the
@@ -510,7 +510,7 @@ func NeverNull(e expr.Expr, cols plan.ColSet) bool {
 	return false
 }
 
-// OrderedAgg reports whether the order of the input shows in the result.
+// OrderedAgg reports whether the result depends on the order of the input.
 func OrderedAgg(c expr.AggCall) bool {
 	if c.Fn == nil {
 		return true

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// MostRows is how many rows n gives at most, whatever joins and conditions leave of the
-// rows that the snapshot has; infinity where nothing is known for sure.
+// MostRows returns how many rows n returns at most, whatever joins and conditions leave of the rows
+// that the snapshot has; infinity where nothing is known for sure.
 func MostRows(n plan.Node, st Statistics) float64 {
 	if AtMostOneRow(n) {
 		return 1

@@ -9,15 +9,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// FitsRange reports whether of integer arithmetic over columns of n no row of the
-// snapshot makes it overflow, by the bounds of the columns: differences of dates'
-// keys and the like. The rows that joins and conditions drop are among those.
+// FitsRange reports whether integer arithmetic e over columns of n overflows for no row of the
+// snapshot, by the bounds of the columns: differences of dates' keys and the like. It covers the
+// rows that joins and conditions drop, too.
 func FitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
 	_, _, ok := intRange(e, n, st)
 	return ok
 }
 
-// intRange is the least and the greatest value that e may have, NULL apart.
+// intRange returns the least and the greatest value that e may have, NULL apart.
 func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 	a, b, isInt := intLimits(e.Type().OID)
 	if !isInt {
@@ -51,7 +51,7 @@ func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 	return lo, hi, ok && lo >= a && hi <= b
 }
 
-// intLimits are those of an integer type.
+// intLimits returns those of an integer type.
 func intLimits(oid types.OID) (lo, hi int64, ok bool) {
 	switch oid {
 	case types.Int2OID:
@@ -64,7 +64,7 @@ func intLimits(oid types.OID) (lo, hi int64, ok bool) {
 	return 0, 0, false
 }
 
-// scanBounds are those of a column that a scan within n gives.
+// scanBounds returns those of a column that a scan within n reads.
 func scanBounds(n plan.Node, id expr.ColID, st Statistics) (lo, hi int64, ok bool) {
 	if s, isScan := n.(*plan.Scan); isScan {
 		for _, c := range s.Cols {

@@ -21,7 +21,7 @@ const (
 	guessDistinct = 200
 )
 
-// Column is what is estimated of a column of some relation.
+// Column is the estimate of a column of some relation.
 type Column struct {
 	ndv      float64
 	of       float64 // distinct values of the table's column, before conditions; 0 for not known
@@ -30,7 +30,7 @@ type Column struct {
 	typ      types.Type
 }
 
-// Relation is what is estimated of a relation.
+// Relation is the estimate of a relation.
 type Relation struct {
 	Rows float64
 	Cols map[expr.ColID]Column
@@ -51,9 +51,9 @@ func (r *Relation) col(e expr.Expr) (Column, expr.ColID, bool) {
 	}
 }
 
-// domain is how many values e had before conditions took some, in the range that the
-// column other of a relation has: a value of that finds its partner among those that
-// are left by as much chance as one of the domain is left.
+// domain returns how many values e had before conditions removed some, in the range of the column
+// other of a relation: a value of that finds its partner with the probability that a value of the
+// domain is left.
 func (r *Relation) domain(e expr.Expr, of *Relation, other expr.Expr) float64 {
 	c, _, ok := r.col(e)
 	o, _, ok2 := of.col(other)
@@ -63,8 +63,7 @@ func (r *Relation) domain(e expr.Expr, of *Relation, other expr.Expr) float64 {
 	return min(c.of, integerSpan(o.min, o.max))
 }
 
-// Left is the share of the values that a column had before conditions which is left of
-// them; 1 where that is not known.
+// Left returns the share of a column's values that conditions have left; 1 where that is not known.
 func (r *Relation) Left(e expr.Expr) float64 {
 	c, _, ok := r.col(e)
 	if !ok || c.of <= 0 || c.ndv <= 0 {
@@ -181,8 +180,8 @@ func (r *Relation) conds(conds []expr.Expr) float64 {
 
 type interval struct{ lo, hi float64 }
 
-// bound places a comparison of a column with a constant on the column's range:
-// the rows between the fractions lo and hi meet it.
+// bound maps a comparison of a column with a constant to the column's range: the rows between the
+// fractions lo and hi meet it.
 func (r *Relation) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
 	c, isCall := e.(*expr.Call)
 	if !isCall || len(c.Args) != 2 {
@@ -209,7 +208,7 @@ func (r *Relation) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// position is where on the column's range a constant lies, as a fraction.
+// position returns where in the column's range a constant lies, as a fraction.
 func position(c Column, e expr.Expr) (float64, bool) {
 	for {
 		if x, ok := e.(*expr.Cast); ok {
@@ -397,7 +396,7 @@ func (r *Relation) like(c *expr.Call) float64 {
 	return guessLike
 }
 
-// Scan is the estimate of a table as stored.
+// Scan returns the estimate of a table as stored.
 func Scan(n *plan.Scan, st Statistics) *Relation {
 	out := &Relation{Rows: max(n.Rows, 1), Cols: map[expr.ColID]Column{}}
 	t := st.Table(n.Table)

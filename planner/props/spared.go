@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SparedScans gives f the scans of a join's left side that may leave out rows of which key i has
-// no match on the right, and which of their columns the key is. far says that looking each row up pays, for some
-// operator is between, or other keys are hashed with this one.
+// SparedScans calls f with the scans of a join's left side that may skip rows whose key i has no match on the
+// right, and with their column of that key. far is true where it pays to look up each row, since some operator
+// is between, or other keys are hashed with this one.
 func SparedScans(n *plan.Join, i int, f func(s *plan.Scan, col int, far bool)) {
 	switch n.Kind {
 	case plan.Inner, plan.Right, plan.Semi, plan.RightSemi, plan.RightAnti:
@@ -18,13 +18,13 @@ func SparedScans(n *plan.Join, i int, f func(s *plan.Scan, col int, far bool)) {
 		return // a left row without a match counts
 	}
 	if col := integerColumn(n.LKeys[i]); col != nil && n.RKeys[i].Type().IsIntegral() && (n.NullSafe == nil || !n.NullSafe[i]) {
-		// To look for one key is little beside hashing all of several for every row.
+		// Looking up one key costs little beside hashing several for every row.
 		sparedScans(n.L, col.ID, len(n.LKeys) > 1, f)
 	}
 }
 
-// integerColumn is the column of a key whose values a scan can compare: itself,
-// or cast to a wider integer.
+// integerColumn returns the column of a key whose values a scan can compare: the key itself, or
+// cast to a wider integer.
 func integerColumn(e expr.Expr) *expr.Col {
 	if c, ok := e.(*expr.Cast); ok && c.Typ.IsIntegral() && c.Arg.Type().IsIntegral() && (c.Typ.OID == types.DateOID) == (c.Arg.Type().OID == types.DateOID) {
 		e = c.Arg
@@ -35,8 +35,8 @@ func integerColumn(e expr.Expr) *expr.Col {
 	return nil
 }
 
-// sparedScans finds the scans that column id of n comes from, where dropping its
-// rows below drops the same rows of n. far says that some operator worth sparing is between.
+// sparedScans finds the scans that column id of n comes from, where dropping its rows below drops
+// the same rows of n. far is true if some operator worth sparing is between.
 func sparedScans(n plan.Node, id expr.ColID, far bool, f func(s *plan.Scan, col int, far bool)) {
 	if slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {
 		return // how often it is computed must not change
@@ -66,7 +66,7 @@ func sparedScans(n plan.Node, id expr.ColID, far bool, f func(s *plan.Scan, col 
 		}
 		sparedScans(n.Input, id, true, f)
 	case *plan.Aggregate:
-		// Whole groups go.
+		// Whole groups are dropped.
 		if len(n.Sets) > 0 {
 			return
 		}
@@ -76,7 +76,7 @@ func sparedScans(n plan.Node, id expr.ColID, far bool, f func(s *plan.Scan, col 
 			}
 		}
 	case *plan.Window:
-		// Whole partitions go.
+		// Whole partitions are dropped.
 		if slices.ContainsFunc(n.PartitionBy, func(e expr.Expr) bool { c, ok := e.(*expr.Col); return ok && c.ID == id }) {
 			sparedScans(n.Input, id, true, f)
 		}

@@ -22,19 +22,18 @@ type TableStats struct {
 	Cols map[int16]ColStats // by attnum; see Col
 	// Unique are keys over columns that are NOT NULL.
 	Unique [][]int16
-	// load computes a column that Cols does not have yet: most statements ask
-	// for few columns of a table.
+	// load computes a column that Cols does not have yet: most statements need few columns of a table.
 	load func(num int16) (ColStats, bool)
 	// notNull, where not nil, has the constraints without loading.
 	notNull map[int16]bool
-	// proven reports whether the rows there are prove a column to be a key; nil where
-	// nothing is taken as proven by them. known has the answers.
+	// proven reports whether the present rows prove a column to be a key; nil where rows prove
+	// nothing. known caches the answers.
 	proven func(num int16) bool
 	known  map[int16]bool
 }
 
-// Key reports whether no row of the snapshot has a column's value twice, nor NULL: by
-// constraint, or since the rows are such.
+// Key reports whether no row of the snapshot has a column's value twice, nor NULL: by constraint,
+// or as its present rows prove.
 func (t *TableStats) Key(num int16) bool {
 	for _, k := range t.Unique {
 		if len(k) == 1 && k[0] == num {
@@ -83,14 +82,14 @@ type ColStats struct {
 	Type     types.Type
 }
 
-// FromState reads statistics off the catalog: descriptors and the zone maps of
-// the snapshot's segments. Tables are looked at once each, when asked for.
+// FromState reads statistics off the catalog: descriptors and the zone maps of the snapshot's
+// segments. Each table is read once, on demand.
 func FromState(s *catalog.State) Statistics {
 	return &stateStats{s: s, tables: map[types.OID]*TableStats{}}
 }
 
-// Estimates are statistics of which nothing is taken as proven by the rows there
-// are: a plan made with them stays right when rows come and go.
+// Estimates returns statistics in which the present rows prove nothing: a plan made with them stays
+// correct when rows are inserted and deleted.
 func Estimates(st Statistics) Statistics { return estimates{st} }
 
 type estimates struct{ of Statistics }
@@ -269,10 +268,10 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 	return cs
 }
 
-// distinct estimates the distinct values of a column from those of its
-// segments. Segments with ranges apart have different values, so they add up;
-// where the ranges overlap each segment is taken as a sample: d distinct values
-// among n rows drawn from N give N by d = N(1 - e^(-n/N)).
+// distinct estimates the distinct values of a column from those of its segments. Segments with
+// ranges apart have different values, so they add up; where the ranges overlap each segment is
+// taken as a sample: of d distinct values among n rows drawn from N values, N follows by d = N(1 -
+// e^(-n/N)).
 func distinct(t types.Type, zones []zoneRow, cs ColStats) float64 {
 	var sum, most, rows float64
 	known := false
@@ -321,11 +320,10 @@ func distinct(t types.Type, zones []zoneRow, cs ColStats) float64 {
 // taken as clustered.
 const layers = 64
 
-// clustered is how many values there are at least if those of each segment lie
-// evenly in its range: where ranges overlap the densest counts. Rows in the order of
-// a column that were distributed to partitions in turn have ranges which overlap in
-// pairs, and far more values than any segment. 0 where it is not known; zones are
-// sorted by Min.
+// clustered returns how many values there are at least if those of each segment lie evenly in its
+// range: where ranges overlap the densest counts. Rows in the order of a column that were
+// distributed to partitions in turn have ranges which overlap in pairs, and far more values than
+// any segment. 0 where it is not known; zones are sorted by Min.
 func clustered(zones []zoneRow) float64 {
 	type layer struct{ hi, density float64 }
 	var on []layer
@@ -373,7 +371,7 @@ func population(d, n float64) float64 {
 	return (lo + hi) / 2
 }
 
-// integerSpan is how many values there can be from a to b.
+// integerSpan returns how many values there can be from a to b.
 func integerSpan(a, b types.Datum) float64 {
 	x, ok := a.(int64)
 	y, ok2 := b.(int64)
@@ -383,8 +381,8 @@ func integerSpan(a, b types.Datum) float64 {
 	return float64(y) - float64(x) + 1
 }
 
-// scalar puts a value on a line so that ranges can be measured; ok is false
-// for types without one.
+// scalar maps a value to a number so that ranges can be measured; ok is false for types without
+// such a map.
 func scalar(d types.Datum) (float64, bool) {
 	switch v := d.(type) {
 	case int64:

@@ -8,10 +8,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Work is what a plan is thought to cost one node, where one is to compare a number of a
-// column with another: a nanosecond or so of one thread. The weights were fitted to what
-// the queries of TPC-H took. What a filter or a join's keys spare a scan is counted as
-// spared, for most of the cost of a row is what becomes of it later.
+// Work estimates what a plan costs one node, in units of comparing a number of a column with
+// another: about a nanosecond of one thread. The weights were fitted to the times of TPC-H's
+// queries. Rows that a filter or a join's keys save a scan count as saved, for most of the cost of
+// a row arises later.
 func Work(n plan.Node, st Statistics) float64 {
 	e := New(st)
 	var walk func(n plan.Node) float64
@@ -24,7 +24,7 @@ func Work(n plan.Node, st Statistics) float64 {
 		out := e.Of(n).Rows
 		switch n := n.(type) {
 		case *plan.Scan:
-			// Conditions are asked of what those before them have left, half of it, and make
+			// Conditions are evaluated for the rows that those before them left, half of them, and make
 			// masks, which are half the work of values that are kept.
 			rows := max(n.Rows, out)
 			for _, c := range n.Filter {
@@ -43,7 +43,7 @@ func Work(n plan.Node, st Statistics) float64 {
 			l, r := e.Of(n.L).Rows, e.Of(n.R).Rows
 			work += r * (20 + rowWork(n.R)) // kept
 			if found := min(l, out); n.Kind == plan.Inner || n.Kind == plan.Semi || n.Kind == plan.RightSemi || n.Kind == plan.Right {
-				work += 1.5*l + found*20 // the table's keys are asked of each, and the rest are dropped
+				work += 1.5*l + found*20 // each is checked against the table's keys, and the rest are dropped
 			} else {
 				work += l * 20
 			}
@@ -78,7 +78,7 @@ func Work(n plan.Node, st Statistics) float64 {
 	return walk(n)
 }
 
-// rowWork weighs the columns of a row that is copied.
+// rowWork estimates the work of copying a row by its columns.
 func rowWork(n plan.Node) (work float64) {
 	for _, c := range n.Schema() {
 		work += typeWork(c.Type)
@@ -93,7 +93,7 @@ func typeWork(t types.Type) float64 {
 	return 1
 }
 
-// exprWork weighs the calls in an expression.
+// exprWork estimates the work of the calls in an expression.
 func exprWork(e expr.Expr) (work float64) {
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {

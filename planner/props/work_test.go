@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 )
 
-// TestWork: what takes longer is thought to, and plans that take tens of milliseconds are told
-// from those that take hundreds.
+// TestWork: plans that take longer are estimated to, and those that take tens of milliseconds are
+// distinguished from those that take hundreds.
 func TestWork(t *testing.T) {
 	last := 0.0
 	for _, q := range []struct {

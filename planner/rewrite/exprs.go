@@ -18,19 +18,19 @@ func PassThrough(c plan.Column) plan.Item    { return plan.Item{Col: c, Expr: Co
 func IsConstant(e expr.Expr) bool            { _, ok := e.(*expr.Const); return ok }
 func AsColumn(e expr.Expr) (*expr.Col, bool) { c, ok := e.(*expr.Col); return c, ok }
 
-// IsTrue is the constant true.
+// IsTrue reports whether e is the constant true.
 func IsTrue(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == true
 }
 
-// IsFalse is the constant false.
+// IsFalse reports whether e is the constant false.
 func IsFalse(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == false
 }
 
-// IsNull is a NULL constant.
+// IsNull reports whether e is a NULL constant.
 func IsNull(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == nil
@@ -75,7 +75,7 @@ func SplitAll(conds []expr.Expr) []expr.Expr {
 	return out
 }
 
-// AndOf joins conds; nil for none.
+// AndOf returns the conjunction of conds; nil for none.
 func AndOf(conds []expr.Expr) expr.Expr {
 	switch len(conds) {
 	case 0:
@@ -123,7 +123,7 @@ func Intersects(a, b plan.ColSet) bool {
 	return false
 }
 
-// KeepColumns returns those of the columns that are in used, and what goes with each, if with is
+// KeepColumns returns those of the columns that are in used, and their elements of with, if that is
 // not nil.
 func KeepColumns[T any](cols []plan.Column, with []T, used plan.ColSet) ([]plan.Column, []T) {
 	out := cols[:0:0]
@@ -150,7 +150,7 @@ func NarrowScan(n *plan.Scan, used plan.ColSet) *plan.Scan {
 	return &c
 }
 
-// Union is the columns of both.
+// Union returns the columns of both.
 func Union(a, b plan.ColSet) plan.ColSet {
 	out := make(plan.ColSet, len(a)+len(b))
 	for c := range a {
@@ -173,7 +173,7 @@ func SortedIDs(s plan.ColSet) []expr.ColID {
 	return out
 }
 
-// Filter puts a Filter over n, or widens the one that is there.
+// Filter puts a Filter over n, or adds to the one that is there.
 func Filter(n plan.Node, conds []expr.Expr) plan.Node {
 	if len(conds) == 0 {
 		return n
@@ -208,8 +208,7 @@ func SubstAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
 	return out
 }
 
-// has reports whether e or something in it satisfies p. Subqueries' plans are
-// looked into.
+// has reports whether e or something in it satisfies p. Plans of subqueries are searched, too.
 func has(e expr.Expr, p func(expr.Expr) bool) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
@@ -263,7 +262,7 @@ func volatileNode(x expr.Expr) bool {
 	return ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
 }
 
-// IsVolatile reports whether e may give another value each time.
+// IsVolatile reports whether e may have another value each time it is evaluated.
 func IsVolatile(e expr.Expr) bool { return has(e, volatileNode) }
 
 func PlanVolatile(n plan.Node) bool { return planHas(n, volatileNode) }

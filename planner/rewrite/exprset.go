@@ -2,14 +2,14 @@ package rewrite
 
 import "github.com/tributarydb/tributary/planner/expr"
 
-// ExprSet is a list of expressions no two of which are the same. It finds them
-// by hash once there are more than a few: conditions come by the ten thousand.
+// ExprSet is a list of expressions no two of which are the same. It finds them by hash once there
+// are more than a few: there may be ten thousand conditions.
 type ExprSet struct {
 	List []expr.Expr
 	at   map[uint64][]int32 // places in list, by hash; nil while it is short
 }
 
-// fewExprs is how many are compared one by one.
+// fewExprs is up to how many are compared one by one.
 const fewExprs = 16
 
 // SetOf makes a set of expressions that are known to differ; it does not change

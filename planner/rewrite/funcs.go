@@ -51,7 +51,7 @@ func Compare(op string, l, r expr.Expr) expr.Expr {
 	return CallOf(o.Func, op, l, r)
 }
 
-// CallOf makes a call with the arguments represented as the function wants them.
+// CallOf makes a call with the arguments cast to the representation that the function requires.
 func CallOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
@@ -65,7 +65,7 @@ func CallOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	return &expr.Call{Fn: f, Args: out, Typ: ret, Op: op}
 }
 
-// bindTypes asks f how it wants its arguments; without a Bind numerics are
+// bindTypes calls f's Bind for the representation of its arguments; without one numerics are
 // variable.
 func bindTypes(f *fn.Func, args []types.Type) (physical []types.Type, ret types.Type) {
 	if f.Bind != nil {
@@ -81,7 +81,7 @@ func bindTypes(f *fn.Func, args []types.Type) (physical []types.Type, ret types.
 	return physical, types.Type{OID: f.Ret, Mod: -1}
 }
 
-// Carry casts e where it is represented otherwise than t.
+// Carry casts e to the physical representation of t where it differs.
 func Carry(e expr.Expr, t types.Type) expr.Expr {
 	if e.Type().SamePhysical(t) || e.Type().OID != t.OID {
 		return e
@@ -96,8 +96,7 @@ func SameValue(l, r expr.Expr) expr.Expr {
 	return &expr.Distinct{L: l, R: r, Eq: Operator("=", l.Type(), r.Type()).Func, Not: true}
 }
 
-// Image is an expression of e of exact equality that is another for every other
-// value of e: e itself, or its text.
+// Image returns an injective function of e with exact equality: e itself, or its text.
 func Image(e expr.Expr) expr.Expr {
 	if t := e.Type(); t.EqualIsSame() && Operator("=", t, t) != nil {
 		return e
@@ -142,5 +141,5 @@ func Negate(c *expr.Call) expr.Expr {
 	return nil
 }
 
-// Mirrored is the operator that says the same with its sides swapped.
+// Mirrored maps an operator to the one that means the same with its sides swapped.
 var Mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -11,12 +11,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fold computes what is constant and simplifies boolean algebra.
+// Fold evaluates constant expressions and simplifies boolean algebra.
 //
-// Three-valued logic decides what is allowed: x AND NULL is not NULL (x may be
-// false), but as a whole condition of a filter, where NULL and false are one,
-// it is false. x = x is not true (x may be NULL). A call that fails, such as
-// 1/0, is left for execution: the row that would raise it may never come.
+// Three-valued logic limits what is allowed: x AND NULL is not NULL (x may be false), but as a
+// whole condition of a filter, where NULL and false are one, it is false. x = x is not true (x may
+// be NULL). A call that fails, such as 1/0, is left for execution: the row that would raise it may
+// never come.
 func Fold(r *Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	f := &Constants{R: r}
 	return f.tree(n), nil
@@ -75,7 +75,7 @@ func (f *Constants) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
 	return set.List, changed
 }
 
-// EmptyOf is a relation with n's columns and no rows.
+// EmptyOf returns a relation with n's columns and no rows.
 func EmptyOf(n plan.Node) plan.Node { return &plan.Values{Cols: n.Schema()} }
 
 func IsEmpty(n plan.Node) bool {
@@ -383,10 +383,9 @@ func foldCoalesce(e *expr.Coalesce) expr.Expr {
 	return &expr.Coalesce{Args: out, Typ: e.Typ}
 }
 
-// dateCompare turns a comparison of a date with a constant timestamp, which is
-// what date '1998-12-01' - interval '90 days' gives, into one of dates: they
-// compare as 32-bit numbers and zone maps know them. It returns nil where e is
-// something else.
+// dateCompare turns a comparison of a date with a constant timestamp, the type of date '1998-12-01'
+// - interval '90 days', into one of dates: they compare as 32-bit numbers and zone maps know them.
+// It returns nil where e is something else.
 //
 //	d <  ts    d <  day(ts) at midnight, else d <= day(ts)
 //	d >= ts    d >= day(ts) at midnight, else d >  day(ts)

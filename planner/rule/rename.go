@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// Rename copies a tree and gives every column that it makes a new id, so that
-// both may stand in one plan. It returns which id became which.
+// Rename copies a tree and assigns a new id to every column that it makes, so that both may stand
+// in one plan. It returns the new ids by the old ones.
 func (r *Run) Rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
 	rn := &renamer{r: r, ids: map[expr.ColID]expr.ColID{}, bufs: map[int]int{}}
 	rn.collect(n)
@@ -168,10 +168,9 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 	return n
 }
 
-// Apart returns new ids to columns of n that only pass a column of taken on: in
-// (SELECT … GROUP BY outer.x) the group has outer.x's id, which must not come
-// out of a relation that is joined with outer. It returns which of n's columns
-// got another id.
+// Apart gives new ids to columns of n that only pass a column of taken on: in (SELECT … GROUP BY
+// outer.x) the group has outer.x's id, which a relation that is joined with outer must not emit. It
+// returns the new ids by the old ones.
 func (r *Run) Apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}
 	n = r.MapChildren(n, func(k plan.Node) plan.Node {

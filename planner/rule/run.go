@@ -15,24 +15,23 @@ type Folder interface {
 	Fold(e expr.Expr) (types.Datum, error)
 }
 
-// Env is what a run of the optimiser may ask.
+// Env is the environment of a run of the optimiser.
 type Env struct {
-	// State gives statistics and constraints where Stats is nil.
+	// State provides statistics and constraints where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
 	// Folder evaluates constants; nil folds nothing.
 	Folder Folder
-	// Params are the values of $1…, put in as constants where given: then the
-	// plan is good for them only.
+	// Params are the values of $1…, which are substituted as constants where given: then the plan is
+	// valid for them only.
 	Params []types.Datum
 	// NextCol is the first free column id; it grows as rules make columns.
 	NextCol *expr.ColID
 	// Nodes is how many nodes will run the plan; 0 is 1.
 	Nodes int
-	// Poll, where set, is asked at short intervals whether the statement may go
-	// on; its error ends the run.
+	// Poll, where set, is called at short intervals; its error ends the run.
 	Poll plan.Poll
-	// Trace, where set, sees the tree after each rule that changed it.
+	// Trace, where set, is called with the tree after each rule that changed it.
 	Trace func(rule string, n plan.Node)
 }
 
@@ -66,20 +65,20 @@ func (r *Run) NewCol(name string, t types.Type) plan.Column {
 	return plan.Column{ID: id, Name: name, Type: t}
 }
 
-// Fail keeps the first error of a rule whose shape has no room for one.
+// Fail records the first error of a rule that cannot return one.
 func (r *Run) Fail(err error) {
 	if r.Err == nil {
 		r.Err = err
 	}
 }
 
-// BottomUp rebuilds a tree from the leaves: f gets each node with its children
-// already rewritten.
+// BottomUp rebuilds a tree from the leaves: f is called with each node, its children already
+// rewritten.
 func (r *Run) BottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 	return f(r.MapChildren(n, func(k plan.Node) plan.Node { return r.BottomUp(k, f) }))
 }
 
-// MapChildren rewrites the inputs of n; n comes back if none changed.
+// MapChildren rewrites the inputs of n; it returns n if none changed.
 func (r *Run) MapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 	r.Look()
 	return plan.MapChildren(n, f)
@@ -87,7 +86,7 @@ func (r *Run) MapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 
 func Internal(format string, args ...any) error { return pgerr.Internal(format, args...) }
 
-// With1 puts another input below n; n comes back if it is the same.
+// With1 replaces the one input of n; it returns n if it is the same.
 func With1(n, in plan.Node) plan.Node {
 	if n.Children()[0] == in {
 		return n
@@ -116,8 +115,8 @@ func ReadsBuffer(n plan.Node, id int) bool {
 	return false
 }
 
-// AtMostOne reports whether a left row meets at most one row of n under conds:
-// they bind a unique key of n.
+// AtMostOne reports whether a left row matches at most one row of n under conds: they bind a unique
+// key of n.
 func (r *Run) AtMostOne(n plan.Node, conds []expr.Expr) bool {
 	if props.AtMostOneRow(n) {
 		return true

@@ -1,13 +1,12 @@
 package rule
 
-// stopped carries the error of Env.Poll out of the rules. They rewrite trees
-// with no place for an error, and half a rewrite is nothing that the rest of a
-// rule may see: the run is left from wherever it is.
+// stopped carries the error of Env.Poll out of the rules by a panic. They rewrite trees and return
+// no errors, and the rest of a rule must not see half a rewrite.
 type stopped struct{ err error }
 
-// Look asks whether the statement may go on. It stands where the work between
-// two looks is about linear in the statement: at each node that a rule enters,
-// each pair that join ordering tries and each estimate that is made.
+// Look checks whether the statement may go on. It is called where the work between two calls is
+// about linear in the statement: at each node that a rule enters, each pair that join ordering
+// tries and each estimate that is made.
 func (r *Run) Look() {
 	if r.Env.Poll == nil {
 		return
@@ -17,7 +16,7 @@ func (r *Run) Look() {
 	}
 }
 
-// Caught turns the end that look made into the error of an exported function.
+// Caught turns a panic of Look into the error of an exported function.
 func Caught(err *error) {
 	switch p := recover().(type) {
 	case nil:

@@ -58,8 +58,7 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	}
 	rows, inRows := p.rows(n), p.rows(n.Input)
 	if len(n.Sets) == 0 && len(n.Groups) > 0 && rows > gatherGroups && (rows > 0.5*inRows || p.rawIsLess(n, rows, inRows)) {
-		// Hardly two rows of a group where a partial phase could merge them: it would only
-		// carry the rows along.
+		// Hardly two rows of a group are on one node: a partial phase would only pass the rows on.
 		m, hd := p.hashBy(in, p.dividing(n))
 		return with1(n, m), hd.renamed(n.Groups), nil
 	}
@@ -74,7 +73,7 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	final.Phase, final.States = plan.AggFinal, partial.States
 	final.Aggs = make([]plan.AggItem, len(n.Aggs))
 	for i, a := range n.Aggs {
-		a.Call.Filter = nil // asked of the rows
+		a.Call.Filter = nil // applied to the rows
 		final.Aggs[i] = a
 	}
 	final.Groups = make([]plan.Item, len(n.Groups))
@@ -83,15 +82,15 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 		c := &expr.Col{ID: g.Col.ID, Typ: g.Col.Type, Name: g.Col.Name}
 		final.Groups[i] = plan.Item{Col: g.Col, Expr: c}
 		keys = append(keys, c)
-		if asked[g.Col.ID] { // their parent's, which need not be sent again
+		if asked[g.Col.ID] { // the parent's, whose rows need not be sent again
 			some = append(some, c)
 		}
 	}
 	if len(some) > 0 {
 		keys = some
 	}
-	// The calls keep their arguments, which tell the aggregate its types; what a
-	// final phase reads is the states.
+	// The calls keep their arguments, from which the aggregate takes its types; a final phase reads
+	// the states.
 	if len(n.Groups) == 0 || len(n.Sets) > 0 || rows <= gatherGroups {
 		final.Input = &plan.Exchange{Input: &partial, Kind: plan.Gather}
 		return &final, dist{}, nil
@@ -101,17 +100,17 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	return &final, hd, nil
 }
 
-// largeTable is how many groups of a node its threads do not merge before they send them
-// (exec/op/aggregate), for that takes as long as it spares the final phase.
+// largeTable is from how many groups of a node its threads do not merge them before they send them
+// (exec/op/aggregate), for that takes as long as it saves in the final phase.
 const largeTable = 64 << 10
 
 // stateCost is what it costs, in rows read, to make a state and to merge it, beside sending
 // its bytes.
 const stateCost = 16
 
-// rawIsLess reports whether sending the rows of a grouping, inRows, costs less than sending
-// the groups that a partial phase would make of them. Where a thread meets rows of any group
-// the phase makes most groups once a thread, or a node: of 100,000 groups of 1,500,000 rows,
+// rawIsLess reports whether sending the rows of a grouping, inRows, costs less than sending the
+// groups that a partial phase would make of them. Where each thread has rows of any group, the
+// phase makes most groups once in each thread, or node: with 100,000 groups in 1,500,000 rows,
 // 500,000 on three nodes of two threads.
 func (p *placer) rawIsLess(n *plan.Aggregate, groups, inRows float64) bool {
 	for _, g := range n.Groups {
@@ -119,7 +118,7 @@ func (p *placer) rawIsLess(n *plan.Aggregate, groups, inRows float64) bool {
 			return false
 		}
 	}
-	of := func(tables int) float64 { // the groups that so many tables have together
+	of := func(tables int) float64 { // the number of groups that so many tables have in all
 		share := inRows / float64(tables)
 		return float64(tables) * groups * -math.Expm1(-share/groups)
 	}
@@ -132,12 +131,12 @@ func (p *placer) rawIsLess(n *plan.Aggregate, groups, inRows float64) bool {
 	return states > rawShare*inRows && inRows*sentCost(n.Input)*sent < states*(sentCost(&partial)*sent+stateCost*float64(len(n.Aggs)))
 }
 
-// rawShare is how many groups a partial phase must at least make of a row for the rows to be
-// sent: how many there are is a guess, and rows of one frequent group go to one node.
+// rawShare is how many groups per row a partial phase must make at least for the rows to be sent:
+// the number of groups is a guess, and rows of one frequent group go to one node.
 const rawShare = 0.25
 
-// liesTogether reports whether column id of n is a scan's, whose rows with near values of it lie
-// near: a node has each group alone then, but for a few.
+// liesTogether reports whether column id of n is a scan's whose rows are clustered by it: except
+// for a few, each group is then on one node.
 func (p *placer) liesTogether(n plan.Node, id expr.ColID) bool {
 	s, ok := n.(*plan.Scan)
 	if !ok {
@@ -150,8 +149,8 @@ func (p *placer) liesTogether(n plan.Node, id expr.ColID) bool {
 // sharedGroups is how many groups spread well over the nodes by their keys.
 const sharedGroups = 1000
 
-// keysBelow are the columns that n groups by of an aggregation right below, whose rows are
-// best sent by these alone: DISTINCT below its groups would be sent twice.
+// keysBelow returns the columns that n groups by of an aggregation directly below, whose rows are
+// best sent by these alone: else the rows of a DISTINCT below a grouping would be sent twice.
 func (p *placer) keysBelow(n *plan.Aggregate) colSet {
 	if len(n.Sets) > 0 || len(n.Groups) == 0 || p.rows(n) < sharedGroups {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Where each node has all of a table, a node may also pick out of it the rows that an
-// exchange by hash would send to it:
+// Where each node has all of a table, a node may also select from it the rows that an exchange by
+// hash would send to it:
 //
 //	⋈                                ⋈
 //	├─ HashBy o_custkey              ├─ scan orders  by hash of o_custkey
@@ -15,18 +15,18 @@ import (
 //	└─ HashBy c_custkey
 //	   └─ scan customer
 //
-// A row is then looked at by each node, which costs a hash, in place of being taken, sent
-// and received. It is for the columns in whose order rows do not lie, and rows from
-// elsewhere can be sent to meet those that were read so.
+// Each row is then hashed on each node, instead of being copied, sent and received. It is for
+// columns that rows are not stored in the order of, and rows of other tables can be sent to those
+// that were read so.
 
-// pickCost is what it costs, in rows read, to see of a row whether it is this node's.
+// pickCost is the cost, in rows read, of deciding whether a row is this node's.
 const pickCost = 2
 
-// copyCost is what it costs to copy a text for a condition of some of the rows that lie
-// together, where one of all would have read it where it lies.
+// copyCost is the cost of copying a text for a condition over some of the rows, where one over all
+// rows would read it in place.
 const copyCost = 10
 
-// sentCost is what it costs, in rows read, to send a row of n.
+// sentCost returns the cost, in rows read, of sending a row of n.
 func sentCost(n plan.Node) float64 {
 	cost := 4.0
 	for _, c := range n.Schema() {
@@ -47,8 +47,8 @@ func (p *placer) sendBy(n plan.Node, d dist, keys []expr.Expr) (m plan.Node, at 
 	return m, at, true
 }
 
-// pickedBy has the rows of n, of distribution d, read by the hash of keys, where they can
-// be and that costs less than sending them.
+// pickedBy makes the rows of n, of distribution d, be read by the hash of keys, where that is
+// possible and costs less than sending them.
 func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 	var by []expr.ColID
 	var scan *plan.Scan
@@ -84,8 +84,8 @@ func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 	return true
 }
 
-// dividing are those of a grouping's keys that its rows are sent by: one by which the groups
-// are thought to spread nearly as well as by all, for there is less to hash then.
+// dividing returns the keys of a grouping that its rows are sent by: one key if the groups are
+// estimated to spread by it nearly as well as by all, for there is less to hash then.
 func (p *placer) dividing(n *plan.Aggregate) []expr.Expr {
 	all := groupKeys(n)
 	if len(all) < 2 {

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Replicas says what of a table may be read where.
+// Replicas answers which rows of a table may be read on which nodes.
 type Replicas interface {
 	// Everywhere reports whether each node that takes part has all rows of a scan.
 	Everywhere(*plan.Scan) bool
@@ -19,8 +19,8 @@ type Replicas interface {
 	Distributed(*plan.Scan) []expr.ColID
 }
 
-// Where each node has all of a table, rows need not be sent to meet others: who wants
-// them reads them. Two ways to read serve that:
+// Where each node has all of a table, its rows need not be sent to others for a join: the node that
+// needs them reads them. There are two ways to read for that:
 //
 //	whole   each node reads all rows, as the small right side of a join
 //	ranges  each node reads the rows with a column's values in its range, the same of
@@ -30,29 +30,28 @@ type Replicas interface {
 //	├─ scan lineitem  ranges of 1    ─▶    … 2,000,000     2,000,001 …
 //	└─ scan orders    ranges of 1          … 2,000,000     2,000,001 …
 //
-// Nobody has to have distributed the tables: rows that were loaded in the order of the
-// column lie in few row groups a range, which zone maps name. Sources: the partition-wise
-// join of Oracle and PostgreSQL; the zone maps of Moerkotte's "Small Materialized
-// Aggregates", VLDB 1998.
+// The tables need not be distributed by a key: rows that were loaded in the order of the column lie
+// in few row groups a range, which zone maps find. Sources: the partition-wise join of Oracle and
+// PostgreSQL; the zone maps of Moerkotte's "Small Materialized Aggregates", VLDB 1998.
 //
-// A scan gets its ranges where a join or a grouping first has use for them; until then
-// dist.free carries the columns that may be. That is from the bottom up, and the first
-// one takes all: what is joined lowest has the most rows.
+// A scan gets its ranges at the first join or grouping, from the bottom up, that can use them;
+// until then dist.free has the candidate columns. The first one decides, as the lowest join has the
+// most rows.
 
-// wholeRows is how many rows all nodes together may read again rather than have one send
-// them: what a stage costs by itself.
+// wholeRows is how many rows all nodes together may read redundantly rather than have one send
+// them: the fixed cost of a stage.
 const wholeRows = 200_000
 
-// littleRows is how few each node reads whole without a further thought.
+// littleRows is up to how many rows each node reads whole unconditionally.
 const littleRows = 16384
 
-// sendCost is what sending a row costs in rows read, filterCost what a condition does.
+// sendCost is the cost of sending a row in rows read, filterCost that of a condition.
 const (
 	sendCost   = 8
 	filterCost = 3
 )
 
-// origin is the column of a scan that a column of rows above it is.
+// origin is the scan's column that a column further up is.
 type origin struct {
 	scan *plan.Scan
 	col  plan.Column
@@ -62,7 +61,7 @@ type origin struct {
 // read so.
 type free map[expr.ColID]origin
 
-// scan is where the rows of a scan are.
+// scan returns the distribution of a scan's rows.
 func (p *placer) scan(n *plan.Scan) dist {
 	n.Whole, n.Range, n.By, n.ByHash = false, 0, 0, nil
 	d := dist{kind: spread}
@@ -113,7 +112,7 @@ func (f free) renamed(items []plan.Item) free {
 	return out
 }
 
-// of is the scan that may be read by ranges of e.
+// of returns the scan that may be read by ranges of e.
 func (p *placer) of(f free, e expr.Expr) (origin, bool) {
 	c, ok := e.(*expr.Col)
 	if !ok || f[c.ID].scan == nil || p.lying[f[c.ID].scan] {
@@ -122,7 +121,7 @@ func (p *placer) of(f free, e expr.Expr) (origin, bool) {
 	return f[c.ID], p.replicas.Clustered(f[c.ID].scan, f[c.ID].col)
 }
 
-// divide has a scan read by ranges.
+// divide makes a scan be read by ranges.
 func (p *placer) divide(o origin, group int) {
 	o.scan.Range, o.scan.By = group, o.col.ID
 	p.ranged[group] = append(p.ranged[group], o.scan)
@@ -133,8 +132,8 @@ func (p *placer) newGroup() int {
 	return p.groups
 }
 
-// align has the sides of a join read so that rows that match are on one node. It gives
-// the index of the key by whose ranges that is, and their number; -1 where it cannot.
+// align makes the sides of a join be read so that rows that match are on one node. It returns the
+// index of the key by whose ranges that is, and their number; -1 where it cannot.
 func (p *placer) align(j *plan.Join, ld, rd dist) (at, group int) {
 	if p.replicas == nil || whole(j) {
 		return -1, 0
@@ -180,7 +179,7 @@ func (p *placer) align(j *plan.Join, ld, rd dist) (at, group int) {
 	return -1, 0
 }
 
-// together has rows that agree in cols on one node, where reading does that.
+// together makes scans be read so that rows that agree in cols are on one node, if they can be.
 func (p *placer) together(d dist, cols []expr.Expr) (dist, bool) {
 	if d.within(columnsOf(cols)) {
 		return d, true
@@ -195,11 +194,11 @@ func (p *placer) together(d dist, cols []expr.Expr) (dist, bool) {
 	return d, false
 }
 
-// matched is the distribution of the rows of an inner join that are where its left rows
-// were: by the right side's keys too, which are equal.
+// matched returns the distribution of an inner join whose rows are where its left rows were: by the
+// right side's keys too, which are equal.
 func (d dist) matched(j *plan.Join) dist { return d.equalled(j, j.LKeys, j.RKeys) }
 
-// matchedBy is the same of the rows of a join that are where its right rows were.
+// matchedBy is the same for a join whose rows are where its right rows were.
 func (d dist) matchedBy(j *plan.Join) dist { return d.equalled(j, j.RKeys, j.LKeys) }
 
 // equalled adds to the columns of a distribution, which are among own, those of an inner
@@ -237,8 +236,8 @@ func (d dist) equalled(j *plan.Join, own, other []expr.Expr) dist {
 	return out
 }
 
-// readable is what it costs, in rows read, that a node makes the rows of n alone of what
-// it has; ok is false where it cannot, or they would not be the same on each.
+// readable returns the cost, in rows read, of computing all rows of n on one node from its own
+// data; ok is false where that is impossible, or they would not be the same on each node.
 func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -263,19 +262,18 @@ func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 	return cost, true
 }
 
-// keptCost is what it costs, in rows read, to keep a row of a join's right side.
+// keptCost is the cost, in rows read, of keeping a row of a join's right side.
 const keptCost = 8
 
-// probeWhole has each node read all of a join's left side, for the right rows that are
-// there, if that costs less than it does to send the right rows to all and to keep them on
-// each:
+// probeWhole makes each node read all of a join's left side, for its own right rows, if that costs
+// less than sending the right rows to all nodes and keeping them on each:
 //
 //	⋈ c_custkey = o_custkey          orders that each node has read, with
 //	├─ scan customer  whole    ─▶    what it finds of them among all customers
 //	└─ scan orders
 //
-// It is for joins whose left rows alone are not a result. The right side's keys spare the
-// left scan most of its rows.
+// It is for joins whose left rows alone are not a result. The right side's keys save the left scan
+// most of its rows.
 func (p *placer) probeWhole(n *plan.Join, l plan.Node, ld, rd dist) bool {
 	switch n.Kind {
 	case plan.Inner, plan.Right, plan.RightSemi, plan.RightAnti:

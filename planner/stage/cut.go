@@ -2,8 +2,8 @@ package stage
 
 import "github.com/tributarydb/tributary/planner/plan"
 
-// cut makes stages of a tree: what is below an Exchange becomes a stage of its
-// own, and a Receive stands in its place.
+// cut divides a tree into stages: the subtree below an Exchange becomes a stage of its own, and a
+// Receive takes its place.
 func cut(root plan.Node, rows func(plan.Node) float64) *plan.Staged {
 	c := &cutter{rows: rows, out: &plan.Staged{}, links: map[int]link{}}
 	c.stage(root, nil)
@@ -77,8 +77,8 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	if to == nil {
 		s.Where = plan.OnGateway
 	}
-	// Rows that come from one place gain from threads only where there is work to
-	// share; without, one thread keeps them in the order they come.
+	// Threads help with rows from one place only where there is work to share; without, one thread
+	// keeps them in order.
 	s.Single = leaves <= singleRows || !bulk && !heavy
 	s.Short = short && leaves <= singleRows
 	return id

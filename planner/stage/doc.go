@@ -11,11 +11,10 @@
 //	                                                       Receive 2
 //	                             stage 2, all nodes    Scan ─▶ 1 (broadcast)
 //
-// Each node of the tree gives its rows in some distribution: all at the
-// gateway, spread over the nodes in no order, or by the hash of some columns. A
-// node that needs another one gets an Exchange below it. On a single node all
-// rows are where they are needed and the whole plan is one stage; the threads of
-// its task share the work.
+// Each node of the tree returns its rows in some distribution: all at the gateway, spread over the
+// nodes in no order, or by the hash of some columns. A node that needs another distribution gets an
+// Exchange below it. On a single node all rows are where they are needed and the whole plan is one
+// stage; the threads of its task share the work.
 //
 // What is read at the gateway: values, virtual relations, functions in FROM,
 // buffers, recursive unions. Tables and sources are read where they are.

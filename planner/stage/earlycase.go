@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 )
 
-// earlyCall is an aggregate call of which states are made below joins. Of those
-// only the ones count where when is true (nil: all):
+// earlyCall is an aggregate call whose states are made below joins. Only states for which when is
+// true are merged (nil: all):
 //
 //	γ week: sum(CASE WHEN day = 'Sunday' THEN price END), …
 //
@@ -27,8 +27,8 @@ func plainCalls(n *plan.Aggregate) []earlyCall {
 	return out
 }
 
-// lateCalls takes conditions out of the aggregates, which all pass over NULLs: a
-// FILTER, and that of a CASE that is NULL else. It is nil where there are none.
+// lateCalls extracts the conditions of aggregates, all of which skip NULLs: a FILTER, and that of a
+// CASE that is NULL otherwise. It returns nil where there are none.
 func lateCalls(n *plan.Aggregate) []earlyCall {
 	out, some := plainCalls(n), false
 	for i := range out {
@@ -59,7 +59,7 @@ func lateCalls(n *plan.Aggregate) []earlyCall {
 	return out
 }
 
-// conditional is the condition where e is then, e being NULL elsewhere; nil for
+// conditional returns the condition under which e is then, where e is NULL otherwise; nil for
 // another expression.
 func conditional(e expr.Expr) (cond, then expr.Expr) {
 	switch e := e.(type) {

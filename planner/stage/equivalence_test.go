@@ -36,8 +36,7 @@ func TestEquivalence(t *testing.T) {
 	}
 }
 
-// TestEquivalenceRandom does the same with queries that are put together at
-// random from pieces.
+// TestEquivalenceRandom does the same with queries that are put together at random from parts.
 func TestEquivalenceRandom(t *testing.T) {
 	w := plantest.Small(t)
 	for seed := range int64(randomSeeds) {
@@ -51,8 +50,8 @@ func TestEquivalenceRandom(t *testing.T) {
 	}
 }
 
-// TestEarlyAggregation: an aggregation that begins below joins gives the same,
-// whatever rows have partners there, and how many.
+// TestEarlyAggregation: an aggregation that begins below joins has the same result, whatever rows
+// have partners there, and how many.
 func TestEarlyAggregation(t *testing.T) {
 	w := plantest.Small(t)
 	for _, sql := range []string{
@@ -254,7 +253,7 @@ func randomTables(w *plantest.World, r *rand.Rand) map[types.OID][][]types.Datum
 
 var _ = opt.Validate
 
-// TestEqualGroupings: groupings that are the same fill one buffer, and give the same.
+// TestEqualGroupings: groupings that are the same fill one buffer, and return the same.
 func TestEqualGroupings(t *testing.T) {
 	w := plantest.Small(t)
 	w.Resize("t", 1e6)

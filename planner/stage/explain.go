@@ -19,14 +19,14 @@ type Key struct {
 	Node  int
 }
 
-// NodeStats is what a node did, summed over the tasks that ran it.
+// NodeStats are the counts of a node, summed over the tasks that ran it.
 type NodeStats struct {
 	Rows, Batches   int64
 	Time            time.Duration // inputs included, summed over threads
 	Memory, Spilled int64         // bytes
 	Tasks           int
-	// Sent are the bytes that went to other nodes of what a stage's root gave, which is the
-	// node 0, or its runtime filter.
+	// Sent are the bytes of a stage's rows, counted at its root, or of its runtime filter, that went
+	// to other nodes.
 	Sent, Messages int64
 }
 
@@ -37,15 +37,15 @@ type Actuals map[Key]NodeStats
 type Part struct {
 	Name   string
 	Plan   *plan.Staged
-	Writes *plan.DML // what its rows are for; nil of a query
+	Writes *plan.DML // the DML that its rows are for; nil for a query
 	// Actuals of the part; nil where the statement was not run.
 	Actuals Actuals
 }
 
 // Options say what EXPLAIN prints.
 type Options struct {
-	// Rows estimates a node's rows (opt.Estimator over the statement's
-	// statistics); nil goes by what the nodes noted.
+	// Rows estimates a node's rows (props.Estimator over the statement's statistics); with nil the
+	// estimates in the nodes are used.
 	Rows    func(plan.Node) float64
 	Nodes   int
 	Verbose bool
@@ -54,7 +54,7 @@ type Options struct {
 	// Actuals, where set, are printed beside the estimates (ANALYZE).
 	Actuals             Actuals
 	Planning, Execution time.Duration
-	// Writes is what the plan's rows are for, of a statement that is no query.
+	// Writes is the DML that the plan's rows are for; nil for a query.
 	Writes *plan.DML
 }
 
@@ -94,12 +94,11 @@ type describer struct {
 	act  Actuals
 	rows func(plan.Node) float64
 	next map[plan.StageID]int
-	// names are columns as they are printed: with their relation's name where
-	// the plan reads several.
+	// names are the printed names of columns: with their relation's name where the plan reads several.
 	names map[expr.ColID]string
 }
 
-// describe returns the entries of a plan, under one for what writes its rows.
+// describe returns the entries of a plan, under one for the DML that writes its rows, if any.
 func (o *Options) describe(p Part) *entry {
 	root := describe(p.Plan, o, p.Actuals)
 	if p.Writes == nil {
@@ -113,12 +112,12 @@ func (o *Options) describe(p Part) *entry {
 	return &e
 }
 
-// modify names the entry after what writes.
+// modify names the entry after the DML.
 func (e *entry) modify(verb, table string) {
 	e.kind, e.verb, e.rel, e.title = "ModifyTable", verb, table, verb+" on "+table
 }
 
-// parts are the plans that fill buffers and are not empty.
+// parts returns the plans that fill buffers and are not empty.
 func (o *Options) parts() iter.Seq2[string, *entry] {
 	return func(yield func(string, *entry) bool) {
 		for _, p := range o.Parts {
@@ -179,7 +178,7 @@ func orName(a, b string) string {
 	return b
 }
 
-// named gives columns the names they are printed with.
+// named sets the names that columns are printed with.
 func (d *describer) named(e expr.Expr) expr.Expr {
 	if len(d.names) == 0 {
 		return e
@@ -442,7 +441,7 @@ func (d *describer) join(e *entry, n *plan.Join) {
 	e.add("Join Filter", d.condText(n.Residual)...)
 }
 
-// relation is a relation's name with its alias.
+// relation returns a relation's name with its alias.
 func relation(name, alias string) string {
 	if alias != "" && alias != name {
 		return name + " " + alias
@@ -480,7 +479,7 @@ func andText(conds []string) []string {
 	return []string{"(" + strings.Join(conds, " AND ") + ")"}
 }
 
-// width is the guessed bytes of a row.
+// width guesses the bytes of a row.
 func width(n plan.Node) int {
 	w := 0
 	for _, c := range n.Schema() {
@@ -513,8 +512,8 @@ func typeWidth(t types.Type) int {
 	return 8
 }
 
-// work is what a node adds to the cost, in PostgreSQL's unit: a sequential
-// page, which holds about 100 rows.
+// work returns what a node adds to the cost, in PostgreSQL's unit: a sequential page, which holds
+// about 100 rows.
 func work(n plan.Node, rows float64, kids []*entry) float64 {
 	in := 0.0
 	for _, k := range kids {

@@ -97,7 +97,7 @@ func messages(n int64) string {
 	return fmt.Sprintf("%d messages", n)
 }
 
-// numbers are the estimates and counts after a node's name.
+// numbers returns the estimates and counts after a node's name.
 func (t *textPrinter) numbers(e *entry) string {
 	var s string
 	if !t.o.NoCosts {

@@ -8,10 +8,9 @@ import (
 // join brings rows that may match to one node: the right side goes to all
 // nodes if it is small, otherwise both go where the hash of their keys says.
 //
-// Joins that give right rows of their own accord (Right, Full, RightSemi,
-// RightAnti) cannot have the right side everywhere: each node would give them.
-// NOT IN and the mark of IN must know of any NULL on the right, so they cannot
-// have a part of it.
+// Joins that return right rows by themselves (Right, Full, RightSemi, RightAnti) cannot have the
+// right side everywhere: each node would return them. NOT IN and the mark of IN must know of any
+// NULL on the right, so they cannot have a part of it.
 func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 	l, ld, err := p.place(n.L)
 	if err != nil {
@@ -65,7 +64,7 @@ func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
 	return p.byHash(&j, l, where, r, there)
 }
 
-// sendable is the distribution as far as others' rows may be sent there.
+// sendable returns the distribution if other rows can be sent by it.
 func (d dist) sendable() dist {
 	if d.group > 0 {
 		return dist{kind: spread}
@@ -73,8 +72,8 @@ func (d dist) sendable() dist {
 	return d
 }
 
-// worthMoving reports whether a left side at the gateway should rather go to the
-// nodes than have the right one come.
+// worthMoving reports whether a left side at the gateway should be sent to the nodes, rather than
+// the right side to the gateway.
 func (p *placer) worthMoving(n *plan.Join) bool {
 	return !whole(n) && p.rows(n.R) > 10*p.rows(n.L) && p.rows(n.R) > broadcastRows
 }
@@ -101,14 +100,14 @@ func givesRight(k plan.JoinKind) bool {
 	return false
 }
 
-// broadcast weighs sending the right side to all nodes against sending both
+// broadcast compares the cost of sending the right side to all nodes with that of sending both
 // sides by hash.
 func (p *placer) broadcast(n *plan.Join, ld, rd dist) bool {
 	if givesRight(n.Kind) {
 		return false
 	}
 	if at := placed(ld, n.LKeys); at != nil && sameInts(at, placed(rd, n.RKeys)) && sameTypes(n, at) {
-		return false // they have met
+		return false // they are on one node already
 	}
 	l, r := p.rows(n.L), p.rows(n.R)
 	if r <= broadcastRows {
@@ -147,8 +146,7 @@ func placed(d dist, keys []expr.Expr) []int {
 	return out
 }
 
-// byHash joins rows where the hash of their keys puts them. A side that is
-// there already stays.
+// byHash joins rows on the node of the hash of their keys. A side that is there already stays.
 func (p *placer) byHash(j *plan.Join, l plan.Node, ld dist, r plan.Node, rd dist) (plan.Node, dist, error) {
 	at := placed(ld, j.LKeys)
 	rat := placed(rd, j.RKeys)
@@ -180,8 +178,8 @@ func (p *placer) byHash(j *plan.Join, l plan.Node, ld dist, r plan.Node, rd dist
 	return j, joinDist(j, at), nil
 }
 
-// joinDist is the distribution of a join by hash: by each key's columns of the
-// sides that are never padded.
+// joinDist returns the distribution of a join by hash: by each key's columns of the sides that are
+// never padded.
 func joinDist(j *plan.Join, at []int) dist {
 	d := dist{kind: hashed}
 	for _, i := range at {
@@ -200,8 +198,8 @@ func joinDist(j *plan.Join, at []int) dist {
 	return d
 }
 
-// sameTypes reports whether the keys of both sides are plain columns of one type,
-// so that equal values hash alike without a cast.
+// sameTypes reports whether the keys of both sides are plain columns of one type, so that equal
+// values have equal hashes without a cast.
 func sameTypes(j *plan.Join, at []int) bool {
 	for _, i := range at {
 		a, b := j.LKeys[i].Type(), j.RKeys[i].Type()

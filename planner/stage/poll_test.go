@@ -9,11 +9,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// times writes a piece of SQL n times.
-func times(n int, sep string, piece func(i int) string) string {
+// times writes a part of SQL n times.
+func times(n int, sep string, part func(i int) string) string {
 	out := make([]string, n)
 	for i := range out {
-		out[i] = piece(i)
+		out[i] = part(i)
 	}
 	return strings.Join(out, sep)
 }

@@ -21,13 +21,11 @@ import (
 //	   └─ sales                             └─ γ partial customer: sum(price)
 //	                                           └─ sales
 //
-// A state meets the partners that each of its rows would meet, so what is
-// merged is the same whatever the partners' number. The joins then carry a row a
-// group, and names and countries are read once for each. Where an outer join has NULLs
-// for a row, it has one for its state, which counts for nothing, as the row would have
-// for aggregates that pass over NULLs. Conditions of aggregates
-// over what the joins bring are asked of states (earlycase.go). DISTINCT is a grouping
-// without aggregates.
+// A state has the partners that each of its rows would have, so the result is the same however many
+// there are. The joins then process a row a group, and names and countries are read once for each.
+// Where an outer join pads a row with NULLs it pads a state, which adds nothing, as the row adds
+// nothing to aggregates that skip NULLs. Conditions of aggregates over columns of the joins are
+// applied to states (earlycase.go). DISTINCT is a grouping without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
 	before := n
 	n = plan.MapChildren(n, p.preaggregate)
@@ -65,7 +63,7 @@ func summed(n *plan.Aggregate) bool {
 type earlyStep struct {
 	n    plan.Node
 	side int    // of a join: where the rows come from
-	need colSet // of what it gives, apart from arguments
+	need colSet // of its columns, apart from arguments
 }
 
 // early looks for the best place to begin an aggregation by calls; n itself where
@@ -76,7 +74,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 		plan.ExprColumns(g.Expr, need)
 	}
 	args := colSet{}
-	by := map[expr.ColID]expr.Expr{} // what the arguments' columns are, further down
+	by := map[expr.ColID]expr.Expr{} // the arguments' columns as expressions further down
 	for _, c := range calls {
 		for _, e := range callArgs(c.call) {
 			plan.ExprColumns(e, args)
@@ -87,9 +85,9 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	}
 	var path []earlyStep
 	var found *earlyPlace
-	kept, drops := 1.0, false // of the rows below, scans give; whether a join passed drops others
+	kept, drops := 1.0, false // share of the rows that scans return; whether a join on the path drops others
 	top := p.rows(n.Input) * rowCost(n.Groups)
-	above := top // what is to be done above the place
+	above := top // work above the place
 	for cur := n.Input; ; {
 		step := earlyStep{n: cur, need: need}
 		switch x := cur.(type) {
@@ -142,8 +140,8 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			rows, in := p.rows(x), kept*p.rows(cur)
 			cross := len(x.LKeys)+len(x.Residual)+len(x.On) == 0
 			if !p.always && !cross && (rows < filtering*in || filtered(x.Children()[1-side])) {
-				// Below, rows would be grouped that the join drops, unless scans do it for
-				// it; how many these leave is not known so well as to prefer it.
+				// Below, rows would be grouped that the join drops, unless a runtime filter drops them in the
+				// scans; how many that leaves is not known well enough to prefer it.
 				if found != nil || !droppedInScan(x, side) {
 					return p.begun(n, calls, found, above)
 				}
@@ -178,13 +176,13 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 type earlyPlace struct {
 	path []earlyStep
 	keys []plan.Item
-	by   map[expr.ColID]expr.Expr // what the arguments' columns are there
-	gain float64                  // what it costs beside what it spares: less is better
+	by   map[expr.ColID]expr.Expr // the arguments' columns as expressions there
+	gain float64                  // its cost relative to what it saves: less is better
 }
 
-// groupsOf is how many groups of keys there are among the rows of n. The estimate that
-// each row is one of its own, which it is of columns that know nothing of each other, is
-// taken where states would be made twice; a DISTINCT below a join is bet on a third.
+// groupsOf estimates how many groups of keys there are among the rows of n. Where states would be
+// made twice, columns are taken as independent, which may make each row a group of its own; a
+// DISTINCT below a join is assumed to leave a third.
 func (p *placer) groupsOf(n plan.Node, keys []plan.Item, states bool) float64 {
 	g := p.rows(&plan.Aggregate{Input: n, Groups: keys})
 	if states || len(keys) == 1 {
@@ -197,9 +195,9 @@ func (p *placer) groupsOf(n plan.Node, keys []plan.Item, states bool) float64 {
 	return min(g, most)
 }
 
-// share is how many groups there may be at most for a row. How many there are of
-// several keys is a guess, on which no states are made twice; where there are none,
-// DISTINCT of the texts that a join brings, what the join's rows cost may be at stake.
+// share returns how many groups there may be at most for a row. With several keys the number of
+// groups is a guess, on which states should not be made twice. A DISTINCT makes no states, and may
+// save the cost of a join's rows.
 func share(keys []plan.Item, states bool) float64 {
 	if len(keys) == 1 || !states {
 		return 0.5
@@ -208,14 +206,14 @@ func share(keys []plan.Item, states bool) float64 {
 }
 
 const (
-	// filtering is what a join gives for a row at most if it drops many.
+	// filtering is the most rows that a join returns for a row if it counts as dropping many.
 	filtering = 0.6
-	// earlyRows is how much must be done for another aggregation to be worth it.
+	// earlyRows is the least work, in rows, for another aggregation to pay.
 	earlyRows = 20000
 )
 
-// droppedInScan reports whether the scans below a join drop nearly all rows that it would drop:
-// they hear of the keys that its other side has.
+// droppedInScan reports whether the scans below a join drop nearly all rows that it would drop: by
+// a runtime filter of the keys of its other side.
 func droppedInScan(x *plan.Join, side int) bool {
 	if x.Kind != plan.Inner && x.Kind != plan.Right && x.Kind != plan.Semi || side != 0 || len(x.LKeys) != 1 {
 		return false
@@ -224,7 +222,7 @@ func droppedInScan(x *plan.Join, side int) bool {
 	return ok && slices.Contains([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID}, key.Typ.OID) && scanned(x.L, key.ID)
 }
 
-// scanned reports whether a scan within n gives column id.
+// scanned reports whether a scan within n reads column id.
 func scanned(n plan.Node, id expr.ColID) bool {
 	if s, ok := n.(*plan.Scan); ok {
 		return slices.ContainsFunc(s.Cols, func(c plan.Column) bool { return c.ID == id })
@@ -232,8 +230,8 @@ func scanned(n plan.Node, id expr.ColID) bool {
 	return slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return scanned(k, id) })
 }
 
-// filtered reports whether conditions drop rows of n: how many rows of another
-// table find a partner then is not known well.
+// filtered reports whether conditions drop rows of n: then the number of another table's rows with
+// a partner is not known well.
 func filtered(n plan.Node) bool {
 	switch x := n.(type) {
 	case *plan.Scan:
@@ -244,9 +242,8 @@ func filtered(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), filtered)
 }
 
-// groupable reports whether rows of n can be grouped by some of its columns: of equal
-// values that differ, such as 1.0 and 1.00, a group would show one, and what is above
-// may tell them apart.
+// groupable reports whether rows of n can be grouped by some of its columns: of equal values that
+// differ, such as 1.0 and 1.00, a group would show one, and what is above may distinguish them.
 func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	switch n.(type) {
 	case *plan.Scan, *plan.Join, *plan.Filter, *plan.Project, *plan.Buffer, *plan.SetOp:
@@ -255,8 +252,8 @@ func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	return false
 }
 
-// begun makes the partial aggregation at a place (nil: there is none) and the
-// final one, where there is much to be done.
+// begun makes the partial aggregation at a place (nil: there is none) and the final one, where
+// there is enough work.
 func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, work float64) plan.Node {
 	if at == nil || work < earlyRows && !p.always {
 		return n
@@ -273,7 +270,7 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 			call.Filter = rewrite.Subst(call.Filter, by)
 		}
 		if call.Fn.Name == "count" && len(call.Args) == 1 && props.NeverNull(call.Args[0], full) {
-			call = countRows(call) // what has NULLs above, of an outer join, has none here
+			call = countRows(call) // columns that an outer join pads above are not NULL here
 		}
 		if from[i] = slices.IndexFunc(partial.Aggs, func(a plan.AggItem) bool { return sameCall(a.Call, call) }); from[i] < 0 {
 			from[i] = len(partial.Aggs)
@@ -300,7 +297,7 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	return &final
 }
 
-// countRows is count(*) in place of a count of values that are never NULL.
+// countRows returns count(*) in place of a count of values that are never NULL.
 func countRows(c expr.AggCall) expr.AggCall {
 	all := fn.Lookup("count")
 	if k := slices.IndexFunc(all, func(f *fn.Func) bool { return len(f.Args) == 0 }); k >= 0 {
@@ -337,8 +334,8 @@ func withColumnsOnly(n plan.Node, used colSet) plan.Node {
 	return n
 }
 
-// rebuildPath puts the nodes of a path back above node, which give cols of it beside what
-// is read of them.
+// rebuildPath puts the nodes of a path back above node; they pass on cols of it beside what is read
+// of them.
 func rebuildPath(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node {
 	for i := len(path) - 1; i >= 0; i-- {
 		kids := slices.Clone(path[i].n.Children())
@@ -359,9 +356,8 @@ func rebuildPath(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node
 	return node
 }
 
-// sideOf is the input of a join that has all arguments, where each of its rows
-// is in the result as often as it has partners there, or once, or not at all;
-// -1 for none.
+// sideOf returns the input of a join that has all arguments, if each of its rows is in the result
+// as often as it has partners, or once, or not at all; -1 for none.
 func sideOf(j *plan.Join, args colSet) int {
 	l, r := true, true
 	el, er := plan.Emits(j.L), plan.Emits(j.R)
@@ -388,9 +384,9 @@ func sideOf(j *plan.Join, args colSet) int {
 	return -1
 }
 
-// paddedSide is the input of an outer join that has all arguments, and of whose rows the
-// join gives NULLs where there is none, if these count for nothing in any of the calls: an
-// argument is NULL then. count(*) counts them. It is -1 for none.
+// paddedSide returns the input of an outer join that has all arguments and that the join pads with
+// NULLs, if padded rows add nothing in any of the calls: an argument is NULL then. count(*) counts
+// them. It returns -1 for none.
 func paddedSide(j *plan.Join, calls []earlyCall, by map[expr.ColID]expr.Expr, args colSet) int {
 	side := slices.Index([]plan.JoinKind{plan.Right, plan.Left}, j.Kind)
 	if side < 0 {
@@ -410,7 +406,7 @@ func paddedSide(j *plan.Join, calls []earlyCall, by map[expr.ColID]expr.Expr, ar
 	return side
 }
 
-// gathered weighs the columns of the other side that a join's rows carry on.
+// gathered estimates the cost of the columns of the other side that a join's rows carry along.
 func gathered(j *plan.Join, side int, reads colSet) float64 {
 	w := 1.0
 	for _, c := range j.Children()[1-side].Schema() {
@@ -421,7 +417,7 @@ func gathered(j *plan.Join, side int, reads colSet) float64 {
 	return w
 }
 
-// rowCost weighs the grouping of a row by keys.
+// rowCost estimates the cost of grouping a row by keys.
 func rowCost(keys []plan.Item) float64 {
 	w := 1.0
 	for _, k := range keys {
@@ -437,7 +433,7 @@ func keyCost(t types.Type) float64 {
 	return 0.3
 }
 
-// passed are columns of n as groups.
+// passed returns columns of n as groups.
 func passed(n plan.Node, cols colSet) []plan.Item {
 	var out []plan.Item
 	for _, c := range n.Schema() {

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// leastSpared is how many rows of a join's left side must be thought to have no match
-// for it to get a runtime filter.
+// leastSpared is how many rows of a join's left side must be estimated to have no match for it to
+// get a runtime filter.
 const leastSpared = 10000
 
 // runtimeFilter returns the left side of a join by hash, l placed, without the rows whose
@@ -23,9 +23,9 @@ const leastSpared = 10000
 //	                                    └─ HashBy ────────┘
 //	                                       └─ scan orders of July
 //
-// A left side waits for keys of the right side alone, whose rows depend on nothing
-// that the left one reads: nothing waits for itself. Sources: the semijoin reduction
-// of Bernstein and Chiu, "Using Semi-Joins to Solve Relational Queries", JACM 1981.
+// A left side waits only for keys of the right side, whose rows depend on nothing that the left one
+// reads: there is no deadlock. Sources: the semijoin reduction of Bernstein and Chiu, "Using
+// Semi-Joins to Solve Relational Queries", JACM 1981.
 func (p *placer) runtimeFilter(n *plan.Join, l plan.Node, r *plan.Exchange) plan.Node {
 	switch n.Kind {
 	case plan.Inner, plan.Right, plan.Semi, plan.RightSemi, plan.RightAnti:
@@ -62,8 +62,8 @@ func (p *placer) runtimeFilter(n *plan.Join, l plan.Node, r *plan.Exchange) plan
 	return semi
 }
 
-// unfiltered is n without its runtime filter, of which it is not sure how many rows it
-// keeps.
+// unfiltered returns n without its runtime filter, as the estimate of the rows that it keeps is
+// uncertain.
 func unfiltered(n plan.Node) plan.Node {
 	if j, ok := n.(*plan.Join); ok {
 		if r, ok := j.R.(*plan.Receive); ok && r.Link != 0 {

@@ -9,21 +9,21 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Env is what staging may ask.
+// Env is the environment of staging.
 type Env struct {
 	// Nodes is how many nodes take part, the gateway among them; 0 is 1.
 	Nodes int
-	// Threads is how many these have together; 0: one each.
+	// Threads is how many threads they have together; 0: one each.
 	Threads int
-	// State gives statistics where Stats is nil.
+	// State provides statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
-	// Replicas says what may be read where it is wanted; nil: nothing.
+	// Replicas answers what may be read on the nodes that need it; nil: nothing.
 	Replicas Replicas
 	// Always begins every aggregation that can be below joins there, however many
 	// groups that makes, and runtime filters for every join by hash: for tests.
 	Always bool
-	// Poll, where set, is asked at each node whether the statement may go on.
+	// Poll, where set, is called at each node; its error ends staging.
 	Poll plan.Poll
 }
 
@@ -31,16 +31,15 @@ type Env struct {
 // to be the better choice: a batch or two.
 const singleRows = 16384
 
-// broadcastRows is how small a join's right side must be to be sent to all
-// nodes without a further thought.
+// broadcastRows is up to how many rows a join's right side is sent to all nodes unconditionally.
 const broadcastRows = 2000
 
 // gatherGroups is how few groups are merged at the gateway instead of being
 // spread once more.
 const gatherGroups = 20000
 
-// Stage makes the stages of a plan. The root stage gives exactly cols, in
-// order, duplicates included; nil leaves the root's columns as they are.
+// Stage makes the stages of a plan. The root stage returns exactly cols, in order, duplicates
+// included; nil leaves the root's columns as they are.
 func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if env == nil {
 		env = &Env{}
@@ -77,11 +76,11 @@ type placer struct {
 	always   bool // see Env
 	links    int  // the greatest number of a link
 	replicas Replicas
-	seen     map[*plan.Scan]int   // how often a scan stands in the plan
+	seen     map[*plan.Scan]int   // how often a scan occurs in the plan
 	ranged   map[int][]*plan.Scan // by Scan.Range
 	lying    map[*plan.Scan]bool  // read by their tables' distribution keys
 	groups   int                  // the greatest of those
-	asked    colSet               // by what the aggregation above, if it is the parent, has its rows sent
+	asked    colSet               // the keys by which the aggregation above, if it is the parent, has its rows sent
 	// inStep marks the step of a recursive union, which runs at the gateway
 	// only.
 	inStep bool
@@ -93,18 +92,16 @@ func (p *placer) newCol() expr.ColID {
 	return id
 }
 
-// dist says where the rows of a node are.
+// dist is the distribution of a node's rows.
 type dist struct {
 	kind where
 	// keys are, for hashed, the columns whose hash decides; each with those
 	// that are equal to it.
 	keys []colSet
-	// group, where not 0, says that it is not their hash but the range that the key is in
-	// which decides: Scan.Range.
+	// group, where not 0, is a Scan.Range: the range that the key is in decides, not its hash.
 	group int
 	free  free // of rows that are spread
-	// lies says that rows are where their table's distribution key has them: each node may
-	// read all instead.
+	// lies: rows are where their table's distribution key places them; each node may read all instead.
 	lies bool
 }
 
@@ -133,8 +130,8 @@ func (p *placer) hashBy(n plan.Node, keys []expr.Expr) (plan.Node, dist) {
 	return &plan.Exchange{Input: n, Kind: plan.HashBy, Keys: keys}, hashDist(keys)
 }
 
-// hashDist is the distribution by the hash of keys; known only where they are
-// plain columns.
+// hashDist returns the distribution by the hash of keys; it is known only where they are plain
+// columns.
 func hashDist(keys []expr.Expr) dist {
 	d := dist{kind: hashed}
 	for _, k := range keys {
@@ -309,7 +306,7 @@ func (p *placer) limit(n *plan.Limit) (plan.Node, dist, error) {
 	return with1(n, p.gather(in, d)), dist{}, nil
 }
 
-// rowsWanted is how many rows of each node may matter; nil if not known.
+// rowsWanted returns how many rows of each node may be needed; nil if not known.
 func rowsWanted(n *plan.Limit) expr.Expr {
 	if n.Count == nil {
 		return nil
@@ -349,7 +346,7 @@ func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
 	return with1(n, in), d, nil
 }
 
-// columnsOf are the plain columns among es.
+// columnsOf returns the plain columns among es.
 func columnsOf(es []expr.Expr) colSet {
 	out := colSet{}
 	for _, e := range es {
@@ -399,8 +396,8 @@ func (p *placer) setOp(n *plan.SetOp) (plan.Node, dist, error) {
 	case n.Kind == plan.Union && n.All && here:
 		return &out, dist{kind: spread}, nil
 	case n.Kind == plan.Union && n.All:
-		// Few rows are at the gateway (values, buffers): let them join the rest
-		// there only if all must come anyway.
+		// Few rows are at the gateway (values, buffers): spread them over the nodes; the others go to the
+		// gateway only if all must be gathered anyway.
 		for i := range kids {
 			if ds[i].atGateway() {
 				kids[i] = &plan.Exchange{Input: kids[i], Kind: plan.Spread}
@@ -448,7 +445,7 @@ func (p *placer) sortDistinctOn(n plan.Node) plan.Node {
 	return &c
 }
 
-// exactly makes n give cols.
+// exactly returns n with exactly the columns cols.
 func exactly(n plan.Node, cols []plan.Column) plan.Node {
 	s := n.Schema()
 	ok := len(s) == len(cols)

@@ -10,10 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// wholeBelow does a grouping n whole where partial would begin it, at the end of path,
-// if no two rows that the joins there give are of one group; what is left above them
-// is a projection. So it is where the names that n groups by are a key of what the
-// joins bring,
+// wholeBelow moves the whole grouping n to where partial would begin it, at the end of path, if no
+// two rows that the joins there return are of one group; a projection is left above them. That
+// holds where the names that n groups by are a key of the joined rows,
 //
 //	γ name, country: sum(price)          Π name, country, sum
 //	└─ ⋈ customers                       └─ ⋈ customers
@@ -46,7 +45,7 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	return out
 }
 
-// padded reports whether a step is to the side of a join that it may give NULLs for.
+// padded reports whether a step is to the side of a join that it may pad with NULLs.
 func (s earlyStep) padded() bool {
 	j, ok := s.n.(*plan.Join)
 	return ok && (j.Kind == plan.Left && s.side == 1 || j.Kind == plan.Right && s.side == 0)
@@ -66,9 +65,9 @@ func (p *placer) wholeAt(n *plan.Aggregate, calls []earlyCall, path []earlyStep,
 	return props.CoversKey(props.UniqueKeys(rebuildPath(path, whole, nil), p.stats), groups)
 }
 
-// havingBelow lets conditions on groups follow a grouping that was done whole below
-// joins, where most groups may then be spared these: f is what became of before. What
-// may be an error of a group that a join drops stays.
+// havingBelow moves conditions on groups below the joins, too, after a grouping that was moved
+// there whole, so that the joins have fewer rows: f is what before became. Conditions that may fail
+// for a group that a join drops stay.
 func (p *placer) havingBelow(before, f *plan.Filter) plan.Node {
 	_, was := before.Input.(*plan.Aggregate)
 	if _, moved := f.Input.(*plan.Project); !was || !moved {
@@ -109,9 +108,9 @@ func sunk(n plan.Node, conds []expr.Expr) plan.Node {
 	return rewrite.Filter(n, conds)
 }
 
-// mayFail reports whether the end of an aggregate's group may be an error, which must not
-// be where a join drops the group: a sum of floats may be too large, and so may a
-// variance, but not of integers.
+// mayFail reports whether the result of an aggregate may be an error, which must not be raised for
+// a group that a join drops: a sum of floats may overflow, and so may a variance, but not one of
+// integers.
 func mayFail(a plan.AggItem) bool {
 	switch a.Call.Fn.Name {
 	case "count", "min", "max", "bool_and", "bool_or", "every":

@@ -23,8 +23,8 @@ import (
 //     AND t.y <> l.d) is a semi-join with that condition), often leaving an R
 //     that does not know c at all;
 //  2. link: below an aggregate or the like, l.c = t.x makes t.x stand for c: R'
-//     groups by it. No row of R' is about a c that no t.x equals; where R gives
-//     a row even then (count(*) gives 0) the join is an outer one and puts the
+//     groups by it. No row of R' is about a c that no t.x equals; where R returns
+//     a row even then (count(*) is 0) the join is an outer one and puts the
 //     row's values in;
 //  3. domain: for all else the distinct values of c are computed from a copy of
 //     L and joined in (push_dependent.go).
@@ -57,12 +57,11 @@ type decorrelator struct {
 	l    plan.Node
 	corr plan.ColSet // what L emits
 	cols map[expr.ColID]plan.Column
-	// rounds are the columns of L that the rows of a recursive union carry, by
-	// its id.
+	// rounds are, by id, the columns of L that the rows of a recursive union carry.
 	rounds map[int][]expr.ColID
 }
 
-// correlated are the columns of L that n reads from outside of it.
+// correlated returns the columns of L that n reads from outside of it.
 func (d *decorrelator) correlated(n plan.Node) plan.ColSet {
 	s := plan.FreeColumns(n)
 	for c := range s {
@@ -104,7 +103,7 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	return d.viaTable(&c)
 }
 
-// join makes the join of an Apply whose right side does not know the left.
+// join makes the join of an Apply whose right side does not read the left one.
 func (d *decorrelator) join(a *plan.Apply) plan.Node {
 	kind, on := a.Kind, a.On
 	switch kind {
@@ -115,7 +114,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 		}
 	case plan.Semi, plan.Anti:
 		if len(on) == 0 {
-			// EXISTS of what gives a row always.
+			// EXISTS of a subquery that always returns a row.
 			if props.ExactlyOne(a.R) {
 				if kind == plan.Semi {
 					return a.L
@@ -232,8 +231,8 @@ func (d *decorrelator) simpler(a *plan.Apply) plan.Node {
 	return nil
 }
 
-// listed returns the columns of a list of rows as calls of unnest side by side; nil where
-// a type has no array that unnest takes apart into its values.
+// listed returns the columns of a list of rows as calls of unnest side by side; nil where a type
+// has no array that unnest splits into its values.
 func listed(n *plan.Values) []plan.SetCall {
 	calls := make([]plan.SetCall, len(n.Cols))
 	for j, c := range n.Cols {
@@ -254,8 +253,8 @@ func existential(k plan.JoinKind) bool {
 	return k == plan.Semi || k == plan.Anti || k == plan.Mark
 }
 
-// liftProject computes a projection after the join instead of in R, where the
-// left side's columns are at hand.
+// liftProject computes a projection after the join instead of in R, where the left side's columns
+// are available.
 func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 	if rule.AnyVolatile(p.Items) {
 		return nil
@@ -286,7 +285,7 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 			null = null && props.NullIf(e, right)
 		}
 		if null {
-			// NULL in, NULL out: the padded row needs no care.
+			// NULL in, NULL out: padded rows are right as they are.
 			c.On = rewrite.SubstAll(a.On, by)
 			return d.over(d.apply(&c), p.Items)
 		}
@@ -306,8 +305,8 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 	return nil
 }
 
-// indicator adds a column to n that is true in every row: NULL in it tells a
-// padded row of an outer join. It goes below filters, which stay liftable.
+// indicator adds a column to n that is true in every row: NULL in it marks a padded row of an outer
+// join. It goes below filters, which stay liftable.
 func indicator(r *rule.Run, n plan.Node) (plan.Node, plan.Column) {
 	if f, ok := n.(*plan.Filter); ok {
 		in, c := indicator(r, f.Input)
@@ -318,7 +317,7 @@ func indicator(r *rule.Run, n plan.Node) (plan.Node, plan.Column) {
 	return &plan.Project{Input: n, Items: items}, c
 }
 
-// ifMatched is e where the row has a partner, els otherwise.
+// ifMatched returns e where the row has a partner, els otherwise.
 func ifMatched(ind plan.Column, e, els expr.Expr, c plan.Column) expr.Expr {
 	return &expr.Case{
 		Whens: []expr.When{{Cond: &expr.IsNull{Arg: rewrite.ColOf(ind), Not: true}, Then: e}},
@@ -326,16 +325,15 @@ func ifMatched(ind plan.Column, e, els expr.Expr, c plan.Column) expr.Expr {
 	}
 }
 
-// over adds computed columns to what n emits of the left side.
+// over adds computed columns to the left side's columns that n emits.
 func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
 	all := rewrite.PassItems(d.l.Schema())
 	return &plan.Project{Input: n, Items: append(all, items...)}
 }
 
-// hoist takes the conditions over L's columns out of n where a join above may
-// check them as well, and returns what is left with the conditions. exists says
-// that only the existence of a row of n matters: then a semi-join in it may be
-// an inner one, EXISTS (u … EXISTS (s …)) being EXISTS (u, s …).
+// hoist removes the conditions over L's columns from n where a join above may check them as well,
+// and returns the rest with the conditions. exists: only the existence of a row of n matters; then
+// a semi-join in it may be an inner one, EXISTS (u … EXISTS (s …)) being EXISTS (u, s …).
 func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) {
 	if len(d.correlated(n)) == 0 {
 		return n, nil
@@ -431,8 +429,8 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 		d.addConds(&c, back)
 		return d.join(&c)
 	}
-	// Each left row has a row of R; where the table has none, it is the one that
-	// the aggregate gives for no input.
+	// Each left row has a row of R; where the table has none, it is the one that the aggregate returns
+	// for no input.
 	right, fill := fillable(d.r, t)
 	kind := plan.Left
 	if a.Kind == plan.Single && !t.one {

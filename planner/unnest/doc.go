@@ -1,5 +1,5 @@
-// Package unnest takes subqueries out of expressions, and the outer columns out of
-// subqueries: after it, no Apply and no Subquery is left in a plan.
+// Package unnest removes subqueries from expressions, and outer columns from subqueries: after it,
+// no Apply and no Subquery is left in a plan.
 //
 //	subquery.go        a subquery in an expression ─▶ an Apply beside it
 //	decorrelate.go     Apply ─▶ Join, where the right side has a shape that needs no more

@@ -17,9 +17,9 @@ type link struct {
 	outer expr.Expr   // over L's columns
 	col   plan.Column // of the table
 	cond  expr.Expr   // outer ≡ col, as a condition over L and the table
-	// value says that outer is a plain column and col may stand for it.
+	// value: outer is a plain column and col may stand for it.
 	value bool
-	// strict says that cond is "=": rows in which col is NULL are about nothing.
+	// strict: cond is "=", so rows in which col is NULL belong to no value.
 	strict bool
 }
 
@@ -31,7 +31,7 @@ type table struct {
 	// missing, where not nil: for values without a row here R has exactly one,
 	// with these columns (over L's columns, if any).
 	missing map[expr.ColID]expr.Expr
-	// one: R gives at most one row for each value.
+	// one: R returns at most one row for each value.
 	one bool
 }
 
@@ -91,8 +91,8 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	return t
 }
 
-// choosesRows reports whether a relation may have other rows when it is read again: which of
-// equal ones LIMIT or DISTINCT ON takes is not said.
+// choosesRows reports whether a relation may have other rows when it is read again: which of equal
+// ones LIMIT or DISTINCT ON keeps is not defined.
 func choosesRows(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Limit, *plan.DistinctOn:
@@ -153,7 +153,7 @@ func (d *decorrelator) ensure(t *table, cols plan.ColSet) *table {
 	return out
 }
 
-// complete adds the rows that a table leaves to its join.
+// complete adds the rows that a table leaves to its join (missing).
 func (d *decorrelator) complete(t *table) *table {
 	if t.missing == nil {
 		return t
@@ -256,7 +256,7 @@ func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
 	return &table{n: n}
 }
 
-// linkExprs are what a table's rows are grouped by to be those of one row of L.
+// linkExprs returns the expressions that group a table's rows by row of L.
 func linkExprs(t *table) []expr.Expr {
 	cols := t.cols()
 	out := make([]expr.Expr, len(cols))
@@ -266,7 +266,7 @@ func linkExprs(t *table) []expr.Expr {
 	return append(out, t.images()...)
 }
 
-// images tell values apart that are equal and yet not the same.
+// images distinguish values that are equal and yet not the same.
 func (t *table) images() []expr.Expr {
 	var out []expr.Expr
 	for _, l := range t.links {
@@ -287,7 +287,7 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above plan.ColSet) *table {
 			plain = append(plain, c)
 		}
 	}
-	// Values that some other condition needs, apart from equalities.
+	// The columns whose values some other condition needs, apart from equalities.
 	need := rewrite.Union(above, plan.ColSet{})
 	var cands []candidate
 	var rest []expr.Expr
@@ -385,9 +385,9 @@ func (d *decorrelator) addLink(t *table, k candidate) *table {
 	return out
 }
 
-// filterMissing decides whether the row that a table leaves out passes conds.
-// If it may, it has to be there when they are checked: a filter drops other
-// rows, and those must not be taken for missing ones.
+// filterMissing decides whether the row that a table leaves out passes conds. If it may, it must be
+// present when they are checked: a filter drops other rows, which must not be mistaken for missing
+// ones.
 func (d *decorrelator) filterMissing(t *table, conds []expr.Expr) *table {
 	f := &rule.Constants{R: d.r}
 	for _, c := range rewrite.SplitAll(conds) {
@@ -438,7 +438,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 	input := n.Input
 	aggs := n.Aggs
 	if in, keys := orderOf(input); len(keys) > 0 && props.OrderSensitive(aggs) {
-		// The rows' order is lost on the way; the aggregates keep it.
+		// The rows' order is lost; the aggregates have it as their own ORDER BY.
 		input = in
 		aggs = append([]plan.AggItem(nil), aggs...)
 		for i := range aggs {
@@ -485,7 +485,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 	}
 	c.Groups = groups
 	always := len(n.Groups) == 0
-	empty := 0 // sets that give a row for no input
+	empty := 0 // sets that return a row for no input
 	if len(n.Sets) > 0 {
 		c.Sets = make([][]int, len(n.Sets))
 		for i, s := range n.Sets {
@@ -678,7 +678,7 @@ func nodeName(n plan.Node) string {
 	return "this relation"
 }
 
-// emptyAggregate is what an aggregate gives for no rows.
+// emptyAggregate returns the value of an aggregate over no rows.
 func emptyAggregate(a plan.AggItem) expr.Expr {
 	if a.Call.Fn != nil {
 		switch a.Call.Fn.Name {

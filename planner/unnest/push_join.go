@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// pushJoin makes the table of a join below an Apply. Both sides' tables must
-// agree on the values that they are about.
+// pushJoin makes the table of a join below an Apply. The rows of both sides' tables must be of the
+// same values.
 func (d *decorrelator) pushJoin(n *plan.Join, above plan.ColSet) *table {
 	switch n.Kind {
 	case plan.Right:

@@ -8,14 +8,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// pushRecursive runs the recursions for all values of L's columns at once: the
-// rows carry the values they are about, from the first term through the rounds.
+// pushRecursive runs the recursions for all values of L's columns at once: the rows carry their
+// values, from the first term through the rounds.
 //
 //	Init(c)            { (row, c) | row in Init(c) }
 //	Step(buffer, c)    { (row, c) | row in Step({ r | (r, c) in buffer }, c) }
 //
-// Inside the step the buffer's rows say which c they are about, so there it is
-// like a table that has links already.
+// Inside the step the buffer's rows have their c, so there it is like a table that has links
+// already.
 func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) *table {
 	need := rewrite.Union(above, d.correlated(n))
 	cols := rewrite.SortedIDs(need)
@@ -42,7 +42,7 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) 
 	return res
 }
 
-// pushRound reads the rows of the last round with the values they are about.
+// pushRound reads the rows of the last round with their values.
 func (d *decorrelator) pushRound(n *plan.Buffer) *table {
 	c := *n
 	t := &table{n: &c}
@@ -77,8 +77,8 @@ func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.C
 	return links, cols
 }
 
-// withValues makes a table emit own, then the values of cols; rows about
-// nothing go.
+// withValues makes a table emit own, then the values of cols; rows that belong to no value are
+// dropped.
 func (d *decorrelator) withValues(t *table, own []plan.Column, cols []expr.ColID) plan.Node {
 	items := rewrite.PassItems(own)
 	by := t.values()

@@ -74,7 +74,7 @@ func nodeHasSubquery(n plan.Node) bool {
 	return false
 }
 
-// unit is one row without columns.
+// unit returns one row without columns.
 func unit() plan.Node { return &plan.Values{Rows: [][]expr.Expr{{}}} }
 
 func isUnit(n plan.Node) bool {
@@ -130,7 +130,7 @@ func (u *unnester) filter(n *plan.Filter) plan.Node {
 	return keepSchema(rewrite.Filter(input, late), before)
 }
 
-// semi filters input by a subquery that is a condition of its own.
+// semi filters input by a subquery that is a whole condition.
 func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 	sub := u.plan(s)
 	args := make([]expr.Expr, len(s.Args))
@@ -173,7 +173,7 @@ func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 	return input
 }
 
-// equalityOf turns x <> y to x = y.
+// equalityOf turns x <> y into x = y.
 func (u *unnester) equalityOf(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Call); ok {
 		if n, ok := rewrite.Negate(c).(*expr.Call); ok && n.Op == "=" {
@@ -207,7 +207,7 @@ func (u *unnester) comparisons(s *expr.Subquery, args []expr.Expr) []expr.Expr {
 	return on
 }
 
-// plan returns the subquery's plan with its own subqueries turned already.
+// plan returns the subquery's plan with its own subqueries already converted.
 func (u *unnester) plan(s *expr.Subquery) plan.Node {
 	return u.tree(s.Plan.(plan.Node))
 }
@@ -239,8 +239,8 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 				col = c
 			}
 		}
-		// A subquery may give a column of the outer query, and the same one may
-		// be asked for by two copies of an expression.
+		// A subquery may return a column of the outer query, and two copies of an expression may need the
+		// same one.
 		if taken := plan.Emits(input); taken[col.ID] {
 			var ids map[expr.ColID]expr.ColID
 			sub, ids = u.r.Apart(sub, taken)
@@ -305,8 +305,8 @@ func (u *unnester) arrayOf(s *expr.Subquery, sub plan.Node) (plan.Node, plan.Col
 	return agg, col, &expr.Const{Val: types.Array{Elem: elem}, Typ: s.Typ}
 }
 
-// orderOf finds the order in which n emits its rows, as keys over the columns
-// of the node it gives; nil for none. A Project that hides the keys is widened.
+// orderOf finds the order in which n emits its rows, as keys over the columns of the node it
+// returns; nil for none. A Project that hides the keys is widened.
 func orderOf(n plan.Node) (plan.Node, []expr.Order) {
 	switch n := n.(type) {
 	case *plan.Sort:
@@ -347,7 +347,7 @@ func orderOf(n plan.Node) (plan.Node, []expr.Order) {
 	return n, nil
 }
 
-// join takes subqueries out of a join's condition.
+// join removes subqueries from a join's condition.
 func (u *unnester) join(n *plan.Join) plan.Node {
 	var plain, subs []expr.Expr
 	for _, c := range rewrite.SplitAll(n.On) {
@@ -375,7 +375,7 @@ func (u *unnester) join(n *plan.Join) plan.Node {
 		if len(pairs) == 0 {
 			return &c
 		}
-		// The condition sees both sides: make the right one see the left.
+		// The condition reads both sides: let the right one read the left.
 		return &plan.Apply{Kind: plan.Left, L: c.L, R: u.filter(&plan.Filter{Input: c.R, Conds: pairs}), On: plain}
 	case plan.Right:
 		before := n.Schema()
@@ -386,7 +386,7 @@ func (u *unnester) join(n *plan.Join) plan.Node {
 	return n
 }
 
-// values turns rows with subqueries to a union of projections.
+// values turns rows with subqueries into a union of projections.
 func (u *unnester) values(n *plan.Values) plan.Node {
 	arms := make([]plan.Node, len(n.Rows))
 	for i, row := range n.Rows {
@@ -454,8 +454,8 @@ func rowNumber(r *rule.Run, n plan.Node, by []expr.Expr, order []expr.Order, tie
 	return w, col
 }
 
-// checkedCount is a count that comes with the rows, by a function that refuses a
-// negative one: a constant is looked at where it is used.
+// checkedCount wraps a count in a function that refuses a negative one; constants are checked where
+// they are used.
 func checkedCount(r *rule.Run, name string, count expr.Expr) expr.Expr {
 	if count == nil || rewrite.IsConstant(count) {
 		return count
@@ -468,8 +468,8 @@ func checkedCount(r *rule.Run, name string, count expr.Expr) expr.Expr {
 	return rewrite.CallOf(f, "", count)
 }
 
-// betweenRows returns the conditions that LIMIT and OFFSET put on a row's number.
-// A NULL count or offset is none.
+// betweenRows returns the conditions that LIMIT and OFFSET put on a row's number. A NULL count or
+// offset imposes none.
 func betweenRows(r *rule.Run, num plan.Column, count, offset expr.Expr) []expr.Expr {
 	var conds []expr.Expr
 	n := rewrite.ColOf(num)

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Apply returns the state after changes, or an error and s stands as it was. The
-// version does not move: this is a transaction's view of its own changes.
+// Apply returns the state after changes, or an error. s is not changed. The version does not move:
+// this is a transaction's view of its own changes.
 func (s *State) Apply(changes []Change) (*State, error) {
 	next, _, err := s.apply(s.version, changes, false)
 	return next, err
@@ -45,8 +45,8 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	return &next, e.out, nil
 }
 
-// edit is a state in the making: a copy of base whose maps are still base's
-// until own copies them.
+// edit is a state being built: a copy of base whose maps are shared with base until own copies
+// them.
 type edit struct {
 	s       State
 	base    *State
@@ -102,12 +102,12 @@ func (e *edit) noteOID(oid types.OID) {
 	}
 }
 
-// conflict is what a transaction gets that lost a race.
+// conflict returns the error of a transaction that lost a race.
 func conflict(what string) *pgerr.Error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent %s", what)
 }
 
-// finish checks what only the whole commit can tell, and closes the books.
+// finish checks what only the whole commit can violate, and completes the new state.
 func (e *edit) finish() error {
 	for _, m := range e.manifests {
 		m.finish(e)
@@ -142,8 +142,8 @@ func (e *edit) exists(oid types.OID) bool {
 	return e.s.relations[oid] != nil || e.s.models[oid] != nil || e.s.EnumByOID(oid) != nil || e.s.schemas[oid] != nil || e.s.roles[oid] != nil
 }
 
-// checkDropped refuses to leave a relation without what it depends on: the
-// gateway that dropped may not have seen a dependent made meanwhile.
+// checkDropped refuses to drop what a relation depends on: the gateway that dropped it may not have
+// seen a dependent that was made meanwhile.
 func (e *edit) checkDropped() error {
 	if len(e.dropped) == 0 {
 		return nil

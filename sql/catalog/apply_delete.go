@@ -41,9 +41,9 @@ func (c *LockRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
-// delete marks rows of a segment as deleted, or with keep only looks whether it
-// could; where the segment was replaced, the same rows of the segments that took them in. hops bounds a chain of
-// replacements, which cannot be circular but comes from stored data.
+// delete marks rows of a segment as deleted, or with keep only checks whether it could; where the segment was
+// replaced, the same rows in the segments that they moved to. hops bounds a chain of replacements, which cannot
+// be circular but comes from stored data.
 func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) error {
 	if rows.IsEmpty() {
 		return nil
@@ -97,8 +97,8 @@ func (me *manifestEdit) deleteMoved(m *Move, rows *roaring.Bitmap, hops int) err
 		part = part[:0]
 		return err
 	}
-	// Both go up, so one pass over gone tells how many are before each row: to ask for each
-	// alone took a second of a commit of a million rows.
+	// Both ascend, so one pass over gone counts how many are before each row: a look-up for each took
+	// a second of a commit of a million rows.
 	before, skip := int64(0), gone.Iterator()
 	for it := rows.Iterator(); it.HasNext(); {
 		r := it.Next()

@@ -164,8 +164,8 @@ func (c *ChangeModel) apply(e *edit) error {
 	})
 }
 
-// putModel makes or replaces a model; versions gives those it has then, of the
-// model as it was, nil for none.
+// putModel makes or replaces a model; versions returns the new versions from the old model, which
+// is nil for a new one.
 func (e *edit) putModel(m *Model, expect uint64, versions func(old *Model) []ModelVersion) error {
 	old := e.s.models[m.OID]
 	switch {
@@ -420,7 +420,7 @@ func (c *PutDatabase) apply(e *edit) error {
 	return nil
 }
 
-// dropDefaults forgets the default privileges of a role or in a schema.
+// dropDefaults removes the default privileges of a role or in a schema.
 func (e *edit) dropDefaults(oid types.OID) {
 	for k := range e.s.defaults {
 		if k.Role == oid || k.Schema == oid {
@@ -485,8 +485,7 @@ func (c *ReturnSequence) apply(e *edit) error {
 	return nil
 }
 
-// Take takes up to n values off a sequence at v, at least one: fewer where it
-// ends or begins again.
+// Take takes up to n values from a sequence at v, at least one: fewer where it ends or cycles.
 func (q *Sequence) Take(name string, v SeqValue, n int64) (SeqRange, SeqValue, error) {
 	first := v.Last
 	if v.Called {

@@ -8,17 +8,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// tail says how much of a partition's backing array is spoken for. Manifests
-// of successive states share the array: whoever moves claimed from its own
-// length may write behind it, since nobody's slice reaches there; anyone else
-// copies. So the chain of committed states appends without copying while a
+// tail is how much of a partition's backing array is in use. Manifests of successive states share
+// the array: an edit that moves claimed on from its own length may write after it, since no slice
+// reaches there; any other copies. So the chain of committed states appends without copying while a
 // transaction's view of its own rows, or a rejected commit, costs one copy.
 type tail struct{ claimed atomic.Int64 }
 
 // fewFinds is how many segments an edit searches for before it makes an index.
 const fewFinds = 4
 
-// manifestEdit is a manifest in the making.
+// manifestEdit is a manifest being built.
 type manifestEdit struct {
 	m        *Manifest
 	owned    []bool // partitions whose backing array is this edit's alone
@@ -55,7 +54,7 @@ func (e *edit) manifest(table types.OID) (*manifestEdit, error) {
 	return me, nil
 }
 
-// finish takes out emptied segments and stamps the manifest.
+// finish removes emptied segments and sets the manifest's version.
 func (me *manifestEdit) finish(e *edit) {
 	if me.appended {
 		me.m.Appended = e.version
@@ -72,8 +71,8 @@ func (me *manifestEdit) finish(e *edit) {
 	}
 }
 
-// takeOut takes out the emptied segments. Of a few the places are known: an UPDATE of
-// one row does not look at every other row's segment.
+// takeOut removes the emptied segments. The places of a few are known: an UPDATE of one row must
+// not visit the segments of all other rows.
 func (me *manifestEdit) takeOut() {
 	if me.shifted || len(me.emptied) > fewFinds {
 		gone := func(s *Segment) bool { return me.removed[s.ID] }
@@ -91,14 +90,14 @@ func (me *manifestEdit) takeOut() {
 	}
 }
 
-// set replaces a partition's list by one that is this edit's alone.
+// set replaces a partition's list by one that is private to this edit.
 func (me *manifestEdit) set(p int, segs []*Segment) {
 	me.m.Partitions[p], me.owned[p] = segs, true
 	me.m.live[p] = liveRows(segs)
 	me.at, me.shifted = nil, true
 }
 
-// own makes a partition's list this edit's alone, with room for some segments more.
+// own makes a partition's list private to this edit, with room for some more segments.
 func (me *manifestEdit) own(p, room int) {
 	if me.owned[p] {
 		return
@@ -108,8 +107,8 @@ func (me *manifestEdit) own(p, room int) {
 	me.owned[p] = true
 }
 
-// resize makes the table one of n partitions. Segments of partitions that go
-// join those that stay, in turn.
+// resize changes the table to n partitions. Segments of dropped partitions are added to the others,
+// in turn.
 func (me *manifestEdit) resize(n int) {
 	from := me.m.Partitions
 	me.m.Partitions, me.m.tails, me.owned = make([][]*Segment, n), make([]*tail, n), make([]bool, n)
@@ -134,9 +133,9 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 	}
 }
 
-// find returns a segment's place. A few are searched for, from both ends: one row is
-// in a large old segment or in a small new one. For more an index is made, for a
-// statement that deletes touches many segments.
+// find returns a segment's place. A few are searched for, from both ends: one row is mostly in a
+// large old segment or in a small new one. For more an index is made, since a DELETE may touch many
+// segments.
 func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
 	if me.finds++; me.at == nil && me.finds <= fewFinds {
 		for p, segs := range me.m.Partitions {
@@ -203,9 +202,8 @@ func (c *AppendSegments) apply(e *edit) error {
 	return nil
 }
 
-// unknown refuses to commit a file that the table has, or had lately: its rows
-// would count twice, or come back. Inline rows are in the commit itself, which
-// is applied once.
+// unknown refuses to commit a file that the table has, or recently had: its rows would count twice,
+// or reappear. Inline rows are in the commit itself, which is applied once.
 func (e *edit) unknown(me *manifestEdit, segs []*Segment) error {
 	if !e.commit {
 		return nil
@@ -250,7 +248,7 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		return err
 	}
 	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
-		return conflict("update") // the table has got fewer since
+		return conflict("update") // the table has fewer partitions since
 	}
 	old := make(map[SegmentID]bool, len(c.Old))
 	first := -1
@@ -361,7 +359,7 @@ func (c *SetNodes) apply(e *edit) error {
 	return nil
 }
 
-// forgetNode takes a node off the segments of a table.
+// forgetNode removes a node from the segments of a table.
 func (e *edit) forgetNode(table types.OID, node uint64) {
 	for p, segs := range e.s.manifests[table].Partitions {
 		for i, s := range segs {
@@ -382,7 +380,7 @@ func (c *Guard) apply(e *edit) error {
 	m := e.base.manifests[c.Table]
 	if m == nil {
 		if e.s.manifests[c.Table] != nil {
-			return nil // made by this very commit
+			return nil // made by this commit
 		}
 		return conflict("delete")
 	}

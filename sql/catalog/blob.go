@@ -1,13 +1,13 @@
 package catalog
 
-// InlineBlob is the size to which a model or a checkpoint rides in the catalog;
-// larger ones are files like those of segments.
+// InlineBlob is the size up to which a model or a checkpoint is stored in the catalog; larger ones
+// are files like those of segments.
 const InlineBlob = 64 << 10
 
 // HeldFile is a file that the catalog names.
 type HeldFile struct {
 	File *Segment // of a blob its ID, Bytes (0: not known), SHA256 and Nodes
-	// Held gives the change that says which nodes have it.
+	// Held returns the change that records which nodes have it.
 	Held func(nodes []uint64) Change
 }
 
@@ -23,7 +23,7 @@ func (s *State) BlobFiles() (out []HeldFile) {
 		}
 	}
 	for _, j := range s.Jobs() {
-		// One that failed may be resumed.
+		// A failed job may be resumed.
 		if j.State != JobDone && !j.CheckpointFile.IsZero() {
 			oid, id := j.OID, j.CheckpointFile
 			out = append(out, HeldFile{j.Blob(), func(n []uint64) Change { return &SetJobNodes{Job: oid, File: id, Nodes: n} }})
@@ -32,7 +32,7 @@ func (s *State) BlobFiles() (out []HeldFile) {
 	return out
 }
 
-// Files are the files that changes bring into the catalog.
+// Files returns the files that changes add to the catalog.
 func Files(changes []Change) (out []*Segment) {
 	add := func(g *Segment) {
 		if g.Inline == nil {

@@ -25,8 +25,8 @@ type (
 		Rel           *Relation
 		ExpectVersion uint64
 	}
-	// DropRelation removes a relation with all it owns in the state: manifest,
-	// position, comments. What depends on it must go in the same commit.
+	// DropRelation removes a relation with all it owns in the state: manifest, position, comments. Its
+	// dependents must be dropped in the same commit.
 	DropRelation struct {
 		OID           types.OID
 		ExpectVersion uint64 // 0: any
@@ -48,8 +48,8 @@ type (
 		Model         *Model
 		ExpectVersion uint64
 	}
-	// ChangeModel replaces a model's description and leaves it its versions, but for
-	// those of the numbers Drop; Model.Versions come after them.
+	// ChangeModel replaces a model's description and keeps its versions, except those of the numbers
+	// Drop; Model.Versions are appended.
 	ChangeModel struct {
 		Model         *Model
 		ExpectVersion uint64
@@ -64,32 +64,31 @@ type (
 	// PutJob makes a training job, which must not exist yet. The segments of its
 	// Tables are pinned as they are now.
 	PutJob struct{ Job *Job }
-	// TakeJob gives a job to another coordinator, under a new epoch, so that the
-	// old one cannot write any more. It fails (40001) if the job has left
-	// ExpectEpoch. Restart also sets a job going again that had failed or was
-	// cancelled.
+	// TakeJob moves a job to another coordinator, under a new epoch, so that the old one cannot write
+	// any more. It fails (40001) if the job has left ExpectEpoch. Restart also restarts a job that had
+	// failed or was cancelled.
 	TakeJob struct {
 		OID         types.OID
 		ExpectEpoch uint64
 		Coordinator uint64
 		Restart     bool
 	}
-	// EndJob says how a running job ended, for whoever waits for it.
+	// EndJob records how a running job ended, for clients that wait for it.
 	EndJob struct {
 		OID              types.OID
 		ExpectEpoch      uint64
 		State            JobState
-		Error, ErrorCode string // and what else a client is told
+		Error, ErrorCode string // and what else the client receives
 		ErrorDetail      string
 		ErrorHint        string
 		ErrorPosition    int
 		Number           int // of the model's version, where State is JobDone
 		UpdatedMicros    int64
 	}
-	// JobProgress moves a job on without sending all of it: the scalars replace
-	// the job's, History is added at the end, in the place of iterations with the
-	// same or greater numbers: those of an epoch that was cut short. A Checkpoint or CheckpointFile
-	// replaces both, where given. State "" keeps the job's.
+	// JobProgress updates a job without sending all of it: the scalars replace the job's, and History
+	// is appended in the place of iterations with the same or greater numbers, which are of an
+	// interrupted epoch. A Checkpoint or CheckpointFile replaces both, where given. State "" keeps the
+	// job's.
 	JobProgress struct {
 		OID             types.OID
 		ExpectEpoch     uint64
@@ -106,33 +105,31 @@ type (
 	}
 	// CancelJob asks a job to stop; harmless if it is gone.
 	CancelJob struct{ OID types.OID }
-	// DropJob forgets a job.
+	// DropJob removes a job.
 	DropJob struct{ OID types.OID }
 
-	// PutNode makes a member or takes in its new description, in which Draining,
-	// JoinedAt, Heir and what it is asked for do not count. It fails if another has its name
-	// (42710), or if it was removed before (55000).
+	// PutNode makes a member or updates its description, except Draining, JoinedAt, Heir and the
+	// requested resources. It fails if another has its name (42710), or if it was removed before
+	// (55000).
 	PutNode struct{ Node *Node }
-	// DrainNode has a member's files go elsewhere, to Heir if it is not 0 and can
-	// take them, or lets it be as before. It fails (42704) if there is no such node.
+	// DrainNode moves a member's files to other nodes, to Heir if it is not 0 and can take them, or
+	// ends that. It fails (42704) if there is no such node.
 	DrainNode struct {
 		ID       uint64
 		Draining bool
 		Heir     uint64
 	}
-	// AskNode asks a member to use so much memory and so many threads; 0 for what it
-	// was started with, -1 leaves what there is. It fails (42704) if there is no such
-	// node.
+	// AskNode sets how much memory and how many threads a member should use; 0 for what it was started
+	// with, -1 for no change. It fails (42704) if there is no such node.
 	AskNode struct {
 		ID      uint64
 		Memory  int64
 		Threads int
 	}
-	// DropNode removes a member, for good: its id is remembered. Its replicas are
-	// taken off all segments.
+	// DropNode removes a member for good: its id is never reused. Its replicas are removed from all
+	// segments.
 	DropNode struct{ ID uint64 }
-	// SetCluster gives the cluster its id, in the place of Was (40001 if it has
-	// another).
+	// SetCluster sets the cluster's id, in the place of Was (40001 if it has another).
 	SetCluster struct{ ID, Was ClusterID }
 
 	// PutSetting sets a cluster setting, or with Unset removes it.
@@ -151,25 +148,25 @@ type (
 		OID   types.OID
 		Value SeqValue
 	}
-	// AdvanceSequence takes up to N values off a sequence; the Outcome says
-	// which. At the sequence's end fewer come, at least one, or 2200H.
+	// AdvanceSequence takes up to N values from a sequence, which are in the Outcome. At the
+	// sequence's end there are fewer, at least one, or error 2200H.
 	AdvanceSequence struct {
 		OID types.OID
 		N   int64
 	}
-	// ReturnSequence moves a sequence back to To where it is still at At: the
-	// values between were taken and not used. Else nothing happens.
+	// ReturnSequence moves a sequence back to To if it is still at At: the values between were taken
+	// and not used. Else it does nothing.
 	ReturnSequence struct {
 		OID    types.OID
 		At, To SeqValue
 	}
 	// PutDatabase changes the database's owner and privileges.
 	PutDatabase struct{ Database Database }
-	// PutDefaultGrants sets what ALTER DEFAULT PRIVILEGES says for a key; what
-	// changes nothing is forgotten.
+	// PutDefaultGrants sets the default privileges of a key; an entry equal to the built-in defaults
+	// is removed.
 	PutDefaultGrants struct{ Grants DefaultGrants }
 
-	// AllocOIDs reserves N OIDs; the Outcome gives the first.
+	// AllocOIDs reserves N OIDs; the first is in the Outcome.
 	AllocOIDs struct{ N int }
 
 	// AppendSegments adds rows to a partition. ExpectVersion, if not 0, is the
@@ -180,19 +177,18 @@ type (
 		Segments      []*Segment
 		ExpectVersion uint64
 	}
-	// ReplaceSegments puts New in the place of Old, holding the same live rows in
-	// the same order: compaction. It conflicts (40001) if one of Old is gone or has got other
-	// deleted rows since, which the compactor meets by forgetting its work.
+	// ReplaceSegments puts New in the place of Old, holding the same live rows in the same order:
+	// compaction. It conflicts (40001) if one of Old is gone or has other deleted rows since; then the
+	// compactor discards its work.
 	ReplaceSegments struct {
 		Table types.OID
 		Part  int
 		Old   []SegmentRef
 		New   []*Segment
 	}
-	// SetDeleted gives a segment a new bitmap of deleted rows. ExpectDeletedRows
-	// is how many there were when the writer looked: bitmaps only grow, so the
-	// number reports whether somebody else deleted in between (40001). A segment
-	// with no live row left leaves the manifest.
+	// SetDeleted sets a segment's new bitmap of deleted rows. ExpectDeletedRows is how many there were
+	// when the writer looked: bitmaps only grow, so a different number means that somebody else
+	// deleted in between (40001). A segment with no live row left leaves the manifest.
 	SetDeleted struct {
 		Table             types.OID
 		Segment           SegmentID
@@ -200,11 +196,10 @@ type (
 		Rows              int64 // set bits in Bitmap
 		ExpectDeletedRows int64
 	}
-	// DeleteRows deletes rows of a segment: Rows is a roaring bitmap (portable
-	// format) of row numbers that were live when the writer looked. It conflicts
-	// (40001) only if one of these very rows is deleted by now, so writers of
-	// different rows do not hinder each other, and it follows the rows where
-	// compaction has moved them since.
+	// DeleteRows deletes rows of a segment: Rows is a roaring bitmap (portable format) of row numbers
+	// that were live when the writer looked. It conflicts (40001) only if one of these rows is deleted
+	// by now, so writers of different rows do not conflict, and it follows rows that compaction has
+	// moved since.
 	DeleteRows struct {
 		Table   types.OID
 		Segment SegmentID
@@ -213,24 +208,23 @@ type (
 		// writer decided that the rows may go.
 		ExpectVersion uint64
 	}
-	// LockRows holds that rows which were live when a reader locked them
-	// (SELECT FOR UPDATE) are there unchanged: it conflicts (40001) if one of them
-	// is deleted by now. It follows rows as DeleteRows does. A commit that locks
-	// claims the rows, too, against others that lock them: see UniqueKeys.
+	// LockRows checks that rows which were live when a reader locked them (SELECT FOR UPDATE) are
+	// unchanged: it conflicts (40001) if one of them is deleted by now. It follows rows as DeleteRows
+	// does. A commit that locks rows also claims them against others that lock them: see UniqueKeys.
 	LockRows struct {
 		Table   types.OID
 		Segment SegmentID
 		Rows    []byte // as in DeleteRows
 	}
-	// SetModelNodes says which nodes hold a model version's file. It is
-	// harmless where the version is gone.
+	// SetModelNodes records which nodes hold a model version's file. It is harmless where the version
+	// is gone.
 	SetModelNodes struct {
 		Model  types.OID
 		Number int
 		Nodes  []uint64
 	}
-	// SetJobNodes says which nodes hold a job's checkpoint File. It is harmless
-	// where the job has another one by now.
+	// SetJobNodes records which nodes hold a job's checkpoint File. It is harmless where the job has
+	// another one by now.
 	SetJobNodes struct {
 		Job   types.OID
 		File  SegmentID
@@ -241,17 +235,15 @@ type (
 		Table         types.OID
 		ExpectVersion uint64 // of the descriptor; 0: any
 	}
-	// SetNodes says which nodes hold a segment's file. It is harmless where the
-	// segment is gone.
+	// SetNodes records which nodes hold a segment's file. It is harmless where the segment is gone.
 	SetNodes struct {
 		Table   types.OID
 		Segment SegmentID
 		Nodes   []uint64
 	}
-	// UniqueKeys claims the keys (64-bit hashes) that this commit inserts under
-	// a unique constraint, having looked for them in version ReadVersion. It
-	// fails with 40001 if a commit in between claimed one of them, or if the
-	// log no longer reaches back to ReadVersion; the writer then looks again.
+	// UniqueKeys claims the keys (64-bit hashes) that this commit inserts under a unique constraint,
+	// having checked them in version ReadVersion. It fails with 40001 if a commit in between claimed
+	// one of them, or if the log no longer reaches back to ReadVersion; the writer then checks again.
 	// All claims every key, for commits too large to list theirs.
 	UniqueKeys struct {
 		Table       types.OID
@@ -266,10 +258,9 @@ type (
 		// with SideShares.
 		Side uint8
 	}
-	// Guard fails with 40001 if the table's rows changed after version Since:
-	// rows were added (Appends) or deleted (Deletes). What is decided by a look
-	// at all rows of a version, as a constraint that is added, is committed under
-	// guards.
+	// Guard fails with 40001 if the table's rows changed after version Since: rows were added
+	// (Appends) or deleted (Deletes). Changes that were decided by reading all rows of a version, such
+	// as adding a constraint, are committed under guards.
 	Guard struct {
 		Table            types.OID
 		Since            uint64
@@ -281,7 +272,7 @@ type (
 const (
 	SideRefers  uint8 = 1
 	SideRemoves uint8 = 2
-	// SideShares is what rows are claimed with that are locked FOR SHARE.
+	// SideShares is the side of rows that are locked FOR SHARE.
 	SideShares uint8 = 3
 )
 
@@ -291,8 +282,7 @@ type SegmentRef struct {
 	DeletedRows int64
 }
 
-// Outcome is what changes decide beside the new state, in the order of the
-// changes that ask for it.
+// Outcome are the results of changes beside the new state, in the order of these changes.
 type Outcome struct {
 	OIDs      []types.OID // AllocOIDs: the first of each block
 	Sequences []SeqRange  // AdvanceSequence

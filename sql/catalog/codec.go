@@ -24,11 +24,11 @@ func init() { codec.Union(kinds...) }
 // MarshalChanges encodes the changes of a commit.
 func MarshalChanges(changes []Change) []byte { return codec.Marshal(changes) }
 
-// UnmarshalChanges reads what MarshalChanges gave.
+// UnmarshalChanges decodes the result of MarshalChanges.
 func UnmarshalChanges(b []byte) ([]Change, error) { return codec.Unmarshal[[]Change](b) }
 
-// Written is what a thread of a statement that writes did: a segment that it made, or
-// rows of one that it deleted or replaced.
+// Written is a result of a thread of a writing statement: a segment that it made, or rows of one
+// that it deleted or replaced.
 type Written struct {
 	Segment *Segment // nil: rows of one that was there
 	// Seq is the number of the segment's first row in the order of the source
@@ -45,7 +45,7 @@ type Written struct {
 // Marshal encodes w.
 func (w Written) Marshal() []byte { return codec.Marshal(w) }
 
-// UnmarshalWritten reads what Marshal gave.
+// UnmarshalWritten decodes the result of Marshal.
 func UnmarshalWritten(b []byte) (Written, error) {
 	w, err := codec.Unmarshal[Written](b)
 	if err == nil && w.Segment == nil && w.Deleted == nil {
@@ -57,7 +57,7 @@ func UnmarshalWritten(b []byte) (Written, error) {
 	return w, err
 }
 
-// image is a State as it is written down.
+// image is the encoded form of a State.
 type image struct {
 	Version   uint64
 	NextOID   types.OID
@@ -105,7 +105,7 @@ type imageEntry struct {
 // stateFormat is the first byte of an encoded State.
 const stateFormat = 1
 
-// MarshalBinary encodes s. Equal states give equal bytes.
+// MarshalBinary encodes s. Equal states have equal encodings.
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
@@ -130,7 +130,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return codec.Append([]byte{stateFormat}, im), nil
 }
 
-// UnmarshalState reads what MarshalBinary gave.
+// UnmarshalState decodes the result of MarshalBinary.
 func UnmarshalState(b []byte) (*State, error) {
 	if len(b) == 0 || b[0] != stateFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted, "unknown format of the catalog's snapshot")

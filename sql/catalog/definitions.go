@@ -1,16 +1,15 @@
 package catalog
 
-// Definitions stands for all that a state defines: schemas, relations, types,
-// roles, models, settings, privileges. Two states with the same Definitions define
-// the same and differ at most in rows: what was made of the descriptors of one,
-// such as a plan, is good for the other.
+// Definitions identifies all that a state defines: schemas, relations, types, roles, models,
+// settings, privileges. Two states with the same Definitions differ at most in rows: a plan, or
+// anything else that was derived from the descriptors of one, is valid for the other.
 type Definitions struct{ _ byte } // not of size 0: each has an address of its own
 
-// Definitions returns what distinguishes states that define something else.
+// Definitions returns the identity of the state's definitions.
 func (s *State) Definitions() *Definitions { return s.definitions }
 
-// defines reports whether a change may touch anything but rows and what follows
-// them. What is not listed does.
+// defines reports whether a change may affect definitions, and not only rows. Kinds that are not
+// listed do.
 func defines(c Change) bool {
 	switch c.(type) {
 	case *AppendSegments, *ReplaceSegments, *SetDeleted, *DeleteRows, *LockRows, *Truncate, *SetNodes, *Guard, *UniqueKeys,

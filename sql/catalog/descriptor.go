@@ -71,7 +71,7 @@ type Relation struct {
 	Query       string   // views and materialised views: the text of the query
 	Dialect     uint8    // of Query
 	SearchPath  []string // views: the path under which Query was bound
-	DependsOn   []Dep    // what must not be dropped from under it
+	DependsOn   []Dep    // objects that it depends on, which must not be dropped
 	Sees        []Seen   // views: the relations of Query as they were when it was bound
 	Populated   bool     // materialised views
 
@@ -93,10 +93,9 @@ type Dep struct {
 	Column int16 // 0: the whole object
 }
 
-// Seen are the columns that a view's text knows of a relation: those it had when
-// the view was made, in their order. One added later is not among its *, takes no
-// part in its NATURAL JOIN and makes none of its names ambiguous; one dropped
-// later still counts in an alias's list of columns.
+// Seen are the columns of a relation when a view was made, in their order. A column added later is
+// not in the view's *, takes no part in its NATURAL JOIN and makes none of its names ambiguous; one
+// dropped later still counts in an alias's list of columns.
 type Seen struct {
 	OID     types.OID
 	Columns []int16
@@ -162,8 +161,8 @@ type Sequence struct {
 	OwnedColumn      int16
 }
 
-// SeqValue is a sequence's position: what nextval gave last, or what it gives
-// next while Called is false.
+// SeqValue is a sequence's position: what nextval returned last, or returns next while Called is
+// false.
 type SeqValue struct {
 	Last   int64
 	Called bool
@@ -198,7 +197,7 @@ type EnumType struct {
 	ACL           []Grant
 }
 
-// Stranger finds an element of an array that is not among the labels.
+// Stranger returns an element of an array that is not among the labels.
 func (e *EnumType) Stranger(array types.Datum) (label string, found bool) {
 	a, _ := array.(types.Array)
 	for _, d := range a.Elems {
@@ -260,8 +259,8 @@ func (r *Relation) PrimaryKey() *Constraint {
 	return nil
 }
 
-// SecurityInvoker reports whether what a view reads is checked as who reads the
-// view, not as its owner.
+// SecurityInvoker reports whether privileges on what a view reads are checked for the role that
+// reads the view, not for its owner.
 func (r *Relation) SecurityInvoker() bool {
 	on, err := types.ParseText(types.Bool, r.Options["security_invoker"], nil)
 	return err == nil && on == true

@@ -1,6 +1,5 @@
-// Package catalog holds what the database knows of itself: descriptors of
-// schemas, relations, roles, models, jobs and nodes, and the manifest of each
-// table's immutable segments.
+// Package catalog holds the database's metadata: descriptors of schemas, relations, roles, models,
+// jobs and nodes, and the manifest of each table's immutable segments.
 //
 // A State is one version of all of it and never changes. Changes make a new
 // State from an old one, by a pure function:
@@ -9,11 +8,10 @@
 //	       │
 //	       └─────────Apply(own changes)──▶ view         what a transaction sees
 //
-// so a transaction reads its own writes by applying them to the newest (READ
-// COMMITTED) or to its first (REPEATABLE READ) committed state, and commits by
-// proposing the same changes. A change carries what it expects of the state it
-// meets; where that fails Apply returns an error (40001 or the fitting 4xxxx)
-// and the old state stands.
+// so a transaction reads its own writes by applying them to the newest (READ COMMITTED) or to its
+// first (REPEATABLE READ) committed state, and commits by proposing the same changes. A change
+// carries what it expects of the state it is applied to; where that fails Apply returns an error
+// (40001 or another 4xxxx) and the old state remains.
 //
 // The package does no I/O and reads no clock.
 //

@@ -61,9 +61,8 @@ type grants struct {
 
 func (o Object) grants() *grants { return &grants{o.Owner, o.Bare, slices.Clone(o.Grants())} }
 
-// BestGrantor chooses as whom a role grants: the owner, where the role may act
-// for it, else the one of its roles that holds the most of the grant options.
-// can are the letters it may grant.
+// BestGrantor chooses the grantor for a role: the owner, where the role may act for it, else the
+// one of its roles that holds the most of the grant options. can are the letters it may grant.
 func (s *State) BestGrantor(role types.OID, o Object, privs string) (grantor types.OID, can string) {
 	if s.Inherits(role, o.Owner) {
 		return o.Owner, privs
@@ -84,7 +83,7 @@ func (s *State) BestGrantor(role types.OID, o Object, privs string) (grantor typ
 	return grantor, privSet{have: best}.String()
 }
 
-// inherited are a role and those whose privileges it has.
+// inherited returns a role and those whose privileges it has.
 func (s *State) inherited(role types.OID) []types.OID {
 	out := []types.OID{role}
 	for i := 0; i < len(out); i++ {
@@ -106,7 +105,7 @@ func count(bits uint32) (n int) {
 	return n
 }
 
-// Grant gives roles privileges, as granted by grantor; role 0 is PUBLIC.
+// Grant returns the grants after roles to are granted privileges by grantor; role 0 is PUBLIC.
 func (o Object) Grant(grantor types.OID, to []types.OID, privs string, option bool) ([]Grant, error) {
 	g := o.grants()
 	for _, role := range to {
@@ -127,9 +126,8 @@ func (o Object) Grant(grantor types.OID, to []types.OID, privs string, option bo
 	return g.done(), nil
 }
 
-// Revoke takes privileges that grantor gave away from roles, or with optionOnly
-// their grant options. What those roles granted by them goes too with cascade,
-// and is an error without.
+// Revoke revokes privileges that grantor granted to roles, or with optionOnly their grant options.
+// Grants by those roles that depend on them are revoked with cascade, and are an error without.
 func (o Object) Revoke(grantor types.OID, from []types.OID, privs string, optionOnly, cascade bool) ([]Grant, error) {
 	g := o.grants()
 	for _, role := range from {
@@ -144,7 +142,7 @@ func (o Object) Revoke(grantor types.OID, from []types.OID, privs string, option
 	return g.done(), nil
 }
 
-// find returns the place of what grantor gave role, made where there is none.
+// find returns the index of grantor's grant to role, which is made where there is none.
 func (g *grants) find(role, grantor types.OID) int {
 	i := slices.IndexFunc(g.list, func(x Grant) bool { return x.Role == role && x.Grantor == grantor })
 	if i < 0 {
@@ -154,7 +152,7 @@ func (g *grants) find(role, grantor types.OID) int {
 	return i
 }
 
-// options are the privileges that a role itself may grant.
+// options returns the privileges that a role itself may grant.
 func (g *grants) options(role types.OID) (bits uint32) {
 	if role == g.owner {
 		return ^uint32(0)
@@ -218,8 +216,8 @@ func (g *grants) circular(role, grantor types.OID, option uint32) error {
 	return nil
 }
 
-// done is the list without empty grants. An owner that has lost everything keeps
-// an empty one: without any it would have all again.
+// done returns the list without empty grants. An owner that has lost all privileges keeps an empty
+// grant: without any it would have all by default.
 func (g *grants) done() []Grant {
 	out := slices.DeleteFunc(g.list, func(x Grant) bool { return x.Privs == "" })
 	if !g.bare && !slices.ContainsFunc(out, func(x Grant) bool { return x.Role == g.owner }) {

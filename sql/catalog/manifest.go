@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SegmentID names a segment file; it is random, so nodes make them alone.
+// SegmentID names a segment file; it is random, so nodes make them without coordination.
 type SegmentID [16]byte
 
 // Segment is an immutable run of rows of one partition. Segments are shared
@@ -28,15 +28,15 @@ type Segment struct {
 	// Deleted are the rows that are deleted; in the encoding one bitmap.
 	Deleted     RowSet
 	DeletedRows int64
-	// Part and Of say that all rows are of part Part of Of by the hash of the table's
-	// distribution key (kernel.Dest). Of is 0 where rows are not divided so.
+	// All rows are of part Part of Of by the hash of the table's distribution key (kernel.Dest). Of is
+	// 0 where rows are not divided so.
 	Part, Of int
 	// XXH128 is the XXH3 hash of the file's bytes, of 128 bits; zero where SHA256 is kept.
 	XXH128 [16]byte
 }
 
-// Move says where the live rows of a replaced segment went: they are Rows
-// consecutive ones, from row From on, of the segments To laid end to end.
+// Move records where the live rows of a replaced segment went: they are Rows consecutive ones, from
+// row From on, of the concatenated segments To.
 type Move struct {
 	Old     SegmentID
 	Deleted []byte // the old segment's bitmap when it was replaced
@@ -56,11 +56,11 @@ type Zone struct {
 	Min, Max types.Datum // nil where not known or all NULL
 	Nulls    int64
 	Distinct int64 // estimate; 0 where not known
-	// Unique says that no value is NULL or there twice; false where not known.
+	// Unique: no value is NULL or occurs twice; false where not known.
 	Unique bool
 }
 
-// Live is the number of rows that are not deleted.
+// Live returns the number of rows that are not deleted.
 func (s *Segment) Live() int64 { return s.Rows - s.DeletedRows }
 
 // Manifest lists a table's segments by partition.
@@ -71,15 +71,14 @@ type Manifest struct {
 	// Appended and Removed are the versions of the last change that added rows,
 	// and that deleted some; what Guard looks at.
 	Appended, Removed uint64
-	// Moved says where compaction put the rows of the segments it replaced
-	// lately, oldest first.
+	// Moved records where compaction put the rows of recently replaced segments, oldest first.
 	Moved []*Move
 
 	tails []*tail // per partition: who may append in place
-	live  []int64 // rows, per partition; nil where they are counted when asked for
+	live  []int64 // rows, per partition; nil where they are counted on demand
 }
 
-// LiveIn is the number of live rows of a partition.
+// LiveIn returns the number of live rows of a partition.
 func (m *Manifest) LiveIn(p int) int64 {
 	if m.live != nil {
 		return m.live[p]
@@ -106,16 +105,16 @@ func (m *Manifest) count() {
 // IsZero reports whether the id names nothing.
 func (id SegmentID) IsZero() bool { return id == SegmentID{} }
 
-// String is the id in hexadecimal, the name of its file.
+// String returns the id in hexadecimal, the name of its file.
 func (id SegmentID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseSegmentID reads what String gives.
+// ParseSegmentID reads the result of String.
 func ParseSegmentID(s string) (id SegmentID, ok bool) {
 	n, err := hex.Decode(id[:], []byte(s[:min(len(s), 2*len(id))]))
 	return id, err == nil && n == len(id) && len(s) == 2*len(id)
 }
 
-// Rows is the number of live rows.
+// Rows returns the number of live rows.
 func (m *Manifest) Rows() int64 {
 	var n int64
 	for p := range m.Partitions {
@@ -124,8 +123,8 @@ func (m *Manifest) Rows() int64 {
 	return n
 }
 
-// Digest is the same for manifests that list the same segments with the same rows
-// deleted, wherever their files are. A nil manifest has one too.
+// Digest returns a hash that is the same for manifests that list the same segments with the same
+// rows deleted, wherever their files are. A nil manifest has one too.
 func (m *Manifest) Digest() (d [32]byte) {
 	h := sha256.New()
 	if m != nil {
@@ -141,7 +140,7 @@ func (m *Manifest) Digest() (d [32]byte) {
 	return d
 }
 
-// Bytes is the size of all segments.
+// Bytes returns the size of all segments.
 func (m *Manifest) Bytes() int64 {
 	var n int64
 	for _, p := range m.Partitions {

@@ -21,7 +21,7 @@ type Model struct {
 	Default  int // the version predict uses
 	Versions []ModelVersion
 	Version  uint64 // counts the descriptor's changes
-	Last     int    // the highest number that a version ever had: no number is given twice
+	Last     int    // the highest number that a version ever had: numbers are not reused
 }
 
 // ModelVersion is one result of training.
@@ -47,13 +47,13 @@ type ModelVersion struct {
 	History    []Iteration
 	Task       string         // what the model is for: regression, classification, clustering …
 	Outputs    []ModelFeature // the columns of its predictions, the value of predict() first
-	Converged  bool           // the training did not only run out of iterations
+	Converged  bool           // the training ended before its last iteration
 	Stopped    string         // why it ended
 	Windows    *ModelWindows  // of a model of sequences
 	// Inputs are the columns that the encoders take, where TRANSFORM computes them
 	// of the Features; nil where they are the Features.
 	Inputs   []ModelInput
-	Warnings []ModelWarning // what its user would rather know
+	Warnings []ModelWarning // warnings for its users
 	// FileBytes is the size of File; 0 for one from before sizes were kept.
 	FileBytes int64
 	Folds     []ModelFold // of a cross-validation
@@ -68,7 +68,7 @@ type ModelTarget struct {
 	Classes []string // as ModelVersion.Classes
 }
 
-// Part is what a version is to one of its several targets, the first being 0.
+// Part returns a version as a model of one of its several targets, counted from 0.
 func (v *ModelVersion) Part(target int) *ModelVersion {
 	out := *v
 	out.Target, out.Outputs, out.More = v.Target[target:target+1], v.Outputs[target+1:target+2], nil
@@ -90,7 +90,7 @@ func (v *ModelVersion) Part(target int) *ModelVersion {
 	return &out
 }
 
-// Blob is what holds the version's canonical encoding.
+// Blob returns the blob of the version's canonical encoding.
 func (v *ModelVersion) Blob() *Segment {
 	if v.File.IsZero() {
 		return &Segment{Inline: v.Bytes, Bytes: int64(len(v.Bytes)), SHA256: v.SHA256}
@@ -98,7 +98,7 @@ func (v *ModelVersion) Blob() *Segment {
 	return &Segment{ID: v.File, Bytes: v.FileBytes, SHA256: v.SHA256, Nodes: v.FileNodes}
 }
 
-// Keep makes b what holds the version's canonical encoding.
+// Keep sets the blob of the version's canonical encoding.
 func (v *ModelVersion) Keep(b *Segment) {
 	v.Bytes, v.File, v.FileBytes, v.FileNodes, v.SHA256 = b.Inline, b.ID, b.Bytes, b.Nodes, b.SHA256
 	if b.Inline != nil {
@@ -163,7 +163,7 @@ type Iteration struct {
 	Seconds        float64
 }
 
-// Bare is the model without its versions, as ChangeModel takes it.
+// Bare returns the model without its versions, as ChangeModel takes it.
 func (m *Model) Bare() *Model {
 	n := *m
 	n.Versions = nil
@@ -183,7 +183,7 @@ func (m *Model) Find(number int) *ModelVersion {
 	return nil
 }
 
-// Want is Find, or an error that says which versions there are.
+// Want is Find, or an error that lists the versions.
 func (m *Model) Want(number int) (*ModelVersion, error) {
 	v := m.Find(number)
 	switch {
@@ -195,12 +195,12 @@ func (m *Model) Want(number int) (*ModelVersion, error) {
 	return nil, m.NoVersion(number)
 }
 
-// NoVersion is the error that there is no version of the number.
+// NoVersion returns the error for a version that does not exist.
 func (m *Model) NoVersion(number int) error {
 	return pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, number).WithDetail("Its versions are %s.", m.numbers())
 }
 
-// Next is the number of the version that is trained next.
+// Next returns the number of the version that is trained next.
 func (m *Model) Next() int {
 	n := m.Last
 	for i := range m.Versions {
@@ -228,7 +228,7 @@ func (m *Model) numbers() string {
 	return b.String() + "; the default is " + strconv.Itoa(m.Default)
 }
 
-// JobState is where a training job stands.
+// JobState is the state of a training job.
 type JobState string
 
 // The states of a job: queued → running → done | failed | cancelled.
@@ -239,7 +239,7 @@ const (
 	JobCancelled JobState = "cancelled"
 )
 
-// Job is a training job: what any node needs to go on with it.
+// Job is a training job: all that a node needs to continue it.
 type Job struct {
 	OID       types.OID
 	Schema    types.OID
@@ -250,9 +250,8 @@ type Job struct {
 	// Replace is the version of the model's descriptor that the job adds a
 	// version to; 0 for a new model.
 	Replace uint64
-	// Attached says that the job is a session's on the node Coordinator and ends
-	// with it: its model goes into the session's open transaction. No other node
-	// can take it over.
+	// Attached: the job belongs to a session on the node Coordinator and ends with it: its model is
+	// committed by the session's open transaction. No other node can take it over.
 	Attached    bool
 	ReadVersion uint64 // the state version whose rows are trained on
 	// Tables are what the job reads, and Reads their segments at ReadVersion,
@@ -283,7 +282,7 @@ type Job struct {
 	CheckpointBytes int64 // the size of CheckpointFile; 0 for one from before sizes were kept
 }
 
-// Blob is what holds the job's checkpoint; nil where it has made none.
+// Blob returns the blob of the job's checkpoint; nil where there is none.
 func (j *Job) Blob() *Segment {
 	switch {
 	case !j.CheckpointFile.IsZero():
@@ -294,8 +293,8 @@ func (j *Job) Blob() *Segment {
 	return nil
 }
 
-// At is the state as the job reads it: the tables as they were when the job
-// was made, all else as it is in s.
+// At returns the state as the job reads it: the tables as they were when the job was made,
+// everything else as in s.
 func (j *Job) At(s *State) *State {
 	n := *s
 	n.manifests = maps.Clone(s.manifests)
@@ -327,11 +326,11 @@ type Node struct {
 	Cores    int
 	Threads  int
 	Memory   int64
-	Draining bool // its files go elsewhere, and nothing new comes
+	Draining bool // its files are moved to other nodes, and it gets no new ones
 	JoinedAt time.Time
-	Zone     string // what is lost together: a rack, a site
-	Heir     uint64 // of a draining node: who gets its files
-	// What ALTER NODE gives it, 0 for nothing; Threads and Memory are what it has.
+	Zone     string // a failure domain: a rack, a site
+	Heir     uint64 // of a draining node: the node that gets its files
+	// What ALTER NODE sets, 0 for nothing; Threads and Memory are what it has.
 	AskThreads int
 	AskMemory  int64
 }
@@ -342,8 +341,8 @@ const (
 	SettingThreads = "threads"
 )
 
-// Asked is what a node is asked to use, by ALTER NODE or else for all nodes: bytes
-// and threads, 0 for what it was started with.
+// Asked returns what a node should use, by ALTER NODE or else for all nodes: bytes and threads, 0
+// for what it was started with.
 func (s *State) Asked(n *Node) (memory int64, threads int) {
 	memory, threads = n.AskMemory, n.AskThreads
 	if v, ok := s.Setting(SettingMemory); ok && memory == 0 {
@@ -356,7 +355,7 @@ func (s *State) Asked(n *Node) (memory int64, threads int) {
 	return memory, threads
 }
 
-// Keep takes over from an older description what a node does not say itself.
+// Keep copies from an older description the fields that a node does not set itself.
 func (n *Node) Keep(old *Node) {
 	n.Draining, n.JoinedAt, n.Heir = old.Draining, old.JoinedAt, old.Heir
 	n.AskThreads, n.AskMemory = old.AskThreads, old.AskMemory

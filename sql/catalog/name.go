@@ -7,14 +7,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// RelationName takes a relation's dotted name apart: schema is "" where it has
-// none. A name of three parts begins with the database, which must be this one.
-// Empty leading parts are left out.
+// RelationName splits a relation's dotted name: schema is "" where it has none. A name of three
+// parts begins with the database, which must be this one. Empty leading parts are left out.
 func RelationName(parts ...string) (schema, name string, err error) {
 	return nameOf(parts, "relation", `"`)
 }
 
-// ObjectName is RelationName of what is no relation: a type, function, model.
+// ObjectName is RelationName for other objects: types, functions, models.
 func ObjectName(parts ...string) (schema, name string, err error) {
 	return nameOf(parts, "qualified", "")
 }

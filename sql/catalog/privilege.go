@@ -24,8 +24,8 @@ const (
 	ClassModel    Class = 'M'
 )
 
-// Privileges are the letters of aclitem that there are for a class, in the order
-// in which they are written.
+// Privileges returns the letters of aclitem that a class has, in the order in which they are
+// written.
 func (c Class) Privileges() string {
 	switch c {
 	case ClassTable:
@@ -44,7 +44,7 @@ func (c Class) Privileges() string {
 	return "U"
 }
 
-// public is what PUBLIC has before anything is granted.
+// public returns what PUBLIC has before anything is granted.
 func (c Class) public() string {
 	switch c {
 	case ClassDatabase:
@@ -57,7 +57,7 @@ func (c Class) public() string {
 	return ""
 }
 
-// DefaultACL is what an object of a class has before anything is granted.
+// DefaultACL returns the grants of an object of a class before anything is granted.
 func DefaultACL(c Class, owner types.OID) []Grant {
 	var out []Grant
 	if p := c.public(); p != "" {
@@ -66,19 +66,18 @@ func DefaultACL(c Class, owner types.OID) []Grant {
 	return append(out, Grant{Role: owner, Grantor: owner, Privs: c.Privileges()})
 }
 
-// Object is what privileges are asked about.
+// Object is an object that privileges are checked on.
 type Object struct {
 	Class Class
 	Owner types.OID
 	ACL   []Grant
-	// Bare says that nothing is had by default, by the owner either: of a column,
-	// whose table's owner has it, and of what a schema adds to the defaults.
+	// Bare: there are no default privileges, not even the owner's: for a column, whose table's owner
+	// has them, and for the defaults that a schema adds.
 	Bare bool
 }
 
-// Grants are the object's grants, with those that it has by default. A list of
-// grants that does not name the owner leaves the owner all there is: one that
-// was revoked is kept, without letters.
+// Grants are the object's grants, with those that it has by default. In a list of grants without
+// the owner the owner has all privileges: revoked ones are kept as a grant without letters.
 func (o Object) Grants() []Grant {
 	switch {
 	case o.Bare:
@@ -92,7 +91,7 @@ func (o Object) Grants() []Grant {
 	return append([]Grant{{Role: o.Owner, Grantor: o.Owner, Privs: o.Class.Privileges()}}, o.ACL...)
 }
 
-// Object is the relation as privileges see it.
+// Object returns the relation as an object of privileges.
 func (r *Relation) Object() Object {
 	c := ClassTable
 	if r.Kind == KindSequence {
@@ -101,18 +100,18 @@ func (r *Relation) Object() Object {
 	return Object{Class: c, Owner: r.Owner, ACL: r.ACL}
 }
 
-// Object is the schema as privileges see it.
+// Object returns the schema as an object of privileges.
 func (s *Schema) Object() Object { return Object{Class: ClassSchema, Owner: s.Owner, ACL: s.ACL} }
 
-// Object is the model as privileges see it.
+// Object returns the model as an object of privileges.
 func (m *Model) Object() Object { return Object{Class: ClassModel, Owner: m.Owner, ACL: m.ACL} }
 
-// Object is a column of r as privileges see it.
+// Object returns a column of r as an object of privileges.
 func (c *Column) Object(r *Relation) Object {
 	return Object{Class: ClassColumn, Owner: r.Owner, ACL: c.ACL, Bare: true}
 }
 
-// holds reports whether a list of letters has one, with its grant option if asked.
+// holds reports whether a list of letters has letter, with option with its grant option.
 func holds(privs string, letter byte, option bool) bool {
 	i := strings.IndexByte(privs, letter)
 	return i >= 0 && (!option || i+1 < len(privs) && privs[i+1] == '*')
@@ -130,8 +129,8 @@ func (s *State) MemberOf(role, of types.OID) bool {
 	return role == of || s.Super(role) || s.reaches(role, of, false)
 }
 
-// Inherits reports whether a role has what another has without SET ROLE: as
-// MemberOf, but a role made NOINHERIT passes nothing on.
+// Inherits reports whether a role has another's privileges without SET ROLE: as MemberOf, but a
+// NOINHERIT role inherits nothing.
 func (s *State) Inherits(role, of types.OID) bool {
 	return role == of || s.Super(role) || s.reaches(role, of, true)
 }
@@ -160,8 +159,8 @@ func (s *State) May(role types.OID, o Object, letter byte) bool {
 	return s.Super(role) || s.granted(role, o, letter, false)
 }
 
-// MayGrant reports whether a role may grant a privilege on an object: its owner
-// may, and who has it with the grant option.
+// MayGrant reports whether a role may grant a privilege on an object: the owner may, and roles that
+// have it with the grant option.
 func (s *State) MayGrant(role types.OID, o Object, letter byte) bool {
 	return s.Inherits(role, o.Owner) || s.granted(role, o, letter, true)
 }
@@ -205,14 +204,14 @@ type Database struct {
 	ACL   []Grant
 }
 
-// Object is the database as privileges see it.
+// Object returns the database as an object of privileges.
 func (d Database) Object() Object { return Object{Class: ClassDatabase, Owner: d.Owner, ACL: d.ACL} }
 
-// Object is the type as privileges see it.
+// Object returns the type as an object of privileges.
 func (e *EnumType) Object() Object { return Object{Class: ClassType, Owner: e.Owner, ACL: e.ACL} }
 
-// DefaultKey says which new objects ALTER DEFAULT PRIVILEGES is about: those of a
-// class that a role makes, in one schema or (0) in any.
+// DefaultKey identifies the new objects of an ALTER DEFAULT PRIVILEGES: those of a class that a
+// role makes, in one schema or (0) in any.
 type DefaultKey struct {
 	Role, Schema types.OID
 	Class        Class
@@ -241,8 +240,7 @@ func (s *State) DefaultGrants() []DefaultGrants {
 	return out
 }
 
-// DefaultOf is the list that a key stands for, where nothing was set what there
-// is without.
+// DefaultOf returns the default grants of a key, the built-in ones where nothing was set.
 func (s *State) DefaultOf(k DefaultKey) []Grant {
 	if acl, ok := s.defaults[k]; ok {
 		return acl
@@ -253,8 +251,8 @@ func (s *State) DefaultOf(k DefaultKey) []Grant {
 	return DefaultACL(k.Class, k.Role)
 }
 
-// NewACL is the list of grants of an object that is made; nil where nobody has
-// changed the defaults of its class.
+// NewACL returns the grants of a new object; nil where nobody has changed the defaults of its
+// class.
 func (s *State) NewACL(c Class, owner, schema types.OID) []Grant {
 	global, everywhere := s.defaults[DefaultKey{Role: owner, Class: c}]
 	here := s.defaults[DefaultKey{Role: owner, Schema: schema, Class: c}]

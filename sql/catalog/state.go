@@ -41,10 +41,10 @@ type QName struct {
 	Name   string
 }
 
-// Version is the version of the committed state this is, or is based on.
+// Version returns the version of the committed state that this is, or is based on.
 func (s *State) Version() uint64 { return s.version }
 
-// NextOID is the first OID that was never given out.
+// NextOID returns the first OID that was never allocated.
 func (s *State) NextOID() types.OID { return s.nextOID }
 
 // SchemaByName finds a schema; nil if there is none.
@@ -77,7 +77,7 @@ func (s *State) RelationByOID(oid types.OID) *Relation { return s.relations[oid]
 // Relations lists all, by OID.
 func (s *State) Relations() []*Relation { return sorted(s.relations) }
 
-// Manifest returns a table's segments; nil for what has none.
+// Manifest returns a table's segments; nil for relations without any.
 func (s *State) Manifest(table types.OID) *Manifest { return s.manifests[table] }
 
 // SequenceAt returns a sequence's position.
@@ -102,8 +102,8 @@ func (s *State) EnumByOID(oid types.OID) *EnumType {
 	return nil
 }
 
-// TypeName is the SQL name of a type with its modifier, of an enum or an array of one
-// without its schema.
+// TypeName returns the SQL name of a type with its modifier, for an enum or an array of one without
+// its schema.
 func (s *State) TypeName(t types.Type) string {
 	e := s.EnumByOID(t.OID)
 	switch {
@@ -157,11 +157,10 @@ func (s *State) Jobs() []*Job { return sorted(s.jobs) }
 // Node finds a member; nil if there is none.
 func (s *State) Node(id uint64) *Node { return s.nodes[id] }
 
-// Cluster is the cluster's id; zero until its first leader has said it.
+// Cluster returns the cluster's id; zero until its first leader has set it.
 func (s *State) Cluster() ClusterID { return s.cluster }
 
-// Removed reports whether a node was a member and was taken out: it does not come
-// back under the same id.
+// Removed reports whether a node was a member and was removed: it cannot rejoin under the same id.
 func (s *State) Removed(id uint64) bool { return s.removed[id] }
 
 // Nodes lists the members, by id.

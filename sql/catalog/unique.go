@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyLog remembers which keys recent commits claimed under one constraint.
+// keyLog records which keys recent commits claimed under one constraint.
 //
 //	floor        entries, by version
 //	  │   v7: 3 hashes   v9: all   v12: 1 hash
@@ -27,7 +27,7 @@ type keyEntry struct {
 	side    uint8
 }
 
-// Bounds of a log. A reader that falls behind looks again, no more.
+// Bounds of a log. A writer that falls behind only has to check again.
 const (
 	maxLogEntries = 2048
 	maxLogHashes  = 128 << 10
@@ -66,8 +66,8 @@ func (x *keyEntry) meets(hashes []uint64) bool {
 	return false
 }
 
-// recordKeys logs the commit's claims. They are logged after all changes, so
-// that a commit's changes do not meet each other. A view logs nothing.
+// recordKeys logs the commit's claims. They are logged after all changes, so that a commit's
+// changes do not conflict with each other. A transaction's own view logs nothing.
 func (e *edit) recordKeys() {
 	if !e.commit || len(e.keys) == 0 {
 		return
@@ -126,7 +126,7 @@ func (l *keyLog) add(x keyEntry) {
 	l.hashes += len(x.hashes)
 }
 
-// trim forgets the older half, by entries and by hashes.
+// trim removes the older half, by entries and by hashes.
 func (l *keyLog) trim() {
 	keep := len(l.entries)
 	hashes := 0
@@ -145,7 +145,7 @@ func (l *keyLog) trim() {
 	l.hashes, l.tail = hashes, nil
 }
 
-// dropKeys forgets the logs of a table.
+// dropKeys removes the logs of a table.
 func (e *edit) dropKeys(table types.OID) {
 	for oid, l := range e.s.unique {
 		if l.table == table {

@@ -23,7 +23,7 @@ func Append[T any](dst []byte, v T) []byte {
 // Marshal encodes v.
 func Marshal[T any](v T) []byte { return Append(nil, v) }
 
-// Unmarshal reads what Marshal gave. All of b must be used up.
+// Unmarshal decodes the result of Marshal. All of b must be consumed.
 func Unmarshal[T any](b []byte) (v T, err error) {
 	r := &reader{b: b}
 	if err = coderOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(&v).Elem()); err == nil && len(r.b) != 0 {
@@ -80,8 +80,8 @@ func Union[T any](kinds ...T) {
 	})
 }
 
-// Register gives a type an encoding of its own: what enc adds, behind its length.
-// For types whose values are known by name on every node.
+// Register sets a type's own encoding: what enc appends, behind its length. For types whose values
+// are known by name on every node.
 func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, error)) {
 	coders.Store(reflect.TypeFor[T](), &coder{
 		own: true,
@@ -145,8 +145,7 @@ func coderOf(t reflect.Type) *coder {
 	return got.(*coder)
 }
 
-// lazy breaks the cycle of types that hold themselves: the element's codec is
-// looked up when it is used.
+// lazy breaks the cycle of recursive types: the element's codec is looked up when it is used.
 func lazy(t reflect.Type) func() *coder { return sync.OnceValue(func() *coder { return coderOf(t) }) }
 
 func build(t reflect.Type) *coder {
@@ -371,8 +370,7 @@ func sliceCoder(t reflect.Type) *coder {
 				return corrupt("%d elements, %d bytes left", n-1, len(r.b))
 			}
 			c := elem()
-			// Grown as it is read: elements may be much larger in memory
-			// than their least encoding.
+			// It grows as it is read: elements may be much larger in memory than their shortest encoding.
 			v.Set(reflect.MakeSlice(t, 0, int(min(n-1, 64))))
 			for i := range int(n - 1) {
 				v.Grow(1)
@@ -483,8 +481,8 @@ func structCoder(t reflect.Type) *coder {
 	}
 }
 
-// maxDepth bounds values within values: twice what the parser lets an expression
-// nest, each level of which is a union's value or two.
+// maxDepth bounds nested values: twice the nesting of expressions that the parser allows, each
+// level of which is a union's value or two.
 const maxDepth = 50_000
 
 type reader struct {

@@ -2,9 +2,9 @@
 // and cluster commands in durable logs and snapshots, and of plans and all other
 // messages between nodes.
 //
-// Equal values give equal bytes in every process, which lets states be compared by
-// their hash. Structs are length-prefixed
-// lists of their exported fields in order, so fields may be added at the end:
+// Equal values have equal encodings in every process, which lets states be compared by their hash.
+// Structs are length-prefixed lists of their exported fields in order, so fields may be added at
+// the end:
 //
 //	struct     length, field, field, …    missing fields read as zero,
 //	                                      unknown ones are skipped

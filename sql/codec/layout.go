@@ -12,8 +12,8 @@ import (
 //	worker.orders: Run string, Go bool, Segments []worker.segmentMsg
 //	expr.Expr = expr.Col | expr.Const
 //
-// Two programs whose layouts are equal, or differ in what was added at the end of
-// lines, understand each other. It panics for what has no encoding.
+// Two programs whose layouts are equal, or differ only at the end of lines, are compatible. It
+// panics for types without an encoding.
 func Layout(values ...any) string {
 	w := &layout{seen: map[reflect.Type]bool{}}
 	for _, v := range values {
@@ -71,7 +71,7 @@ func (w *layout) visit(t reflect.Type) {
 	}
 }
 
-// nameOf is a field's type; of a named number what it is encoded as, too.
+// nameOf returns a field's type; for a named number its encoding, too.
 func nameOf(t reflect.Type) string {
 	if c, ok := coders.Load(t); ok && c.(*coder).as != nil {
 		return nameOf(c.(*coder).as)

@@ -184,8 +184,7 @@ func (r *formatReader) nextSeparates() bool {
 	return len(next.Text) != 1 || !ascii.IsDigit(next.Text[0])
 }
 
-// integer reads a field of at most width digits into dest and gives the bytes
-// it took.
+// integer reads a field of at most width digits into dest and returns the number of bytes read.
 func (r *formatReader) integer(dest *int, width int, n *template.Node) (int, error) {
 	init := r.pos
 	r.blanks()

@@ -49,8 +49,7 @@ var IntervalRanges = []struct {
 	{ivHour | ivMinute | RangeSecond, " hour to second"}, {ivMinute | RangeSecond, " minute to second"}, {FullRange, ""},
 }
 
-// IntervalTypmod packs what the grammar gives: the mask of fields, and the
-// digits of seconds.
+// IntervalTypmod packs what the grammar returns: the mask of fields, and the digits of seconds.
 func IntervalTypmod(mods []int32) (int32, error) {
 	if len(mods) == 0 || len(mods) > 2 {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL type modifier")
@@ -199,7 +198,7 @@ func JustifyDays(iv Interval) (Interval, error) {
 	return Interval{int32(m), d, iv.Micros}, nil
 }
 
-// JustifyInterval does both and gives all parts one sign.
+// JustifyInterval does both and makes all parts of one sign.
 func JustifyInterval(iv Interval) (Interval, error) {
 	m, d, us := int64(iv.Months), int64(iv.Days), iv.Micros
 	if d > 0 && us > 0 || d < 0 && us < 0 {

@@ -7,7 +7,6 @@ type Kind string
 const (
 	KindDate        Kind = "date"
 	KindTime        Kind = "time without time zone"
-	KindTimeTZ      Kind = "time with time zone"
 	KindTimestamp   Kind = "timestamp without time zone"
 	KindTimestamptz Kind = "timestamp with time zone"
 	KindInterval    Kind = "interval"

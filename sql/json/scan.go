@@ -35,7 +35,7 @@ func (p *jsonScan) str() (body string, escapes bool) {
 	return body, escapes
 }
 
-// value steps over one value and gives its text.
+// value skips one value and returns its text.
 func (p *jsonScan) value() string {
 	p.space()
 	from, depth := p.i, 0

@@ -189,8 +189,8 @@ func (v Value) pretty(dst []byte, level int) []byte {
 	return append(dst, ends[1])
 }
 
-// Text is what ->> gives: a string without its quotes, else the text; ok is
-// false for null, which is NULL.
+// Text returns the result of ->>: a string without its quotes, else the text; ok is false for null,
+// which is NULL.
 func (v Value) Text() (s string, ok bool) {
 	switch {
 	case v.Kind == Null:

@@ -1,5 +1,5 @@
-// Package jsonpath parses and prints SQL/JSON paths, the values of the type
-// jsonpath. Parse gives the tree of a text such as
+// Package jsonpath parses and prints SQL/JSON paths, the values of the type jsonpath. Parse returns
+// the tree of a text such as
 //
 //	strict $.items[*] ? (@.price > $limit).name
 //

@@ -354,9 +354,8 @@ func (s *scanner) number(start int) {
 	s.emit(Number, start)
 }
 
-// operator reads the longest operator, then gives back what Postgres gives
-// back: comment starts, and + or - at the end of an operator that has none of
-// the characters ~ ! @ # ^ & | ` ? %.
+// operator reads the longest operator, then puts back what PostgreSQL puts back: comment starts,
+// and + or - at the end of an operator that has none of the characters ~ ! @ # ^ & | ` ? %.
 func (s *scanner) operator(start int) {
 	end := start
 	for end < len(s.text) && isOpChar(s.text[end]) {

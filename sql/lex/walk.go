@@ -6,7 +6,7 @@ import "github.com/tributarydb/tributary/sql/pgerr"
 // readers of it use a stack that no memory account sees.
 const MaxDepth = 10_000
 
-// Qualified reads a dotted name at token i and gives the token after it.
+// Qualified reads a dotted name at token i and returns the token after it.
 func (s *Source) Qualified(i, hi int) ([]string, int) {
 	var parts []string
 	for i < hi && s.IsName(i) {

@@ -108,7 +108,7 @@ func (t *translator) createTable(n *sqlparser.CreateTable) {
 	t.w(")")
 }
 
-// tableOptions notes what has no meaning here and gives AUTO_INCREMENT's start.
+// tableOptions records options that have no meaning here and returns AUTO_INCREMENT's start.
 func (t *translator) tableOptions(s *sqlparser.TableSpec) (start string) {
 	for _, o := range s.Options {
 		if lex.Fold(o.Name) == "auto_increment" && o.Value != nil {

@@ -329,8 +329,8 @@ func (t *translator) list(exprs []sqlparser.Expr) {
 	t.w(")")
 }
 
-// binary writes arithmetic. MySQL's / divides integers exactly and gives NULL
-// for a zero divisor; DIV and % do the latter.
+// binary writes arithmetic. MySQL's / divides integers exactly and returns NULL for a zero divisor;
+// DIV and % do the latter.
 func (t *translator) binary(e *sqlparser.BinaryExpr) {
 	op := ""
 	switch e.Operator {

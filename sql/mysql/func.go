@@ -244,8 +244,8 @@ func (t *translator) logBase(base, x sqlparser.Expr) {
 	t.w("AS numeric ) )")
 }
 
-// substring writes SUBSTRING(s, p, n). A negative p counts from the end in
-// MySQL, so only constants can be told apart.
+// substring writes SUBSTRING(s, p, n). A negative p counts from the end in MySQL, so only a
+// constant p can be translated.
 func (t *translator) substring(e *sqlparser.SubstrExpr) {
 	from, negative := e.From, false
 	if u, ok := from.(*sqlparser.UnaryExpr); ok && u.Operator == sqlparser.UMinusOp {
@@ -295,7 +295,7 @@ func (t *translator) trim(e *sqlparser.TrimFuncExpr) {
 	t.named(name, e.StringArg, e.TrimArg)
 }
 
-// currentTime writes NOW and its kin; they have whole seconds unless told.
+// currentTime writes NOW and its synonyms; they have whole seconds without a precision.
 func (t *translator) currentTime(e *sqlparser.CurTimeFuncExpr) {
 	fsp := strconv.Itoa(e.Fsp)
 	switch lex.Fold(e.Name.String()) {

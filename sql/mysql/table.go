@@ -61,7 +61,7 @@ func (t *translator) insideCall(i int, names ...string) bool {
 	return false
 }
 
-// takeTableCall translates the call at token i and gives the token after it.
+// takeTableCall translates the call at token i and returns the token after it.
 func (t *translator) takeTableCall(i, params int) (int, error) {
 	s := t.s
 	name, open := s.Qualified(i, t.hi)

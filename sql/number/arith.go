@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Cmp is -1, 0 or 1 in PostgreSQL's order: -Infinity, numbers, Infinity, NaN.
+// Cmp returns -1, 0 or 1 in PostgreSQL's order: -Infinity, numbers, Infinity, NaN.
 func (d Decimal) Cmp(e Decimal) int {
 	if d.kind != decFinite || e.kind != decFinite {
 		return cmp.Compare(d.rank(), e.rank())
@@ -48,7 +48,7 @@ func (d Decimal) rank() int {
 	return 0
 }
 
-// align64 brings two small values to one scale, if both still fit.
+// align64 converts two small values to one scale, if both still fit.
 func align64(d, e Decimal) (a, b int64, ok bool) {
 	a, b = d.coef, e.coef
 	switch n := d.scale - e.scale; {
@@ -68,7 +68,7 @@ func align64(d, e Decimal) (a, b int64, ok bool) {
 	return a, b, ok
 }
 
-// alignBig brings two values to the greater scale; the results must not be modified.
+// alignBig converts two values to the greater scale; the results must not be modified.
 func alignBig(d, e Decimal) (a, b *big.Int, scale int32) {
 	a, b = d.coefBig(), e.coefBig()
 	switch n := int(d.scale) - int(e.scale); {
@@ -80,7 +80,7 @@ func alignBig(d, e Decimal) (a, b *big.Int, scale int32) {
 	return a, b, max(d.scale, e.scale)
 }
 
-// Neg is -d.
+// Neg returns -d.
 func (d Decimal) Neg() Decimal {
 	switch {
 	case d.kind == decPosInf:
@@ -96,7 +96,7 @@ func (d Decimal) Neg() Decimal {
 	return d
 }
 
-// Abs is |d|.
+// Abs returns |d|.
 func (d Decimal) Abs() Decimal {
 	if d.Sign() < 0 {
 		return d.Neg()
@@ -104,7 +104,7 @@ func (d Decimal) Abs() Decimal {
 	return d
 }
 
-// Add is d + e.
+// Add returns d + e.
 func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite {
 		switch {
@@ -128,10 +128,10 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	return mkDecimal(new(big.Int).Add(a, b), scale).checked()
 }
 
-// Sub is d - e.
+// Sub returns d - e.
 func (d Decimal) Sub(e Decimal) (Decimal, error) { return d.Add(e.Neg()) }
 
-// Mul is d * e.
+// Mul returns d * e.
 func (d Decimal) Mul(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite {
 		if d.kind == decNaN || e.kind == decNaN {
@@ -184,8 +184,8 @@ func (d Decimal) lead4() (weight, digit int) {
 	return weight, int(q.Abs(q).Int64())
 }
 
-// group4 is where the first digit in base 10000 of n digits is, and how many decimal
-// digits it has.
+// group4 returns where the first digit in base 10000 of n digits is, and how many decimal digits it
+// has.
 func group4(n int, scale int32) (weight, take int) {
 	e := n - 1 - int(scale)
 	weight = e >> 2
@@ -205,8 +205,8 @@ func lead64(u uint64, scale int32) (weight, digit int) {
 	return weight, int(u * checked.Pow10[take-n])
 }
 
-// divScale is the scale of a quotient: at least 16 significant digits, at
-// least the scale of either operand, at most 1000.
+// divScale returns the scale of a quotient: at least 16 significant digits, at least the scale of
+// either operand, at most 1000.
 func divScale(d, e Decimal) int32 {
 	w1, f1 := d.lead4()
 	w2, f2 := e.lead4()
@@ -220,8 +220,8 @@ func quotientScale(weight int, less bool, d, e int32) int32 {
 	return int32(min(max(16-4*weight, int(d), int(e), 0), 1000))
 }
 
-// AppendQuotient appends the column encoding of a·10^-ascale / b·10^-bscale, as Div
-// gives it, for kernels.
+// AppendQuotient appends the column encoding of a·10^-ascale / b·10^-bscale, rounded as by Div, for
+// kernels.
 func AppendQuotient(dst []byte, a int64, ascale int32, b int64, bscale int32) ([]byte, error) {
 	ua, ub := checked.Abs(a), checked.Abs(b)
 	if b != 0 {
@@ -241,7 +241,7 @@ func AppendQuotient(dst []byte, a int64, ascale int32, b int64, bscale int32) ([
 	return d.AppendBinary(dst), nil
 }
 
-// Div is d / e with PostgreSQL's choice of scale, rounded.
+// Div returns d / e with PostgreSQL's choice of scale, rounded.
 func (d Decimal) Div(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite {
 		switch {
@@ -263,7 +263,7 @@ func (d Decimal) Div(e Decimal) (Decimal, error) {
 	return d.divAt(e, divScale(d, e)).checked()
 }
 
-// DivTrunc is div(d, e): the integer quotient, cut toward zero.
+// DivTrunc returns div(d, e): the integer quotient, truncated toward zero.
 func (d Decimal) DivTrunc(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite || e.Sign() == 0 {
 		return d.Div(e)
@@ -272,7 +272,7 @@ func (d Decimal) DivTrunc(e Decimal) (Decimal, error) {
 	return mkDecimal(new(big.Int).Quo(a, b), 0).checked()
 }
 
-// divAt is d / e rounded to scale; e is not 0.
+// divAt returns d / e rounded to scale; e is not 0.
 func (d Decimal) divAt(e Decimal, scale int32) Decimal {
 	shift := int(scale) + int(e.scale) - int(d.scale)
 	if d.big == nil && e.big == nil && shift >= 0 && shift <= 38 {
@@ -296,7 +296,7 @@ func (d Decimal) divAt(e Decimal, scale int32) Decimal {
 	return mkDecimal(divRound(a, b), scale)
 }
 
-// divRound is a / b to the nearest integer, halves away from zero.
+// divRound returns a / b to the nearest integer, halves away from zero.
 func divRound(a, b *big.Int) *big.Int {
 	q, r := new(big.Int).QuoRem(a, b, new(big.Int))
 	if r.Lsh(r, 1).CmpAbs(b) >= 0 {
@@ -309,7 +309,7 @@ func divRound(a, b *big.Int) *big.Int {
 	return q
 }
 
-// Mod is the rest of DivTrunc, with the sign of d.
+// Mod returns the remainder of DivTrunc, with the sign of d.
 func (d Decimal) Mod(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite {
 		switch {
@@ -338,7 +338,7 @@ func (d Decimal) Mod(e Decimal) (Decimal, error) {
 	return mkDecimal(new(big.Int).Rem(a, b), scale).checked()
 }
 
-// GCD is the greatest common divisor, NaN for anything that is not finite.
+// GCD returns the greatest common divisor, NaN for anything that is not finite.
 func (d Decimal) GCD(e Decimal) Decimal {
 	if d.kind != decFinite || e.kind != decFinite {
 		return DecimalNaN
@@ -347,7 +347,7 @@ func (d Decimal) GCD(e Decimal) Decimal {
 	return mkDecimal(new(big.Int).GCD(nil, nil, new(big.Int).Abs(a), new(big.Int).Abs(b)), scale)
 }
 
-// LCM is the least common multiple.
+// LCM returns the least common multiple.
 func (d Decimal) LCM(e Decimal) (Decimal, error) {
 	if d.kind != decFinite || e.kind != decFinite {
 		return DecimalNaN, nil
@@ -363,7 +363,7 @@ func (d Decimal) LCM(e Decimal) (Decimal, error) {
 	return mkDecimal(m.Abs(m), scale).checked()
 }
 
-// Factorial is n!.
+// Factorial returns n!.
 func Factorial(n int64) (Decimal, error) {
 	if n < 0 {
 		return Decimal{}, pgerr.New(pgerr.NumericValueOutOfRange, "factorial of a negative number is undefined")

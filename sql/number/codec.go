@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// How a variable numeric lies in a Binary column. The low two bits of the
-// first byte are the form:
+// The encoding of a variable numeric in a Binary column. The low two bits of the first byte are the
+// form:
 //
 //	form 0  small    bits 2-7 the scale, 63 meaning that a little-endian uint16
 //	                 scale follows; then 0 to 8 bytes of the coefficient,
@@ -184,8 +184,8 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 	return smallDecimal(b)
 }
 
-// SignOfBytes is the sign of a number by its encoding, NaN's being that of what is above all
-// numbers, for kernels; ok is false for what is no encoding.
+// SignOfBytes returns the sign of a number by its encoding, 1 for NaN as it is above all numbers,
+// for kernels; ok is false for other bytes.
 func SignOfBytes(b []byte) (sign int, ok bool) {
 	if v, _, ok := SmallDecimalBytes(b); ok {
 		return cmp.Compare(v, 0), true
@@ -199,7 +199,7 @@ func SignOfBytes(b []byte) (sign int, ok bool) {
 	return 0, false
 }
 
-// ScaleOfBytes is the scale of a finite number by its encoding, for kernels; ok is false for
+// ScaleOfBytes returns the scale of a finite number by its encoding, for kernels; ok is false for
 // all else.
 func ScaleOfBytes(b []byte) (scale int32, ok bool) {
 	if _, scale, ok := SmallDecimalBytes(b); ok {
@@ -276,9 +276,8 @@ func NormalizeDecimalBytes(dst, b []byte) []byte {
 // HashKey appends the encoding of d at its least scale.
 func (d Decimal) HashKey(dst []byte) []byte { return d.trimZeros().AppendBinary(dst) }
 
-// Approximate reads the column encoding as a float, which is off by no more than a few
-// units in its last place: NaN for what is no number, or has more than 38 digits or a scale
-// above 200.
+// Approximate reads the column encoding as a float, with an error of a few units in its last place
+// at most: NaN for bytes that are no number, or one of more than 38 digits or a scale above 200.
 func Approximate(b []byte) float64 {
 	if len(b) == 0 {
 		return math.NaN()

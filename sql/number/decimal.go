@@ -132,7 +132,7 @@ func (d Decimal) numDigits() int {
 	return digits64(checked.Abs(d.coef))
 }
 
-// leadExp is the power of ten of the first significant digit; 0 has -scale-1.
+// leadExp returns the power of ten of the first significant digit; 0 has -scale-1.
 func (d Decimal) leadExp() int { return d.numDigits() - 1 - int(d.scale) }
 
 // DecimalFromInt64 returns v times 10^-scale.
@@ -201,10 +201,10 @@ func (d Decimal) trimZeros() Decimal {
 	return mkDecimal(b, d.scale)
 }
 
-// TrimScale is trim_scale(): the least scale that loses nothing.
+// TrimScale returns trim_scale(): d at the least scale without loss.
 func (d Decimal) TrimScale() Decimal { return d.trimZeros() }
 
-// MinScale is min_scale(): the scale that the value needs.
+// MinScale returns min_scale(): the scale that the value needs.
 func (d Decimal) MinScale() int32 { return d.trimZeros().scale }
 
 // ParseDecimal reads PostgreSQL's text form: digits with an optional point and
@@ -340,10 +340,10 @@ func (d Decimal) IsInf(sign int) bool {
 // IsFinite reports whether d is an ordinary number.
 func (d Decimal) IsFinite() bool { return d.kind == decFinite }
 
-// Scale is the number of digits after the point that d prints.
+// Scale returns the number of digits after the point that d prints.
 func (d Decimal) Scale() int32 { return d.scale }
 
-// Sign is -1, 0 or 1; NaN has 0.
+// Sign returns -1, 0 or 1; 0 for NaN.
 func (d Decimal) Sign() int {
 	switch {
 	case d.kind == decPosInf:
@@ -360,7 +360,7 @@ func (d Decimal) Sign() int {
 	return 0
 }
 
-// String is PostgreSQL's text form.
+// String returns PostgreSQL's text form.
 func (d Decimal) String() string { return string(d.AppendText(nil)) }
 
 // AppendText appends the text form.

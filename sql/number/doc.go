@@ -1,5 +1,5 @@
-// Package number is PostgreSQL's numbers: the exact numeric, and the text forms
-// of all, with to_char() and to_number().
+// Package number implements PostgreSQL's numbers: the exact numeric, and the text forms of all,
+// with to_char() and to_number().
 //
 //	Decimal = coefficient × 10^-scale    (int64, or big.Int beyond it)
 //

@@ -267,7 +267,7 @@ func (d Decimal) scientific(digits int) string {
 	if d.Sign() != 0 {
 		exp = d.leadExp()
 	}
-	// The exponent is of the number before rounding: 999.5 gives 10e+02.
+	// The exponent is of the number before rounding: 999.5 is written as 10e+02.
 	coef := d.Abs()
 	if n := digits - exp - int(d.scale); n >= 0 {
 		coef = coef.Round(int32(digits - exp))

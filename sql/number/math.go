@@ -277,7 +277,7 @@ func (d Decimal) powInt(n int, scale int32) (Decimal, error) {
 	case n == -1:
 		return decOne.divAt(d, scale).checked()
 	}
-	// log10 of the result tells the digits that matter.
+	// log10 of the result determines the digits that matter.
 	lead := float64(d.leadExp())
 	m := d.float(64)
 	m.Quo(m, new(big.Float).SetInt(pow10Big(max(d.leadExp(), 0))))

@@ -62,8 +62,7 @@ func NumericTypmod(mods []int32) (int32, error) {
 	return (prec<<16 | scale&0x7ff) + 4, nil
 }
 
-// FitFixed rounds d to scale and checks that it fits the int64 that carries a
-// fixed numeric.
+// FitFixed rounds d to scale and checks that it fits the int64 of a fixed numeric.
 func FitFixed(prec, scale int, d Decimal) (Decimal, error) {
 	if d.kind != decFinite {
 		return Decimal{}, errFieldOverflow().WithDetail(
@@ -76,7 +75,7 @@ func FitFixed(prec, scale int, d Decimal) (Decimal, error) {
 	return r, nil
 }
 
-// Fixed returns the int64 that carries d in a fixed numeric column of scale.
+// Fixed returns the int64 that represents d in a fixed numeric column of scale.
 func (d Decimal) Fixed(scale int32) (int64, error) {
 	c, ok := d.Coefficient(scale)
 	if !ok {

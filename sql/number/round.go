@@ -20,8 +20,7 @@ const (
 // added where d has fewer. A negative scale rounds before the point.
 func (d Decimal) Round(scale int32) Decimal { return d.rescale(scale, halfAway) }
 
-// AppendRounded appends the column encoding of coef·10^-from, as Round(scale) gives it, for
-// kernels.
+// AppendRounded appends the column encoding of coef·10^-from, as by Round(scale), for kernels.
 func AppendRounded(dst []byte, coef int64, from, scale int32) []byte {
 	if n := scale - from; n >= 0 && int(n) < len(checked.Pow10) {
 		hi, lo := bits.Mul64(checked.Abs(coef), checked.Pow10[n])

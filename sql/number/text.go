@@ -91,7 +91,7 @@ func ParseFloat(bits int, text string) (float64, error) {
 	}
 	f, err := strconv.ParseFloat(num, bits)
 	if err == nil && f == 0 && !hex {
-		// Go gives 0 for what is too small; here that is out of range too.
+		// Go returns 0 for what is too small; here that is out of range too.
 		mant := num
 		if i := strings.IndexAny(num, "eE"); i >= 0 {
 			mant = num[:i]

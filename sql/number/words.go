@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/checked"
 )
 
-// Quotients and roots of a numeric's sixteen digits and more do not fit one word,
-// but mostly two: what is here spares them math/big, which allocates each step.
+// Quotients and roots of a numeric's sixteen digits and more do not fit one word, but mostly two:
+// the functions here avoid math/big, which allocates at each step.
 
 // decimalOfWords returns hi·2^64 + lo, or less 0, times 10^-scale.
 func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
@@ -70,8 +70,8 @@ func wordsOf(b []byte) (hi, lo uint64) {
 	return hi, lo
 }
 
-// div128 is a · 10^shift / b to the nearest integer, halves up, where the
-// dividend has no more than 128 bits.
+// div128 returns a · 10^shift / b to the nearest integer, halves up, where the dividend has no more
+// than 128 bits.
 func div128(a, b uint64, shift int) (hi, lo uint64, ok bool) {
 	hi, lo = bits.Mul64(a, checked.Pow10[min(shift, 19)])
 	if shift > 19 {
@@ -93,8 +93,8 @@ func div128(a, b uint64, shift int) (hi, lo uint64, ok bool) {
 	return hi, lo, true
 }
 
-// div192 is (hi·2^64 + lo) · 10^shift / b to the nearest integer, halves up, where
-// the dividend has no more than 192 bits and the quotient no more than 128.
+// div192 returns (hi·2^64 + lo) · 10^shift / b to the nearest integer, halves up, where the
+// dividend has no more than 192 bits and the quotient no more than 128.
 func div192(hi, lo, b uint64, shift int) (qhi, qlo uint64, ok bool) {
 	var top, over uint64
 	for ; shift > 0; shift -= 19 {
@@ -122,7 +122,7 @@ func div192(hi, lo, b uint64, shift int) (qhi, qlo uint64, ok bool) {
 	return hi, lo, carry == 0
 }
 
-// divWords is hi·2^64 + lo divided by b, and the rest.
+// divWords returns hi·2^64 + lo divided by b, and the remainder.
 func divWords(hi, lo, b uint64) (qhi, qlo, rest uint64) {
 	qlo, rest = bits.Div64(hi%b, lo, b)
 	return hi / b, qlo, rest

@@ -2,7 +2,7 @@ package parse
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
-// ConstText is a constant node's text: what SET and options take; "" of other nodes.
+// ConstText returns a constant node's text, for SET and options; "" for other nodes.
 func ConstText(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.A_Const:

@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// checkDepth measures a tree without going deeper than the limit itself: chains
-// such as 1+1+1+… nest without a bracket, so tokens alone do not tell. Chains
-// of AND and OR are made flat on the way, as Postgres's grammar makes them.
+// checkDepth measures a tree without going deeper than the limit itself: chains such as 1+1+1+…
+// nest without a bracket, so tokens alone do not show the depth. Chains of AND and OR are made flat
+// on the way, as Postgres's grammar makes them.
 func checkDepth(n ast.Node) error {
 	depth, deep := 0, false
 	ast.Rewrite(n, func(c *ast.Cursor) bool {

@@ -34,9 +34,9 @@ func (s *source) mysqlQuery(lo, hi int) (ast.Stmt, error) {
 	return node, err
 }
 
-// translated parses tokens [lo, hi) of the MySQL dialect; the node is nil where
-// the statement has no effect. The text written is ours, so an error in it is a
-// bug, but one that ends here and names no position of the user's text.
+// translated parses tokens [lo, hi) of the MySQL dialect; the node is nil where the statement has
+// no effect. The translated text is ours, so an error in it is a bug, which is reported without a
+// position in the user's text.
 func (s *source) translated(lo, hi int) (ast.Stmt, mysql.Translation, error) {
 	t, err := mysql.Translate(s.Source, lo, hi, s.survey(lo, hi).clauses)
 	if err != nil || t.NoEffect != "" {

@@ -1,8 +1,9 @@
 // Package parse turns the text of one query message into statements.
 //
 // The Postgres dialect is parsed by the multigres grammar; the MySQL dialect is
-// translated into Postgres text (package mysql) and read as that; the statements// that PostgreSQL lacks (TRAIN MODEL and its kin) are cut by their tokens here and hand
-// their inner query to the dialect's grammar. Parse resolves no names, types or
+// translated into Postgres text (package mysql) and parsed as that; the statements that
+// PostgreSQL lacks (TRAIN MODEL and the like) are recognised by their tokens here, and
+// their inner query is parsed by the dialect's grammar. Parse resolves no names, types or
 // functions: that is planner/bind.
 //
 //	text ──lex──▶ tokens ──split at ;──▶ pieces ──┬─ extension.go─▶ Extension

@@ -18,7 +18,7 @@ import (
 //	source   SELECT s.t.a    FROM db.s.t
 //	written  SELECT "⁅0⁆".a  FROM "⁅1⁆".t
 //
-// and whole takes the marks out of the tree again.
+// and whole removes the marks from the tree.
 
 // dottedNames are a fragment's names of more than two parts.
 type dottedNames struct {
@@ -120,7 +120,7 @@ func (f *fragment) whole(node ast.Node) error {
 	return err
 }
 
-// splice replaces the marks among a list's names by what they stand for.
+// splice replaces the marks among a list's names by their names.
 func (n *dottedNames) splice(l *ast.NodeList, done []bool) {
 	for at := 0; at < len(l.Items); at++ {
 		str, ok := l.Items[at].(*ast.String)

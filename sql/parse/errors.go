@@ -7,9 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// actionErrors are the complaints that the grammar's actions make, with what
-// PostgreSQL 15 says in their place. The text before the colon of the key is
-// a prefix; it is the library's only way to say which complaint it is.
+// actionErrors are the errors of the grammar's actions, with PostgreSQL 15's messages for them. The
+// text before the colon of the key is a prefix; it is the library's only way to identify an error.
 var actionErrors = []struct {
 	prefix, message string // message "" keeps the library's
 	code            pgerr.Code
@@ -30,7 +29,7 @@ var actionErrors = []struct {
 	{"Use NONE", "missing argument", pgerr.SyntaxError, "Use NONE to denote the missing argument of a unary operator."},
 }
 
-// actionError words a complaint of a grammar action; nil for one not known.
+// actionError returns the error for one of a grammar action; nil for one not known.
 func actionError(f *fragment, tok int, reason string) *pgerr.Error {
 	switch {
 	case strings.HasPrefix(reason, "syntax error: IS NULL"):
@@ -52,8 +51,8 @@ func actionError(f *fragment, tok int, reason string) *pgerr.Error {
 	return nil
 }
 
-// place is the token that Postgres points at for a complaint which the library
-// makes when it has read on to tok.
+// place returns the token that PostgreSQL points at for an error which the library raises when it
+// has read on to tok.
 func (f *fragment) place(prefix, reason string, tok int) int {
 	switch prefix {
 	case "LIMIT #,#":
@@ -78,7 +77,7 @@ func (f *fragment) place(prefix, reason string, tok int) int {
 	return tok
 }
 
-// lastWord is the last token w at or before tok; tok when there is none.
+// lastWord returns the last token w at or before tok; tok when there is none.
 func (f *fragment) lastWord(tok int, w string) int {
 	for i := min(tok, f.Hi-1); i >= f.Lo; i-- {
 		if f.Src.IsWord(i, w) {
@@ -88,9 +87,9 @@ func (f *fragment) lastWord(tok int, w string) int {
 	return tok
 }
 
-// lexerError words a complaint of the library's own lexer. Ours has read the
-// text before it, so only what ours leaves comes here: the escapes of U&'…',
-// whose escape character stands after it.
+// lexerError returns the error for one of the library's own lexer. Ours has read the text before
+// it, so only errors that ours does not find remain: the escapes of U&'…', whose escape character
+// stands after it.
 func lexerError(f *fragment, text string) *pgerr.Error {
 	for i := f.Lo; i < f.Hi; i++ {
 		if k := f.Src.Kind(i); k != lex.String && k != lex.Quoted || len(f.Src.Raw(i)) < 3 || f.Src.Raw(i)[1] != '&' {

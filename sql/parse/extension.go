@@ -117,7 +117,7 @@ type AlterNode struct {
 	Reset  []string // NodeReset
 }
 
-// NodeAction is what ALTER NODE does.
+// NodeAction is the action of ALTER NODE.
 type NodeAction uint8
 
 // The actions.
@@ -130,8 +130,8 @@ const (
 	NodeReset
 )
 
-// NoEffect is a statement that is taken and does nothing: MySQL's LOCK TABLES,
-// SET NAMES and their like. The Statement's Notices say so.
+// NoEffect is a statement that is accepted and does nothing: MySQL's LOCK TABLES, SET NAMES and the
+// like. The Statement's Notices say so.
 type NoEffect struct{ Command string }
 
 // Tag implements Extension.

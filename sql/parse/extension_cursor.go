@@ -19,7 +19,7 @@ type cursor struct {
 	err error
 }
 
-// fail complains of the current token.
+// fail sets a syntax error at the current token.
 func (c *cursor) fail() {
 	if c.err == nil {
 		c.err = c.s.SyntaxError(c.i)
@@ -54,7 +54,7 @@ func (c *cursor) accept(words ...string) bool {
 	return true
 }
 
-// expect takes the words, one by one, and complains of the first that is not there.
+// expect takes the words, one by one, with a syntax error at the first that is missing.
 func (c *cursor) expect(words ...string) {
 	for _, w := range words {
 		if !c.accept(w) {
@@ -173,7 +173,7 @@ func (c *cursor) query() (*ast.SelectStmt, string) {
 	return sel, text
 }
 
-// parens takes ( … ) and gives the tokens inside.
+// parens reads ( … ) and returns the tokens inside.
 func (c *cursor) parens() (lo, hi int) {
 	c.expectSelf('(')
 	if c.err != nil {

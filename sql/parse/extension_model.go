@@ -25,8 +25,8 @@ func (c *cursor) alterModel() *AlterModel {
 	return a
 }
 
-// role takes a role's name; CURRENT_USER and its kin are given as they are
-// spelled, for the session to resolve.
+// role takes a role's name; CURRENT_USER and the like are returned as spelled, for the session to
+// resolve.
 func (c *cursor) role() string {
 	for _, w := range []string{"current_user", "current_role", "session_user"} {
 		if c.accept(w) {

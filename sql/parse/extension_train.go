@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// own parses tokens [lo, hi) if they begin a statement that PostgreSQL does not have; nil, nil if
-// they do not. Which it is, the first words tell; none of these beginnings is
-// taken by Postgres's or MySQL's grammar.
+// extension parses tokens [lo, hi) if they begin a statement that PostgreSQL does not have; nil,
+// nil if they do not. The first words decide which it is; none of these beginnings is taken by
+// Postgres's or MySQL's grammar.
 func (s *source) extension(lo, hi int, d Dialect) (Extension, error) {
 	c := &cursor{s: s, i: lo, hi: hi, d: d}
 	o := c.statement()

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// NumParams is the highest n of the parameters $n; in MySQL's dialect the
-// number of question marks.
+// NumParams returns the highest n of the parameters $n; in MySQL's dialect the number of question
+// marks.
 func (s *Statement) NumParams() int {
 	most := 0
 	for i := s.lo; i < s.hi; i++ {
@@ -148,7 +148,7 @@ func (s *Statement) FindFunc(name string) int {
 	return at
 }
 
-// spelled are functions that the grammar makes of a syntax without their name.
+// spelled are functions whose syntax does not have their name.
 var spelled = map[string]string{
 	"btrim": "trim", "ltrim": "trim", "rtrim": "trim", "timezone": "at", "like_escape": "escape", "similar_to_escape": "similar",
 	"pg_collation_for": "collation", "is_normalized": "is", "overlaps": "overlaps",

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// FuzzParse: no text makes Parse panic or fail without a clear error, and what
-// it gives holds together.
+// FuzzParse: no text makes Parse panic or fail without a clear error, and its results are
+// consistent.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/golden/*")
 	if err != nil || len(files) == 0 {

@@ -9,10 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Text writes a tree as SQL with every nested operation in parentheses, as
-// PostgreSQL shows kept expressions: what has no parentheses of its own would
-// otherwise depend on the printer's view of precedence, and two signs in a row
-// would read as a comment. It adds the parentheses to the tree.
+// Text writes a tree as SQL with every nested operation in parentheses, as PostgreSQL shows kept
+// expressions: operations without parentheses would otherwise depend on the printer's precedence,
+// and two signs in a row would read as a comment. It adds the parentheses to the tree.
 func Text(n ast.Node) string {
 	n = ast.Rewrite(n, nil, func(c *ast.Cursor) bool {
 		switch x := c.Node().(type) {
@@ -48,10 +47,9 @@ func inParens(n ast.Node, sign bool) ast.Node {
 	return n
 }
 
-// Keep is Text of a query or an expression that is kept as text, such as a view
-// or a default. It is an error if the text would not read back as the same. The
-// database is left out of relations' names: it has been checked, and the grammar
-// alone would not read it back.
+// Keep is Text for a query or an expression that is stored as text, such as a view or a default. It
+// is an error if the text would not parse to the same tree. The database is left out of relations'
+// names: it has been checked, and the grammar alone would not parse it.
 func Keep(n ast.Node) (string, error) {
 	ast.Rewrite(n, func(c *ast.Cursor) bool {
 		if rv, ok := c.Node().(*ast.RangeVar); ok {

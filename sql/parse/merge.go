@@ -82,8 +82,8 @@ func (s *source) checkClauses(inner, end, hi int) error {
 	return nil
 }
 
-// clausesIn is the set of clauses of the query in tokens [lo, hi), those of the
-// query in parentheses that it may consist of included:
+// clausesIn returns the set of clauses of the query in tokens [lo, hi), those of the query in
+// parentheses that it may consist of included:
 //
 //	((SELECT … ORDER BY a) LIMIT 1)   both
 //	((SELECT … LIMIT 1) UNION …)      none: operands keep their own
@@ -120,7 +120,7 @@ type queryBody struct {
 
 type clauseSpan struct{ kind, lo, hi int }
 
-// unwrap takes the query in tokens [lo, hi) apart.
+// unwrap splits the query in tokens [lo, hi).
 func (s *source) unwrap(lo, hi int) queryBody {
 	var outer []clauseSpan
 	for {
@@ -152,7 +152,7 @@ func (s *source) unwrap(lo, hi int) queryBody {
 	}
 }
 
-// queryEnd is the end of the query whose first closing parenthesis is token i.
+// queryEnd returns the end of the query whose first closing parenthesis is token i.
 func (s *source) queryEnd(i, hi int) int {
 	depth := 0
 	for k := i + 1; k < hi; k++ {
@@ -172,8 +172,8 @@ func (s *source) queryEnd(i, hi int) int {
 	return hi
 }
 
-// writeMerged writes the query whose outermost parenthesis is token i and
-// gives the first token not written.
+// writeMerged writes the query whose outermost parenthesis is token i and returns the first token
+// not written.
 func (s *source) writeMerged(w *rewriter, i, hi int) int {
 	end := s.queryEnd(w.merge[i], hi)
 	q := s.unwrap(i, end)

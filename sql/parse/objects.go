@@ -6,9 +6,9 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 )
 
-// Defines reports whether it is one of the statements that change definitions, privileges, roles,
-// models or the cluster itself. Those that move rows, look or steer the session
-// are listed, so that a statement nobody thought of is one that defines.
+// Defines reports whether the statement changes definitions, privileges, roles, models or the
+// cluster itself. The statements that do not (reading and writing rows, controlling the session)
+// are listed, so that one which was forgotten counts as defining.
 func (s *Statement) Defines() bool {
 	if s.Extension != nil {
 		switch s.Extension.(type) {
@@ -29,9 +29,9 @@ func (s *Statement) Defines() bool {
 	return true
 }
 
-// Objects are the names of what a statement that defines is about, as it spells
-// them, and the roles that it gives something to or takes it from. They are
-// identifiers only: nothing of a statement's values is among them.
+// Objects returns the names of the objects that a DDL statement is about, as it spells them, and
+// the roles that it grants something to or revokes it from. They are identifiers only: nothing of a
+// statement's values is among them.
 func (s *Statement) Objects() (objects, roles []string) {
 	if s.Extension != nil {
 		return extensionObjects(s.Extension), nil
@@ -185,7 +185,7 @@ func extensionObjects(o Extension) (out []string) {
 	return out
 }
 
-// namesOf are the names that nodes are; a node that is no name gives none.
+// namesOf returns the names among nodes; nodes that are no names are left out.
 func namesOf(nodes []ast.Node) (out []string) {
 	for _, n := range nodes {
 		if s := dottedName(n); s != "" {

@@ -35,21 +35,21 @@ type Statement struct {
 	Extension Extension // a statement that PostgreSQL does not have; nil otherwise
 	Text      string    // the statement's own text, without the semicolon
 	Offset    int       // byte offset of Text in the query string
-	Notices   []string  // what was read and left out, each to be sent as a NOTICE
+	Notices   []string  // what was ignored, each to be sent as a NOTICE
 
 	src    *source
 	lo, hi int // its tokens
 }
 
-// maxText is the longest text that is worth parsing.
+// maxText is the longest text that is parsed.
 const maxText = 64 << 20
 
 // source is a text with its tokens, read by the grammars.
 type source struct{ *lex.Source }
 
-// Parse splits sql at its top-level semicolons and parses each statement. The
-// error is always a *pgerr.Error, its position in characters of sql. Nothing
-// but blanks and comments gives an empty list.
+// Parse splits sql at its top-level semicolons and parses each statement. The error is always a
+// *pgerr.Error, its position in characters of sql. For nothing but blanks and comments the list is
+// empty.
 func Parse(sql string, d Dialect) (out []*Statement, err error) {
 	if len(sql) > maxText {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "query string of %d bytes is too long", len(sql)).
@@ -108,7 +108,7 @@ func One(sql string, d Dialect) (*Statement, error) {
 	return list[0], nil
 }
 
-// errorAtEnd reports whether err is for the want of a further token.
+// errorAtEnd reports whether err is for a missing further token.
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)
 	return e.Position == 0 || e.Position >= lex.CharPos(sql, len(sql))
@@ -133,7 +133,7 @@ func checkUTF8(sql string) error {
 	return nil
 }
 
-// utf8Want is the length that a lead byte announces.
+// utf8Want returns the length of the sequence that a lead byte begins.
 func utf8Want(c byte) int {
 	switch {
 	case c >= 0xF0 && c < 0xF8:

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// rewrite writes tokens [lo, hi) for the Postgres grammar, where survey found
-// something to write otherwise. BigQuery's model functions:
+// rewrite writes tokens [lo, hi) for the Postgres grammar, where survey found something to rewrite.
+// BigQuery's model functions:
 //
 //	ML.PREDICT(MODEL s.m, (SELECT …))      →  ML.PREDICT('s.m', (SELECT …))
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))
@@ -71,9 +71,8 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 	w.Copy(from, hi)
 }
 
-// rewriteModelArgs writes the arguments that begin with MODEL at token i and
-// gives the first token not written. A TABLE or STRUCT argument is rewritten
-// only at the call's own level.
+// rewriteModelArgs writes the arguments that begin with MODEL at token i and returns the first
+// token not written. A TABLE or STRUCT argument is rewritten only at the call's own level.
 func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 	name, next := s.Qualified(i+1, hi)
 	parts := make([]string, len(name))

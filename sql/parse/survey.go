@@ -10,11 +10,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// survey is what one pass over a statement's tokens finds that the grammar
-// would lose or misread. Each is told by its tokens alone.
+// survey is what one pass over a statement's tokens finds that the grammar would lose or misread.
+// Tokens suffice to recognise each.
 type survey struct {
-	rewrite     bool        // some tokens must be written otherwise: see rewrite
-	bigNegative bool        // -2147483648 and its like: see foldNegative
+	rewrite     bool        // some tokens must be rewritten: see rewrite
+	bigNegative bool        // -2147483648 and the like: see foldNegative
 	recursive   bool        // CREATE RECURSIVE VIEW: see recursiveView
 	clauses     bool        // a query has clauses both inside and after its parentheses
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
@@ -213,8 +213,8 @@ func foldNegative(n ast.Node) {
 	}, nil)
 }
 
-// recursiveView gives CREATE RECURSIVE VIEW v (c) AS q the query that it stands
-// for, WITH RECURSIVE v (c) AS (q) SELECT c FROM v: the grammar drops the word.
+// recursiveView sets for CREATE RECURSIVE VIEW v (c) AS q the query that it stands for, WITH
+// RECURSIVE v (c) AS (q) SELECT c FROM v: the grammar drops the word.
 func (s *source) recursiveView(n ast.Stmt, hi int) error {
 	v, ok := n.(*ast.ViewStmt)
 	if !ok || v.View == nil {

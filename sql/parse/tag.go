@@ -8,11 +8,10 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// Tag is the statement's command tag as CommandComplete sends it, without row
-// counts: "SELECT", "CREATE TABLE", "TRAIN MODEL". CREATE TABLE AS gives
-// "CREATE TABLE AS" and SELECT INTO "SELECT INTO"; once run they complete with
-// SELECT and a count, and EXECUTE with the tag of what it ran, which is for
-// those to know who run it.
+// Tag returns the statement's command tag as CommandComplete sends it, without row counts:
+// "SELECT", "CREATE TABLE", "TRAIN MODEL". It is "CREATE TABLE AS" and "SELECT INTO" for these;
+// once run they complete with SELECT and a count, and EXECUTE with the tag of what it ran, which
+// only the session knows.
 func (s *Statement) Tag() string {
 	if s.Extension != nil {
 		return s.Extension.Tag()
@@ -47,7 +46,7 @@ func leftmost(n *ast.SelectStmt) *ast.SelectStmt {
 	return n
 }
 
-// verb reads the tag of a utility statement off its first words.
+// verb returns the tag of a utility statement from its first words.
 func (s *Statement) verb() string {
 	words := s.words(8)
 	if len(words) == 0 {
@@ -122,7 +121,7 @@ func (s *Statement) verb() string {
 	return words[0]
 }
 
-// words are the statement's first words in capitals, up to n.
+// words returns the statement's first words in capitals, up to n.
 func (s *Statement) words(n int) []string {
 	var out []string
 	for i := s.lo; i < s.hi && len(out) < n && s.src.Kind(i) == lex.Ident; i++ {
@@ -131,7 +130,7 @@ func (s *Statement) words(n int) []string {
 	return out
 }
 
-// Temporary reports whether it is CREATE TEMPORARY …, which the tree of a sequence does not.
+// Temporary reports whether the statement is CREATE TEMPORARY …, which the tree of a sequence does not record.
 func (s *Statement) Temporary() bool {
 	w := s.words(3)
 	if len(w) == 3 && (w[1] == "LOCAL" || w[1] == "GLOBAL") {

@@ -1,4 +1,4 @@
-// Package pgerr is the only mint of SQLSTATE errors.
+// Package pgerr is the only place that makes SQLSTATE errors.
 //
 // Every error that a client may see is a *pgerr.Error with one of the codes of
 // codes.go (PostgreSQL 15 manual, appendix A, and some for our own nodes). Other layers return these

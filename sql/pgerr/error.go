@@ -33,7 +33,6 @@ type Severity string
 const (
 	SevError   Severity = "ERROR"
 	SevFatal   Severity = "FATAL"
-	SevPanic   Severity = "PANIC"
 	SevWarning Severity = "WARNING"
 	SevNotice  Severity = "NOTICE"
 	SevInfo    Severity = "INFO"
@@ -127,7 +126,7 @@ func From(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		// What statement_timeout ends says so itself: a deadline is of a wait for another node.
+		// statement_timeout has an error of its own: a deadline is that of a wait for another node.
 		return Wrap(ConnectionFailure, err, "another node did not answer in time")
 	case errors.Is(err, context.Canceled):
 		return Wrap(QueryCanceled, err, "canceling statement due to user request")

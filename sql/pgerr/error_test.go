@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestFrom finds what a client is told of an error. A deadline is not taken for
+// TestFrom checks what a client receives of an error. A deadline is not taken for
 // statement_timeout, which cancels a statement with an error of its own.
 func TestFrom(t *testing.T) {
 	limit := pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")

@@ -228,14 +228,13 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 	return errCarry(t, d)
 }
 
-// FixedCoefficient returns the int64 that carries v in a fixed numeric column.
+// FixedCoefficient returns the int64 that represents v in a fixed numeric column.
 func FixedCoefficient(t Type, v number.Decimal) (int64, error) {
 	return v.Fixed(int32(t.Scale))
 }
 
-// Shareable returns arr once it holds what Arrow makes on first use and writes into
-// it, the values of its dictionary and how many rows of a slice are NULL: from
-// then on goroutines may share it.
+// Shareable returns arr after filling what Arrow computes lazily and caches in it, the values of
+// its dictionary and the number of NULLs of a slice: then goroutines may share it.
 func Shareable(arr arrow.Array) arrow.Array {
 	arr.NullN()
 	switch a := arr.(type) {

@@ -113,8 +113,8 @@ func CompareFloat(x, y float64) int {
 	return -1
 }
 
-// TrimBlanks is the part of a bpchar value that counts when it is compared or
-// becomes another type: all but the blanks at its end.
+// TrimBlanks returns the significant part of a bpchar value, for comparisons and casts: all but the
+// blanks at its end.
 func TrimBlanks[S string | []byte](s S) S {
 	n := len(s)
 	for n > 0 && s[n-1] == ' ' {
@@ -123,7 +123,7 @@ func TrimBlanks[S string | []byte](s S) S {
 	return s[:n]
 }
 
-// Compared is the part of a string of t that its order by bytes looks at.
+// Compared returns the part of a string of t that its order by bytes depends on.
 func Compared[S string | []byte](t Type, s S) S {
 	if t.OID == BpcharOID {
 		return TrimBlanks(s)
@@ -150,7 +150,7 @@ func (t Type) EqualByBytes() bool { return t.OID != BpcharOID && t.OID != JSONBO
 // NULL being equal to NULL.
 func Equal(t Type, a, b Datum) bool { return Compare(t, a, b) == 0 }
 
-// Hash is a hash of d that equal values share; it is the same on every node.
+// Hash returns a hash of d that equal values share; it is the same on every node.
 func Hash(t Type, d Datum, seed uint64) uint64 {
 	switch v := d.(type) {
 	case nil:

@@ -15,14 +15,14 @@ const (
 	ByteaEscape
 )
 
-// Env is what the text of values depends on besides the value: a session's
-// settings and its transaction's clock. It is read-only once in use.
+// Env is the environment of the text forms of values: a session's settings and its transaction's
+// clock. It is read-only once in use.
 type Env struct {
 	datetime.Settings
 	ExtraFloatDigits int
 	ByteaOutput      ByteaOutput
-	// Names resolves what only a catalog knows; nil leaves the names of
-	// built-in types and plain numbers.
+	// Names resolves names by a catalog; with nil there are only the names of built-in types and plain
+	// numbers.
 	Names Names
 }
 
@@ -37,7 +37,7 @@ type Names interface {
 // DefaultEnv is the environment of a fresh session: UTC, ISO, MDY, postgres.
 var DefaultEnv = &Env{Settings: datetime.Settings{Location: time.UTC}, ExtraFloatDigits: 1}
 
-// Dates is the part that dates, times and intervals look at; nil for a nil Env.
+// Dates returns the settings of dates, times and intervals; nil for a nil Env.
 func (e *Env) Dates() *datetime.Settings {
 	if e == nil {
 		return nil

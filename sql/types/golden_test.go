@@ -86,7 +86,7 @@ func testType(t *testing.T, name string) Type {
 	return typ
 }
 
-// castText is what '...'::type gives, as text.
+// castText returns the value of '...'::type, as text.
 func castText(typ Type, s string, env *Env) (Datum, string, error) {
 	plain := typ
 	if typ.OID != IntervalOID {

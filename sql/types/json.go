@@ -92,7 +92,7 @@ func appendJSON(dst []byte, t Type, d Datum, env *Env, depth int) ([]byte, error
 	return json.AppendString(dst, TextOf(t, d, env)), nil
 }
 
-// quoteNonNumber quotes NaN and the infinities, which JSON does not know.
+// quoteNonNumber quotes NaN and the infinities, which JSON lacks.
 func quoteNonNumber(dst []byte, from int) []byte {
 	if c := dst[len(dst)-1]; ascii.IsDigit(c) {
 		return dst

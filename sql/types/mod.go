@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// ApplyMod brings a value to the modifier of its type: length of strings,
-// precision of numbers and times. An explicit cast cuts long strings, an
-// assignment refuses them unless what is cut is blanks.
+// ApplyMod applies the modifier of a type to a value: length of strings, precision of numbers and
+// times. An explicit cast cuts long strings, an assignment refuses them unless what is cut is
+// blanks.
 func ApplyMod(t Type, d Datum, explicit bool) (Datum, error) {
 	if d == nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func fitString(t Type, s string, explicit bool) (string, error) {
 	return s, nil
 }
 
-// runeOffset is the byte offset of character n, or len(s).
+// runeOffset returns the byte offset of character n, or len(s).
 func runeOffset(s string, n int) int {
 	for i := range s {
 		if n == 0 {

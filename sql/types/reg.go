@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// IsReg reports whether it is one of the types that show an object of the catalog by its name.
+// IsReg reports whether o is a type that shows an object of the catalog by its name.
 func IsReg(o OID) bool {
 	switch o {
 	case RegprocOID, RegprocedureOID, RegoperOID, RegoperatorOID, RegclassOID, RegtypeOID,

@@ -67,24 +67,24 @@ const (
 	AnyCompatibleOID      OID = 5077
 	AnyCompatibleArrayOID OID = 5078
 	FirstUserOID          OID = 16384
-	// UserArrayBit makes the OID of a user's type that of its array type, so
-	// that what an array is made of is known without a catalog.
+	// UserArrayBit makes the OID of a user's type that of its array type, so that an array's element
+	// type is known without a catalog.
 	UserArrayBit OID = 1 << 30
 )
 
 // MaxFixedDigits is the most decimal digits an int64 always holds.
 const MaxFixedDigits = 18
 
-// Type is a SQL type with its modifier. It is a comparable value; two columns
-// of equal Type are represented alike.
+// Type is a SQL type with its modifier. It is a comparable value; two columns of equal Type have
+// the same representation.
 type Type struct {
 	OID OID
 	// Mod is the modifier as PostgreSQL encodes it (atttypmod), -1 for none:
 	// varchar(n) and bpchar(n) n+4, numeric(p,s) ((p<<16)|s)+4, the second
 	// precision for times.
 	Mod int32
-	// Prec and Scale say how a numeric is represented: Prec 1..18 is a fixed
-	// numeric of Scale digits after the point in an int64; Prec 0 is variable.
+	// Prec and Scale are the representation of a numeric: Prec 1..18 is a fixed numeric of Scale
+	// digits after the point in an int64; Prec 0 is variable.
 	Prec, Scale uint8
 	// Rec is set for record types whose columns are known.
 	Rec *Record
@@ -194,8 +194,7 @@ func (t Type) Elem() (Type, bool) {
 	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
-// IsIntegral reports whether it is one of the types whose values are integers in Arrow and compared as such:
-// the integers and dates.
+// IsIntegral reports whether values of t are integers in Arrow and compared as such: the integers and dates.
 func (t Type) IsIntegral() bool {
 	switch t.OID {
 	case Int2OID, Int4OID, Int8OID, DateOID:
@@ -224,7 +223,7 @@ var (
 	DictArrow        = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 )
 
-// ArrowTypes returns Arrow of each of ts.
+// ArrowTypes returns the Arrow type of each of ts.
 func ArrowTypes(ts []Type) []arrow.DataType {
 	out := make([]arrow.DataType, len(ts))
 	for i, t := range ts {

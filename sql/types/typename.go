@@ -92,7 +92,7 @@ func PgTypeOf(o OID) (PgType, bool) {
 	return PgType{}, false
 }
 
-// IsPseudo reports whether it is one of the types that no column may have.
+// IsPseudo reports whether t is a type that no column may have.
 func (t Type) IsPseudo() bool {
 	p := builtins().byOID[t.OID]
 	return p != nil && p.Kind == 'p'

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Method is how a connection proves who it is.
+// Method is an authentication method.
 type Method string
 
 // The methods.
@@ -29,8 +29,8 @@ type Rule struct {
 	net      netip.Prefix
 }
 
-// Rules decide in their order: the first that matches does, and who meets none is
-// refused. No rules at all leave the decision to the server.
+// Rules are applied in order: the first that matches decides, and a connection that matches none is
+// refused. Without any rules the server decides.
 type Rules []Rule
 
 // Check reads the rules' fields; an error names the rule, from 1.
@@ -80,7 +80,7 @@ func (r *Rule) check() error {
 	return nil
 }
 
-// Attempt is a connection that asks to be let in.
+// Attempt is a connection to be authenticated.
 type Attempt struct {
 	Database, User string
 	Groups         []string // the roles that User is a member of
@@ -88,7 +88,7 @@ type Attempt struct {
 	TLS            bool
 }
 
-// Match finds the method of the first rule that matches.
+// Match returns the method of the first rule that matches.
 func (rs Rules) Match(a Attempt) (Method, bool) {
 	for i := range rs {
 		if rs[i].matches(a) {

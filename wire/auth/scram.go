@@ -22,9 +22,9 @@ import (
 
 const iterations = 4096
 
-// Verifier makes the SCRAM-SHA-256 verifier of a password, in the form that
-// PostgreSQL keeps in pg_authid: SCRAM-SHA-256$iterations:salt$stored:server.
-// What already is one is given back as it is.
+// Verifier makes the SCRAM-SHA-256 verifier of a password, in the form that PostgreSQL keeps in
+// pg_authid: SCRAM-SHA-256$iterations:salt$stored:server. A password that is a verifier already is
+// returned unchanged.
 func Verifier(password string) (string, error) {
 	if _, err := parse(password); err == nil {
 		return password, nil
@@ -70,8 +70,7 @@ func parse(v string) (c scram.StoredCredentials, err error) {
 	return scram.StoredCredentials{KeyFactors: scram.KeyFactors{Salt: string(s), Iters: n}, StoredKey: a, ServerKey: b}, nil
 }
 
-// Check reports whether a password is the verifier's, for protocols that bring the
-// password itself.
+// Check reports whether a password is the verifier's, for protocols that send the password itself.
 func Check(verifier, password string) bool {
 	c, err := parse(verifier)
 	if err != nil {
@@ -83,7 +82,7 @@ func Check(verifier, password string) bool {
 
 // keys derives StoredKey and ServerKey (RFC 5802, section 3).
 func keys(password string, salt []byte, iterations int) (stored, server []byte, err error) {
-	// What SASLprep (RFC 4013) refuses is taken as it is, as PostgreSQL does.
+	// A password that SASLprep (RFC 4013) refuses is used unchanged, as in PostgreSQL.
 	if p, err := stringprep.SASLprep.Prepare(password); err == nil {
 		password = p
 	}
@@ -107,7 +106,7 @@ const (
 	Plus  = "SCRAM-SHA-256-PLUS"
 )
 
-// Mechanisms are what a server offers, best first; cert is its certificate on
+// Mechanisms returns the mechanisms that a server offers, best first; cert is its certificate on
 // this connection, nil without TLS.
 func Mechanisms(cert *x509.Certificate) []string {
 	if _, err := binding(cert); err != nil {
@@ -129,10 +128,10 @@ type Exchange struct {
 	known bool
 }
 
-// NewExchange begins an exchange against a role's verifier. Without one (the
-// role does not exist, or has no password) it runs against one that nothing
-// proves, with a salt that stays the same for the role, so that a client learns
-// nothing from it. cert is the server's certificate, nil without TLS.
+// NewExchange begins an exchange against a role's verifier. Without one (the role does not exist,
+// or has no password) it runs against one that no password matches, with a salt that stays the same
+// for the role, so that a client learns nothing from it. cert is the server's certificate, nil
+// without TLS.
 func NewExchange(role, verifier string, cert *x509.Certificate) (*Exchange, error) {
 	creds, err := parse(verifier)
 	known := err == nil
@@ -149,7 +148,7 @@ func NewExchange(role, verifier string, cert *x509.Certificate) (*Exchange, erro
 	return &Exchange{conv: srv.NewConversation(), known: known}, nil
 }
 
-// seed makes the salts of roles that have none; it is this process's own.
+// seed derives the salts of roles that have none; it is random for each process.
 var seed = sync.OnceValue(func() []byte {
 	b := make([]byte, 32)
 	// crypto/rand does not fail on the platforms we build for.
@@ -167,7 +166,7 @@ func nobody(role string) scram.StoredCredentials {
 		StoredKey: derive("stored"), ServerKey: derive("server")}
 }
 
-// Step takes a client message and gives the answer.
+// Step takes a client message and returns the answer.
 func (e *Exchange) Step(msg string) (string, error) { return e.conv.Step(msg) }
 
 // Done reports whether the exchange is over, Valid whether the password was

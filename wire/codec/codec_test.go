@@ -130,7 +130,7 @@ var fuzzed = []types.OID{types.BoolOID, types.Int2OID, types.Int4OID, types.Int8
 	types.TimestamptzOID, types.IntervalOID, types.UUIDOID, types.JSONOID, types.JSONBOID, types.OIDOID,
 	1007, 1009, 1231} // int4[], text[], numeric[]
 
-// FuzzParams gives a parameter any bytes: an error with a code, or a value
+// FuzzParams decodes arbitrary bytes as a parameter: the result is an error with a code, or a value
 // that is the same after it was written and read again.
 func FuzzParams(f *testing.F) {
 	for i, o := range fuzzed {

@@ -1,7 +1,6 @@
 // Package codec turns Arrow columns into the DataRow messages of the Postgres
 // protocol and parameters into values, in text and in binary format.
 //
-// A Rows is made once a result: it picks an encoder for each column by its
-// type and format, and again for each batch by how the column is represented, so
-// that the loop over rows makes no choice.
+// A Rows is made once a result: it chooses an encoder for each column by its type and format, and
+// for each batch by the column's representation, so that the loop over rows makes no choice.
 package codec

@@ -31,15 +31,14 @@ type Rows struct {
 // encoder appends the value of row i without its length. The row is not NULL.
 type encoder func(dst []byte, i int) []byte
 
-// NewRows makes an encoder of rows. formats are per column. room is asked before
-// a row longer than Long is written.
+// NewRows makes an encoder of rows. formats are per column. room is called before a row longer than
+// Long is written.
 func NewRows(ts []types.Type, formats []int16, env *types.Env, room func(bytes int64) error) *Rows {
 	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts)), room: room}
 }
 
-// Append writes counted rows [from, to) of b as DataRow messages, but no more
-// once dst holds full bytes, and a long one alone. It returns the first row that is
-// not written.
+// Append writes selected rows [from, to) of b as DataRow messages, but no more once dst holds full
+// bytes, and a long one alone. It returns the first row that is not written.
 func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int, error) {
 	cols := b.Cols[:len(r.types)]
 	weigh := long(b)
@@ -53,7 +52,7 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 			row = int(b.Sel[k])
 		}
 		if weigh {
-			if n := weight(cols, row); n > Long {
+			if n := rowBytes(cols, row); n > Long {
 				if len(dst) > 0 && k > from {
 					break
 				}

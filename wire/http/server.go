@@ -21,14 +21,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Source is what the page and the metrics show.
+// Source is the data of the page and the metrics.
 type Source interface {
 	State() State
 	Ready() bool
 }
 
-// State is a moment of the node and its cluster. Bytes and seconds are the
-// units.
+// State is a snapshot of the node and its cluster. Bytes and seconds are the units.
 type State struct {
 	Node     string    `json:"node"`
 	Nodes    []Node    `json:"nodes"`
@@ -45,7 +44,7 @@ type Node struct {
 	PG     string `json:"pg"`
 	Limit  int64  `json:"limit"`
 	Used   int64  `json:"used"`
-	Idle   int64  `json:"idle"` // of Used: what whoever needs memory gets
+	Idle   int64  `json:"idle"` // of Used: idle memory, which whoever needs memory gets
 	RSS    int64  `json:"rss"`
 	Spill  int64  `json:"spilled"`
 	Cores  int    `json:"cores"`
@@ -120,8 +119,8 @@ type Options struct {
 	Source Source
 	// TLS, where set, is required of every client.
 	TLS *tls.Config
-	// Allow, where set, is asked for the name and the password of every request but
-	// the health checks; Open, where set, reports whether none are needed now.
+	// Allow, where set, checks the name and the password of every request but the health checks; Open,
+	// where set, reports whether none are needed now.
 	Allow func(user, password string) bool
 	Open  func() bool
 	Log   *slog.Logger
@@ -166,10 +165,10 @@ func NewServer(o Options) *Server {
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)}}
 }
 
-// guard asks for a password, but for the health checks: what asks those has
-// none. Without TLS, whose certificate names the host, it refuses requests for a
-// name that only a public resolver can have led here: a page of that name would
-// read this one with the reader's browser.
+// guard requires a password, except for the health checks, whose callers have none. Without TLS,
+// whose certificate names the host, it refuses requests for a host name that only a public resolver
+// can have resolved to this node: by DNS rebinding a page of that name could read this one through
+// a user's browser.
 func guard(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o.TLS == nil && !ownHost(r.Host) {
@@ -189,8 +188,8 @@ func guard(next http.Handler, o Options) http.Handler {
 	})
 }
 
-// ownHost reports whether a request's host is one that a stranger's domain cannot
-// be: an address, or a name without a dot.
+// ownHost reports whether a request's host cannot be a foreign domain: an address, or a name
+// without a dot.
 func ownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -218,7 +217,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // Close ends the server and its connections.
 func (s *Server) Close() { _ = s.srv.Close() }
 
-// collector gives the node's gauges when they are scraped.
+// collector collects the node's gauges when they are scraped.
 type collector struct{ src Source }
 
 var (

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Failed logins of one role from one address wait longer and longer, and cost no
-// round of the cluster: a guesser pays, and only a guesser.
+// The answers to failed logins of one role from one address are delayed longer and longer, and cost
+// no round of the cluster: only password guessing is slowed down.
 const (
 	firstWait  = 100 * time.Millisecond
 	longWait   = 5 * time.Second
 	forgetting = 10 * time.Minute
 	maxGuesses = 4096 // keys that are remembered
-	// looseAfter is how many failures of an address, whoever it says it is, make its
-	// logins do without asking the cluster.
+	// looseAfter is after how many failures of an address, whatever the role, its logins are checked
+	// without a round of the cluster.
 	looseAfter = 3
 )
 
@@ -25,7 +25,7 @@ type failures struct {
 	last time.Time
 }
 
-// attempts remembers failed logins.
+// attempts records failed logins.
 type attempts struct {
 	mu  sync.Mutex
 	by  map[guess]failures
@@ -47,7 +47,7 @@ func (a *attempts) suspect(addr string) bool {
 	return a.recent(guess{"", addr}).n >= looseAfter
 }
 
-// failed notes a failure and says how long its answer waits.
+// failed records a failure and returns how long its answer is delayed.
 func (a *attempts) failed(role, addr string) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,7 +67,7 @@ func (a *attempts) failed(role, addr string) time.Duration {
 	return min(firstWait<<min(n-1, 10), longWait)
 }
 
-// passed forgets a role's failures from an address.
+// passed removes a role's failures from an address.
 func (a *attempts) passed(role, addr string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +83,7 @@ func (a *attempts) recent(g guess) failures {
 	return f
 }
 
-// forget makes room: what is old goes, or else all.
+// forget makes room by removing old entries, or all if there are none.
 func (a *attempts) forget() {
 	for g := range a.by {
 		if a.recent(g).n == 0 {

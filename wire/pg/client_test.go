@@ -19,7 +19,7 @@ import (
 // patience bounds a read of the tests: what takes longer hangs.
 const patience = 20 * time.Second
 
-// serveFake runs a server over e and gives its address.
+// serveFake runs a server over e and returns its address.
 func serveFake(t testing.TB, e session.Engine, change func(*Options)) string {
 	t.Helper()
 	o := Options{Engine: e, Log: slog.New(slog.DiscardHandler)}

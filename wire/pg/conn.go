@@ -19,7 +19,7 @@ import (
 // flushAt is how many bytes of answers are gathered before they are written.
 const flushAt = 64 << 10
 
-// noticeEvery is how long a notice may wait for those after it.
+// noticeEvery is how long a notice may wait to be sent with later ones.
 const noticeEvery = 200 * time.Millisecond
 
 // conn is one client's connection. Its goroutine owns everything but drained,
@@ -27,7 +27,7 @@ const noticeEvery = 200 * time.Millisecond
 type conn struct {
 	srv    *Server
 	nc     net.Conn
-	raw    net.Conn // what nc is, or encrypts: for other goroutines
+	raw    net.Conn // nc, or the connection below its TLS: for other goroutines
 	tls    bool
 	cert   *x509.Certificate // the server's on this connection, nil where there are several or none
 	in     *reader
@@ -49,7 +49,7 @@ type conn struct {
 	drained atomic.Bool
 	// woken is set when the session must end.
 	woken atomic.Bool
-	// Of the message that is awaited: it has begun, and there was a limit until then.
+	// Of the message that is being waited for: it has begun; there was a time limit until then.
 	begun, limited bool
 	// waiting while a message is read, idle while that is between statements.
 	waiting, idle atomic.Bool
@@ -127,7 +127,7 @@ func (c *conn) serve() {
 	}
 }
 
-// refusal is the message that an error is about; nil if it is about another thing.
+// refusal returns the refused message that err reports; nil for other errors.
 func refusal(err error) *refused {
 	var r *refused
 	if errors.As(err, &r) {
@@ -148,8 +148,7 @@ func (c *conn) receive() (pgproto3.FrontendMessage, error) {
 	return c.await(limit, why)
 }
 
-// await reads a message. If none begins within limit, unless that is 0, the
-// error is why.
+// await reads a message. If none begins within limit, unless that is 0, it returns the error why.
 func (c *conn) await(limit time.Duration, why error) (pgproto3.FrontendMessage, error) {
 	if limit > 0 {
 		_ = c.nc.SetReadDeadline(time.Now().Add(limit))
@@ -167,7 +166,7 @@ func (c *conn) await(limit time.Duration, why error) (pgproto3.FrontendMessage, 
 	return msg, err
 }
 
-// begin notes that a message has begun.
+// begin records that a message has begun.
 func (c *conn) begin() {
 	c.begun = true
 	c.idle.Store(false)
@@ -192,10 +191,10 @@ func (c *conn) lost(err error) {
 	case errors.As(err, &e):
 		c.fatal(e)
 	}
-	// Anything else is the client's going away.
+	// Anything else means that the client has gone.
 }
 
-// refuse answers a message that was read but not taken.
+// refuse answers a message that was read but refused.
 func (c *conn) refuse(r *refused) error {
 	switch r.typ {
 	case 'd', 'c', 'f':
@@ -295,8 +294,8 @@ func response(e *pgerr.Error) *pgproto3.ErrorResponse {
 	}
 }
 
-// Notice implements session.Notifier. Progress must be seen while it happens,
-// so a notice is written at once, but for those that come in a burst.
+// Notice implements session.Notifier. Progress must be visible while it happens, so a notice is
+// written at once, except in a burst.
 func (c *conn) Notice(e *pgerr.Error) {
 	c.send((*pgproto3.NoticeResponse)(response(e)))
 	if time.Since(c.wrote) >= noticeEvery || len(c.out) >= flushAt {
@@ -338,14 +337,13 @@ func (c *conn) handle(msg pgproto3.FrontendMessage) error {
 	case *pgproto3.FunctionCall:
 		return c.failed(pgerr.Unsupported("function call messages are not supported"))
 	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
-		// The rest of a copy that has failed; the protocol has us ignore it.
+		// The rest of a COPY that has failed, which is ignored by the protocol.
 		return nil
 	}
 	return pgerr.New(pgerr.ProtocolViolation, "invalid frontend message type")
 }
 
-// extended reports an error of the extended protocol: all is discarded until
-// Sync.
+// extended reports an error of the extended protocol: messages are discarded until Sync.
 func (c *conn) extended(err error) error {
 	if err == nil {
 		return c.flushFull()

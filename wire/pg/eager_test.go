@@ -36,7 +36,8 @@ func pairOf(t *testing.T, latest *atomic.Pointer[eager]) (*eager, net.Conn) {
 }
 
 // TestEager sends messages of all lengths to readers that park and that look first, two of which
-// take turns at being the latest: what comes is what was sent, and a deadline and the end are told.
+// take turns at being the latest: what arrives is what was sent, and a deadline and the end are
+// reported.
 func TestEager(t *testing.T) {
 	var latest atomic.Pointer[eager]
 	done := make(chan error, 2)

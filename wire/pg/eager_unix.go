@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// eager is a connection whose reader looks for the client's next message a short while before
-// it parks. To park, and to be woken by the network, costs a statement by key as much as
-// carrying it out: the thread sleeps, the client's message wakes it and the runtime's watcher
-// besides, and on a virtual machine each waking leaves it.
+// eager is a connection whose reader polls for the client's next message a short while before it
+// parks. For a statement by key, parking and being woken by the network cost as much as executing
+// it: the thread sleeps, the client's message wakes it and the runtime's poller besides, and on a
+// virtual machine each wake-up exits to the hypervisor.
 //
-// It looks only where the client was as quick with its last message, and stops where another
-// connection gets one: with several clients the processor has better to do than to wait.
+// It polls only where the client was as quick with its last message, and stops when another
+// connection gets one: with several clients the processor has other work.
 type eager struct {
 	net.Conn
 	raw     syscall.RawConn
@@ -31,15 +31,15 @@ type eager struct {
 	took time.Duration // the last wait
 }
 
-// eagerFor is how long a client is looked for, eagerEvery how often: a client that gets
-// an answer and sends the next statement takes some 40 µs.
+// eagerFor is how long a client is polled for, eagerEvery how often: a client that gets an answer
+// and sends the next statement takes some 40 µs.
 const (
 	eagerFor   = 100 * time.Microsecond
 	eagerEvery = 2 * time.Microsecond
 )
 
-// newEager makes a connection eager; latest is the one that got a message last, of all
-// that share a processor. One that is no socket stays what it is.
+// newEager makes a connection eager; latest is the one that got a message last, of all that share a
+// processor. One that is no socket is returned unchanged.
 func newEager(nc net.Conn, latest *atomic.Pointer[eager]) net.Conn {
 	if s, ok := nc.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
@@ -63,12 +63,12 @@ func (e *eager) Read(p []byte) (int, error) {
 	e.took = time.Since(from)
 	e.latest.Store(e)
 	if err != nil || e.err != nil || e.n == 0 {
-		return e.Conn.Read(p) // which says what it is: the end, a deadline, a failure
+		return e.Conn.Read(p) // which returns the error: the end, a deadline, a failure
 	}
 	return e.n, nil
 }
 
-// try reads what is there; false parks until something is.
+// try reads what is available; with false the goroutine parks until something is.
 func (e *eager) try(fd uintptr) bool {
 	if e.read(fd) {
 		return true

@@ -16,7 +16,7 @@ import (
 // portal is a bound statement of the protocol.
 type portal struct {
 	po      session.Portal // nil for the empty query
-	formats []int16        // as the client asked: none, one, or one a column
+	formats []int16        // as the client sent: none, one, or one a column
 	rows    *codec.Rows
 	rest    *batch.Batch // rows that a limit left
 	from    int
@@ -174,7 +174,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 		return nil
 	}
 	if p.ended {
-		// A portal that has run to its end gives no rows again.
+		// A portal that has run to its end returns no more rows.
 		if p.po.Columns() == nil {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal %q cannot be run", m.Portal)
 		}

@@ -246,8 +246,8 @@ func (l *lame) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// FuzzReader gives the reader any bytes, in pieces: it neither panics nor holds
-// more than has arrived, and what it reads once it reads again.
+// FuzzReader feeds the reader arbitrary bytes, at once and in parts: it neither panics nor holds
+// more than has arrived, and reads the same both times.
 func FuzzReader(f *testing.F) {
 	f.Add(message('Q', "rows 1\x00"))
 	f.Add(append(message('P', "s\x00rows\x00\x00\x01\x00\x00\x00\x17"), message('B', "\x00s\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x00")...))
@@ -287,7 +287,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// drip gives a few bytes at a time.
+// drip returns a few bytes at a time.
 type drip struct {
 	in []byte
 	n  int
@@ -303,7 +303,7 @@ func (d *drip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzStartup gives the server any first bytes.
+// FuzzStartup sends the server arbitrary first bytes.
 func FuzzStartup(f *testing.F) {
 	f.Add(startupBytes(protocol30, "user", "ann", "database", "x"))
 	f.Add(startupBytes(protocol32, "user", "ann", "_pq_.x", "y", "options", "-c a=b"))

@@ -173,7 +173,7 @@ func rowDescription(cols []session.Column, formats []int16) *pgproto3.RowDescrip
 	return m
 }
 
-// typeSize is pg_type.typlen.
+// typeSize returns pg_type.typlen.
 func typeSize(oid types.OID) int16 {
 	switch oid {
 	case types.BoolOID, types.CharOID:
@@ -216,7 +216,7 @@ func (c *conn) copy(cp session.Copy) error {
 			if err != nil {
 				return err
 			}
-			// Clients want a message a row.
+			// Clients expect a message a row.
 			from := 0
 			for _, end := range ends {
 				c.send(&pgproto3.CopyData{Data: p[from:end]})
@@ -259,7 +259,7 @@ func (c *conn) copy(cp session.Copy) error {
 		case *pgproto3.CopyFail:
 			return cp.Fail(m.Message)
 		case *pgproto3.Flush, *pgproto3.Sync:
-			// Clients of the extended protocol send them ahead; the copy goes on.
+			// Clients of the extended protocol send them in advance; the copy goes on.
 		case *pgproto3.Terminate:
 			_ = cp.Fail("connection closed")
 			return errGone

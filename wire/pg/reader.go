@@ -18,12 +18,12 @@ const (
 	smallMessage = 10000
 	// maxAuthMessage bounds what a client may send before it has proved who it is.
 	maxAuthMessage = 65535
-	// growStep is how much room is made at a time for a message that is longer
-	// than the buffer: the length is the client's word only.
+	// growStep is how much the buffer grows at a time for a message that is longer than it: the
+	// announced length is not trusted.
 	growStep = 1 << 20
 )
 
-// Account is charged for a long message before there is room for it.
+// Account is charged for a long message before its memory is allocated.
 type Account interface {
 	Grow(n int64) error
 	Shrink(n int64)
@@ -40,8 +40,8 @@ type refused struct {
 func (r *refused) Error() string { return r.err.Error() }
 func (r *refused) Unwrap() error { return r.err }
 
-// reader takes messages from a client. It never makes room for more than has
-// arrived, but for one step.
+// reader reads messages from a client. It never allocates more than has arrived, except for one
+// step.
 type reader struct {
 	r       *bufio.Reader
 	max     int
@@ -65,9 +65,8 @@ func newReader(r io.Reader, limit int, account Account) *reader {
 	return &reader{r: bufio.NewReaderSize(r, readBuffer), max: limit, account: account}
 }
 
-// next reads a message; it is valid until the next call. Errors: what the
-// connection gave, a FATAL *pgerr.Error when the stream makes no sense any more,
-// or *refused.
+// next reads a message; it is valid until the next call. Errors: that of the connection, a FATAL
+// *pgerr.Error when the stream is out of step, or *refused.
 func (r *reader) next() (pgproto3.FrontendMessage, error) {
 	typ, body, err := r.frame()
 	if err != nil {
@@ -84,7 +83,7 @@ func (r *reader) next() (pgproto3.FrontendMessage, error) {
 	case 'E':
 		msg = &r.execute
 	case 'F':
-		// Never run, so never decoded.
+		// It is never executed, so it is not decoded.
 		return &pgproto3.FunctionCall{}, nil
 	case 'H':
 		msg = &pgproto3.Flush{}
@@ -198,8 +197,8 @@ func (r *reader) charge(n int64) error {
 	return err
 }
 
-// release gives back the room of the last message. A buffer of one step is
-// kept, and stays charged, for the pieces of a copy.
+// release frees the memory of the last message. A buffer of one step is kept, and stays charged,
+// for the messages of a COPY.
 func (r *reader) release() {
 	r.buf = r.buf[:0]
 	if cap(r.buf) <= growStep {

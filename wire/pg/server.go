@@ -19,25 +19,22 @@ import (
 // Options of a server.
 type Options struct {
 	Engine session.Engine
-	// TLS, where set and not nil, gives what is offered to every client now, and
-	// required of those that are not on the loopback interface.
+	// TLS, where set and not nil, returns the current configuration, which is offered to every client
+	// and required of those that are not on the loopback interface.
 	TLS func() *tls.Config
-	// Insecure lets clients from anywhere in without TLS, as far as their
-	// password goes.
+	// Insecure admits clients from anywhere without TLS; passwords are still required.
 	Insecure bool
 	// MaxMessage bounds one message of a client, in bytes; 0 is 1 GiB.
 	MaxMessage int
 	// Account, where set, makes an account for a connection's long messages.
 	Account func() Account
-	// MaxUnopened bounds the connections whose clients have not authenticated and
-	// have the next word, and again those the server works for; 0 is 400. The engine
-	// bounds the sessions.
+	// MaxUnopened bounds the connections that are not authenticated and wait for their clients, and
+	// separately those that the server works for; 0 is 400. The engine bounds the sessions.
 	MaxUnopened int
 	// StartupTimeout bounds each wait for a client that has not authenticated; 0 is
 	// ten seconds.
 	StartupTimeout time.Duration
-	// Rules, where set, gives the rules that decide how clients prove who they are,
-	// as they are now.
+	// Rules, where set, returns the current rules by which clients are authenticated.
 	Rules func() auth.Rules
 	Log   *slog.Logger
 	// Audit takes the audit log; nil: Log.
@@ -67,7 +64,7 @@ type Server struct {
 // file descriptors.
 const acceptPause = time.Second
 
-// dropsPerLog is how many clients are pushed out for each line in the log.
+// dropsPerLog is how many clients are dropped for each line in the log.
 const dropsPerLog = 1000
 
 // NewServer makes a server.
@@ -91,7 +88,7 @@ func NewServer(o Options) *Server {
 		done: make(chan struct{}), attempts: attempts{now: time.Now}}
 }
 
-// tls is what is offered now; nil without TLS.
+// tls returns the current configuration; nil without TLS.
 func (s *Server) tls() *tls.Config {
 	if s.o.TLS == nil {
 		return nil
@@ -106,8 +103,8 @@ func (s *Server) rules() auth.Rules {
 	return s.o.Rules()
 }
 
-// Serve accepts connections until the listener or the server is closed. What a
-// failed accept wants (file descriptors, memory) may come back, so none ends it.
+// Serve accepts connections until the listener or the server is closed. The resources that a failed
+// accept lacked (file descriptors, memory) may become free, so no failure ends it.
 func (s *Server) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
@@ -164,8 +161,8 @@ func (s *Server) start(nc net.Conn) {
 	}()
 }
 
-// turn says whose word is next on a connection that has no session yet: the
-// server's while it works, or else the client's. That may push another out.
+// turn records for a connection without a session whether the server works or the client's message
+// is next. That may drop another connection.
 func (s *Server) turn(c *conn, working bool) {
 	s.mu.Lock()
 	if c.ctx.Err() != nil {
@@ -187,16 +184,15 @@ func (s *Server) turn(c *conn, working bool) {
 	}
 }
 
-// opened takes a connection that has a session from those that have none.
+// opened removes a connection that has a session from those that have none.
 func (s *Server) opened(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unopened.leave(c)
 }
 
-// Close stops accepting, ends all connections and waits for them. Statements
-// in progress are cancelled when ctx ends, or at once if it has; their clients
-// are told as far as they read.
+// Close stops accepting, ends all connections and waits for them. Statements in progress are
+// cancelled when ctx ends, or at once if it has; their clients receive the error if they read.
 func (s *Server) Close(ctx context.Context) {
 	s.mu.Lock()
 	if !s.closed {

@@ -167,9 +167,9 @@ func (c *conn) open(params [][2]string) error {
 	return c.ready()
 }
 
-// login authenticates the client and opens its session. A failure and the login
-// of a superuser are records of the audit log; a client that leaves when it is
-// asked for a password has not tried.
+// login authenticates the client and opens its session. A failure and the login of a superuser are
+// records of the audit log; a client that disconnects when it is asked for a password has not
+// tried.
 func (c *conn) login(st *session.Startup) (session.Session, error) {
 	c.turn(true)
 	who, err := c.authenticate(st)
@@ -194,9 +194,9 @@ func (c *conn) login(st *session.Startup) (session.Session, error) {
 	return s, err
 }
 
-// authenticate lets the client in or fails: by the first of the rules that
-// matches, and where there are no rules by trust over loopback for roles without
-// a password, else by certificate or password.
+// authenticate authenticates the client: by the first of the rules that matches, and where there
+// are no rules by trust over loopback for roles without a password, else by certificate or
+// password.
 func (c *conn) authenticate(st *session.Startup) (session.Login, error) {
 	addr := hostOf(c.nc.RemoteAddr())
 	refused := func(format string, args ...any) *pgerr.Error {
@@ -336,13 +336,13 @@ func (c *conn) password() ([]byte, error) {
 	return body, nil
 }
 
-// turn says whose word is next, and gives it the time for one.
+// turn records whose message is next, and sets its deadline.
 func (c *conn) turn(working bool) {
 	c.deadline(c.srv.o.StartupTimeout)
 	c.srv.turn(c, working)
 }
 
-// deadline bounds the startup; zero takes the bound away.
+// deadline bounds the startup; zero removes the bound.
 func (c *conn) deadline(d time.Duration) {
 	var t time.Time
 	if d > 0 {

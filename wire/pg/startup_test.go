@@ -177,8 +177,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestUnknownRole wants nothing in the exchange to tell a role that exists
-// from one that does not: the salt of either stays the same.
+// TestUnknownRole: nothing in the exchange distinguishes a role that exists from one that does not:
+// the salt of either stays the same.
 func TestUnknownRole(t *testing.T) {
 	addr := serveFake(t, withPassword{&fakeEngine{password: "secret"}}, nil)
 	salt := func(user string) []byte {

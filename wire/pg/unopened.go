@@ -2,18 +2,17 @@ package pg
 
 import "slices"
 
-// unopened are the connections that have no session yet. One is silent while its
-// client has the next word, and else the server works for it. Each of the two has
-// its own places, so that sockets that say nothing push out no client that speaks;
-// who comes when all are taken gets the place of the one that has had it longest.
+// unopened are the connections that have no session yet. One is silent while its client's message
+// is next, else the server works for it. Each of the two kinds has its own places, so that silent
+// sockets displace no active client; when all are taken a new connection gets the place of the one
+// that has had it longest.
 type unopened struct {
 	places          int     // of each, at least 1
 	silent, working []*conn // the longest there first
 	dropped         int64
 }
 
-// enter returns a connection a place and tells whom that pushed out, nil for
-// nobody.
+// enter adds a connection and returns the one that it pushed out, nil for none.
 func (u *unopened) enter(c *conn, working bool) (out *conn) {
 	u.leave(c)
 	q := &u.silent

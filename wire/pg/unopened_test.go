@@ -59,7 +59,7 @@ func TestSilentPasswords(t *testing.T) {
 	})
 }
 
-// slowLogin holds logins back until it is told to go on.
+// slowLogin holds logins back until it is released.
 type slowLogin struct {
 	*fakeEngine
 	begun, goOn chan struct{}

@@ -20,8 +20,8 @@ type Engine interface {
 	// Connect opens a session for an authenticated role. FATAL errors: unknown
 	// database 3D000, too many connections 53300, not ready 57P03.
 	Connect(ctx context.Context, start Startup) (Session, error)
-	// Cancel asks the statement of the session with this key to stop. Unknown
-	// keys are ignored, as the protocol wants.
+	// Cancel asks the statement of the session with this key to stop. Unknown keys are ignored, as the
+	// protocol requires.
 	Cancel(pid, secret uint32)
 }
 
@@ -34,12 +34,11 @@ type Login struct {
 	Super bool
 	// Groups are the roles that the role is a member of.
 	Groups []string
-	// TrustLoopback says that the role has no password, so that its loopback
-	// connections are let in without one.
+	// TrustLoopback: the role has no password, so its loopback connections are admitted without one.
 	TrustLoopback bool
 }
 
-// Startup is what a client said when it connected.
+// Startup is what a client sent when it connected.
 type Startup struct {
 	User, Database string
 	// Params are the other startup parameters, in the order given (application_name, options, …).
@@ -57,7 +56,7 @@ type Startup struct {
 	Wake func()
 }
 
-// Notifier takes what a statement says beside its result.
+// Notifier receives the messages of a statement beside its result.
 type Notifier interface {
 	Notice(*pgerr.Error)
 	Parameter(name, value string)
@@ -74,8 +73,8 @@ type Session interface {
 	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
 	Prepare(ctx context.Context, text *parse.Statement, oids []types.OID) (Statement, error)
-	// Keep returns a statement a name. PREPARE has the same names: 42P05 where one is
-	// taken. Kept finds one, 26000 if there is none; Forget frees one, if there is.
+	// Keep stores a statement under a name. PREPARE shares the names: 42P05 where one is taken. Kept
+	// finds one, 26000 if there is none; Forget frees one, if there is.
 	Keep(name string, st Statement) error
 	Kept(name string) (Statement, error)
 	Forget(name string)
@@ -90,10 +89,10 @@ type Session interface {
 	// Killed returns why the session must end, nil as long as it need not. From any
 	// goroutine.
 	Killed() error
-	// IdleLimit is how long the session may wait for its client now, and the FATAL
-	// error that ends it then; 0 is for ever.
+	// IdleLimit returns how long the session may wait for its client now, and the FATAL error that
+	// ends it then; 0 is for ever.
 	IdleLimit() (time.Duration, error)
-	// Env is how values are written as text now (time zone, date style, …).
+	// Env returns the settings by which values are written as text now (time zone, date style, …).
 	Env() *types.Env
 	// Close rolls back and frees everything. It may be called twice.
 	Close() error
@@ -128,12 +127,11 @@ type Portal interface {
 	Columns() []Column
 	// Copy returns the stream of a portal that moves bytes instead of rows; nil for most.
 	Copy() Copy
-	// Next runs on and gives the next rows, io.EOF at the end. The first call
-	// starts the execution. Batches may be kept until Close.
+	// Next continues the execution and returns the next rows, io.EOF at the end. The first call starts
+	// the execution. Batches may be kept until Close.
 	Next(ctx context.Context) (*batch.Batch, error)
-	// Suspend says that the client may ask for more rows later, or never: no
-	// statement runs until the next call of Next, and none can be cancelled or
-	// time out.
+	// Suspend is called when the client may fetch more rows later, or never: no statement runs until
+	// the next call of Next, and none can be cancelled or time out.
 	Suspend()
 	// Tag is the command tag, valid after io.EOF (or after the copy's end).
 	Tag() string
@@ -149,9 +147,8 @@ type Copy interface {
 	In() bool
 	Binary() bool
 	Columns() int
-	// Write takes the client's bytes in pieces of any size; it may block
-	// (back-pressure). Finish ends them; the rows are in then. Fail ends the copy with
-	// the client's reason (57014).
+	// Write takes the client's bytes in buffers of any size; it may block (back-pressure). Finish ends
+	// them; the rows are in then. Fail ends the copy with the client's reason (57014).
 	Write(ctx context.Context, p []byte) error
 	Finish(ctx context.Context) error
 	Fail(reason string) error

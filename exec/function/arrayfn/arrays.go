@@ -154,7 +154,7 @@ func arrayLength(f func(n, d int64) (int64, error)) function.Impl {
 	}
 }
 
-// LowerBound is where an array's subscripts begin.
+// LowerBound returns the first subscript of arrays of a type.
 func LowerBound(t types.Type) int64 {
 	if t.OID == types.Int2VectorOID || t.OID == types.OIDVectorOID {
 		return 0
@@ -232,19 +232,19 @@ func arrayToString(c *function.Call, a []types.Datum) (types.Datum, error) {
 	return b.String(), nil
 }
 
-// Pieces cuts a string for string_to_array and string_to_table: at sep, or
-// between all characters where each is set.
-type Pieces struct {
+// Splitter splits a string for string_to_array and string_to_table: at sep, or between all
+// characters where each is set.
+type Splitter struct {
 	rest string
 	sep  string
 	each bool
 	end  bool
-	null *string // pieces like it are NULL
+	null *string // a field equal to it is NULL
 }
 
-// PiecesOf starts with the functions' arguments; the first is not NULL.
-func PiecesOf(a []types.Datum) *Pieces {
-	p := &Pieces{rest: a[0].(string)}
+// NewSplitter makes a Splitter of the functions' arguments; the first is not NULL.
+func NewSplitter(a []types.Datum) *Splitter {
+	p := &Splitter{rest: a[0].(string)}
 	p.end = p.rest == ""
 	if a[1] == nil {
 		p.each = true
@@ -258,8 +258,8 @@ func PiecesOf(a []types.Datum) *Pieces {
 	return p
 }
 
-// Next returns the next piece.
-func (p *Pieces) Next() (s string, null, ok bool) {
+// Next returns the next field, or that it is NULL; ok is false at the end.
+func (p *Splitter) Next() (s string, null, ok bool) {
 	if p.end {
 		return "", false, false
 	}
@@ -280,8 +280,8 @@ func (p *Pieces) Next() (s string, null, ok bool) {
 	return s, p.null != nil && *p.null == s, true
 }
 
-// count is how many pieces there are.
-func (p *Pieces) count() int {
+// count returns how many fields are left.
+func (p *Splitter) count() int {
 	switch {
 	case p.end:
 		return 0
@@ -293,8 +293,8 @@ func (p *Pieces) count() int {
 	return strings.Count(p.rest, p.sep) + 1
 }
 
-// stringToArray writes the pieces where they are to stay: there may be as many
-// as the string has bytes.
+// stringToArray writes the fields directly into the result: there may be as many as the string has
+// bytes.
 func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	m := c.Meter()
 	b := array.NewListBuilder(c.Arena.Allocator(), arrow.BinaryTypes.String)
@@ -309,7 +309,7 @@ func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			continue
 		}
 		b.Append(true)
-		p := PiecesOf(row)
+		p := NewSplitter(row)
 		elems.Reserve(p.count())
 		elems.ReserveData(len(p.rest))
 		for s, null, ok := p.Next(); ok; s, null, ok = p.Next() {

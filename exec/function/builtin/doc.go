@@ -1,3 +1,3 @@
-// Package builtin has every function of the database by its fn.Func.ID; a test checks
-// that each that planner/fn lists is there, and no other.
+// Package builtin has every function of the database by its fn.Func.ID; a test checks that they are
+// exactly those that planner/fn lists.
 package builtin

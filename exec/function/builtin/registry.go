@@ -28,13 +28,13 @@ var Scalars = sync.OnceValue(func() function.Table {
 	cast.Register(t) // of what is not there yet
 	for id, m := range t {
 		if strings.Contains(id, "json") {
-			t[id] = function.Weighed(m)
+			t[id] = function.ChargeTrees(m)
 		}
 	}
 	return t
 })
 
-// Sets has those of the set-returning functions, but for listMakers'.
+// Sets has those of the set-returning functions, except ListSets.
 var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 	m := map[string]function.SetMaker{}
 	setfn.AddSeries(m)
@@ -43,5 +43,5 @@ var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 	return m
 })
 
-// ListSets has those that read their argument where it lies.
+// ListSets has those that read their argument in place.
 var ListSets = map[string]function.ListMaker{"unnest(anyarray)": setfn.Unnest}

@@ -1,3 +1,3 @@
-// Package jsonfn implements the functions of json and jsonb, those that give rows
-// too; paths are compiled once a call.
+// Package jsonfn implements the functions of json and jsonb, the set-returning ones too; paths are
+// compiled once a call.
 package jsonfn

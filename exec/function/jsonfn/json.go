@@ -8,8 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// addJSON registers the operators of json and jsonb, and the functions that
-// take them apart or change them.
+// addJSON registers the operators of json and jsonb, and the functions that read or change them.
 func addJSON(t function.Table) {
 	for _, j := range []string{"json", "jsonb"} {
 		b := j == "jsonb"
@@ -206,7 +205,7 @@ func parseJSON(s string, binary bool) (json.Value, error) {
 	return json.ParseJSON(s)
 }
 
-// jsonText is a value's text in its type: as it was written for json.
+// jsonText returns a value's text in its type: as it was written for json.
 func jsonText(v json.Value, binary bool) string {
 	if !binary && v.Raw != "" {
 		return v.Raw

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// addJSONBuild registers what makes json of SQL values.
+// addJSONBuild registers the functions that make json of SQL values.
 func addJSONBuild(t function.Table) {
 	t.Put("to_json(anyelement)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 		return string(AppendJSON(nil, c.Types[0], a[0], c.Env)), nil
@@ -46,7 +46,7 @@ func addJSONBuild(t function.Table) {
 	})), "jsonb_build_object(any)", "jsonb_build_object()")
 }
 
-// AppendJSON appends a value as to_json() gives it.
+// AppendJSON appends a value as to_json() returns it.
 func AppendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []byte {
 	if d == nil {
 		return append(dst, "null"...)

@@ -41,9 +41,8 @@ func (m *pathMemo) match(text, pattern, flags string) (bool, error) {
 	return r.Match(text)
 }
 
-// items evaluates a path: a is target, path, vars and silent, the last two
-// where there are any. passed says that an error was passed over; items found
-// before an error are given with it.
+// items evaluates a path: a is target, path, vars and silent, the last two where there are any.
+// passed reports whether an error was suppressed; items found before an error are returned with it.
 func (m *pathMemo) items(ctx context.Context, a []types.Datum, silent bool) (items []json.Value, passed bool, err error) {
 	q := jsonpath.Query{Path: m.path, Match: m.match}
 	if q.Root, err = json.ParseJSONB(a[0].(string)); err != nil {
@@ -135,7 +134,7 @@ func addJSONPath(t function.Table) {
 	}))
 }
 
-// pathRows is jsonb_path_query, evaluated when rows are asked for first.
+// pathRows is jsonb_path_query, evaluated when rows are first read.
 type pathRows struct {
 	call *function.SetCall
 	args []types.Datum

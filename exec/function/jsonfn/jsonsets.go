@@ -8,13 +8,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// json reads a text whose parts the call gives as rows.
+// setJSON parses a text whose members or elements the call returns as rows.
 func setJSON(c *function.SetCall, s string, binary bool) (json.Value, error) {
-	c.Holds(2 * vector.JSONWeight(s))
+	c.Holds(2 * vector.JSONBytes(s))
 	return parseJSON(s, binary)
 }
 
-// AddSets registers the functions that give rows of json.
+// AddSets registers the set-returning functions of json and jsonb.
 func AddSets(m map[string]function.SetMaker) {
 	m["jsonb_path_query(jsonb,jsonpath,jsonb,bool)"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
 		return &pathRows{call: c, args: a}, nil

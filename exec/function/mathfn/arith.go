@@ -14,12 +14,12 @@ import (
 
 func errDivZero() error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
 
-// ErrFloatOver is PostgreSQL's error of a float that is too large.
+// ErrFloatOver returns PostgreSQL's error for a float that is too large.
 func ErrFloatOver() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 }
 
-// ErrFloatUnder is PostgreSQL's error of a float that is too small.
+// ErrFloatUnder returns PostgreSQL's error for a float that is too small.
 func ErrFloatUnder() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: underflow")
 }
@@ -106,9 +106,8 @@ const (
 	arMod
 )
 
-// intArith is integer arithmetic in the result's width. A loop without checks
-// notes whether any row overflowed; only then does a second one look for a row
-// that counts.
+// intArith is integer arithmetic in the result's width. A loop without checks records whether any
+// row overflowed; only then a second one searches for such a row that counts.
 func intArith(op arOp) function.Maker {
 	return func(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 		var run function.Impl
@@ -345,7 +344,7 @@ func rawArith(c *function.Call, op arOp, out []int64, l, r *vector.Vec) bool {
 	return over >= 0 && bad == 0
 }
 
-// Mul128 is the signed 128-bit product.
+// Mul128 returns the signed 128-bit product.
 func Mul128(a, b int64) (hi, lo int64) {
 	h, l := bits.Mul64(uint64(a), uint64(b))
 	h -= uint64(a>>63)&uint64(b) + uint64(b>>63)&uint64(a)
@@ -383,8 +382,7 @@ func floatKernel[T compare.Float](op arOp) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		out := vector.Alloc[T](c.Arena, c.N)
 		x, y := compare.SpreadVals[T](c, args[0])[:len(out)], compare.SpreadVals[T](c, args[1])[:len(out)]
-		// a result that is neither finite nor, for * and /, other than zero is
-		// looked at again
+		// results that are not finite, or zero for * and /, are checked again
 		odd := false
 		switch op {
 		case arAdd:

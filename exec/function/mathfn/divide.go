@@ -30,7 +30,7 @@ func newDivisor(d int64) divisor {
 	return divisor{d, sign, m, l - 1}
 }
 
-// quo is x / d for all x but the least int64.
+// quo returns x / d for all x except the least int64.
 func (v *divisor) quo(x int64) int64 {
 	s := x >> 63
 	hi, _ := bits.Mul64(v.m, uint64((x^s)-s))

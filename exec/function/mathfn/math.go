@@ -176,9 +176,8 @@ func logarithm(f func(float64) float64) func(float64) (float64, error) {
 	}
 }
 
-// The functions of degrees are exact at multiples of 30 and 45: they reduce the
-// angle to the first quadrant, and scale what they compute there so that the
-// known values come out whole.
+// The functions of degrees are exact at multiples of 30 and 45: they reduce the angle to the first
+// quadrant, and scale the result so that the known values are exact.
 func sinQ(x float64) float64 {
 	if x <= 30 {
 		return math.Sin(x*(math.Pi/180)) / math.Sin(30*(math.Pi/180)) / 2
@@ -310,7 +309,7 @@ func gcd64(x, y int64) uint64 {
 	return a
 }
 
-// Abs64 is |x|, of the least int64 too.
+// Abs64 returns |x|, for the least int64 too.
 func Abs64(x int64) uint64 {
 	if x < 0 {
 		return -uint64(x)
@@ -421,8 +420,8 @@ func widthBucketNumeric(c *function.Call, a []types.Datum) (types.Datum, error) 
 		if err != nil {
 			return nil, err
 		}
-		// The quotient is rounded, as PostgreSQL rounds it: a value just below the
-		// upper bound may come to lie in the bucket above the last.
+		// The quotient is rounded, as PostgreSQL rounds it: a value just below the upper bound may be in
+		// the bucket above the last.
 		q, err := num.Div(den)
 		if err != nil {
 			return nil, err

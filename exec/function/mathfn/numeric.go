@@ -20,9 +20,9 @@ var Pow10 = func() (t [19]int64) {
 	return t
 }()
 
-// addNumeric registers numeric's functions. Fixed numerics are int64 loops that
-// need no checks where Bind has proved the result to fit; the others go through
-// Decimal, small coefficients by a short way.
+// addNumeric registers numeric's functions. Fixed numerics are int64 loops that need no checks
+// where Bind has proved the result to fit; the others use Decimal, with a fast path for small
+// coefficients.
 func addNumeric(t function.Table) {
 	t.Put("numeric_add(numeric,numeric)", numArith(arAdd))
 	t.Put("numeric_sub(numeric,numeric)", numArith(arSub))
@@ -108,7 +108,7 @@ func dec2(f func(a, b number.Decimal) (number.Decimal, error)) function.Impl {
 	return function.Try2(func(_ *function.Call, a, b number.Decimal) (number.Decimal, error) { return f(a, b) })
 }
 
-// numDiv divides. Quotients of fixed numerics are written as they lie in columns.
+// numDiv divides. Quotients of fixed numerics are written directly in the column encoding.
 func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	if !at[0].IsFixed() || !at[1].IsFixed() || ret.IsFixed() {
 		return dec2(number.Decimal.Div)
@@ -127,8 +127,8 @@ func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 // maxScale is above what a scale may be.
 const maxScale = 2000
 
-// numRound rounds to a number of digits. What it makes of a fixed numeric is written as it
-// lies in columns.
+// numRound rounds to a number of digits. The result for a fixed numeric is written directly in the
+// column encoding.
 func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	digits := func(n int64) int32 { return int32(min(max(n, -maxScale), maxScale)) }
 	if !at[0].IsFixed() || ret.IsFixed() {
@@ -145,7 +145,7 @@ func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	}
 }
 
-// numScale reads scales of numerics that are represented as bytes where they lie.
+// numScale reads scales of numerics that are represented as bytes in place.
 func numScale(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
 	slow := function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {

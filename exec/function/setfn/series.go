@@ -71,7 +71,7 @@ func (g *ints) Next(_ context.Context, max int, out []array.Builder) (int, error
 	return n, nil
 }
 
-// left is how many of the next max numbers there are.
+// left returns how many of the next max numbers there are.
 func (g *ints) left(max int) int {
 	if g.end || g.step > 0 && g.at > g.stop || g.step < 0 && g.at < g.stop {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestSeriesLeft tells how many numbers a series still has before it gives them, also at the
+// TestSeriesLeft counts how many numbers a series still has before it returns them, also at the
 // ends of int64.
 func TestSeriesLeft(t *testing.T) {
 	for _, g := range []ints{{at: 1, stop: 10, step: 1}, {at: 1, stop: 10, step: 4}, {at: 10, stop: 1, step: -3}, {at: 5, stop: 5, step: -1}, {at: 5, stop: 4, step: 1}, {at: 4, stop: 5, step: -1},

@@ -63,7 +63,7 @@ func AddSplits(m map[string]function.SetMaker) {
 			if a[0] == nil {
 				return nil, nil
 			}
-			return &pieceRows{arrayfn.PiecesOf(a), c.Meter}, nil
+			return &splitRows{arrayfn.NewSplitter(a), c.Meter}, nil
 		}
 	}
 	m["pg_get_keywords()"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
@@ -88,16 +88,16 @@ func AddSplits(m map[string]function.SetMaker) {
 	}
 }
 
-// pieceRows is a generator of a string's pieces.
-type pieceRows struct {
-	*arrayfn.Pieces
+// splitRows generates the fields of a string.
+type splitRows struct {
+	*arrayfn.Splitter
 	m *vector.Meter
 }
 
-func (g *pieceRows) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
+func (g *splitRows) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
 	b := out[0].(*array.StringBuilder)
 	for ; n < max; n++ {
-		s, null, ok := g.Pieces.Next()
+		s, null, ok := g.Splitter.Next()
 		switch {
 		case !ok:
 			return n, nil
@@ -142,7 +142,7 @@ func Unnest(c *function.SetCall, row int) function.Generator {
 	return g
 }
 
-// elementsOf is a generator of a list's elements.
+// elementsOf generates the elements of a list.
 type elementsOf struct {
 	function.RowsOf
 	of       arrow.Array

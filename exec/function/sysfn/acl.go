@@ -14,8 +14,8 @@ import (
 // Access control lists are text to this database: grantee=letters/grantor, a
 // star behind the letters that may be granted on.
 
-// aclDefaults are what PostgreSQL gives on a new object of a kind: to all, and
-// to its owner.
+// aclDefaults are the privileges that PostgreSQL grants on a new object of a kind: to all, and to
+// its owner.
 var aclDefaults = map[string][2]string{
 	"c": {}, "r": {"", "arwdDxt"}, "s": {"", "rwU"}, "d": {"Tc", "CTc"}, "f": {"X", "X"}, "l": {"U", "U"}, "L": {"", "rw"}, "n": {"", "UC"},
 	"p": {"", "sA"}, "t": {"", "C"}, "F": {"", "U"}, "S": {"", "U"}, "T": {"U", "U"},
@@ -70,7 +70,7 @@ func ACLExplode(c *function.SetCall, a []types.Datum) (function.Generator, error
 	return c.List(rows), nil
 }
 
-// aclItem takes an aclitem apart.
+// aclItem splits an aclitem.
 func aclItem(st *catalog.State, s string) (grantee types.OID, privs string, grantor types.OID, err error) {
 	name, rest, err := aclRole(s)
 	if err == nil && !strings.HasPrefix(rest, "=") {
@@ -123,7 +123,7 @@ func roleNamed(st *catalog.State, name string) (types.OID, error) {
 	return 0, pgerr.New(pgerr.UndefinedObject, "role %q does not exist", name)
 }
 
-// PrivilegeName is the word of an aclitem letter.
+// PrivilegeName returns the word of an aclitem letter.
 func PrivilegeName(letter byte) string {
 	switch letter {
 	case 'a':

@@ -3,7 +3,6 @@ package sysfn
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/function/timefn"
 	"github.com/tributarydb/tributary/exec/objname"
@@ -136,18 +135,35 @@ func addVisible(t function.Table) {
 	t.Put("pg_statistics_obj_is_visible(oid)", fixedAnswer(nil))
 }
 
+// Printer is a host that prints what the catalog keeps.
+type Printer interface {
+	function.Host
+	function.Deparser
+}
+
+// printed makes a function that asks for the text of a kept definition.
+func printed(f func(h Printer, a []types.Datum) (types.Datum, error)) function.Maker {
+	return hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+		p, ok := h.(Printer)
+		if !ok {
+			return nil, pgerr.Unsupported("function %s is not supported here", c.Fn.Name)
+		}
+		return f(p, a)
+	})
+}
+
 func addDefinitions(t function.Table) {
-	expression := hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+	expression := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		text, ok := a[0].(string)
 		if !ok {
 			return a[0], nil
 		}
 		rel, _ := a[1].(int64)
 		pretty := len(a) > 2 && a[2] == true
-		return deparse.ShowExpr(h, h.Catalog().RelationByOID(types.OID(rel)), text, types.Type{}, pretty), nil
+		return h.ShowExpr(h.Catalog().RelationByOID(types.OID(rel)), text, pretty), nil
 	})
 	t.Puts(expression, "pg_get_expr(pg_node_tree,oid)", "pg_get_expr(pg_node_tree,oid,bool)")
-	constraint := hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+	constraint := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		o := types.OID(a[0].(int64))
 		for _, r := range h.Catalog().Relations() {
 			for i := range r.Constraints {
@@ -159,7 +175,7 @@ func addDefinitions(t function.Table) {
 		return nil, nil
 	})
 	t.Puts(constraint, "pg_get_constraintdef(oid)", "pg_get_constraintdef(oid,bool)")
-	index := hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+	index := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		ix := h.Catalog().RelationByOID(types.OID(a[0].(int64)))
 		if ix == nil || ix.Index == nil {
 			return nil, nil
@@ -170,7 +186,7 @@ func addDefinitions(t function.Table) {
 		}
 		if len(a) == 3 && a[1].(int64) != 0 {
 			k := int(a[1].(int64)) - 1
-			keys := indexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
+			keys := IndexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
 			for _, c := range ix.Index.Include {
 				keys = append(keys, columnName(tab, c))
 			}
@@ -182,7 +198,7 @@ func addDefinitions(t function.Table) {
 		return indexDef(h, ix, tab, len(a) == 3 && a[2].(bool)), nil
 	})
 	t.Puts(index, "pg_get_indexdef(oid)", "pg_get_indexdef(oid,int4,bool)")
-	view := hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+	view := printed(func(h Printer, a []types.Datum) (types.Datum, error) {
 		var o types.OID
 		if s, ok := a[0].(string); ok {
 			p, err := objname.NameParts(s, catalog.RelationName)
@@ -208,7 +224,7 @@ func addDefinitions(t function.Table) {
 				pretty, wrap = true, int(x)
 			}
 		}
-		return deparse.ViewDef(h, r, pretty, wrap), nil
+		return h.ViewDef(r, pretty, wrap), nil
 	})
 	t.Puts(view, "pg_get_viewdef(text)", "pg_get_viewdef(oid)", "pg_get_viewdef(text,bool)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	none := fixedAnswer(nil)
@@ -277,7 +293,7 @@ func columnList(r *catalog.Relation, nums []int16) string {
 	return strings.Join(names, ", ")
 }
 
-func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, pretty bool) string {
+func constraintDef(h Printer, r *catalog.Relation, c *catalog.Constraint, pretty bool) string {
 	var b strings.Builder
 	switch c.Kind {
 	case 'p', 'u':
@@ -294,7 +310,7 @@ func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, 
 			b.WriteString(" INCLUDE (" + columnList(r, ix.Index.Include) + ")")
 		}
 	case 'c':
-		b.WriteString("CHECK (" + deparse.ShowExpr(h, r, c.Check, types.Type{}, pretty) + ")")
+		b.WriteString("CHECK (" + h.ShowExpr(r, c.Check, pretty) + ")")
 	case 'f':
 		b.WriteString("FOREIGN KEY (" + columnList(r, c.Columns) + ") REFERENCES ")
 		if ref := h.Catalog().RelationByOID(c.RefTable); ref != nil {
@@ -310,6 +326,9 @@ func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, 
 		}{{"UPDATE", c.OnUpdate}, {"DELETE", c.OnDelete}} {
 			if s := map[byte]string{'r': "RESTRICT", 'c': "CASCADE", 'n': "SET NULL", 'd': "SET DEFAULT"}[x.act]; s != "" {
 				b.WriteString(" ON " + x.on + " " + s)
+				if x.on == "DELETE" && len(c.SetColumns) > 0 {
+					b.WriteString(" (" + columnList(r, c.SetColumns) + ")")
+				}
 			}
 		}
 	}
@@ -319,10 +338,15 @@ func constraintDef(h function.Host, r *catalog.Relation, c *catalog.Constraint, 
 	if c.InitiallyDeferred {
 		b.WriteString(" INITIALLY DEFERRED")
 	}
+	if c.NotValid {
+		b.WriteString(" NOT VALID")
+	}
 	return b.String()
 }
 
-func indexKeys(h function.Host, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
+// IndexKeys writes an index's keys as PostgreSQL shows them, expressions that are no calls
+// in parentheses.
+func IndexKeys(h Printer, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))
 	for i := range n {
@@ -330,8 +354,8 @@ func indexKeys(h function.Host, tab *catalog.Relation, ix *catalog.Index, option
 		if i < len(ix.Columns) && ix.Columns[i] != 0 {
 			k = columnName(tab, ix.Columns[i])
 		} else if i < len(ix.Exprs) {
-			k = deparse.ShowExpr(h, tab, ix.Exprs[i], types.Type{}, pretty)
-			if full := deparse.ShowExpr(h, tab, ix.Exprs[i], types.Type{}, false); !bareCall(full) {
+			k = h.ShowExpr(tab, ix.Exprs[i], pretty)
+			if full := h.ShowExpr(tab, ix.Exprs[i], false); !bareCall(full) {
 				k = "(" + k + ")"
 			}
 		}
@@ -358,7 +382,7 @@ func bareCall(s string) bool {
 	return i > 0 && strings.HasSuffix(s, ")") && strings.Trim(s[:i], "abcdefghijklmnopqrstuvwxyz_0123456789.") == ""
 }
 
-func indexDef(h function.Host, r, tab *catalog.Relation, pretty bool) string {
+func indexDef(h Printer, r, tab *catalog.Relation, pretty bool) string {
 	ix := r.Index
 	var b strings.Builder
 	b.WriteString("CREATE ")
@@ -371,7 +395,7 @@ func indexDef(h function.Host, r, tab *catalog.Relation, pretty bool) string {
 		method = "btree"
 	}
 	b.WriteString("INDEX " + lex.QuoteName(r.Name) + " ON " + objname.Qualified(h, tab.Schema, tab.Name, visible) +
-		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true, pretty), ", ") + ")")
+		" USING " + method + " (" + strings.Join(IndexKeys(h, tab, ix, true, pretty), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")
 	}
@@ -379,13 +403,13 @@ func indexDef(h function.Host, r, tab *catalog.Relation, pretty bool) string {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
 	if ix.Where != "" {
-		b.WriteString(" WHERE " + deparse.ShowExpr(h, tab, ix.Where, types.Type{}, pretty))
+		b.WriteString(" WHERE " + h.ShowExpr(tab, ix.Where, pretty))
 	}
 	return b.String()
 }
 
-// classHas reports whether an object is one of the catalog of a name. Objects
-// whose kind is not known here pass.
+// classHas reports whether an object is in the system catalog class. Objects whose kind is not
+// known here pass.
 func classHas(h function.Host, class string, o types.OID) bool {
 	st := h.Catalog()
 	var kind string

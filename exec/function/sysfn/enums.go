@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// addEnums registers enum_first, enum_last and enum_range, which look at the
-// type of their argument only.
+// addEnums registers enum_first, enum_last and enum_range, which depend only on the type of their
+// argument.
 func addEnums(t function.Table) {
 	labels := func(f func(c *function.Call, x *catalog.EnumType, a []types.Datum) (types.Datum, error)) function.Maker {
 		return function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {

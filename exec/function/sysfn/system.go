@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Version is what version() says, Release the release of this database.
+// Version is the result of version(), Release the release of this database.
 const (
 	Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
 	Release = "1.0"
@@ -266,8 +266,8 @@ func roleName(h function.Host, oid types.OID) string {
 	return "unknown (OID=" + strconv.Itoa(int(oid)) + ")"
 }
 
-// addAddresses registers the functions of the connection's two ends. PostgreSQL
-// gives values of type inet; here they are text.
+// addAddresses registers the functions of the connection's two ends. PostgreSQL's return inet; here
+// they return text.
 func addAddresses(t function.Table) {
 	for _, x := range []struct {
 		name string
@@ -389,7 +389,7 @@ func sizeBytes(_ *function.Call, s string) (int64, error) {
 	return v, nil
 }
 
-// nextval asks for the values of all rows in a row of one sequence at once.
+// nextval fetches the values of consecutive rows of one sequence at once.
 func nextval(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	h, err := c.Host()
 	if err != nil {
@@ -403,6 +403,9 @@ func nextval(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			continue
 		}
 		to, seq := from+1, oid(from)
+		if c.Valid == nil && args[0].One {
+			to = c.N
+		}
 		for to < c.N && !c.Skip(to) && oid(to) == seq {
 			to++
 		}

@@ -224,10 +224,10 @@ func decodeBase64(c *function.Call, s string) ([]byte, error) {
 		}
 	}
 	for src := vector.StringBytes(clean); len(src) > 0; {
-		piece := src[:min(len(src), vector.PollBytes)]
-		src = src[len(piece):]
-		dst := out.Extend(base64.StdEncoding.DecodedLen(len(piece)))
-		n, err := base64.StdEncoding.Decode(dst, piece)
+		chunk := src[:min(len(src), vector.PollBytes)]
+		src = src[len(chunk):]
+		dst := out.Extend(base64.StdEncoding.DecodedLen(len(chunk)))
+		n, err := base64.StdEncoding.Decode(dst, chunk)
 		if err != nil {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").
 				WithHint("Input data is missing padding, is truncated, or is otherwise corrupted.")
@@ -257,8 +257,8 @@ func textEncoding(name, what string) (string, error) {
 	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
 }
 
-// PlainName drops what does not count in the name of an encoding, which is no
-// longer than names are.
+// PlainName drops insignificant characters from the name of an encoding, which must not be longer
+// than a name.
 func PlainName(s string) string {
 	var out []byte
 	for i := range len(s) {

@@ -47,9 +47,8 @@ func addPatterns(t function.Table) {
 	})))
 }
 
-// PatternFunc reports whether it is one of the functions that can fail only by their pattern; with a
-// constant pattern they may be computed for strings that no row has, since a bad
-// patternOf fails for any.
+// PatternFunc reports whether f can fail only by its pattern; with a constant pattern it may be
+// computed for strings that no row has, since a bad pattern fails for any.
 func PatternFunc(f *fn.Func) bool {
 	switch {
 	case strings.Contains(f.Name, "like") && f.Name != "like_escape",
@@ -63,8 +62,8 @@ func PatternFunc(f *fn.Func) bool {
 	return false
 }
 
-// likePattern is a LIKE pattern made ready: runs of literal bytes and
-// one-character wildcards, separated by %.
+// likePattern is a compiled LIKE pattern: runs of literal bytes and one-character wildcards,
+// separated by %.
 type likePattern struct {
 	source string
 	form   likeForm
@@ -75,7 +74,7 @@ type likePattern struct {
 	fold   bool    // ILIKE
 	broken bool    // ends with the escape character
 	reach  *likePattern
-	needle *search.Needle // what every string that matches has in it; nil: not known
+	needle *search.Needle // a literal that every matching string contains; nil: none known
 }
 
 type likeForm uint8
@@ -313,8 +312,8 @@ func (l *likePattern) ends(seg likeSeg, s string) bool {
 	return true
 }
 
-// patternOf returns the compiled form of a pattern, from the node's memory where it
-// is the one of last time.
+// patternOf returns the compiled form of a pattern, from the call's memo if it is the same as the
+// last one.
 func patternOf(c *function.Call, p string, fold, bytes bool) *likePattern {
 	if l, ok := (*c.Memo).(*likePattern); ok && l.source == p {
 		return l
@@ -362,7 +361,7 @@ func likeImpl(fold, not bool) function.Impl {
 	}
 }
 
-// likeColumn matches a whole column: only strings with the needle are looked at alone.
+// likeColumn matches a whole column: only strings with the needle are matched one by one.
 func likeColumn(c *function.Call, l *likePattern, s *vector.Vec, flip uint8, out []uint8) {
 	for i := range out {
 		out[i] = flip

@@ -111,7 +111,7 @@ func regexMatch(flags string, not bool) function.Impl {
 	})
 }
 
-// ArgText is argument i, empty where it was left out.
+// ArgText returns argument i, empty where it was left out.
 func ArgText(a []types.Datum, i int) string {
 	if i < len(a) {
 		s, _ := a[i].(string)

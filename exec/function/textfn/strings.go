@@ -163,8 +163,8 @@ func concatTexts(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return out, nil
 }
 
-// concatAny is || of a text and a value of another type. Integers are written column by
-// column: a datum and a text of each would cost several times what they do.
+// concatAny is || of a text and a value of another type. Integers are written column by column: a
+// datum and a text for each would cost several times as much.
 func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	texts := slices.Clone(args)
 	for k := range args {
@@ -266,7 +266,7 @@ func reverse(c *function.Call, s string) (string, error) {
 	return b.String(), nil
 }
 
-// maxText is what one value of a string may be long.
+// maxText is the longest value of a string.
 const maxText = 1<<30 - 1
 
 func repeat(c *function.Call, s string, n int64) (string, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// substrings is substring of a column: where place and length are the same for all
-// rows the pieces are copied in one loop, which costs a third of rows one by one.
+// substrings is substring of a column: where position and length are the same for all rows the
+// substrings are copied in one loop, which costs a third of rows one by one.
 func substrings(limited bool) function.Impl {
 	rows := function.Strict2(func(s string, from int64) string { r, _ := substring(s, from, 0, false); return r })
 	if limited {
@@ -52,8 +52,7 @@ func substrings(limited bool) function.Impl {
 	}
 }
 
-// substring counts characters from 1; a start before the string eats from the
-// length.
+// substring counts characters from 1; a start before the string shortens the length.
 func substring(s string, from, n int64, limited bool) (string, error) {
 	end := int64(math.MaxInt64)
 	if limited {

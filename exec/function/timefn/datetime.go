@@ -37,7 +37,7 @@ func addDatetime(t function.Table) {
 			at := c.Types[1]
 			d := a[1]
 			if at.OID == types.DateOID {
-				// date_part(text, date) looks at the date as a timestamp
+				// date_part(text, date) reads the date as a timestamp
 				ts, err := datetime.DateToTimestamp(d.(int64))
 				if err != nil {
 					return nil, err

@@ -13,7 +13,7 @@ type Errors struct{ Y, YY, D, DD, Abs Long }
 // ErrorsBytes is the memory of an Errors.
 const ErrorsBytes = 5 * (longChunks + 2) * 8
 
-// Parts are the sums.
+// Parts returns the sums.
 func (e *Errors) Parts() [5]*Long { return [5]*Long{&e.Y, &e.YY, &e.D, &e.DD, &e.Abs} }
 
 // Add adds a row.
@@ -39,7 +39,7 @@ type ErrorsScratch struct {
 	truths f64.Splits
 }
 
-// AddAll adds rows: many at once, in parts of their sums that are exact.
+// AddAll adds rows, many at once by exact parts of their sums.
 func (e *Errors) AddAll(y, p []float64, s *ErrorsScratch) {
 	p = p[:len(y)]
 	for len(y) >= f64.Lanes {

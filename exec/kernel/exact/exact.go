@@ -7,22 +7,21 @@ import (
 	"math/bits"
 )
 
-// Sum adds float64s so that the sum does not depend on their order, and so
-// neither on lanes nor on nodes: a model trained on avg(x) has the same bytes on
-// a laptop and on a cluster. It is a window of a long accumulator (Kulisch 1971;
-// Neal 2015, "Fast exact summation using small and large superaccumulators"):
-// bits are counted from the least of all float64s, 2^-1074, in chunks of 32.
+// Sum adds float64s so that the sum does not depend on their order, and so neither on SIMD lanes
+// nor on nodes: a model trained on avg(x) has the same bytes on a laptop and on a cluster. It is a
+// window of a long accumulator (Kulisch 1971; Neal 2015, "Fast exact summation using small and
+// large superaccumulators"): bits are counted from the least of all float64s, 2^-1074, in chunks of
+// 32.
 //
 //	chunk      top−3      top−2      top−1      top
 //	         c[0] int64  c[1] int64 c[2] int64 c[3] int64
 //
-// A value puts up to three pieces of at most 32 bits into its own chunks, the
-// highest of which is fixed by its exponent. top is the highest chunk of any
-// value so far; what lies below the window is dropped. As top only rises, a
-// piece is kept exactly if the final window has its chunk, whenever it came.
-// Dropped are, of each value, less than 2^-32 ulps of the greatest one: sums of
-// up to a thousand million values without cancellation are the true sum,
-// correctly rounded. The zero value is an empty sum.
+// A value puts up to three parts of at most 32 bits into its own chunks, the highest of which is
+// fixed by its exponent. top is the highest chunk of any value so far; what lies below the window
+// is dropped. As top only rises, a part is kept exactly if the final window has its chunk, whenever
+// it was added. Of each value less than 2^-32 ulps of the greatest one are dropped: sums of up to a
+// thousand million values without cancellation are the true sum, correctly rounded. The zero value
+// is an empty sum.
 type Sum struct {
 	c    [4]int64
 	n    int64
@@ -129,7 +128,7 @@ func (e *Sum) raise(top int32) {
 	e.top = top
 }
 
-// carry keeps chunks from overflowing, which 2^31 pieces of 32 bits could.
+// carry keeps chunks from overflowing, which 2^31 parts of 32 bits could cause.
 func (e *Sum) carry() {
 	for i := range 3 {
 		e.c[i+1] += e.c[i] >> 32
@@ -137,7 +136,7 @@ func (e *Sum) carry() {
 	}
 }
 
-// merge adds another sum.
+// Merge adds another sum.
 func (e *Sum) Merge(o *Sum) {
 	if e.n>>30 != (e.n+o.n)>>30 {
 		e.carry()
@@ -155,11 +154,11 @@ func (e *Sum) Merge(o *Sum) {
 	}
 }
 
-// unit is the exponent of the window's least bit.
+// unit returns the exponent of the window's least bit.
 func (e *Sum) unit() int { return 32*(int(e.top)-4) - 1074 }
 
-// value is the sum as a float64, rounded to the nearest, ties to even; beyond
-// the greatest it is infinite.
+// Value returns the sum as a float64, rounded to the nearest, ties to even; beyond the greatest it
+// is infinite.
 func (e *Sum) Value() float64 {
 	if e.flag != 0 {
 		return e.infinite()
@@ -214,7 +213,7 @@ func roundBits(hi, lo uint64, unit int) float64 {
 		if drop == 64 {
 			rest, half = lo, 1<<63
 		} else if lo<<1 != 0 {
-			// Below the bit that tells a tie there is more.
+			// Below the half bit there is more: it is no tie.
 			rest, half = rest<<1|1, half<<1
 		}
 	}
@@ -234,7 +233,7 @@ func (e *Sum) infinite() float64 {
 	return math.NaN()
 }
 
-// big is the sum in full; there must be no infinity or NaN in it.
+// Big returns the sum in full; there must be no infinity or NaN in it.
 func (e *Sum) Big() *big.Float {
 	v := new(big.Int)
 	for i := len(e.c) - 1; i >= 0; i-- {
@@ -247,7 +246,7 @@ func (e *Sum) Big() *big.Float {
 // Bytes is the size of an encoded sum.
 const Bytes = 6 * 8
 
-// encode appends the sum's bytes.
+// Append appends the encoded sum, Bytes long.
 func (e *Sum) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, c := range e.c {
@@ -257,7 +256,7 @@ func (e *Sum) Append(dst []byte) []byte {
 	return le.AppendUint64(dst, uint64(uint32(e.top))|uint64(e.flag)<<32)
 }
 
-// decode reads what encode wrote; b has Bytes.
+// Decode reads what Append wrote; len(b) is Bytes.
 func (e *Sum) Decode(b []byte) {
 	le := binary.LittleEndian
 	for i := range e.c {
@@ -268,7 +267,7 @@ func (e *Sum) Decode(b []byte) {
 	e.top, e.flag = int32(uint32(w)), uint8(w>>32)
 }
 
-// Spread is Σxy − Σx Σy / N.
+// Spread returns Σxy − Σx Σy / N.
 func Spread(xy, x, y *Sum) float64 {
 	if xy.flag|x.flag|y.flag != 0 {
 		return math.NaN()
@@ -281,5 +280,5 @@ func Spread(xy, x, y *Sum) float64 {
 	return f
 }
 
-// N is how many values were added.
+// N returns how many values were added.
 func (e *Sum) N() int64 { return e.n }

@@ -10,24 +10,24 @@ import (
 // listBlock is of how many mantissas, of 53 bits, four words of 64 hold the sum.
 const listBlock = 512
 
-// mantissas are sums of mantissas by sign and exponent above the base. Values go to
-// one and the other by turns, so that those alike do not wait for each other.
+// mantissas are sums of mantissas by sign and exponent above the base. Values go to the two
+// alternately, so that equal exponents do not wait for each other.
 type mantissas [2][128]int64
 
-// listScratch is what a long list needs beside its sum.
+// listScratch is the scratch memory for a long list.
 type listScratch struct {
 	splits f64.Splits
 	x      [f64.SplitRows]float64
 }
 
-// listBytes is about what it takes.
+// listBytes is its size, about.
 const listBytes = 8*f64.SplitRows + 1024
 
-// splitLeast is the shortest list that is worth its parts.
+// splitLeast is the shortest list for which parts pay.
 const splitLeast = 64
 
-// AddList adds the values of some rows, all if rows is nil, to one group: of a long list
-// exact parts of sums (f64.ColumnSplits), unless its values differ in size by too much.
+// AddList adds the values of some rows, all if rows is nil, to one group: for a long list by exact
+// parts of sums (f64.ColumnSplits), unless its values differ in size by too much.
 func AddList[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
 	at, n := 0, listLen(rows, vals)
 	for n-at >= splitLeast {
@@ -46,7 +46,7 @@ func AddList[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
 	}
 }
 
-// addParts adds n values from place at on, if two parts tell their sum.
+// addParts adds n values from place at on, if their sum is exact in two parts; it reports whether it did.
 func addParts[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T, at, n int) bool {
 	if t.list == nil {
 		t.list = &listScratch{splits: f64.Splits{Plain: true}}
@@ -74,8 +74,8 @@ func addParts[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T, at
 	return true
 }
 
-// addMantissas adds mantissas by exponent, unshifted, and puts their sums in their places
-// then (Neal 2015, section 4).
+// addMantissas adds mantissas by exponent, unshifted, and then adds these sums, shifted (Neal 2015,
+// section 4).
 func addMantissas[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
 	if t.base == 0 {
 		choose(t, vals)

@@ -6,10 +6,9 @@ import (
 	"math/big"
 )
 
-// Long adds float64s and loses nothing (Kulisch, "An inherently problem-oriented
-// approach to numerical computation", 1971): the sum is the true one, rounded once.
-// It is what Sum is a window of, for where there are few sums. The zero value is an
-// empty one.
+// Long adds float64s without rounding (Kulisch, "An inherently problem-oriented approach to
+// numerical computation", 1971): the sum is the true one, rounded once. Sum is a window of it; it
+// is for few sums. The zero value is an empty one.
 type Long struct {
 	c    [longChunks]int64 // of 32 bits each, from 2^-1074 on, and what they carry
 	n    int64
@@ -91,13 +90,13 @@ func (e *Long) Merge(o *Long) {
 	e.flag |= o.flag
 }
 
-// N is how many values were added.
+// N returns how many values were added.
 func (e *Long) N() int64 { return e.n }
 
 // Special reports whether there is an infinity or a NaN in the sum.
 func (e *Long) Special() bool { return e.flag != 0 }
 
-// Big is the sum in full; there must be no infinity or NaN in it.
+// Big returns the sum in full; there must be no infinity or NaN in it.
 func (e *Long) Big() *big.Float {
 	v := new(big.Int)
 	for i := longChunks - 1; i >= 0; i-- {
@@ -107,7 +106,7 @@ func (e *Long) Big() *big.Float {
 	return f.SetMantExp(f, -1074)
 }
 
-// Value is the sum, rounded to the nearest float64.
+// Value returns the sum, rounded to the nearest float64.
 func (e *Long) Value() float64 {
 	switch e.flag {
 	case 0:
@@ -121,10 +120,10 @@ func (e *Long) Value() float64 {
 	return math.NaN()
 }
 
-// LongSpread is Σxy − Σx Σy / N.
+// LongSpread returns Σxy − Σx Σy / N.
 func LongSpread(xy, x, y *Long) float64 { return WeightedSpread(xy, x, y, nil) }
 
-// WeightedSpread is Σwxy − Σwx Σwy / Σw; w is nil where all weights are 1.
+// WeightedSpread returns Σwxy − Σwx Σwy / Σw; w is nil where all weights are 1.
 func WeightedSpread(xy, x, y, w *Long) float64 {
 	if xy.flag|x.flag|y.flag != 0 {
 		return math.NaN()
@@ -158,7 +157,7 @@ func (e *Long) Append(dst []byte) []byte {
 	return dst
 }
 
-// Decode reads what Append wrote, and reports whether it can be that.
+// Decode reads what Append wrote, and reports whether b is well-formed.
 func (e *Long) Decode(b []byte) bool {
 	const head = 10
 	if len(b) < head || (len(b)-head)%8 != 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Losses adds what f64.CrossEntropy gives, 0 or from 2^-53 to 2^10 or NaN, and loses
-// nothing: the sum is in 192 bits, in units of 2^-105. The zero value is an empty one.
+// Losses adds results of f64.CrossEntropy, 0 or from 2^-53 to 2^10 or NaN, without rounding: the
+// sum is in 192 bits, in units of 2^-105. The zero value is an empty one.
 type Losses struct {
 	c [3]uint64
 	n int64
-	// nan says that there is a NaN, or what is no such loss.
+	// nan: a NaN, or a value that is no such loss, was added.
 	nan bool
 }
 
@@ -90,10 +90,10 @@ func (e *Losses) Merge(o *Losses) {
 	e.carry(o.c[0], o.c[1], o.c[2])
 }
 
-// N is how many losses were added.
+// N returns how many losses were added.
 func (e *Losses) N() int64 { return e.n }
 
-// Value is the sum, rounded to the nearest float64.
+// Value returns the sum, rounded to the nearest float64.
 func (e *Losses) Value() float64 {
 	if e.nan {
 		return math.NaN()
@@ -123,7 +123,7 @@ func (e *Losses) Append(dst []byte) []byte {
 	return le.AppendUint64(dst, n)
 }
 
-// Decode reads what Append wrote; b has LossesBytes.
+// Decode reads what Append wrote; len(b) is LossesBytes.
 func (e *Losses) Decode(b []byte) {
 	le := binary.LittleEndian
 	for i := range e.c {

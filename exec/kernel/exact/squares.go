@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Squares are sums of float64s and of their squares, of each one a group, none of which
-// is rounded. A square is two values: what a float64 has of it, and what that loses,
-// which lies at least squareBits below. The zero value has no groups.
+// Squares are sums of float64s and of their squares, one of each a group, none of which is rounded.
+// A square is two values: the rounded float64 and the rounding error, which lies at least
+// squareBits below. The zero value has no groups.
 type Squares struct {
 	x, hi, lo Sums
 	scratch   *squaresScratch // nil: nothing was added yet
@@ -24,7 +24,7 @@ type squaresScratch struct {
 
 const (
 	squareBits = 53
-	// squaresBytes is about what the scratch takes, which a thread has once.
+	// squaresBytes is the size of the scratch, about, which a thread has once.
 	squaresBytes = 4*8*f64.SplitRows + 1024
 )
 
@@ -35,7 +35,7 @@ func (t *Squares) Resize(groups int) {
 	t.lo.Resize(groups)
 }
 
-// Held is the memory of the sums.
+// Held returns the memory of the sums.
 func (t *Squares) Held() int64 {
 	n := t.x.Held() + t.hi.Held() + t.lo.Held()
 	if t.scratch != nil {
@@ -44,7 +44,7 @@ func (t *Squares) Held() int64 {
 	return n
 }
 
-// N is how many values group g has.
+// N returns how many values group g has.
 func (t *Squares) N(g int) int64 { return t.x.N(g) }
 
 // base has the low parts in units 53 bits below those of the high ones: then what fits
@@ -147,7 +147,7 @@ func (t *Squares) Append(dst []byte, g int) []byte {
 	return dst
 }
 
-// MergeBytes adds what Append wrote to group g, and reports whether it can be that.
+// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
 func (t *Squares) MergeBytes(g uint32, b []byte) bool {
 	for _, s := range []*Sums{&t.x, &t.hi, &t.lo} {
 		if len(b) < 2 {
@@ -162,7 +162,7 @@ func (t *Squares) MergeBytes(g uint32, b []byte) bool {
 	return len(b) == 0
 }
 
-// Spread is Σx² − (Σx)² / N of group g, and NaN where a value or its square is infinite.
+// Spread returns Σx² − (Σx)² / N of group g, and NaN where a value or its square is infinite.
 func (t *Squares) Spread(g int) float64 {
 	x, ok := t.x.big(g)
 	hi, finite := t.hi.big(g)
@@ -181,7 +181,7 @@ func (t *Squares) Spread(g int) float64 {
 // bigBits hold the square of any sum, times a number of rows.
 const bigBits = 5000
 
-// big is sum g in full; false where there is an infinity or a NaN in it.
+// big returns sum g in full; false where there is an infinity or a NaN in it.
 func (t *Sums) big(g int) (*big.Float, bool) {
 	p := &t.s[g]
 	if l := t.long[uint32(g)]; l != nil {

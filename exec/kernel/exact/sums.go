@@ -14,9 +14,8 @@ import (
 //	             bits of the least     of the      room for what
 //	             value's mantissa      greatest    sums carry
 //
-// What does not fit, for its size, its bits or what it is (an infinity), is in a Long of
-// the group, of which a column of one kind of number needs none. The zero value has
-// no groups.
+// Values that do not fit, by size, by bits or as infinities, are in a Long of the group, which
+// columns of similar numbers do not need. The zero value has no groups.
 type Sums struct {
 	s    []shortSum
 	base int32 // 0: not chosen, there are no values but zeros
@@ -36,8 +35,8 @@ const (
 
 	mantissa = 1<<52 - 1
 
-	// usualBase holds values from 2^-30 to 2^34. It is the base where the greatest of
-	// the first values has room on both sides, so that most sums have the same.
+	// usualBase holds values from 2^-30 to 2^34. It is the base if the greatest of the first values
+	// has room on both sides, so that most sums have the same base.
 	usualBase = 1023 - 30
 	usualRoom = 24 // exponents above usualBase that the greatest value has at least
 	usualMost = 56 // and at most
@@ -56,7 +55,7 @@ func (t *Sums) Resize(groups int) {
 	t.s = s
 }
 
-// Held is the memory of the sums.
+// Held returns the memory of the sums.
 func (t *Sums) Held() int64 {
 	n := shortBytes*int64(cap(t.s)) + longBytes*int64(len(t.long))
 	if t.list != nil {
@@ -65,10 +64,10 @@ func (t *Sums) Held() int64 {
 	return n
 }
 
-// N is how many values group g has.
+// N returns how many values group g has.
 func (t *Sums) N(g int) int64 { return t.s[g].n }
 
-// choose finds the base by the first values.
+// choose determines the base by the first values.
 func choose[T float32 | float64](t *Sums, vals []T) {
 	most := 0
 	for _, v := range vals {
@@ -112,7 +111,7 @@ func AddFloats[T float32 | float64](t *Sums, groups []uint32, vals []T) {
 	}
 }
 
-// odd adds a value that is not of the exponents which the base is for.
+// odd adds a value whose exponent is outside the base's range.
 func (t *Sums) odd(g uint32, b uint64) {
 	p := &t.s[g]
 	p.n++
@@ -141,7 +140,7 @@ func (t *Sums) add(g uint32, m uint64, sign int64) {
 	}
 }
 
-// beyond is the Long of a group.
+// beyond returns the Long of a group.
 func (t *Sums) beyond(g uint32) *Long {
 	if t.long == nil {
 		t.long = map[uint32]*Long{}
@@ -154,7 +153,7 @@ func (t *Sums) beyond(g uint32) *Long {
 	return l
 }
 
-// flush puts the 128 bits of a group, which are nearly full, into its Long.
+// flush moves the 128 bits of a group, which are nearly full, to its Long.
 func (t *Sums) flush(g uint32) {
 	p := &t.s[g]
 	t.beyond(g).addShort(p.lo, p.hi, t.base)
@@ -182,9 +181,8 @@ func (e *Long) addShort(lo uint64, hi int64, base int32) {
 	}
 }
 
-// Value is the sum of group g as a float64, rounded to the nearest, ties to even; beyond
-// the greatest it is infinite. special reports whether that is for an infinity or a NaN
-// among the values.
+// Value returns the sum of group g as a float64, rounded to the nearest, ties to even; beyond the
+// greatest it is infinite. special reports whether there is an infinity or a NaN among the values.
 func (t *Sums) Value(g int) (v float64, special bool) {
 	p := &t.s[g]
 	if l := t.long[uint32(g)]; l != nil {
@@ -253,7 +251,7 @@ func (t *Sums) Append(dst []byte, g int) []byte {
 	return dst
 }
 
-// MergeBytes adds what Append wrote to group g, and reports whether it can be that.
+// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
 func (t *Sums) MergeBytes(g uint32, b []byte) bool {
 	if len(b) < sumHead {
 		return false

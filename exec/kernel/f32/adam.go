@@ -2,9 +2,9 @@ package f32
 
 import "math"
 
-// AdamStep is what is the same for all parameters in a step of Adam (Kingma and Ba
-// 2015): the decay of the first moment and 1 less it, of the second likewise, what
-// the moments are divided by, epsilon and the rate.
+// AdamStep is what all parameters share in a step of Adam (Kingma and Ba 2015): the decay of the
+// first moment and 1 less it, of the second likewise, the bias corrections of both moments, epsilon
+// and the learning rate.
 type AdamStep [8]float64
 
 // Adam moves the parameters x by their gradient g, and the moments m and v with

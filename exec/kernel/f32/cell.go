@@ -1,10 +1,9 @@
 package f32
 
-// CellForward makes a step of the cells of an LSTM. z has what their four gates are
-// made of, all input gates first, then the forget gates, the output gates and the
-// candidates, and takes the gates; was is c of the step before. c, its tanh th and h
-// are set, and out to h, which the next step and the next layer want in places of
-// their own: it may be h.
+// CellForward computes a step of the cells of an LSTM. z has the pre-activations of the four gates,
+// all input gates first, then the forget gates, the output gates and the candidates, and is
+// replaced by the gates; was is c of the step before. c, its tanh th and h are set, and out is a
+// copy of h, for the next layer: it may be h itself.
 func CellForward(z, was, c, th, h, out []float32) {
 	n := len(c)
 	if n == 0 {
@@ -13,9 +12,8 @@ func CellForward(z, was, c, th, h, out []float32) {
 	cellForward(z[:4*n], was[:n], c[:n], th[:n], h[:n], out[:n])
 }
 
-// CellBackward turns the gates that CellForward made into the gradients of what
-// they were made of, and dc, the gradient of c from later steps, into that of was.
-// dh is the gradient of h.
+// CellBackward replaces the gates that CellForward made by the gradients of their pre-activations,
+// and dc, the gradient of c from later steps, by that of was. dh is the gradient of h.
 func CellBackward(z, was, th, dh, dc []float32) {
 	n := len(dc)
 	if n == 0 {

@@ -1,7 +1,8 @@
 package f32
 
-// How products are cut. A strip of B, as wide as a tile, stays in the first cache
-// while the rows of a block of A, which stays in the second, pass by it.
+// Blocking of products, as in Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", 2008: a strip of B, as wide as a tile, stays in the first-level cache while the
+// rows of a block of A, which stays in the second, are multiplied by it.
 const (
 	maxRows  = 12 // of tiles
 	minWidth = 8
@@ -12,7 +13,7 @@ const (
 	rowGap   = 16 // between the rows of a block of A
 )
 
-// ScratchBytes is what a product takes from a pool meanwhile, whatever its size.
+// ScratchBytes is the scratch memory of a product, whatever its size.
 const ScratchBytes = 4 * (blockK*blockN + minWidth + blockM*(blockK+rowGap) + blockM*maxWidth)
 
 // Gemm sets C, m×n, to op(A)·op(B), or with add adds that to it. op(X) is X or,
@@ -58,24 +59,24 @@ func gemmStepsGo(m, n, k, steps int, a, b, c []float32) {
 	}
 }
 
-// Packed is op(A), m×k, in the order in which products read it, for an A that is
-// used again and does not lie so.
+// Packed is op(A), m×k, in the order in which products read it, for an A that is used more than
+// once.
 type Packed struct {
 	m, k int
 	a    operand
 }
 
-// PackedSize is how many numbers an m×k matrix needs that is packed.
+// PackedSize returns how many numbers a packed m×k matrix needs.
 func PackedSize(m, k int) int { return m*packedRow(k) + packedGap }
 
-// packedRow is the distance of packed rows: whole registers, and no power of two
-// that would have rows keep each other out of the caches.
+// packedRow returns the distance of packed rows: whole registers, and no power of two, by which
+// rows would evict each other from the caches.
 func packedRow(k int) int { return (k+packedGap-1)/packedGap*packedGap + packedGap }
 
 const packedGap = 8
 
-// Pack packs op(A) to memory of PackedSize, or leaves it where it lies if there is
-// none. A must stay as it is, and so must the memory.
+// Pack packs op(A) to memory of PackedSize, or refers to a if memory is nil. Neither may change
+// afterwards.
 func Pack(transA bool, m, k int, a []float32, lda int, memory []float32) Packed {
 	x, _ := operands(transA, false, a, lda, nil, 0)
 	if m > 0 && k > 0 {
@@ -87,7 +88,7 @@ func Pack(transA bool, m, k int, a []float32, lda int, memory []float32) Packed 
 	return Packed{m, k, x}
 }
 
-// Gemm is the function Gemm by a packed A.
+// Gemm is the function Gemm with a packed A.
 func (p Packed) Gemm(transB bool, n int, b []float32, ldb int, c []float32, ldc int, add bool) {
 	if p.m <= 0 || n <= 0 || p.k <= 0 {
 		Gemm(false, transB, p.m, n, p.k, nil, 0, b, ldb, c, ldc, add)

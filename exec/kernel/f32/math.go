@@ -17,8 +17,7 @@ const (
 
 var expC = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
 
-// reduce takes x apart: e^x is e^r·2^n, n are the low bits of t, and e^r is
-// 1+r+r²·q.
+// reduce decomposes x: e^x is e^r·2^n, n are the low bits of t, and e^r is 1+r+r²·q.
 func reduce(x float32) (r, q, t float32) {
 	t = FMA(x, log2e, magic)
 	n := t - magic
@@ -30,13 +29,12 @@ func reduce(x float32) (r, q, t float32) {
 	return r, q, t
 }
 
-// scale is x·2^n for the n of reduce.
+// scale returns x·2^n for the n of reduce.
 func scale(x, t float32) float32 {
 	return math.Float32frombits(math.Float32bits(x) + math.Float32bits(t)<<23)
 }
 
-// Exp1 is e to the x within one unit in the last place: 0 below -87.33, +Inf
-// above 88.72.
+// Exp1 returns e to the x within one unit in the last place: 0 below -87.33, +Inf above 88.72.
 func Exp1(x float32) float32 {
 	switch {
 	case x != x:
@@ -50,8 +48,8 @@ func Exp1(x float32) float32 {
 	return scale(FMA(FMA(q, r, 1), r, 1), t)
 }
 
-// Tanh1 is the hyperbolic tangent within 2.5 units in the last place: with e =
-// e^2|x| - 1 it is e/(e+2).
+// Tanh1 returns the hyperbolic tangent within 2.5 units in the last place: with e = e^2|x| - 1 it
+// is e/(e+2).
 func Tanh1(x float32) float32 {
 	if x != x {
 		return x
@@ -62,7 +60,7 @@ func Tanh1(x float32) float32 {
 	return math.Float32frombits(math.Float32bits(e/(e+2)) | math.Float32bits(x)&signBit)
 }
 
-// Sigmoid1 is 1/(1+e^-x) within 2.5 units in the last place, 0 below -87.33.
+// Sigmoid1 returns 1/(1+e^-x) within 2.5 units in the last place, 0 below -87.33.
 func Sigmoid1(x float32) float32 {
 	t := Exp1(-abs(x))
 	if x < 0 {
@@ -86,7 +84,7 @@ func Sigmoid(dst, src []float32) { sigmoidAll(dst[:len(src)], src) }
 // Relu sets dst to src, or to 0 where that has its sign set.
 func Relu(dst, src []float32) { reluAll(dst[:len(src)], src) }
 
-// ReluBack sets to 0 what of d, gradients of what Relu made, is of a 0.
+// ReluBack sets the gradients d to 0 where made, the result of Relu, is 0.
 func ReluBack(d, made []float32) { reluBack(d[:len(made)], made) }
 
 // Add adds src to dst, which is as long.

@@ -104,7 +104,7 @@ func tileScaledBody(f func(dst *float32, cols *[]float32, row, n, tiles int, c, 
 	}
 }
 
-// tileEndsBody does lines of memory, which tiles of an odd number of columns have halves of.
+// tileEndsBody works on whole cache lines, of which tiles of an odd number of columns have halves.
 func tileEndsBody(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
 	if len(cols)%2 != 0 || uintptr(unsafe.Pointer(&dst[0]))%fetched != 0 {
 		tileEndsGo(s, dst, cols, row, tiles)
@@ -190,7 +190,7 @@ var addCoarse512 = func() func(m []int32, stride int, a, b []byte, quads int) {
 
 func addSquaresBody(r, v []float64, by float64) { addSquaresAVX2(&r[0], &v[0], by, len(r)) }
 
-// fetch asks whole lines of memory.
+// fetch prefetches whole cache lines.
 func fetch(b []byte) { fetchLines(&b[0], len(b)/fetched) }
 
 func addFixedBody(m []int64, stride int, a, b []float64, rows, groups int) {
@@ -207,7 +207,7 @@ func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
-// triangles says that the upper half of products has kernels of its own.
+// triangles: the upper half of products has kernels of its own.
 var triangles = level == 2
 
 // addSix adds products of three columns of a with six of b, and addTriangle those of six
@@ -220,8 +220,8 @@ func addTriangle(m []int64, stride int, a, b []float64, rows int) {
 	addTriangleAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
-// dotLanes and columnBounds name their bodies, for the compiler to see that these keep
-// nothing of the accumulators: those of a variable's would be allocated at each call,
+// dotLanes and columnBounds call their bodies directly, so that the compiler sees that the
+// accumulators do not escape: through a function variable they would be allocated at each call,
 // which takes longer than a short vector.
 func dotLanes(acc *[Lanes]float64, a, b []float64) {
 	switch level {

@@ -2,14 +2,14 @@ package f64
 
 import "math"
 
-// Chances gives Sigmoid1 of whole lanes of z, where they lie.
+// Chances computes Sigmoid1 of z in place; len(z) is a multiple of Lanes.
 func Chances(z []float64) {
 	if len(z) > 0 {
 		chances(z)
 	}
 }
 
-// chancesGo has no branch that nobody could foretell.
+// chancesGo has no unpredictable branch.
 func chancesGo(z []float64) {
 	for i, v := range z {
 		t := Exp1(-math.Abs(v))

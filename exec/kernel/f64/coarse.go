@@ -2,18 +2,18 @@ package f64
 
 import "math"
 
-// Coarse products: of columns as bytes, some seven bits of each value. Their sums are
-// exact, and eight times as many are added at once as of float64, where the processor
-// has instructions for it; what they are of is rounded to a 126th of a column's range.
+// Coarse products: of columns as bytes, some seven bits of each value. Their sums are exact, and
+// eight times as many are added at once as of float64, where the processor has instructions for it;
+// the values are rounded to a 126th of a column's range.
 //
 // Bytes are of panels of CoarseCols columns, in which four rows of a column are beside
 // each other, and then those of the next column: what the instructions add up.
 const (
 	// CoarseCols is the columns of a panel.
 	CoarseCols = 32
-	// CoarseMost is the greatest size of what is rounded to bytes.
+	// CoarseMost is the greatest size of the values that are rounded to bytes.
 	CoarseMost = 63
-	// CoarseMiddle is added to it.
+	// CoarseMiddle is added to them.
 	CoarseMiddle = 64
 	// CoarsePanel is the bytes of a panel of FixedRows rows.
 	CoarsePanel = FixedRows * CoarseCols
@@ -53,14 +53,14 @@ func CoarsePack[T Elem](dst []byte, x []T, shift, scale []float64, rows int) {
 	}
 }
 
-// coarseAt is where the byte of row i of column j is.
+// coarseAt returns the place of the byte of row i of column j.
 func coarseAt(j, i int) int {
 	return j/CoarseCols*CoarsePanel + (i/4*CoarseCols+j%CoarseCols)*4 + i%4
 }
 
-// AddCoarse adds to m the sums of products of cols columns of bytes, at most 127, with each
-// other over rows rows, a multiple of four: m[i*stride+k] of columns i ≤ k; what the others
-// get is not defined. stride is a multiple of CoarseCols that is not below cols.
+// AddCoarse adds to m the sums of products of cols columns of bytes, at most 127, with each other
+// over rows rows, a multiple of four: m[i*stride+k] of columns i ≤ k; the others are undefined.
+// stride is a multiple of CoarseCols that is not below cols.
 func AddCoarse(m []int32, stride int, p []byte, cols, rows int) {
 	addCoarseBy(addCoarse, m, stride, p, cols, rows)
 }

@@ -22,9 +22,8 @@ func Standardize[T Elem](x []T, c, inv []float64) {
 	}
 }
 
-// ColumnBounds takes whole tiles x of d columns into the least and greatest
-// values low and high, Lanes of each column, of rows 8t+l in lane l. No value may
-// be NaN; a zero's sign is not defined.
+// ColumnBounds updates the least and greatest values low and high by whole tiles x of d columns,
+// Lanes of each column, of rows 8t+l in lane l. No value may be NaN; a zero's sign is not defined.
 func ColumnBounds[T Elem](low, high, x []T, d int) {
 	if d == 0 || len(x) < d*Lanes {
 		return
@@ -63,7 +62,7 @@ func Scatter32(dst []float32, stride int, cols [][]float32, row int) {
 	scatter32(dst, stride, cols, row)
 }
 
-// TileScaled32 is Tile32, and Standardize of what is finite: of other values dst means nothing.
+// TileScaled32 is Tile32 followed by Standardize; where a value is not finite dst is undefined.
 func TileScaled32(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) (finite bool) {
 	if len(cols) == 0 || tiles == 0 {
 		return true
@@ -89,7 +88,7 @@ func Tile32(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
 	return tile32(dst, cols, row, tiles)
 }
 
-// Canonical32 is v, but 0 for -0, and one NaN for all.
+// Canonical32 returns v, but 0 for -0, and one NaN for all.
 func Canonical32(v float32) float32 {
 	if v != v {
 		return math.Float32frombits(0x7fc00000)

@@ -23,8 +23,8 @@
 //
 // Coarse products (coarse.go) are of columns as bytes, and their sums integers.
 //
-// Stays alone is not defined to the bit: it tells in float32 what is certain, and
-// nothing that is computed depends on how much that is.
+// Stays alone is not defined to the bit: it decides in float32 which rows are certain, and no
+// result depends on how many those are.
 //
 // Sums of products outside this package must not be written x*y+z: Go may fuse
 // that on one machine and not on another. Use FMA, or float64(x*y)+z.

@@ -2,11 +2,11 @@ package f64
 
 import "math"
 
-// leastProbability is how close to 0 and 1 CrossEntropy lets a probability be.
+// leastProbability is the distance from 0 and 1 that CrossEntropy clips probabilities to.
 const leastProbability = 0x1p-52
 
-// CrossEntropy gives what rows lose that were given the probability p: -log(p)
-// where y is 1, -log(1-p) where it is 0. p is kept off 0 and 1 by 2^-52.
+// CrossEntropy computes the log loss of rows of predicted probability p: -log(p) where y is 1,
+// -log(1-p) where it is 0. p is kept off 0 and 1 by 2^-52.
 func CrossEntropy(loss, p, y []float64) {
 	n := len(loss) &^ (Lanes - 1)
 	if n > 0 {

@@ -13,11 +13,11 @@ type Errors struct {
 	out    [12]float64
 }
 
-// Parts gives parts of sums over whole lanes of rows, at most SplitRows: of the truths those
-// of y in truth[:2] and of its square in truth[2:], of the errors those of y-p in errs[:2], of
-// its size in errs[2:4] and of its square in errs[4:]. Each is nil where no parts tell its sums:
-// values differ too much in size or are not finite, or squares of truths have more bits than
-// float64s. The slices are e's, until it is used again.
+// Parts returns parts of sums over whole lanes of rows, at most SplitRows: of the truths those of y
+// in truth[:2] and of its square in truth[2:], of the errors those of y-p in errs[:2], of its size
+// in errs[2:4] and of its square in errs[4:]. Each is nil where its sums are not exact in such
+// parts: values differ too much in size or are not finite, or squares of truths have more bits than
+// float64s. The slices are e's and valid until its next call.
 func (e *Errors) Parts(y, p []float64) (truth, errs []float64) {
 	if len(y) == 0 {
 		return e.out[:0], e.out[:0]
@@ -90,8 +90,8 @@ func errorEndsGo(ends *[4 * Lanes]float64, y, p []float64) {
 	}
 }
 
-// errorPartsGo adds values to grids, which rounds them to multiples, and what that loses to
-// other sums; the last lanes are the bits of what truths' squares lose.
+// errorPartsGo adds values to grids, which rounds them to multiples, and the rounding errors to
+// other sums; the last lanes are the bits of the errors of the truths' squares.
 func errorPartsGo(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
 	of := [6]int{0, 1, 2, 2, 3, 4} // sums' grids
 	for l := range Lanes {

@@ -68,7 +68,7 @@ func TestErrorsAreExact(t *testing.T) {
 			t.Fatalf("round %d: truths that are wild have sums", round)
 		}
 		if wild {
-			continue // of NaNs not all bits are told
+			continue // the payload of a NaN is not defined
 		}
 		var ends [4 * Lanes]float64
 		var sums [13 * Lanes]float64

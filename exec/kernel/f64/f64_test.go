@@ -238,8 +238,8 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 	}
 }
 
-// TestGoldenBits pins results, so that a change of the definition, which would
-// change every model, is seen. The values are what all bodies give.
+// TestGoldenBits pins results, so that a change of the definition, which would change every model,
+// is seen. The values are what all bodies compute.
 func TestGoldenBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const n, d = 64, 5

@@ -21,7 +21,7 @@ const (
 	// FixedStride is the distance of columns in a pack. A power of two would
 	// bring all columns to the same lines of a cache.
 	FixedStride = FixedRows + Lanes
-	// FixedUnit is what sums are multiples of.
+	// FixedUnit is the unit of the sums.
 	FixedUnit = 0x1p-46
 	// FixedChunks is how many times AddFixed may add to a sum before it can
 	// overflow.
@@ -55,12 +55,11 @@ func Fix(v float64) float64 {
 	return math.Float64frombits(math.Float64bits(float64(v)+1.5)|1) - 1.5
 }
 
-// AddFixed adds to m the sums of products of na columns of a with nb columns of
-// b over rows rows, in units of FixedUnit: m[i*stride+k] for column i of a and k
-// of b. With upper only those are meant for which k ≥ i; what the others get is
-// not defined. Columns lie FixedStride apart; there is room for a multiple of 3 of a and
-// of 4 of b, or of 12 of both, rows are a multiple of 4 and at most FixedRows. What is
-// wanted after that, next, is asked of memory meanwhile, little by little.
+// AddFixed adds to m the sums of products of na columns of a with nb columns of b over rows rows,
+// in units of FixedUnit: m[i*stride+k] for column i of a and k of b. With upper only those with k ≥
+// i are computed; the others are undefined. Columns lie FixedStride apart; there is room for a
+// multiple of 3 of a and of 4 of b, or of 12 of both, rows are a multiple of 4 and at most
+// FixedRows. next, which is read after that, is prefetched meanwhile.
 func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper bool, next []byte) {
 	if na == 0 || nb == 0 || rows == 0 {
 		return
@@ -91,8 +90,7 @@ func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper boo
 	}
 }
 
-// fewFixed is up to how many columns the half of products that nobody wants is worth the
-// trouble.
+// fewFixed is up to how many columns it pays to skip the half of products that is not needed.
 const fewFixed = 96
 
 // addFixedUpper is AddFixed of the upper half of n columns and no more, six columns of b
@@ -114,13 +112,13 @@ func addFixedUpper(m []int64, stride int, a, b []float64, n, rows int, next []by
 	}
 }
 
-// ahead asks for bytes of memory in equal parts.
+// ahead prefetches bytes of memory in equal parts.
 type ahead struct {
 	next []byte
 	each int
 }
 
-// newAhead is of so many parts.
+// newAhead makes an ahead of so many parts.
 func newAhead(next []byte, parts int) ahead {
 	return ahead{next, (len(next)/fetched + parts - 1) / parts * fetched}
 }
@@ -132,11 +130,10 @@ func (a *ahead) ask() {
 	}
 }
 
-// FixAll replaces values by factors of v·scale, which must be at most ½ in size, 0
-// by 0, and gives their sum in units of FixedUnit, each rounded to it, and the size of
-// the greatest value: infinite if one is not finite, and then, or where a factor
-// is greater than ½, nothing else has a meaning. len(v) is a multiple of Lanes,
-// below 2^16.
+// FixAll replaces values by factors of v·scale, which must be at most ½ in size, 0 by 0, and
+// returns their sum in units of FixedUnit, each rounded to it, and the size of the greatest value:
+// infinite if one is not finite, and then, or where a factor is greater than ½, the other results
+// are undefined. len(v) is a multiple of Lanes, below 2^16.
 func FixAll(v []float64, scale float64) (sum int64, most float64) {
 	if len(v) == 0 {
 		return 0, 0
@@ -144,7 +141,7 @@ func FixAll(v []float64, scale float64) (sum int64, most float64) {
 	return fixAll(v, scale)
 }
 
-// FixedPart is the integer, in units of FixedUnit, of a factor.
+// FixedPart returns a factor as an integer in units of FixedUnit.
 func FixedPart(factor float64) int64 {
 	return int64(math.Float64bits(factor+fixedStart) - math.Float64bits(fixedStart))
 }
@@ -166,8 +163,7 @@ func Starts(acc, bound []float64) {
 	}
 }
 
-// Take adds what accumulators hold to sums, in units of 2·FixedUnit·bound, and
-// makes them new.
+// Take adds the accumulators to sums, in units of 2·FixedUnit·bound, and resets them.
 func Take(sums []int64, acc, bound []float64) {
 	for j, b := range bound {
 		start := float64(2 * fixedStart * b)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// factors are na columns of rows factors: random ones, extremes, ones that
-// without being odd would give ties.
+// factors are na columns of rows factors: random ones, extremes, ones that would be ties if they
+// were not odd.
 func factors(r *rand.Rand, cols, rows int) []float64 {
 	v := make([]float64, cols*FixedStride)
 	for i := range v {

@@ -26,10 +26,10 @@ var expC = [12]float64{
 // logC are 1/k for k = 19, 17 … 3.
 var logC = [9]float64{1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3}
 
-// FMA is x*y+z rounded once, the step of every sum of products here.
+// FMA returns x*y+z rounded once, the step of every sum of products here.
 func FMA(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
-// Exp1 is e to the x: 0 below -708, +Inf above 709.78.
+// Exp1 returns e to the x: 0 below -708, +Inf above 709.78.
 func Exp1(x float64) float64 {
 	if !(x >= expMin) { // also NaN
 		if x != x {
@@ -53,7 +53,7 @@ func Exp1(x float64) float64 {
 	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(t)<<52)
 }
 
-// log1p01 is log(1+t) for t in [0, 1].
+// log1p01 returns log(1+t) for t in [0, 1].
 func log1p01(t float64) float64 {
 	a, base := t, 0.0
 	if t > sqrt2m1 {
@@ -62,7 +62,7 @@ func log1p01(t float64) float64 {
 	return base + atanh2(a)
 }
 
-// atanh2 is log(1+a) for a in [√½-1, √2-1].
+// atanh2 returns log(1+a) for a in [√½-1, √2-1].
 func atanh2(a float64) float64 {
 	s := a / (2 + a)
 	s2 := float64(s * s)
@@ -74,7 +74,7 @@ func atanh2(a float64) float64 {
 	return math.FMA(ss, float64(s2*q), ss)
 }
 
-// Log1 is the natural logarithm of x.
+// Log1 returns the natural logarithm of x.
 func Log1(x float64) float64 {
 	switch {
 	case x != x || x < 0:
@@ -92,7 +92,7 @@ func Log1(x float64) float64 {
 	return math.FMA(n, ln2Hi, math.FMA(n, ln2Lo, atanh2(m-1)))
 }
 
-// Sigmoid1 is 1/(1+e^-z), without overflow.
+// Sigmoid1 returns 1/(1+e^-z), without overflow.
 func Sigmoid1(z float64) float64 {
 	t := Exp1(-math.Abs(z))
 	inv := 1 / (1 + t)
@@ -102,7 +102,7 @@ func Sigmoid1(z float64) float64 {
 	return float64(t * inv)
 }
 
-// LogLoss1 is log(1+e^-m), without overflow: the logistic loss of margin m.
+// LogLoss1 returns log(1+e^-m), without overflow: the logistic loss of margin m.
 func LogLoss1(m float64) float64 {
 	l := log1p01(Exp1(-math.Abs(m)))
 	if m < 0 {

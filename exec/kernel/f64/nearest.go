@@ -19,11 +19,10 @@ func NewCenters(k, d int) *Centers {
 	return c
 }
 
-// CentersBytes is the memory that NewCenters takes.
+// CentersBytes returns the memory that NewCenters takes.
 func CentersBytes(k, d int) int64 { return 8 * int64(k+nearestGroup-1) * int64(d) }
 
-// Padded is K rounded up to whole groups: the centres that Nearest's start
-// values are of.
+// Padded returns K rounded up to whole groups: the number of centres in Nearest's start values.
 func (c *Centers) Padded() int { return (c.K + nearestGroup - 1) / nearestGroup * nearestGroup }
 
 // Set sets point k.
@@ -68,7 +67,7 @@ func Nearest(best, second []float64, at []int64, x []float64, c *Centers, z []fl
 	nearest(best, second, at, x, c, z, zstep)
 }
 
-// Widen makes float64s of float32s, a multiple of Lanes of them.
+// Widen converts float32s to float64s; their number is a multiple of Lanes.
 func Widen(dst []float64, src []float32) {
 	if len(src) > 0 {
 		_ = dst[len(src)-1]

@@ -39,7 +39,7 @@ func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
 
-// triangles says that the upper half of products has kernels of its own: here none.
+// triangles: the upper half of products has kernels of its own; not here.
 const triangles = false
 
 func addSix(m []int64, stride int, a, b []float64, rows int)      {}

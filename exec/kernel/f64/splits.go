@@ -10,7 +10,7 @@ import "math"
 // not rounded. That is so in whatever order they are added, and however rows are
 // cut: the parts may differ, their sum does not.
 type Splits struct {
-	Plain bool // squares are not wanted: their sums are 0
+	Plain bool // squares are not needed: their sums are 0
 
 	low32, up32  []float32
 	small        []uint32
@@ -20,27 +20,25 @@ type Splits struct {
 	least        []float64
 	exps         []int // that grids are of
 	grids, parts []float64
-	lo, hi, out  []float64 // what the last call gave
+	lo, hi, out  []float64 // results of the last call
 	ok           []bool
 }
 
 // SplitRows is the most rows that Splits adds at once.
 const SplitRows = 256
 
-// splitRange is how many times the least size above 0 the greatest may be, as a
-// power of two.
+// splitRange bounds the ratio of the greatest size to the least above 0, as a power of two.
 const splitRange = 18
 
-// plainRange is that where squares are not wanted. Of values below 2^e the parts are
-// multiples of 2^(e-44), so that the rest of each is at most 2^(e-45) and of all 2^(e-37),
-// 53 bits above the last place of a value of 2^(e-38).
+// plainRange is that where squares are not needed. Of values below 2^e the parts are multiples of
+// 2^(e-44), so that the rest of each is at most 2^(e-45) and of all 2^(e-37), 53 bits above the
+// last place of a value of 2^(e-38).
 const plainRange = 38
 
-// ColumnSplits gives, for each of d columns of whole tiles x, at most SplitRows
-// rows, the least and greatest value, and whether parts tell the sums: if ok[j],
-// sum and square of column j are the sums of sums[6j], sums[6j+1] and of the four
-// that follow. A column with an infinity or a NaN is not ok. The slices are s's,
-// until it is used again.
+// ColumnSplits returns, for each of d columns of whole tiles x, at most SplitRows rows, the least
+// and greatest value, and whether the sums are exact in parts: if ok[j], sum and square of column j
+// are the sums of sums[6j], sums[6j+1] and of the four that follow. A column with an infinity or a
+// NaN is not ok. The slices are s's and valid until its next call.
 func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, ok []bool) {
 	n := d * Lanes
 	if len(x) == 0 {
@@ -56,8 +54,8 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 	return s.lo, s.hi, s.out, s.ok
 }
 
-// Tile32 is Tile32 of whole columns to memory that is not looked at soon, and returns what
-// ColumnSplits says of these tiles, where squares are not wanted (Plain).
+// Tile32 is Tile32 of whole columns into memory that is not read soon (non-temporal stores), and
+// returns the results of ColumnSplits for these tiles without squares (Plain).
 func (s *Splits) Tile32(dst []float32, cols [][]float32, row, tiles int) (low, high, sums []float64, ok []bool, finite bool) {
 	d := len(cols)
 	_ = dst[tiles*d*Lanes-1]
@@ -75,7 +73,7 @@ func (s *Splits) Tile32(dst []float32, cols [][]float32, row, tiles int) (low, h
 	return s.lo, s.hi, s.out, s.ok, finite
 }
 
-// room makes room for what calls give of d columns.
+// room makes the slices large enough for the results of d columns.
 func (s *Splits) room(d int) {
 	if s.lo == nil {
 		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
@@ -108,7 +106,7 @@ func (s *Splits) foldEnds(d int) {
 	}
 }
 
-// exponent is the least e for which 2 to the e is above a positive v.
+// exponent returns the least e for which 2 to the e is above a positive v.
 func exponent(v float64) int {
 	if e := int(math.Float64bits(v) >> 52); e > 0 {
 		return e - 1022
@@ -117,7 +115,7 @@ func exponent(v float64) int {
 	return e
 }
 
-// splits is ColumnSplits of all else.
+// splits is ColumnSplits for all other values.
 func splits[T Elem](s *Splits, x []T, d, tiles int) {
 	n := d * Lanes
 	if s.grids == nil {

@@ -115,8 +115,8 @@ func TestSplitsAreExact(t *testing.T) {
 	}
 }
 
-// TestTilesAndTheirEnds makes tiles past the caches, of an even number of columns and an odd
-// one, and compares them and what is told of them with tiles that are made and then read.
+// TestTilesAndTheirEnds makes tiles past the caches, of an even number of columns and an odd one,
+// and compares them and their statistics with tiles that are made first and then read.
 func TestTilesAndTheirEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for n := range 300 {

@@ -6,7 +6,7 @@ import "math"
 type Centers32 struct {
 	d     int
 	c     []float32 // -2·coordinate, interleaved by groups of four
-	start []float32 // squared lengths; infinity for what fills up
+	start []float32 // squared lengths; infinity for padding
 	err   [2]float32
 }
 
@@ -30,16 +30,16 @@ func NewCenters32(points []float64, d int) (c *Centers32, ok bool) {
 		c.start[i] = float32(long)
 		longest = max(longest, long)
 	}
-	// |c|² - 2x·c in float32 is wrong by at most (d+4)·2^-24·(2|c|² + |x|²), and two
-	// of them are compared. Twice that, and what may underflow.
+	// |c|² - 2x·c in float32 has an error of at most (d+4)·2^-24·(2|c|² + |x|²), and two of them are
+	// compared. Twice that, and a term for underflow.
 	e := float64(d+8) * 0x1p-22
 	c.err = [2]float32{float32(float64(2*e*longest) + 0x1p-100), float32(e)}
 	return c, longest < 1e30
 }
 
-// Stays tells for which rows of tiles x the nearest centre is for certain the
-// one that was is: the others' bits are set in doubt, a byte a tile. It computes
-// in float32 and knows what that may be wrong by. Tiles come in pairs.
+// Stays finds the rows of tiles x whose nearest centre is certainly still the one in was; the bits
+// of the others are set in doubt, a byte a tile. It computes in float32 with a bound of its
+// rounding error. The number of tiles is even.
 func Stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	n := len(doubt)
 	if n == 0 {
@@ -64,9 +64,8 @@ func narrowGo(dst []float32, src []float64) {
 	}
 }
 
-// staysGo does not give the bits of the assembly, whose fused operations on
-// float32 Go has not: where they differ both are in the right, for a doubt costs
-// time and nothing else.
+// staysGo may differ from the assembly, whose fused float32 operations Go does not have. Both are
+// correct where they differ: a doubt costs time and nothing else.
 func staysGo(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	for t := range doubt {
 		doubt[t] = 0

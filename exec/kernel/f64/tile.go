@@ -12,7 +12,7 @@ func Fold(a *[Lanes]float64) float64 {
 	return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
 }
 
-// Tiles is the number of tiles that hold n rows.
+// Tiles returns the number of tiles that hold n rows.
 func Tiles(n int) int { return (n + Lanes - 1) / Lanes }
 
 // Margins adds X·w to z: for each row, z = fma(w[j], x[j], z) over ascending j.
@@ -102,8 +102,8 @@ func Exp(x []float64) {
 	}
 }
 
-// Dot is the sum of products in Lanes lanes, folded; the elements after the
-// last full eight go to lanes 0, 1, ….
+// Dot returns the sum of products in Lanes lanes, folded; the elements after the last full eight go
+// to lanes 0, 1, ….
 func Dot(a, b []float64) float64 {
 	var acc [Lanes]float64
 	n := len(a) &^ (Lanes - 1)

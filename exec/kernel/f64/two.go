@@ -2,7 +2,7 @@ package f64
 
 import "math"
 
-// ScoreKey orders as the numbers do, NaNs first; 0 and -0 tie.
+// ScoreKey returns an integer that orders as x does, NaNs first; 0 and -0 tie.
 func ScoreKey(x float64) uint64 {
 	if x != x {
 		return 0
@@ -29,7 +29,7 @@ func SplitKeys(a, b []uint64, v []float64, label []uint32, second uint32) (na in
 	return na + rest, min(least, low), max(most, high)
 }
 
-// Each goes to both, and counts in one: there is nothing to guess.
+// Each key is stored to both and counted in one: there is no branch to mispredict.
 func splitKeysGo(a, b []uint64, v []float64, label []uint32, second uint32) (na int, least, most uint64) {
 	nb := 0
 	least = math.MaxUint64

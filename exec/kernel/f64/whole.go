@@ -2,7 +2,7 @@ package f64
 
 import "math"
 
-// wholeShift is a number that those below 2^51 in size are rounded to whole ones by.
+// wholeShift rounds a number below 2^51 in size to an integer when it is added.
 const wholeShift = 0x1.8p52
 
 // AddWhole adds to sums, by column of whole tiles x, x·scale rounded to the nearest integers,
@@ -14,7 +14,7 @@ func AddWhole(sums []int64, x, scale []float64) {
 	}
 	_ = sums[d-1]
 	addWhole(sums, x, scale)
-	// Of each row the bits of wholeShift too, which come round.
+	// The bits of wholeShift were added for each row, too; they wrap around.
 	rows := uint64(len(x) / d)
 	for j := range scale {
 		sums[j] -= int64(rows * math.Float64bits(wholeShift))

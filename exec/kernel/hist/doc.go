@@ -7,5 +7,5 @@
 //	bins  [ row 0: c0 c1 … | row 1: c0 c1 … | … ]       width bytes a row
 //	h     [ c0: bin 0 … stride-1 | c1: … ]              stride integers a column
 //
-// Sums of integers have no order, so every body gives the same.
+// Sums of integers do not depend on the order, so every body has the same result.
 package hist

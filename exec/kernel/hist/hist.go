@@ -76,9 +76,9 @@ func AddPairs(h []int64, at, cols []int32, bins []uint8, width int, rows []uint3
 	}
 }
 
-// Part divides rows by a column: in their order those whose bins go, 1 and not 0,
-// come first, then the others. The bin of row r is col[r·width]; other is memory for as
-// many rows. It returns how many go.
+// Part partitions rows by a column, stably: first those for whose bins goes is 1, then the others.
+// The bin of row r is col[r·width]; other is scratch for as many rows. It returns how many are in
+// the first part.
 func Part(rows, other []uint32, col []uint8, width int, goes *[256]uint8) int {
 	if len(rows) == 0 {
 		return 0

@@ -6,7 +6,7 @@
 //	rows      1 2   4 …                     ascending numbers of the keys that there are
 //	heads     2 5   9 …                     and what the table has for each
 //
-// With AVX-512 no step depends on whether a key is there, and 16 keys wait for memory side by side.
-// One by one, a guess that a key is beyond the table costs less than to do without (a minimum and
-// a borrow), even where it is wrong for one key in ten.
+// With AVX-512 there is no branch on whether a key is there, and the reads of 16 keys overlap. One
+// by one, a branch on whether a key is beyond the table costs less than going without (a minimum
+// and a borrow), even where it is mispredicted for one key in ten.
 package lookup

@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/selection"
 )
 
-// Slack is how many more elements than keys rows and heads have room for: 16 are stored
-// whatever is found, and the next store goes over those that do not count.
+// Slack is how many more elements than keys rows and heads have room for: 16 are stored whatever is
+// found, and the next store overwrites those that do not count.
 const Slack = 16
 
 // Table has a place for each integer from Lo on, all of which are of the keys' type; 0 is none.
@@ -15,9 +15,9 @@ type Table struct {
 	Lo    int64
 }
 
-// Find writes the numbers of the keys that are in the table, and what that has for each, less
-// a number, and returns how many they are. If sel is not nil, the keys are keys[sel[0]],
-// keys[sel[1]] and so on, and a number is a place in sel.
+// Find writes the numbers of the keys that are in the table, and the table's value for each minus
+// less, and returns how many they are. If sel is not nil, the keys are keys[sel[0]], keys[sel[1]]
+// and so on, and a number is a place in sel.
 func Find[T selection.Integer](t Table, keys []T, sel []int32, less uint32, rows []int32, heads []uint32) int {
 	n := len(keys)
 	if sel != nil {

@@ -32,7 +32,7 @@ func New(text string) *Needle {
 			rarest = i
 		}
 	}
-	// A byte's neighbour comes with it: u after q. Another says more, where there is one.
+	// A byte's neighbour often follows from it: u after q. Another is more selective, where there is one.
 	other := -1
 	for i := range len(text) {
 		if near := i-rarest >= -1 && i-rarest <= 1; i == rarest || near && len(text) > 3 {
@@ -87,7 +87,7 @@ func (n *Needle) Rows(offs []int32, data []byte, f func(row int)) {
 	}
 }
 
-// skip returns how many of the ends, 16 at a time, are not beyond at.
+// skip returns how many of the ends, in steps of 16, are not beyond at.
 func skip(ends []int32, at int) int {
 	n := 0
 	for n+16 <= len(ends) && int(ends[n+15]) <= at {

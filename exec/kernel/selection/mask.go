@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// Slack is how many more elements than rows the out of Rows has room for: 16 numbers
-// are stored whatever the mask, and the next store goes over those that do not count.
+// Slack is how many more elements than rows the out of Rows has room for: 16 numbers are stored
+// whatever the mask, and the next store overwrites those that do not count.
 const Slack = 16
 
-// Integer is what a column of integers may hold.
+// Integer are the element types of integer columns.
 type Integer interface {
 	~int16 | ~int32 | ~uint32 | ~int64
 }
 
-// Words is how many words the mask of n rows has.
+// Words returns how many words the mask of n rows has.
 func Words(n int) int { return (n + 15) / 16 }
 
 // A Range is the integers from Lo to Lo+Width, or those that are not.
@@ -81,8 +81,8 @@ func FromBools(m []uint16, v []uint8) int {
 	return k
 }
 
-// And sets the mask m of n rows to those of its rows whose bit from off on is set, and
-// says how many they are.
+// And sets the mask m of n rows to those of its rows whose bit from off on is set, and returns how
+// many they are.
 func And(m []uint16, valid []byte, off, n int) int {
 	k, i := 0, 0
 	for at := off / 8; off%8 == 0 && 16*i+16 <= n; i, at = i+1, at+2 {
@@ -170,8 +170,8 @@ func entriesFrom(i int, m []uint16, v []int32, flags *Table, and bool) int {
 	return n
 }
 
-// put sets a word of a mask, and where and is set to what it has of w, and returns how
-// many rows that is.
+// put sets a word of a mask to w, or with and to its intersection with w, and returns how many rows
+// that is.
 func put(m *uint16, w int, and bool) int {
 	if and {
 		w &= int(*m)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reference tells one row at a time which are in the range from lo to hi.
+// reference decides one row at a time which are in the range from lo to hi.
 func reference[T Integer](v []T, lo, hi int64, not bool, sel []int32) []int32 {
 	out := []int32{}
 	for _, r := range sel {

@@ -15,37 +15,36 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A thread whose groups hardly repeat stops looking for them once its table has outgrown
-// the cache: it defers rows, packed keys and what aggregates read, in pieces that are in
-// the order of the hash. Groups are then made by partitions of the hash (radix.go), so
-// large that the table of one fits the cache: no state is made twice, and nothing is
-// read from far memory but in its order.
+// A thread whose groups hardly repeat stops looking for them once its table has outgrown the cache:
+// it defers rows, packed keys and what aggregates read, in chunks that are in the order of the
+// hash. Groups are then made by radix partitions of the hash (radix.go), of a size that the table
+// of one fits the cache: no state is made twice, and memory outside the cache is only read
+// sequentially.
 
-// deferGroups is how many groups outgrow the cache, about, and the rows of a piece.
+// deferGroups is how many groups outgrow the cache, about, and the rows of a chunk.
 const deferGroups = 64 << 10
 
-// asideRule says when groups hardly repeat.
+// deferRule decides when groups hardly repeat, so that rows are deferred.
 type deferRule struct {
-	able   bool // the aggregates may take in rows later
+	able   bool // the aggregates may add rows later
 	on     bool // rows are deferred
-	rows   int  // taken in since groups were looked at last
+	rows   int  // added since groups were counted last
 	groups int  // of the table then
-	// seen are, of each 256 hashes that there were since, about one, of all that were
-	// sampled.
+	// seen are the distinct hashes of a sample, about one in 256 since then.
 	seen    map[uint64]struct{}
 	sampled int
 }
 
-// canDefer reports whether all aggregates can take in rows later: a filter is computed
-// from other columns, and those that keep their rows are charged as these come in.
+// canDefer reports whether all aggregates can add rows later: not with a filter, which is computed
+// from other columns, nor if they keep their rows, which are charged as they come in.
 func (o *aggThread) canDefer(aggs []agg.Agg) bool {
 	return o.s.sets == nil && len(o.s.keyTypes) > 0 &&
 		!slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) &&
 		!slices.ContainsFunc(o.inputs, func(in aggInput) bool { return in.filter != nil })
 }
 
-// repeats takes note of n more rows that are in the table, and finds out whether the
-// next are to be deferred.
+// repeats counts n more rows that are in the table, and decides whether the next are to be
+// deferred.
 func (o *aggThread) repeats(n int) {
 	r, t := &o.rule, o.t
 	if !r.able || t.rng != nil || t.numbers != nil {
@@ -63,8 +62,8 @@ func (o *aggThread) repeats(n int) {
 	}
 }
 
-// sample sees some of the hashes. Where each group has come twice on average, a table
-// takes less memory than the rows.
+// sample adds some of the hashes to the sample. Where each group has come twice on average, nothing
+// is deferred any more: a table takes less memory than the rows.
 func (r *deferRule) sample(hashes []uint64) {
 	for _, h := range hashes {
 		if h>>32&255 == 0 {
@@ -79,25 +78,25 @@ func (r *deferRule) sample(hashes []uint64) {
 
 // deferredRows are the rows whose grouping a thread has deferred.
 type deferredRows struct {
-	pieces []deferredPiece
+	chunks []deferredChunk
 	rows   int
-	bytes  int64 // of the pieces
-	// The rows that wait for a piece, and columns of them by batches.
+	bytes  int64 // of the chunks
+	// The rows that wait for a chunk, and columns of them by batches.
 	words, hashes []uint64
 	cols          [][]arrow.Array
 	colBytes      int64
 	all           []int32
 }
 
-// deferredPiece are rows in the order of the upper bits of their hashes: those of bits p are
+// deferredChunk are rows in the order of the upper bits of their hashes: those of bits p are
 // starts[p] to starts[p+1].
-type deferredPiece struct {
+type deferredChunk struct {
 	words, hashes []uint64
 	cols          []arrow.Array // of aggInput.kept, then the keys that groupValues keeps
 	starts        []uint32
 }
 
-// deferredShift leaves the bits of a hash by which pieces are in order.
+// deferredShift leaves the bits of a hash by which chunks are in order.
 const deferredShift = 64 - radixBits
 
 func (a *deferredRows) waiting() int64 { return 8*int64(cap(a.words)+cap(a.hashes)) + a.colBytes }
@@ -150,7 +149,7 @@ func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Arra
 	for _, c := range cols {
 		colBytes += batch.ArrayBytes(c)
 	}
-	// A piece is made beside the rows that it is of.
+	// A chunk is made beside the rows that it is of.
 	need := 2 * (int64(r.n)*8*int64(o.t.width+1) + colBytes)
 	if err := o.claim(ctx, o.deferred.waiting()+need, need); err != nil {
 		return err
@@ -180,13 +179,13 @@ func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Arra
 	return o.resizeAccount(ctx)
 }
 
-// cut makes a piece of the rows that wait for one.
+// cut makes a chunk of the rows that wait for one.
 func (a *deferredRows) cut() {
 	n := len(a.hashes)
 	if n == 0 {
 		return
 	}
-	p := deferredPiece{starts: make([]uint32, 1<<radixBits+1)}
+	p := deferredChunk{starts: make([]uint32, 1<<radixBits+1)}
 	for _, h := range a.hashes {
 		p.starts[h>>deferredShift+1]++
 	}
@@ -215,7 +214,7 @@ func (a *deferredRows) cut() {
 		p.cols[i] = kernel.Take(c, order)
 		a.bytes += batch.ArrayBytes(p.cols[i])
 	}
-	a.pieces = append(a.pieces, p)
+	a.chunks = append(a.chunks, p)
 	a.words, a.hashes, a.cols, a.colBytes = a.words[:0], a.hashes[:0], nil, 0
 }
 
@@ -229,12 +228,12 @@ func (a *deferredRows) waitingColumns() []arrow.Array {
 
 // spillDeferred writes the groups of the deferred rows to partitions.
 func (o *aggThread) spillDeferred(ctx context.Context) error {
-	pieces := o.deferred.pieces
+	chunks := o.deferred.chunks
 	if len(o.deferred.hashes) > 0 {
-		pieces = append(pieces, deferredPiece{words: o.deferred.words, hashes: o.deferred.hashes, cols: o.deferred.waitingColumns()})
+		chunks = append(chunks, deferredChunk{words: o.deferred.words, hashes: o.deferred.hashes, cols: o.deferred.waitingColumns()})
 	}
-	for i := range pieces {
-		p := &pieces[i]
+	for i := range chunks {
+		p := &chunks[i]
 		for from := 0; from < len(p.hashes); from += kernel.ChunkRows {
 			aggs, err := o.newAggs()
 			if err != nil {
@@ -253,13 +252,13 @@ func (o *aggThread) spillDeferred(ctx context.Context) error {
 				return err
 			}
 		}
-		*p = deferredPiece{}
+		*p = deferredChunk{}
 	}
 	return nil
 }
 
-// takeIn groups rows [from, to) of a piece.
-func (o *aggThread) takeIn(t *groupTable, p *deferredPiece, from, to int) error {
+// takeIn groups rows [from, to) of a chunk.
+func (o *aggThread) takeIn(t *groupTable, p *deferredChunk, from, to int) error {
 	groups := t.put(p.words[from*t.width:to*t.width], p.hashes[from:to])
 	cols := make([]arrow.Array, len(p.cols))
 	for i, c := range p.cols {

@@ -1,6 +1,6 @@
-// Package aggregate groups rows by their keys, by hash, and computes aggregates of each
-// group: GROUP BY, grouping sets, DISTINCT, and the partial and final halves of
-// aggregations that are parted over nodes or begin below joins.
+// Package aggregate groups rows by their keys, by hash, and computes aggregates of each group:
+// GROUP BY, grouping sets, DISTINCT, and the partial and final phases of aggregations that are
+// distributed over nodes or begin below joins.
 //
 //	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
 //	               ├─ a range of integers, or of codes of several (rangecodes.go): arrays, no hash (grouprange.go)
@@ -15,7 +15,7 @@
 //	               ─▶ exec/partition, where there is no room; merged one by one,
 //	                  and one with a group that is too large sorted (sorted.go)
 //
-// Groups come in no order. A state is merged in any order with the same bits: sums are
-// exact (exec/agg). What is held is charged to the thread's account, and is written away
-// when another operator of the statement needs it (mem.Account.OnReclaim).
+// Groups come in no order. A state is merged in any order with the same bits: sums are exact
+// (exec/agg). What is held is charged to the thread's account, and is spilled when another operator
+// of the statement needs the memory (mem.Account.OnReclaim).
 package aggregate

@@ -2,18 +2,17 @@ package aggregate
 
 import "slices"
 
-// expectFrom is how many groups a table has before room is made for those that the plan
-// thinks there are.
+// expectFrom is how many groups a table has before memory is allocated for those that the plan
+// estimates.
 const expectFrom = 64 << 10
 
-// expectTimes is how many times more groups than there are room is made for: the plan may
-// be wrong.
+// expectTimes bounds that memory to so many times the groups there are: the plan may be wrong.
 const expectTimes = 4
 
-// expect makes room for the groups that there may be with n more rows, for as many as the
-// plan thinks: a table that doubles is copied as often, and takes memory from the system
-// for each copy, which is half of what grouping rows in the order of their key takes. It
-// does without where memory is short.
+// expect allocates memory for the groups that there may be with n more rows, up to the plan's
+// estimate: a table that keeps doubling is copied each time, into memory fresh from the system,
+// which is half the time of grouping rows that are in the order of their key. It does without where
+// memory is short.
 func (o *aggThread) expect(n int) {
 	t, threads := o.t, o.s.rt.Threads
 	want := min(int(o.s.n.Rows)/threads*9/8, expectTimes*(t.n()+n))

@@ -50,7 +50,7 @@ func (t *groupTable) byCode(cols []arrow.Array, rows []int32, n int) bool {
 	return true
 }
 
-// use makes known fit the columns' dictionaries.
+// use prepares known for the columns' dictionaries; it returns false where they have too many codes.
 func (c *groupCodes) use(cols []arrow.Array, n int) bool {
 	same := len(c.dicts) == len(cols)
 	product := 1
@@ -117,8 +117,8 @@ func (c *groupCodes) encode(cols []arrow.Array) {
 	c.codes = codes
 }
 
-// split makes the lists of the rows of each code, by counting. The counts are
-// two, so that rows of one code do not wait for each other.
+// split makes the lists of the rows of each code, by counting. There are two sets of counts, so
+// that rows of one code do not wait for each other.
 func (c *groupCodes) split(rows []int32, n int) {
 	codes := c.codes
 	even, odd := &c.count[0], &c.count[1]

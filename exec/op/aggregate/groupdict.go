@@ -18,8 +18,8 @@ type groupDict struct {
 	fresh  []int32
 }
 
-// dictSpread is how many entries a dictionary may have for each row of a batch: to forget
-// them costs a batch about as much as a few of its rows.
+// dictSpread is how many entries a dictionary may have for each row of a batch: clearing known
+// costs a batch about as much as a few of its rows.
 const dictSpread = 16
 
 // byDict is find for tables of one key that is numbered. It returns false for a column
@@ -100,7 +100,7 @@ func (t *groupTable) byDict(col arrow.Array, n int) ([]uint32, bool) {
 	return groups, true
 }
 
-// place is where the group of row i is kept.
+// place returns where the group of row i is kept.
 func (d *groupDict) place(a *array.Dictionary, i int, index []int32) *uint32 {
 	if a.IsNull(i) {
 		return &d.null
@@ -108,7 +108,7 @@ func (d *groupDict) place(a *array.Dictionary, i int, index []int32) *uint32 {
 	return &d.known[index[i]]
 }
 
-// held is the memory of it.
+// held returns its memory in bytes.
 func (d *groupDict) held() int64 {
 	if d == nil {
 		return 0

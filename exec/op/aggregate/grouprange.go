@@ -13,8 +13,8 @@ import (
 //
 //	blocks[key >> rangeShift - first][key & 4095]    group+1, 0 none
 //
-// It is for keys that lie close together, as the numbers of orders and customers do, all or
-// in stretches, and is given up when they do not.
+// It is for keys that lie close together, as the numbers of orders and customers do, all or in
+// runs, and is given up when they do not.
 type groupRange struct {
 	first  int64         // the block, key >> rangeShift, that blocks[0] is
 	blocks []*rangeBlock // nil: no key of it has come
@@ -33,15 +33,15 @@ const blockBytes = 4 << rangeShift
 // rangeSpread is how many numbers there may be in the blocks for each group.
 const rangeSpread = 16
 
-// firstSpread is rangeSpread for a table's first keys: in the rows that a join gives the
-// numbers come in no order, so the first batch has few of many, and the next ones more.
+// firstSpread is rangeSpread for a table's first keys: in the rows of a join the numbers come in no
+// order, so the first batch has few of many, and the next ones more.
 const firstSpread = 8 * rangeSpread
 
-// firstRows is how many keys of a table there must be for firstSpread: of few there may
-// be no more.
+// firstRows is how many keys of a table there must be for firstSpread: few keys may be all there
+// are.
 const firstRows = 4096
 
-// leastBlocks are those that few keys may have: a block and its neighbour.
+// leastBlocks is how many blocks even few keys may have: a block and its neighbour.
 const leastBlocks = 2
 
 // rangeReach is how many blocks there may be from the first to the last, made or not.
@@ -63,7 +63,7 @@ func isRangeKey(t types.Type) bool {
 	return t.OID == types.NumericOID && t.IsFixed()
 }
 
-// bytes is the memory held.
+// bytes returns the memory held.
 func (r *groupRange) bytes() int64 {
 	if r == nil {
 		return 0
@@ -152,9 +152,9 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T, 
 	return groups
 }
 
-// coverKeys makes the blocks of keys from lo to hi, or those that are between, where that
-// is not too much for the groups there may be and grant allows the bytes. arr has the NULLs
-// of vals; nil for none.
+// coverKeys makes the blocks of keys from lo to hi, or only those that have keys, where that is not
+// too much for the groups there may be and grant allows the bytes. arr has the NULLs of vals; nil
+// for none.
 func coverKeys[T kernel.Integer](r *groupRange, vals []T, arr arrow.Array, lo, hi int64, groups int, grant func(bytes int64) bool) bool {
 	from, to := lo>>rangeShift, hi>>rangeShift
 	if r.made > 0 && from >= r.lo && to <= r.hi && r.made == int(r.hi-r.lo)+1 {
@@ -177,8 +177,8 @@ func coverKeys[T kernel.Integer](r *groupRange, vals []T, arr arrow.Array, lo, h
 	if r.made+missing <= most {
 		return r.reach(from, to, grant) && r.make(from, to, missing, grant)
 	}
-	// Stretches that lie far apart: only those that keys are in. They are counted before
-	// they are made, for in vain that would take as long as the rows.
+	// The keys are in runs far apart: make only the blocks that have keys. They are counted first,
+	// since making them in vain would take as long as the rows do.
 	seen := make([]uint64, (to-from)>>6+1)
 	var list []int64
 	for i, v := range vals {
@@ -212,8 +212,8 @@ func (r *groupRange) block(b int64) *rangeBlock {
 	return nil
 }
 
-// near reports whether the blocks from to to are not too many, with those between them and
-// those that are made.
+// near reports whether the blocks in [from, to] are not too far from each other and from those that
+// are made.
 func (r *groupRange) near(from, to int64) bool {
 	if r.made > 0 {
 		from, to = min(from, r.lo), max(to, r.hi)
@@ -221,7 +221,7 @@ func (r *groupRange) near(from, to int64) bool {
 	return uint64(to-from) < rangeReach
 }
 
-// reach makes room for the blocks from to to, which are near.
+// reach extends the list to the blocks in [from, to], which are near.
 func (r *groupRange) reach(from, to int64, grant func(bytes int64) bool) bool {
 	if r.made > 0 {
 		from, to = min(from, r.lo), max(to, r.hi)
@@ -243,7 +243,7 @@ func (r *groupRange) reach(from, to int64, grant func(bytes int64) bool) bool {
 	return true
 }
 
-// make makes the missing blocks of those from to to.
+// make makes the missing blocks of those in [from, to].
 func (r *groupRange) make(from, to int64, missing int, grant func(bytes int64) bool) bool {
 	if missing == 0 {
 		return true
@@ -265,7 +265,7 @@ func (r *groupRange) make(from, to int64, missing int, grant func(bytes int64) b
 	return true
 }
 
-// leaveRange goes over to hashes.
+// leaveRange changes the table from a range to hashes.
 func (t *groupTable) leaveRange() {
 	t.rng, t.layout, t.coded = nil, nil, nil
 	t.hashes = t.pack.Hash(t.words, make([]uint64, 0, t.count))

@@ -43,7 +43,7 @@ type groupTable struct {
 	layouts *codeLayouts           // of the codes of several keys that rng is of
 	layout  codeLayout             // the newest that the table knows
 	values  *groupValues           // nil: the packed keys say all
-	grant   func(bytes int64) bool // asks for memory that can be done without
+	grant   func(bytes int64) bool // reserves optional memory
 
 	groups  []uint32 // scratch: group of each row
 	fresh   []int32
@@ -80,21 +80,33 @@ func (t *groupTable) bytes() int64 {
 	return n
 }
 
-// some returns to such that the results of groups [from, to) take no more than most beyond
-// plain columns, if they are of more than one, and what making them takes.
-func (t *groupTable) some(from, to int, states bool, most int64) (int, int64) {
-	for {
-		var need int64
-		for _, a := range t.aggs {
-			if h, ok := a.(agg.Heavy); ok {
-				need += h.Need(from, to, states)
-			}
+// some returns an end, at most limit, such that the results of groups from there take no more than
+// most bytes beyond plain columns, unless it is one group, and the bytes that computing them takes.
+// Their size is found by going over their rows: it begins with one group and doubles, so that each
+// is gone over a few times. To begin with all and halve is quadratic where a group is as large as
+// what is written at once: 5,000 groups of 400 texts each took minutes.
+func (t *groupTable) some(from, limit int, states bool, most int64) (to int, need int64) {
+	to = min(from+1, limit)
+	need = t.need(from, to, states)
+	for to < limit {
+		next := min(from+2*(to-from), limit)
+		n := t.need(from, next, states)
+		if n > most {
+			break
 		}
-		if need <= most || to-from <= 1 {
-			return to, need
-		}
-		to = from + (to-from)/2
+		to, need = next, n
 	}
+	return to, need
+}
+
+// need is what making the results of groups, or their states, takes beyond plain columns.
+func (t *groupTable) need(from, to int, states bool) (need int64) {
+	for _, a := range t.aggs {
+		if h, ok := a.(agg.Heavy); ok {
+			need += h.Need(from, to, states)
+		}
+	}
+	return need
 }
 
 // find returns the group of each of the n rows of cols, making groups as needed.
@@ -205,8 +217,8 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	}
 }
 
-// hits1 finds the groups of rows of one word that their slots name, and lists the rows
-// that are of others in misses.
+// hits1 finds the groups of rows of one word in their first slots, and lists the other rows in
+// misses.
 func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
 	n := 0
 	for i, s := range probes {
@@ -252,8 +264,8 @@ func sameWords(a, b []uint64) bool {
 	return true
 }
 
-// doubled makes room for n more. Append alone would grow large slices by a
-// quarter, and copy each group four times.
+// doubled grows s by doubling for n more. Append alone would grow large slices by a quarter, and
+// copy each group four times.
 func doubled(s []uint64, n int) []uint64 {
 	if cap(s)-len(s) >= n {
 		return s
@@ -261,7 +273,7 @@ func doubled(s []uint64, n int) []uint64 {
 	return slices.Grow(s, max(len(s), n))
 }
 
-// add makes a group and gives its number + 1.
+// add makes a group and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
 	t.words = append(t.words, row...)
 	t.hashes = append(t.hashes, h)
@@ -300,8 +312,8 @@ func (t *groupTable) reserve(n int) {
 	t.words, t.hashes = slices.Grow(t.words, n*t.width), slices.Grow(t.hashes, n)
 }
 
-// maxLeap is how many slots there are at most for a table to grow fourfold: to
-// fill new slots costs as much as a look-up of every group.
+// maxLeap is how many slots there are at most for a table to grow fourfold: filling new slots costs
+// as much as a look-up of every group.
 const maxLeap = 1 << 20
 
 func (t *groupTable) grow(need int) {

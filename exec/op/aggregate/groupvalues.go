@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// groupValues keeps the keys of groups as their first rows had them, where equal
-// values may differ: the numerics 1.0 and 1.00 are one key, but of GROUP BY n,
-// n::text each is in a group of its own.
+// groupValues keeps the keys of groups as they were in the first rows, where equal values may
+// differ: the numerics 1.0 and 1.00 are one key, but with GROUP BY n, n::text each is in a group of
+// its own.
 type groupValues struct {
 	keys  []int // of the table's
 	cols  []*kernel.Column
@@ -51,8 +51,8 @@ func (v *groupValues) held() int64 {
 	return n
 }
 
-// add keeps the values of the groups that are new among those of some rows, of
-// which column gives key k.
+// add keeps the values of the groups that are new among those of some rows, whose key k column
+// returns.
 func (v *groupValues) add(groups []uint32, column func(k int, rows []int32) arrow.Array) {
 	if v == nil {
 		return
@@ -93,8 +93,7 @@ func (v *groupValues) of(k int) int {
 	return -1
 }
 
-// from is where add finds the values of groups that another table has, of which
-// list are the rows.
+// from returns the function by which add finds the values of another table's groups list.
 func (v *groupValues) from(list []uint32) func(k int, rows []int32) arrow.Array {
 	return func(k int, rows []int32) arrow.Array {
 		ids := make([]uint32, len(rows))

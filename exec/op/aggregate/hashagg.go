@@ -24,19 +24,19 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// New makes the threads of an aggregation over inputs whose columns are in. It gives
-// n.Schema(), but of the groups' columns those that read has, if it is not nil.
+// New makes the threads of an aggregation over inputs whose columns are in. It returns n.Schema(),
+// but of the groups' columns only those in read, if that is not nil.
 //
 //	each thread:  rows ─▶ its own table of groups           (spills to partitions)
 //	            ─▶ the groups of coarser grouping sets
 //	barrier
 //	each thread:  its share of the groups of every thread, by key or hash ─▶ results
 //
-// With one thread the table is the result. Where groups hardly repeat a thread defers
-// rows, which are grouped by partitions (radix.go). Large tables of a partial phase are given
-// as they are: the final phase looks for their groups once more. When any thread had to
-// spill, or there is no room to merge, all write what they hold, and partitions are merged
-// one after the other, each by one thread, splitting again where one does not fit.
+// With one thread the table is the result. Where groups hardly repeat a thread defers rows, which
+// are grouped by partitions (radix.go). Large tables of a partial phase are returned without a
+// merge: the final phase finds their groups anyway. When any thread had to spill, or there is no
+// memory to merge, all write what they hold, and partitions are merged one after the other, each by
+// one thread, splitting again where one does not fit.
 func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
 	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
@@ -89,7 +89,7 @@ type aggShared struct {
 	spilled  bool           // set by the barrier's serial part
 	runs     [kernel.Parts][]*spill.Run
 	radix    *aggRadix // nil: no rows were deferred
-	apart    bool      // each thread gives its table as it is
+	apart    bool      // each thread returns its own table, unmerged
 	shared   *sharedBlocks
 	layouts  *codeLayouts // nil: the keys have no codes
 	spills   bool         // there are keys, or aggregates that can be written in pieces
@@ -177,9 +177,9 @@ type aggThread struct {
 
 	begun bool
 	out   *groupTable
-	at    int         // next group to give
-	lost  []bool      // groups of out that other threads give; nil: none
-	own   *groupTable // to give after out, but for the groups in ownLost
+	at    int         // next group to return
+	lost  []bool      // groups of out that other threads return; nil: none
+	own   *groupTable // to return after out, but for the groups in ownLost
 	// ownLost is lost of own.
 	ownLost []bool
 	todo    []aggPart
@@ -189,8 +189,8 @@ type aggThread struct {
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
 
-	// Where groups are made by partitions: which the thread has still to give, its
-	// place among them, its numbers as the common packer has them, and the table of the partition given last.
+	// Where groups are made by partitions: those the thread has still to return, its place among them, its
+	// numbers as the common packer has them, and the table of the partition returned last.
 	shares []int
 	radix  int
 	codes  [][]uint32
@@ -228,7 +228,7 @@ func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 	return true, o.spill(ctx)
 }
 
-// grant charges memory that the table can do without.
+// grant charges optional memory of the table, and reports whether it was available.
 func (o *aggThread) grant(bytes int64) bool { return o.acct.Try(bytes) }
 
 func (o *aggThread) reset() error {
@@ -242,7 +242,7 @@ func (o *aggThread) reset() error {
 	return nil
 }
 
-// newTable makes a table of groups that rows may come into.
+// newTable makes a table of groups for rows.
 func (o *aggThread) newTable(aggs []agg.Agg) *groupTable {
 	t := newGroupTable(o.s.keyTypes, aggs)
 	t.grant = o.grant
@@ -252,7 +252,7 @@ func (o *aggThread) newTable(aggs []agg.Agg) *groupTable {
 	return t
 }
 
-// newAggs makes the states of a table that rows come into.
+// newAggs makes the states of a table for rows.
 func (o *aggThread) newAggs() ([]agg.Agg, error) {
 	aggs, err := o.s.newAggs()
 	if err != nil {
@@ -283,7 +283,7 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 			continue
 		}
 		if o.out != nil {
-			if b, err := o.give(ctx); b != nil || err != nil {
+			if b, err := o.emit(ctx); b != nil || err != nil {
 				return b, err
 			}
 			o.out, o.lost, o.own, o.ownLost = o.own, o.ownLost, nil, nil
@@ -315,8 +315,7 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// begin consumes the input, meets the other threads and finds what this thread
-// gives.
+// begin consumes the input, meets the other threads and finds what this thread returns.
 func (o *aggThread) begin(ctx context.Context) error {
 	s := o.s
 	if err := o.consume(ctx); err != nil {
@@ -329,7 +328,7 @@ func (o *aggThread) begin(ctx context.Context) error {
 	}
 	if err := s.barrier.Wait(ctx, func() error {
 		for _, l := range s.threads {
-			if l.begun { // others were closed before they took anything in
+			if l.begun { // others were closed before they read anything
 				s.with = append(s.with, l)
 				s.spilled = s.spilled || l.parts != nil
 			}
@@ -418,8 +417,9 @@ func (o *aggThread) begin(ctx context.Context) error {
 	if o.own != nil {
 		have += o.own.bytes() + int64(len(o.ownLost))
 	}
-	// prepare has charged about what a share takes; one thread's table may have had few
-	// of its groups, and slots go in powers of two. It is there and is given next.
+	// prepare has charged the estimate of a share, which is low where this thread's table had few of
+	// its groups, or by the rounding of slots to powers of two. The memory is in use already, and its
+	// rows are returned next.
 	if more := have - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 	} else if err := o.acct.Resize(have); err != nil {
@@ -480,8 +480,8 @@ func (s *aggShared) prepare() error {
 	return nil
 }
 
-// fits reports whether there is room to merge the threads' rows of one group: lists of
-// rows are shared, what lists them is not.
+// fits reports whether there is memory to merge the threads' rows of one group: the rows are
+// shared, the lists of them are not.
 func (s *aggShared) fits() bool {
 	var need int64
 	for _, l := range s.with {
@@ -490,8 +490,8 @@ func (s *aggShared) fits() bool {
 	return len(s.with) == 0 || s.with[0].acct.Grow(need) == nil
 }
 
-// alike makes all threads' tables have ranges or none, so that they divide their
-// groups by the same rule.
+// alike makes either all threads' tables have ranges or none, so that they divide their groups by
+// the same rule.
 func (s *aggShared) alike() {
 	ranges := 0
 	for _, l := range s.with {
@@ -521,7 +521,7 @@ func (o *aggThread) few() bool {
 	return n < fewGroups
 }
 
-// ungrouped gives an aggregation without groups its one row.
+// ungrouped makes the one row of an aggregation without groups.
 func (o *aggThread) ungrouped() error {
 	if o.s.n.Phase == plan.AggPartial && len(o.s.keyTypes) == 0 && o.out.n() == 0 {
 		return nil // the final phase makes the row
@@ -529,7 +529,7 @@ func (o *aggThread) ungrouped() error {
 	if len(o.s.n.Groups) == 0 && o.s.sets == nil && o.out.n() == 0 {
 		o.out.alone()
 	}
-	// An empty grouping set gives a row for no input too.
+	// An empty grouping set yields a row for no input too.
 	if o.s.sets != nil && o.out.n() == 0 && o.s.n.Phase != plan.AggPartial {
 		for i, set := range o.s.sets {
 			if len(set) > 0 {
@@ -549,8 +549,8 @@ func (o *aggThread) ungrouped() error {
 	return nil
 }
 
-// give makes the next batch of results; nil at the end of the table.
-func (o *aggThread) give(ctx context.Context) (*batch.Batch, error) {
+// emit returns the next batch of results; nil at the end of the table.
+func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 	t := o.out
 	o.acct.Shrink(o.lent)
 	o.lent = 0
@@ -607,7 +607,7 @@ func (o *aggThread) keysRead(key func(k int) arrow.Array) []arrow.Array {
 	return cols
 }
 
-// result returns what call is to give from the states in a slot.
+// result returns call's column, of results or of encoded states, from the states in a slot.
 func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
 	a := o.out.aggs[slot]
 	if call.Fn != o.s.calls[slot].Fn {

@@ -298,8 +298,8 @@ func TestHashAggForms(t *testing.T) {
 	}
 }
 
-// TestHashAggTogether: without keys all threads find what the only group's scores give;
-// with keys each does of its groups. Some have no label, or one, or three.
+// TestHashAggTogether: without keys all threads compute the result of the only group's scores; with
+// keys each does of its groups. Some have no label, or one, or three.
 func TestHashAggTogether(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	for _, labels := range []int64{0, 1, 2, 3} {
@@ -439,8 +439,8 @@ func TestHashAggRanges(t *testing.T) {
 	}
 }
 
-// TestHashAggOwnBlocks: where each thread reads stretches of keys, and few blocks of these
-// are of several, each gives the groups of its own, and those of the others once.
+// TestHashAggOwnBlocks: where each thread reads stretches of keys, and few blocks of these are of
+// several, each returns its own groups, and shared ones are returned once.
 func TestHashAggOwnBlocks(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int4}}, keys: []int{0}, drop: -1}
@@ -544,8 +544,8 @@ func (c aggCase) phases(t *testing.T, rt *op.Runtime, in []op.Operator) []op.Ope
 	return ops
 }
 
-// TestHashAggPhases: states of a partial phase, merged by a final one, give what
-// one phase gives.
+// TestHashAggPhases: states of a partial phase, merged by a final one, have the results of one
+// phase.
 func TestHashAggPhases(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	for _, keys := range [][]int{{}, {0, 1}, {5}, {7}} {

@@ -108,7 +108,7 @@ type aggRows struct {
 	groups []uint32
 }
 
-// consume takes in the thread's rows.
+// consume reads the thread's input into its table.
 func (o *aggThread) consume(ctx context.Context) error {
 	add := func(b *batch.Batch) error {
 		r, err := o.compute(ctx, b)
@@ -138,9 +138,9 @@ func (o *aggThread) consume(ctx context.Context) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		for n := b.Rows(); n > o.rows; n = b.Rows() {
-			piece := b.Slice(0, o.rows)
+			part := b.Slice(0, o.rows)
 			b = b.Slice(o.rows, n)
-			if err := op.InHalves(piece, add); err != nil {
+			if err := op.InHalves(part, add); err != nil {
 				return err
 			}
 		}
@@ -148,15 +148,15 @@ func (o *aggThread) consume(ctx context.Context) error {
 	})
 }
 
-// take notes whether rows come in.
+// take sets taking: rows are being read.
 func (o *aggThread) take(in bool) {
 	o.mu.Lock()
 	o.taking = in
 	o.mu.Unlock()
 }
 
-// rowsFor is how many rows at a time keep values as small as those of r are
-// each: about what a batch of plain columns takes.
+// rowsFor returns how many rows of the size of r's to take at a time, so that their values take
+// about as much as a batch of plain columns.
 func rowsFor(r *aggRows) int {
 	size := int64(1)
 	for _, v := range r.vals {
@@ -243,7 +243,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 	return o.resizeAccount(ctx)
 }
 
-// only is the group that all rows are of; false where they are of several.
+// only returns the group that all rows are of; false where they are of several.
 func only(groups []uint32) (uint32, bool) {
 	if len(groups) == 0 || groups[0] != groups[len(groups)-1] {
 		return 0, false
@@ -316,7 +316,7 @@ func (o *aggThread) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggR
 	return a.Update(o.each(r), args)
 }
 
-// room charges what aggregates that keep their rows will take of these.
+// room charges what aggregates that keep their rows will keep of these.
 func (o *aggThread) room(ctx context.Context, r *aggRows) error {
 	if o.s.n.Phase == plan.AggFinal {
 		return nil
@@ -343,7 +343,7 @@ func (o *aggThread) room(ctx context.Context, r *aggRows) error {
 	return o.acct.Grow(need)
 }
 
-// tooMany is for rows that take much, of which fewer are to be taken at once.
+// tooMany returns an error by which fewer rows are taken at once (op.InHalves), if these need much; nil otherwise.
 func tooMany(need int64, n int) error {
 	if need > 2*op.BatchBytes && n > 1 {
 		return pgerr.Wrap(pgerr.OutOfMemory, vector.ErrBatchTooLarge, "%d bytes to keep of one batch", need)

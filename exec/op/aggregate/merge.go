@@ -25,7 +25,7 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	if need := (t.n() + n) * 2; need > len(t.slots) && t.hashed() {
 		want += int64(need) * 32 // see grow
 	}
-	// What doubles is there twice, for a time.
+	// A slice that doubles is there twice for a while.
 	if t.rng == nil && cap(t.hashes)-len(t.hashes) < n {
 		want += 8 * int64(len(t.hashes))
 	}
@@ -40,9 +40,9 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	return o.claim(ctx, want, int64(n)*per)
 }
 
-// chargeRange reserves what the table needs to go over to hashes, or makes room, where
-// its range does not hold these keys. To reserve that for every batch, and give it back,
-// is gigabytes of ten million groups, for which the collector makes room each time.
+// chargeRange reserves what the table needs to go over to hashes, or makes room, where its range
+// does not hold these keys. Reserving that for every batch, and releasing it, is gigabytes for ten
+// million groups, for which garbage is collected each time.
 func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) error {
 	t := o.t
 	if t.rng == nil {
@@ -82,7 +82,7 @@ func (o *aggThread) claim(ctx context.Context, more, least int64) error {
 			return err
 		}
 	}
-	// The batch is there and must go in: it is all that the thread holds now.
+	// The batch is in memory and must be added: it is all that the thread holds now.
 	if more := o.t.bytes() + least - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 	}
@@ -93,7 +93,7 @@ func (o *aggThread) claim(ctx context.Context, more, least int64) error {
 // yet.
 const smallTable = 64 << 10
 
-// resizeAccount makes the account hold what the table does.
+// resizeAccount sets the account to what the table holds.
 func (o *aggThread) resizeAccount(ctx context.Context) error {
 	have, used := o.held(), o.acct.Used()
 	if have > used || used > 2*have+1<<20 {
@@ -103,7 +103,7 @@ func (o *aggThread) resizeAccount(ctx context.Context) error {
 			return err
 		case len(o.s.keyTypes) > 0:
 			return o.spill(ctx)
-		case have <= smallTable: // one group, which waits for nothing but its end
+		case have <= smallTable: // one group, which needs no more memory until its end
 			o.acct.Take(have - used)
 			return nil
 		case o.s.spills:
@@ -170,7 +170,7 @@ func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) er
 func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts *partition.Writer) error {
 	pieces, most := sortable(t.aggs), int64(op.BatchBytes)
 	if pieces {
-		most = pieceBytes // who reads the rows makes columns of them
+		most = pieceBytes // the reader makes columns of the rows
 	}
 	for to := 0; from < t.n(); from = to {
 		var need int64

@@ -1,8 +1,8 @@
 package aggregate
 
-// Of tables with ranges the threads merge only the blocks of keys that several of them
-// have. Where a table's rows lie in the order of the key, as those of an order do, and each
-// thread reads a stretch of them, these are few:
+// Of tables with ranges the threads merge only the blocks of keys that several of them have. Where
+// a table's rows are stored in the order of the key, such as order lines by order, and each thread
+// reads a range of them, these are few:
 //
 //	thread 0   blocks 0 1 2 ─┬──▶ results of 0 1
 //	                         ├─▶ merged: 2
@@ -46,7 +46,7 @@ func (s *aggShared) shareBlocks() *sharedBlocks {
 		}
 	}
 	if 2*alone < made {
-		return nil // most would be looked through for a few
+		return nil // most would be searched for a few
 	}
 	out.part = 1 - float64(alone)/float64(made)
 	return out
@@ -85,8 +85,8 @@ func (r *groupRange) merged(me, n uint64, shared *sharedBlocks) []uint32 {
 	return list
 }
 
-// keepOwn has the thread give the groups of its table that no other has, once it has
-// given those that it merged.
+// keepOwn makes the thread return the groups of its table that no other has, after those that it
+// merged.
 func (o *aggThread) keepOwn() {
 	r, shared := o.t.rng, o.s.shared
 	if r == nil || shared == nil {

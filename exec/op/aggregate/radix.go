@@ -15,7 +15,7 @@ import (
 //	thread 0   table, rows ─▶ in order of ─▶ partitions 0, 2, 4 … ─▶ results
 //	thread 1   table, rows ─▶ partitions ──▶ partitions 1, 3, 5 … ─▶ results
 
-// held is what the thread holds.
+// held returns the bytes that the thread holds.
 func (o *aggThread) held() int64 {
 	return o.t.bytes() + o.deferred.held() + 40*int64(len(o.rule.seen))
 }
@@ -37,17 +37,17 @@ type aggRadix struct {
 type radixThread struct {
 	*groupTable
 	order, starts []uint32
-	pieces        []deferredPiece
+	chunks        []deferredChunk
 }
 
-// radixBits are the bits of the partitions that there are at most.
+// radixBits is the number of bits of the most partitions.
 const radixBits = 12
 
 // radixRows is how many rows a partition is to have at most.
 const radixRows = 32 << 10
 
-// divide makes the threads ready to make groups by partitions, while all wait. It gives
-// false where there is no room for it.
+// divide makes the threads ready to make groups by partitions, while all wait. It returns false
+// where there is no memory for it.
 func (s *aggShared) divide() (bool, error) {
 	total, groups, bytes, each, need := 0, 0, int64(0), int64(0), int64(0)
 	for _, l := range s.with {
@@ -91,11 +91,11 @@ func (o *aggThread) divideOwn(ctx context.Context) error {
 	r := o.s.radix
 	o.deferred.cut()
 	t := &r.threads[o.radix]
-	t.groupTable, t.pieces = o.t, o.deferred.pieces
+	t.groupTable, t.chunks = o.t, o.deferred.chunks
 	o.t, o.deferred, o.rule = nil, deferredRows{}, deferRule{}
 	if o.codes != nil {
 		r.pack.Recode(o.codes, t.words)
-		for _, p := range t.pieces {
+		for _, p := range t.chunks {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -128,15 +128,15 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		return err
 	}
 	step := 1 << radixBits / r.parts
-	within := func(piece *deferredPiece) (int, int) {
-		return int(piece.starts[p*step]), int(piece.starts[(p+1)*step])
+	within := func(chunk *deferredChunk) (int, int) {
+		return int(chunk.starts[p*step]), int(chunk.starts[(p+1)*step])
 	}
 	n := 0
 	for i := range r.threads {
 		t := &r.threads[i]
 		n += int(t.starts[p+1] - t.starts[p])
-		for j := range t.pieces {
-			from, to := within(&t.pieces[j])
+		for j := range t.chunks {
+			from, to := within(&t.chunks[j])
 			n += to - from
 		}
 	}
@@ -164,9 +164,9 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		if err := out.absorb(ctx, t.groupTable, t.order[t.starts[p]:t.starts[p+1]]); err != nil {
 			return err
 		}
-		for j := range t.pieces {
-			if from, to := within(&t.pieces[j]); to > from {
-				if err := o.takeIn(out, &t.pieces[j], from, to); err != nil {
+		for j := range t.chunks {
+			if from, to := within(&t.chunks[j]); to > from {
+				if err := o.takeIn(out, &t.chunks[j], from, to); err != nil {
 					return err
 				}
 			}

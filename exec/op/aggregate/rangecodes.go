@@ -17,12 +17,12 @@ import (
 //
 //	item 17 of 1 to 100, warehouse 3 of 1 to 5, month 2 of 1 to 12   ─▶   16 + 100·(1 + 12·2)
 //
-// Which values there are is learnt from the rows. A step of the key of most values is the
-// least in the code: it is what changes from row to row, in whatever order these come. Where
-// a key goes beyond what it had there is a new layout, and the groups get the codes that they
-// have in it. The threads share layouts, or they could not divide the codes for merging.
+// The ranges of values are learnt from the rows. The key with the most values has the smallest step
+// in the code, as it changes from row to row, whatever their order. Where a key leaves its range
+// there is a new layout, and the groups are recoded. The threads share layouts, so that they can
+// divide the codes for merging.
 
-// codeSpan is what a key's values are, and its place in a code.
+// codeSpan is the range of a key's values, and its factor in a code.
 type codeSpan struct {
 	lo, hi int64
 	null   bool  // NULL is one of them, after hi
@@ -209,7 +209,7 @@ func (t *groupTable) coverCodes(cols []arrow.Array) bool {
 	return t.code(cols, t.count+cols[0].Len())
 }
 
-// code finds the codes of rows, and has the range hold them, of so many groups.
+// code computes the codes of rows and makes the range hold them, for so many groups.
 func (t *groupTable) code(cols []arrow.Array, groups int) bool {
 	n := cols[0].Len()
 	if cap(t.coded) < n {
@@ -227,7 +227,7 @@ func (t *groupTable) code(cols []arrow.Array, groups int) bool {
 	return coverKeys(t.rng, t.coded, nil, lo, hi, groups, t.grant)
 }
 
-// relayout gives the groups the codes that they have in l; false where the range may not
+// relayout changes the groups' codes to those of layout l; it returns false where the range may not
 // have them.
 func (t *groupTable) relayout(l codeLayout) bool {
 	t.layout, t.rng = l, &groupRange{}
@@ -244,7 +244,7 @@ func (t *groupTable) relayout(l codeLayout) bool {
 	return true
 }
 
-// sameCodes gives all threads' tables one layout, the newest, or hashes.
+// sameCodes brings all threads' tables to one layout, the newest, or to hashes.
 func (s *aggShared) sameCodes() {
 	if s.layouts == nil {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// greedy asks for most of the memory after each batch, and gives it back: what others
-// of the statement hold has to give way.
+// greedy asks for most of the memory after each batch, and releases it: what others of the
+// statement hold has to give way.
 type greedy struct {
 	op.Operator
 	acct    *mem.Account

@@ -91,8 +91,8 @@ func (o *aggThread) rollSets(ctx context.Context) error {
 	return nil
 }
 
-// spillSets writes the groups of the sets that are not made yet. What has one key
-// within so many groups is put together first.
+// spillSets writes the groups of the sets that are not made yet. Equal keys within a chunk of
+// groups are merged first.
 func (o *aggThread) spillSets(ctx context.Context) error {
 	if o.rolled == len(o.roll.steps) || o.t.n() == 0 {
 		return nil

@@ -41,6 +41,7 @@ func keepers(c *aggCase) {
 		percentile("percentile_cont(float8,float8)", 3, false), percentile("percentile_cont(float8,float8)", 3, true),
 		percentile("percentile_disc(float8,anyelement)", 2, false),
 		mode,
+		c.call("roc_auc(int8,float8)", c.col(4), c.col(3)), some(c.call("roc_auc(int8,float8)", c.col(4), c.col(3))), c.call("roc_auc(int8,float8)", c.col(1), c.col(3)),
 	}
 }
 
@@ -54,13 +55,13 @@ func TestHashAggSorted(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("keys=%d/groups=%d", keys, groups), func(t *testing.T) {
 				r := rand.New(rand.NewSource(groups))
-				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8}}, keys: keys, drop: -1}
+				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8, types.Int8}}, keys: keys, drop: -1}
 				for i := range 6000 {
 					k := r.Int63n(groups)
 					if r.Intn(2) == 0 {
 						k = 0 // one group is large
 					}
-					row := types.Row{k, r.Int63n(1000), fmt.Sprint("value ", r.Intn(5000)), float64(r.Intn(3000)) / 7}
+					row := types.Row{k, r.Int63n(1000), fmt.Sprint("value ", r.Intn(5000)), float64(r.Intn(3000)) / 7, 1 - r.Int63n(2)}
 					for at := 1; at < 4; at++ {
 						if i%9 == at {
 							row[at] = nil

@@ -9,13 +9,13 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// together has all threads find the results of the one group of an aggregation without
-// keys, which one of them gives: of aggregates that keep their rows they take long.
+// together has all threads compute the results of the one group of an aggregation without keys,
+// which one of them returns: aggregates that keep their rows take long.
 //
-//	the thread that gives: charges what they take, prepares
+//	the thread that returns: charges what they take, prepares
 //	barrier
 //	every thread: its share of a step ─▶ barrier ─▶ its share of the next …
-//	the thread that gives: ends
+//	the thread that returns: ends
 func (o *aggThread) together(ctx context.Context) error {
 	s := o.s
 	if !s.joint {
@@ -23,19 +23,20 @@ func (o *aggThread) together(ctx context.Context) error {
 	}
 	if o.out != nil {
 		_, need := o.out.some(0, 1, false, op.BatchBytes)
-		if need > 0 {
-			if err := o.acct.Grow(need); err != nil {
-				return err
-			}
+		err := o.acct.Grow(need)
+		switch {
+		case err == nil:
 			o.lent = need
-		}
-		for _, a := range o.out.aggs {
-			if t, ok := a.(agg.Together); ok {
-				for step := range t.Begin(len(s.with)) {
-					s.steps = append(s.steps, togetherStep{t, step})
+			for _, a := range o.out.aggs {
+				if t, ok := a.(agg.Together); ok {
+					for step := range t.Begin(len(s.with)) {
+						s.steps = append(s.steps, togetherStep{t, step})
+					}
 				}
 			}
-		}
+		case !o.acct.Refused(err) || !sortable(o.out.aggs):
+			return err
+		} // else the rows are sorted, as those of a group that is given are where there is no room (giveSorted)
 	}
 	if err := s.barrier.Wait(ctx, nil); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (o *aggThread) together(ctx context.Context) error {
 	return nil
 }
 
-// joins reports whether there is anything that the threads are to find together.
+// joins reports whether the threads compute any results together.
 func (s *aggShared) joins() bool {
 	if len(s.keyTypes) > 0 || s.n.Phase == plan.AggPartial || len(s.with) == 0 {
 		return false
@@ -71,7 +72,7 @@ func (s *aggShared) joins() bool {
 	})
 }
 
-// togetherStep is a step of an aggregate whose results the threads find together.
+// togetherStep is a step of an aggregate whose results the threads compute together.
 type togetherStep struct {
 	of   agg.Together
 	step int

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/rowset"
 )
 
-// build takes in the thread's right rows and makes the table with the others, or
-// ends in the spilled state.
+// build reads the thread's right rows and builds the table together with the others, or ends in the
+// spilled state.
 func (o *join) build(ctx context.Context) error {
 	s, c := o.s, o.s.cfg
 	set := rowset.New(c.rStoredTypes)
@@ -69,8 +69,7 @@ func (o *join) build(ctx context.Context) error {
 	})
 }
 
-// eachChunk does something with every chunk of the table, together with the other
-// threads, and then what is to be done once.
+// eachChunk calls do for every chunk of the table, shared among the threads, and then once then.
 func (o *join) eachChunk(ctx context.Context, do func(ch int), then func()) error {
 	t := o.s.table
 	for {
@@ -88,8 +87,8 @@ func (o *join) eachChunk(ctx context.Context, do func(ch int), then func()) erro
 	return o.s.bar.Wait(ctx, func() error { then(); t.chunk.Store(0); return nil })
 }
 
-// reserve runs between the phases: it puts the threads' rows together and makes
-// room for the table, or decides to spill.
+// reserve runs between the phases: it combines the threads' rows and charges the table, or decides
+// to spill.
 func (s *shared) reserve() error {
 	if s.spilling.Load() {
 		return nil
@@ -130,5 +129,5 @@ func (s *shared) reserve() error {
 	return nil
 }
 
-// grant charges memory that the table can do without.
+// grant charges optional memory of the table, and reports whether it was available.
 func (s *shared) grant(bytes int64) bool { return s.acct.Try(bytes) }

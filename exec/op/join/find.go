@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/lookup"
 )
 
-// found are the probe rows that have candidates, ascending, and the head of
-// each one's list. Rows are written without a branch: the end moves where there
-// is a candidate. There is room behind them for what is written at once.
+// found are the probe rows that have candidates, ascending, and the head of each one's list. Rows
+// are written without a branch: the end advances where there is a candidate. The slices are longer
+// than the results, for what is written at once.
 type found struct {
 	rows   []int32
 	heads  []uint32
@@ -29,7 +29,7 @@ func (f *found) room(n int) {
 
 func (f *found) cut(n int) { f.rows, f.heads = f.rows[:n], f.heads[:n] }
 
-// drop takes out the rows that null marks, which counts over the rows of the keys.
+// drop removes the rows for which null is set; null is indexed by the rows of the keys.
 func (f *found) drop(null []bool, sel []int32) {
 	if null == nil {
 		return
@@ -108,7 +108,7 @@ func findDirect[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found)
 	f.cut(lookup.Find(lookup.Table{Heads: t.heads, Lo: t.min}, vals, sel, f.less, f.rows, f.heads))
 }
 
-// findRanked finds the rows whose keys there are, then the heads of their lists.
+// findRanked finds the rows whose keys are in the table, then the heads of their lists.
 func findRanked[T kernel.Integer](t *hashTable, vals []T, sel []int32, f *found) {
 	exists, ranks, table, lo := t.exists, t.ranks, t.heads, t.min
 	rows, heads, n := f.rows, f.heads, 0

@@ -35,11 +35,10 @@ type Config struct {
 	ResidualCols  []int
 	Residual      []op.Filter
 	ResidualValue []op.Program
-	// LOut and ROut are the columns to give; Mark adds a boolean. Semi, Anti,
-	// AntiNull and Mark give none of the right, RightSemi and RightAnti none of
-	// the left.
+	// LOut and ROut are the columns to return; Mark adds a boolean. Semi, Anti, AntiNull and Mark
+	// return none of the right, RightSemi and RightAnti none of the left.
 	LOut, ROut []int
-	// Filters, by key (nil: none), are told which keys the right side has.
+	// Filters, by key (nil: none), receive the keys that the right side has.
 	Filters []*op.KeyFilter
 }
 
@@ -100,7 +99,7 @@ type join struct {
 	ins    inserter
 	phase  phase
 	probe  *prober
-	busy   bool           // the prober has a batch
+	busy   bool           // the prober works on a batch
 	todo   []*batch.Batch // left rows of a batch that was too large at once, the first last
 	spill  spillState
 	out    op.Coalescer
@@ -182,12 +181,12 @@ func unmatchedBatch(c *layout, t *hashTable, ids []uint32) *batch.Batch {
 	return batch.New(append(cols, t.rows.Gather(ids, c.rOutAt)...), len(ids))
 }
 
-// probeNext returns what the thread's next left rows find in the table.
+// probeNext returns the results of the thread's next left rows.
 func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 	c := o.s.cfg
 	o.probe.t, o.probe.room = o.s.table, o.s.room
 	if o.s.table.rows.Rows() == 0 && !c.keepsLeft() {
-		if err := o.l.Close(); err != nil { // what is below may stop
+		if err := o.l.Close(); err != nil { // the input may stop
 			return nil, err
 		}
 		return nil, io.EOF

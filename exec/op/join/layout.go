@@ -13,16 +13,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// layout is a Config with the columns that are stored of each side: those that
-// are needed, then the keys that are computed. lKeyAt and what else ends in At
-// count stored columns.
+// layout is a Config with the columns that are stored of each side: those that are needed, then the
+// keys that are computed. Fields that end in At index stored columns.
 type layout struct {
 	Config
 	lStored, rStored           []int // input columns
 	lStoredTypes, rStoredTypes []types.Type
 	lKeyAt, rKeyAt             []int // by key: stored column
 	lOutAt, rOutAt             []int
-	given                      []int // stored right columns that are given and no keys
+	given                      []int // stored right columns that are returned and are no keys
 	residual                   []residualCol
 	lPaired, rPaired           []int // stored columns that pairs are gathered of
 	directKey                  bool

@@ -33,7 +33,7 @@ func (c *asked) Err() error {
 	return c.Context.Err()
 }
 
-// ending tells an asked context when its input ends.
+// ending signals when its input ends.
 type ending struct {
 	op.Operator
 	ctx *asked

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// prober takes probe batches through a table. One a thread.
+// prober probes a table with batches. One a thread.
 //
 //	start(batch) ─► next ─► next … nil: the batch is done
 //
@@ -37,8 +37,8 @@ type prober struct {
 	cur  uint32 // and the candidate
 	done bool
 
-	// By probe row: it has a match; the answer is NULL. In deferred mode they
-	// belong to the caller, and what depends on them is left to finish.
+	// By probe row: it has a match; the answer is NULL. In deferred mode they belong to the caller,
+	// and results that depend on them are left to finish.
 	matched  []bool
 	unknown  []bool
 	deferred bool
@@ -51,11 +51,11 @@ type prober struct {
 	pairs []int32
 	bools []bool
 
-	// Pairs that are results and wait to be given: the page, or a part of it.
+	// Pairs that are results and not yet returned: the page, or a part of it.
 	outRows []int32
 	outIDs  []uint32
 
-	// Where right columns beside left ones that stay as they are may lie; nil: anywhere.
+	// Memory for right columns beside left ones that are not copied; nil: allocated.
 	lend []kernel.Room
 
 	// Every row of a batch, and the ids, of an outer join's.
@@ -87,8 +87,8 @@ func newProber(cfg *layout, thread int, rows int, acct *mem.Account) *prober {
 	return p
 }
 
-// start takes on a batch and its keys: of its rows, or, where there is a sel, of those
-// of its columns, of which sel count. matched and unknown are nil unless deferred.
+// start begins with a batch and its keys: keys of its selected rows, or, with sel, of all rows of
+// its columns, of which those in sel count. matched and unknown are nil unless deferred.
 func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched, unknown []bool) {
 	p.b, p.keys, p.sel, p.n = b, keys, sel, b.Rows()
 	p.row, p.cur, p.done = 0, 0, false
@@ -122,7 +122,7 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 	p.release()
 	if len(p.outRows) > 0 {
-		return p.give()
+		return p.waiting()
 	}
 	for !p.done {
 		if err := ctx.Err(); err != nil {
@@ -158,7 +158,7 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			if len(p.outRows) == 0 {
 				return nil, nil
 			}
-			return p.give()
+			return p.waiting()
 		}
 		if more, err := p.page(); err != nil {
 			return nil, err
@@ -179,13 +179,13 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		p.outRows, p.outIDs = p.rows, p.ids
-		return p.give()
+		return p.waiting()
 	}
 	return nil, nil
 }
 
-// give returns the next of the pairs that wait.
-func (p *prober) give() (*batch.Batch, error) {
+// waiting returns the next of the pairs that wait.
+func (p *prober) waiting() (*batch.Batch, error) {
 	n := len(p.outRows)
 	if !p.outSizes.narrow(max(n, p.max)) {
 		at := func(i int) int64 { return p.outSizes.at(p.outRows[i], p.outIDs[i]) }
@@ -244,7 +244,7 @@ func (p *prober) page() (bool, error) {
 	return len(p.rows) > 0, nil
 }
 
-// widePage is page where what the residual reads of the pairs may be much.
+// widePage is page where the columns that the residual reads may be large.
 func (p *prober) widePage() error {
 	rows, heads := p.found.rows, p.found.heads
 	left := int64(-1)
@@ -380,10 +380,9 @@ func (p *prober) note() error {
 	return nil
 }
 
-// emit returns the page's pairs as rows. ids may hold kernel.NoRow. Where a probe row has
-// one pair at most, its columns are given as they are, under a selection, if most rows
-// have one: whoever reads them next leaves the others out, and of many columns nobody
-// reads all.
+// emit returns the page's pairs as rows. ids may hold kernel.NoRow. Where a probe row has one pair
+// at most, its columns are passed on under a selection, without copying, if most rows have one: the
+// next operator skips the others, and of many columns not all are read.
 func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 	left, right, b := p.cfg.lOutAt, p.cfg.rOutAt, p.b
 	cols := make([]arrow.Array, 0, len(left)+len(right))
@@ -395,7 +394,7 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
 		if b.Sel == nil && p.lend == nil {
-			src = slices.Clone(rows) // the page is used again
+			src = slices.Clone(rows) // the page is reused
 		}
 		cols = append(pickCols(b.Cols, left), p.spread(ids, src, b.N)...)
 		return &batch.Batch{Cols: cols, N: b.N, Sel: src, Seq: -1}
@@ -488,7 +487,7 @@ func (p *prober) exists(ctx context.Context) error {
 							}
 						}
 						if left -= size; left < 0 && len(p.rows) > 0 {
-							to += min(k, 1) // with what it has in the page, it waits for the next round
+							to += min(k, 1) // its first candidates are in the page; the others wait for the next round
 							break fill
 						}
 					}

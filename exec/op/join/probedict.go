@@ -23,12 +23,12 @@ type probeDict struct {
 // noHead is an entry without a right row.
 const noHead = ^uint32(0)
 
-// dictSpread is how many entries a dictionary may have for each row of a batch: to forget
-// them costs a batch about as much as a few of its rows.
+// dictSpread is how many entries a dictionary may have for each row of a batch: clearing known
+// costs a batch about as much as a few of its rows.
 const dictSpread = 16
 
-// byDict is find for such batches, and p.found then has pairs whose keys are equal. It
-// gives false for others.
+// byDict is find for such batches, and p.found then has pairs whose keys are equal. It returns
+// false for others.
 func (p *prober) byDict() bool {
 	t := p.t
 	if len(t.keys) != 1 || t.direct || t.next != nil || t.all != nil || p.cfg.NullSafe[0] {

@@ -12,8 +12,8 @@ import (
 // them up.
 const fewKeys = 1 << 10
 
-// publish tells the scans of the probe side which keys there are, once all rows
-// are in the table.
+// publish fills the runtime filters of the probe side's scans with the keys, once all rows are in
+// the table.
 func (t *hashTable) publish(filters []*op.KeyFilter, grant func(bytes int64) bool) {
 	for i, f := range filters {
 		if f == nil {
@@ -27,16 +27,16 @@ func (t *hashTable) publish(filters []*op.KeyFilter, grant func(bytes int64) boo
 	}
 }
 
-// filterRows is the largest build side of which a set of keys is made anew.
+// filterRows is the largest build side for which a set of keys is made just for the filter.
 const filterRows = 1 << 20
 
 // setBytes is the most that a bitmap of keys takes.
 const setBytes = maxExists
 
-// keySet returns what is known of key i: the table's own index where that is by
-// the key's value, else a bitmap, or the range. In a range that is too wide for a bit
-// a number one is for a run of them: of a thousand orders of sixty million the numbers
-// that lie beside them pass too, not all sixty million.
+// keySet returns what is known of key i: the table's own index where that is by the key's value,
+// else a bitmap, or the range. In a range that is too wide for a bit a number, a bit stands for a
+// run of them: for a thousand of sixty million orders their neighbours pass too, not all sixty
+// million.
 func (t *hashTable) keySet(i int, grant func(bytes int64) bool) *op.KeySet {
 	if t.exists != nil {
 		return &op.KeySet{Lo: t.min, Hi: t.hi.Load(), Bits: t.exists}

@@ -9,17 +9,17 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// rowCopy is a copy of a large table's given columns by row (kernel.Rows). It is made once pairs
-// were given of one in copyShare as many rows as there are: of a table that few probe rows find
-// it would be for nothing. Threads copy a few chunks each beside every batch, and read columns until
-// all are there. It is memory that the table can do without: refused, there is none.
+// rowCopy is a copy of a large table's given columns by row (kernel.Rows). It is made once there
+// were pairs for one in copyShare of the rows: for a table that few probe rows match it would not
+// pay. Threads copy a few chunks each with every batch, and read columns until all are copied. It is
+// optional memory: if refused, there is no copy.
 type rowCopy struct {
 	rows  *kernel.Rows
 	least int64 // pairs
 	acct  *mem.Account
 
 	given      atomic.Int64 // pairs so far
-	asked      atomic.Bool  // a thread asks for memory, or has
+	asked      atomic.Bool  // a thread asks for memory, or has asked
 	made       atomic.Bool  // there is some
 	next, done atomic.Int64 // chunks
 	ready      atomic.Pointer[kernel.Rows]
@@ -47,7 +47,7 @@ func newRowCopy(t *hashTable, acct *mem.Account) *rowCopy {
 	return &rowCopy{rows: rows, least: t.rows.Rows() / copyShare, acct: acct}
 }
 
-// read returns the copy where it is ready; n more pairs are given.
+// read returns the copy where it is ready, and counts n more pairs.
 func (c *rowCopy) read(n int) *kernel.Rows {
 	if c == nil {
 		return nil

@@ -22,7 +22,7 @@ type dictWidth struct {
 	widest int64
 }
 
-// sizeOf takes on a column's next array; last may be nil.
+// sizeOf returns the sizes of a column's next array; last may be nil.
 func sizeOf(arr arrow.Array, last *dictWidth) colSize {
 	var c colSize
 	switch a := arr.(type) {
@@ -73,7 +73,7 @@ func sizeOf(arr arrow.Array, last *dictWidth) colSize {
 	return c
 }
 
-// at is the bytes of row i.
+// at returns the bytes of row i.
 func (c *colSize) at(i int) int64 {
 	if c.nested != nil {
 		return valueBytes(c.nested, i)

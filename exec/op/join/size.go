@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// Pairs multiply the rows of both sides, so that what a page of them takes has
-// no bound in its inputs. Where the widest pair times the page's rows is little,
-// nothing is looked at further; else pairs are counted in bytes.
+// Pairs multiply the rows of both sides, so that the bytes of a page are not bounded by its inputs.
+// Where the widest pair times the page's rows is little, that is enough; else the bytes of pairs
+// are counted.
 
 const (
 	// pairBytes is what pairs that are gathered at once should take at most.
@@ -16,8 +16,7 @@ const (
 	// pairFree is what they may take without being charged: it is among the
 	// batches in flight.
 	pairFree = 1 << 20
-	// wideRow is the width from which a join sets room for its pairs aside
-	// before it keeps rows.
+	// wideRow is the width from which a join reserves memory for its pairs before it keeps rows.
 	wideRow = 64 << 10
 )
 
@@ -30,7 +29,7 @@ type pairSizes struct {
 	most     int64 // the widest pair
 }
 
-// start takes on a probe batch, whose sizes are left.
+// start begins with a probe batch, whose sizes are left.
 func (s *pairSizes) start(left []colSize, sel []int32, t *hashTable) {
 	s.left, s.sel, s.right, s.most = left, sel, t, 0
 	for _, at := range s.lAt {
@@ -44,7 +43,7 @@ func (s *pairSizes) start(left []colSize, sel []int32, t *hashTable) {
 // narrow reports whether n pairs are few bytes whichever they are.
 func (s *pairSizes) narrow(n int) bool { return s.most*int64(n) <= pairBytes }
 
-// at is the bytes of the pair of a batch's row and a build row.
+// at returns the bytes of the pair of a batch's row and a build row.
 func (s *pairSizes) at(row int32, id uint32) int64 {
 	n := int64(0)
 	if s.sel != nil {
@@ -63,8 +62,8 @@ func (s *pairSizes) at(row int32, id uint32) int64 {
 	return n
 }
 
-// lease is the bytes that pairs may take until the next lease: want, or less
-// where there is less, but not less than least.
+// lease reserves the bytes that pairs may take until the next lease: want, or less where there is
+// less, but not less than least.
 func (p *prober) lease(want, least int64) (int64, error) {
 	p.release()
 	free := max(pairFree, p.room)
@@ -98,7 +97,7 @@ func (p *prober) measure(b *batch.Batch) {
 	p.resSizes.start(p.lSizes, b.Sel, p.t)
 }
 
-// measure notes the sizes of chunk ch.
+// measure records the sizes of chunk ch.
 func (t *hashTable) measure(ch int) {
 	s := make([]colSize, len(t.cfg.rStoredTypes))
 	for _, at := range t.cfg.rPaired {
@@ -107,7 +106,7 @@ func (t *hashTable) measure(ch int) {
 	t.sizes[ch] = s
 }
 
-// measured is called when all chunks are.
+// measured is called when all chunks are measured.
 func (t *hashTable) measured() {
 	for _, s := range t.sizes {
 		for _, at := range t.cfg.rPaired {
@@ -116,7 +115,7 @@ func (t *hashTable) measured() {
 	}
 }
 
-// pairRoom is what a thread needs to give pairs of rows of which so many take so
+// pairRoom returns the memory that a thread needs to return pairs of rows of which so many take so
 // many bytes.
 func pairRoom(bytes, rows int64) int64 {
 	if per := bytes / max(rows, 1); per >= wideRow {

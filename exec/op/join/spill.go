@@ -81,8 +81,8 @@ func (sp *spillState) close() {
 	sp.split = nil
 }
 
-// level is at which level the inputs are partitioned: not at all where all
-// pairs of rows must be looked at.
+// level returns the level at which the inputs are partitioned: not at all where all pairs of rows
+// must be compared.
 func (o *join) level() int {
 	if len(o.s.cfg.KeyTypes) == 0 {
 		return -1
@@ -198,7 +198,7 @@ func (s *shared) makeTasks() error {
 	return nil
 }
 
-// runsRoom is the room a thread needs for pairs of the rows in runs.
+// runsRoom returns the memory that a thread needs for pairs of the rows in runs.
 func runsRoom(parts [][]*spill.Run) int64 {
 	var bytes, rows int64
 	for _, runs := range parts {
@@ -412,7 +412,7 @@ func (o *join) split(ctx context.Context) error {
 		sub := task{level: level}
 		if build[i] != nil {
 			sub.build = []*spill.Run{build[i]}
-			// Splitting that leaves all in one part finds rows of one key.
+			// If splitting leaves all rows in one part, they have one hash.
 			sub.stuck = build[i].Rows() == total
 		}
 		if probe[i] != nil {
@@ -490,11 +490,11 @@ func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// passDone is at the end of the probe side: what is next?
+// passDone is called at the end of the probe side. What is next:
 //
 //	one table   unmatched build rows (Right, Full), then the end
 //	passes      this pass's unmatched build rows, then the next pass …, at
-//	            last a pass that gives what the marks of the probe rows decide
+//	            last a pass that returns what the marks of the probe rows decide
 func (o *join) passDone(ctx context.Context) (*batch.Batch, error) {
 	sp, c := &o.spill, o.s.cfg
 	if !sp.multiPass {

@@ -47,7 +47,7 @@ type hashTable struct {
 
 	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
 	nonEmpty atomic.Bool
-	matched  []uint32 // bits by id, for kinds that give right rows of their own
+	matched  []uint32 // bits by id, for kinds that return right rows of their own
 
 	sizes  [][]colSize // by chunk and stored column, of those that pairs are made of
 	widest []int64     // value, by stored column
@@ -222,7 +222,7 @@ func (t *hashTable) insert(in *inserter, ch int, alone bool) {
 	}
 }
 
-// note puts the keys of chunk ch into the bitmap of those there are.
+// note adds the keys of chunk ch to the bitmap of keys.
 func (t *hashTable) note(ch int) {
 	arr := t.keys[0].Chunk(ch)
 	null := t.cfg.nullKeys([]arrow.Array{arr}, arr.Len())
@@ -240,7 +240,7 @@ func (t *hashTable) note(ch int) {
 	}
 }
 
-// rank makes a place for each key, once all are noted.
+// rank makes a place for each key, once all are recorded.
 func (t *hashTable) rank() {
 	t.ranks = make([]uint32, len(t.exists))
 	n := 0
@@ -251,7 +251,7 @@ func (t *hashTable) rank() {
 	t.heads = kernel.Fresh[uint32](n, n)
 }
 
-// place is where the head of the list is of a key that there is, at from the least.
+// place returns where the head of a key's list is; the key is in the table, at above the least.
 func (t *hashTable) place(at uint64) uint64 {
 	if t.exists == nil {
 		return at
@@ -372,7 +372,7 @@ func (t *hashTable) step(c uint32) uint32 {
 	return t.next[c-1]
 }
 
-// mark notes that build rows have a match.
+// mark records that build rows have a match.
 func (t *hashTable) mark(ids []uint32) {
 	for _, id := range ids {
 		p, bit := &t.matched[id>>5], uint32(1)<<(id&31)

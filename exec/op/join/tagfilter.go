@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// tagFilter tells of most hashes that a table has not got that it has not: a word of bits
-// for the upper bits of the tag, in it two for the lower ones, of six or more a row. It is
-// a sixteenth of the slots, so it stays in a nearer cache, and nothing is guessed of what
-// comes next: where most rows find nothing, a look at the slots is a wrong guess each.
+// tagFilter is a blocked Bloom filter that rules out most hashes that a table does not have: the
+// upper bits of the tag choose a word, the lower ones two bits in it, of six or more a row. It is a
+// sixteenth of the slots, so it stays in a nearer cache, and it has no branches: where most rows
+// find nothing, a look at the slots is a mispredicted branch each.
 //
 // Most tables need none, so the first thread makes it that has missed a quarter as
 // often as there are slots. What it takes is within tableBytes.
@@ -21,8 +21,8 @@ type tagFilter struct {
 const (
 	// filterSlots is how many slots share a word.
 	filterSlots = 16
-	// minFiltered is the smallest table that is worth a filter, maxFiltered the largest of
-	// which it fits a cache, and words of which bits of the tag are left to tell.
+	// minFiltered is the smallest table that is worth a filter, maxFiltered the largest of which it
+	// fits a cache, and whose words leave bits of the tag to choose within them.
 	minFiltered = 1 << 10
 	maxFiltered = 1 << 24
 )

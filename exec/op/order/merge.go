@@ -33,7 +33,7 @@ type merger struct {
 	types    []types.Type
 	in       []mergeInput
 	tree     []int
-	rows     int // of an output batch
+	rows     int // of an output batch, at most; fewer where they are long
 	withKeys bool
 	started  bool
 
@@ -46,9 +46,15 @@ type mergeInput struct {
 	s      sortedStream
 	cur    *sortedBatch // nil at the end
 	at     int
-	chunk  int // of cur in the set, -1 if not there
+	per    int64 // bytes of a row of cur, about
+	chunk  int   // of cur in the set, -1 if not there
 	prefix uint64
 }
+
+// mergedBytes is what an output batch aims to stay below: the batches that its rows lie in
+// are held meanwhile, and nobody charges either. Of rows of 100 KiB a batch of full length,
+// and what it is made of, were more than a gigabyte.
+const mergedBytes = 2 << 20
 
 func newMerger(ts []types.Type, in []sortedStream, rows int, withKeys bool) *merger {
 	m := &merger{types: ts, rows: min(rows, kernel.ChunkRows), withKeys: withKeys}
@@ -69,6 +75,7 @@ func (in *mergeInput) load(ctx context.Context) error {
 		}
 		in.cur, in.at, in.chunk = b, 0, -1
 		if b != nil {
+			in.per = b.b.Bytes()/int64(b.b.N) + 1
 			in.setPrefix()
 		}
 		return nil
@@ -152,9 +159,12 @@ func (m *merger) next(ctx context.Context) (*sortedBatch, error) {
 	for i := range m.in {
 		m.in[i].chunk = -1
 	}
-	for len(m.ids) < m.rows {
+	for size := int64(0); len(m.ids) < m.rows; {
 		in := &m.in[m.tree[0]]
 		if in.cur == nil {
+			break
+		}
+		if size += in.per; size > mergedBytes && len(m.ids) > 0 {
 			break
 		}
 		if len(m.ids) == 0 && in.at == 0 && m.whole(in) {

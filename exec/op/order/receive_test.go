@@ -4,8 +4,10 @@ import (
 	"context"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/order"
@@ -44,5 +46,41 @@ func TestMergeReceive(t *testing.T) {
 		if closed != opened*readers {
 			t.Errorf("%d of %d readers are closed", closed, opened*readers)
 		}
+	}
+}
+
+// TestMergeReceiveLongRows: batches of long rows are short, as there may be many readers.
+func TestMergeReceiveLongRows(t *testing.T) {
+	const long, readers = 100 << 10, 3
+	ts := []types.Type{types.Int8, types.Text}
+	parts := make([]optest.Table, readers)
+	want := optest.Table{Types: ts}
+	for i := range 150 {
+		row := types.Row{int64(i), strings.Repeat(string(rune('a'+i%26)), long)}
+		p := &parts[i%readers]
+		p.Types, p.Rows = ts, append(p.Rows, row)
+		want.Rows = append(want.Rows, row)
+	}
+	open := func(context.Context) (out []op.BatchReader, err error) {
+		for _, p := range parts {
+			out = append(out, &optest.Reader{Batches: p.Batches(t, optest.Form{Size: 5}), Closed: new(int)})
+		}
+		return out, nil
+	}
+	keys := func() ([]op.Item, error) { return []op.Item{{Col: 0}}, nil }
+	m := order.NewMergeReceive(&op.Runtime{Threads: 1}, ts, keys, []kernel.KeySpec{{Type: types.Int8}}, open)[0]
+	var got []types.Row
+	if err := op.Drain(context.Background(), m, func(b *batch.Batch) error {
+		if n := b.Bytes(); n > 3<<20 {
+			t.Errorf("a batch of %d rows and %d bytes", b.Rows(), n)
+		}
+		got = append(got, optest.RowsOf(b, ts)...)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	optest.Compare(t, got, want.Rows, ts, true)
+	if err := m.Close(); err != nil {
+		t.Error(err)
 	}
 }

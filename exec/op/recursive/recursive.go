@@ -21,8 +21,8 @@ type Config struct {
 	Close func()
 }
 
-// New returns the rows of Init, then those of Step over them, over
-// those, and so on until a round gives none. It runs in thread 0.
+// New returns the rows of Init, then those of Step over them, over those, and so on until a round
+// returns none. It runs in thread 0.
 //
 //	Init ─► round 0 ─► out        without All, rows seen before are dropped
 //	        │    ▲
@@ -41,9 +41,9 @@ type union struct {
 	in       op.Operator
 	coalesce op.Coalescer // of in: rows that seen asks the disk for come apart from their batch, in every round
 	working  *op.Buffer   // what Step reads
-	fresh    *op.Buffer   // what this round gives
+	fresh    *op.Buffer   // rows of this round
 	seen     *seenRows
-	out      []*batch.Batch // given by seen, to be passed on
+	out      []*batch.Batch // returned by seen, to be passed on
 	ended    bool           // in has no more
 	done     bool
 	closed   bool
@@ -125,7 +125,7 @@ func (o *union) begin(ctx context.Context) error {
 	return in.Open(ctx)
 }
 
-// round ends a round and begins the next, if this one gave rows.
+// round ends a round and begins the next, if this one had rows.
 func (o *union) round(ctx context.Context) error {
 	if err := o.in.Close(); err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestRecursive(t *testing.T) {
 					return optest.Source(1, start.Batches(t, optest.Form{Size: 2}))[0], nil
 				},
 				Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-					rd, err := w.Open()
+					rd, err := w.Open(nil)
 					if err != nil {
 						return nil, err
 					}

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rowIndex is a growing set of distinct rows in memory, NULL being equal to
-// NULL. It is for one goroutine and charges nothing: who adds to it does.
+// rowIndex is a growing set of distinct rows in memory, NULL being equal to NULL. It is for one
+// goroutine and charges nothing: the caller does.
 //
 //	slots[h & mask] = upper half of h | id+1, linear probing
 type rowIndex struct {
@@ -56,8 +56,8 @@ func (x *rowIndex) find(cols []arrow.Array, row int, h uint64) (at uint64, found
 	return at, false
 }
 
-// split returns the rows of b that are not there, in two batches: those for which
-// apart, if there is one, tells so by their hash, and the others.
+// split returns the rows of b that are not in the index, in two batches: those whose hash satisfies
+// apart, if that is not nil, and the others.
 func (x *rowIndex) split(b *batch.Batch, apart func(h uint64) bool) (some, others *batch.Batch) {
 	x.tmp = x.h.Hash(b.Cols, b.N, x.tmp)
 	sel, rest := []int32{}, []int32{} // nil would be all rows
@@ -184,7 +184,7 @@ func (x *rowIndex) grow() {
 // not leave out.
 func (x *rowIndex) each(skip []bool, f func(*batch.Batch) error) error {
 	ids := make([]uint32, 0, kernel.ChunkRows)
-	give := func() error {
+	flush := func() error {
 		if len(ids) == 0 {
 			return nil
 		}
@@ -201,10 +201,10 @@ func (x *rowIndex) each(skip []bool, f func(*batch.Batch) error) error {
 			continue
 		}
 		if ids = append(ids, id); len(ids) == kernel.ChunkRows {
-			if err := give(); err != nil {
+			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
-	return give()
+	return flush()
 }

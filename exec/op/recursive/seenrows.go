@@ -13,9 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// seenRows says which rows come for the first time: what a recursive UNION has
-// given already. Rows are kept in memory until that is refused; then they go to
-// disk, by hash, and only a filter of their hashes stays.
+// seenRows finds which rows of a recursive UNION are new. Rows are kept in memory until that is
+// refused; then they go to disk, by hash, and only a filter of their hashes stays.
 //
 //	row ─▶ recent, in memory ── there ─▶ dropped
 //	        │ not there
@@ -82,13 +81,12 @@ func (s *seenRows) mayBeOnDisk(h uint64) bool {
 	return false
 }
 
-// room charges for rows that are to be kept. Where that is refused what is in
-// memory makes room.
+// room charges for rows that are to be kept. Where that is refused the rows in memory are spilled.
 func (s *seenRows) room(ctx context.Context, b *batch.Batch) error {
 	n := b.Bytes() + indexRowBytes*int64(b.N)
 	err := s.acct.Grow(n)
-	// What stands above shares the pool and the goroutine, so that waiting for
-	// this set to give way would be in vain: it leaves them the most of it.
+	// The operators above share the pool and the goroutine, so they would wait in vain for this set to
+	// spill: it leaves them most of the pool.
 	limit := s.rt.Pool.Limit()
 	if err == nil && !s.acct.ShouldSpill() && (limit == 0 || s.recent.bytes() < limit/4) {
 		return nil
@@ -206,10 +204,10 @@ func (s *seenRows) flush(ctx context.Context) error {
 	}
 	s.st.AddPeak(s.acct)
 	s.recent = newRowIndex(s.types)
-	s.charged() // the rows may have been more than what was charged for them, which are not the filters'
+	s.charged() // the rows may have been more than what was charged for them, which must not count for the filters
 	s.onDisk = append(s.onDisk, o)
-	// Like the digits of a binary number, so that there are few and each row is
-	// written again a few times.
+	// Sizes double like the digits of a binary number, so that there are few and each row is rewritten
+	// only a few times.
 	for n := len(s.onDisk); n > 1 && s.onDisk[n-2].rows < 2*s.onDisk[n-1].rows; n = len(s.onDisk) {
 		if err := s.merge(ctx, &s.onDisk[n-2], &s.onDisk[n-1]); err != nil {
 			return err
@@ -271,7 +269,7 @@ func (s *seenRows) merge(ctx context.Context, a, b *diskRows) error {
 	return nil
 }
 
-// newFilter makes a filter if its memory is to be had.
+// newFilter makes a filter if there is memory for it.
 func (s *seenRows) newFilter(rows int64) hashFilter {
 	f := rows/2 + 1
 	if !s.acct.Try(8 * f) {
@@ -301,10 +299,9 @@ func (s *seenRows) close() {
 	s.acct.Close()
 }
 
-// hashFilter is a Bloom filter of hashes, made with 32 bits for each: six in a
-// million that it has were not put in. A wrong one costs the reading of a
-// partition, so that a round of a thousand new rows should have none; the rows
-// take more than ten times as much while they are in memory.
+// hashFilter is a Bloom filter of hashes, made with 32 bits for each: six in a million hashes are
+// false positives. One costs the reading of a partition, so a round of a thousand new rows should
+// have none; the rows take more than ten times as much while they are in memory.
 type hashFilter []uint64
 
 const hashProbes = 8

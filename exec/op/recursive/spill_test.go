@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory gives
-// each once, through rounds of many rows, most of them old, and of one row.
+// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory returns each once, through
+// rounds of many rows, most of them old, and of one row.
 func TestRecursiveSpills(t *testing.T) {
 	ts := []types.Type{types.Int4, types.Text}
 	const wide, chain = 20000, 20200
@@ -61,7 +61,7 @@ func TestRecursiveSpills(t *testing.T) {
 					return optest.Source(1, start.Batches(t, optest.Form{Size: 2}))[0], nil
 				},
 				Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-					rd, err := w.Open()
+					rd, err := w.Open(nil)
 					if err != nil {
 						return nil, err
 					}
@@ -107,7 +107,7 @@ func TestRecursiveRounds(t *testing.T) {
 				return optest.Source(1, start.Batches(t, optest.Form{Size: width}))[0], nil
 			},
 			Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-				rd, err := w.Open()
+				rd, err := w.Open(nil)
 				if err != nil {
 					return nil, err
 				}

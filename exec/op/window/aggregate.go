@@ -17,10 +17,10 @@ import (
 // frameGroups is how many frames' results are made at once.
 const frameGroups = 1024
 
-// aggregate computes an aggregate over each row's frame. Frames that begin with
-// their partition and only grow are the one before and what is new; others are put
-// together from a tree of states. Aggregates that keep their rows, or whose states
-// must travel encoded, take each new frame's afresh where they do not grow.
+// aggregate computes an aggregate over each row's frame. Frames that begin with their partition and
+// only grow add the new rows to the state of the frame before; others are merged from a tree of
+// states. Aggregates that keep their rows, or whose states must travel encoded, are computed afresh
+// for each frame that does not only grow.
 func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	fr, err := f.frames(ctx, r, p)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
 }
 
-// find finds what the aggregate of f can.
+// find determines how the aggregate of f can be computed.
 func (cr *callRows) find(f *call) error {
 	if cr.known {
 		return nil
@@ -100,7 +100,7 @@ func (cr *callRows) find(f *call) error {
 	return nil
 }
 
-// passing is spans in numbers of the rows that f's FILTER lets through.
+// passing returns spans in numbers of the rows that f's FILTER passes.
 func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall, i int) ([3]span, error) {
 	out := s.spans(i)
 	for k := range out {
@@ -118,21 +118,21 @@ func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall,
 	return out, nil
 }
 
-// frame is a frame that rows share.
+// frame is a frame, of one row or of several.
 type frame struct {
 	span
 	rest  *[2]span // behind what EXCLUDE leaves out; nil: nothing
 	first bool     // the first of its partition
 }
 
-// byFrames returns the results of the rows' frames, of which states makes so many
-// at once as are different and follow each other; it returns the first one's group.
+// byFrames returns the results of the rows' frames, by states, which computes many different
+// consecutive frames at once and returns the first one's group.
 func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans func(i int) ([3]span, error), states func([]frame) (agg.Agg, int, error)) (arrow.Array, error) {
 	t := f.item.Call.Typ
-	var pieces []arrow.Array
+	var arrays []arrow.Array
 	frames := make([]frame, 0, frameGroups)
-	var of []int32 // the frames of the rows that wait
-	give := func() error {
+	var of []int32 // the frames of the rows not yet computed
+	flush := func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -140,16 +140,16 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		if err != nil {
 			return err
 		}
-		piece, err := cur.Results(from, from+len(frames))
+		arr, err := cur.Results(from, from+len(frames))
 		if err != nil {
 			return err
 		}
 		if len(of) > len(frames) { // else each row has a frame of its own
-			if piece, err = f.w.pick(ctx, t, piece, of); err != nil {
+			if arr, err = f.w.pick(ctx, t, arr, of); err != nil {
 				return err
 			}
 		}
-		pieces = append(pieces, piece)
+		arrays = append(arrays, arr)
 		frames, of = frames[:0], of[:0]
 		return nil
 	}
@@ -173,7 +173,7 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		}
 		if len(frames) == 0 || x.first || !same {
 			if len(frames) == frameGroups {
-				if err := give(); err != nil {
+				if err := flush(); err != nil {
 					return nil, err
 				}
 			}
@@ -181,18 +181,17 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		}
 		of = append(of, int32(len(frames)-1))
 	}
-	if err := give(); err != nil {
+	if err := flush(); err != nil {
 		return nil, err
 	}
-	if len(pieces) == 1 {
-		return pieces[0], nil
+	if len(arrays) == 1 {
+		return arrays[0], nil
 	}
-	return kernel.Concat(t.Arrow(), pieces), nil
+	return kernel.Concat(t.Arrow(), arrays), nil
 }
 
-// runningFrames makes the states of frames that grow: each is that of the frame
-// before in its partition, and of the rows that are new. They are put together in
-// the rows' order, as in frameTree.
+// runningFrames makes the states of frames that grow: each is that of the frame before in its
+// partition, and of the rows that are new. States are merged in the rows' order, as in frameTree.
 //
 //	group   0            1        2        3 …
 //	        carried on   frame 0  frame 1  frame 2
@@ -296,7 +295,7 @@ func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg
 	return all, nil
 }
 
-// afreshFrames is the state of the last frame that was taken afresh.
+// afreshFrames is the state of the last frame that was computed afresh.
 type afreshFrames struct {
 	cur  agg.Agg
 	held int64 // bytes charged for it
@@ -319,8 +318,8 @@ func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
 	return err
 }
 
-// takeAfresh computes frames one after the other: what the last has and no more is
-// kept, anything else is taken again.
+// takeAfresh computes frames one after the other: where a frame only adds rows to the last one its
+// state is kept, else it is computed again.
 func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, spans func(i int) ([3]span, error)) (arrow.Array, error) {
 	cr := &r.calls[f.k]
 	a := &cr.afresh
@@ -382,7 +381,7 @@ func integers(n int, f func(i int) int64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil)
 }
 
-// pick returns the rows of arr; -1 gives NULL. Many may be of one long value.
+// pick returns the rows of arr; -1 yields NULL. Many may be of one long value.
 func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows []int32) (arrow.Array, error) {
 	arr = kernel.Flatten(arr)
 	long := int64(0)

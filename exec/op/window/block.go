@@ -16,20 +16,20 @@ type block struct {
 	n       int
 	parts   []span  // the partitions' rows
 	part    []int32 // the row's partition among them
-	peer    []int64 // first row of the row's peer group
+	peer    []int64 // first row of each row's peer group
 	peerEnd []int64 // the row after its last
 	group   []int32 // number of the peer group, from that of the first row on
 	groups  int64   // which has this number
 
 	calls  []blockCall
-	heads  []int64       // rows that begin a peer group; made when asked for
+	heads  []int64       // rows that begin a peer group; made on demand
 	values []types.Datum // the rows' ordering values, where RANGE has offsets; likewise
 	held   int64         // bytes charged until it is dropped
 }
 
 // blockCall is what a call knows of a block's rows.
 type blockCall struct {
-	args   []arrow.Array // of the rows that FILTER lets through
+	args   []arrow.Array // of the rows that FILTER passes
 	before []int32       // how many of those come before each row, and the end; nil without FILTER
 	tree   *frameTree
 	known  bool
@@ -40,17 +40,16 @@ func newBlock(b *batch.Batch, calls int) *block {
 	return &block{b: b, n: b.N, peer: rows[:b.N], peerEnd: rows[b.N:], part: numbers[:b.N], group: numbers[b.N:], calls: make([]blockCall, calls)}
 }
 
-// first is the first row of row i's partition, last the one after its last.
+// first returns the first row of row i's partition, last the one after its last.
 func (p *block) first(i int) int64 { return p.parts[p.part[i]].from }
 func (p *block) last(i int) int64  { return p.parts[p.part[i]].to }
 
-// groupOf is the number of row i's peer group.
+// groupOf returns the number of row i's peer group.
 func (p *block) groupOf(i int) int64 { return p.groups + int64(p.group[i]) }
 
-// place fills in rows [from, to) of the block, which are of partition whole. The first
-// of them is of peer group c.group, which begins at c.peer, the last of one that ends at
-// c.peerEnd; peers tells whether a row is a peer of the one before. It returns the number
-// of the last one's group.
+// place fills in rows [from, to) of the block, which are of partition whole. The first of them is
+// of peer group c.group, which begins at c.peer, the last of one that ends at c.peerEnd; peers
+// reports whether a row is a peer of the one before. It returns the number of the last one's group.
 func (p *block) place(from, to int, whole span, c chunk, peers func(i int) bool) int64 {
 	if from == 0 {
 		p.groups = c.group

@@ -38,10 +38,10 @@ func (f *call) arguments(ctx context.Context, b *batch.Batch) ([]arrow.Array, er
 	return args, nil
 }
 
-// fresh makes the aggregate that the call is of, without states.
+// fresh makes the call's aggregate, without states.
 func (f *call) fresh() (agg.Agg, error) { return agg.New(f.item.Call, f.env) }
 
-// compute returns what the call is in p's rows, which are of r.
+// compute returns the call's values for p's rows, which are rows of r.
 func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	if f.item.Call.Fn.Name == "ml_windows" {
 		if err := f.w.sequence(ctx, p); err != nil {
@@ -158,7 +158,7 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 	return nil, pgerr.Unsupported("window function %s is not supported", f.item.Call.Fn.Name)
 }
 
-// tiles is ntile's argument in a row, the first of its partition.
+// tiles returns ntile's argument in the first row of a partition.
 func (r *rows) tiles(ctx context.Context, f *call, row int64) (types.Datum, error) {
 	cr := &r.calls[f.k]
 	if cr.tileAt == row+1 {
@@ -176,8 +176,8 @@ func (r *rows) tiles(ctx context.Context, f *call, row int64) (types.Datum, erro
 	return cr.tile, nil
 }
 
-// sequence checks that the partition's rows have an order that a model can go by,
-// and charges for what the model makes of them.
+// sequence checks that the partition's rows have an order that a model can use, and charges for the
+// sequence that the model makes of them.
 func (o *window) sequence(ctx context.Context, p *block) error {
 	for i, e := range o.order {
 		arr, err := e.Eval(ctx, p.b)

@@ -13,14 +13,13 @@
 //	                 ▼
 //	               the input's columns and one a call, in batches
 //
-// A function asks for rows, peers and states by numbers of rows (rows.go), and does not
-// know where they are: rows in memory are one chunk, those in a file many, of which a few are
-// in memory. Of the others there is what finds them: their numbers, peer groups, ordering
-// values, and for frames that do not just grow the aggregates' states.
+// A function asks for rows, peers and states by numbers of rows (rows.go), and does not know where
+// they are: rows in memory are one chunk, those in a file many, of which a few are in memory. Of
+// the others a summary is kept: their numbers, peer groups, ordering values, and for frames that do
+// not just grow the aggregates' states.
 //
-// Memory: a block is charged while its functions are computed. Where that is refused, or
-// another operator needs the bytes, the partition goes to a file; a few chunks and some
-// hundred bytes for each other one stay. A model's scores of sequences (ml_windows) want their
-// partition in memory, and an aggregate that keeps its rows its state: without room that is
-// an error, 53200.
+// Memory: a block is charged while its functions are computed. Where that is refused, or another
+// operator needs the bytes, the partition goes to a file; a few chunks and some hundred bytes for
+// each other one stay. A model's scores of sequences (ml_windows) need their partition in memory,
+// and an aggregate that keeps its rows its state: if that is refused it is an error, 53200.
 package window

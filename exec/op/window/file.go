@@ -15,9 +15,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// filed is a partition in a file. Its rows are written as they come, in chunks; of each
-// chunk there stays what its peers, frames and aggregates need. Once all are there it is
-// read from the beginning, and the functions are computed chunk after chunk.
+// filed is a partition in a file. Its rows are written as they come, in chunks; of each chunk a
+// summary for peers, frames and aggregates stays in memory. Once all are written the file is read
+// from the beginning, and the functions are computed chunk by chunk.
 //
 //	rows ─▶ pend ─▶ chunk 0 │ chunk 1 │ chunk 2 …      in the file
 //	                 number of its first row, peer group, ordering value, states
@@ -27,13 +27,13 @@ type filed struct {
 	rows
 	n      int64
 	whole  bool   // all rows are there
-	at     int    // the chunk to be given
+	at     int    // the next chunk to return
 	key    []byte // order key of the last row
 	peer   int64  // first row of its peer group
 	pend   []run  // rows for the next chunk
 	pendN  int
 	pendB  int64
-	states []bool // by call: chunks' states are wanted
+	states []bool // by call: chunks' states are needed
 }
 
 // chunkBytes is what a chunk of a file should take.
@@ -65,7 +65,7 @@ func (o *window) toFile(ctx context.Context, all []run) error {
 		}
 		o.filed = f
 		for i, r := range all {
-			// What is known of the rows takes the room that they had.
+			// The summary of the rows takes over the bytes charged for them.
 			part := left * int64(r.to-r.from) / int64(rows)
 			left, rows = left-part, rows-(r.to-r.from)
 			o.acct.Shrink(part)
@@ -81,8 +81,8 @@ func (o *window) toFile(ctx context.Context, all []run) error {
 	return err
 }
 
-// grows reports whether the call's frames are sure to grow (frameSet.grow): with an
-// interval they need not where a day has 23 hours.
+// grows reports whether the call's frames are certain to grow (frameSet.grow): with an interval
+// they may not where a day has 23 hours.
 func (f *call) grows() bool {
 	fr := f.item.Frame
 	if fr.Start.Kind != plan.UnboundedPreceding || fr.Exclude != 0 || fr.End.Kind == plan.UnboundedFollowing {
@@ -191,8 +191,8 @@ func (f *filed) peers(ctx context.Context, c *chunk, b *batch.Batch) error {
 	return nil
 }
 
-// count takes a chunk's rows into the state that call k keeps of it, and returns how many
-// bytes that takes.
+// count adds a chunk's rows to the state that call k keeps of it, and returns how many bytes that
+// takes.
 func (f *filed) count(ctx context.Context, k int, b *batch.Batch) (int64, error) {
 	call, cr := f.w.funcs[k], &f.calls[k]
 	if call.filter == nil && !f.states[k] {
@@ -283,9 +283,9 @@ func (f *filed) finish(ctx context.Context) error {
 	return nil
 }
 
-// next gives the next rows, io.EOF after the last.
+// next returns the next rows, io.EOF after the last.
 func (f *filed) next(ctx context.Context) (*batch.Batch, error) {
-	f.w.acct.Shrink(f.w.long) // the batch before is given
+	f.w.acct.Shrink(f.w.long) // the batch before was returned
 	f.w.long = 0
 	if f.at == len(f.chunks) {
 		return nil, io.EOF

@@ -124,8 +124,8 @@ func windowFunctions(t *testing.T) []expr.AggCall {
 	return out
 }
 
-// TestInFile: a partition that does not fit in memory gives what it does where it fits, to the
-// bit, whatever the functions, frames and batches.
+// TestInFile: a partition that does not fit in memory has the results that it has where it fits, to
+// the bit, whatever the functions, frames and batches.
 func TestInFile(t *testing.T) {
 	r := rand.New(rand.NewSource(21))
 	offset := func(k int) expr.Expr { return &expr.Const{Typ: types.Int8, Val: int64(k)} }
@@ -182,7 +182,7 @@ func TestInFile(t *testing.T) {
 	}
 }
 
-// failing gives an error after some batches.
+// failing returns an error after some batches.
 type failing struct {
 	op.Operator
 	left int
@@ -223,7 +223,7 @@ func TestInFileFails(t *testing.T) {
 	}
 }
 
-// asking asks for memory before a batch that it gives.
+// asking asks for memory before it returns a batch.
 type asking struct {
 	op.Operator
 	t    *testing.T

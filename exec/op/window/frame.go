@@ -46,8 +46,8 @@ func (s *frameSet) spans(i int) (out [3]span) {
 	return out
 }
 
-// row is the k-th row of a frame from 0 on, or from the end where last is set;
-// -1 where there is none.
+// row returns the k-th row of a frame from 0 on, or from the end where last is set; -1 where there
+// is none.
 func (s *frameSet) row(i int, k int64, last bool) int64 {
 	spans := s.spans(i)
 	if last {
@@ -105,7 +105,7 @@ func (f *call) frames(ctx context.Context, r *rows, p *block) (*frameSet, error)
 			}
 			if iv, ok := off.(datetime.Interval); ok && fr.Mode == 'v' {
 				switch f.w.orderSpecs[0].Type.OID {
-				case types.TimeOID, types.TimetzOID: // which have no days; four are more than any two are apart
+				case types.TimeOID, types.TimetzOID: // which have no days; four days exceed the distance of any two values
 					off = min(iv.Micros, 4*24*3600*1e6)
 				}
 			}
@@ -300,7 +300,7 @@ func (s shift) limit(t types.Type, v, off types.Datum) (limit types.Datum, beyon
 			}
 			r := x + o
 			if r != r && x == x {
-				// Infinitely far from an infinity is every number, but NaN.
+				// Every number is infinitely far from an infinity, except NaN.
 				r = math.Inf(-1)
 				if s.upper {
 					r = math.Inf(1)

@@ -51,7 +51,7 @@ type window struct {
 	filed   *filed       // the open partition, where memory was refused
 	failed  error        // rows were lost
 	key     []byte       // of the open partition
-	rest    *batch.Batch // rows not looked at yet
+	rest    *batch.Batch // rows not processed yet
 	restKey *kernel.Keys
 	cost    int64 // blockCost of all of rest
 	at      int
@@ -123,7 +123,7 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// reclaim writes the open partition away for another operator.
+// reclaim spills the open partition for another operator.
 func (o *window) reclaim(ctx context.Context) (bool, error) {
 	if !o.mu.TryLock() {
 		return false, mem.ErrBusy
@@ -135,8 +135,8 @@ func (o *window) reclaim(ctx context.Context) (bool, error) {
 	return true, o.toFile(ctx, o.pend)
 }
 
-// charge reserves n bytes for rows in memory. A refusal has a partition go to a file; the
-// little that several, or a small one, take is always granted.
+// charge reserves n bytes for rows in memory. A refusal moves a partition to a file; the little
+// that several partitions, or a small one, take is always granted.
 func (o *window) charge(ctx context.Context, n int64) error {
 	if o.alone {
 		return o.acct.Insist(ctx, n)
@@ -158,14 +158,14 @@ func (o *window) insist(ctx context.Context, n int64) error {
 	return err
 }
 
-// run is a run of a batch's rows.
+// run is a range of a batch's rows.
 type run struct {
 	b        *batch.Batch
 	from, to int
 }
 
-// added is runs and one more, which goes on with the last where that ends before it:
-// rows of a partition are few, and those of a batch are copied at once.
+// added appends a run, or extends the last one where that ends at it: partitions may have few rows
+// each, and the rows of a batch are copied at once.
 func added(runs []run, r run) []run {
 	if n := len(runs) - 1; n >= 0 && runs[n].b == r.b && runs[n].to == r.from {
 		runs[n].to = r.to
@@ -272,7 +272,7 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 	return rowset.Concat(o.types, parts), o.starts, nil
 }
 
-// errBlockFull has a partition wait for the next block.
+// errBlockFull makes a partition wait for the next block.
 var errBlockFull = errors.New("window: the block is full")
 
 // blockCost is what rows of a block take while it is computed.
@@ -282,8 +282,8 @@ func blockCost(b *batch.Batch) int64 { return 2*b.Bytes() + blockRow*int64(b.N) 
 // frame are, and a result.
 const blockRow = 72
 
-// restCost is blockCost of rows [from, to) of rest; of a batch that is not large about,
-// their share: to look at the columns of a few rows takes longer than to copy them.
+// restCost is blockCost of rows [from, to) of rest; for a batch that is not large their share is
+// estimated: measuring the columns of a few rows takes longer than copying them.
 func (o *window) restCost(from, to int) int64 {
 	if n := int64(o.rest.N); o.cost <= op.BatchBytes {
 		return o.cost*int64(to)/n - o.cost*int64(from)/n
@@ -314,14 +314,14 @@ func (o *window) look(ctx context.Context) (bool, error) {
 	return o.rest != nil, nil
 }
 
-// wait has others work on the thread's rows while it waits for more.
+// wait reads more rows; meanwhile other operators may reclaim the thread's rows.
 func (o *window) wait(ctx context.Context) (*batch.Batch, error) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	return o.in.Next(ctx)
 }
 
-// keys encodes expressions over a batch; no expressions give empty keys.
+// keys encodes expressions over a batch; without expressions the keys are empty.
 func (o *window) keys(ctx context.Context, progs []*eval.Program, specs []kernel.KeySpec, b *batch.Batch) (*kernel.Keys, error) {
 	k := &kernel.Keys{}
 	if len(progs) == 0 {
@@ -368,8 +368,8 @@ func (o *window) functions(ctx context.Context, r *rows, p *block) (*batch.Batch
 	return batch.New(cols, p.n), nil
 }
 
-// column builds a column of values. One may take a look at all rows, and be as
-// long as all are.
+// column builds a column of values. One value may take a pass over all rows, and be as long as all
+// of them.
 func (o *window) column(ctx context.Context, t types.Type, n int, f func(i int) (types.Datum, error)) (arrow.Array, error) {
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	b.Reserve(n)

@@ -17,9 +17,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rows are rows by their numbers, in chunks: some partitions' rows in memory, which are one
-// chunk, or one partition's in a file, of which a few chunks are in memory at a time.
-// Calls ask it for what lies anywhere in a row's partition.
+// rows are rows by their numbers, in chunks: some partitions' rows in memory, which are one chunk,
+// or one partition's in a file, of which a few chunks are in memory at a time. Calls use it to read
+// anything in a row's partition.
 type rows struct {
 	w      *window
 	chunks []chunk
@@ -29,11 +29,11 @@ type rows struct {
 	valued span          // rows whose ordering value is not NULL, where RANGE has offsets; of one partition
 	file   *spill.Writer // nil: the only chunk is in memory
 
-	loaded []*block // the one used last is the first
+	loaded []*block // most recently used first
 	own    *block   // whose rows are computed
 }
 
-// chunk is what is known of a chunk of rows that is not in memory.
+// chunk is the summary of a chunk of rows that is not in memory.
 type chunk struct {
 	base    int64
 	peer    int64       // first row of the peer group of the first row
@@ -44,15 +44,15 @@ type chunk struct {
 	value   types.Datum // ordering value of the first row, where RANGE has offsets
 }
 
-// callRows is what a call knows of rows, and carries on from one chunk to the next.
+// callRows is a call's state over rows, which is kept from one chunk to the next.
 type callRows struct {
-	keeps, merges bool  // what the aggregate can
-	known         bool  // that is known
+	keeps, merges bool  // abilities of the aggregate
+	known         bool  // the two before are determined
 	shrinks       bool  // a frame had fewer rows than the one before
 	end           int64 // of the last row's frame
 
-	begins  []int64 // of chunks, in numbers of rows that FILTER lets through
-	states  agg.Agg // of all rows of each chunk; nil: not wanted
+	begins  []int64 // of chunks, in numbers of rows that FILTER passes
+	states  agg.Agg // of all rows of each chunk; nil: not needed
 	tree    *frameTree
 	running *runningFrames
 	afresh  afreshFrames
@@ -65,7 +65,7 @@ type callRows struct {
 // both sides of what EXCLUDE leaves out, and the rows that are computed.
 const cachedChunks = 6
 
-// chunkOf is the chunk of a row by the rows at which chunks begin.
+// chunkOf returns the chunk of a row by the rows at which chunks begin.
 func chunkOf(begins []int64, row int64) int {
 	if len(begins) == 2 {
 		return 0
@@ -150,7 +150,7 @@ func (r *rows) charge(ctx context.Context, p *block, n int64) error {
 	return nil
 }
 
-// knownOf returns a chunk and what f knows of its rows.
+// knownOf returns a chunk and the arguments of f in its rows.
 func (r *rows) knownOf(ctx context.Context, f *call, c int) (*block, *blockCall, error) {
 	p, err := r.block(ctx, c)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *rows) knownOf(ctx context.Context, f *call, c int) (*block, *blockCall,
 	return p, of, err
 }
 
-// of is what f knows of a block's rows.
+// of returns the arguments of f in a block's rows, computed once.
 func (r *rows) of(ctx context.Context, f *call, p *block) (*blockCall, error) {
 	c := &p.calls[f.k]
 	if c.known {
@@ -196,7 +196,7 @@ func (r *rows) of(ctx context.Context, f *call, p *block) (*blockCall, error) {
 	return c, nil
 }
 
-// head is the first row of a peer group.
+// head returns the first row of a peer group.
 func (r *rows) head(ctx context.Context, group int64) (int64, error) {
 	c := sort.Search(len(r.chunks), func(i int) bool { return r.chunks[i].group > group }) - 1
 	if ch := r.chunks[c]; ch.group == group {
@@ -216,8 +216,8 @@ func (r *rows) head(ctx context.Context, group int64) (int64, error) {
 	return p.heads[group-p.groupOf(int(p.heads[0]-p.base))], nil
 }
 
-// search is the first row within some rows, which have ordering values, that does not come
-// before what is sought; the row after them where all do.
+// search returns the first row of within, whose ordering values are not NULL, for which before is
+// false; the row after them where it is true for all.
 func (r *rows) search(ctx context.Context, within span, before func(types.Datum) bool) (int64, error) {
 	if within.to <= within.from {
 		return within.from, nil
@@ -243,7 +243,7 @@ func (r *rows) search(ctx context.Context, within span, before func(types.Datum)
 	return lo, nil
 }
 
-// values are the ordering values of a block's rows.
+// values returns the ordering values of a block's rows.
 func (r *rows) values(ctx context.Context, p *block) (vals []types.Datum, err error) {
 	if p.values == nil {
 		if err := r.charge(ctx, p, 32*int64(p.n)); err != nil {
@@ -254,8 +254,8 @@ func (r *rows) values(ctx context.Context, p *block) (vals []types.Datum, err er
 	return p.values, err
 }
 
-// values are the values of the only ordering column. A day is its midnight: an interval may end
-// within it.
+// values returns the values of the only ordering column. A date becomes its midnight: an interval
+// may end within the day.
 func (o *window) values(ctx context.Context, b *batch.Batch) ([]types.Datum, error) {
 	arr, err := o.order[0].Eval(ctx, b)
 	if err != nil {
@@ -274,7 +274,7 @@ func (o *window) values(ctx context.Context, b *batch.Batch) ([]types.Datum, err
 	return vals, nil
 }
 
-// pick returns f's first argument in some rows, in any order; a row below 0 gives NULL.
+// pick returns f's first argument in some rows, in any order; a row below 0 yields NULL.
 func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, error) {
 	t := f.item.Call.Typ
 	part := func(c int, rows []int32) (arrow.Array, error) {
@@ -291,7 +291,7 @@ func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, erro
 		}
 		return part(0, to)
 	}
-	// Each chunk's rows at once: which of them are wanted may jump to and fro.
+	// Each chunk's rows at once: the rows may be in any order.
 	order := make([]int32, 0, len(at))
 	for i, row := range at {
 		if to[i] = -1; row >= 0 {
@@ -302,7 +302,7 @@ func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, erro
 		return part(r.own.number, to)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
-	var pieces []arrow.Array
+	var arrays []arrow.Array
 	for k := 0; k < len(order); {
 		c := chunkOf(r.begins, at[order[k]])
 		var rows []int32
@@ -310,16 +310,16 @@ func (r *rows) pick(ctx context.Context, f *call, at []int64) (arrow.Array, erro
 			to[order[k]] = int32(k)
 			rows = append(rows, int32(at[order[k]]-r.begins[c]))
 		}
-		piece, err := part(c, rows)
+		arr, err := part(c, rows)
 		if err != nil {
 			return nil, err
 		}
-		pieces = append(pieces, piece)
+		arrays = append(arrays, arr)
 	}
-	return r.w.pick(ctx, t, kernel.Concat(t.Arrow(), pieces), to)
+	return r.w.pick(ctx, t, kernel.Concat(t.Arrow(), arrays), to)
 }
 
-// passed is how many rows before a row f's FILTER lets through.
+// passed returns how many rows before a row f's FILTER passes.
 func (r *rows) passed(ctx context.Context, f *call, row int64) (int64, error) {
 	c, begins := chunkOf(r.begins, row), r.calls[f.k].begins
 	if row == r.begins[c] {
@@ -335,7 +335,7 @@ func (r *rows) passed(ctx context.Context, f *call, row int64) (int64, error) {
 // updateRows is how many rows a state takes at once.
 const updateRows = 1 << 14
 
-// update adds rows [from, from+len(groups)) of those that f's FILTER lets through to groups.
+// update adds rows [from, from+len(groups)) of those that f's FILTER passes to groups.
 func (r *rows) update(ctx context.Context, f *call, to agg.Agg, groups []uint32, from int64) error {
 	begins := r.calls[f.k].begins
 	for len(groups) > 0 {
@@ -362,8 +362,8 @@ func (r *rows) update(ctx context.Context, f *call, to agg.Agg, groups []uint32,
 	return nil
 }
 
-// add puts rows s of those that f's FILTER lets through into a group, by the states of whole
-// chunks and of aligned runs of rows.
+// add adds rows s of those that f's FILTER passes to a group, by the states of whole chunks and of
+// aligned runs of rows.
 func (r *rows) add(ctx context.Context, f *call, to agg.Agg, group uint32, s span) error {
 	if s.to <= s.from {
 		return nil

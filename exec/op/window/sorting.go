@@ -8,8 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Sorting is an order of rows in which windows are computed: theirs begin with the
-// same keys.
+// Sorting is an order of rows in which one or several windows are computed.
 type Sorting struct {
 	keys  []expr.Order
 	split int  // rows that agree in so many keys stay in one thread; 0: there is one
@@ -40,7 +39,7 @@ func SortingOf(n *plan.Window) Sorting {
 //	sum() OVER (PARTITION BY a, b, c)
 //	rank() OVER (PARTITION BY a, b ORDER BY c, d)     a, b, c, d for both
 //
-// The other is below: what it computes is no key.
+// The other is below in the plan: a column that it computes must not be a key.
 func (s Sorting) With(below *plan.Window) (Sorting, bool) {
 	o := SortingOf(below)
 	if s.own || o.own {

@@ -15,14 +15,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// top drops rows before they are sorted which a run condition of the window
-// makes useless (rank() <= k): those that k rows of their partition stand before by the
-// first key of the order. Of that it looks at eight bytes, which order as the keys do, but
-// that some tie; it keeps the k least of each partition that its thread has seen, the
-// greatest on top; a row beyond that is dropped, all others go on. So some rows go on that
-// later ones push out: of n in random order about k·(1 + ln(n/k)).
+// top drops rows before they are sorted which a run condition of the window makes useless (rank()
+// <= k): those that k rows of their partition stand before by the first key of the order. It
+// compares eight bytes of that, which order as the keys do except for ties, and keeps the k least
+// of each partition that its thread has seen in a heap with the greatest on top; a row beyond that
+// is dropped, all others are passed on. So some rows are passed on that later ones displace: of n
+// in random order about k·(1 + ln(n/k)).
 //
-// Without room for keys, or where few rows are dropped, it lets all rows through.
+// Without memory for keys, or where few rows are dropped, it passes all rows.
 type top struct {
 	in          op.Operator
 	rt          *op.Runtime
@@ -32,7 +32,7 @@ type top struct {
 	orderEnc    *kernel.KeyEncoder
 	acct        *mem.Account
 	parts       *partitions
-	heaps       []uint64 // k of each partition; what is not there yet is the greatest
+	heaps       []uint64 // k of each partition; missing keys are the greatest value
 	keys        kernel.Keys
 	first       []uint64 // of the batch's rows
 	// Rows that were seen, those whose partition had k by then, and those dropped.
@@ -42,8 +42,8 @@ type top struct {
 	closed           bool
 }
 
-// topTrial is how many rows are looked at before few drops end the looking, once
-// their partitions have enough; topFill how many, before few partitions have.
+// topTrial is after how many rows few drops end the filtering, counted once their partitions have
+// k; topFill after how many it ends because few partitions have k.
 const (
 	topTrial = 1 << 16
 	topFill  = 1 << 20
@@ -73,7 +73,7 @@ func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-// sift adds to todo the rows of b that may be wanted.
+// sift adds to todo the rows of b that may satisfy the run condition.
 func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	n := b.Rows()
 	part, err := op.Columns(ctx, b, o.part)
@@ -93,7 +93,7 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	}
 	most := o.parts.n + n // partitions
 	need := o.parts.bytes(n, size) + 16*int64(o.k)*int64(most) + 8*int64(n) + o.keys.Bytes()
-	// Large heaps of many partitions take more than the rows that they may spare.
+	// Large heaps of many partitions take more memory than the rows that they may save.
 	if o.k > 8*(o.seen+topFill)/most || !o.acct.Try(max(need-o.acct.Used(), 0)) {
 		o.stop()
 		o.todo = append(o.todo, b)
@@ -134,7 +134,7 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// stop lets all further rows through.
+// stop passes all further rows.
 func (o *top) stop() {
 	o.off, o.parts, o.heaps, o.first, o.keys = true, nil, nil, nil, kernel.Keys{}
 	o.acct.Shrink(o.acct.Used())
@@ -199,8 +199,8 @@ func newPartitions(ts []types.Type) *partitions {
 	return p
 }
 
-// bytes is the memory held, and what n more rows may add to it: each of them a
-// partition whose numbered values are of size bytes.
+// bytes returns the memory held and what n more rows may add to it, if each is a new partition with
+// numbered values of size bytes.
 func (p *partitions) bytes(n int, size int64) int64 {
 	held := p.pack.Bytes() + 4*int64(len(p.slots)) + 8*int64(cap(p.words)+cap(p.hashes))
 	row := int64(p.width + 1)

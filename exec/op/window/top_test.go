@@ -45,9 +45,9 @@ func (f atMost) Select(_ context.Context, b *batch.Batch) (*batch.Batch, error) 
 	return &batch.Batch{Cols: b.Cols, N: b.N, Sel: rows, Seq: -1}, nil
 }
 
-// TestWindowTop: a window with a run condition gives the rows that satisfy it with
-// the ranks they have, and few others; with keys of one width and of many, NULLs, ties,
-// no partitions, and no room to keep keys.
+// TestWindowTop: a window with a run condition returns the rows that satisfy it with the ranks they
+// have, and few others; with keys of one width and of many, NULLs, ties, no partitions, and no room
+// to keep keys.
 func TestWindowTop(t *testing.T) {
 	rank := fn.Lookup("rank")
 	rank = slices.DeleteFunc(slices.Clone(rank), func(f *fn.Func) bool { return f.Kind != fn.Window })

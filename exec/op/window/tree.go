@@ -10,23 +10,22 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// A leaf of a frameTree is so many rows, an inner node so many nodes of the
-// level below.
+// The rows of a leaf of a frameTree, and the nodes below an inner node.
 const (
 	treeLeaf  = 16
 	treeRadix = 4
 )
 
-// frameTree holds the states of an aggregate over aligned runs of a partition's
-// rows, or of chunks, whose states are the rows then, so that any interval of n rows is put together from O(log n) of them and
-// the few rows at its ends:
+// frameTree holds the states of an aggregate over aligned runs of a partition's rows, or of chunks, whose states are the rows
+// then, so that any interval of n rows is merged from O(log n) of them and the few rows at its ends (Leis et al., "Efficient
+// Processing of Window Functions in Analytical SQL Queries", VLDB 2015):
 //
 //	level 1   [0..63]                          [64..127]
 //	level 0   [0..15][16..31][32..47][48..63]  [64..79] …
 //
-// Only whole runs have a node. States are exact, so that putting them together
-// gives what taking the rows one by one does; they are put together in the rows'
-// order, since of values that are equal but not alike min keeps the first.
+// Only whole runs have a node. States are exact, so that merging them has the result of adding the
+// rows one by one; they are merged in the rows' order, since of values that are equal but not alike
+// min keeps the first.
 type frameTree struct {
 	leaves func(to agg.Agg, groups []uint32, s span) error // adds rows to groups
 	levels []treeLevel
@@ -47,7 +46,7 @@ type treeNodes struct {
 	from, to int64
 }
 
-// newFrameTree makes the tree of n rows. fresh gives an empty aggregate.
+// newFrameTree makes the tree of n rows. fresh returns an empty aggregate.
 func newFrameTree(ctx context.Context, charge func(int64) error, fresh func() (agg.Agg, error), leaves func(agg.Agg, []uint32, span) error, n int) (*frameTree, error) {
 	t := &frameTree{leaves: leaves, same: make([]uint32, treeLeaf), ids: make([]uint32, treeLeaf)}
 	for nodes := n / treeLeaf; nodes > 0; nodes /= treeRadix {
@@ -55,7 +54,7 @@ func newFrameTree(ctx context.Context, charge func(int64) error, fresh func() (a
 		if err != nil {
 			return nil, err
 		}
-		// Empty groups tell what room one takes; what values add is charged after.
+		// Empty groups show what memory one takes; what values add is charged after.
 		some := min(nodes, 1024)
 		a.Resize(some)
 		flat := a.Bytes() * int64(nodes) / int64(some)
@@ -161,8 +160,8 @@ func updateSpan(to agg.Agg, groups []uint32, args []arrow.Array, s span) error {
 	return to.Update(groups, sub)
 }
 
-// passing returns the rows of args that a filter lets through, and for each row
-// and the end how many of those come before it.
+// passing returns the rows of args that a filter passes, and for each row and the end how many of
+// those come before it.
 func passing(pass *array.Boolean, args []arrow.Array, n int) ([]arrow.Array, []int32) {
 	before := make([]int32, n+1)
 	var kept []int32

@@ -20,9 +20,8 @@ import (
 //
 //	threads ─▶ sort by (partition, order) ─▶ each thread: its partitions, one block after the other
 //
-// Rows that its run condition makes useless are not sorted (top.go). Without partitions, and where the sort spilled, thread 0 has all blocks.
-// The order s is n's own or that of several windows (sorting.go), of which the
-// lowest sorts; the others find their rows sorted.
+// Rows that the run condition excludes are not sorted (top.go). Without partitions, and where the sort spilled, thread 0 computes all blocks.
+// The order s is n's own or that of several windows (sorting.go), of which the lowest sorts; the others find their rows sorted.
 //
 // A block is so many whole partitions as make about a batch, or one that is
 // larger. It is held in memory (charged) while its functions are computed; a
@@ -148,8 +147,7 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 	return nil
 }
 
-// feeder is a thread above 0: it runs its share of the sort and gives
-// nothing.
+// feeder is a thread above 0: it runs its share of the sort and returns nothing.
 type feeder struct{ in op.Operator }
 
 func (o *feeder) Open(ctx context.Context) error { return o.in.Open(ctx) }

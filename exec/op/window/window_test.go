@@ -148,8 +148,8 @@ func windowReference(t *testing.T, rows []types.Row, call expr.AggCall, fr plan.
 	return out
 }
 
-// TestWindowFrames: aggregates over frames of all forms, with EXCLUDE and
-// FILTER, give what taking every frame's rows one by one gives, to the bit.
+// TestWindowFrames: aggregates over frames of all forms, with EXCLUDE and FILTER, have the results
+// of adding every frame's rows one by one, to the bit.
 func TestWindowFrames(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	offset := func(k int64) expr.Expr { return &expr.Const{Typ: types.Int8, Val: k} }

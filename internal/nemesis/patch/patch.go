@@ -15,14 +15,14 @@ import (
 // Variable names the file of a process in its environment.
 const Variable = "NEMESIS_CONTROL"
 
-// edits of the library: in each file the first text becomes the second.
+// edits of the library: in each file text from is replaced by to.
 var edits = []struct{ file, from, to string }{
 	{"time/time.go", "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {", "\tsec, nsec, mono := runtimeNow()\n\tsec += nemesisShift()\n\tif mono == 0 {"},
 	{"syscall/zsyscall_linux_" + runtime.GOARCH + ".go", "func Fsync(fd int) (err error) {\n", "func Fsync(fd int) (err error) {\n\tnemesisWait()\n"},
 	{"syscall/zsyscall_linux_" + runtime.GOARCH + ".go", "func Fdatasync(fd int) (err error) {\n", "func Fdatasync(fd int) (err error) {\n\tnemesisWait()\n"},
 }
 
-// added are files of the library that are not there without the patch.
+// added are new files of the library.
 var added = map[string]string{
 	"time/nemesis.go": `package time
 
@@ -67,8 +67,8 @@ func nemesisWait() {
 `,
 }
 
-// Overlay writes the patched library to a directory and gives the file that
-// "go build -overlay" takes.
+// Overlay writes the patched library to a directory and returns the file for "go build
+// -overlay".
 func Overlay(dir string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("the library can be patched on Linux only")
@@ -115,7 +115,7 @@ func Overlay(dir string) (string, error) {
 // Control is the file of a process. Its methods are for one goroutine.
 type Control struct{ f *os.File }
 
-// NewControl makes a file, of a clock that is right and a disk that is fast.
+// NewControl creates a control file without a shift or a delay.
 func NewControl(path string) (*Control, error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func NewControl(path string) (*Control, error) {
 	return &Control{f}, err
 }
 
-// Env is what the process needs in its environment.
+// Env returns the environment variable that the process needs.
 func (c *Control) Env() string { return Variable + "=" + c.f.Name() }
 
 // Shift moves the clock, to whole seconds.
@@ -141,5 +141,5 @@ func (c *Control) set(at, v int64) error {
 	return err
 }
 
-// Close gives up the file; the process keeps what it says.
+// Close closes the file; the process keeps its last values.
 func (c *Control) Close() error { return c.f.Close() }

@@ -1,3 +1,3 @@
-// Package model binds what reads trained models: predict and its kin in
-// expressions, and the relations that ml makes of a model and a query.
+// Package model binds the uses of trained models: predict and the like in expressions, and the
+// relations that ml makes of a model and a query.
 package model

@@ -17,14 +17,14 @@ import (
 
 // model is a trained model that a statement uses.
 type model struct {
-	name  string // schema.name, and @version where the text gives one
+	name  string // schema.name, and @version where the text has one
 	ref   expr.ModelRef
 	v     *catalog.ModelVersion
 	fixed bool // the text says which version
-	part  int  // of a model of several targets the one that is meant, from 1; 0 for all
+	part  int  // of a model of several targets the number of one, from 1; 0 for all
 }
 
-// parts are the models of a model's several targets, nil of one with fewer.
+// parts returns the models of a model's several targets, nil for a model of one.
 func (m *model) parts() (out []*model) {
 	if len(m.v.Target) < 2 {
 		return nil
@@ -37,7 +37,7 @@ func (m *model) parts() (out []*model) {
 	return out
 }
 
-// classifiers are those of parts whose target is a class.
+// classifiers returns those of parts whose target is a class.
 func (m *model) classifiers() (out []*model) {
 	for _, p := range m.parts() {
 		if classifies(p.v) {
@@ -47,7 +47,7 @@ func (m *model) classifiers() (out []*model) {
 	return out
 }
 
-// prediction returns what a Predict of the model gives: its type, and of which parts it is.
+// prediction returns the type of a Predict of the model, and the parts that it predicts.
 func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 	of := m.parts()
 	switch {
@@ -118,7 +118,7 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 	return &model{name: schema + "." + m.Name + suffix, v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
 }
 
-// cutVersion takes name@3 apart.
+// cutVersion splits name@3.
 func cutVersion(text string) (name, digits string, ok bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i <= 0 || i+1 == len(text) || strings.Trim(text[i+1:], "0123456789") != "" || len(text)-i > 10 {
@@ -158,9 +158,9 @@ func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
 	return find(schema, name)
 }
 
-// View is a relation that looks into a model, such as ml.weights: its arguments are
-// the model's name and a version, by position or name. It returns the relation that is
-// meant, the model's OID and the version's number.
+// View binds a relation that shows a model's contents, such as ml.weights: its arguments are the
+// model's name and a version, by position or name. It returns the relation's name, the model's OID
+// and the version's number.
 func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, error) {
 	b := sc.Binder
 	full := "ml." + name

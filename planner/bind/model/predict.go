@@ -98,8 +98,8 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 	return apply(fields, true)
 }
 
-// classOf reads the class that predict_proba is asked for, a literal after the
-// model: its number from 1, or 0 where n is no literal.
+// classOf reads the class argument of predict_proba, a literal after the model: its number from 1,
+// or 0 where n is no literal.
 func classOf(b *scope.Binder, m *model, n ast.Node) (int, error) {
 	lit := typing.Unparen(n)
 	if cast, ok := lit.(*ast.TypeCast); ok {
@@ -138,7 +138,7 @@ func classOf(b *scope.Binder, m *model, n ast.Node) (int, error) {
 		WithDetail("Its classes are %s.", strings.Join(m.v.Classes, ", ")).At(b.PosExpr(n))
 }
 
-// rowFields are the fields of a record by name.
+// rowFields returns the fields of a record by name.
 func rowFields(row expr.Expr) ([]scope.Column, bool) {
 	if c, ok := row.(*expr.Case); ok && c.Typ.OID == types.RecordOID && c.Else != nil {
 		row = c.Else // a row that an outer join may leave out: its columns are NULL then
@@ -421,7 +421,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	return it, true, err
 }
 
-// storedMetrics is ml.evaluate('m'): what training measured.
+// storedMetrics binds ml.evaluate('m'): the metrics of the training.
 func storedMetrics(sc *scope.Scope, m *model, n *ast.RangeFunction) (scope.FromItem, error) {
 	v := &plan.Values{Rows: [][]expr.Expr{{}}}
 	rl := &scope.Item{Name: "evaluate"}
@@ -509,7 +509,7 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 }
 
-// classArray are the classes as texts, in the order of the probabilities.
+// classArray returns the classes as texts, in the order of the probabilities.
 func (m *model) classArray() *expr.Const {
 	a := types.Array{Elem: types.Text}
 	for _, c := range m.v.Classes {
@@ -523,9 +523,8 @@ func (m *model) classArray() *expr.Const {
 // both values are classes.
 func (m *model) knowsAll() bool { return m.v.TargetType.OID == types.BoolOID && len(m.v.Classes) == 2 }
 
-// checkLabels puts a check over an evaluation of a classifier: labels of which the
-// model knows none, such as 'yes' and 'no' for true and false, would pass for rows
-// that are all wrong.
+// checkLabels puts a check over an evaluation of a classifier: if the model knows none of the
+// labels, such as 'yes' and 'no' for true and false, all rows would just count as wrong.
 func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) (plan.Node, error) {
 	b := sc.Binder
 	if t := m.v.TargetType; len(m.v.Classes) == 0 || m.knowsAll() || !b.CanCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
@@ -553,7 +552,7 @@ func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) 
 	}
 	known := b.NewCol(sc.Level, "bool_or", types.Bool)
 	a.Aggs = append(a.Aggs, plan.AggItem{Col: known, Call: expr.AggCall{Fn: c.Func, Args: inv.Args, Typ: types.Bool}})
-	some := &expr.Coalesce{Args: []expr.Expr{scope.Col(known), &expr.Const{Val: true, Typ: types.Bool}}, Typ: types.Bool} // of no labels at all nothing is wrong
+	some := &expr.Coalesce{Args: []expr.Expr{scope.Col(known), &expr.Const{Val: true, Typ: types.Bool}}, Typ: types.Bool} // without any labels it passes
 	text := func(s string) expr.Expr { return &expr.Const{Val: s, Typ: types.Text} }
 	check, err := b.Call("ml_check_labels", typing.Position{}, some, text(m.name), text(strings.Join(m.v.Classes, ", ")))
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The ml relations of models of several targets: what is of one target is a column
-// that bears its name, or a row whose column target does.
+// The ml relations of models of several targets: results for one target are in a column of its
+// name, or in a row with its name in column target.
 
-// targetScores are the columns of ml.predict that are of one of several targets, to
-// rows of these fields.
+// targetScores returns the columns of ml.predict for each of several targets, beside rows of these
+// fields.
 func targetScores(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Position) (scores []scope.Column, err error) {
 	add := func(p *model, mode expr.PredictMode, name string) error {
 		e, err := applyModel(sc, p, mode, fields, false, pos)
@@ -43,7 +43,7 @@ func targetScores(sc *scope.Scope, m *model, fields []scope.Column, pos typing.P
 	return scores, nil
 }
 
-// explained are the columns that ml.explain_predict adds to predictions.
+// explained returns the columns that ml.explain_predict adds to predictions.
 func explained(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Position) (scores []scope.Column, err error) {
 	of, suffix := m.parts(), func(p *model) string { return "_" + p.v.Target[0] }
 	if of == nil {
@@ -64,8 +64,8 @@ func explained(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Posi
 	return scores, nil
 }
 
-// evaluateTargets binds ml.evaluate('model', (query)): a row a target. What is not
-// measured of a target is NULL.
+// evaluateTargets binds ml.evaluate('model', (query)): a row a target. Metrics that do not apply to
+// a target are NULL.
 func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction) (scope.FromItem, error) {
 	const none = "NULL::float8"
 	var sums, checks, rows, cols []string
@@ -170,7 +170,7 @@ func confusionTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLi
 	return overPredictions(sc, text, "confusion_matrix", name, query, n)
 }
 
-// storedTargets is ml.evaluate('model'): what training measured of each target.
+// storedTargets binds ml.evaluate('model'): the training's metrics of each target.
 func storedTargets(sc *scope.Scope, parts []*model, n *ast.RangeFunction) (scope.FromItem, error) {
 	rl := &scope.Item{Name: "evaluate"}
 	v := &plan.Values{}

@@ -13,7 +13,7 @@ import (
 
 var inTransform = scope.Place{Name: "TRANSFORM"}
 
-// Derived binds an expression over columns, for which others stand.
+// Derived binds an expression over columns, for which other expressions are substituted.
 func Derived(b *scope.Binder, n ast.Node, cols []catalog.ModelFeature, from []expr.Expr, lv *scope.Level) (expr.Expr, error) {
 	rl := &scope.Item{Open: true}
 	for i, c := range cols {
@@ -26,7 +26,7 @@ func Derived(b *scope.Binder, n ast.Node, cols []catalog.ModelFeature, from []ex
 	return b.ResolveUnknown(e)
 }
 
-// inputs are what the encoders of a model take, computed of its features.
+// inputs returns the inputs of a model's encoders, computed from its features.
 func inputs(sc *scope.Scope, m *model, features []expr.Expr, pos typing.Position) ([]expr.Expr, error) {
 	if m.v.Inputs == nil {
 		return features, nil

@@ -18,7 +18,7 @@ import (
 //
 //	clustering      the distances of rows to their centroids
 //	time to event   Harrell's index of durations, events and risks
-//	others          the mean of each number that is told of a row, such as an
+//	others          the mean of each number that is predicted for a row, such as an
 //	                autoencoder's reconstruction error
 func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
 	var cols []string

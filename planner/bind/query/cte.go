@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// withForward adds what PostgreSQL says of a WITH item that comes later.
+// withForward adds PostgreSQL's detail about a WITH item that comes later.
 func withForward(sc *scope.Scope, err error, n *ast.RangeVar) error {
 	if n.SchemaName != "" || !pgerr.Is(err, pgerr.UndefinedTable) {
 		return err
@@ -39,8 +39,7 @@ func references(n ast.Node) map[string]int {
 		if w == nil || len(typing.Items(w.Ctes)) == 0 {
 			return true
 		}
-		// An inner WITH takes its names over: from the item after on, or
-		// (RECURSIVE) for all of its items.
+		// An inner WITH hides its names: from the next item on, or (RECURSIVE) for all of its items.
 		first := map[string]int{}
 		for i, x := range typing.Items(w.Ctes) {
 			name := x.(*ast.CommonTableExpr).Ctename
@@ -65,7 +64,7 @@ func references(n ast.Node) map[string]int {
 	return counts
 }
 
-// withOf is the WITH clause of a statement; nil if it has none.
+// withOf returns the WITH clause of a statement; nil if it has none.
 func withOf(n ast.Node) *ast.WithClause {
 	switch x := n.(type) {
 	case *ast.SelectStmt:
@@ -129,7 +128,7 @@ func WithClause(sc *scope.Scope, w *ast.WithClause, owner ast.Node) error {
 	return nil
 }
 
-// withoutWith is a statement without its WITH clause, for counting.
+// withoutWith returns a statement without its WITH clause, for counting.
 func withoutWith(n ast.Node) ast.Node {
 	switch x := n.(type) {
 	case *ast.SelectStmt:
@@ -446,7 +445,7 @@ func bindRecursive(sc *scope.Scope, c *scope.CTE) (*scope.Query, error) {
 	}
 	init, cols := shape(b, in.Level, first.Node, es, names)
 	for i, o := range first.Out {
-		cols[i].Type.Mod = o.Type.Mod // which a change of carriage takes off
+		cols[i].Type.Mod = o.Type.Mod // which a change of representation removes
 	}
 	c.Cols, c.Self.InInit = cols, false
 	second, err := Bind(in, arm, scope.Place{Name: "recursive"}, false)

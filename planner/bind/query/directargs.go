@@ -76,7 +76,7 @@ func (g *grouper) absentKeys() error {
 	})
 }
 
-// bits is the grouping id in which these keys, and no others, are left out.
+// bits returns the grouping id in which exactly these keys are left out.
 func (g *grouper) bits(keys []int) int64 {
 	var m int64
 	for _, k := range keys {
@@ -101,7 +101,7 @@ func (s *selecting) keysOf(es []expr.Expr) []int {
 	return out
 }
 
-// nullKeys is es with these keys NULL.
+// nullKeys returns es with these keys NULL.
 func (s *selecting) nullKeys(es []expr.Expr, keys []int) []expr.Expr {
 	return scope.MapList(es, func(x expr.Expr) expr.Expr {
 		for _, k := range keys {
@@ -113,7 +113,7 @@ func (s *selecting) nullKeys(es []expr.Expr, keys []int) []expr.Expr {
 	})
 }
 
-// leftOut lists what of keys is not in set.
+// leftOut lists the keys that are not in set.
 func leftOut(keys, set []int) []int {
 	var out []int
 	for _, k := range keys {

@@ -37,7 +37,7 @@ func from(sc *scope.Scope, list []ast.Node) (plan.Node, error) {
 	return node, nil
 }
 
-// Joined is a Join, or an Apply where the right side reads the left's columns.
+// Joined returns a Join, or an Apply where the right side reads the left's columns.
 func Joined(kind plan.JoinKind, l, r plan.Node, on []expr.Expr) plan.Node {
 	made := map[expr.ColID]bool{}
 	for _, c := range l.Schema() {
@@ -62,9 +62,8 @@ func DistinctNames(sc *scope.Scope, have, more []*scope.Item) error {
 	return nil
 }
 
-// beside is the scope in which a FROM item's own expressions and subqueries are
-// bound: that of the enclosing query, with the items to the left visible for
-// LATERAL ones and blocked for others.
+// beside returns the scope in which a FROM item's own expressions and subqueries are bound: that of
+// the enclosing query, with the items to the left visible for LATERAL ones and blocked for others.
 func beside(sc *scope.Scope, left []*scope.Item, lateral bool) *scope.Scope {
 	s := sc.WithItems(left)
 	if !lateral {
@@ -135,7 +134,7 @@ func Finish(sc *scope.Scope, node plan.Node, r *scope.Item, alias *ast.Alias, wh
 	return scope.FromItem{Node: node, Items: []*scope.Item{r}}, nil
 }
 
-// Rename gives a FROM item and its columns the names of an alias.
+// Rename sets the names of a FROM item and its columns to those of an alias.
 func Rename(b *scope.Binder, r *scope.Item, alias *ast.Alias, what string) error {
 	if alias == nil {
 		return nil
@@ -156,7 +155,7 @@ func Rename(b *scope.Binder, r *scope.Item, alias *ast.Alias, what string) error
 	return nil
 }
 
-// own makes the level the owner of a FROM item's columns.
+// own registers the level as the owner of a FROM item's columns.
 func own(sc *scope.Scope, r *scope.Item) {
 	for _, c := range r.Cols {
 		if x, ok := c.Expr.(*expr.Col); ok {
@@ -216,7 +215,7 @@ func rangeVar(sc *scope.Scope, n *ast.RangeVar) (scope.FromItem, error) {
 		WithDetail("This operation is not supported for %s.", what).At(b.PosIdent(n.RelName))
 }
 
-// Relation is a relation that a name found: one of the catalog, or a computed one.
+// Relation is the result of looking a name up: a relation of the catalog, or a computed one.
 type Relation struct {
 	Rel     *catalog.Relation
 	Virtual []plan.Column
@@ -290,8 +289,8 @@ func LookupRelation(b *scope.Binder, schema, name string) (Relation, bool) {
 	return Relation{}, false
 }
 
-// Scan reads a table: all its columns, of which planner/opt drops the unused.
-// use is the place of the table's use.
+// Scan reads a table: all its columns, of which planner/opt drops the unused. use is the number of
+// the table's use.
 func Scan(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar, use int) (*plan.Scan, *scope.Item, error) {
 	b := sc.Binder
 	if r.Kind == catalog.KindMatView && !r.Populated {
@@ -442,9 +441,9 @@ func ViewText(v *catalog.Relation) (*ast.SelectStmt, error) {
 	return sel, nil
 }
 
-// TableOID is the system column of a user's table. PostgreSQL's others tell of
-// versions of rows, which are not kept: asking for them is an error, so that no
-// client takes a constant xmin for a token of concurrency.
+// TableOID is the system column of a user's table. PostgreSQL's others describe row versions, which
+// are not kept: reading them is an error, so that no client uses a constant xmin for optimistic
+// locking.
 func TableOID(oid types.OID) []scope.Column {
 	return []scope.Column{{Name: "tableoid", System: true, Expr: &expr.Const{Val: int64(oid), Typ: types.Oid}}}
 }

@@ -18,8 +18,8 @@ type tableFunc struct {
 	scalar expr.Expr
 	cols   []scope.Column // their expressions are set by the caller
 	name   string         // for the default alias
-	only   bool           // gives one column that has no name of its own
-	value  bool           // gives values, not rows
+	only   bool           // returns one column that has no name of its own
+	value  bool           // returns values, not rows
 }
 
 // rangeFunction binds functions in FROM: set-returning and scalar ones, the
@@ -174,7 +174,7 @@ func functionScan(sc *scope.Scope, n *ast.RangeFunction, tfs []*tableFunc, many 
 	if one && n.Alias != nil && n.Alias.AliasName != "" {
 		tfs[0].cols[0].Name = n.Alias.AliasName // a single column takes the alias
 	}
-	// jsonb_array_elements(…) AS x has a column value, but x is its value too.
+	// jsonb_array_elements(…) AS x has a column value, but x means its value too.
 	rl.Scalar = len(tfs) == 1 && tfs[0].value && !n.Ordinality
 	empty := &plan.Values{Rows: [][]expr.Expr{{}}}
 	if !many && tfs[0].scalar != nil {
@@ -235,8 +235,8 @@ func functionScan(sc *scope.Scope, n *ast.RangeFunction, tfs []*tableFunc, many 
 	return Finish(sc, node, rl, n.Alias, "table")
 }
 
-// relationFunc binds what is no function of expressions: the ml relations and
-// the sources. ok is false for other names.
+// relationFunc binds functions that are relations: the ml relations and the sources. ok is false
+// for other names.
 func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
 	b := sc.Binder
 	schema, name, err := b.ObjectName(fc.Funcname, b.SpotFunc)
@@ -294,14 +294,14 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 	return it, true, err
 }
 
-// isSource reports whether it is one of the table functions of sources, whatever their arguments.
+// isSource reports whether name is a table function of the sources, whatever its arguments.
 func isSource(b *scope.Binder, name string) bool {
 	src, err := b.Session.Sources.Source(name, nil)
 	return src != nil || err != nil
 }
 
-// sourceArgs binds the arguments of what may be a source: constants, and calls of
-// other sources. False if it is none and its arguments are none of a source's.
+// sourceArgs binds the arguments of a possible source: constants, and calls of other sources. It
+// returns false if name is no source and the arguments cannot be a source's.
 func sourceArgs(sc *scope.Scope, name string, fc *ast.FuncCall) ([]plan.Arg, bool, error) {
 	b := sc.Binder
 	var args []plan.Arg

@@ -53,8 +53,8 @@ func (s *selecting) groupBy(list []ast.Node) error {
 		}
 		s.sets = sets
 	} else {
-		// Two targets that are the same expression are two keys only where
-		// grouping sets can tell them apart.
+		// Two targets that are the same expression are two keys only where grouping sets can distinguish
+		// them.
 		var keys []groupKey
 		for _, k := range s.keys {
 			dup := false
@@ -241,7 +241,7 @@ func dropEqual(sets [][]int) [][]int {
 	return out
 }
 
-// grouper rewrites what stands above the aggregation.
+// grouper rewrites the expressions above the aggregation.
 type grouper struct {
 	s        *selecting
 	mask     plan.Column    // the grouping id, where it is needed
@@ -313,7 +313,7 @@ func (g *grouper) groupings() error {
 	})
 }
 
-// bit is the bit of a mask moved to another place.
+// bit returns a bit of a mask moved to another place.
 func bit(b *scope.Binder, mask plan.Column, from, to int) (expr.Expr, error) {
 	e, err := b.Operator(">>", scope.Col(mask), typing.IntLit(int64(from)), typing.Position{})
 	if err != nil {
@@ -402,7 +402,7 @@ func posColumn(b *scope.Binder, qualifiedName, name string) int {
 	return b.PosIdent(name)
 }
 
-// qualifiedName is rel.column for messages.
+// qualifiedName returns rel.column for messages.
 func (s *selecting) qualifiedName(c *expr.Col) string {
 	for _, r := range s.sc.Level.Items {
 		for _, rc := range r.Cols {
@@ -464,7 +464,7 @@ func (s *selecting) dependent(id expr.ColID) bool {
 	return false
 }
 
-// rewrite applies post to all that is computed after the aggregation.
+// rewrite applies post to all expressions after the aggregation.
 func (s *selecting) rewrite(post func(expr.Expr) (expr.Expr, error)) error {
 	lv := s.sc.Level
 	var err error
@@ -524,7 +524,7 @@ func (s *selecting) rewrite(post func(expr.Expr) (expr.Expr, error)) error {
 	return err
 }
 
-// node is the Aggregate.
+// node returns the Aggregate.
 func (g *grouper) node(input plan.Node) plan.Node {
 	a := &plan.Aggregate{Input: input, Sets: g.s.sets, GroupingID: g.mask.ID}
 	for _, k := range g.s.keys {

@@ -10,9 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// join binds an explicit JOIN. Names see the join's columns (those merged by
-// USING first) unqualified, and its two sides by their own names unless the
-// join has an alias.
+// join binds an explicit JOIN. Unqualified names find the join's columns (those merged by USING
+// first), qualified ones its two sides unless the join has an alias.
 func join(sc *scope.Scope, n *ast.JoinExpr, left []*scope.Item) (scope.FromItem, error) {
 	kind := map[ast.JoinType]plan.JoinKind{ast.JOIN_INNER: plan.Inner, ast.JOIN_LEFT: plan.Left, ast.JOIN_RIGHT: plan.Right, ast.JOIN_FULL: plan.Full}[n.Jointype]
 	lnull, rnull := kind == plan.Right || kind == plan.Full, kind == plan.Left || kind == plan.Full
@@ -175,7 +174,7 @@ func merge(sc *scope.Scope, names []string, l, r []scope.Column, kind plan.JoinK
 		m := scope.Column{Name: name}
 		switch kind {
 		case plan.Inner:
-			// Either will do: the one that needs no conversion.
+			// Either is right: take the one that needs no conversion.
 			m.Expr, m.Table, m.Num = pair[0], a.Table, a.Num
 			if pair[0] != le && pair[1] == re {
 				m.Expr, m.Table, m.Num = pair[1], c.Table, c.Num

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// locking takes note of FOR UPDATE and its kin.
+// locking records FOR UPDATE, FOR SHARE and the like.
 func (s *selecting) locking() error {
 	b := s.sc.Binder
 	for _, n := range typing.Items(s.sel.LockingClause) {
@@ -63,8 +63,8 @@ func (s *selecting) locking() error {
 	return nil
 }
 
-// lock locks an item of FROM: the rows of a table, or with what is no table
-// itself all rows of the tables that the statement has read so far.
+// lock locks an item of FROM: the rows of a table, or for other items all rows of the tables that
+// the statement has read so far.
 func (s *selecting) lock(r *scope.Item, share bool) {
 	b := s.sc.Binder
 	b.LockUse(r)
@@ -96,8 +96,8 @@ func (s *selecting) lockIDs(pr *Projector) {
 	}
 }
 
-// Locks returns a statement's locks. A query within others has lost its row ids on
-// the way: it locks its tables whole.
+// Locks returns a statement's locks. A nested query does not pass its row ids up: it locks its
+// tables whole.
 func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
 	emitted := plan.Emits(root)
 	for i := range b.Stmt.Locks {

@@ -100,8 +100,8 @@ func (s *selecting) outputRef(n ast.Node, clause string, group bool) (int, error
 	return -1, nil
 }
 
-// signedConst takes an expression for a constant as the grammar does, to which a
-// sign before a number is part of it.
+// signedConst recognises constants as PostgreSQL's grammar does, where a sign before a number is
+// part of it.
 func signedConst(n ast.Node) (c *ast.A_Const, sign int) {
 	for sign = 1; ; sign = -sign {
 		switch x := typing.Unparen(n).(type) {
@@ -172,9 +172,8 @@ func (s *selecting) distinctClause() error {
 	return nil
 }
 
-// outputOrder binds the ORDER BY and LIMIT of a query that has no select list
-// of its own: a set operation or VALUES. exprs says whether expressions over
-// the columns are allowed.
+// outputOrder binds the ORDER BY and LIMIT of a query that has no select list of its own: a set
+// operation or VALUES. exprs: expressions over the columns are allowed.
 func outputOrder(sc *scope.Scope, sel *ast.SelectStmt, r *scope.Query, exprs bool) (*scope.Query, error) {
 	s := &selecting{sc: sc, sel: sel}
 	rl := &scope.Item{Open: true}

@@ -450,8 +450,8 @@ func shape(b *scope.Binder, lv *scope.Level, node plan.Node, es []expr.Expr, nam
 	return p, cols
 }
 
-// apart makes two columns of what a FROM item has twice as one: GROUP BY, with
-// grouping sets, and DISTINCT ON tell them apart.
+// apart makes two columns of what a FROM item has twice as one: GROUP BY, with grouping sets, and
+// DISTINCT ON distinguish them.
 func apart(b *scope.Binder, lv *scope.Level, r *scope.Query) {
 	had := map[expr.ColID]bool{}
 	es, names := make([]expr.Expr, len(r.Out)), make([]string, len(r.Out))

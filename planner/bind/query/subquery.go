@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -19,10 +21,8 @@ func Subquery(sc *scope.Scope, n *ast.SubLink, p scope.Place) (expr.Expr, error)
 		return nil, pgerr.Internal("a %T as a subquery", n.Subselect)
 	}
 	switch p.Name {
-	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name:
-		return nil, pgerr.Unsupported("cannot use subquery in %s", map[string]string{
-			scope.InDefault.Name: "DEFAULT expression", scope.InCheck.Name: "check constraint",
-			scope.InGenerated.Name: "column generation expression", scope.InIndex.Name: "index expression"}[p.Name])
+	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name, scope.InPredicate.Name, scope.InUsing.Name:
+		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s"))
 	}
 	switch n.SubLinkType {
 	case ast.EXISTS_SUBLINK:
@@ -93,8 +93,8 @@ func quantified(sc *scope.Scope, kind expr.SubKind, op string, args []expr.Expr,
 	case len(args) > len(r.Out):
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too few columns").At(pos.At())
 	case len(args) > 1 && op != "=" && op != "<>":
-		// The comparison is not one of columns apart: the query makes it, and
-		// what is asked is whether it is true.
+		// The comparison is not column by column: the query computes it, and the test is whether it is
+		// true.
 		cmp, err := b.CompareRows(op, args, scope.ColumnsOf(r.Columns()))
 		if err != nil {
 			return nil, err
@@ -132,8 +132,7 @@ func quantified(sc *scope.Scope, kind expr.SubKind, op string, args []expr.Expr,
 	return s, nil
 }
 
-// RowSubquery compares a row with the one row of a subquery. No row is a row
-// of NULLs.
+// RowSubquery compares a row with the one row of a subquery. An empty result is a row of NULLs.
 func RowSubquery(sc *scope.Scope, op string, row *ast.RowExpr, n *ast.SubLink, p scope.Place) (expr.Expr, error) {
 	args, err := sc.RowItems(typing.Items(row.Args), p)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// catalogColumns are the system columns of a catalog. Its rows are computed
-// from a version of the whole, so that is the version of each.
+// catalogColumns returns the system columns of a catalog. Its rows are computed from one version of
+// the state, which is thus the version of each row.
 func catalogColumns(oid types.OID, version uint64) []scope.Column {
 	at := func(name string, t types.OID, v int64) scope.Column {
 		return scope.Column{Name: name, System: true, Expr: &expr.Const{Val: v, Typ: types.Type{OID: t, Mod: -1}}}
@@ -23,8 +23,8 @@ func catalogColumns(oid types.OID, version uint64) []scope.Column {
 		at("xmax", types.XIDOID, 0), at("cmax", types.CIDOID, 0))
 }
 
-// viewFuncs are the functions that views of PostgreSQL are made of: they give
-// the views' rows, or some of their columns.
+// viewFuncs are the functions under PostgreSQL's views: they return the views' rows, or some of
+// their columns.
 var viewFuncs = map[string]struct{ view, cols string }{
 	"pg_available_extension_versions": {view: "pg_available_extension_versions", cols: "name version superuser trusted relocatable schema requires comment"},
 	"pg_available_extensions":         {view: "pg_available_extensions", cols: "name default_version comment"},

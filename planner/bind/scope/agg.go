@@ -26,8 +26,8 @@ func (b *Binder) EachCol(e expr.Expr, f func(expr.ColID)) {
 	})
 }
 
-// aggregate binds what decorates an aggregate call and gives it to the level
-// it belongs to, or to a window.
+// aggregate binds what decorates an aggregate call and adds it to the level it belongs to, or to a
+// window.
 func (sc *Scope) aggregate(n *ast.FuncCall, call expr.AggCall, p Place, pos typing.Position) (expr.Expr, error) {
 	b := sc.Binder
 	if n.AggFilter != nil {
@@ -83,7 +83,7 @@ func (sc *Scope) aggregate(n *ast.FuncCall, call expr.AggCall, p Place, pos typi
 	return sc.addAggregate(call, p, pos)
 }
 
-// stripCast looks through a change of carriage.
+// stripCast looks through a change of physical representation.
 func stripCast(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Cast); ok && c.Arg.Type().OID == c.Typ.OID {
 		return c.Arg
@@ -125,7 +125,7 @@ func (sc *Scope) addAggregate(call expr.AggCall, p Place, pos typing.Position) (
 		}
 		parts = append(parts, d)
 	}
-	// Whether it is allowed is a matter of where it stands in that query.
+	// Whether it is allowed depends on its place in that query.
 	for s := sc; s != nil && s.Level != owner; s = s.Parent {
 		p = s.Place
 	}

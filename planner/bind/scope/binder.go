@@ -10,8 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Session is what binding a statement needs of the session that sent it. It is
-// only read.
+// Session is the part of the session that binding a statement needs. It is only read.
 type Session struct {
 	typing.Names
 	// ParamTypes are the types the client gave for $1, $2, …; OID 0 or unknown
@@ -21,7 +20,7 @@ type Session struct {
 	Dialect    parse.Dialect
 	Virtual    VirtualCatalog
 	Sources    SourceCatalog
-	// Text finds the positions for errors; nil gives errors without any.
+	// Text finds the positions for errors; with nil they have none.
 	Text *parse.Statement
 	// Env reads the literals: time zone, date order, the clock of 'now'. nil
 	// is the default environment.
@@ -29,16 +28,15 @@ type Session struct {
 	// Fold evaluates an expression without columns, for arguments that must be
 	// constants (of sources, of ml relations). nil allows literals only.
 	Fold func(expr.Expr) (types.Datum, error)
-	// Poll, where set, is asked at each query, FROM item and expression whether
-	// the statement may go on.
+	// Poll, where set, is called at each query, FROM item and expression; its error ends binding.
 	Poll plan.Poll
-	// Trace takes what is found; nil for nobody who asks.
+	// Trace, if not nil, receives what names and expressions are bound to.
 	Trace *Trace
 }
 
-// VirtualCatalog knows the relations that are computed: pg_catalog,
-// information_schema, ml, cluster. Columns come with Name, Type and Num. The
-// OID is that of a table, which has system columns; 0 for a view.
+// VirtualCatalog has the relations that are computed: pg_catalog, information_schema, ml, cluster.
+// Columns come with Name, Type and Num. The OID is that of a table, which has system columns; 0 for
+// a view.
 type VirtualCatalog interface {
 	Virtual(schema, name string) ([]plan.Column, types.OID, bool)
 	// OfModel reports whether a relation takes a model's name, as ml.weights('m')
@@ -46,48 +44,47 @@ type VirtualCatalog interface {
 	OfModel(schema, name string) bool
 }
 
-// SourceCatalog knows the table functions that read or make rows in bulk. Source
-// describes a call, with all its columns; nil for an unknown name.
+// SourceCatalog has the table functions that read or make rows in bulk. Source describes a call,
+// with all its columns; nil for an unknown name.
 type SourceCatalog interface {
 	Source(name string, args []plan.Arg) (*plan.Source, error)
 }
 
-// Binder binds one piece of SQL text: the statement itself, or the text of a
-// view or a default, which has its own search path and no positions. All
-// binders of a statement share its stmt.
+// Binder binds one SQL text: the statement itself, or the text of a view or a default, which has
+// its own search path and no positions. All binders of a statement share its stmt.
 type Binder struct {
 	typing.Resolver
 	Session *Session
 	Stmt    *Statement
-	// Named are the relations that the text names, where that is asked for.
+	// Named, if not nil, receives the relations that the text names.
 	Named map[*ast.RangeVar]types.OID
-	// As is whose privileges count for what the text reads: the view's owner; 0
-	// is who runs the statement.
+	// As is the role whose privileges count for what the text reads: the view's owner; 0 is the role
+	// that runs the statement.
 	As    types.OID
 	Depth int // of views within views
 }
 
-// Nested binds what stands within expressions and FROM clauses and has a package
-// of its own above this one.
+// Nested has the functions that bind parts of expressions and FROM clauses in packages above this
+// one.
 type Nested struct {
 	Subquery    func(sc *Scope, n *ast.SubLink, p Place) (expr.Expr, error)
 	RowSubquery func(sc *Scope, op string, row *ast.RowExpr, n *ast.SubLink, p Place) (expr.Expr, error)
 	Predict     func(sc *Scope, name string, args []ast.Node, p Place) (expr.Expr, error)
-	// ModelTable binds a relation made of a query and a model; ok is false for
-	// other names. ModelView binds the arguments of one that looks into a model.
+	// ModelTable binds a relation made of a query and a model; ok is false for other names. ModelView
+	// binds the arguments of one that shows a model's contents.
 	ModelTable func(sc *Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (item FromItem, ok bool, err error)
 	ModelView  func(sc *Scope, name string, args []ast.Node) (string, []types.Datum, error)
 	DML        func(sc *Scope, n ast.Stmt) (*plan.DML, error)
 }
 
-// Statement is what a whole statement shares.
+// Statement is shared by all binders of a statement.
 type Statement struct {
 	Next    expr.ColID
 	NextBuf int
 	Nested  Nested
 	Buffers []plan.BufferDef
 	Uses    []Use
-	Owner   map[expr.ColID]*Level // who computes a column, as last registered
+	Owner   map[expr.ColID]*Level // the level that computes a column, as last registered
 	Kind    map[expr.ColID]byte   // what computes it: 'a' aggregate, 'w' window, 's' set-returning call
 	Locks   []plan.Lock
 	Except  int // how many right sides of EXCEPT binding is in
@@ -102,7 +99,7 @@ func NewBinder(s *Session, nested Nested) *Binder {
 	}
 }
 
-// Poll asks whether the statement may go on.
+// Poll reports whether the statement may go on.
 func (b *Binder) Poll() error {
 	if b.Session.Poll == nil {
 		return nil

@@ -23,7 +23,7 @@ func arrayNode(n ast.Node) ([]ast.Node, bool) {
 	return nil, false
 }
 
-// array binds ARRAY[…]; to is the element type that a cast asks for, or nil.
+// array binds ARRAY[…]; to is the element type that a cast requires, or nil.
 func (sc *Scope) array(elems []ast.Node, to *types.Type, p Place) (expr.Expr, error) {
 	b := sc.Binder
 	pos := b.SpotWord("array")
@@ -180,8 +180,8 @@ func (sc *Scope) Star(n ast.Node, p Place) ([]Column, bool, error) {
 	return nil, false, nil
 }
 
-// expand lists the columns of FROM items but for those of some names, and notes
-// that they are read.
+// expand lists the columns of FROM items except those of some names, and records that they are
+// read.
 func (b *Binder) expand(rels []*Item, except []string) ([]Column, error) {
 	var all, out []Column
 	for _, r := range rels {
@@ -320,7 +320,7 @@ func (sc *Scope) subscript(e expr.Expr, n *ast.A_Indices, nested bool, p Place) 
 	el, ok := b.Elem(t)
 	if !ok {
 		if nested {
-			// One more subscript than the array has dimensions gives NULL.
+			// With one more subscript than the array has dimensions the result is NULL.
 			return &expr.Const{Typ: t}, nil
 		}
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", b.TypeName(t)).At(0)

@@ -9,7 +9,6 @@
 //	Binder  one SQL text: the statement, or a view's, with the types of its
 //	        expressions (package typing)
 //
-// What a statement reads is noted for its privileges (uses.go). Subqueries, ml's
-// functions and data-modifying WITH items are bound by packages above; a Nested
-// holds the functions.
+// What a statement reads is recorded for its privileges (uses.go). Subqueries, ml's functions and
+// data-modifying WITH items are bound by packages above; a Nested holds the functions.
 package scope

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// EqualExpr reports whether two expressions are the same, wherever they stand.
-// Subqueries are equal to themselves only.
+// EqualExpr reports whether two expressions are the same, positions aside. Subqueries are equal to
+// themselves only.
 func EqualExpr(a, c expr.Expr) bool {
 	if a == nil || c == nil {
 		return a == nil && c == nil
@@ -137,7 +137,7 @@ func equalAgg(a, c expr.AggCall) bool {
 		equalList(a.Args, c.Args) && equalKeys(a.OrderBy, c.OrderBy) && EqualExpr(a.Filter, c.Filter)
 }
 
-// hashAgg is the same for calls that equalAgg finds equal.
+// hashAgg returns a hash that is the same for calls that equalAgg finds equal.
 func hashAgg(a expr.AggCall) uint64 {
 	h := uint64(len(a.OrderBy))
 	for _, e := range a.Args {

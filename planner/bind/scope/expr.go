@@ -12,8 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Place says where an expression stands: the clause's name in messages and
-// what may be called there.
+// Place is where an expression stands: the clause's name in messages and what may be called there.
 type Place struct {
 	Name          string
 	agg, win, srf bool
@@ -38,6 +37,8 @@ var (
 	InCheck     = Place{Name: "check constraints"}
 	InGenerated = Place{Name: "column generation expressions"}
 	InIndex     = Place{Name: "index expressions"}
+	InPredicate = Place{Name: "index predicates"}
+	InUsing     = Place{Name: "transform expressions"}
 	InMergeWhen = Place{Name: "MERGE WHEN conditions"}
 )
 
@@ -155,7 +156,7 @@ func (sc *Scope) value(n ast.Node, p Place) (expr.Expr, error) {
 	return nil, pgerr.Unsupported("this expression is not supported: %s", n.SqlString())
 }
 
-// within is p inside a construct that evaluates its parts conditionally.
+// within returns p inside a construct that evaluates its parts conditionally.
 func (p Place) within(construct string) Place {
 	p.inside = construct
 	return p
@@ -173,8 +174,8 @@ func (sc *Scope) Exprs(ns []ast.Node, p Place) ([]expr.Expr, error) {
 	return out, nil
 }
 
-// Rebind binds n a second time if the expression it gave cannot stand twice:
-// a subquery's plan has columns of its own.
+// Rebind binds n a second time if its expression e must not occur twice: a subquery's plan has
+// columns of its own.
 func (sc *Scope) Rebind(e expr.Expr, n ast.Node, p Place) (expr.Expr, error) {
 	if !HasSubquery(e) {
 		return e, nil
@@ -193,7 +194,7 @@ func HasSubquery(e expr.Expr) bool {
 	return found
 }
 
-// starRow is rel.* as one value.
+// starRow binds rel.* as one value.
 func (sc *Scope) starRow(names []string) (expr.Expr, error) {
 	if len(names) == 0 {
 		return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here")
@@ -341,8 +342,8 @@ func (sc *Scope) cast(n *ast.TypeCast, p Place) (expr.Expr, error) {
 		return nil, err
 	}
 	if is := e.Type(); is.OID == t.OID && t.Mod < 0 && is.Mod >= 0 && is.OID != types.BpcharOID {
-		// A cast to the plain type takes the modifier off and leaves the value, of
-		// which the blanks of a character(n) would not be left.
+		// A cast to the plain type removes the modifier and keeps the value; for a character(n) it would
+		// lose the blanks.
 		is.Mod = -1
 		return &expr.Cast{Arg: e, Typ: is, Explicit: true}, nil
 	}
@@ -397,7 +398,7 @@ func (sc *Scope) caseExpr(n *ast.CaseExpr, p Place) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	// PostgreSQL looks at ELSE first when it chooses the type.
+	// PostgreSQL considers ELSE first when it chooses the type.
 	all, t, err := b.Unify("CASE", append([]expr.Expr{def}, results...), b.SpotWord("case"))
 	if err != nil {
 		return nil, err
@@ -442,7 +443,7 @@ func (sc *Scope) grouping(n *ast.GroupingFunc, p Place) (expr.Expr, error) {
 	return Col(c), nil
 }
 
-// ColumnsOf are the columns of a plan as expressions.
+// ColumnsOf returns the columns of a plan as expressions.
 func ColumnsOf(cols []plan.Column) []expr.Expr {
 	out := make([]expr.Expr, len(cols))
 	for i, c := range cols {
@@ -451,7 +452,7 @@ func ColumnsOf(cols []plan.Column) []expr.Expr {
 	return out
 }
 
-// collate accepts the collations that order as this server does: by bytes.
+// collate accepts the collations that have this server's order: by bytes.
 func (sc *Scope) collate(n *ast.CollateClause, p Place) (expr.Expr, error) {
 	b := sc.Binder
 	e, err := sc.Expr(n.Arg, p)

@@ -128,8 +128,7 @@ func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error
 		if err != nil {
 			return nil, err
 		}
-		// A parameter that is declared void is no argument: so does JDBC write
-		// the place of a call's result.
+		// A parameter that is declared void is no argument: JDBC writes the place of a call's result so.
 		if par, ok := e.(*expr.Param); ok && par.Typ.OID == types.VoidOID && !n.AggWithinGroup {
 			continue
 		}
@@ -163,7 +162,7 @@ func (b *Binder) typeCall(n *ast.FuncCall, inv *typing.Invocation) (types.Type, 
 	return t, from != types.RecordOID && b.CanCoerce(from, t.OID, fn.ExplicitCast)
 }
 
-// functional is f(row) for a field f of the row; nil if it is not that.
+// functional binds f(row) for a field f of the row; it returns nil if the call is no such.
 func functional(inv *typing.Invocation) expr.Expr {
 	if len(inv.Args) != 1 || inv.Schema != "" || inv.Args[0].Type().OID != types.RecordOID || inv.Args[0].Type().Rec == nil {
 		return nil
@@ -189,7 +188,7 @@ func (b *Binder) TextExpr(text string, sc *Scope, p Place) (expr.Expr, error) {
 	return s.Expr(n, p)
 }
 
-// setReturning leaves a column behind that a ProjectSet of the level fills.
+// setReturning returns a column that a ProjectSet of the level computes.
 func (sc *Scope) setReturning(f *fn.Func, args []expr.Expr, ret types.Type, p Place, pos typing.Position) (expr.Expr, error) {
 	b := sc.Binder
 	switch {

@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/typing"
 )
 
-// OutputName is ColumnName for those who write queries out.
+// OutputName is ColumnName for packages that print queries.
 func OutputName(n ast.Node) string { return ColumnName(n) }
 
-// ColumnName is the name PostgreSQL gives an output column that has none.
+// ColumnName returns the name that PostgreSQL gives an output column that has none.
 func ColumnName(n ast.Node) string {
 	if s, _ := figure(n); s != "" {
 		return s
@@ -17,7 +17,7 @@ func ColumnName(n ast.Node) string {
 	return "?column?"
 }
 
-// figure returns a name and how good it is: 2 for a name that is surely meant, 1
+// figure returns a name and its strength, as PostgreSQL's FigureColname: 2 for a definite name, 1
 // for one that a better one may replace.
 func figure(n ast.Node) (string, int) {
 	switch n := n.(type) {

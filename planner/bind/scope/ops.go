@@ -291,7 +291,7 @@ func (sc *Scope) in(n *ast.A_Expr, p Place) (expr.Expr, error) {
 		return nil, err
 	}
 	if arg.Type().OID == types.NumericOID {
-		// All of one carriage: that of the argument where it holds the list.
+		// All in one representation: that of the argument where it holds the list.
 		at := arg.Type()
 		for _, e := range es {
 			c, ok := e.(*expr.Const)

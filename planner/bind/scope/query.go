@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// With is a WITH clause in force, with those of the enclosing queries behind.
+// With is a WITH clause in effect, linked to those of the enclosing queries.
 type With struct {
 	Parent *With
 	List   []*CTE
@@ -20,7 +20,7 @@ type CTE struct {
 	Names  []string // its columns
 	Sel    *ast.SelectStmt
 	Home   *Scope // where its query is bound
-	Ready  *Query // the bound query, until a reference takes it
+	Ready  *Query // the bound query, until a reference uses it
 	Rebind bool   // every reference binds the query anew
 	Buf    int    // the buffer that holds its rows; 0 for none
 	Cols   []plan.Column
@@ -32,7 +32,7 @@ type CTE struct {
 	Hidden int // of its columns the last, which * leaves out while it is being bound
 }
 
-// Recursion is a recursive CTE in the making.
+// Recursion is a recursive CTE that is being bound.
 type Recursion struct {
 	ID     int
 	InInit bool
@@ -60,8 +60,8 @@ type Query struct {
 	Out  []Output
 }
 
-// Output is a column of a query's result. lit is what it is where that is a
-// literal or parameter of unknown type that the user of the query shall type.
+// Output is a column of a query's result. lit is its expression where that is a literal or
+// parameter of unknown type, whose type the user of the query determines.
 type Output struct {
 	plan.Column
 	Lit expr.Expr
@@ -75,7 +75,7 @@ func (r *Query) Columns() []plan.Column {
 	return out
 }
 
-// Value is a result column as an expression: a literal stays one.
+// Value returns a result column as an expression: a literal stays one.
 func (c *Output) Value() expr.Expr {
 	if c.Lit != nil {
 		return c.Lit
@@ -83,8 +83,8 @@ func (c *Output) Value() expr.Expr {
 	return Col(c.Column)
 }
 
-// FromItem is an item of FROM: its plan and what names see of it. rels[0] has
-// the columns that unqualified names find.
+// FromItem is an item of FROM: its plan and the names that it makes visible. rels[0] has the
+// columns that unqualified names find.
 type FromItem struct {
 	Node  plan.Node
 	Items []*Item

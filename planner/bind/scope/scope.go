@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Level is one SELECT or DML statement: the owner of the columns its FROM
-// items emit and of the aggregates, windows and set-returning calls that
-// appear in its expressions. Those leave a column behind where they stand.
+// Level is one SELECT or DML statement: the owner of the columns its FROM items emit and of the
+// aggregates, windows and set-returning calls that appear in its expressions. Those are replaced by
+// a column where they stand.
 type Level struct {
 	Depth       int
 	Aggs        []*aggItem
@@ -41,7 +41,7 @@ type groupingItem struct {
 	Args []expr.Expr
 }
 
-// Item is an item of a FROM clause as names see it.
+// Item is an item of a FROM clause for name lookup.
 type Item struct {
 	Name   string
 	Schema string    // of a table without an alias
@@ -54,25 +54,25 @@ type Item struct {
 	// Nullable: an outer join may fill it with NULLs; then the row as a whole is
 	// NULL where all its columns are.
 	Nullable bool
-	Blocked  bool // in the FROM clause, but not to be seen from here
-	banned   bool // LATERAL sees it, and may not
+	Blocked  bool // in the FROM clause, but not visible here
+	banned   bool // visible by LATERAL, but not allowed
 	Table    *catalog.Relation
 	Reads    []Use      // of a view: what it reads
 	Scan     *plan.Scan // of a table
 }
 
-// Column is a column of a rel. e is what a reference to it stands for: the
-// column that a plan node emits, or for merged join columns an expression.
+// Column is a column of an Item. A reference to it stands for Expr: the column that a plan node
+// emits, or for merged join columns an expression.
 type Column struct {
 	Name  string
 	Expr  expr.Expr
 	Orig  string // its name in the table, whatever aliases say
 	Table types.OID
 	Num   int16
-	Use   int // index into stmt.uses, from 1; 0 where no privilege is needed
+	Use   int // number of the use, from 1; 0 where no privilege is needed
 	// Hidden columns are found by name, but * leaves them out.
 	Hidden bool
-	System bool // of rel.system
+	System bool // of Item.System
 }
 
 // Scope is a set of FROM items in which names are looked up.
@@ -85,7 +85,7 @@ type Scope struct {
 	Place  Place // where in the parent the query of this scope stands
 }
 
-// Child is the scope of a query nested in sc, with a level of its own.
+// Child returns the scope of a query nested in sc, with a level of its own.
 func (sc *Scope) Child(at Place) *Scope {
 	d := 1
 	if sc.Level != nil {
@@ -94,7 +94,7 @@ func (sc *Scope) Child(at Place) *Scope {
 	return &Scope{Binder: sc.Binder, Level: &Level{Depth: d}, Parent: sc, With: sc.With, Place: at}
 }
 
-// WithItems is sc showing other FROM items.
+// WithItems returns sc with other FROM items.
 func (sc *Scope) WithItems(rels []*Item) *Scope {
 	n := *sc
 	n.Items = rels
@@ -171,7 +171,7 @@ func (sc *Scope) relation(schema, name string) (*Item, error) {
 	return nil, nil
 }
 
-// Banned are FROM items that an item beside them may not read.
+// Banned returns FROM items that an item beside them may not read.
 func Banned(rels []*Item) []*Item {
 	out := make([]*Item, len(rels))
 	for i, r := range rels {
@@ -187,7 +187,7 @@ func (sc *Scope) bannedReference(r *Item) error {
 		WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(sc.Binder.PosIdent(r.Name))
 }
 
-// Use notes that a column is read, for privileges, and returns its expression.
+// Use records that a column is read, for privileges, and returns its expression.
 func (b *Binder) Use(f Found) expr.Expr {
 	if f.Col.System {
 		return b.ofRow(f.Rel, f.Col.Expr)
@@ -198,7 +198,7 @@ func (b *Binder) Use(f Found) expr.Expr {
 	return f.Col.Expr
 }
 
-// in finds a column of a rel.
+// in finds a column of an item.
 func (b *Binder) in(r *Item, name string) (expr.Expr, error) {
 	var hit *Column
 	for i := range r.Cols {
@@ -272,7 +272,7 @@ func (sc *Scope) relColumn(r *Item, names []string) (expr.Expr, error) {
 	return nil, sc.NoColumn(names[len(names)-2], name)
 }
 
-// wholeRow is a rel as a value: a record of its columns.
+// wholeRow returns an item as a value: a record of its columns.
 func (b *Binder) wholeRow(r *Item) expr.Expr {
 	if r.Scalar && len(r.Cols) == 1 {
 		return b.Use(Found{r, &r.Cols[0]})
@@ -290,12 +290,12 @@ func (b *Binder) wholeRow(r *Item) expr.Expr {
 	}
 	row.Typ = types.RecordT
 	row.Typ.Rec = rec
-	// A row that an outer join made up is NULL, not a row of NULLs.
+	// A row that an outer join padded is NULL, not a row of NULLs.
 	return b.ofRow(r, row)
 }
 
-// ofRow is e, which is not NULL in itself, as a value of a rel's row: NULL
-// where an outer join made that up.
+// ofRow returns e, which is not NULL in itself, as a value of an item's row: NULL where an outer
+// join padded the row.
 func (b *Binder) ofRow(r *Item, e expr.Expr) expr.Expr {
 	if !r.Nullable || len(r.Cols) == 0 {
 		return e
@@ -311,7 +311,7 @@ func (b *Binder) ofRow(r *Item, e expr.Expr) expr.Expr {
 	return &expr.Case{Whens: []expr.When{{Cond: absent, Then: &expr.Const{Typ: e.Type()}}}, Else: e, Typ: e.Type()}
 }
 
-// NoColumn is 42703, with PostgreSQL's guesses.
+// NoColumn returns the error 42703, with PostgreSQL's hints.
 func (sc *Scope) NoColumn(table, name string) error {
 	b := sc.Binder
 	var e *pgerr.Error
@@ -323,8 +323,7 @@ func (sc *Scope) NoColumn(table, name string) error {
 			e.Position = b.PosIdent(name)
 		}
 	}
-	// A column of that name that cannot be seen from here explains more than a
-	// similar one that can.
+	// A column of that name that is not visible here explains more than a similar one that is.
 	for s := sc; s != nil; s = s.Parent {
 		for _, r := range s.Items {
 			if !r.Blocked || table != "" {
@@ -337,7 +336,7 @@ func (sc *Scope) NoColumn(table, name string) error {
 			}
 		}
 	}
-	const far = 4 // more than three changes is no guess
+	const far = 4 // more than three changes are no typing error
 	best, ties := far, 0
 	var hit, second string
 	for s := sc; s != nil; s = s.Parent {
@@ -376,7 +375,7 @@ func (sc *Scope) NoColumn(table, name string) error {
 	return e.WithHint("Perhaps you meant to reference the column \"%s\".", hit)
 }
 
-// missingFrom is 42P01 for a qualifier that names no FROM item.
+// missingFrom returns the error 42P01 for a qualifier that names no FROM item.
 func (sc *Scope) missingFrom(schema, name string, names []string) error {
 	b := sc.Binder
 	pos := b.SpotIdent(names...)
@@ -397,13 +396,13 @@ func (sc *Scope) missingFrom(schema, name string, names []string) error {
 	return pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(pos.At())
 }
 
-// invalidReference is 42P01 for an item that stands where it cannot be seen.
+// invalidReference returns the error 42P01 for an item that is not visible here.
 func (sc *Scope) invalidReference(r *Item, name string) error {
 	return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
 		WithDetail("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", r.Name).At(sc.Binder.PosIdent(name))
 }
 
-// distance is the Levenshtein distance, at most limit.
+// distance returns the Levenshtein distance, at most limit.
 func distance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
 	if len(x)-len(y) >= limit || len(y)-len(x) >= limit {

@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// AsSeen returns a relation's columns, those that are live, the names by which the
-// text knows them. Columns that a view's text does not know of are hidden and
-// have no name.
+// AsSeen gives a relation's live columns the names that the text has for them. Columns that were
+// added after a view was made are hidden and have no name.
 func (b *Binder) AsSeen(r *catalog.Relation, cols []Column, alias *ast.Alias) ([]Column, *ast.Alias) {
 	nums := b.seenOf(r)
 	if nums == nil {
@@ -35,7 +34,7 @@ func (b *Binder) AsSeen(r *catalog.Relation, cols []Column, alias *ast.Alias) ([
 	return cols, alias
 }
 
-// seenOf are the columns of a relation that the text knows of; nil for all.
+// seenOf returns the columns of a relation when the text's view was made; nil for all.
 func (b *Binder) seenOf(r *catalog.Relation) []int16 {
 	if b.View == nil {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 )
 
-// Trace is what binding found a query's expressions and names to mean, for who
-// writes the query out again. What views hold within is left out.
+// Trace records what a query's expressions and names were bound to, for packages that print the
+// query. The contents of views are left out.
 type Trace struct {
 	Exprs map[ast.Node]expr.Expr
-	Calls map[*ast.FuncCall]*expr.Call // functions of all kinds, with what they are given
+	Calls map[*ast.FuncCall]*expr.Call // functions of all kinds, with their arguments
 	Names map[ast.Node][]Name          // what a reference to a column, or *, stands for
 }
 
@@ -22,7 +22,7 @@ func NewTrace() *Trace {
 	return &Trace{Exprs: map[ast.Node]expr.Expr{}, Calls: map[*ast.FuncCall]*expr.Call{}, Names: map[ast.Node][]Name{}}
 }
 
-// Trace returns what is to be filled in; nil for nothing.
+// Trace returns the trace to fill in; nil for none.
 func (b *Binder) Trace() *Trace {
 	if b.Depth > 0 {
 		return nil
@@ -42,8 +42,8 @@ func (sc *Scope) Expr(n ast.Node, p Place) (expr.Expr, error) {
 	return e, err
 }
 
-// TraceNames notes the columns that a node stands for, unless one of them is no
-// FROM item's own: merged by a join, or within a value.
+// TraceNames records the columns that a node stands for, unless one of them belongs to no FROM
+// item: merged by a join, or a field of a value.
 func (sc *Scope) TraceNames(n ast.Node, es ...expr.Expr) {
 	var out []Name
 	for _, e := range es {

@@ -16,7 +16,7 @@ type Use struct {
 	own   bool // not shared with other places that read the same
 }
 
-// TableUse notes that the text uses a relation and gives the use's place, from 1.
+// TableUse records that the text uses a relation and returns the use's number, from 1.
 func (b *Binder) TableUse(r *catalog.Relation, priv byte) int {
 	if b.Session.Trusted {
 		priv = 0
@@ -29,7 +29,7 @@ func (b *Binder) TableUse(r *catalog.Relation, priv byte) int {
 	return b.Note(r.OID, r.Version, priv, b.As, false)
 }
 
-// OwnUse is a use of one place alone, which may turn out to need nothing.
+// OwnUse makes a use for one place only, which may turn out to need no privilege.
 func (b *Binder) OwnUse(r *catalog.Relation, priv byte) int {
 	return b.Note(r.OID, r.Version, priv, b.As, true)
 }
@@ -49,7 +49,7 @@ func (b *Binder) NoteColumn(at int, num int16) {
 	}
 }
 
-// Tables are the statement's uses in the order in which they are checked.
+// Tables returns the statement's uses in the order in which they are checked.
 func (st *Statement) Tables() []plan.TableUse {
 	slices.SortStableFunc(st.Uses, func(a, b Use) int { return cmp.Compare(a.depth, b.depth) })
 	out := make([]plan.TableUse, len(st.Uses))
@@ -59,9 +59,9 @@ func (st *Statement) Tables() []plan.TableUse {
 	return out
 }
 
-// Within is the binder of a view's text: names are found on the view's path, and
-// what it reads is checked as the view's owner, or where the view says
-// security_invoker as who runs the statement, however deep the views are nested.
+// Within returns the binder of a view's text: names are looked up on the view's path, and
+// privileges are checked for the view's owner, or with security_invoker for the role that runs the
+// statement, however deep the views are nested.
 func (b *Binder) Within(v *catalog.Relation) *Binder {
 	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner}
 	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
@@ -71,8 +71,8 @@ func (b *Binder) Within(v *catalog.Relation) *Binder {
 	return in
 }
 
-// LockUse notes that rows of a FROM item are locked: that takes the right to
-// update some column of it, and of what a view reads.
+// LockUse records that rows of a FROM item are locked: that requires the privilege to update some
+// column of it, and of what a view reads.
 func (b *Binder) LockUse(r *Item) {
 	t := b.Session.State.RelationByOID(r.OID)
 	if t == nil {
@@ -86,7 +86,7 @@ func (b *Binder) LockUse(r *Item) {
 	}
 }
 
-// Reads are the uses since a place that read.
+// Reads returns the uses for reading from number from on.
 func (st *Statement) Reads(from int) (out []Use) {
 	for _, u := range st.Uses[from:] {
 		if u.Priv == 'r' {

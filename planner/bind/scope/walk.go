@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// MapExpr rewrites e top down: f gives a replacement, or nil to go on into the
-// children. Plans of subqueries are entered too.
+// MapExpr rewrites e top down: f returns a replacement, or nil to descend into the children. Plans
+// of subqueries are entered too.
 func MapExpr(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 	if e == nil {
 		return nil
@@ -72,8 +72,8 @@ func eachExpr(n plan.Node, f func(expr.Expr)) {
 	}
 }
 
-// OuterCols are the columns that a plan reads and does not make: those of
-// outer queries. Each is listed once, in the order found.
+// OuterCols returns the columns that a plan reads and does not emit: those of outer queries. Each
+// is listed once, in the order found.
 func OuterCols(n plan.Node) []expr.ColID {
 	made := map[expr.ColID]bool{}
 	var makes func(plan.Node)

@@ -33,7 +33,7 @@ type namedWindow struct {
 	spec *WindowSpec
 }
 
-// windowCall leaves a column behind that a Window of the level fills.
+// windowCall returns a column that a Window of the level computes.
 func (sc *Scope) windowCall(over *ast.WindowDef, call expr.AggCall, p Place, pos typing.Position) (expr.Expr, error) {
 	b := sc.Binder
 	if !p.win || sc.Level == nil {
@@ -80,7 +80,7 @@ func (sc *Scope) windowCall(over *ast.WindowDef, call expr.AggCall, p Place, pos
 	return Col(it.Item.Col), nil
 }
 
-// DefineWindows takes note of the WINDOW clause.
+// DefineWindows records the WINDOW clause.
 func (sc *Scope) DefineWindows(list []ast.Node) error {
 	for _, n := range list {
 		d := n.(*ast.WindowDef)
@@ -94,7 +94,7 @@ func (sc *Scope) DefineWindows(list []ast.Node) error {
 	return nil
 }
 
-// CheckWindows binds the named windows that nobody used: they may be wrong.
+// CheckWindows binds the named windows that are not used, to report their errors.
 func (sc *Scope) CheckWindows() error {
 	for i := range sc.Level.windows {
 		if _, err := sc.named(sc.Level.windows[i].name, len(sc.Level.windows)); err != nil {

@@ -60,7 +60,7 @@ func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
 	if exact != nil {
 		return *exact, nil
 	}
-	// A name of a type with one argument is a cast, before any guessing.
+	// A name of a type with one argument is a cast, before overloads are considered.
 	if len(in) == 1 && inv.Names[0] == "" && in[0] == types.UnknownOID && !inv.Variadic {
 		if t, ok := b.NamedType(inv.Schema, inv.Name); ok && t.OID != types.RecordOID {
 			return Candidate{}, nil
@@ -108,8 +108,7 @@ func (c *Candidate) pick(in []types.OID) []types.OID {
 	return out
 }
 
-// nearest drops variadic and defaulted candidates with the same parameters as
-// a plainer one.
+// nearest drops variadic and defaulted candidates with the same parameters as a plain one.
 func nearest(cands []Candidate) []Candidate {
 	var out []Candidate
 	for i, c := range cands {
@@ -207,8 +206,7 @@ func (b *Resolver) BindArgs(c Candidate, inv *Invocation) ([]expr.Expr, types.Ty
 	return b.Arguments(c.Func, c.Args, args, inv.Pos)
 }
 
-// defaultArg is the default of a function's parameter: a literal, which the
-// parameter gives its type.
+// defaultArg returns the default of a function's parameter: a literal, read as the parameter's type.
 func (b *Resolver) defaultArg(text string) (expr.Expr, error) {
 	n, err := ParseExpr(text)
 	if err != nil {

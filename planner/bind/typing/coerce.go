@@ -14,8 +14,8 @@ import (
 
 func IsUnknown(e expr.Expr) bool { return e.Type().OID == types.UnknownOID }
 
-// CanCoerce reports whether a value of one type may become one of another in a
-// context: implicit where nobody asked, assignment when stored, explicit.
+// CanCoerce reports whether a value of one type may become one of another in a context: implicit in
+// expressions, assignment when stored, explicit in a cast.
 func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	if from == to || from == types.UnknownOID || from == 0 {
 		return true
@@ -44,15 +44,15 @@ func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	if ctx == fn.ImplicitCast {
 		return false
 	}
-	// Through text: into a string when stored, out of one when asked.
+	// Through text: to a string on assignment, from one explicitly.
 	if b.Category(to) == 'S' && from != types.VoidOID {
 		return true
 	}
 	return ctx == fn.ExplicitCast && b.Category(from) == 'S' && to != types.RecordOID && to != types.VoidOID
 }
 
-// TextLike are the types that a function over text reads as they are.
-// bpchar is not: it leaves its blanks behind.
+// TextLike reports whether a function over text reads values of the type unchanged. Those of bpchar
+// it does not: they lose their blanks.
 func TextLike(o types.OID) bool {
 	switch o {
 	case types.TextOID, types.VarcharOID, types.NameOID:
@@ -168,7 +168,7 @@ func (b *Resolver) coerceRow(e expr.Expr, to types.Type, ctx fn.CastContext, pos
 	return row, nil
 }
 
-// coerceUnknown reads a literal as the type its context gives it.
+// coerceUnknown reads a literal as the type that its context requires.
 func (b *Resolver) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext, pos Position) (expr.Expr, error) {
 	switch x := e.(type) {
 	case *expr.Param:
@@ -198,8 +198,8 @@ func errEnumLabel(en *catalog.EnumType, label string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(en.Name), label)
 }
 
-// literal is the constant of type t that text denotes; nil for types that only
-// execution can read.
+// literal returns the constant of type t that text denotes; nil for types that only execution can
+// read.
 func (b *Resolver) literal(s string, t types.Type, explicit bool, pos Position) (expr.Expr, error) {
 	if t.OID >= types.FirstUserOID {
 		en := b.State.EnumByOID(t.OID)
@@ -241,8 +241,7 @@ func (b *Resolver) literal(s string, t types.Type, explicit bool, pos Position) 
 	return &expr.Const{Val: d, Typ: t}, nil
 }
 
-// fixedFor is the tightest fixed numeric type that carries d, or the variable
-// one.
+// fixedFor returns the tightest fixed numeric type that can represent d, or the variable one.
 func fixedFor(d number.Decimal) types.Type {
 	scale := d.Scale()
 	if !d.IsFinite() || scale < 0 || scale > types.MaxFixedDigits {
@@ -320,7 +319,7 @@ func (b *Resolver) AsPhysical(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: to}
 }
 
-// ResolveUnknown returns an expression that is still unknown the type text.
+// ResolveUnknown coerces an expression that is still of type unknown to text.
 func (b *Resolver) ResolveUnknown(e expr.Expr) (expr.Expr, error) {
 	if !IsUnknown(e) {
 		return e, nil
@@ -354,8 +353,8 @@ func (b *Resolver) Assign(e expr.Expr, name string, t types.Type, pos Position) 
 	return b.AsPhysical(e, t), nil
 }
 
-// CommonType is PostgreSQL's choice of one type for the branches of a CASE, a
-// UNION, an array (manual, section 10.5). what names the construct in errors.
+// CommonType returns PostgreSQL's choice of one type for the branches of a CASE, a UNION, an array
+// (manual, section 10.5). what names the construct in errors.
 func (b *Resolver) CommonType(what string, ts []types.Type, pos Position) (types.Type, error) {
 	pick := types.Type{OID: types.UnknownOID, Mod: -1}
 	for _, t := range ts {
@@ -385,7 +384,7 @@ func (b *Resolver) CommonType(what string, ts []types.Type, pos Position) (types
 	return PlainNumeric(pick), nil
 }
 
-// Unify brings expressions to their common type, alike in carriage too.
+// Unify coerces expressions to their common type, with one physical representation.
 func (b *Resolver) Unify(what string, es []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
 	ts := make([]types.Type, len(es))
 	for i, e := range es {
@@ -398,7 +397,7 @@ func (b *Resolver) Unify(what string, es []expr.Expr, pos Position) ([]expr.Expr
 	return b.UnifyTo(what, es, t, pos)
 }
 
-// UnifyTo brings expressions to type t, whose carriage it chooses.
+// UnifyTo coerces expressions to type t, whose physical representation it chooses.
 func (b *Resolver) UnifyTo(what string, es []expr.Expr, t types.Type, pos Position) ([]expr.Expr, types.Type, error) {
 	if rows, rt, ok, err := b.unifyRows(what, es, t, pos); ok || err != nil {
 		return rows, rt, err
@@ -432,8 +431,8 @@ func (b *Resolver) UnifyTo(what string, es []expr.Expr, t types.Type, pos Positi
 	return out, t, nil
 }
 
-// unifyRows brings row constructors of one width to a common type field by
-// field: PostgreSQL's rows need not agree, but a column's values must.
+// unifyRows coerces row constructors of one width to a common type field by field: PostgreSQL's
+// rows need not agree, but a column's values must.
 func (b *Resolver) unifyRows(what string, es []expr.Expr, t types.Type, pos Position) ([]expr.Expr, types.Type, bool, error) {
 	if t.OID != types.RecordOID {
 		return nil, t, false, nil
@@ -483,7 +482,7 @@ func (b *Resolver) unifyRows(what string, es []expr.Expr, t types.Type, pos Posi
 	return out, t, true, nil
 }
 
-// CommonPhysical carries t as all of ts are, or variable where they differ.
+// CommonPhysical returns t in the physical representation that all of ts have, or variable where they differ.
 func CommonPhysical(t types.Type, ts []types.Type) types.Type {
 	t.Prec, t.Scale = 0, 0
 	for i, x := range ts {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Order is a sort key with the direction written.
+// Order returns a sort key with the direction as written.
 func (b *Resolver) Order(e expr.Expr, s *ast.SortBy) (expr.Order, error) {
 	o := expr.Order{Expr: e}
 	switch s.SortbyDir {

@@ -1,7 +1,7 @@
-// Package typing gives expressions their types as the chapter "Type Conversion"
-// of PostgreSQL's manual has it: which overload an operator or a call means,
-// which coercions are made, what a literal of unknown type and a parameter
-// become, and what one type the branches of a CASE or a UNION get.
+// Package typing determines the types of expressions by the rules of the chapter "Type Conversion"
+// of PostgreSQL's manual: which overload an operator or a call means, which coercions are made,
+// what a literal of unknown type and a parameter become, and what one type the branches of a CASE
+// or a UNION get.
 //
 //	resolve.go   operators, candidates, polymorphic types  (parse_oper.c, func_select_candidate)
 //	call.go      overloads of a function call              (parse_func.c)

@@ -29,7 +29,7 @@ func (b *Resolver) enumPlace(e expr.Expr) (expr.Expr, error) {
 	return out, nil
 }
 
-// enumLabel is the other way round.
+// enumLabel is the inverse of enumPlace.
 func (b *Resolver) enumLabel(place expr.Expr, t types.Type) (expr.Expr, error) {
 	out := &expr.Case{Typ: t}
 	for i, l := range b.State.EnumByOID(t.OID).Labels {
@@ -45,8 +45,8 @@ func (b *Resolver) enumLabel(place expr.Expr, t types.Type) (expr.Expr, error) {
 	return out, nil
 }
 
-// EnumExtreme recognises min and max of an enum, and binds them over places: result
-// turns what the aggregate gives into a label.
+// EnumExtreme recognises min and max of an enum, and binds them over places: result turns the
+// aggregate's result into a label.
 func (b *Resolver) EnumExtreme(call *expr.AggCall) (result func(expr.Expr, error) (expr.Expr, error), err error) {
 	if len(call.Args) != 1 || call.Fn.Name != "min" && call.Fn.Name != "max" || !b.IsEnum(call.Args[0].Type().OID) {
 		return nil, nil
@@ -71,7 +71,7 @@ func (b *Resolver) EnumExtreme(call *expr.AggCall) (result func(expr.Expr, error
 	return nil, pgerr.Internal("there is no %s(integer)", call.Fn.Name)
 }
 
-// EnumOrder makes the sort keys of an aggregate go by places.
+// EnumOrder replaces enums in the sort keys of an aggregate by their places.
 func (b *Resolver) EnumOrder(call *expr.AggCall, pos Position) error {
 	for i := range call.OrderBy {
 		k := &call.OrderBy[i]
@@ -89,8 +89,8 @@ func (b *Resolver) EnumOrder(call *expr.AggCall, pos Position) error {
 	return nil
 }
 
-// EnumOrdered binds an ordered-set aggregate over an enum, percentile_disc or
-// mode, over places, where it is one; result is as EnumExtreme gives it.
+// EnumOrdered binds an ordered-set aggregate over an enum, percentile_disc or mode, over places,
+// where it is one; result is as for EnumExtreme.
 func (b *Resolver) EnumOrdered(call *expr.AggCall, pos Position) (result func(expr.Expr, error) (expr.Expr, error), err error) {
 	last := len(call.Args) - 1
 	if call.Fn.Hypothetical || !b.IsEnum(call.Args[last].Type().OID) {

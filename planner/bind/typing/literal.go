@@ -46,7 +46,7 @@ func IntLit(v int64) *expr.Const {
 	return &expr.Const{Val: v, Typ: types.Int8}
 }
 
-// number binds a number that the grammar did not take for an int4.
+// number binds a number that is no int4 to the grammar.
 func (b *Resolver) number(s string) (expr.Expr, error) {
 	if !strings.ContainsAny(s, ".eE") {
 		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -60,7 +60,7 @@ func (b *Resolver) number(s string) (expr.Expr, error) {
 	return &expr.Const{Val: d, Typ: fixedFor(d)}, nil
 }
 
-// Negate is -n for a number literal; ok is false for anything else.
+// Negate returns -n for a number literal; ok is false for anything else.
 func (b *Resolver) Negate(n ast.Node) (expr.Expr, bool, error) {
 	switch x := n.(type) {
 	case *ast.ParenExpr:
@@ -95,7 +95,7 @@ func (b *Resolver) Collation(n *ast.CollateClause) error {
 	return pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", dotted(Strs(n.Collname))).At(b.PosIdent(name))
 }
 
-// ValueFunction binds CURRENT_DATE and its kin to the functions behind them.
+// ValueFunction binds CURRENT_DATE and the like to the functions behind them.
 func (b *Resolver) ValueFunction(n *ast.SQLValueFunction) (expr.Expr, error) {
 	call := func(name string) (expr.Expr, error) { return b.CallByName(name, nil, Position{}) }
 	moment := func(t types.Type) (expr.Expr, error) {

@@ -35,8 +35,8 @@ func (b *Resolver) Param(n int) (expr.Expr, error) {
 	return p, nil
 }
 
-// setParam fixes the type of a parameter that was unknown. The nodes made for
-// it so far get the type too: nothing outside has seen them yet.
+// setParam fixes the type of a parameter that was unknown. The nodes made for it so far get the
+// type too: they are not shared yet.
 func (b *Resolver) setParam(p *expr.Param, t types.Type) (expr.Expr, error) {
 	t = PlainNumeric(t)
 	t.Mod = -1

@@ -4,7 +4,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 )
 
-// PosCast is where PostgreSQL points for a cast it refuses.
+// PosCast returns PostgreSQL's error position for a cast that it refuses.
 func (b *Resolver) PosCast(n *ast.TypeCast) int {
 	if p := b.PosWord("cast"); p > 0 {
 		return p
@@ -14,8 +14,8 @@ func (b *Resolver) PosCast(n *ast.TypeCast) int {
 
 // ---- positions ----
 
-// Position is where something stands in the statement's text. Finding the place
-// takes a pass over the tokens, so it is put off until there is an error.
+// Position is a position in the statement's text. Finding it takes a pass over the tokens, so it is
+// deferred until there is an error.
 type Position struct {
 	b                *Resolver
 	node             ast.Node
@@ -110,7 +110,7 @@ func (b *Resolver) PosWord(w string) int {
 	return b.Text.FindWord(w)
 }
 
-// PosExpr points at an expression as far as its first name or literal tells.
+// PosExpr returns the position of an expression: that of its first name or literal.
 func (b *Resolver) PosExpr(n ast.Node) int {
 	switch n := n.(type) {
 	case *ast.ParenExpr:

@@ -11,8 +11,8 @@ func RelationName(n *ast.RangeVar) (schema, name string, err error) {
 	return catalog.RelationName(n.CatalogName, n.SchemaName, n.RelName)
 }
 
-// Relation finds a relation of the catalog as a statement names it; nil if
-// there is none. Computed relations are not of the catalog.
+// Relation finds a relation of the catalog as a statement names it; nil if there is none. Computed
+// relations are not in the catalog.
 func (s *Names) Relation(n *ast.RangeVar) (*catalog.Relation, error) {
 	schema, name, err := RelationName(n)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Names) Relation(n *ast.RangeVar) (*catalog.Relation, error) {
 	return nil, nil
 }
 
-// MayLookIn fails with 42501 unless the role may look names up in a schema that a
-// statement names. Those of the search path are ones that it may.
+// MayLookIn fails with 42501 unless the role may look names up in a schema that a statement names.
+// The schemas of the search path were checked already.
 func (s *Names) MayLookIn(schema string) error {
 	sc := s.State.SchemaByName(schema)
 	if sc == nil || s.Trusted || sc.OID == s.TempSchema || s.State.May(s.Role, sc.Object(), 'U') {
@@ -39,8 +39,8 @@ func (s *Names) MayLookIn(schema string) error {
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", schema)
 }
 
-// schemas are those to search for a name: the one given, or the path's, the
-// temporary schema first.
+// schemas returns the schemas to search for a name: the one given, or the path's, the temporary
+// schema first.
 func (s *Names) schemas(schema string, path []string, temp bool) []*catalog.Schema {
 	st := s.State
 	if schema == "pg_temp" {
@@ -70,7 +70,7 @@ func (s *Names) schemas(schema string, path []string, temp bool) []*catalog.Sche
 	return out
 }
 
-// ObjectName takes the name of a function, type, operator or collation apart.
+// ObjectName splits the name of a function, type, operator or collation.
 func (b *Resolver) ObjectName(l *ast.NodeList, pos func(name string) Position) (schema, name string, err error) {
 	schema, name, err = catalog.ObjectName(Strs(l)...)
 	if err != nil {
@@ -80,8 +80,7 @@ func (b *Resolver) ObjectName(l *ast.NodeList, pos func(name string) Position) (
 	return schema, name, err
 }
 
-// ColumnName takes the database off a column's name, which has at most four
-// parts.
+// ColumnName removes the database from a column's name, which has at most four parts.
 func (b *Resolver) ColumnName(names []string) ([]string, error) {
 	if len(names) < 4 {
 		return names, nil
@@ -96,8 +95,8 @@ func (b *Resolver) ColumnName(names []string) ([]string, error) {
 	return nil, err.At(b.PosIdent(names...))
 }
 
-// Qualified returns a name's last part and the schema before it, of a name that
-// ObjectName took or takes before it is looked up.
+// Qualified returns a name's last part and the schema before it. The name must be one that
+// ObjectName accepts.
 func Qualified(l *ast.NodeList) (schema, name string) {
 	parts := Strs(l)
 	if len(parts) == 0 {

@@ -78,7 +78,7 @@ func (b *Resolver) Pick(in []types.OID, cands []Candidate) []Candidate {
 	if len(cands) == 1 || unknowns == len(in) {
 		return cands
 	}
-	// All known arguments of one type: suppose the others are of it too.
+	// All known arguments are of one type: assume it for the others, too.
 	var same types.OID
 	for i := range in {
 		if !known(i) {
@@ -105,8 +105,8 @@ func (b *Resolver) Pick(in []types.OID, cands []Candidate) []Candidate {
 	return cands
 }
 
-// pickByCategory looks at the positions of unknown literals: string is
-// preferred where some overload takes one, else all must agree on a category.
+// pickByCategory considers the positions of unknown literals: string is preferred where some
+// overload takes one, else all must agree on a category.
 func (b *Resolver) pickByCategory(in []types.OID, cands []Candidate) []Candidate {
 	cat := make([]byte, len(in))
 	preferred := make([]bool, len(in))
@@ -150,7 +150,7 @@ func (b *Resolver) pickByCategory(in []types.OID, cands []Candidate) []Candidate
 	return out
 }
 
-// Fits reports whether a call with these types may mean c.
+// Fits reports whether a call with these argument types can be coerced to c's.
 func (b *Resolver) Fits(in []types.OID, c *Candidate) bool {
 	for i, a := range c.Args {
 		if !b.CanCoerce(in[i], a, fn.ImplicitCast) {
@@ -160,8 +160,7 @@ func (b *Resolver) Fits(in []types.OID, c *Candidate) bool {
 	return b.polyAgrees(in, c.Args)
 }
 
-// polyAgrees reports whether arguments at anyelement, anyarray and their kin are
-// of one element type.
+// polyAgrees reports whether arguments for anyelement, anyarray and the like have one element type.
 func (b *Resolver) polyAgrees(in, decl []types.OID) bool {
 	var elem types.OID
 	var compat []types.Type
@@ -232,7 +231,7 @@ func (b *Resolver) operatorFor(name string, l, r expr.Expr, pos Position) (*fn.O
 	}
 	exact := append([]types.OID(nil), in...)
 	if l != nil {
-		// An unknown operand is first taken to be of the other's type.
+		// An unknown operand is first assumed to be of the other's type.
 		if exact[0] == types.UnknownOID {
 			exact[0] = exact[1]
 		} else if exact[1] == types.UnknownOID {
@@ -312,8 +311,7 @@ func (b *Resolver) Operator(name string, l, r expr.Expr, pos Position) (expr.Exp
 	return &expr.Call{Fn: op.Func, Args: args, Typ: ret, Op: name}, nil
 }
 
-// Equality is the function by which two operands are equal, and the operands
-// brought to its types.
+// Equality returns the function of = for two operands, and the operands coerced to its types.
 func (b *Resolver) Equality(l, r expr.Expr, pos Position) (*fn.Func, expr.Expr, expr.Expr, error) {
 	e, err := b.Operator("=", l, r, pos)
 	if err != nil {
@@ -343,8 +341,7 @@ func (b *Resolver) Comparable(t types.Type, order bool, pos Position) error {
 	return nil
 }
 
-// Lacks finds the part of a type, itself or what it is made of, that has no
-// such operator.
+// Lacks finds the type, t itself or one of its elements or fields, that has no such operator.
 func (b *Resolver) Lacks(op string, t types.Type) (types.Type, bool) {
 	if t.OID == types.UnknownOID {
 		return t, false
@@ -367,8 +364,8 @@ func (b *Resolver) Lacks(op string, t types.Type) (types.Type, bool) {
 	return t, err != nil
 }
 
-// comparesParts refuses the operators that compare what arrays and rows are made
-// of where that cannot be compared.
+// comparesParts refuses the operators that compare the elements of arrays and fields of rows where
+// these cannot be compared.
 func (b *Resolver) comparesParts(name string, args []expr.Expr, pos Position) error {
 	op, what := "=", "an equality operator"
 	switch name {
@@ -388,8 +385,8 @@ func (b *Resolver) comparesParts(name string, args []expr.Expr, pos Position) er
 	return nil
 }
 
-// Arguments coerces a call's arguments to what the overload takes, resolves
-// its polymorphic types, and chooses how numerics are represented.
+// Arguments coerces a call's arguments to the overload's types, resolves its polymorphic types, and
+// chooses how numerics are represented.
 func (b *Resolver) Arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
 	want, ret, err := b.polymorph(f, decl, args, pos)
 	if err != nil {
@@ -475,7 +472,7 @@ func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 			continue
 		}
 		want[i] = t
-		// The vectors of the catalogs stay what they are: they count from 0.
+		// The vector types of the catalogs are kept: their subscripts begin at 0.
 		if a := args[i].Type(); a.OID == types.Int2VectorOID || a.OID == types.OIDVectorOID {
 			ae, _ := a.Elem()
 			if te, ok := t.Elem(); ok && ae.OID == te.OID {
@@ -493,7 +490,7 @@ func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 	return want, ret, nil
 }
 
-// concrete is the type that a pseudo-type means; OID 0 for other types.
+// concrete returns the type that a pseudo-type stands for; OID 0 for other types.
 func (b *Resolver) concrete(o types.OID, elem, common types.Type, pos Position) (types.Type, error) {
 	switch o {
 	case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyArrayOID:
@@ -517,7 +514,7 @@ func (b *Resolver) concrete(o types.OID, elem, common types.Type, pos Position) 
 	return a, nil
 }
 
-// Signature is name(type, type) for messages.
+// Signature returns name(type, type) for messages.
 func (b *Resolver) Signature(name string, args []expr.Expr, names []string) string {
 	parts := make([]string, len(args))
 	for i, a := range args {

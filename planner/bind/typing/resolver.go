@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Names is where the names of a statement's text are looked up, and for whom.
+// Names is where the names of a statement's text are looked up, and for which role.
 type Names struct {
 	State *catalog.State
 	// SearchPath lists schema names, "$user" already resolved. pg_catalog comes
@@ -15,13 +15,13 @@ type Names struct {
 	SearchPath []string
 	TempSchema types.OID // the session's schema of temporary tables; 0 while it has none
 	Role       types.OID
-	// Trusted says that the text is the engine's own, which needs no privileges.
+	// Trusted: the text is the engine's own, which needs no privileges.
 	Trusted bool
 }
 
-// Resolver gives the expressions of one SQL text their types. A text of its own
-// is also that of a view or of a default, which has its own search path and no
-// positions; all of a statement share its parameters.
+// Resolver determines the types of the expressions of one SQL text. A text of its own is also that
+// of a view or of a default, which has its own search path and no positions; all of a statement
+// share its parameters.
 type Resolver struct {
 	*Names
 	Env    *types.Env // reads the literals
@@ -38,8 +38,8 @@ type params struct {
 	unknown map[int][]*expr.Param // those whose type is not known yet
 }
 
-// NewResolver makes the resolver of a statement's text, whose parameters have the
-// types given, OID 0 where it is to be found; plain allows none.
+// NewResolver makes the resolver of a statement's text, whose parameters have the given types, OID
+// 0 where it is to be inferred; plain allows none.
 func NewResolver(names *Names, env *types.Env, text *parse.Statement, given []types.Type, plain bool) Resolver {
 	return Resolver{Names: names, Env: env, Path: names.SearchPath, Text: text, Plain: plain,
 		params: &params{append([]types.Type(nil), given...), map[int][]*expr.Param{}}}

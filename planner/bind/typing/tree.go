@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// SplitFields parts a column reference into its names and what follows them:
-// subscripts, or a star.
+// SplitFields splits a column reference into its names and what follows them: subscripts, or a
+// star.
 func SplitFields(n *ast.ColumnRef) (names []string, rest []ast.Node) {
 	for i, f := range Items(n.Fields) {
 		s, ok := f.(*ast.String)
@@ -37,7 +37,7 @@ func ParseExpr(text string) (ast.Node, error) {
 	return nil, pgerr.New(pgerr.SyntaxError, "\"%s\" is not an expression", text)
 }
 
-// Unparen takes the parentheses off; PostgreSQL's tree has none.
+// Unparen removes parentheses; PostgreSQL's tree has none.
 func Unparen(n ast.Node) ast.Node {
 	for {
 		p, ok := n.(*ast.ParenExpr)
@@ -48,13 +48,13 @@ func Unparen(n ast.Node) ast.Node {
 	}
 }
 
-// OpName is the operator's name without its schema.
+// OpName returns the operator's name without its schema.
 func OpName(l *ast.NodeList) string {
 	_, name := Qualified(l)
 	return name
 }
 
-// Strs are the String items of a list.
+// Strs returns the String items of a list.
 func Strs(l *ast.NodeList) []string {
 	if l == nil {
 		return nil
@@ -68,7 +68,7 @@ func Strs(l *ast.NodeList) []string {
 	return out
 }
 
-// Items are a list's nodes; nil for no list.
+// Items returns a list's nodes; nil for no list.
 func Items(l *ast.NodeList) []ast.Node {
 	if l == nil {
 		return nil

@@ -54,7 +54,7 @@ func (b *Resolver) ResolveType(n *ast.TypeName) (types.Type, error) {
 	}
 	t = Physical(t)
 	if bounds := Items(n.ArrayBounds); len(bounds) > 0 {
-		// PostgreSQL does not tell int[] from int[][].
+		// PostgreSQL does not distinguish int[] from int[][].
 		a, ok := b.ArrayOf(t)
 		if !ok {
 			return t, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", b.TypeName(t)).At(b.posType(name))
@@ -90,8 +90,8 @@ func (b *Resolver) NamedType(schema, name string) (types.Type, bool) {
 	return types.Type{}, false
 }
 
-// Schemas are those to search for a name written in the binder's text. A
-// temporary table does not get into another's view.
+// Schemas returns the schemas to search for a name in the binder's text. A view does not read
+// temporary tables of the session that uses it.
 func (b *Resolver) Schemas(schema string) []*catalog.Schema {
 	return b.Names.schemas(schema, b.Path, b.View == nil)
 }
@@ -105,7 +105,7 @@ func (b *Resolver) MayLookIn(schema string) error {
 	return b.At(b.Names.MayLookIn(schema), b.SpotIdent(schema))
 }
 
-// rowType is the record type of a relation's rows.
+// rowType returns the record type of a relation's rows.
 func rowType(r *catalog.Relation) types.Type {
 	rec := &types.Record{}
 	for _, c := range r.Live() {
@@ -128,7 +128,7 @@ func Physical(t types.Type) types.Type {
 	return t
 }
 
-// PlainNumeric is t represented variable if it is a numeric or an array of them.
+// PlainNumeric returns t in the variable representation if it is a numeric or an array of them.
 func PlainNumeric(t types.Type) types.Type {
 	t.Prec, t.Scale = 0, 0
 	return t
@@ -159,7 +159,7 @@ func (b *Resolver) IsEnum(o types.OID) bool {
 	return e != nil && e.OID == o
 }
 
-// Category is pg_type.typcategory, users' types included.
+// Category returns pg_type.typcategory, for users' types too.
 func (b *Resolver) Category(o types.OID) byte {
 	if o >= types.FirstUserOID {
 		if b.IsEnum(o) {
@@ -173,7 +173,7 @@ func (b *Resolver) Category(o types.OID) byte {
 	return fn.Category(o)
 }
 
-// TypeName is the name of a type in messages, without its modifier.
+// TypeName returns the name of a type in messages, without its modifier.
 func (b *Resolver) TypeName(t types.Type) string {
 	t.Mod = -1
 	switch t.OID {
@@ -185,7 +185,7 @@ func (b *Resolver) TypeName(t types.Type) string {
 	return b.State.TypeName(t)
 }
 
-// FullTypeName is the name of a type with its modifier.
+// FullTypeName returns the name of a type with its modifier.
 func (b *Resolver) FullTypeName(t types.Type) string {
 	if t.Mod < 0 && t.OID != types.BpcharOID {
 		return b.TypeName(t)
@@ -193,7 +193,7 @@ func (b *Resolver) FullTypeName(t types.Type) string {
 	return t.String()
 }
 
-// At gives err a position if it is ours and has none.
+// At sets the position of err if it is ours and has none.
 func (b *Resolver) At(err error, pos Position) error {
 	if e := pgerr.From(err); e != nil && e.Position == 0 {
 		c := *e

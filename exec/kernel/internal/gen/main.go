@@ -37,7 +37,7 @@ func (s isa) vecs(n int) []reg.VecVirtual {
 	return v
 }
 
-// konst gives a constant, repeated over 64 bytes, as a memory operand.
+// konsts are the constants in use by their bits, repeated over 64 bytes, as memory operands.
 var konsts = map[uint64]Mem{}
 
 func konst(bits uint64) Mem {

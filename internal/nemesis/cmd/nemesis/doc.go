@@ -1,3 +1,3 @@
-// Command nemesis runs internal/nemesis: a cluster of real processes, faults,
-// and the proof that nothing was lost.
+// Command nemesis runs internal/nemesis: it injects faults into a cluster of real
+// processes and checks that nothing was lost.
 package main

@@ -129,7 +129,7 @@ func begin() (outside, fresh, k reg.Register) {
 	return outside, f, count
 }
 
-// end puts a word and goes on to the next 16 of n rows, or gives the count.
+// end stores a word and goes on to the next 16 of n rows, or returns the count.
 func end(passed, outside, m, fresh, k, n reg.Register) {
 	put(passed, outside, m, fresh, k)
 	SUBQ(Imm(16), n)

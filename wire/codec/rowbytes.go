@@ -7,22 +7,22 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Long is the size of a row from which room for it is asked for.
+// Long is the size of a row from which its memory is charged.
 const Long = 1 << 20
 
 // long reports whether rows of b may be long.
 func long(b *batch.Batch) bool { return b.Bytes() > Long/2 }
 
-// weight bounds what a row takes as a message, and what making it takes beside.
-func weight(cols []arrow.Array, row int) int64 {
+// rowBytes bounds the bytes of a row's message, and of the memory for making it.
+func rowBytes(cols []arrow.Array, row int) int64 {
 	n := int64(0)
 	for _, c := range cols {
-		n += 4 + valueWeight(c, row)
+		n += 4 + valueBytes(c, row)
 	}
 	return n
 }
 
-func valueWeight(c arrow.Array, row int) int64 {
+func valueBytes(c arrow.Array, row int) int64 {
 	switch a := c.(type) {
 	case *array.String:
 		return int64(a.ValueLen(row))
@@ -40,7 +40,7 @@ func valueWeight(c arrow.Array, row int) int64 {
 	case *array.Struct:
 		n := int64(0)
 		for i := range a.NumField() {
-			n += 48 + 4*valueWeight(a.Field(i), row)
+			n += 48 + 4*valueBytes(a.Field(i), row)
 		}
 		return n
 	}

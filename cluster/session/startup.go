@@ -6,6 +6,23 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// Startup is what a client said when it connected.
+type Startup struct {
+	User, Database string
+	Params         [][2]string
+	Remote, Local  string
+	TLS            bool
+	PID, Secret    uint32
+	Notify         Notifier
+	Wake           func() // called once Killed has a reason
+}
+
+// Notifier takes what a statement says beside its result.
+type Notifier interface {
+	Notice(*pgerr.Error)
+	Parameter(name, value string)
+}
+
 // startupOptions reads the command-line form of startup settings: -c name=value,
 // --name=value; a backslash keeps a space.
 func startupOptions(text string) (given [][2]string, err error) {

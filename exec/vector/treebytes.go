@@ -8,38 +8,38 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// What sql/types makes of a value it allocates itself: trees of json, arrays of
-// datums, output. It is charged here, before, by a bound.
+// sql/types allocates by itself what it parses a value into: trees of json, arrays of datums,
+// output. That is charged beforehand, by the bounds below.
 
 const (
-	// jsonNode is what a value of a tree takes, growth of its list included.
+	// jsonNode is what a value of a tree takes, in bytes, growth of its list included.
 	jsonNode = 320
-	// light is the length of a value below which its tree is not worth counting.
+	// light is the length of a value below which its tree is not worth measuring.
 	light = 4 << 10
 )
 
-// JSONWeight is what the tree of a json text takes.
-func JSONWeight(s string) int {
+// JSONBytes bounds the bytes that the tree of a json text takes.
+func JSONBytes(s string) int {
 	if len(s) < light {
 		return 0
 	}
 	return 4*len(s) + jsonNode*(1+strings.Count(s, ",")+strings.Count(s, "[")+strings.Count(s, "{"))
 }
 
-// TextWeight is what reading a value of another type takes.
-func TextWeight(s string) int {
+// TextBytes bounds the bytes that parsing a value of another type takes.
+func TextBytes(s string) int {
 	if len(s) < light {
 		return 0
 	}
 	return 2 * len(s)
 }
 
-// Weight is what row i takes as a tree.
-func (v *Vec) Weight(i int) int {
+// TreeBytes bounds the bytes that row i takes as a tree.
+func (v *Vec) TreeBytes(i int) int {
 	switch {
 	case v.Kind == Str || v.Kind == Dict:
 		if !v.Null(i) {
-			return JSONWeight(v.Str(i))
+			return JSONBytes(v.Str(i))
 		}
 	case v.Kind == Arr && v.Arr.Len() > 0:
 		if s, ok := v.Arr.(*array.Struct); ok {

@@ -1,0 +1,94 @@
+package session
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Commit proposes the transaction's changes and ends it whatever comes.
+func (s *Session) Commit(ctx context.Context) error {
+	t := s.tx
+	err := s.checkDeferred(ctx)
+	if err == nil {
+		err = s.cursors.Materialize()
+	}
+	if err == nil {
+		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
+	}
+	if err == nil && len(t.Changes()) > 0 {
+		err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
+	}
+	if err != nil {
+		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
+			// The files may be part of a commit that goes through yet: the sweep
+			// decides, once that is known.
+			t.ForgetCreated()
+		}
+		s.auditEnd(t, 0, query.Cause(ctx, err))
+		s.Rollback()
+		return query.Cause(ctx, err)
+	}
+	s.ended(nil)
+	s.set.End(true)
+	s.endTxnSettings()
+	return nil
+}
+
+// checkDeferred makes the checks that the transaction has put off.
+func (s *Session) checkDeferred(ctx context.Context) error {
+	if s.tx.Deferred() == 0 {
+		return nil
+	}
+	x, err := s.newExecution(ctx, prepared{h: &Command{}}, nil)
+	if err != nil {
+		return err
+	}
+	defer s.end(x)
+	return x.CheckDeferred()
+}
+
+// maxRetries bounds how often a statement is run again for a conflict. Of the
+// commits that meet, one goes through each time.
+const maxRetries = 50
+
+// syncRetrying commits the implicit transaction, and where that meets a conflict
+// runs its one statement again over what is committed by now, as a statement
+// that waited for a lock would go on in PostgreSQL. It does so only for
+// statements that have told the client nothing: a DML without RETURNING, whose
+// tag is the same again or has not been asked for. A conflict means that the
+// first attempt was refused for good: what may yet go through is 40003.
+func (s *Session) syncRetrying(ctx context.Context) error {
+	again := s.tx.again
+	for n := 0; ; n++ {
+		err := s.Commit(ctx)
+		if err == nil || again == nil || n == maxRetries || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
+			return err
+		}
+		if err := again(ctx, err); err != nil {
+			s.Rollback()
+			return err
+		}
+	}
+}
+
+// Sync ends the implicit transaction, if one is open: commit if ok, else roll
+// back. In an explicit transaction a failure is only noted.
+func (s *Session) Sync(ctx context.Context, ok bool) error {
+	if s.tx == nil {
+		return nil
+	}
+	if s.tx.Explicit {
+		if !ok {
+			s.tx.Failed = true
+		}
+		return nil
+	}
+	if !ok || s.tx.Failed {
+		s.Rollback()
+		return nil
+	}
+	return s.syncRetrying(ctx)
+}

@@ -1,0 +1,45 @@
+package session
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// parsedSettings is what every statement asks of the session's settings, which are texts,
+// read once for as long as they stay. None of them is a setting of the cluster's.
+type parsedSettings struct {
+	changes uint64
+	who     query.Identity
+	context *query.Context // of no statement
+
+	statement, idle, idleInBlock time.Duration // limits; 0 for none
+	isolation, readOnly          string        // of a transaction that begins
+}
+
+// at is k where the settings still say what they said, else what they say now.
+func (k *parsedSettings) at(who query.Identity, set *settings.Set, env *types.Env) *parsedSettings {
+	if k != nil && k.changes == set.Changes() && k.who == who {
+		return k
+	}
+	ms := func(name string) time.Duration { return time.Duration(set.Int(name)) * time.Millisecond }
+	return &parsedSettings{changes: set.Changes(), who: who, context: query.NewContext(who, set, env, time.Time{}, nil),
+		statement: ms("statement_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
+		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only")}
+}
+
+// limit is how long a session may wait for its client, in a transaction or in none, and
+// the error that ends it then; 0 is for ever.
+func (k *parsedSettings) limit(inBlock bool) (time.Duration, error) {
+	limit, code, what := k.idle, pgerr.IdleSessionTimeout, "idle-session"
+	if inBlock {
+		limit, code, what = k.idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+	}
+	if limit <= 0 {
+		return 0, nil
+	}
+	return limit, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// newExecution prepares a run: a transaction if there is none, the statement's
+// context and what it holds.
+func (s *Session) newExecution(ctx context.Context, p prepared, params []types.Datum) (*Execution, error) {
+	ctx, w, err := s.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !p.h.Control {
+		s.OpenTxn()
+	}
+	q := s.registry.cfg.Queries.Begin(s.Context().With(params, p.h.Params), s.start.PID, func(err error) { w.cancel(err) })
+	x := s.execution(ctx, q, p.stmt)
+	x.watch = w
+	s.doing.pool.Store(x.Pool)
+	s.doing.queued.Store(&x.Admission)
+	s.active(p.stmt)
+	return x, nil
+}
+
+// execution is one in the session's transaction.
+func (s *Session) execution(ctx context.Context, q *query.Execution, text *parse.Statement) *Execution {
+	x := &Execution{Execution: &write.Execution{Execution: q, Ctx: ctx, Text: text, Files: s.registry.cfg.Files},
+		catalog: s.registry.cfg.Catalog, context: s.Context}
+	if s.tx != nil {
+		x.Txn, x.mark = &s.tx.Txn, s.tx.Mark()
+	}
+	return x
+}
+
+// end frees what an execution holds.
+func (s *Session) end(x *Execution) {
+	x.Env.Host.(*host).close(x.Ctx)
+	x.watch.end()
+	s.doing.queued.Store(nil)
+	if leaked := x.End(); leaked > 0 {
+		s.registry.cfg.Log.Warn("BUG: a statement ended with charged memory", "query", x.ID, "bytes", leaked)
+	}
+	s.doing.pool.CompareAndSwap(x.Pool, nil)
+	s.freeText()
+	s.idle()
+}
+
+// active and idle show what the session does now.
+func (s *Session) active(text *parse.Statement) {
+	if text != nil {
+		s.doing.set("active", text.Text, s.began())
+	}
+}
+
+func (s *Session) idle() {
+	state := "idle in transaction (aborted)"
+	switch s.TxStatus() {
+	case 'I':
+		state = "idle"
+	case 'T':
+		state = "idle in transaction"
+	}
+	s.doing.set(state, "", s.began())
+}
+
+// began is when the session's transaction did, zero for none.
+func (s *Session) began() (at time.Time) {
+	if s.tx != nil {
+		at = s.tx.Start
+	}
+	return at
+}

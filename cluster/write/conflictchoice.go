@@ -1,0 +1,228 @@
+package write
+
+import (
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+const (
+	fewProposed      = 8 << 10 // rows whose keys are kept in memory: a plan would take longer
+	fewProposedBytes = 1 << 20
+	seenBytes        = 64 // about what a key takes in a map, beside its own bytes
+)
+
+// few reports whether the proposed rows are few.
+func (w *conflictWriting) few() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
+
+// see begins to keep the keys of few rows.
+func (w *conflictWriting) see() error {
+	if err := w.acct.Grow(int64(len(w.arbiters)) * (2*w.size + w.n*seenBytes)); err != nil {
+		return err
+	}
+	for _, a := range w.arbiters {
+		a.seen = map[string]bool{}
+		specs := make([]kernel.KeySpec, len(a.keys))
+		for i, c := range a.keys {
+			specs[i].Type = c.Type
+		}
+		a.enc = kernel.NewKeyEncoder(specs)
+	}
+	return nil
+}
+
+// again reports whether a row that the table has not has a key of one inserted before, of
+// few; else it is inserted. Row k of the keys is row of the batch.
+func (w *conflictWriting) again(b *batch.Batch, keys []kernel.Keys, k, row int) bool {
+	keyed := func(a *conflictArbiter) bool { // a key with a NULL is equal to none, unless NULLs are equal
+		for i, c := range a.keys {
+			if !a.nullSafe[i] && b.Cols[w.at[c.ID]].IsNull(row) {
+				return false
+			}
+		}
+		return a.seen != nil
+	}
+	for i, a := range w.arbiters {
+		if keyed(a) && a.seen[string(keys[i].At(k))] {
+			return true
+		}
+	}
+	for i, a := range w.arbiters {
+		if keyed(a) {
+			a.seen[string(keys[i].At(k))] = true
+		}
+	}
+	return false
+}
+
+// choose tells which of many proposed rows are inserted, and fails where DO UPDATE would
+// insert two of one key.
+//
+// A row is inserted unless the table has one of its keys, or a row inserted before it: one
+// that comes to nothing stands in no other's way, so with several constraints a row depends
+// on what became of those before it. No set of keys is kept for that. A window finds for
+// each row and constraint the row before it of the same key, and the rows come in their
+// order:
+//
+//	proposed ⟕ there
+//	   → previous := lag(seq) OVER (PARTITION BY key ORDER BY seq)   for each constraint
+//	   → seq, exists, previous …   ORDER BY seq
+//
+//	taken(row, c) = is the key taken once the row was looked at?
+//	              = taken(previous(row, c), c), or the row is inserted
+//
+// All of that goes by way of the disk where it is large, but a bit for each row and
+// constraint, and one for what is inserted.
+func (w *conflictWriting) choose() error {
+	in := w.choices()
+	cols := in.Schema()
+	rows, err := w.r.start(in, cols, nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	c := choice{update: w.d.OnConflict.Update}
+	if !c.update {
+		if c.inserted, err = w.bits(w.n); err != nil {
+			return err
+		}
+		w.inserted = c.inserted
+		c.taken = make([][]byte, len(w.arbiters))
+		for i := range c.taken {
+			if c.taken[i], err = w.bits(w.n); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		b, err := rows.Next(w.r.x.Ctx)
+		if err == io.EOF {
+			w.r.Note(w.d)
+			return nil
+		}
+		if err == nil {
+			err = c.batch(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// bits is room for a bit each of n rows.
+func (w *conflictWriting) bits(n int64) ([]byte, error) {
+	size := (n + 7) / 8
+	if err := w.acct.Grow(size); err != nil {
+		return nil, err
+	}
+	return make([]byte, size), nil
+}
+
+// choices gives the proposed rows' numbers, whether the table has one of their keys, and
+// for each constraint the number of the row before of the same key; in order, if that
+// matters.
+func (w *conflictWriting) choices() plan.Node {
+	narrow := &plan.Project{Input: w.keyed(), Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}}}
+	has := map[expr.ColID]bool{}
+	for _, a := range w.arbiters {
+		for _, c := range a.keys {
+			if !has[c.ID] {
+				has[c.ID] = true
+				narrow.Items = append(narrow.Items, plan.Item{Col: c, Expr: colRef(c)})
+			}
+		}
+	}
+	in := w.existing(narrow)
+	exists := &expr.Or{}
+	for _, a := range w.arbiters {
+		exists.Args = append(exists.Args, &expr.IsNull{Arg: &expr.Col{ID: a.scan.RowID, Typ: types.Int8, Name: "rowid"}, Not: true})
+	}
+	out := &plan.Project{Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}, {Col: w.column("exists", types.Bool), Expr: exists}}}
+	for _, a := range w.arbiters {
+		previous := w.column("previous", types.Int8)
+		win := &plan.Window{Input: in, OrderBy: []expr.Order{{Expr: colRef(w.seq)}}, Items: []plan.WindowItem{{
+			Col:   previous,
+			Call:  expr.AggCall{Fn: rewrite.Function("lag", types.Int8OID), Args: []expr.Expr{colRef(w.seq)}, Typ: types.Int8},
+			Frame: plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}},
+		}}}
+		keyed := &expr.And{} // a key with a NULL is equal to none, unless NULLs are equal
+		for i, c := range a.keys {
+			win.PartitionBy = append(win.PartitionBy, colRef(c))
+			if !a.nullSafe[i] {
+				keyed.Args = append(keyed.Args, &expr.IsNull{Arg: colRef(c), Not: true})
+			}
+		}
+		e := expr.Expr(colRef(previous))
+		if len(keyed.Args) > 0 {
+			e = &expr.Case{Typ: types.Int8, Whens: []expr.When{{Cond: keyed, Then: e}}}
+		}
+		out.Items = append(out.Items, plan.Item{Col: w.column("previous", types.Int8), Expr: e})
+		in = win
+	}
+	out.Input = in
+	if w.d.OnConflict.Update {
+		return out
+	}
+	return &plan.Sort{Input: out, Keys: []plan.SortKey{{Expr: colRef(w.seq)}}, Limit: -1}
+}
+
+// choice is the choosing of rows that come in order.
+type choice struct {
+	update   bool
+	inserted []byte   // a bit a row
+	taken    [][]byte // the same for each constraint
+}
+
+func (c *choice) batch(b *batch.Batch) error {
+	seqs, exists := b.Cols[0].(*array.Int64), b.Cols[1].(*array.Boolean)
+	previous := make([]*array.Int64, len(b.Cols)-2)
+	for i := range previous {
+		previous[i] = b.Cols[2+i].(*array.Int64)
+	}
+	for k := range b.Rows() {
+		row := k
+		if b.Sel != nil {
+			row = int(b.Sel[k])
+		}
+		there := exists.Value(row)
+		if c.update {
+			if !there && previous[0].IsValid(row) {
+				return op.ErrConflictTwice()
+			}
+			continue
+		}
+		seq, free := int(seqs.Value(row)), !there
+		for i, p := range previous {
+			if p.IsValid(row) && batch.Bit(c.taken[i], int(p.Value(row))) {
+				batch.SetBit(c.taken[i], seq)
+				free = false
+			}
+		}
+		if !free {
+			continue
+		}
+		batch.SetBit(c.inserted, seq)
+		for i := range c.taken {
+			batch.SetBit(c.taken[i], seq)
+		}
+	}
+	return nil
+}
+
+// columnsOf are some columns of a batch, which at tells the places of.
+func columnsOf(b *batch.Batch, cols []plan.Column, at map[expr.ColID]int) *batch.Batch {
+	out := make([]arrow.Array, len(cols))
+	for i, c := range cols {
+		out[i] = b.Cols[at[c.ID]]
+	}
+	return b.With(out)
+}

@@ -1,0 +1,179 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// RowTypes implements Sortable: the label's key, and the score as a number whose order is
+// the score's.
+func (s *ranked) RowTypes() []types.Type { return []types.Type{types.Bytea, types.Int8} }
+
+// SortKeys implements Sortable.
+func (s *ranked) SortKeys() []SortKey { return []SortKey{{1, kernel.KeySpec{Type: types.Int8}}} }
+
+// Piece implements Sortable: a state of the scores from one on, of one label after the other.
+func (s *ranked) Piece(g, at, size int) ([]byte, int, error) {
+	x := &s.groups[g]
+	if x.over {
+		return []byte{1}, -1, nil
+	}
+	state, skip, left := []byte{0}, at, max(size/8, 1)
+	for i := range x.sides {
+		d := &x.sides[i]
+		if skip >= d.of.n {
+			skip -= d.of.n
+			continue
+		}
+		n := min(d.of.n-skip, left)
+		key := s.labels.keys[d.label]
+		state = append(binary.AppendUvarint(state, uint64(len(key))), key...)
+		state = d.of.appendSome(binary.AppendUvarint(state, uint64(n)), skip, n)
+		at, skip, left = at+n, 0, left-n
+		if left == 0 {
+			break
+		}
+	}
+	total := 0
+	for i := range x.sides {
+		total += x.sides[i].of.n
+	}
+	if at == total {
+		at = -1
+	}
+	return state, at, nil
+}
+
+// appendSome appends n keys from one on.
+func (s *scores) appendSome(dst []byte, from, n int) []byte {
+	for _, c := range s.chunks {
+		if from >= len(c) {
+			from -= len(c)
+			continue
+		}
+		c = c[from:min(from+n, len(c))]
+		from, n = 0, n-len(c)
+		for _, v := range c {
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return dst
+}
+
+// Rows implements Sortable. A group that is over has rows of three labels.
+func (s *ranked) Rows(state []byte) ([]arrow.Array, int, error) {
+	if len(state) == 0 || state[0] > 1 {
+		return nil, 0, badState()
+	}
+	labels := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+	defer labels.Release()
+	var keys []int64
+	if state[0] == 1 {
+		for label := range byte(3) {
+			labels.Append([]byte{label})
+			keys = append(keys, 0)
+		}
+	}
+	for b := state[1:]; len(b) > 0; {
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n > uint64(len(b)-w) {
+			return nil, 0, badState()
+		}
+		label := b[w : w+int(n)]
+		b = b[w+int(n):]
+		if n, w = binary.Uvarint(b); w <= 0 || n > uint64(len(b)-w)/8 {
+			return nil, 0, badState()
+		}
+		b = b[w:]
+		for k := range n {
+			labels.Append(label)
+			keys = append(keys, int64(binary.LittleEndian.Uint64(b[8*k:])^signBit))
+		}
+		b = b[8*n:]
+	}
+	return []arrow.Array{labels.NewArray(), batch.FromSlice(arrow.PrimitiveTypes.Int64, keys, nil)}, len(keys), nil
+}
+
+// Sorted implements Sortable.
+func (s *ranked) Sorted(int64) *Sorted {
+	return &Sorted{of: &collect{}, fold: &areaFold{}, row: func(cols []arrow.Array, i int) types.Row {
+		return types.Row{types.DatumAt(types.Bytea, cols[0], i), types.DatumAt(types.Int8, cols[1], i)}
+	}}
+}
+
+// areaFold is an area of scores that come in order: of each label it counts the rows, and the
+// pairs in which the label's score is the greater one.
+type areaFold struct {
+	sides [2]foldSide
+	score int64 // of the rows that tie
+	over  bool
+}
+
+type foldSide struct {
+	label     string
+	any       bool
+	rows, tie int // in all, and of the score of now
+	pairs     pairCounter
+}
+
+func (f *areaFold) add(row types.Row) error {
+	if f.over {
+		return nil
+	}
+	if score := row[1].(int64); score != f.score {
+		f.settle()
+		f.score = score
+	}
+	label := row[0].([]byte)
+	for i := range f.sides {
+		switch d := &f.sides[i]; {
+		case !d.any:
+			d.label, d.any, d.tie = string(label), true, 1
+			return nil
+		case d.label == string(label):
+			d.tie++
+			return nil
+		}
+	}
+	f.over = true
+	return nil
+}
+
+// settle counts the pairs of the rows that tie.
+func (f *areaFold) settle() {
+	a, b := &f.sides[0], &f.sides[1]
+	for _, p := range [2][2]*foldSide{{a, b}, {b, a}} {
+		p[0].pairs.add(2*p[0].tie, p[1].rows)
+		p[0].pairs.add(p[0].tie, p[1].tie)
+	}
+	a.rows, a.tie = a.rows+a.tie, 0
+	b.rows, b.tie = b.rows+b.tie, 0
+}
+
+func (f *areaFold) result() (types.Datum, error) {
+	f.settle()
+	a, b := &f.sides[0], &f.sides[1]
+	if f.over || !b.any {
+		return nil, nil
+	}
+	if b.label > a.label {
+		a = b
+	}
+	wins := math.Ldexp(float64(a.pairs.high), 64) + float64(a.pairs.low)
+	return wins / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
+}
+
+func (f *areaFold) held() int64 { return 0 }
+
+var _ Sortable = (*ranked)(nil)

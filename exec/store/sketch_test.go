@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestConsecutiveZones: what zones tell of numbers that follow each other is what they tell
+// of others, whatever comes between them and after them.
+func TestConsecutiveZones(t *testing.T) {
+	const group = 64
+	count := func(from, n int64) (out []int64) {
+		for i := range n {
+			out = append(out, from+i)
+		}
+		return out
+	}
+	join := func(parts ...[]int64) (out []int64) {
+		for _, p := range parts {
+			out = append(out, p...)
+		}
+		return out
+	}
+	pool := mem.NewPool("n", 0)
+	for name, c := range map[string]struct {
+		vals  []int64
+		exact bool // the number of different values is no estimate
+	}{
+		"whole":          {count(-70, 5*group), true},
+		"one group less": {count(5, group-1), true},
+		"a gap":          {join(count(1, 2*group), count(1000, 2*group)), false},
+		"backwards":      {join(count(1000, 2*group), count(1, 2*group)), false},
+		"again":          {join(count(1, 2*group), count(1, 2*group), count(1, 2*group)), false},
+		"then others":    {join(count(1, 2*group), []int64{7, 7, 3}), false},
+		"others first":   {join(count(1, group-1), []int64{1}, count(2, 3*group)), false},
+		"turned round":   {join(count(math.MaxInt32-group+1, group), count(math.MinInt32, group)), false},
+		"inside a group": {join(count(math.MaxInt32-group/2+1, group/2), count(math.MinInt32, group/2)), false},
+		"one lost":       {join(count(1, group/2), count(group/2+2, group/2)), false},
+		"two swapped":    {join(count(1, 3), []int64{5, 4}, count(6, group-5)), false},
+	} {
+		for _, typ := range []types.Type{types.Int8, types.Int4} {
+			vals := c.vals
+			if typ.OID == types.Int8OID && (name == "turned round" || name == "inside a group") {
+				vals = nil
+				for _, v := range c.vals { // the same at the ends of int8
+					if v > 0 {
+						v = math.MaxInt64 - (math.MaxInt32 - v)
+					} else {
+						v = math.MinInt64 + (v - math.MinInt32)
+					}
+					vals = append(vals, v)
+				}
+			}
+			columns := []store.WriterColumn{{Num: 1, Type: typ}}
+			data := make(rows, len(vals))
+			seen := map[int64]bool{}
+			least, most, rises := vals[0], vals[0], true
+			for i, v := range vals {
+				data[i] = []types.Datum{v}
+				seen[v] = true
+				least, most, rises = min(least, v), max(most, v), rises && (i == 0 || v > vals[i-1])
+			}
+			w := open(t, nil).NewWriter(store.WriterOptions{Columns: columns, GroupRows: group, InlineBytes: -1, Account: pool.Account("w", false)})
+			if err := w.Write(ctx, batchOf(t, columns, data, false)); err != nil {
+				t.Fatal(err)
+			}
+			segs, err := w.Finish(ctx)
+			if err != nil || len(segs) != 1 {
+				t.Fatal(len(segs), err)
+			}
+			z := segs[0].Zones[0]
+			if z.Min != least || z.Max != most || z.Unique != rises || z.Nulls != 0 {
+				t.Errorf("%s, %s: %+v, not %d to %d, different %t", name, typ, z, least, most, rises)
+			}
+			n := int64(len(seen))
+			if d := z.Distinct - n; c.exact && d != 0 || d > n/10 || d < -n/10 {
+				t.Errorf("%s, %s: %d different values, not %d", name, typ, z.Distinct, n)
+			}
+		}
+	}
+}
