@@ -36,16 +36,33 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestLargeRuns has only those wait of which much is left and something was deleted.
+// TestLargeRuns has only those wait of which much is left and something was deleted; of a
+// table of which a merge was invalidated, those as large as that one.
 func TestLargeRuns(t *testing.T) {
-	for _, c := range []struct {
-		rows, deleted int64
-		want          bool
-	}{{2 * largeRun, 0, false}, {2 * largeRun, 1, true}, {2 * largeRun, largeRun, true}, {2 * largeRun, 2 * largeRun, false}, {100, 50, false}} {
-		if got := large([]*catalog.Segment{{Rows: c.rows, DeletedRows: c.deleted}}); got != c.want {
-			t.Errorf("%d rows, %d deleted: %t", c.rows, c.deleted, got)
+	w := &restless{}
+	check := func(rows, deleted int64, want bool) {
+		t.Helper()
+		live, gone := rowsOf([]*catalog.Segment{{Rows: rows, DeletedRows: deleted}, {}})
+		if got := w.waits(live, gone); got != want {
+			t.Errorf("%d rows, %d deleted: %t", rows, deleted, got)
 		}
 	}
+	check(2*largeRun, 0, false)
+	check(2*largeRun, 1, true)
+	check(2*largeRun, largeRun, true)
+	check(2*largeRun, 2*largeRun, false)
+	check(largeRun/2, 50, false)
+	w.merged(largeRun/2, false)
+	check(largeRun/2, 0, false)
+	check(largeRun/2+50, 50, true)
+	check(largeRun/2, 50, false)
+	w.merged(100, false) // a few rows are tried again at once
+	check(hotRun-1, 50, false)
+	check(hotRun+50, 50, true)
+	w.merged(100, true)
+	check(hotRun+50, 50, true)
+	w.merged(2*hotRun, true)
+	check(hotRun+50, 50, false)
 }
 
 // fixed is a cluster whose catalog is given.
