@@ -244,12 +244,13 @@ func removed(m *catalog.Manifest, changes []catalog.Change) (*catalog.Manifest, 
 			rest.AndNot(live)
 			n := *g
 			n.DeletedRows = int64(rest.GetCardinality())
-			n.Deleted = nil
+			n.Deleted = catalog.RowSet{}
 			if n.DeletedRows > 0 {
-				var err error
-				if n.Deleted, err = rest.ToBytes(); err != nil {
+				b, err := rest.ToBytes()
+				if err != nil {
 					return nil, pgerr.From(err)
 				}
+				n.Deleted = catalog.RowSetOf(b)
 			}
 			segs = append(segs, &n)
 		}

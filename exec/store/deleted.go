@@ -2,6 +2,7 @@ package store
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring"
 
@@ -9,30 +10,47 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// readDeleted decodes a segment's bitmap. It aliases the segment's bytes.
-func readDeleted(s *catalog.Segment) (*roaring.Bitmap, error) {
-	b := roaring.New()
-	if _, err := b.FromBuffer(s.Deleted); err != nil || int64(b.GetCardinality()) != s.DeletedRows {
-		return nil, &CorruptError{Segment: s.ID, What: "bitmap of deleted rows"}
-	}
-	return b, nil
+// deletedRows are those of a segment, in two parts (catalog.RowSet).
+type deletedRows struct {
+	older *roaring.Bitmap // nil where no row is deleted
+	late  []uint32
 }
 
-// AddDeleted returns the segment's bitmap with rows added, and how many rows are then deleted, as
-// for catalog.SetDeleted. Rows may come in any order.
-func AddDeleted(s *catalog.Segment, rows []uint32) (bitmap []byte, n int64, err error) {
+// readDeleted decodes what a segment says of them, and aliases it.
+func readDeleted(s *catalog.Segment) (d deletedRows, err error) {
+	d.older, d.late, err = s.Deleted.Parts()
+	if err != nil || int64(d.older.GetCardinality())+int64(len(d.late)) != s.DeletedRows {
+		return deletedRows{}, &CorruptError{Segment: s.ID, What: "bitmap of deleted rows"}
+	}
+	return d, nil
+}
+
+// within are the late rows of [from, to).
+func (d deletedRows) within(from, to int64) []uint32 {
+	i, _ := slices.BinarySearch(d.late, uint32(from))
+	j := i
+	for j < len(d.late) && int64(d.late[j]) < to {
+		j++
+	}
+	return d.late[i:j]
+}
+
+// AddDeleted returns the segment's deleted rows with more of them, and how many they
+// are then. Rows may come in any order.
+func AddDeleted(s *catalog.Segment, rows []uint32) (all catalog.RowSet, n int64, err error) {
 	b := roaring.New()
-	if len(s.Deleted) > 0 {
+	if !s.Deleted.Empty() {
 		old, err := readDeleted(s)
 		if err != nil {
-			return nil, 0, err
+			return all, 0, err
 		}
-		b.Or(old)
+		b.Or(old.older)
+		b.AddMany(old.late)
 	}
 	b.AddMany(rows)
 	b.RunOptimize()
 	out, err := b.ToBytes()
-	return out, int64(b.GetCardinality()), err
+	return catalog.RowSetOf(out), int64(b.GetCardinality()), err
 }
 
 // goneRows are the deleted rows of a split as bits, for its batches.
@@ -47,25 +65,32 @@ type goneRows struct {
 // whole.
 const fewGone = 1 << 12
 
-// read reads the rows of [from, to) from a bitmap.
-func (g *goneRows) read(deleted *roaring.Bitmap, from, to int64) {
+// read takes the rows of [from, to).
+func (g *goneRows) read(d deletedRows, from, to int64) {
 	if to-from <= fewGone {
 		g.from = from &^ 63
 		g.bits = make([]uint64, (to-g.from+63)/64)
-		it := deleted.Iterator()
+		it := d.older.Iterator()
 		for it.AdvanceIfNeeded(uint32(from)); it.HasNext() && int64(it.PeekNext()) < to; {
-			at := int64(it.Next()) - g.from
-			g.bits[at/64] |= 1 << (at % 64)
+			g.set(it.Next())
 		}
-		return
+	} else {
+		// Containers are of 2¹⁶ rows: moved by so many they stay as they are.
+		g.from = from &^ (1<<16 - 1)
+		g.bits = make([]uint64, (to-g.from+63)/64)
+		part := roaring.New()
+		part.AddRange(uint64(from), uint64(to))
+		part.And(d.older)
+		roaring.AddOffset64(part, -g.from).WriteDenseTo(g.bits)
 	}
-	// Containers have 2¹⁶ rows: moved by a multiple of that they need no recoding.
-	g.from = from &^ (1<<16 - 1)
-	g.bits = make([]uint64, (to-g.from+63)/64)
-	part := roaring.New()
-	part.AddRange(uint64(from), uint64(to))
-	part.And(deleted)
-	roaring.AddOffset64(part, -g.from).WriteDenseTo(g.bits)
+	for _, row := range d.within(from, to) {
+		g.set(row)
+	}
+}
+
+func (g *goneRows) set(row uint32) {
+	at := int64(row) - g.from
+	g.bits[at/64] |= 1 << (at % 64)
 }
 
 // live returns the selection of the n rows from at on that are not deleted, nil for all. With
@@ -106,7 +131,7 @@ func (g *goneRows) live(at int64, n int, scratch bool) (sel []int32, none bool) 
 // live returns the selection of the next n rows that are not deleted, nil for all; with scratch it
 // is valid until the next call.
 func (r *reader) live(n int, scratch bool) (sel []int32, none bool) {
-	if r.deleted == nil {
+	if r.deleted.older == nil {
 		return nil, false
 	}
 	if r.gone.bits == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/RoaringBitmap/roaring"
 )
 
-// TestGoneRows reads random bitmaps of deleted rows, few and many, split by split and
-// batch by batch, and holds what is left against a look at each row.
+// TestGoneRows reads random bitmaps of deleted rows, few and many, in one part and in
+// two, split by split and batch by batch, and holds what is left against a look at each row.
 func TestGoneRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -28,7 +28,16 @@ func TestGoneRows(t *testing.T) {
 		}
 		from := r.Int64N(rows)
 		to := from + 1 + r.Int64N(min(rows-from, []int64{3, 5000, 200_000}[r.IntN(3)]))
-		rd := reader{deleted: deleted, at: from, to: to}
+		two := deletedRows{older: deleted.Clone()}
+		for it := deleted.Iterator(); r.IntN(4) > 0 && it.HasNext() && len(two.late) < 256; it.AdvanceIfNeeded(it.PeekNext() + r.Uint32N(2000)) {
+			row := it.Next()
+			two.older.Remove(row)
+			two.late = append(two.late, row)
+			if !it.HasNext() {
+				break
+			}
+		}
+		rd := reader{deleted: two, at: from, to: to}
 		for rd.at < to {
 			if rd.at > from && r.IntN(4) == 0 { // as zone maps and picked rows have it
 				rd.at = min(rd.at+r.Int64N(70_000), to-1)

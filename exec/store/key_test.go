@@ -167,11 +167,12 @@ func TestKeySplits(t *testing.T) {
 			i := r.IntN(len(segs))
 			g := *segs[i]
 			have := roaring.New()
-			if len(g.Deleted) > 0 {
-				_ = have.UnmarshalBinary(g.Deleted)
+			if !g.Deleted.Empty() {
+				_ = have.UnmarshalBinary(g.Deleted.Portable())
 			}
 			have.Add(uint32(r.IntN(int(g.Rows))))
-			g.Deleted, _ = have.ToBytes()
+			b, _ := have.ToBytes()
+			g.Deleted = catalog.RowSetOf(b)
 			g.DeletedRows = int64(have.GetCardinality())
 			segs = slices.Clone(segs)
 			if segs[i] = &g; g.Live() == 0 {

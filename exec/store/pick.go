@@ -24,11 +24,14 @@ func (r *reader) pick() {
 	if r.to-r.at < pickShare {
 		return
 	}
-	if r.deleted != nil && r.ref.Live()*pickShare <= r.ref.Rows {
-		// Such as the rows that a statement removed, for the checks of foreign keys.
+	if r.deleted.older != nil && r.ref.Live()*pickShare <= r.ref.Rows {
+		// As the rows that a statement removed are, which foreign keys are asked for.
 		rest := roaring.New()
 		rest.AddRange(uint64(r.at), uint64(r.to))
-		rest.AndNot(r.deleted)
+		rest.AndNot(r.deleted.older)
+		for _, row := range r.deleted.late {
+			rest.Remove(row)
+		}
 		r.picks, r.picked = rest.ToArray(), true
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/RoaringBitmap/roaring"
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -205,7 +204,7 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 			return nil, err
 		}
 	}
-	if len(split.Segment.Deleted) > 0 {
+	if !split.Segment.Deleted.Empty() {
 		if r.deleted, err = readDeleted(split.Segment); err != nil {
 			return nil, err
 		}
@@ -226,7 +225,7 @@ type reader struct {
 	keyCol  int
 	ref     *catalog.Segment
 	ordinal uint32
-	deleted *roaring.Bitmap
+	deleted deletedRows
 	gone    goneRows // of deleted, those of the split
 	at, to  int64    // rows of the segment still to read
 	mended  int

@@ -248,7 +248,7 @@ func TestScanPicks(t *testing.T) {
 			gone = append(gone, row)
 		}
 	}
-	last.Deleted, last.DeletedRows = nil, 0
+	last.Deleted, last.DeletedRows = catalog.RowSet{}, 0
 	if last.Deleted, last.DeletedRows, err = store.AddDeleted(&last, gone); err != nil {
 		t.Fatal(err)
 	}

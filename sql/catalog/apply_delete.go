@@ -60,21 +60,19 @@ func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) err
 	if int64(rows.Maximum()) >= s.Rows {
 		return pgerr.Internal("catalog: segment %s has no row %d", id, rows.Maximum())
 	}
-	if me.keep {
-		have, err := readBitmap(s.Deleted)
-		if err == nil && have.Intersects(rows) {
-			err = conflict("update")
-		}
-		return err
-	}
-	out, n, disjoint, err := joined(s.Deleted, rows)
+	again, err := s.Deleted.intersects(rows)
 	switch {
 	case err != nil:
 		return err
-	case !disjoint:
+	case again:
 		return conflict("update")
+	case me.keep:
+		return nil
 	}
-	s.Deleted, s.DeletedRows = out, n
+	if s.Deleted, err = s.Deleted.with(rows); err != nil {
+		return err
+	}
+	s.DeletedRows += int64(rows.GetCardinality())
 	me.put(p, i, &s)
 	return nil
 }

@@ -268,7 +268,7 @@ func (c *ReplaceSegments) apply(e *edit) error {
 			return conflict("update")
 		}
 		o := me.m.Partitions[p][i]
-		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted, From: live, To: to})
+		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted.Portable(), From: live, To: to})
 		live += o.Live()
 		old[r.ID] = true
 		if first < 0 || i < first {
@@ -309,7 +309,7 @@ func (c *SetDeleted) apply(e *edit) error {
 	if s.DeletedRows != c.ExpectDeletedRows || c.Rows < s.DeletedRows || c.Rows > s.Rows {
 		return conflict("update")
 	}
-	s.Deleted, s.DeletedRows = c.Bitmap, c.Rows
+	s.Deleted, s.DeletedRows = RowSetOf(c.Bitmap), c.Rows
 	me.put(p, i, &s)
 	return nil
 }

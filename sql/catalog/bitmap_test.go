@@ -6,26 +6,16 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/sql/codec"
 )
 
-// slowly is joined as the library does it.
-func slowly(b []byte, rows *roaring.Bitmap) []byte {
-	have := roaring.New()
-	if len(b) > 0 {
-		_ = have.UnmarshalBinary(b)
-	}
-	have.Or(rows)
-	have.RunOptimize()
-	out, _ := have.ToBytes()
-	return out
-}
-
-// TestJoined adds rows one by one and in groups, where they lie apart, follow each other,
-// and are so many that containers change their kind, and compares each bitmap's bytes with
-// the library's.
-func TestJoined(t *testing.T) {
+// TestRowSet adds rows one by one and in groups, where they lie apart, follow each other, and
+// are so many that containers change their kind. What the set has must be what a bitmap made
+// at once has, to the byte, however it came about: also where it was written and read on the
+// way, as on a node that has just started.
+func TestRowSet(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
-	fast := 0
 	for name, row := range map[string]func(i int) uint32{
 		"anywhere":    func(int) uint32 { return rnd.Uint32N(150_000) },
 		"one after":   func(i int) uint32 { return uint32(i) },
@@ -33,76 +23,105 @@ func TestJoined(t *testing.T) {
 		"to the full": func(i int) uint32 { return uint32(i*40503) & 0xffff },
 		"clusters":    func(i int) uint32 { return rnd.Uint32N(300)*1000 + uint32(i%40) },
 	} {
-		var b []byte
+		var s, read RowSet
 		have := roaring.New()
-		for i := range 30_000 {
+		for i := range 20_000 {
 			rows := roaring.BitmapOf(row(i))
-			if i >= 2000 && i < 20_000 && i%3 > 0 { // larger sooner
-				rows.Add(row(i + 1))
-			}
-			out, n, disjoint, err := joined(b, rows)
-			if err != nil || disjoint == have.Intersects(rows) {
-				t.Fatalf("%s, %d: disjoint %v, %v", name, i, disjoint, err)
-			}
-			if !disjoint {
-				continue
-			}
-			have.Or(rows)
-			if _, _, ok := withRow(b, rows.Minimum()); ok && rows.GetCardinality() == 1 {
-				fast++
-			}
-			if i%17 == 0 || i < 3000 || i%256 < 4 {
-				if want := slowly(b, rows); !bytes.Equal(out, want) || n != int64(have.GetCardinality()) {
-					t.Fatalf("%s, %d: %d bytes and %d rows, want %d and %d", name, i, len(out), n, len(want), have.GetCardinality())
+			if i >= 2000 && i < 10_000 && i%3 > 0 { // larger sooner
+				for k := range rnd.IntN(40) {
+					rows.Add(row(i + k + 1))
 				}
 			}
-			b = out
+			again, err := s.intersects(rows)
+			if err != nil || again != have.Intersects(rows) {
+				t.Fatalf("%s, %d: intersects %v, %v", name, i, again, err)
+			}
+			if again {
+				if rows.AndNot(have); rows.IsEmpty() {
+					continue
+				}
+			}
+			have.Or(rows)
+			before := s
+			old := before.Portable()
+			if s, err = s.with(rows); err != nil {
+				t.Fatal(err)
+			}
+			if read, err = read.with(rows); err != nil {
+				t.Fatal(err)
+			}
+			if i%50 == 0 {
+				if read, err = codec.Unmarshal[RowSet](codec.Marshal(read)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i%17 != 0 && i > 600 && i%256 > 4 {
+				continue
+			}
+			fresh := roaring.BitmapOf(have.ToArray()...)
+			fresh.RunOptimize()
+			want, _ := fresh.ToBytes()
+			if !bytes.Equal(s.Portable(), want) || !bytes.Equal(read.Portable(), want) {
+				t.Fatalf("%s, %d: %d bytes, %d where it was read, want %d", name, i, len(s.Portable()), len(read.Portable()), len(want))
+			}
+			if !bytes.Equal(codec.Marshal(s), codec.Marshal(want)) {
+				t.Fatalf("%s, %d: it is not encoded as its bitmap", name, i)
+			}
+			if !bytes.Equal(before.Portable(), old) {
+				t.Fatalf("%s, %d: the set before has changed", name, i)
+			}
 		}
 	}
-	if fast < 20_000 {
-		t.Fatalf("only %d rows were added at once", fast)
+	if b := codec.Marshal(RowSet{}); !bytes.Equal(b, codec.Marshal([]byte(nil))) {
+		t.Fatalf("no rows are % x", b)
 	}
 }
 
-// TestWithRowOfDamage adds rows to bytes that are no bitmap.
-func TestWithRowOfDamage(t *testing.T) {
+// TestRowSetOfDamage adds rows to bytes that are no bitmap: an error, or a set, and no change
+// of what was there.
+func TestRowSetOfDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 6))
 	have := roaring.New()
 	for range 9000 {
 		have.Add(rnd.Uint32N(200_000))
 	}
 	whole, _ := have.ToBytes()
-	for range 20_000 {
+	if _, err := RowSetOf(whole[:20]).intersects(roaring.BitmapOf(1)); err == nil {
+		t.Fatal("a bitmap that was cut off is taken")
+	}
+	for range 2000 {
 		b := bytes.Clone(whole)
-		for range 1 + rnd.IntN(3) {
-			b[rnd.IntN(40)] = byte(rnd.Uint32())
-		}
-		b = b[:len(b)-rnd.IntN(len(b))*rnd.IntN(2)]
+		b = b[:rnd.IntN(len(b))]
 		before := bytes.Clone(b)
-		withRow(b, rnd.Uint32N(200_000))
+		if _, err := RowSetOf(b).with(roaring.BitmapOf(1, 2, 300_000)); err == nil {
+			_, _ = RowSetOf(b).intersects(roaring.BitmapOf(rnd.Uint32N(200_000)))
+		}
 		if !bytes.Equal(b, before) {
 			t.Fatal("the old bitmap has changed")
 		}
 	}
 }
 
-// BenchmarkJoined adds a row to what a segment has that took many UPDATEs.
-func BenchmarkJoined(b *testing.B) {
+// BenchmarkRowSet adds rows to what a segment has that took many UPDATEs.
+func BenchmarkRowSet(b *testing.B) {
 	have := roaring.New()
-	for i := range uint32(50_000) {
-		have.Add(i * 2654435761 % 100_000)
+	for i := range uint32(500_000) {
+		have.Add(i * 2654435761 % 1_000_000)
 	}
 	have.RunOptimize()
 	old, _ := have.ToBytes()
-	row := uint32(0)
-	for have.Contains(row) {
-		row++
-	}
-	rows := roaring.BitmapOf(row)
+	s, next := RowSetOf(old), uint32(0)
 	b.ReportAllocs()
 	for range b.N {
-		if _, _, ok, err := joined(old, rows); !ok || err != nil {
-			b.Fatal(ok, err)
+		for next++; have.Contains(next % 1_000_000); next++ {
+		}
+		rows := roaring.BitmapOf(next % 1_000_000)
+		if again, err := s.intersects(rows); err != nil || again {
+			s = RowSetOf(old)
+		}
+		var err error
+		if s, err = s.with(rows); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

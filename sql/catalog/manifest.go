@@ -25,9 +25,8 @@ type Segment struct {
 	SHA256 [32]byte
 	Nodes  []uint64 // the nodes that hold the file
 	Zones  []Zone   // per column, for the whole segment
-	// Deleted is a roaring bitmap (portable format) of the row numbers that are
-	// deleted; nil for none.
-	Deleted     []byte
+	// Deleted are the rows that are deleted; in the encoding one bitmap.
+	Deleted     RowSet
 	DeletedRows int64
 	// All rows are of part Part of Of by the hash of the table's distribution key (kernel.Dest). Of is
 	// 0 where rows are not divided so.
@@ -131,8 +130,9 @@ func (m *Manifest) Digest() (d [32]byte) {
 	if m != nil {
 		for _, p := range m.Partitions {
 			for _, s := range p {
-				h.Write(binary.LittleEndian.AppendUint64(s.ID[:len(s.ID):len(s.ID)], uint64(len(s.Deleted))))
-				h.Write(s.Deleted)
+				gone := s.Deleted.Portable()
+				h.Write(binary.LittleEndian.AppendUint64(s.ID[:len(s.ID):len(s.ID)], uint64(len(gone))))
+				h.Write(gone)
 			}
 		}
 	}

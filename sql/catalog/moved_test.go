@@ -90,8 +90,8 @@ func TestDeletesFollowMovedRows(t *testing.T) {
 		some(first[1].ID, 4)
 		for _, g := range s.Manifest(table).Partitions[0] {
 			gone := roaring.New()
-			if len(g.Deleted) > 0 {
-				if err := gone.UnmarshalBinary(g.Deleted); err != nil {
+			if !g.Deleted.Empty() {
+				if err := gone.UnmarshalBinary(g.Deleted.Portable()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -104,12 +104,34 @@ func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, er
 	})
 }
 
+// As has values of T encoded as U's: what T keeps besides is its own.
+func As[T, U any](to func(v T) U, from func(x U) T) {
+	inner := coderOf(reflect.TypeFor[U]())
+	coders.Store(reflect.TypeFor[T](), &coder{
+		as: reflect.TypeFor[U](),
+		enc: func(dst []byte, v reflect.Value) []byte {
+			x := to(v.Interface().(T))
+			return inner.enc(dst, reflect.ValueOf(&x).Elem())
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			var x U
+			if err := inner.dec(r, reflect.ValueOf(&x).Elem()); err != nil {
+				return err
+			}
+			y := from(x)
+			v.Set(reflect.ValueOf(&y).Elem())
+			return nil
+		},
+	})
+}
+
 type coder struct {
 	enc func(dst []byte, v reflect.Value) []byte
 	dec func(r *reader, v reflect.Value) error
-	// For Layout: the types of a union; whether the type has its own encoding.
+	// For Layout: what a union may hold; that the type's encoding is its own, or another's.
 	kinds []reflect.Type
 	own   bool
+	as    reflect.Type
 }
 
 var coders sync.Map // reflect.Type → *coder

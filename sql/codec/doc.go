@@ -16,7 +16,7 @@
 //	Datum      tag, value                 union    kind, value
 //
 // A union is an interface whose types are registered in an order (Union); a type
-// may have an encoding of its own (Register). Layout writes all of that down, for
+// may have an encoding of its own (Register) or another's (As). Layout writes all of that down, for
 // tests that keep it: a field in the middle of a struct would make what an older
 // node wrote mean something else.
 //

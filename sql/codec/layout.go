@@ -33,7 +33,11 @@ func (w *layout) visit(t reflect.Type) {
 	}
 	w.seen[t] = true
 	c := coderOf(t)
-	if c.own {
+	switch {
+	case c.own:
+		return
+	case c.as != nil:
+		w.visit(c.as)
 		return
 	}
 	switch t.Kind() {
@@ -69,6 +73,9 @@ func (w *layout) visit(t reflect.Type) {
 
 // nameOf returns a field's type; for a named number its encoding, too.
 func nameOf(t reflect.Type) string {
+	if c, ok := coders.Load(t); ok && c.(*coder).as != nil {
+		return nameOf(c.(*coder).as)
+	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer:
 		return t.String()
