@@ -59,9 +59,9 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 	if keys != nil && keys.pairs {
 		for _, ids := range [][]expr.ColID{w.d.Old, w.d.Values} {
 			for _, num := range keys.nums {
-				c := w.live[keys.column(w, num)]
+				c := w.live[keys.column(num)]
 				to := column(c.Name, c.Type)
-				n.Updated = append(n.Updated, plan.Item{Col: to, Expr: &expr.Col{ID: ids[keys.column(w, num)], Typ: c.Type, Name: c.Name}})
+				n.Updated = append(n.Updated, plan.Item{Col: to, Expr: &expr.Col{ID: ids[keys.column(num)], Typ: c.Type, Name: c.Name}})
 			}
 		}
 	}
@@ -120,36 +120,4 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 			}
 		}
 	}
-}
-
-// Into writes a query's rows into segments of a table, whose live columns they
-// are in order, and says how many they are; segmentRows as in plan.TableWrite. The
-// transaction's view has them once they are added to it (Append).
-func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (segs []*catalog.Segment, n int64, err error) {
-	o, next, err := r.Plan(q)
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := r.buffers(o.Buffers); err != nil {
-		return nil, 0, err
-	}
-	w := r.modifying(&plan.DML{Kind: plan.InsertRows, Table: rel})
-	defer w.Close()
-	w.segmentRows = segmentRows
-	source := &plan.Project{Input: o.Root}
-	for i, c := range o.Cols {
-		to := plan.Column{ID: next, Name: w.live[i].Name, Type: w.live[i].Type}
-		var e expr.Expr = colRef(c)
-		if !c.Type.SamePhysical(to.Type) { // as a numeric whose scale the query knew
-			e = &expr.Cast{Arg: e, Typ: to.Type}
-		}
-		source.Items = append(source.Items, plan.Item{Col: to, Expr: e})
-		w.d.Values = append(w.d.Values, next)
-		next++
-	}
-	w.d.NextCol = next
-	if err = w.carryOut(source, nil); err != nil {
-		w.abort()
-	}
-	return w.segments(), w.count, err
 }

@@ -171,22 +171,8 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 	w.acct.Resize(0)
 	w.forget()
 	w.written, w.count, w.conflict, w.old = nil, 0, nil, op.RowIDs{}
-	w.r.watchKeys(was)
+	w.watchKeys()
 	return true, nil
-}
-
-// proposedRows are an INSERT's rows before ON CONFLICT decided about them.
-type proposedRows struct {
-	values []expr.ColID
-	checks []plan.Check
-}
-
-// kept are items that give a node's columns as they are.
-func kept(n plan.Node) (items []plan.Item) {
-	for _, c := range n.Schema() {
-		items = append(items, plan.Item{Col: c, Expr: colRef(c)})
-	}
-	return items
 }
 
 // copied copies a tree, but for its leaves: to run one changes it.

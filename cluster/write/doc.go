@@ -10,6 +10,17 @@
 //	   │                        │              unique keys: plans over both, claims
 //	   └─ CheckForeignKeys ◀────┴─ what foreign keys have to do with them
 //
+// The files, each above what it uses:
+//
+//	foreignaction  deferred  validate  loader  locking   what runs statements, or looks at rows
+//	modify                                               how a statement is carried out
+//	conflict ─▶ conflictbulk, conflictchoice             … and an ON CONFLICT
+//	conflictrows, bulk
+//	modifytable                                          a statement in progress
+//	apply                                                its changes put into the transaction
+//	foreign ─▶ foreignkeys ─▶ unique ─▶ uniquedense ─▶ uniquekey
+//	keyscan, run ─▶ txn ─▶ keywatch                      what all of them hold
+//
 // Constraints are checked by plans over the segments that the statement wrote, and what
 // two transactions could each miss by claims in the commit (catalog.UniqueKeys).
 // Nothing here knows a session: a statement brings its transaction (Txn), and a Host

@@ -5,7 +5,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -13,8 +12,34 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func foreignKeyType(child, parent types.Type) (types.Type, bool) {
-	return ddl.ForeignKeyType(child, parent)
+// CheckForeignKeys ends a statement: it carries out what foreign keys ask for, then checks
+// them all but for those that are deferred.
+func (x *Execution) CheckForeignKeys() error {
+	if x.Txn == nil || len(x.Txn.foreign.todo) == 0 {
+		return nil
+	}
+	f := &x.Txn.foreign
+	defer f.clear()
+	for len(f.todo) > 0 {
+		w := f.todo[0]
+		f.todo = f.todo[1:]
+		f.done = append(f.done, w)
+		if err := x.foreignActions(w); err != nil {
+			return err
+		}
+	}
+	var later []*written
+	for _, w := range f.done {
+		put, err := x.checkForeign(w, func(k fkey) bool { return !x.Txn.modes.deferred(k) })
+		if err != nil {
+			return err
+		}
+		if put {
+			later = append(later, w)
+		}
+	}
+	x.Txn.deferred = append(x.Txn.deferred, later...)
+	return nil
 }
 
 // foreignActions claims the keys that a write removed and changes the rows that

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -101,23 +102,6 @@ func (r *Run) PlanDML(d *plan.DML) (*plan.DML, error) {
 	return p.DML, nil
 }
 
-// Select plans and starts a bound query that is run once. The reader gives its
-// columns in order.
-func (r *Run) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
-	return r.SelectBound(planner.Once(q))
-}
-
-// SelectBound is Select for a query that may come again.
-func (r *Run) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
-	r.writes(nil, b.Query.Buffers)
-	return r.Query(r.x.Ctx, b, r.returning)
-}
-
-// buffers fills the statement's buffers, in order.
-func (r *Run) buffers(defs []plan.BufferDef) error {
-	return r.Buffers(r.x.Ctx, defs, r.returning)
-}
-
 // start stages an optimised tree and runs it. The reader's columns are cols.
 func (r *Run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	return r.Start(r.x.Ctx, root, cols, manifests)
@@ -162,4 +146,16 @@ func rowAt(b *batch.Batch, cols []plan.Column, i int) []types.Datum {
 		out[c] = types.DatumAt(cols[c].Type, b.Cols[c], i)
 	}
 	return out
+}
+
+// keyText writes a key for an error.
+func (r *Run) keyText(cols []plan.Column, row []types.Datum) string {
+	out := make([]string, len(row))
+	for i, d := range row {
+		out[i] = "null"
+		if d != nil {
+			out[i] = string(types.AppendText(nil, cols[i].Type, d, r.x.Context.Values))
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -146,39 +146,6 @@ func (r *Run) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *
 	return claim, true, r.duplicate(k, rows, look.Cols)
 }
 
-// equals is the condition that a column has a value, as PostgreSQL would write it;
-// nil where the type has no equality of its own.
-func equals(c plan.Column, val types.Datum) expr.Expr {
-	col, t := expr.Expr(colRef(c)), c.Type
-	if t.OID == types.VarcharOID {
-		t = types.Text
-		col = &expr.Cast{Arg: col, Typ: t}
-	}
-	eq := operator("=", t.OID, t.OID)
-	if eq == nil {
-		return nil
-	}
-	return &expr.Call{Fn: eq.Func, Op: "=", Typ: types.Bool, Args: []expr.Expr{col, &expr.Const{Val: val, Typ: t}}}
-}
-
-// keyScan scans a constraint's columns; first is the ColID of the first.
-func keyScan(rel *catalog.Relation, c *catalog.Constraint, first expr.ColID) *plan.Scan {
-	sc := &plan.Scan{Table: rel.OID, Name: rel.Name}
-	for i, num := range c.Columns {
-		col := rel.ColumnNum(num)
-		sc.Cols = append(sc.Cols, plan.Column{ID: first + expr.ColID(i), Name: col.Name, Type: col.Type, Table: rel.OID, Num: num})
-		sc.Missing = append(sc.Missing, col.Missing)
-	}
-	if !c.NullsNotDistinct {
-		for _, col := range sc.Cols {
-			sc.Filter = append(sc.Filter, &expr.IsNull{Arg: colRef(col), Not: true})
-		}
-	}
-	return sc
-}
-
-func colRef(c plan.Column) *expr.Col { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
-
 func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {
 	if rows <= 1 {
 		return nil
@@ -293,16 +260,6 @@ func countStar() *fn.Func {
 	for _, f := range fn.Lookup("count") {
 		if len(f.Args) == 0 {
 			return f
-		}
-	}
-	return nil
-}
-
-// operator finds a built-in operator by its operand types.
-func operator(name string, l, r types.OID) *fn.Operator {
-	for _, o := range fn.Operators(name) {
-		if o.Left == l && o.Right == r {
-			return o
 		}
 	}
 	return nil

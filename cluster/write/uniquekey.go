@@ -22,11 +22,6 @@ type uniqueKey struct {
 	building bool
 }
 
-// isUnique reports whether it is one of the constraints that forbid equal keys.
-func isUnique(c *catalog.Constraint) bool {
-	return c.Kind == 'p' || c.Kind == 'u' || c.Kind == 'i' || c.Kind == 'e'
-}
-
 func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKey, error) {
 	k := &uniqueKey{Constraint: c, rel: rel, live: rel.Live()}
 	column := func(num int16) {
@@ -78,25 +73,6 @@ func (k *uniqueKey) over(e expr.Expr, id func(i int) expr.ColID) expr.Expr {
 		}
 		return x
 	})
-}
-
-// scanOf scans the live columns of a table that expressions read, which number them
-// from 1 in order; id gives what they have in the scan, from 0.
-func scanOf(rel *catalog.Relation, id func(i int) expr.ColID, es ...expr.Expr) *plan.Scan {
-	read := map[expr.ColID]bool{}
-	for _, e := range es {
-		if e != nil {
-			expr.Columns(e, read)
-		}
-	}
-	sc := &plan.Scan{Table: rel.OID, Name: rel.Name}
-	for i, c := range rel.Live() {
-		if read[expr.ColID(i+1)] {
-			sc.Cols = append(sc.Cols, plan.Column{ID: id(i), Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
-			sc.Missing = append(sc.Missing, c.Missing)
-		}
-	}
-	return sc
 }
 
 // idSpan is how many column ids the rows of a key take.

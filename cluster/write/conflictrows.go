@@ -1,0 +1,179 @@
+package write
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// proposedBuffer is the buffer of an INSERT … ON CONFLICT's rows, which the binder and the
+// optimiser, who count from 0, do not reach; those after it are of the table's rows that
+// have one of their keys.
+const proposedBuffer = 1 << 20
+
+// conflictWriting distributes proposed rows to insert, update or nothing.
+type conflictWriting struct {
+	*ModifyTable
+	next     expr.ColID    // the first that is free
+	cols     []plan.Column // of the proposed rows, seq the last
+	seq      plan.Column   // their number
+	n, size  int64         // how many there are, and their bytes
+	computed []plan.Item   // their keys that are expressions
+	arbiters []*conflictArbiter
+	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
+	sets     []*eval.Program
+	where    *eval.Program
+}
+
+func (w *conflictWriting) column(name string, t types.Type) plan.Column {
+	w.next++
+	return plan.Column{ID: w.next - 1, Name: name, Type: t}
+}
+
+// proposedReader numbers the rows that are proposed, from 0. Each must be one of the
+// table's, whatever becomes of it.
+type proposedReader struct {
+	op.BatchReader
+	of *conflictWriting
+}
+
+func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := p.BatchReader.Next(ctx)
+	if err != nil || b.Rows() == 0 {
+		return b, err
+	}
+	b = kernel.Compact(b)
+	if err := p.of.rows.CheckRows(ctx, b); err != nil {
+		return nil, err
+	}
+	seq := make([]int64, b.N)
+	for i := range seq {
+		seq[i] = p.of.n + int64(i)
+	}
+	p.of.n, p.of.size = p.of.n+int64(b.N), p.of.size+b.Bytes()
+	return batch.New(append(slices.Clip(b.Cols), batch.FromSlice(arrow.PrimitiveTypes.Int64, seq, nil)), b.N), nil
+}
+
+// conflictArbiter is a unique constraint that decides about proposed rows.
+type conflictArbiter struct {
+	*uniqueKey
+	scan     *plan.Scan
+	keys     []plan.Column // of the proposed rows
+	theirs   []expr.Expr   // the same of the table's
+	nullSafe []bool        // which of them are equal where both are NULL
+	found    *plan.Buffer  // the table's rows that have a proposed row's key
+	enc      *kernel.KeyEncoder
+	seen     map[string]bool // keys of rows inserted so far, where the proposed are few
+}
+
+// arbiter adds one. Keys that are expressions become columns of the proposed rows.
+func (w *conflictWriting) arbiter(k *uniqueKey) {
+	oc := w.d.OnConflict
+	rowid := w.column("rowid", types.Int8)
+	a := &conflictArbiter{uniqueKey: k, scan: &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}}
+	for i, live := range w.live {
+		c := w.column(live.Name, live.Type)
+		if c.Table, c.Num = w.rel.OID, live.Num; oc.Update && i < len(oc.Existing) {
+			c.ID = oc.Existing[i]
+		}
+		a.scan.Cols, a.scan.Missing = append(a.scan.Cols, c), append(a.scan.Missing, live.Missing)
+	}
+	there := func(i int) expr.ColID { return a.scan.Cols[i].ID }
+	if k.where != nil {
+		a.scan.Filter = []expr.Expr{k.over(k.where, there)}
+	}
+	add := func(name string, mine, theirs expr.Expr, nullSafe bool) {
+		c := plan.Column{Name: name, Type: mine.Type()}
+		if x, ok := mine.(*expr.Col); ok {
+			c.ID = x.ID
+		} else {
+			c = w.column(name, c.Type)
+			w.computed = append(w.computed, plan.Item{Col: c, Expr: mine})
+		}
+		a.keys, a.theirs, a.nullSafe = append(a.keys, c), append(a.theirs, theirs), append(a.nullSafe, nullSafe)
+	}
+	for i, e := range k.ofRow(w.d.Values) {
+		add(k.names[i], e, k.over(k.keys[i], there), k.NullsNotDistinct)
+	}
+	if k.NullsNotDistinct && k.where != nil {
+		// A row that the predicate leaves out has NULLs for keys, and is equal to none.
+		id := func(i int) expr.ColID { return w.d.Values[i] }
+		covered := &expr.Const{Val: true, Typ: types.Bool}
+		add("covered", &expr.Case{Whens: []expr.When{{Cond: k.over(k.where, id), Then: covered}}, Typ: types.Bool}, k.over(k.where, there), false)
+	}
+	read := map[expr.ColID]bool{rowid.ID: true}
+	for _, e := range a.theirs {
+		expr.Columns(e, read)
+	}
+	a.found = &plan.Buffer{ID: proposedBuffer + 1 + len(w.arbiters), Name: "there"}
+	for _, c := range a.scan.Schema() {
+		if oc.Update || read[c.ID] {
+			a.found.Cols = append(a.found.Cols, c)
+		}
+	}
+	w.arbiters = append(w.arbiters, a)
+}
+
+// look finds the table's rows that have a proposed row's key.
+func (a *conflictArbiter) look(proposed plan.Node) plan.Node {
+	j := &plan.Join{Kind: plan.Semi, L: a.scan, R: proposed, Broadcast: true, LKeys: a.theirs, NullSafe: a.nullSafe}
+	for _, c := range a.keys {
+		j.RKeys = append(j.RKeys, colRef(c))
+	}
+	return j
+}
+
+// keyed gives the proposed rows and their keys; anew for each plan, for to run one
+// changes its tree.
+func (w *conflictWriting) keyed() plan.Node {
+	in := &plan.Buffer{ID: proposedBuffer, Name: "proposed", Cols: slices.Clone(w.cols)}
+	if len(w.computed) == 0 {
+		return in
+	}
+	return &plan.Project{Input: in, Items: append(kept(in), w.computed...)}
+}
+
+// existing adds to the proposed rows those of the table that have their keys.
+func (w *conflictWriting) existing(in plan.Node) plan.Node {
+	for _, a := range w.arbiters {
+		there := *a.found
+		j := &plan.Join{Kind: plan.Left, L: in, R: &there, RKeys: a.theirs, NullSafe: a.nullSafe}
+		for _, c := range a.keys {
+			j.LKeys = append(j.LKeys, colRef(c))
+		}
+		in = j
+	}
+	return in
+}
+
+// set is what DO UPDATE gives a live column.
+func (w *ModifyTable) set(i int) expr.Expr {
+	if e := w.d.OnConflict.Set[i]; e != nil {
+		return w.proposed(e)
+	}
+	return &expr.Col{ID: w.d.OnConflict.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
+}
+
+// proposed makes the columns of EXCLUDED the proposed row's own.
+func (w *ModifyTable) proposed(e expr.Expr) expr.Expr {
+	oc := w.d.OnConflict
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			for i, id := range oc.Excluded {
+				if id == c.ID {
+					return &expr.Col{ID: w.d.Values[i], Typ: c.Typ, Name: c.Name}
+				}
+			}
+		}
+		return x
+	})
+}

@@ -1,0 +1,286 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// ModifyTable is one DML statement in progress. A plan.TableWrite does the work, on
+// the nodes that hold the source's rows, or the gateway does the same over rows
+// that it reads (op.RowWriter).
+type ModifyTable struct {
+	r           *Run
+	d           *plan.DML
+	rel         *catalog.Relation
+	live        []catalog.Column
+	src         []plan.Column
+	at          map[expr.ColID]int
+	rows        *op.RowWriter // the gateway's; nil before prepare
+	ret         []*eval.Program
+	returned    *op.Buffer // what RETURNING gives; nil before there is some
+	acct        *mem.Account
+	count       int64 // of rows inserted, updated or deleted
+	written     []catalog.Written
+	old         op.RowIDs     // rows deleted or replaced
+	segmentRows int64         // as in plan.TableWrite
+	conflict    *proposedRows // of an ON CONFLICT that is carried out as a MERGE; or nil
+}
+
+// proposedRows are an INSERT's rows before ON CONFLICT decided about them.
+type proposedRows struct {
+	values []expr.ColID
+	checks []plan.Check
+}
+
+func (r *Run) modifying(d *plan.DML) *ModifyTable {
+	return &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("changed rows", false)}
+}
+
+// watchKeys begins to follow the keys of the table.
+func (w *ModifyTable) watchKeys() {
+	w.r.x.Txn.foreign.keys = watch(w.r.x.Execution, w.r.st, w.d)
+}
+
+// node is the statement's plan.TableWrite over an input.
+func (w *ModifyTable) node(input plan.Node) *plan.TableWrite {
+	n := &plan.TableWrite{Input: input, Kind: w.d.Kind, Table: w.rel, Values: w.d.Values, RowID: w.d.RowID, Action: w.d.Action,
+		Checks: w.d.Checks, SegmentRows: w.segmentRows}
+	if sc := w.r.st.Schema(w.rel.Schema); sc != nil {
+		n.Namespace = sc.Name
+	}
+	if w.conflict != nil {
+		n.Proposed, n.ProposedChecks = w.conflict.values, w.conflict.checks
+	}
+	if w.d.Kind != plan.DeleteRows {
+		for _, c := range w.live {
+			n.Cols = append(n.Cols, c.Num)
+		}
+	}
+	return n
+}
+
+// prepare compiles what the gateway does with the source's rows.
+func (w *ModifyTable) prepare(src []plan.Column) (err error) {
+	w.src = src
+	w.at = map[expr.ColID]int{}
+	for i, c := range src {
+		w.at[c.ID] = i
+	}
+	n := w.node(nil)
+	if w.rows, err = build.RowWriter(n, src, w.r.x.Env); err != nil {
+		return err
+	}
+	w.rows.Acct = w.acct
+	w.rows.Open = func(ctx context.Context) (op.Writer, error) { return w.r.x.Files.Writer(ctx, w.r.x.Pool, n) }
+	w.rows.Done = w.changed
+	for _, it := range w.d.Returning {
+		p, err := eval.Compile(it.Expr, src, w.r.x.Env)
+		if err != nil {
+			return err
+		}
+		w.ret = append(w.ret, p)
+	}
+	return nil
+}
+
+// changed notes rows of the source that were carried out.
+func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool) error {
+	if k := w.r.x.Txn.foreign.keys; k != nil {
+		if k.only = nil; w.count == 0 && b.Rows() == 1 && len(w.rows.Values) > 0 {
+			k.only = rowAt(w.rows.New(b), w.newCols(), 0)
+		}
+		if updated && k.pairs {
+			olds, news := make([]arrow.Array, len(w.live)), make([]arrow.Array, len(w.live))
+			for i := range w.live {
+				olds[i], news[i] = b.Cols[w.at[w.d.Old[i]]], b.Cols[w.at[w.d.Values[i]]]
+			}
+			if err := k.note(ctx, b, olds, news); err != nil {
+				return err
+			}
+		}
+	}
+	w.count += int64(b.Rows())
+	if len(w.ret) == 0 {
+		return nil
+	}
+	cols := make([]arrow.Array, len(w.ret))
+	for i, p := range w.ret {
+		arr, err := p.Eval(ctx, b)
+		if err != nil {
+			return err
+		}
+		cols[i] = arr
+	}
+	return w.keep(batch.New(cols, b.Rows()))
+}
+
+// newCols are the columns of the table's rows.
+func (w *ModifyTable) newCols() []plan.Column {
+	cols := make([]plan.Column, len(w.live))
+	for i, c := range w.live {
+		cols[i] = plan.Column{Name: c.Name, Type: c.Type, Num: c.Num}
+	}
+	return cols
+}
+
+// keep keeps rows of RETURNING until the statement's end: nothing is shown that may
+// still fail.
+func (w *ModifyTable) keep(b *batch.Batch) error {
+	if w.returned == nil {
+		w.returned = w.r.x.Buffer(w.d.ReturningColumns())
+	}
+	return w.returned.Append(w.r.x.Ctx, b)
+}
+
+// flush ends what the gateway writes.
+func (w *ModifyTable) flush() error {
+	w.count = 0
+	list, err := w.rows.Finish(w.r.x.Ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		if err := w.take(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take notes what a thread wrote.
+func (w *ModifyTable) take(x catalog.Written) error {
+	w.count += x.Rows
+	if x.Segment != nil {
+		w.r.x.Txn.Wrote(x.Segment)
+		w.written = append(w.written, x)
+		return nil
+	}
+	again, err := w.old.Merge(w.r.x.Ctx, w.acct, x.Ordinal, x.Deleted)
+	if again {
+		switch {
+		case w.conflict != nil:
+			return op.ErrConflictTwice()
+		case w.d.Kind == plan.MergeRows:
+			return op.ErrMergedTwice()
+		}
+		return pgerr.Internal("a row of %s is changed twice", w.rel.Name)
+	}
+	return err
+}
+
+// segments are the new ones, in the order of their rows as far as there is one.
+func (w *ModifyTable) segments() []*catalog.Segment {
+	slices.SortStableFunc(w.written, func(a, b catalog.Written) int { return cmp.Compare(a.Seq, b.Seq) })
+	segs := make([]*catalog.Segment, len(w.written))
+	for i, x := range w.written {
+		segs[i] = x.Segment
+	}
+	return segs
+}
+
+// finish makes the changes of the statement and checks unique constraints.
+func (w *ModifyTable) finish() error {
+	var changes []catalog.Change
+	m := w.r.st.Manifest(w.rel.OID)
+	for _, o := range w.old.Ordinals() {
+		// By row: writers of other rows of the segment, and compaction, do not
+		// conflict with it.
+		rows, err := w.old.Encoded(o)
+		if err != nil {
+			return err
+		}
+		_, seg := store.At(m, o)
+		changes = append(changes, &catalog.DeleteRows{Table: w.rel.OID, Segment: seg.ID, Rows: rows, ExpectVersion: w.rel.Version})
+	}
+	return w.r.apply(w.rel, changes, w.segments())
+}
+
+// abort gives up what was put.
+func (w *ModifyTable) abort() {
+	if w.rows != nil {
+		w.rows.Abort()
+	}
+}
+
+// Verb is the command of a kind of statement.
+func Verb(k plan.DMLKind) string {
+	return strings.ToUpper(k.String())
+}
+
+// Tag is the command tag.
+func (w *ModifyTable) Tag() string {
+	if w.d.Kind == plan.InsertRows {
+		return fmt.Sprintf("INSERT 0 %d", w.count)
+	}
+	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.count)
+}
+
+// Returned returns the rows of RETURNING; closing them is closing the statement.
+func (w *ModifyTable) Returned() (op.BatchReader, error) {
+	out := &returned{of: w}
+	if w.returned == nil {
+		return out, nil
+	}
+	err := w.returned.Finish(w.r.x.Ctx)
+	if err == nil {
+		out.rows, err = w.returned.Open(nil)
+	}
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// returned reads the rows of a statement's RETURNING.
+type returned struct {
+	of   *ModifyTable
+	rows op.BatchReader // nil where there are none
+}
+
+func (r *returned) Next(ctx context.Context) (*batch.Batch, error) {
+	if r.rows == nil {
+		return nil, io.EOF
+	}
+	return r.rows.Next(ctx)
+}
+
+func (r *returned) Close() (err error) {
+	if r.rows != nil {
+		err = r.rows.Close()
+		r.rows = nil
+	}
+	r.of.Close()
+	return err
+}
+
+// Close forgets them.
+func (w *ModifyTable) Close() {
+	w.forget()
+	w.acct.Close()
+}
+
+// forget gives up what was kept for RETURNING.
+func (w *ModifyTable) forget() {
+	if w.returned != nil {
+		w.returned.Close()
+		w.returned = nil
+	}
+}
