@@ -56,13 +56,13 @@ func Options(n *ast.CopyStmt) (copyfmt.Options, error) {
 // only a tag.
 func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
 	if n.IsFrom {
-		return from(x, st, n, opts)
+		return copyFrom(x, st, n, opts)
 	}
-	return to(x, st, n, opts)
+	return copyTo(x, st, n, opts)
 }
 
-// columns finds the relation and the columns of a COPY.
-func columns(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
+// copiedColumns finds the relation of a COPY and its columns that are copied.
+func copiedColumns(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
 	rel, err := x.Relation(st, n.Relation)
 	if err != nil {
 		return nil, nil, err
@@ -105,14 +105,14 @@ func mayFile(x *write.Execution, st *catalog.State) error {
 	return nil
 }
 
-func from(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	if err := x.Txn.Writable("COPY FROM"); err != nil {
 		return nil, "", err
 	}
 	if n.WhereClause != nil {
 		return nil, "", pgerr.Unsupported("COPY FROM with WHERE is not supported")
 	}
-	rel, cols, err := columns(x, st, n)
+	rel, cols, err := copiedColumns(x, st, n)
 	if err != nil {
 		return nil, "", err
 	}
@@ -197,7 +197,7 @@ func fileError(err error, name, verb string) error {
 	return pgerr.Wrap(pgerr.IOError, err, "could not open file \"%s\" for %s", name, verb)
 }
 
-func to(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	r := x.Open(st)
 	rows, cols, err := open(r, x, st, n)
 	if err != nil {
@@ -318,7 +318,7 @@ func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bo
 		}
 		return b, err
 	}
-	rel, cols, err := columns(x, st, n)
+	rel, cols, err := copiedColumns(x, st, n)
 	if err != nil {
 		return nil, err
 	}

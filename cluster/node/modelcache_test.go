@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
@@ -54,7 +55,7 @@ func newShelf(t *testing.T, n int) *shelf {
 		}
 		m := &model.Model{Algorithm: "linear_regression", Task: family.Regression, Outputs: []family.Output{{Type: types.Float8}}, Fitted: fit, Predictor: p}
 		v := &catalog.ModelVersion{Number: i + 1}
-		v.Keep(&catalog.Segment{Inline: m.Encode(), SHA256: model.SHA256(m.Encode())})
+		v.Keep(&catalog.Segment{Inline: m.Encode(), SHA256: sha256.Sum256(m.Encode())})
 		s.versions = append(s.versions, v)
 	}
 	return s

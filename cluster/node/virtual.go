@@ -60,15 +60,15 @@ func (v *virtuals) RelationName(oid types.OID) (schema, name string, ok bool) {
 }
 
 // For implements query.Virtuals.
-func (v *virtuals) For(x *query.Execution, st *catalog.State) op.Virtuals {
-	return &viewHost{Host: x.Context.Host, n: v.n, x: x, st: st}
+func (v *virtuals) For(c *query.Context, st *catalog.State) op.Virtuals {
+	return &viewHost{Host: c.Host, n: v.n, of: c, st: st}
 }
 
 // Open implements op.Virtuals.
 func (h *viewHost) Open(ctx context.Context, v *plan.Virtual) (op.BatchReader, error) {
 	opened := *h
 	opened.ctx = ctx
-	list, err := sysview.Open(v, h.st, h.x.View(h.st), &opened, h.x.Context.Env(nil))
+	list, err := sysview.Open(v, h.st, h.of.View(h.st), &opened, h.of.Env(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,12 @@ func (b *batches) Next(context.Context) (*batch.Batch, error) {
 
 func (b *batches) Close() error { return nil }
 
-// viewHost produces the rows of virtual relations for an execution (op.Virtuals), and
+// viewHost produces the rows of virtual relations for a statement (op.Virtuals), and
 // is the source of their contents (sysview.Host).
 type viewHost struct {
 	query.Host // of the statement
 	n          *Node
-	x          *query.Execution
+	of         *query.Context
 	st         *catalog.State
 	ctx        context.Context // of an opening
 }

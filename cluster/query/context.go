@@ -141,6 +141,11 @@ func (c *Context) Session(st *catalog.State) function.Session {
 	return s
 }
 
+// View is what system relations show to the statement.
+func (c *Context) View(st *catalog.State) sysview.SessionInfo {
+	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
+}
+
 // Dialect is the dialect that settings ask for.
 func Dialect(set *settings.Set) parse.Dialect {
 	if set.Value("dialect") == "mysql" {

@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -92,12 +91,6 @@ func (x *Execution) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Rela
 func (x *Execution) End() (leaked int64) {
 	x.Admission.Close()
 	return x.Pool.Close()
-}
-
-// View is what system relations show to the statement.
-func (x *Execution) View(st *catalog.State) sysview.SessionInfo {
-	c := x.Context
-	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
 }
 
 // Cause prefers what cancelled the context over the context's own error, and

@@ -32,10 +32,10 @@ type Planner struct {
 }
 
 // Virtuals gives the relations that are computed at the gateway: their shapes,
-// and their rows for an execution over a view of the catalog.
+// and their rows for a statement over a view of the catalog.
 type Virtuals interface {
 	bind.VirtualCatalog
-	For(x *Execution, st *catalog.State) op.Virtuals
+	For(c *Context, st *catalog.State) op.Virtuals
 }
 
 // Next returns a number that no statement or transaction of the node has.

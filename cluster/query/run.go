@@ -37,7 +37,7 @@ type Run struct {
 func (x *Execution) Open(st *catalog.State) *Run {
 	r, c := x.planner.Runner, x.Context
 	return &Run{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
-		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(x, st), Admission: x.Admission})}
+		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}
 }
 
 // planning is what a plan over the run's view is made for; manifests are those of

@@ -256,7 +256,7 @@ func (n *Node) handleGreet(ctx context.Context, g greeting) (bool, error) {
 // reachable returns an error for an address that others cannot dial. from is the
 // address that the announcing node calls from.
 func reachable(addr string, from net.Addr, members []*catalog.Node) error {
-	if err := CheckAddr(addr); err != nil {
+	if err := checkAddr(addr); err != nil {
 		return err
 	}
 	if from == nil {
@@ -277,8 +277,8 @@ func reachable(addr string, from net.Addr, members []*catalog.Node) error {
 	return nil
 }
 
-// CheckAddr returns an error for an address that no other node could dial.
-func CheckAddr(addr string) error {
+// checkAddr returns an error for an address that no other node could dial.
+func checkAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	bad := func(what string) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "%s: other nodes cannot reach this one at %q", what, addr).

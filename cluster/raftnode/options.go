@@ -59,7 +59,7 @@ func (o *Options) Validate() error {
 	case o.Dir == nil || o.Server == nil || o.Dialer == nil:
 		return pgerr.Internal("raftnode: incomplete options")
 	}
-	if err := CheckAddr(o.Self.Addr); err != nil {
+	if err := checkAddr(o.Self.Addr); err != nil {
 		return err
 	}
 	o.Self.ID = o.Dir.ID

@@ -186,8 +186,8 @@ func TestStepsKeepAMajority(t *testing.T) {
 func TestCheckAddr(t *testing.T) {
 	for addr, ok := range map[string]bool{"0.0.0.0:7400": false, "[::]:7400": false, ":7400": false, "10.0.0.1:0": false, "10.0.0.1": false,
 		"10.0.0.1:7400": true, "127.0.0.1:1": true, "db1.example.com:7400": true} {
-		if (CheckAddr(addr) == nil) != ok {
-			t.Errorf("%s: %v", addr, CheckAddr(addr))
+		if (checkAddr(addr) == nil) != ok {
+			t.Errorf("%s: %v", addr, checkAddr(addr))
 		}
 	}
 }

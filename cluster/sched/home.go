@@ -47,7 +47,7 @@ func homes(l Leaf, nodes []Node) [][]int {
 	}
 	load := make([]float64, len(nodes))
 	last := map[int]int{} // the node that got a partition's last family
-	share := fairShare(l, nodes)
+	fair := fairShare(l, nodes)
 	for _, f := range families(l, len(nodes)) {
 		best := -1
 		for pass := 0; pass < 2 && best < 0; pass++ {
@@ -62,7 +62,7 @@ func homes(l Leaf, nodes []Node) [][]int {
 			}
 		}
 		if was, ok := last[f.partition]; ok && was != best && holds(l.Splits[f.from], nodes[was].ID) &&
-			load[was]+weight(f.rows, nodes[was]) <= share {
+			load[was]+weight(f.rows, nodes[was]) <= fair {
 			best = was
 		}
 		last[f.partition] = best

@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"runtime"
@@ -15,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -37,7 +37,7 @@ func (n *last) name() string {
 func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *train.Source) (sha [32]byte, reused bool) {
 	t.Helper()
 	res, reused := c.trainOn(t, n, driver, j, src, rows(30000, uint64(*n+1)))
-	return model.SHA256(res.Model.Encode()), reused
+	return sha256.Sum256(res.Model.Encode()), reused
 }
 
 func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *train.Source, list []*batch.Batch) (_ *train.Result, reused bool) {
@@ -248,7 +248,7 @@ func TestKeptLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		res, err := train.Run(ctx, train.Input{Job: j, Rows: total, Resume: saved[len(saved)-1]}, g)
-		if err != nil || model.SHA256(res.Model.Encode()) != want {
+		if err != nil || sha256.Sum256(res.Model.Encode()) != want {
 			t.Errorf("another model without node %d: %v", lost, err)
 		}
 		g.Close()

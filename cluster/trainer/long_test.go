@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -91,7 +91,7 @@ func TestLongVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if model.SHA256(got.Model.Encode()) != model.SHA256(want.Model.Encode()) {
+		if sha256.Sum256(got.Model.Encode()) != sha256.Sum256(want.Model.Encode()) {
 			t.Errorf("%d nodes, slices of %d: another model", c.nodes, c.slice)
 		}
 	}

@@ -33,9 +33,9 @@ func hash64(v uint64) uint64 { return mix(v^hashK0, hashK1) }
 // HashInt returns the hash of an integer column's value v.
 func HashInt(v int64) uint64 { return hash64(uint64(v)) }
 
-// Combine folds the hash of a further column into that of those before it. One of the two is
+// combine folds the hash of a further column into that of those before it. One of the two is
 // rotated first: else all rows in which two columns are equal would have one hash.
-func Combine(h, v uint64) uint64 { return mix(bits.RotateLeft64(h, 23)^v, hashK2^h) }
+func combine(h, v uint64) uint64 { return mix(bits.RotateLeft64(h, 23)^v, hashK2^h) }
 
 // HashBytes hashes a byte string.
 func HashBytes(b []byte) uint64 {
@@ -91,7 +91,7 @@ func (h *Hasher) Hash(cols []arrow.Array, n int, out []uint64) []uint64 {
 		h.tmp = grow(h.tmp, n)
 		h.column(i, cols[i], h.tmp)
 		for j, v := range h.tmp {
-			out[j] = Combine(out[j], v)
+			out[j] = combine(out[j], v)
 		}
 	}
 	return out

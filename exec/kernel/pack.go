@@ -129,7 +129,7 @@ func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ [
 		}
 		if i > 0 {
 			for j, v := range out {
-				hashes[j] = Combine(hashes[j], v)
+				hashes[j] = combine(hashes[j], v)
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func (p *Packer) Hash(words, out []uint64) []uint64 {
 				}
 			}
 			if k > 0 {
-				h = Combine(out[i], h)
+				h = combine(out[i], h)
 			}
 			out[i] = h
 		}

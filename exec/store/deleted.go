@@ -35,24 +35,6 @@ func (d deletedRows) within(from, to int64) []uint32 {
 	return d.late[i:j]
 }
 
-// AddDeleted returns the segment's deleted rows with more of them, and how many they
-// are then. Rows may come in any order.
-func AddDeleted(s *catalog.Segment, rows []uint32) (all catalog.RowSet, n int64, err error) {
-	b := roaring.New()
-	if !s.Deleted.Empty() {
-		old, err := readDeleted(s)
-		if err != nil {
-			return all, 0, err
-		}
-		b.Or(old.older)
-		b.AddMany(old.late)
-	}
-	b.AddMany(rows)
-	b.RunOptimize()
-	out, err := b.ToBytes()
-	return catalog.RowSetOf(out), int64(b.GetCardinality()), err
-}
-
 // goneRows are the deleted rows of a split as bits, for its batches.
 type goneRows struct {
 	from int64 // the row of the first bit, a multiple of 64

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/sql/catalog"
 )
 
 // TestGoneRows reads random bitmaps of deleted rows, few and many, in one part and in
@@ -59,4 +61,22 @@ func TestGoneRows(t *testing.T) {
 			rd.at += int64(n)
 		}
 	}
+}
+
+// AddDeleted returns the segment's deleted rows with more of them, and how many they
+// are then. Rows may come in any order.
+func AddDeleted(s *catalog.Segment, rows []uint32) (all catalog.RowSet, n int64, err error) {
+	b := roaring.New()
+	if !s.Deleted.Empty() {
+		old, err := readDeleted(s)
+		if err != nil {
+			return all, 0, err
+		}
+		b.Or(old.older)
+		b.AddMany(old.late)
+	}
+	b.AddMany(rows)
+	b.RunOptimize()
+	out, err := b.ToBytes()
+	return catalog.RowSetOf(out), int64(b.GetCardinality()), err
 }

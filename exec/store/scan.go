@@ -26,9 +26,6 @@ import (
 // the snapshot (see Splits), the row by its number in the segment.
 func RowID(ordinal, row uint32) int64 { return int64(ordinal)<<32 | int64(row) }
 
-// SplitRowID returns the parts of a RowID.
-func SplitRowID(id int64) (ordinal, row uint32) { return uint32(id >> 32), uint32(id) }
-
 // Pin is a statement's view of a store: the segments that it opened stay mapped until Close, so
 // that batches may be kept that long. It implements op.Tables, for all threads of the statement's
 // tasks.

@@ -391,9 +391,6 @@ func TestMissingColumnAndRowID(t *testing.T) {
 	if batch.StringsOf(got.Cols[0]).Value(1) != "was" || got.Cols[1].NullN() != 4 || got.Cols[2].(*array.Int64).Value(0) != store.RowID(3, 2) {
 		t.Fatal(got.Cols)
 	}
-	if o, row := store.SplitRowID(store.RowID(3, 2)); o != 3 || row != 2 {
-		t.Fatal(o, row)
-	}
 	// Another physical type is an error, not garbage.
 	scan = &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Float8}}}
 	if _, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], To: 10}, &function.Env{}, nil); !pgerr.Is(err, pgerr.InternalError) {

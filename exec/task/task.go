@@ -144,9 +144,6 @@ func (t *Task) Err() error {
 	return t.err
 }
 
-// Cols returns the columns of the task's rows.
-func (t *Task) Cols() []plan.Column { return t.tree.Cols }
-
 // Next returns the next batch of a root stage, io.EOF after the last.
 func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	if t.out == nil {
@@ -170,17 +167,6 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	}
-}
-
-// Wait waits until all threads are done and returns the task's error. A root stage is done when its
-// rows are read.
-func (t *Task) Wait(ctx context.Context) error {
-	select {
-	case <-t.done:
-		return t.Err()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -184,7 +184,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 				continue // whoever reads it hears of its error
 			}
 			waits.Go(func() {
-				if err := tk.Wait(ctx); err != nil {
+				if err := wait(ctx, tk); err != nil {
 					stop(err)
 				}
 			})
@@ -205,18 +205,29 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 	}
 }
 
+// wait returns the error of a task whose threads are done. A root stage is done when
+// its rows are read.
+func wait(ctx context.Context, tk *task.Task) error {
+	select {
+	case <-tk.Done():
+		return tk.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (c *cluster) rows(staged *plan.Staged) ([]types.Row, error) {
 	root, end := c.start(context.Background(), staged)
 	defer end()
 	var ts []types.Type
-	for _, col := range root.Cols() {
+	for _, col := range staged.Stages[0].Root.Schema() {
 		ts = append(ts, col.Type)
 	}
 	var out []types.Row
 	for {
 		b, err := root.Next(context.Background())
 		if err == io.EOF {
-			return out, root.Wait(context.Background())
+			return out, wait(context.Background(), root)
 		}
 		if err != nil {
 			return nil, err
@@ -410,9 +421,9 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, stop) && err != io.EOF {
 		t.Errorf("error %v", err)
 	}
-	wait, done := context.WithTimeout(context.Background(), time.Minute)
+	ctx, done := context.WithTimeout(context.Background(), time.Minute)
 	defer done()
-	if err := root.Wait(wait); err != nil && !errors.Is(err, stop) {
+	if err := wait(ctx, root); err != nil && !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
 }

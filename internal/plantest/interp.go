@@ -378,14 +378,14 @@ func (in *Interp) key(es []expr.Expr, r Row) (string, []types.Datum, error) {
 			return "", nil, err
 		}
 		vals[i] = v
-		b.WriteString(KeyText(e.Type(), v))
+		b.WriteString(keyText(e.Type(), v))
 		b.WriteByte(0)
 	}
 	return b.String(), vals, nil
 }
 
-// KeyText returns a text that is the same for equal values of a type.
-func KeyText(t types.Type, v types.Datum) string {
+// keyText returns a text that is the same for equal values of a type.
+func keyText(t types.Type, v types.Datum) string {
 	switch x := v.(type) {
 	case nil:
 		return "\x01"

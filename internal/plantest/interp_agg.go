@@ -149,7 +149,7 @@ func finish(c expr.AggCall, inputs []tuple) (types.Datum, error) {
 		seen := map[string]bool{}
 		var uniq []tuple
 		for _, t := range inputs {
-			k := KeyText(c.Args[0].Type(), t[0])
+			k := keyText(c.Args[0].Type(), t[0])
 			if !seen[k] {
 				seen[k] = true
 				uniq = append(uniq, t)

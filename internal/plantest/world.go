@@ -177,12 +177,12 @@ func (w *World) Optimize(t testing.TB, sql string) (*plan.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	Check(t, sql, out)
+	check(t, sql, out)
 	return out, nil
 }
 
-// Check validates a finished query.
-func Check(t testing.TB, sql string, q *plan.Query) {
+// check validates a finished query.
+func check(t testing.TB, sql string, q *plan.Query) {
 	t.Helper()
 	if err := opt.Validate(q.Root, true); err != nil {
 		t.Errorf("%v\n%s\n%s", err, sql, plan.FormatQuery(q))

@@ -25,17 +25,17 @@ func BenchmarkTrain(b *testing.B) {
 	}
 	for _, solver := range []string{full, randomized} {
 		b.Run(solver, func(b *testing.B) {
-			o, err := familytest.Options(PCA, "n_components", 10, "solver", solver)
+			o, err := familytest.Options(pca, "n_components", 10, "solver", solver)
 			if err != nil {
 				b.Fatal(err)
 			}
 			set := &family.Setup{Options: o, Fitted: data.Fitted(true), Rows: n, Weight: n}
 			for b.Loop() {
-				drv, err := PCA.NewDriver(set, familytest.Home)
+				drv, err := pca.NewDriver(set, familytest.Home)
 				if err != nil {
 					b.Fatal(err)
 				}
-				w, err := PCA.NewWorker(set, &family.Node{Threads: 1})
+				w, err := pca.NewWorker(set, &family.Node{Threads: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -40,12 +40,12 @@ func trained(t *testing.T, f family.Family, d *familytest.Data, s familytest.Spr
 // which it comes by in fewer products: a step for the rough matrix and some passes.
 func TestDavidsonIsAsRightAsFull(t *testing.T) {
 	d := strong(11, 3000, 40)
-	for _, f := range []family.Family{PCA, SVD} {
+	for _, f := range []family.Family{pca, svd} {
 		for _, k := range []int{1, 4, 6} {
 			got := familytest.Same(t, f, d, "solver", davidson, "n_components", k)
 			p := got.Predictor.(*predictor)
 			_, want := trained(t, f, d, familytest.Spread{}, "solver", full, "n_components", k)
-			if n := got.State.Iteration; f == PCA && n < 4 || n > 2+davidsonPasses {
+			if n := got.State.Iteration; f == pca && n < 4 || n > 2+davidsonPasses {
 				t.Errorf("%s(%d) took %d steps", f.Info().Name, k, n)
 			}
 			for i, v := range want.variance {
@@ -81,8 +81,8 @@ func TestDavidsonLeavesItToFull(t *testing.T) {
 		slots.Code = append(slots.Code, []int32{int32(r.IntN(3))})
 	}
 	for name, d := range map[string]*familytest.Data{"outlier": outlier, "weighted": weighted, "slots": slots} {
-		a, _ := trained(t, PCA, d, familytest.Spread{}, "solver", davidson, "n_components", 3)
-		b, _ := trained(t, PCA, d, familytest.Spread{}, "solver", full, "n_components", 3)
+		a, _ := trained(t, pca, d, familytest.Spread{}, "solver", davidson, "n_components", 3)
+		b, _ := trained(t, pca, d, familytest.Spread{}, "solver", full, "n_components", 3)
 		if !bytes.Equal(a.Bytes, b.Bytes) {
 			t.Errorf("%s: not the model of full", name)
 		}
@@ -93,16 +93,16 @@ func TestDavidsonLeavesItToFull(t *testing.T) {
 func TestDavidsonNoticesAPoorMatrix(t *testing.T) {
 	data := strong(19, 1000, 40)
 	train := func(solver string, poor bool) (*predictor, int) {
-		o, err := familytest.Options(PCA, "solver", solver, "n_components", 3)
+		o, err := familytest.Options(pca, "solver", solver, "n_components", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, set := data.All(false), &family.Setup{Fitted: data.Fitted(false), Rows: 1000, Weight: 1000, Options: o}
-		d, err := PCA.NewDriver(set, familytest.Home)
+		d, err := pca.NewDriver(set, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := PCA.NewWorker(set, familytest.Home)
+		w, err := pca.NewWorker(set, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,12 +145,12 @@ func TestDavidsonNoticesAPoorMatrix(t *testing.T) {
 // TestDavidsonUnasked: auto takes it for few components of many numbers.
 func TestDavidsonUnasked(t *testing.T) {
 	d := strong(15, davidsonRows*davidsonLeast, davidsonLeast)
-	a, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Threads: 2}, "n_components", 1)
-	b, _ := trained(t, PCA, d, familytest.Spread{Narrow: true, Nodes: 3}, "n_components", 1, "solver", davidson)
+	a, _ := trained(t, pca, d, familytest.Spread{Narrow: true, Threads: 2}, "n_components", 1)
+	b, _ := trained(t, pca, d, familytest.Spread{Narrow: true, Nodes: 3}, "n_components", 1, "solver", davidson)
 	if !bytes.Equal(a.Bytes, b.Bytes) || a.State.Iteration < 4 {
 		t.Errorf("another model, or %d steps", a.State.Iteration)
 	}
-	c, _ := trained(t, PCA, d, familytest.Spread{Narrow: true}, "n_components", 20)
+	c, _ := trained(t, pca, d, familytest.Spread{Narrow: true}, "n_components", 20)
 	if c.State.Iteration != 2 {
 		t.Errorf("20 components took %d steps", c.State.Iteration)
 	}
@@ -158,7 +158,7 @@ func TestDavidsonUnasked(t *testing.T) {
 
 // TestDavidsonBits pins a model's bytes, as TestGoldenBits does.
 func TestDavidsonBits(t *testing.T) {
-	m, _ := trained(t, PCA, strong(16, 1500, 40), familytest.Spread{Narrow: true}, "solver", davidson, "n_components", 3)
+	m, _ := trained(t, pca, strong(16, 1500, 40), familytest.Spread{Narrow: true}, "solver", davidson, "n_components", 3)
 	if got := fmt.Sprintf("%x", sha256.Sum256(m.Bytes))[:16]; got != "63c1d48ce1709b4c" {
 		t.Errorf("the model is %s", got)
 	}

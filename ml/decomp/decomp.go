@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// PCA and SVD are the families.
+// pca and svd are the families.
 var (
-	PCA family.Family = decomp{"pca", true}
-	SVD family.Family = decomp{"svd", false}
+	pca family.Family = decomp{"pca", true}
+	svd family.Family = decomp{"svd", false}
 )
 
 type decomp struct {
@@ -66,4 +66,4 @@ func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 }
 
 // Families are the families of this package.
-func Families() []family.Family { return []family.Family{PCA, SVD} }
+func Families() []family.Family { return []family.Family{pca, svd} }

@@ -162,7 +162,7 @@ func reference(d *familytest.Data, center bool) (mean, values []float64, vectors
 var solvers = []string{full, tsqr, randomized}
 
 func TestSame(t *testing.T) {
-	for _, f := range []family.Family{PCA, SVD} {
+	for _, f := range []family.Family{pca, svd} {
 		for _, solver := range solvers {
 			t.Run(f.Info().Name+" "+solver, func(t *testing.T) {
 				familytest.Same(t, f, rows(1, 2000, 9, 9), "solver", solver, "n_components", 4)
@@ -175,8 +175,8 @@ func TestSame(t *testing.T) {
 
 func TestAgainstJacobi(t *testing.T) {
 	for name, d := range map[string]*familytest.Data{"plain": rows(3, 400, 8, 8), "wide": rows(4, 600, 30, 30), "mixed": mixed()} {
-		for _, f := range []family.Family{PCA, SVD} {
-			center := f == PCA
+		for _, f := range []family.Family{pca, svd} {
+			center := f == pca
 			mean, values, vectors, total := reference(d, center)
 			for _, solver := range solvers {
 				what := fmt.Sprint(name, " ", f.Info().Name, " ", solver)
@@ -238,7 +238,7 @@ func TestAgainstJacobi(t *testing.T) {
 func TestAllComponents(t *testing.T) {
 	for _, rank := range []int{1, 3, 12} {
 		d := rows(6, 500, 12, rank)
-		for _, f := range []family.Family{PCA, SVD} {
+		for _, f := range []family.Family{pca, svd} {
 			for _, solver := range solvers {
 				r, err := familytest.Train(t, f, d, familytest.Spread{}, "solver", solver)
 				if err != nil {
@@ -261,7 +261,7 @@ func TestAllComponents(t *testing.T) {
 					}
 				}
 				limit := rank
-				if f == SVD {
+				if f == svd {
 					limit++ // the mean
 				}
 				for i := limit; i < 12; i++ {
@@ -297,7 +297,7 @@ func TestSmallSingularValues(t *testing.T) {
 		a := r.NormFloat64()
 		d.X = append(d.X, []float64{a, a + 1e-10*r.NormFloat64()})
 	}
-	m, err := familytest.Train(t, PCA, d, familytest.Spread{}, "solver", "tsqr")
+	m, err := familytest.Train(t, pca, d, familytest.Spread{}, "solver", "tsqr")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,11 +316,11 @@ func TestFarFromTheOrigin(t *testing.T) {
 			far.X[i][j] = near.X[i][j] + 0x1p20
 		}
 	}
-	a, err := familytest.Train(t, PCA, near, familytest.Spread{})
+	a, err := familytest.Train(t, pca, near, familytest.Spread{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := familytest.Train(t, PCA, far, familytest.Spread{})
+	b, err := familytest.Train(t, pca, far, familytest.Spread{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestWeightTwoIsTheRowTwice(t *testing.T) {
 			twice.X = append(twice.X, d.X[i])
 		}
 	}
-	for _, f := range []family.Family{PCA, SVD} {
+	for _, f := range []family.Family{pca, svd} {
 		for _, solver := range solvers {
 			a, err := familytest.Train(t, f, d, familytest.Spread{}, "solver", solver)
 			if err != nil {
@@ -433,7 +433,7 @@ func TestEigen(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	d := rows(11, 50, 4, 4)
-	for _, f := range []family.Family{PCA, SVD} {
+	for _, f := range []family.Family{pca, svd} {
 		for _, c := range [][]any{{"n_components", 5}, {"n_components", 0}, {"solver", "arpack"}, {"components", 3}} {
 			if _, err := familytest.Train(t, f, d, familytest.Spread{}, c...); pgerr.From(err).Code != pgerr.InvalidParameterValue {
 				t.Errorf("%v: %v", c, err)
@@ -451,18 +451,18 @@ func TestErrors(t *testing.T) {
 				t.Errorf("equal rows: %v", err)
 				continue
 			}
-			if p := m.Predictor.(*predictor); f == PCA && (p.variance[0] > 1e-20 || p.singular[1] > 1e-10) {
+			if p := m.Predictor.(*predictor); f == pca && (p.variance[0] > 1e-20 || p.singular[1] > 1e-10) {
 				t.Errorf("%s: equal rows vary by %v", solver, p.variance)
 			}
 		}
 	}
-	if _, err := familytest.Train(t, PCA, rows(1, 3, 5, 5), familytest.Spread{}, "n_components", 4); pgerr.From(err).Code != pgerr.InvalidParameterValue {
+	if _, err := familytest.Train(t, pca, rows(1, 3, 5, 5), familytest.Spread{}, "n_components", 4); pgerr.From(err).Code != pgerr.InvalidParameterValue {
 		t.Errorf("four components of three rows: %v", err)
 	}
 }
 
 func TestDescribe(t *testing.T) {
-	m, err := familytest.Train(t, PCA, mixed(), familytest.Spread{}, "n_components", 2)
+	m, err := familytest.Train(t, pca, mixed(), familytest.Spread{}, "n_components", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestDescribe(t *testing.T) {
 
 func TestHostileBytes(t *testing.T) {
 	d := rows(12, 100, 3, 3)
-	m, err := familytest.Train(t, PCA, d, familytest.Spread{})
+	m, err := familytest.Train(t, pca, d, familytest.Spread{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,14 +493,14 @@ func TestHostileBytes(t *testing.T) {
 			b[r.IntN(len(b))] = byte(r.IntN(256))
 		}
 		b = b[:r.IntN(len(b)+1)]
-		if p, err := PCA.Decode(d.Fitted(false), canon.Read(b)); err == nil {
+		if p, err := pca.Decode(d.Fitted(false), canon.Read(b)); err == nil {
 			p.Score(d.All(false))
 		}
 		for op := range uint8(8) {
-			PCA.DecodeStep(op, canon.Read(b))
-			PCA.DecodePartial(op, canon.Read(b))
+			pca.DecodeStep(op, canon.Read(b))
+			pca.DecodePartial(op, canon.Read(b))
 		}
-		drv, err := PCA.NewDriver(m.Setup, familytest.Home)
+		drv, err := pca.NewDriver(m.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // kernels, and a change of them is seen.
 func TestGoldenBits(t *testing.T) {
 	for _, solver := range solvers {
-		m, err := familytest.Train(t, PCA, mixed(), familytest.Spread{Narrow: true}, "solver", solver, "n_components", 3)
+		m, err := familytest.Train(t, pca, mixed(), familytest.Spread{Narrow: true}, "solver", solver, "n_components", 3)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ var Common = []*Option{
 		return v.Word(), nil
 	}},
 	{Names: []string{"label", "target", "target_column", "input_label_cols"}, Type: "column", Default: "the column `label`",
-		Doc: "What is predicted, or a list of it. `PREDICT` says the same.", Read: ColumnNames},
+		Doc: "What is predicted, or a list of it. `PREDICT` says the same.", Read: columnNames},
 	{Names: []string{"weight", "weight_column", "instance_weight_col", "sample_weight"}, Type: "column", Default: "every row counts 1",
 		Doc: "The column that says how much a row counts. It is not a feature.", Read: ColumnName},
 	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`; `random` if data_split_eval_fraction is given; with data_split_col `custom` if that is boolean, else `seq`",

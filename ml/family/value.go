@@ -180,8 +180,8 @@ func ColumnName(v Value) (any, error) {
 	return s, nil
 }
 
-// ColumnNames reads the names of columns, one alone or an array.
-func ColumnNames(v Value) (any, error) {
+// columnNames reads the names of columns, one alone or an array.
+func columnNames(v Value) (any, error) {
 	list := []types.Datum{v.Value}
 	if a, ok := v.Value.(types.Array); ok {
 		list = a.Elems

@@ -22,18 +22,18 @@ type Windows struct {
 
 // Options of windows. A family that has one has them all: WindowOptions.
 var (
-	Window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
+	window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
 		Doc: "The rows of a window, which follow each other in a partition.", Read: Integer(1, 1e6)}
-	Stride = &Option{Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
+	stride = &Option{Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
 		Doc: "A window begins at every so many rows of a partition.", Read: Integer(1, 1e9)}
 	OrderBy = &Option{Names: []string{"order_by", "time_series_timestamp_col"}, Type: "columns",
-		Doc: "The order of rows within a partition. These columns are no features.", Read: ColumnNames}
+		Doc: "The order of rows within a partition. These columns are no features.", Read: columnNames}
 	PartitionBy = &Option{Names: []string{"partition_by", "time_series_id_col"}, Type: "columns", Default: "all rows are one sequence",
-		Doc: "Rows that agree in these columns are a sequence of their own. These columns are no features.", Read: ColumnNames}
+		Doc: "Rows that agree in these columns are a sequence of their own. These columns are no features.", Read: columnNames}
 )
 
 // WindowOptions returns the options of a family whose Plan asks for windows.
-func WindowOptions() []*Option { return []*Option{Window, Stride, OrderBy, PartitionBy} }
+func WindowOptions() []*Option { return []*Option{window, stride, OrderBy, PartitionBy} }
 
 // NamesColumn reports whether an option gives the column of this name a special role,
 // such as target, weight or order.
@@ -42,7 +42,7 @@ func NamesColumn(a Arg, column string) bool {
 	if d == nil || d.Type != "column" && d.Type != "columns" {
 		return false
 	}
-	names, err := ColumnNames(Value{a})
+	names, err := columnNames(Value{a})
 	if err != nil {
 		return false // reading the option reports the error
 	}
@@ -51,7 +51,7 @@ func NamesColumn(a Arg, column string) bool {
 
 // Windows reads the options of windows, of which window and order_by are required.
 func (r *Request) Windows() (*Windows, error) {
-	for _, d := range []*Option{Window, OrderBy} {
+	for _, d := range []*Option{window, OrderBy} {
 		if !r.Options.Given(d.Names[0]) {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "the option %q is missing", d.Names[0]).
 				WithHint("A sequence needs its length, window, and the columns that order its rows, order_by.")
@@ -59,7 +59,7 @@ func (r *Request) Windows() (*Windows, error) {
 	}
 	o := r.Options
 	return &Windows{PartitionBy: o.Texts(PartitionBy.Names[0], nil), OrderBy: o.Texts(OrderBy.Names[0], nil),
-		Length: o.Int(Window.Names[0], 1), Stride: o.Int(Stride.Names[0], 1)}, nil
+		Length: o.Int(window.Names[0], 1), Stride: o.Int(stride.Names[0], 1)}, nil
 }
 
 // Sequencer is a Predictor that scores windows of a certain length.

@@ -333,7 +333,7 @@ func TestSketchQuantiles(t *testing.T) {
 
 func TestKeysSortAsValues(t *testing.T) {
 	i8 := func(v int64) string { return string(le.AppendUint64(nil, uint64(v))) }
-	if CompareKeys(types.Int8, i8(-1), i8(3)) >= 0 || CompareKeys(types.Int8, i8(9), i8(10)) >= 0 || CompareKeys(types.Text, "10", "9") >= 0 {
+	if compareKeys(types.Int8, i8(-1), i8(3)) >= 0 || compareKeys(types.Int8, i8(9), i8(10)) >= 0 || compareKeys(types.Text, "10", "9") >= 0 {
 		t.Error("keys do not sort as their values")
 	}
 	if KeyText(types.FixedNumeric(5, 2, true), i8(-150)) != "-1.50" || KeyText(types.Bool, "\x01") != "true" || KeyText(types.Int8, i8(-7)) != "-7" {

@@ -107,7 +107,7 @@ func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
 		keys = append(keys, k.Key)
 	}
-	slices.SortFunc(keys, func(a, b string) int { return CompareKeys(c.Type, a, b) })
+	slices.SortFunc(keys, func(a, b string) int { return compareKeys(c.Type, a, b) })
 	if len(keys) < 2 {
 		return nil, errOneClass(c.Name)
 	}

@@ -52,8 +52,8 @@ func keyNumber(t types.Type, key []byte) float64 {
 	return math.NaN()
 }
 
-// CompareKeys orders keys as their values are ordered; texts by their bytes.
-func CompareKeys(t types.Type, a, b string) int {
+// compareKeys orders keys as their values are ordered; texts by their bytes.
+func compareKeys(t types.Type, a, b string) int {
 	switch {
 	case t.OID == types.NumericOID && !t.IsFixed():
 		return number.CompareDecimalBytes([]byte(a), []byte(b))

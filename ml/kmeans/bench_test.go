@@ -41,18 +41,18 @@ func BenchmarkTrain(b *testing.B) {
 				}
 				blocks = append(blocks, data.Block(rows, true))
 			}
-			o, err := familytest.Options(Family, "k", k, "init", c.init, "max_iterations", iters, "tol", 0.0)
+			o, err := familytest.Options(kmeans{}, "k", k, "init", c.init, "max_iterations", iters, "tol", 0.0)
 			if err != nil {
 				b.Fatal(err)
 			}
 			set := &family.Setup{Options: o, Fitted: data.Fitted(true), Rows: n, Weight: n}
 			steps := 0
 			for b.Loop() {
-				drv, err := Family.NewDriver(set, familytest.Home)
+				drv, err := kmeans{}.NewDriver(set, familytest.Home)
 				if err != nil {
 					b.Fatal(err)
 				}
-				w, err := Family.NewWorker(set, &family.Node{Threads: 1, Grow: func(int64) error { return nil }})
+				w, err := kmeans{}.NewWorker(set, &family.Node{Threads: 1, Grow: func(int64) error { return nil }})
 				if err != nil {
 					b.Fatal(err)
 				}

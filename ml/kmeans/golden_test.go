@@ -11,7 +11,7 @@ import (
 // TestGoldenBits pins a model's bytes: they are the same with every body of the
 // kernels, and a change of them is seen.
 func TestGoldenBits(t *testing.T) {
-	m, err := familytest.Train(t, Family, mixed(), familytest.Spread{Narrow: true}, "k", 7, "max_iterations", 10)
+	m, err := familytest.Train(t, kmeans{}, mixed(), familytest.Spread{Narrow: true}, "k", 7, "max_iterations", 10)
 	if err != nil {
 		t.Fatal(err)
 	}

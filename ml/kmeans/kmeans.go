@@ -8,9 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Family is k-means.
-var Family family.Family = kmeans{}
-
+// kmeans is the family.
 type kmeans struct{}
 
 const maxClusters = 1e5
@@ -120,4 +118,4 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 }
 
 // Families are the families of this package.
-func Families() []family.Family { return []family.Family{Family} }
+func Families() []family.Family { return []family.Family{kmeans{}} }

@@ -81,14 +81,14 @@ func TestSame(t *testing.T) {
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			m := familytest.Same(t, Family, c.data, c.options...)
+			m := familytest.Same(t, kmeans{}, c.data, c.options...)
 			if m.State.Stopped == "" || m.State.Iteration == 0 || !(m.State.TrainLoss >= 0) {
 				t.Errorf("state %+v", m.State)
 			}
 			if c.data.Held != nil && !(m.State.ValidationLoss > 0) {
 				t.Errorf("validation loss %v", m.State.ValidationLoss)
 			}
-			got, err := familytest.Train(t, noMemory{Family}, c.data, familytest.Spread{Nodes: 2}, c.options...)
+			got, err := familytest.Train(t, noMemory{kmeans{}}, c.data, familytest.Spread{Nodes: 2}, c.options...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestLloydAgainstPlainLoops(t *testing.T) {
 	for name, d := range map[string]*familytest.Data{"blobs": blobs(7, 1200, 5, 4, 3), "mixed": mixed()} {
 		var at [][]float64
 		for n := 1; n < 12; n++ {
-			m, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 1}, "k", 8, "tol", 0.0, "max_iterations", n)
+			m, err := familytest.Train(t, kmeans{}, d, familytest.Spread{Nodes: 1}, "k", 8, "tol", 0.0, "max_iterations", n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestLloydAgainstPlainLoops(t *testing.T) {
 func TestBlobsAreFound(t *testing.T) {
 	d := blobs(11, 3000, 10, 5, 0.05)
 	for _, options := range [][]any{{"k", 10}, {"k", 10, "batch_size", 256}} {
-		m, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 2}, options...)
+		m, err := familytest.Train(t, kmeans{}, d, familytest.Spread{Nodes: 2}, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,11 +239,11 @@ func TestWeightTwoIsTheRowTwice(t *testing.T) {
 			twice.X = append(twice.X, d.X[i])
 		}
 	}
-	a, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 1}, "k", 6)
+	a, err := familytest.Train(t, kmeans{}, d, familytest.Spread{Nodes: 1}, "k", 6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := familytest.Train(t, Family, twice, familytest.Spread{Nodes: 1}, "k", 6)
+	b, err := familytest.Train(t, kmeans{}, twice, familytest.Spread{Nodes: 1}, "k", 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestFewDistinctRows(t *testing.T) {
 			d.X = append(d.X, []float64{float64(i * i % 10)}) // 0 1 4 5 6 9
 		}
 		for _, k := range []int{3, 6, 10} {
-			m := familytest.Same(t, Family, d, "k", k, "init", init)
+			m := familytest.Same(t, kmeans{}, d, "k", k, "init", init)
 			if got := len(centroids(m)); got != min(k, 6) || k >= 6 && m.State.TrainLoss != 0 {
 				t.Errorf("%s: %d clusters of %d, loss %v", init, got, k, m.State.TrainLoss)
 			}
@@ -275,7 +275,7 @@ func TestFewDistinctRows(t *testing.T) {
 
 // TestEmptyClustersMove starts so that clusters become empty.
 func TestEmptyClustersMove(t *testing.T) {
-	f := Family.(kmeans)
+	f := kmeans{}
 	data := blobs(13, 200, 2, 1, 0.1)
 	opts, err := familytest.Options(f, "k", 3)
 	if err != nil {
@@ -329,20 +329,20 @@ func TestOptionsAndErrors(t *testing.T) {
 		{pgerr.FeatureNotSupported, []any{"kmeans_init_col", "seed"}},
 		{pgerr.FeatureNotSupported, []any{"distance_type", "cosine"}},
 	} {
-		_, err := familytest.Train(t, Family, d, familytest.Spread{}, c.options...)
+		_, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, c.options...)
 		if pgerr.From(err).Code != c.code {
 			t.Errorf("%v: %v", c.options, err)
 		}
 	}
 	d.X[3][1] = 1e200
-	if _, err := familytest.Train(t, Family, d, familytest.Spread{}, "k", 2); pgerr.From(err).Code != pgerr.NumericValueOutOfRange {
+	if _, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, "k", 2); pgerr.From(err).Code != pgerr.NumericValueOutOfRange {
 		t.Errorf("a huge value: %v", err)
 	}
 }
 
 func TestHostileBytes(t *testing.T) {
 	d := blobs(15, 100, 2, 2, 1)
-	m, err := familytest.Train(t, Family, d, familytest.Spread{}, "k", 3)
+	m, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, "k", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,14 +354,14 @@ func TestHostileBytes(t *testing.T) {
 		}
 		b = b[:r.IntN(len(b)+1)]
 		dec := canon.Read(b)
-		if p, err := Family.Decode(d.Fitted(false), dec); err == nil {
+		if p, err := (kmeans{}).Decode(d.Fitted(false), dec); err == nil {
 			p.Score(d.All(false))
 		}
 		for op := range uint8(20) {
-			Family.DecodeStep(op, canon.Read(b))
-			Family.DecodePartial(op, canon.Read(b))
+			kmeans{}.DecodeStep(op, canon.Read(b))
+			kmeans{}.DecodePartial(op, canon.Read(b))
 		}
-		drv, _ := Family.NewDriver(m.Setup, familytest.Home)
+		drv, _ := kmeans{}.NewDriver(m.Setup, familytest.Home)
 		_ = drv.UnmarshalBinary(b) // no panic
 	}
 }
@@ -375,19 +375,19 @@ func TestStaleState(t *testing.T) {
 }
 
 func stale(t *testing.T, d *familytest.Data, options ...any) {
-	want, err := familytest.Train(t, Family, d, familytest.Spread{}, options...)
+	want, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 5 {
-		drv, err := Family.NewDriver(want.Setup, familytest.Home)
+		drv, err := kmeans{}.NewDriver(want.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var workers []family.Worker
 		for range 2 {
-			w, err := Family.NewWorker(want.Setup, &family.Node{Grow: func(int64) error { return nil }})
+			w, err := kmeans{}.NewWorker(want.Setup, &family.Node{Grow: func(int64) error { return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

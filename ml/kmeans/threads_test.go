@@ -16,15 +16,15 @@ func TestThreads(t *testing.T) {
 	for _, dims := range []int{3, 30} { // in float32, and by marks
 		d := blobs(17, 6000, 6, dims, 1.5)
 		options := []any{"k", 36, "init", "k-means||", "tol", 0.0, "max_iterations", 15}
-		want, err := familytest.Train(t, Family, d, familytest.Spread{}, options...)
+		want, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv, err := Family.NewDriver(want.Setup, familytest.Home)
+		drv, err := kmeans{}.NewDriver(want.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := Family.NewWorker(want.Setup, &family.Node{Threads: 4, Grow: func(int64) error { return nil }})
+		w, err := kmeans{}.NewWorker(want.Setup, &family.Node{Threads: 4, Grow: func(int64) error { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestThreads(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i > 0 {
-					if parts[0], err = Family.Merge(s.Op, parts[0], parts[i]); err != nil {
+					if parts[0], err = (kmeans{}).Merge(s.Op, parts[0], parts[i]); err != nil {
 						t.Fatal(err)
 					}
 				}

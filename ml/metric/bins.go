@@ -88,5 +88,5 @@ func (b *Bins) Ranking() *Ranking {
 	for i := range ranks {
 		ranks[i] = Rank{Score: float64(i), Neg: b.weights[2*i], Pos: b.weights[2*i+1]}
 	}
-	return RankingOf(ranks)
+	return rankingOf(ranks)
 }

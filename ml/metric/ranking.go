@@ -32,9 +32,9 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 	}
 }
 
-// RankingOf makes the state of given weights, ascending by score; those without
+// rankingOf makes the state of given weights, ascending by score; those without
 // weight are left out.
-func RankingOf(ranks []Rank) *Ranking {
+func rankingOf(ranks []Rank) *Ranking {
 	r := &Ranking{sorted: make([]Rank, 0, len(ranks))}
 	for _, k := range ranks {
 		if k.Pos != 0 || k.Neg != 0 {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
 	"io"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -31,26 +30,17 @@ type Windows struct {
 	Length, Stride       int
 }
 
-// Features returns the columns that scoring needs, in order.
-func (m *Model) Features() []dataset.Column {
-	out := make([]dataset.Column, len(m.Fitted.Cols))
-	for i := range out {
-		out[i] = m.Fitted.Cols[i].Column
-	}
-	return out
-}
-
 // Columns returns the columns of a prediction, the value of predict() first: a
 // classifier's has the target's type.
 func (m *Model) Columns() []family.Output {
 	if m.Targets != nil {
 		return m.Outputs
 	}
-	return Columns(m.Task, m.Outputs, m.Fitted.Label)
+	return columnsOf(m.Task, m.Outputs, m.Fitted.Label)
 }
 
-// Columns returns the columns of predictions of a model of this task with this target.
-func Columns(task family.Task, outputs []family.Output, target dataset.Column) []family.Output {
+// columnsOf returns the columns of predictions of a model of this task with this target.
+func columnsOf(task family.Task, outputs []family.Output, target dataset.Column) []family.Output {
 	out := append([]family.Output(nil), outputs...)
 	if task == family.Classification {
 		out[0].Type = target.Type
@@ -175,9 +165,6 @@ func (w *Windows) firsts(n int) (first, ends []int32) {
 	}
 	return first, ends
 }
-
-// SHA256 returns the hash of a model's canonical encoding.
-func SHA256(encoded []byte) [32]byte { return sha256.Sum256(encoded) }
 
 // Decode decodes a model. The model does not alias b.
 func Decode(b []byte) (*Model, error) { return DecodeWithin(b, nil) }

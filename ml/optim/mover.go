@@ -23,8 +23,8 @@ type Constants struct {
 	Epsilon      float64
 }
 
-// Usual are the defaults of the rules' authors and of common frameworks.
-var Usual = Constants{Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+// usual are the defaults of the rules' authors and of common frameworks.
+var usual = Constants{Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
 // Mover updates parameters by a rule. It computes in float64 for either type.
 type Mover[T float32 | float64] struct {

@@ -11,7 +11,7 @@ import (
 func TestStepsInParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for rule := SGD; rule <= Adam; rule++ {
-		whole, parts := Mover[float32]{Rule: rule, Constants: Usual}, Mover[float32]{Rule: rule, Constants: Usual}
+		whole, parts := Mover[float32]{Rule: rule, Constants: usual}, Mover[float32]{Rule: rule, Constants: usual}
 		x, y := make([]float32, 100), make([]float32, 100)
 		for range 20 {
 			g := make([]float32, len(x))

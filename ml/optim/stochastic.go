@@ -27,7 +27,7 @@ type Stochastic struct {
 
 // NewStochastic starts at x0, which it copies.
 func NewStochastic(x0 []float64, stop Stop, rule Rule, rate float64, cut Epoch, seed uint64) *Stochastic {
-	o := &Stochastic{move: Mover[float64]{Rule: rule, Constants: Usual}, rate: rate, seed: seed, cut: cut, stop: stop, g0: -1, f: math.Inf(1)}
+	o := &Stochastic{move: Mover[float64]{Rule: rule, Constants: usual}, rate: rate, seed: seed, cut: cut, stop: stop, g0: -1, f: math.Inf(1)}
 	o.x = append(o.x, x0...)
 	o.sumG = make([]float64, len(x0))
 	if stop.MaxIter <= 0 {
@@ -165,7 +165,7 @@ func (o *Stochastic) UnmarshalBinary(b []byte) error {
 	if d.U8() != stochasticKind {
 		d.Fail()
 	}
-	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: Usual}, rate: d.F64(), seed: d.U64(), cut: Epoch{d.Int(), d.Int()}, stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()}, x: d.F64s()}
+	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: usual}, rate: d.F64(), seed: d.U64(), cut: Epoch{d.Int(), d.Int()}, stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()}, x: d.F64s()}
 	n.move.M, n.move.V = d.F64s(), d.F64s()
 	n.sumG, n.sumF, n.f, n.g, n.g0, n.epoch, n.step, n.move.Steps, n.reason = d.F64s(), d.F64(), d.F64(), d.F64(), d.F64(), d.Int(), d.Int(), d.Int(), Reason(d.U8())
 	if !n.move.Fits(len(n.x)) || n.reason > NoProgress || n.cut.Steps < 1 || n.cut.Run < 0 || n.step < 0 || n.step >= n.cut.Steps || n.epoch < 0 ||

@@ -133,8 +133,8 @@ func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
 
 func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
 	p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}).To('a')
-	if got := fmt.Sprint(p.Root(), Height(5), Width(5, 1), p.Tops('a'), p.Tops('b'), p.Home(p.Root()) == 'a', p.Home(Node{2, 1}) == 'b'); got !=
-		"{3 0} 3 3 [{1 0} {0 2}] [{0 3} {2 1}] true true" {
+	if got := fmt.Sprint(p.Root(), Height(5), p.Tops('a'), p.Tops('b'), p.Home(p.Root()) == 'a', p.Home(Node{2, 1}) == 'b'); got !=
+		"{3 0} 3 [{1 0} {0 2}] [{0 3} {2 1}] true true" {
 		t.Error(got)
 	}
 	concat := func(l, r []byte) ([]byte, error) { return []byte("(" + string(l) + string(r) + ")"), nil }

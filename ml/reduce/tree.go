@@ -9,14 +9,6 @@ import (
 // Node is a place in the tree.
 type Node struct{ Level, Index int32 }
 
-// Width returns the number of nodes at a level of the tree over so many leaves.
-func Width(leaves, level int) int {
-	for range level {
-		leaves = (leaves + 1) / 2
-	}
-	return leaves
-}
-
 // Height returns the level of the root.
 func Height(leaves int) int {
 	h := 0

@@ -297,7 +297,7 @@ func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 		return err
 	}
 	if c.List = again.List; !r.drawn(c, dataset.ZoneAround(t.cuts)) {
-		return ErrDraw
+		return errDraw
 	}
 	return nil
 }

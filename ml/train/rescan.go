@@ -31,9 +31,9 @@ import (
 // from another node: compare its code.
 var ErrOtherRows = pgerr.New(pgerr.RowsNotHeld, "the training query gave other rows when it was read again")
 
-// ErrDraw is the error when it is still unknown, after two readings, which rows are
+// errDraw is the error when it is still unknown, after two readings, which rows are
 // trained on: they must be held likewise.
-var ErrDraw = pgerr.New(pgerr.RowsNotHeld, "which rows a training learns from is not known before all of them are held")
+var errDraw = pgerr.New(pgerr.RowsNotHeld, "which rows a training learns from is not known before all of them are held")
 
 // flow is the state of a worker that does not keep its rows.
 type flow struct {
@@ -108,7 +108,7 @@ func (f *flow) counting() bool { return f.readings > 0 && f.task == nil }
 func (f *flow) all(spec *feature.Spec, h *dataset.Holdout, self int) (sum *feature.Stats, err error) {
 	held, ok := f.zone.Held(h)
 	if !ok {
-		return nil, ErrDraw
+		return nil, errDraw
 	}
 	for i, st := range f.stats {
 		switch {

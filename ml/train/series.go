@@ -48,7 +48,7 @@ func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err erro
 	}
 	short, whole := w.Short(c)
 	if c.Missed > 0 || !whole {
-		return nil, ErrDraw
+		return nil, errDraw
 	}
 	if len(short) == 0 || w.Stride > 1 { // which all nodes have reported
 		return short, nil

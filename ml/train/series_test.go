@@ -192,7 +192,7 @@ func TestPartitionsTooShortLate(t *testing.T) {
 	}
 	rows := append(batches(tb), batches(late)...)
 	job := mustJob(t, "fading", "y", tb, "window", int64(8), "partition_by", "id", "order_by", "at", "precision", "float32")
-	if _, err := trainRescanned(t, job, &source{rows: rows}, 1, 3<<20); !errors.Is(err, ErrDraw) {
+	if _, err := trainRescanned(t, job, &source{rows: rows}, 1, 3<<20); !errors.Is(err, errDraw) {
 		t.Errorf("%v", err)
 	}
 	// Rows are left over in one of many, which the last of its rows shows.
@@ -201,7 +201,7 @@ func TestPartitionsTooShortLate(t *testing.T) {
 	one[8] = int64(100)
 	rows = append(batches(some), some.batch([][]any{one}))
 	job = mustJob(t, "fading", "y", tb, "window", int64(8), "stride", int64(8), "partition_by", "id", "order_by", "at", "precision", "float32")
-	if _, err := trainRescanned(t, job, &source{rows: rows}, 2, 3<<20); !errors.Is(err, ErrDraw) {
+	if _, err := trainRescanned(t, job, &source{rows: rows}, 2, 3<<20); !errors.Is(err, errDraw) {
 		t.Errorf("a row left over: %v", err)
 	}
 	// Other partitions the second time.

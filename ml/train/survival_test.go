@@ -40,8 +40,8 @@ func TestTimesToEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Model.Features()) != 2 || res.Model.Columns()[0].Name != "risk" {
-			t.Fatalf("features %v, columns %v", res.Model.Features(), res.Model.Columns())
+		if len(res.Model.Fitted.Cols) != 2 || res.Model.Columns()[0].Name != "risk" {
+			t.Fatalf("features %v, columns %v", res.Model.Fitted.Cols, res.Model.Columns())
 		}
 		if len(res.Metrics) != 1 || res.Metrics[0].Name != "concordance" || res.Metrics[0].Value < 0.7 {
 			t.Errorf("metrics %v", res.Metrics)

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"math"
@@ -298,7 +299,7 @@ func TestGoldenModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%x", model.SHA256(res.Model.Encode()))[:16]; got != goldenModel {
+	if got := fmt.Sprintf("%x", sha256.Sum256(res.Model.Encode()))[:16]; got != goldenModel {
 		t.Errorf("model %s, want %s", got, goldenModel)
 	}
 }

@@ -127,7 +127,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 				some := *copied
 				some.cols = nil
 				var at []int
-				for _, f := range res.Model.Features() {
+				for _, f := range res.Model.Fitted.Cols {
 					at = append(at, slices.Index(names, f.Name))
 					some.cols = append(some.cols, copied.cols[at[len(at)-1]])
 				}

@@ -2,10 +2,10 @@ package train
 
 import (
 	"context"
+	"crypto/sha256"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/model"
 )
 
 // TestUnfittedLeaveNoTrace trains with memory for the unfitted blocks of all leaves, of
@@ -45,7 +45,7 @@ func TestUnfittedLeaveNoTrace(t *testing.T) {
 		}
 		if first == nil {
 			first = res
-		} else if model.SHA256(res.Model.Encode()) != model.SHA256(first.Model.Encode()) {
+		} else if sha256.Sum256(res.Model.Encode()) != sha256.Sum256(first.Model.Encode()) {
 			t.Errorf("%d MB: another model", mb)
 		}
 		if err := l.Close(); err != nil {

@@ -82,7 +82,7 @@ func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*pro
 
 // trainTrees returns a training's trees over the training's own bins.
 func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
-	drv, w, _ := run(t, Boosted, d, options...)
+	drv, w, _ := run(t, boosted, d, options...)
 	w.Close()
 	return drv.trees
 }
@@ -93,7 +93,7 @@ func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
 func TestCategoriesSplitByManyRows(t *testing.T) {
 	for _, classes := range []int{0, 2} {
 		d := someRows(71, 6000, 1, []int{60}, classes)
-		drv, w, _ := run(t, Boosted, d, "n_estimators", 4)
+		drv, w, _ := run(t, boosted, d, "n_estimators", 4)
 		w.Close()
 		splits := 0
 		for i := range drv.trees {
@@ -120,7 +120,7 @@ func TestCategoriesSplitByManyRows(t *testing.T) {
 // TestLossOfNumbers: the loss of a regression is the mean squared error, as that of
 // other families, of rows to train on and of those held out.
 func TestLossOfNumbers(t *testing.T) {
-	drv, w, blocks := run(t, Boosted, holdOut(someRows(72, 500, 3, nil, 0), 4), "n_estimators", 5)
+	drv, w, blocks := run(t, boosted, holdOut(someRows(72, 500, 3, nil, 0), 4), "n_estimators", 5)
 	w.Close()
 	p, err := drv.Predictor()
 	if err != nil {
@@ -145,12 +145,12 @@ func TestTakenRows(t *testing.T) {
 		weight  int // the most
 		options []any
 	}{
-		"forest":          {Forest, 2, 1, []any{"n_estimators", 5, "max_depth", 9}},
-		"forest votes":    {Forest, 4, 3, []any{"n_estimators", 3, "max_depth", 9}},
-		"forest means":    {Forest, 0, 16, []any{"n_estimators", 3, "max_depth", 9, "max_features", 3}},
-		"heavy":           {Forest, 0, 500, []any{"n_estimators", 3, "max_depth", 9, "bootstrap", false}},
-		"boosted":         {Boosted, 2, 16, []any{"n_estimators", 5, "max_depth", 8}},
-		"boosted, bounds": {Boosted, 0, 1, []any{"n_estimators", 5, "max_depth", 8, "colsample_bytree", 0.5, "subsample", 0.5}},
+		"forest":          {forest, 2, 1, []any{"n_estimators", 5, "max_depth", 9}},
+		"forest votes":    {forest, 4, 3, []any{"n_estimators", 3, "max_depth", 9}},
+		"forest means":    {forest, 0, 16, []any{"n_estimators", 3, "max_depth", 9, "max_features", 3}},
+		"heavy":           {forest, 0, 500, []any{"n_estimators", 3, "max_depth", 9, "bootstrap", false}},
+		"boosted":         {boosted, 2, 16, []any{"n_estimators", 5, "max_depth", 8}},
+		"boosted, bounds": {boosted, 0, 1, []any{"n_estimators", 5, "max_depth", 8, "colsample_bytree", 0.5, "subsample", 0.5}},
 	} {
 		r := rand.New(rand.NewPCG(70, 1))
 		d := weigh(someRows(70, 3000, 70, []int{9, 3}, c.classes), func(int) float64 { return float64(1 + r.IntN(c.weight)) })
@@ -173,7 +173,7 @@ func TestTakenRows(t *testing.T) {
 func TestKeptScoresAreThePredictors(t *testing.T) {
 	for _, classes := range []int{0, 2, 3} {
 		d := holdOut(someRows(50, 900, 5, []int{7}, classes), 4)
-		drv, w, blocks := run(t, Boosted, d, "n_estimators", 5, "max_leaves", 9, "subsample", 0.6)
+		drv, w, blocks := run(t, boosted, d, "n_estimators", 5, "max_leaves", 9, "subsample", 0.6)
 		p, err := drv.Predictor()
 		if err != nil {
 			t.Fatal(err)
@@ -208,11 +208,11 @@ func TestWeightIsRepetition(t *testing.T) {
 		classes int
 		options []any
 	}{
-		"boosted":       {Boosted, 2, []any{"n_estimators", 4}},
-		"boosted means": {Boosted, 0, []any{"n_estimators", 4, "subsample", 0.6, "max_leaves", 8}},
-		"forest":        {Forest, 2, []any{"n_estimators", 4}},
-		"forest votes":  {Forest, 4, []any{"n_estimators", 4}},
-		"forest means":  {Forest, 0, []any{"n_estimators", 4}},
+		"boosted":       {boosted, 2, []any{"n_estimators", 4}},
+		"boosted means": {boosted, 0, []any{"n_estimators", 4, "subsample", 0.6, "max_leaves", 8}},
+		"forest":        {forest, 2, []any{"n_estimators", 4}},
+		"forest votes":  {forest, 4, []any{"n_estimators", 4}},
+		"forest means":  {forest, 0, []any{"n_estimators", 4}},
 	} {
 		for _, most := range []int{3, 40} { // the latter do not share an integer
 			r := rand.New(rand.NewPCG(51, uint64(most)))
@@ -245,7 +245,7 @@ func TestMonotone(t *testing.T) {
 		b := d.All(false)
 		for _, options := range [][]any{{"max_depth", 5}, {"max_leaves", 20}} {
 			options = append(options, "n_estimators", 15, "learning_rate", 0.3, "monotone_constraints", numbers(1, -1, 0, 0))
-			got, err := familytest.Train(t, Boosted, d, one, options...)
+			got, err := familytest.Train(t, boosted, d, one, options...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func TestMonotone(t *testing.T) {
 func TestMonotoneByName(t *testing.T) {
 	d := someRows(52, 600, 4, nil, 0)
 	train := func(constraints any) ([]byte, error) {
-		r, err := familytest.Train(t, Boosted, d, one, "n_estimators", 5, "monotone_constraints", constraints)
+		r, err := familytest.Train(t, boosted, d, one, "n_estimators", 5, "monotone_constraints", constraints)
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func TestMonotoneByName(t *testing.T) {
 func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	d := holdOut(someRows(53, 500, 4, nil, 2), 3)
 	options := []any{"learning_rate", 0.7}
-	got, err := familytest.Train(t, Boosted, d, one, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...)
+	got, err := familytest.Train(t, boosted, d, one, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	if !got.State.Converged || got.State.Stopped != "early_stopping_rounds" || got.State.Iteration != n+4 {
 		t.Errorf("%d trees, state %+v", n, got.State)
 	}
-	short, err := familytest.Train(t, Boosted, d, one, append(options, "n_estimators", n)...)
+	short, err := familytest.Train(t, boosted, d, one, append(options, "n_estimators", n)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	if math.Abs(loss-got.State.ValidationLoss) > 1e-9 {
 		t.Errorf("a loss of %v is told, it is %v", got.State.ValidationLoss, loss)
 	}
-	if _, w, _ := run(t, Boosted, d, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...); w.Kept(family.Rows{}) != nil {
+	if _, w, _ := run(t, boosted, d, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...); w.Kept(family.Rows{}) != nil {
 		t.Error("scores of trees that the model has not were kept")
 	}
 }
@@ -354,7 +354,7 @@ func TestOddData(t *testing.T) {
 		"no category":     {X: [][]float64{{1}, {1}}, Code: [][]int32{{-1}, {-1}}, Cats: []int{1}, Y: []float64{1, 2}},
 		"class by number": {X: [][]float64{{1}, {2}, {3}, {4}, {5}, {6}}, Y: []float64{0, 1, 2, 0, 1, 2}, Classes: 3},
 	} {
-		for _, f := range []family.Family{Boosted, Forest} {
+		for _, f := range []family.Family{boosted, forest} {
 			got := familytest.Same(t, f, d, "n_estimators", 3)
 			s := got.Score(d.All(false))
 			for i := range d.X {
@@ -372,7 +372,7 @@ func TestOddData(t *testing.T) {
 		}
 	}
 	bad := &familytest.Data{X: [][]float64{{1}}, Y: []float64{1}, W: []float64{0}}
-	if _, err := familytest.Train(t, Boosted, bad, one); err == nil {
+	if _, err := familytest.Train(t, boosted, bad, one); err == nil {
 		t.Error("rows that weigh nothing were trained on")
 	}
 }
@@ -381,7 +381,7 @@ func TestOddData(t *testing.T) {
 // a driver that can go on.
 func TestStateIsChecked(t *testing.T) {
 	d := someRows(55, 300, 3, []int{4}, 2)
-	o, err := familytest.Options(Boosted, "n_estimators", 3, "max_leaves", 6)
+	o, err := familytest.Options(boosted, "n_estimators", 3, "max_leaves", 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +429,7 @@ func TestStateIsChecked(t *testing.T) {
 // TestNoMemory: what the node does not grant is not taken.
 func TestNoMemory(t *testing.T) {
 	d := someRows(56, 300, 3, nil, 2)
-	o, err := familytest.Options(Boosted)
+	o, err := familytest.Options(boosted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -504,7 +504,7 @@ func with(b *dataset.Block, j int, x float64) *dataset.Block {
 // with and explained.
 func FuzzDecode(f *testing.F) {
 	d := someRows(54, 200, 3, []int{4}, 3)
-	for _, fam := range []family.Family{Boosted, Forest} {
+	for _, fam := range []family.Family{boosted, forest} {
 		got, err := familytest.Train(f, fam, d, one, "n_estimators", 2, "max_depth", 3)
 		if err != nil {
 			f.Fatal(err)
@@ -522,7 +522,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	fitted, block := d.Fitted(false), d.All(false)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, fam := range []family.Family{Boosted, Forest} {
+		for _, fam := range []family.Family{boosted, forest} {
 			r := canon.Read(data)
 			p, err := fam.Decode(fitted, r)
 			if err != nil || r.Done("a model") != nil {
@@ -533,10 +533,10 @@ func FuzzDecode(f *testing.F) {
 			p.(family.Describer).Describe("feature_importance")
 		}
 		for op := range uint8(6) {
-			if b, ok := Boosted.DecodeStep(op, canon.Read(data)).(*body); ok && b != nil {
+			if b, ok := boosted.DecodeStep(op, canon.Read(data)).(*body); ok && b != nil {
 				b.Encode(new(canon.E))
 			}
-			Boosted.DecodePartial(op, canon.Read(data))
+			boosted.DecodePartial(op, canon.Read(data))
 		}
 		drv := newDriver(newProblem(&family.Setup{Options: mustOptions(t), Plan: &family.Plan{}, Fitted: fitted, Rows: 10, Weight: 10}, false), familytest.Home)
 		if drv.UnmarshalBinary(data) == nil && !drv.State().Done {
@@ -546,7 +546,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func mustOptions(t *testing.T) *family.Values {
-	o, err := familytest.Options(Boosted)
+	o, err := familytest.Options(boosted)
 	if err != nil {
 		t.Fatal(err)
 	}

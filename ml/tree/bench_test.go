@@ -178,9 +178,9 @@ func BenchmarkTrain(b *testing.B) {
 		f       family.Family
 		options []any
 	}{
-		{"boosted", Boosted, []any{"n_estimators", 100}},
-		{"leaves", Boosted, []any{"n_estimators", 100, "max_leaves", 31}},
-		{"forest", Forest, []any{"n_estimators", 50, "max_depth", 12}},
+		{"boosted", boosted, []any{"n_estimators", 100}},
+		{"leaves", boosted, []any{"n_estimators", 100, "max_leaves", 31}},
+		{"forest", forest, []any{"n_estimators", 50, "max_depth", 12}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -197,7 +197,7 @@ func BenchmarkTrain(b *testing.B) {
 // BenchmarkScore scores with 100 trees of depth 6 on one goroutine.
 func BenchmarkScore(b *testing.B) {
 	train, test := benchTables(b, 28)
-	p := train.train(b, Boosted, 2, "n_estimators", 100)
+	p := train.train(b, boosted, 2, "n_estimators", 100)
 	b.ResetTimer()
 	for b.Loop() {
 		for _, blk := range test.blocks {

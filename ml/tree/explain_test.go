@@ -31,9 +31,9 @@ func TestExplanationsAreShapleyValues(t *testing.T) {
 		forest  bool
 		classes int
 	}{{false, 0}, {false, 2}, {false, 3}, {true, 0}, {true, 2}, {true, 3}} {
-		f, options := Boosted, []any{"n_estimators", 4, "max_depth", 5}
+		f, options := boosted, []any{"n_estimators", 4, "max_depth", 5}
 		if c.forest {
-			f = Forest
+			f = forest
 		}
 		d := someRows(30, 600, 4, []int{5}, c.classes)
 		got, err := familytest.Train(t, f, d, familytest.Spread{Nodes: 1, Threads: 1}, options...)
@@ -96,7 +96,7 @@ func TestImportanceFindsWhatMatters(t *testing.T) {
 	for i := range d.Y {
 		d.Y[i] = d.X[i][1]
 	}
-	got, err := familytest.Train(t, Boosted, d, familytest.Spread{Nodes: 1, Threads: 1}, "n_estimators", 3)
+	got, err := familytest.Train(t, boosted, d, familytest.Spread{Nodes: 1, Threads: 1}, "n_estimators", 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// Boosted and Forest are the families.
+// boosted and forest are the families.
 var (
-	Boosted family.Family = &kind{forest: false}
-	Forest  family.Family = &kind{forest: true}
+	boosted family.Family = &kind{forest: false}
+	forest  family.Family = &kind{forest: true}
 )
 
 // Families are the families of this package.
-func Families() []family.Family { return []family.Family{Boosted, Forest} }
+func Families() []family.Family { return []family.Family{boosted, forest} }
 
 // kind is one of the two families: what differs is the options, the gradients
 // and what becomes of leaves.

@@ -19,12 +19,12 @@ func TestGoldenBits(t *testing.T) {
 		options []any
 		want    string
 	}{
-		"means":     {Boosted, 0, []any{"n_estimators", 4, "subsample", 0.7}, "1e2a11db3c7c2da0"},
-		"two":       {Boosted, 2, []any{"n_estimators", 4, "max_leaves", 12, "l1", 0.1}, "4e09443eb0ec87e7"},
-		"three":     {Boosted, 3, []any{"n_estimators", 3, "max_depth", 3}, "339066f0f98a3236"},
-		"forest":    {Forest, 2, []any{"n_estimators", 4, "max_depth", 6}, "a2562e26b6e4f0df"},
-		"of votes":  {Forest, 4, []any{"n_estimators", 3, "max_depth", 5}, "3f23f0c0a0fa0ca5"},
-		"of floats": {Forest, 0, []any{"n_estimators", 3, "max_depth", 5, "max_features", 2}, "5114c9061c8c1c37"},
+		"means":     {boosted, 0, []any{"n_estimators", 4, "subsample", 0.7}, "1e2a11db3c7c2da0"},
+		"two":       {boosted, 2, []any{"n_estimators", 4, "max_leaves", 12, "l1", 0.1}, "4e09443eb0ec87e7"},
+		"three":     {boosted, 3, []any{"n_estimators", 3, "max_depth", 3}, "339066f0f98a3236"},
+		"forest":    {forest, 2, []any{"n_estimators", 4, "max_depth", 6}, "a2562e26b6e4f0df"},
+		"of votes":  {forest, 4, []any{"n_estimators", 3, "max_depth", 5}, "3f23f0c0a0fa0ca5"},
+		"of floats": {forest, 0, []any{"n_estimators", 3, "max_depth", 5, "max_features", 2}, "5114c9061c8c1c37"},
 	} {
 		r := rand.New(rand.NewPCG(60, 1))
 		d := &familytest.Data{Cats: []int{9}, Classes: c.classes, Seed: 7}

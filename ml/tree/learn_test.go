@@ -11,10 +11,10 @@ import (
 // constant.
 func TestLearns(t *testing.T) {
 	one := familytest.Spread{Nodes: 1, Threads: 1}
-	for name, forest := range map[string]bool{"boosted": false, "forest": true} {
-		f := Boosted
-		if forest {
-			f = Forest
+	for name, isForest := range map[string]bool{"boosted": false, "forest": true} {
+		f := boosted
+		if isForest {
+			f = forest
 		}
 		for _, classes := range []int{0, 2, 4} {
 			all := someRows(20, 4000, 4, []int{6}, classes)

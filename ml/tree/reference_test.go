@@ -141,7 +141,7 @@ func TestSplitsAgainstTryingAll(t *testing.T) {
 				weigh(d, func(int) float64 { return float64(1 + r.IntN(3)) })
 			}
 			const depth, rate = 4, 0.5
-			got, err := familytest.Train(t, Boosted, d, familytest.Spread{Nodes: 2, Threads: 1, LeafRows: 64},
+			got, err := familytest.Train(t, boosted, d, familytest.Spread{Nodes: 2, Threads: 1, LeafRows: 64},
 				"n_estimators", 3, "max_depth", depth, "learning_rate", rate, "l1", c.l1, "l2", c.l2, "min_child_weight", c.least)
 			if err != nil {
 				t.Fatal(err)

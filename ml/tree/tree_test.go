@@ -76,18 +76,18 @@ func TestSameModel(t *testing.T) {
 		d       *familytest.Data
 		options []any
 	}{
-		"regression":  {Boosted, someRows(1, 1500, 4, []int{3, 300}, 0), []any{"n_estimators", 5}},
-		"binary":      {Boosted, holdOut(someRows(2, 1500, 5, []int{4}, 2), 5), []any{"n_estimators", 5, "max_depth", 4}},
-		"multiclass":  {Boosted, holdOut(someRows(3, 900, 4, nil, 4), 4), []any{"n_estimators", 3, "max_depth", 3}},
-		"leaves":      {Boosted, someRows(4, 1500, 4, []int{6}, 2), []any{"n_estimators", 4, "max_leaves", 13}},
-		"sampled":     {Boosted, holdOut(someRows(5, 1200, 6, []int{6}, 2), 5), []any{"n_estimators", 4, "subsample", 0.5, "colsample_bytree", 0.5}},
-		"stopped":     {Boosted, holdOut(someRows(6, 600, 4, nil, 2), 3), []any{"n_estimators", 60, "learning_rate", 0.9, "early_stopping_rounds", 3}},
-		"weights":     {Boosted, weigh(someRows(7, 1000, 4, nil, 2), func(int) float64 { return float64(r.IntN(4)) }), []any{"n_estimators", 4}},
-		"any weights": {Boosted, weigh(someRows(8, 1000, 4, []int{3}, 0), func(int) float64 { return 3 * r.Float64() }), []any{"n_estimators", 4, "subsample", 0.7}},
-		"forest":      {Forest, someRows(9, 1200, 6, []int{5}, 2), []any{"n_estimators", 11, "max_depth", 7}},
-		"votes":       {Forest, someRows(10, 900, 6, []int{5}, 5), []any{"n_estimators", 5, "max_features", 3, "max_depth", 6}},
-		"means":       {Forest, someRows(11, 900, 4, []int{5}, 0), []any{"n_estimators", 5, "max_depth", 6}},
-		"all rows":    {Forest, weigh(someRows(12, 700, 4, nil, 3), func(int) float64 { return 30 * r.Float64() }), []any{"n_estimators", 3, "bootstrap", false, "max_features", "all"}},
+		"regression":  {boosted, someRows(1, 1500, 4, []int{3, 300}, 0), []any{"n_estimators", 5}},
+		"binary":      {boosted, holdOut(someRows(2, 1500, 5, []int{4}, 2), 5), []any{"n_estimators", 5, "max_depth", 4}},
+		"multiclass":  {boosted, holdOut(someRows(3, 900, 4, nil, 4), 4), []any{"n_estimators", 3, "max_depth", 3}},
+		"leaves":      {boosted, someRows(4, 1500, 4, []int{6}, 2), []any{"n_estimators", 4, "max_leaves", 13}},
+		"sampled":     {boosted, holdOut(someRows(5, 1200, 6, []int{6}, 2), 5), []any{"n_estimators", 4, "subsample", 0.5, "colsample_bytree", 0.5}},
+		"stopped":     {boosted, holdOut(someRows(6, 600, 4, nil, 2), 3), []any{"n_estimators", 60, "learning_rate", 0.9, "early_stopping_rounds", 3}},
+		"weights":     {boosted, weigh(someRows(7, 1000, 4, nil, 2), func(int) float64 { return float64(r.IntN(4)) }), []any{"n_estimators", 4}},
+		"any weights": {boosted, weigh(someRows(8, 1000, 4, []int{3}, 0), func(int) float64 { return 3 * r.Float64() }), []any{"n_estimators", 4, "subsample", 0.7}},
+		"forest":      {forest, someRows(9, 1200, 6, []int{5}, 2), []any{"n_estimators", 11, "max_depth", 7}},
+		"votes":       {forest, someRows(10, 900, 6, []int{5}, 5), []any{"n_estimators", 5, "max_features", 3, "max_depth", 6}},
+		"means":       {forest, someRows(11, 900, 4, []int{5}, 0), []any{"n_estimators", 5, "max_depth", 6}},
+		"all rows":    {forest, weigh(someRows(12, 700, 4, nil, 3), func(int) float64 { return 30 * r.Float64() }), []any{"n_estimators", 3, "bootstrap", false, "max_features", "all"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := familytest.Same(t, c.f, c.d, c.options...)

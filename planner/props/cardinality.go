@@ -141,22 +141,22 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 	case *plan.Values:
 		return e.values(n)
 	case *plan.Virtual:
-		return Filtered(&Relation{Rows: 200, Cols: PlainColumns(n.Cols)}, n.Filter)
+		return Filtered(&Relation{Rows: 200, Cols: plainColumns(n.Cols)}, n.Filter)
 	case *plan.Source:
-		return Filtered(&Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}, n.Filter)
+		return Filtered(&Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}, n.Filter)
 	case *plan.FuncScan:
 		rows := 1.0
 		for _, c := range n.Calls {
 			rows = max(rows, setRows(c))
 		}
-		return &Relation{Rows: rows, Cols: PlainColumns(n.Schema())}
+		return &Relation{Rows: rows, Cols: plainColumns(n.Schema())}
 	case *plan.Buffer:
 		if b := e.Filled[n.ID]; b != nil {
 			return b.read(n)
 		}
-		return &Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}
+		return &Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}
 	case *plan.Receive:
-		return &Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}
+		return &Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}
 	case *plan.Filter:
 		return Filtered(e.Of(n.Input), n.Conds)
 	case *plan.Project:
@@ -179,7 +179,7 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 			per = max(per, setRows(c))
 		}
 		out := &Relation{Rows: in.Rows * per, Cols: maps.Clone(in.Cols)}
-		maps.Copy(out.Cols, PlainColumns(n.Schema()[len(n.Input.Schema()):]))
+		maps.Copy(out.Cols, plainColumns(n.Schema()[len(n.Input.Schema()):]))
 		return out
 	case *plan.Aggregate:
 		return e.aggregate(n)
@@ -221,14 +221,14 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 	case *plan.SetOp:
 		return e.setOp(n)
 	case *plan.RecursiveUnion:
-		return &Relation{Rows: e.Of(n.Init).Rows * 10, Cols: PlainColumns(n.Cols)}
+		return &Relation{Rows: e.Of(n.Init).Rows * 10, Cols: plainColumns(n.Cols)}
 	case *plan.TableWrite:
 		return &Relation{Rows: 8, Cols: map[expr.ColID]Column{}}
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
 		return e.Of(n.Children()[0])
 	}
-	return &Relation{Rows: 1000, Cols: PlainColumns(n.Schema())}
+	return &Relation{Rows: 1000, Cols: plainColumns(n.Schema())}
 }
 
 func limited(in *Relation, rows float64) *Relation {
@@ -240,7 +240,7 @@ func limited(in *Relation, rows float64) *Relation {
 	return out
 }
 
-func PlainColumns(cols []plan.Column) map[expr.ColID]Column {
+func plainColumns(cols []plan.Column) map[expr.ColID]Column {
 	out := map[expr.ColID]Column{}
 	for _, c := range cols {
 		out[c.ID] = Column{typ: c.Type}
@@ -348,7 +348,7 @@ func (e *Estimator) setOp(n *plan.SetOp) *Relation {
 			rows = max(rows-r/2, rows/2)
 		}
 	}
-	out := &Relation{Rows: rows, Cols: PlainColumns(n.Cols)}
+	out := &Relation{Rows: rows, Cols: plainColumns(n.Cols)}
 	for j, c := range n.Cols {
 		var ndv float64
 		for _, in := range n.Inputs {
@@ -539,7 +539,7 @@ type Buffer struct {
 
 // read returns the estimate of what n reads.
 func (b *Buffer) read(n *plan.Buffer) *Relation {
-	out := &Relation{Rows: b.Rows, Cols: PlainColumns(n.Cols)}
+	out := &Relation{Rows: b.Rows, Cols: plainColumns(n.Cols)}
 	for i, c := range n.Cols {
 		if i < len(b.Cols) {
 			ce := b.Cols[i]

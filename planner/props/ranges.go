@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// FitsRange reports whether integer arithmetic e over columns of n overflows for no row of the
+// fitsRange reports whether integer arithmetic e over columns of n overflows for no row of the
 // snapshot, by the bounds of the columns: differences of dates' keys and the like. It covers the
 // rows that joins and conditions drop, too.
-func FitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
+func fitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
 	_, _, ok := intRange(e, n, st)
 	return ok
 }

@@ -433,7 +433,7 @@ func (c *PutDefaultGrants) apply(e *edit) error {
 	m := own(e, ownDefaults, &e.s.defaults)
 	k := c.Grants.Key
 	m[k] = c.Grants.ACL
-	if k.Schema == 0 && slices.Equal(c.Grants.ACL, DefaultACL(k.Class, k.Role)) || k.Schema != 0 && len(c.Grants.ACL) == 0 {
+	if k.Schema == 0 && slices.Equal(c.Grants.ACL, defaultACL(k.Class, k.Role)) || k.Schema != 0 && len(c.Grants.ACL) == 0 {
 		delete(m, k)
 	}
 	return nil

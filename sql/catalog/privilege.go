@@ -57,8 +57,8 @@ func (c Class) public() string {
 	return ""
 }
 
-// DefaultACL returns the grants of an object of a class before anything is granted.
-func DefaultACL(c Class, owner types.OID) []Grant {
+// defaultACL returns the grants of an object of a class before anything is granted.
+func defaultACL(c Class, owner types.OID) []Grant {
 	var out []Grant
 	if p := c.public(); p != "" {
 		out = append(out, Grant{Grantor: owner, Privs: p})
@@ -83,7 +83,7 @@ func (o Object) Grants() []Grant {
 	case o.Bare:
 		return o.ACL
 	case len(o.ACL) == 0:
-		return DefaultACL(o.Class, o.Owner)
+		return defaultACL(o.Class, o.Owner)
 	}
 	if slices.ContainsFunc(o.ACL, func(g Grant) bool { return g.Role == o.Owner }) {
 		return o.ACL
@@ -248,7 +248,7 @@ func (s *State) DefaultOf(k DefaultKey) []Grant {
 	if k.Schema != 0 {
 		return nil
 	}
-	return DefaultACL(k.Class, k.Role)
+	return defaultACL(k.Class, k.Role)
 }
 
 // NewACL returns the grants of a new object; nil where nobody has changed the defaults of its
@@ -260,10 +260,10 @@ func (s *State) NewACL(c Class, owner, schema types.OID) []Grant {
 		return nil
 	}
 	if !everywhere {
-		global = DefaultACL(c, owner)
+		global = defaultACL(c, owner)
 	}
 	acl := Object{Class: c, Owner: owner, ACL: global}.merge(here)
-	if slices.Equal(acl, DefaultACL(c, owner)) {
+	if slices.Equal(acl, defaultACL(c, owner)) {
 		return nil
 	}
 	return acl

@@ -96,7 +96,7 @@ func DateTrunc(unit string, ts int64, loc *time.Location) (int64, error) {
 	c, _ := truncCivil(u, toCivil(local))
 	v, ok := c.ts()
 	if ok && loc != nil {
-		v, ok = FromLocal(v, loc)
+		v, ok = fromLocal(v, loc)
 	}
 	if !ok {
 		return 0, ErrTimestampRange()

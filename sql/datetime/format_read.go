@@ -46,7 +46,7 @@ func ParseTimestampFormat(s, format string, loc *time.Location) (int64, error) {
 			if zone != nil {
 				loc = FixedZone(*zone)
 			}
-			if ts, ok = FromLocal(ts, loc); ok {
+			if ts, ok = fromLocal(ts, loc); ok {
 				return ts, nil
 			}
 		}

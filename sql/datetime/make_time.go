@@ -76,7 +76,7 @@ func MakeTimestamptz(y, mon, d, h, m int, sec float64, loc *time.Location) (int6
 	if err != nil {
 		return 0, err
 	}
-	v, ok := FromLocal(ts, loc)
+	v, ok := fromLocal(ts, loc)
 	if !ok {
 		return 0, ErrTimestampRange()
 	}

@@ -36,7 +36,7 @@ func TimestampAddInterval(ts int64, iv Interval, loc *time.Location) (int64, err
 			}
 			local = ts
 			if loc != nil {
-				ts, ok = FromLocal(ts, loc)
+				ts, ok = fromLocal(ts, loc)
 			}
 			return ok
 		}
@@ -192,7 +192,7 @@ func DateToTimestamptz(day int64, loc *time.Location) (int64, error) {
 	if err != nil || IsInfTimestamp(ts) {
 		return ts, err
 	}
-	ts, ok := FromLocal(ts, loc)
+	ts, ok := fromLocal(ts, loc)
 	if !ok {
 		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range for timestamp")
 	}
@@ -217,7 +217,7 @@ func TimestampToTimestamptz(ts int64, loc *time.Location) (int64, error) {
 	if IsInfTimestamp(ts) {
 		return ts, nil
 	}
-	v, ok := FromLocal(ts, loc)
+	v, ok := fromLocal(ts, loc)
 	if !ok {
 		return 0, ErrTimestampRange()
 	}

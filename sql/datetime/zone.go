@@ -285,8 +285,8 @@ func localOffset(local int64, loc *time.Location) int {
 	return after
 }
 
-// FromLocal returns the instant of local microseconds; ok is false out of range.
-func FromLocal(local int64, loc *time.Location) (ts int64, ok bool) {
+// fromLocal returns the instant of local microseconds; ok is false out of range.
+func fromLocal(local int64, loc *time.Location) (ts int64, ok bool) {
 	ts = local - int64(localOffset(local, loc))*microsPerSec
 	return ts, ValidTimestamp(ts) && (ts < local) == (ts-local < 0)
 }

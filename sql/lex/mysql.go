@@ -70,7 +70,7 @@ func (s *mysqlScanner) next() bool {
 	case ascii.IsDigit(c) || c == '.' && ascii.IsDigit(s.at(start+1)) && !s.afterName(start):
 		s.number(start)
 	case isIdentStart(c) || c == '$':
-		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
 		s.emit(Ident, start)
@@ -204,7 +204,7 @@ func (s *mysqlScanner) variable(start int) {
 		}
 		return
 	}
-	for s.pos < len(s.text) && (IsIdentPart(s.text[s.pos]) || s.text[s.pos] == '.') {
+	for s.pos < len(s.text) && (isIdentPart(s.text[s.pos]) || s.text[s.pos] == '.') {
 		s.pos++
 	}
 	s.emit(Other, start)
@@ -241,12 +241,12 @@ func (s *mysqlScanner) number(start int) {
 			}
 		}
 	}
-	if s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
+	if s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
 		if strings.IndexByte(s.text[start:s.pos], '.') >= 0 {
 			s.fail(start, s.pos+charLen(s.text, s.pos), "trailing junk after numeric literal")
 			return
 		}
-		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
 		kind = Ident

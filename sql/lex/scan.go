@@ -67,8 +67,8 @@ func isIdentStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
 
-// IsIdentPart reports whether c may stand in an unquoted name.
-func IsIdentPart(c byte) bool { return isIdentStart(c) || ascii.IsDigit(c) || c == '$' }
+// isIdentPart reports whether c may stand in an unquoted name.
+func isIdentPart(c byte) bool { return isIdentStart(c) || ascii.IsDigit(c) || c == '$' }
 func isOpChar(c byte) bool    { return c != 0 && strings.IndexByte("~!@#^&|`?+-*/%<>=", c) >= 0 }
 
 // next reads one token after skipping blanks; false at the end or an error.
@@ -97,7 +97,7 @@ func (s *scanner) next() bool {
 	case ascii.IsDigit(c) || c == '.' && ascii.IsDigit(s.at(start+1)):
 		s.number(start)
 	case isIdentStart(c):
-		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
 		s.emit(Ident, start)

@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// ParseBytea reads both forms of bytea: \x and hexadecimal digits, or text
+// parseBytea reads both forms of bytea: \x and hexadecimal digits, or text
 // with \\ and \ooo.
-func ParseBytea(s string) ([]byte, error) {
+func parseBytea(s string) ([]byte, error) {
 	if len(s) >= 2 && s[0] == '\\' && s[1] == 'x' {
 		return DecodeHex(s[2:])
 	}
@@ -72,8 +72,8 @@ func errHexDigit(rest string) error {
 	return nil
 }
 
-// AppendBytea appends the text form of b.
-func AppendBytea(dst, b []byte, form ByteaOutput) []byte {
+// appendBytea appends the text form of b.
+func appendBytea(dst, b []byte, form ByteaOutput) []byte {
 	if form == ByteaHex {
 		return hex.AppendEncode(append(dst, '\\', 'x'), b)
 	}
@@ -90,9 +90,9 @@ func AppendBytea(dst, b []byte, form ByteaOutput) []byte {
 	return dst
 }
 
-// ParseUUID reads a uuid: 32 hexadecimal digits, hyphens after any group of
+// parseUUID reads a uuid: 32 hexadecimal digits, hyphens after any group of
 // four, braces around.
-func ParseUUID(text string) (u [16]byte, err error) {
+func parseUUID(text string) (u [16]byte, err error) {
 	s := text
 	brace := len(s) > 0 && s[0] == '{'
 	if brace {
@@ -123,8 +123,8 @@ func ParseUUID(text string) (u [16]byte, err error) {
 	return u, nil
 }
 
-// AppendUUID appends the text form of u.
-func AppendUUID(dst []byte, u [16]byte) []byte {
+// appendUUID appends the text form of u.
+func appendUUID(dst []byte, u [16]byte) []byte {
 	for i, n := range []int{4, 2, 2, 2, 6} {
 		if i > 0 {
 			dst = append(dst, '-')

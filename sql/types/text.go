@@ -30,7 +30,7 @@ func ParseText(t Type, s string, env *Env) (Datum, error) {
 func parseText(t Type, s string, env *Env) (Datum, error) {
 	switch t.OID {
 	case BoolOID:
-		return datum(ParseBool(s))
+		return datum(parseBool(s))
 	case Int2OID:
 		return datum(number.ParseInt(16, s))
 	case Int4OID:
@@ -59,9 +59,9 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case BitOID, VarbitOID:
 		return datum(ParseBits(s))
 	case ByteaOID:
-		return datum(ParseBytea(s))
+		return datum(parseBytea(s))
 	case UUIDOID:
-		return datum(ParseUUID(s))
+		return datum(parseUUID(s))
 	case DateOID:
 		return datum(datetime.ParseDate(s, env.Dates()))
 	case TimeOID:
@@ -137,9 +137,9 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case number.Decimal:
 		return v.AppendText(dst)
 	case []byte:
-		return AppendBytea(dst, v, env.ByteaOutput)
+		return appendBytea(dst, v, env.ByteaOutput)
 	case [16]byte:
-		return AppendUUID(dst, v)
+		return appendUUID(dst, v)
 	case datetime.Interval:
 		return datetime.AppendInterval(dst, v, env.IntervalStyle)
 	case datetime.TimeTZ:
@@ -248,8 +248,8 @@ func parseOID(name, text string) (int64, error) {
 	return int64(u), nil
 }
 
-// ParseBool reads a boolean: any prefix of true, false, yes, no; on, off; 1, 0.
-func ParseBool(text string) (bool, error) {
+// parseBool reads a boolean: any prefix of true, false, yes, no; on, off; 1, 0.
+func parseBool(text string) (bool, error) {
 	s := strings.ToLower(ascii.TrimSpace(text))
 	if s != "" {
 		switch {

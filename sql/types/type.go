@@ -216,10 +216,10 @@ func (t Type) IsString() bool {
 // Arrow types shared by all columns of a kind.
 var (
 	TimestampArrow   = &arrow.TimestampType{Unit: arrow.Microsecond}
-	TimestamptzArrow = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
-	TimeArrow        = &arrow.Time64Type{Unit: arrow.Microsecond}
-	Fixed16Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 16}
-	Fixed12Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 12}
+	timestamptzArrow = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
+	timeArrow        = &arrow.Time64Type{Unit: arrow.Microsecond}
+	fixed16Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 16}
+	fixed12Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 12}
 	DictArrow        = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 )
 
@@ -261,15 +261,15 @@ func (t Type) Arrow() arrow.DataType {
 	case DateOID:
 		return arrow.FixedWidthTypes.Date32
 	case TimeOID:
-		return TimeArrow
+		return timeArrow
 	case TimetzOID:
-		return Fixed12Arrow
+		return fixed12Arrow
 	case TimestampOID:
 		return TimestampArrow
 	case TimestamptzOID:
-		return TimestamptzArrow
+		return timestamptzArrow
 	case IntervalOID, UUIDOID:
-		return Fixed16Arrow
+		return fixed16Arrow
 	case VoidOID:
 		return arrow.Null
 	case RecordOID:

@@ -11,10 +11,10 @@ import (
 // addJSONBuild registers the functions that make json of SQL values.
 func addJSONBuild(t function.Table) {
 	t.Put("to_json(anyelement)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		return string(AppendJSON(nil, c.Types[0], a[0], c.Env)), nil
+		return string(appendJSON(nil, c.Types[0], a[0], c.Env)), nil
 	})))
 	t.Put("to_jsonb(anyelement)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		return function.OrNull(ToJSONB(c.Types[0], a[0], c.Env))
+		return function.OrNull(toJSONB(c.Types[0], a[0], c.Env))
 	})))
 	t.Puts(function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 		pretty := len(a) > 1 && a[1].(bool)
@@ -46,8 +46,8 @@ func addJSONBuild(t function.Table) {
 	})), "jsonb_build_object(any)", "jsonb_build_object()")
 }
 
-// AppendJSON appends a value as to_json() returns it.
-func AppendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []byte {
+// appendJSON appends a value as to_json() returns it.
+func appendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []byte {
 	if d == nil {
 		return append(dst, "null"...)
 	}
@@ -80,12 +80,12 @@ func AppendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []by
 	return json.StringOf(types.TextOf(t, d, env.TypesEnv())).Append(dst)
 }
 
-// ToJSONB is to_jsonb().
-func ToJSONB(t types.Type, d types.Datum, env *function.Env) (string, error) {
+// toJSONB is to_jsonb().
+func toJSONB(t types.Type, d types.Datum, env *function.Env) (string, error) {
 	if t.OID == types.JSONBOID && d != nil {
 		return d.(string), nil
 	}
-	return json.CanonicalJSONB(string(AppendJSON(nil, t, d, env)))
+	return json.CanonicalJSONB(string(appendJSON(nil, t, d, env)))
 }
 
 func appendArrayJSON(dst []byte, t types.Type, d types.Datum, env *function.Env, pretty bool) []byte {
@@ -101,7 +101,7 @@ func appendArrayJSON(dst []byte, t types.Type, d types.Datum, env *function.Env,
 				dst = append(dst, "\n "...)
 			}
 		}
-		dst = AppendJSON(dst, et, e, env)
+		dst = appendJSON(dst, et, e, env)
 	}
 	return append(dst, ']')
 }
@@ -122,7 +122,7 @@ func appendRowJSON(dst []byte, t types.Type, d types.Datum, env *function.Env, p
 		}
 		dst = json.StringOf(name).Append(dst)
 		dst = append(dst, ':')
-		dst = AppendJSON(dst, ft, e, env)
+		dst = appendJSON(dst, ft, e, env)
 	}
 	return append(dst, '}')
 }
@@ -145,7 +145,7 @@ func buildArray(c *function.Call, a []types.Datum) (string, error) {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = AppendJSON(dst, c.Types[i], d, c.Env)
+		dst = appendJSON(dst, c.Types[i], d, c.Env)
 	}
 	return string(append(dst, ']')), nil
 }
@@ -161,20 +161,20 @@ func buildObject(c *function.Call, a []types.Datum) (string, error) {
 			dst = append(dst, ", "...)
 		}
 		var err error
-		if dst, err = AppendJSONKey(dst, c.Types[i], a[i], c.Env); err != nil {
+		if dst, err = appendJSONKey(dst, c.Types[i], a[i], c.Env); err != nil {
 			if pgerr.Is(err, pgerr.NullValueNotAllowed) {
 				return "", pgerr.New(pgerr.InvalidParameterValue, "argument %d: key must not be null", i+1)
 			}
 			return "", err
 		}
 		dst = append(dst, " : "...)
-		dst = AppendJSON(dst, c.Types[i+1], a[i+1], c.Env)
+		dst = appendJSON(dst, c.Types[i+1], a[i+1], c.Env)
 	}
 	return string(append(dst, '}')), nil
 }
 
-// AppendJSONKey appends a value as a key of an object.
-func AppendJSONKey(dst []byte, t types.Type, d types.Datum, env *function.Env) ([]byte, error) {
+// appendJSONKey appends a value as a key of an object.
+func appendJSONKey(dst []byte, t types.Type, d types.Datum, env *function.Env) ([]byte, error) {
 	if d == nil {
 		return nil, pgerr.New(pgerr.NullValueNotAllowed, "field name must not be null")
 	}

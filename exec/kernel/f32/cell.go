@@ -26,9 +26,9 @@ func cellForwardGo(z, was, c, th, h, out []float32) {
 	n := len(c)
 	i, f, o, g := z[:n], z[n:2*n], z[2*n:3*n], z[3*n:]
 	for j := range c {
-		i[j], f[j], o[j], g[j] = Sigmoid1(i[j]), Sigmoid1(f[j]), Sigmoid1(o[j]), Tanh1(g[j])
+		i[j], f[j], o[j], g[j] = sigmoid1(i[j]), sigmoid1(f[j]), sigmoid1(o[j]), tanh1(g[j])
 		c[j] = float32(f[j]*was[j]) + float32(i[j]*g[j])
-		th[j] = Tanh1(c[j])
+		th[j] = tanh1(c[j])
 		h[j] = o[j] * th[j]
 		out[j] = h[j]
 	}

@@ -2,10 +2,10 @@ package f32
 
 import "math"
 
-// FMA is a·b+c, rounded once to float32. The product is exact in float64; its
+// fma is a·b+c, rounded once to float32. The product is exact in float64; its
 // sum with c is rounded to odd there, so that rounding again is right (Boldo and
 // Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
-func FMA(a, b, c float32) float32 {
+func fma(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q
 	t := s - p

@@ -18,7 +18,7 @@ func TestFMA(t *testing.T) {
 		a, b, c := draw(), draw(), draw()
 		x := new(big.Float).SetPrec(200).Mul(big.NewFloat(float64(a)), big.NewFloat(float64(b)))
 		want, _ := x.Add(x, big.NewFloat(float64(c))).Float32()
-		if got := FMA(a, b, c); got != want {
+		if got := fma(a, b, c); got != want {
 			t.Fatalf("%x·%x+%x = %x, not %x", a, b, c, got, want)
 		}
 	}

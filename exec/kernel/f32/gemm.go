@@ -137,7 +137,7 @@ func gemmGo(a, b operand, c result, m, n, k int) {
 				s = *at
 			}
 			for l := range k {
-				s = FMA(a.x[i*a.of+l*a.k], b.x[j*b.of+l*b.k], s)
+				s = fma(a.x[i*a.of+l*a.k], b.x[j*b.of+l*b.k], s)
 			}
 			*at = s
 		}

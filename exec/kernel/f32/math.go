@@ -19,12 +19,12 @@ var expC = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
 
 // reduce decomposes x: e^x is e^r·2^n, n are the low bits of t, and e^r is 1+r+r²·q.
 func reduce(x float32) (r, q, t float32) {
-	t = FMA(x, log2e, magic)
+	t = fma(x, log2e, magic)
 	n := t - magic
-	r = FMA(n, -ln2Lo, FMA(n, -ln2Hi, x))
+	r = fma(n, -ln2Lo, fma(n, -ln2Hi, x))
 	q = expC[0]
 	for _, c := range expC[1:] {
-		q = FMA(q, r, c)
+		q = fma(q, r, c)
 	}
 	return r, q, t
 }
@@ -34,8 +34,8 @@ func scale(x, t float32) float32 {
 	return math.Float32frombits(math.Float32bits(x) + math.Float32bits(t)<<23)
 }
 
-// Exp1 returns e to the x within one unit in the last place: 0 below -87.33, +Inf above 88.72.
-func Exp1(x float32) float32 {
+// exp1 returns e to the x within one unit in the last place: 0 below -87.33, +Inf above 88.72.
+func exp1(x float32) float32 {
 	switch {
 	case x != x:
 		return x
@@ -45,24 +45,24 @@ func Exp1(x float32) float32 {
 		return float32(math.Inf(1))
 	}
 	r, q, t := reduce(x)
-	return scale(FMA(FMA(q, r, 1), r, 1), t)
+	return scale(fma(fma(q, r, 1), r, 1), t)
 }
 
-// Tanh1 returns the hyperbolic tangent within 2.5 units in the last place: with e = e^2|x| - 1 it
+// tanh1 returns the hyperbolic tangent within 2.5 units in the last place: with e = e^2|x| - 1 it
 // is e/(e+2).
-func Tanh1(x float32) float32 {
+func tanh1(x float32) float32 {
 	if x != x {
 		return x
 	}
 	r, q, t := reduce(2 * min(abs(x), tanhMax))
 	s := scale(1, t)
-	e := FMA(s, FMA(float32(r*r), q, r), s-1)
+	e := fma(s, fma(float32(r*r), q, r), s-1)
 	return math.Float32frombits(math.Float32bits(e/(e+2)) | math.Float32bits(x)&signBit)
 }
 
-// Sigmoid1 returns 1/(1+e^-x) within 2.5 units in the last place, 0 below -87.33.
-func Sigmoid1(x float32) float32 {
-	t := Exp1(-abs(x))
+// sigmoid1 returns 1/(1+e^-x) within 2.5 units in the last place, 0 below -87.33.
+func sigmoid1(x float32) float32 {
+	t := exp1(-abs(x))
 	if x < 0 {
 		return t / (1 + t)
 	}
@@ -71,7 +71,7 @@ func Sigmoid1(x float32) float32 {
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ signBit) }
 
-// Exp, Tanh and Sigmoid set dst to Exp1, Tanh1 and Sigmoid1 of src, which may be
+// Exp, Tanh and Sigmoid set dst to exp1, tanh1 and sigmoid1 of src, which may be
 // dst and is as long.
 func Exp(dst, src []float32) { expAll(dst[:len(src)], src) }
 
@@ -110,9 +110,9 @@ func reluBackGo(d, made []float32) {
 	}
 }
 
-func expGo(dst, src []float32)     { each(dst, src, Exp1) }
-func tanhGo(dst, src []float32)    { each(dst, src, Tanh1) }
-func sigmoidGo(dst, src []float32) { each(dst, src, Sigmoid1) }
+func expGo(dst, src []float32)     { each(dst, src, exp1) }
+func tanhGo(dst, src []float32)    { each(dst, src, tanh1) }
+func sigmoidGo(dst, src []float32) { each(dst, src, sigmoid1) }
 
 func each(dst, src []float32, f func(float32) float32) {
 	for i, x := range src {

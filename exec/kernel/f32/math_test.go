@@ -19,9 +19,9 @@ func TestFunctions(t *testing.T) {
 		low    float32 // the result is 0 below it
 		ends   [2]float64
 	}{
-		{"exp", Exp1, Exp, math.Exp, 1, expMin, [2]float64{0, inf}},
-		{"tanh", Tanh1, Tanh, math.Tanh, 2.5, float32(-inf), [2]float64{-1, 1}},
-		{"sigmoid", Sigmoid1, Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2.5, expMin, [2]float64{0, 1}},
+		{"exp", exp1, Exp, math.Exp, 1, expMin, [2]float64{0, inf}},
+		{"tanh", tanh1, Tanh, math.Tanh, 2.5, float32(-inf), [2]float64{-1, 1}},
+		{"sigmoid", sigmoid1, Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2.5, expMin, [2]float64{0, 1}},
 	} {
 		worst, at := 0.0, float32(0)
 		check := func(x float32) {

@@ -15,7 +15,7 @@
 // The same bits everywhere. Every kernel is defined by its Go twin (twin.go,
 // columns.go, math.go): the number of lanes is Lanes, lane l takes the rows 8t+l
 // in ascending order, each step is one math.FMA or one rounded operation, and
-// lanes are folded by Fold in one fixed shape. The assembly does these very
+// lanes are folded by fold in one fixed shape. The assembly does these very
 // operations in this very order, eight lanes at a time; tests compare all
 // bits. Which body runs is chosen once at start from the processor's features
 // (the build tag noasm keeps the twin). Results with NaN are NaN everywhere,

@@ -72,7 +72,7 @@ func LossParts(loss []float64) (high, middle, low float64) {
 	}
 	var sums [3 * Lanes]float64
 	lossParts(&sums, loss)
-	return Fold((*[Lanes]float64)(sums[:])), Fold((*[Lanes]float64)(sums[Lanes:])), Fold((*[Lanes]float64)(sums[2*Lanes:]))
+	return fold((*[Lanes]float64)(sums[:])), fold((*[Lanes]float64)(sums[Lanes:])), fold((*[Lanes]float64)(sums[2*Lanes:]))
 }
 
 func lossPartsGo(sums *[3 * Lanes]float64, loss []float64) {

@@ -51,7 +51,7 @@ func (e *Errors) Parts(y, p []float64) (truth, errs []float64) {
 	e.filled = true
 	errorParts(&e.sums, &e.grids, y, p)
 	for i := range e.out {
-		e.out[i] = Fold((*[Lanes]float64)(e.sums[i*Lanes:]))
+		e.out[i] = fold((*[Lanes]float64)(e.sums[i*Lanes:]))
 		if e.out[i]-e.out[i] != 0 {
 			fits[min(i/4, 1)] = false
 		}

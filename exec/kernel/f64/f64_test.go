@@ -255,7 +255,7 @@ func TestGoldenBits(t *testing.T) {
 	for i, l := range loss {
 		sum[i%Lanes] += l
 	}
-	got := fmt.Sprintf("%x %x", math.Float64bits(Fold(&sum)), math.Float64bits(Fold((*[Lanes]float64)(acc[3*Lanes:]))))
+	got := fmt.Sprintf("%x %x", math.Float64bits(fold(&sum)), math.Float64bits(fold((*[Lanes]float64)(acc[3*Lanes:]))))
 	if want := goldenBits; got != want {
 		t.Errorf("bits %q, want %q", got, want)
 	}

@@ -184,7 +184,7 @@ func splits[T Elem](s *Splits, x []T, d, tiles int) {
 	}
 	for j := range d {
 		for i := 6 * j; i < 6*j+parts; i++ {
-			s.out[i] = Fold((*[Lanes]float64)(s.parts[i*Lanes:]))
+			s.out[i] = fold((*[Lanes]float64)(s.parts[i*Lanes:]))
 			if s.out[i]-s.out[i] != 0 {
 				s.ok[j] = false
 			}

@@ -6,9 +6,9 @@ const Lanes = 8
 // Elem are the types in which feature values are kept.
 type Elem interface{ ~float32 | ~float64 }
 
-// Fold adds up lanes in the one order that is used everywhere:
+// fold adds up lanes in the one order that is used everywhere:
 // ((0+4)+(2+6)) + ((1+5)+(3+7)).
-func Fold(a *[Lanes]float64) float64 {
+func fold(a *[Lanes]float64) float64 {
 	return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
 }
 
@@ -114,7 +114,7 @@ func Dot(a, b []float64) float64 {
 	for i := n; i < len(a); i++ {
 		acc[i-n] = FMA(a[i], b[i], acc[i-n])
 	}
-	return Fold(&acc)
+	return fold(&acc)
 }
 
 // Axpy adds alpha*x to y.
