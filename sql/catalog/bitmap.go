@@ -112,16 +112,20 @@ func (s RowSet) with(rows *roaring.Bitmap) (RowSet, error) {
 	return RowSetOf(out), err
 }
 
-// joined is a bitmap with more rows, in the one form that a set of rows has.
+// joined is a bitmap with more rows, in the one form that a set of rows has: that of a bitmap
+// to which they were added in order. A union's containers depend on those that it was made
+// of: a container of runs that becomes a list is not always the same as one that never was.
 func joined(b []byte, rows *roaring.Bitmap) ([]byte, error) {
 	have, err := readBitmap(b)
 	if err != nil {
 		return nil, err
 	}
 	have.Or(rows)
-	have.RunOptimize()
-	w := bytes.NewBuffer(make([]byte, 0, have.GetSerializedSizeInBytes()))
-	if _, err = have.WriteTo(w); err != nil {
+	all := roaring.New()
+	all.AddMany(have.ToArray())
+	all.RunOptimize()
+	w := bytes.NewBuffer(make([]byte, 0, all.GetSerializedSizeInBytes()))
+	if _, err = all.WriteTo(w); err != nil {
 		return nil, pgerr.From(err)
 	}
 	return w.Bytes(), nil
