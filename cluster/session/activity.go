@@ -55,8 +55,8 @@ func (d *doing) set(state, query string, xact time.Time) {
 	d.activity.Store(a)
 }
 
-// tell fills in what the session is at.
-func (d *doing) tell(i *SessionInfo) {
+// report fills in what the session is at.
+func (d *doing) report(i *SessionInfo) {
 	i.Application, i.Activity = d.appName.Load().(string), *d.activity.Load()
 	if p := d.pool.Load(); p != nil {
 		i.Memory, i.Spilled = p.Used(), p.Spilled()

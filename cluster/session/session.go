@@ -252,6 +252,6 @@ func (s *Session) IdleLimit() (time.Duration, error) { return s.known().limit(s.
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {
 	i := SessionInfo{PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
-	s.doing.tell(&i)
+	s.doing.report(&i)
 	return i
 }
