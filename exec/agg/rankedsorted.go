@@ -132,7 +132,7 @@ func (f *areaFold) add(row types.Row) error {
 		return nil
 	}
 	if score := row[1].(int64); score != f.score {
-		f.settle()
+		f.countTies()
 		f.score = score
 	}
 	label := row[0].([]byte)
@@ -150,8 +150,8 @@ func (f *areaFold) add(row types.Row) error {
 	return nil
 }
 
-// settle counts the pairs of the rows that tie.
-func (f *areaFold) settle() {
+// countTies counts the pairs of the rows that tie.
+func (f *areaFold) countTies() {
 	a, b := &f.sides[0], &f.sides[1]
 	for _, p := range [2][2]*foldSide{{a, b}, {b, a}} {
 		p[0].pairs.add(2*p[0].tie, p[1].rows)
@@ -162,7 +162,7 @@ func (f *areaFold) settle() {
 }
 
 func (f *areaFold) result() (types.Datum, error) {
-	f.settle()
+	f.countTies()
 	a, b := &f.sides[0], &f.sides[1]
 	if f.over || !b.any {
 		return nil, nil
