@@ -69,7 +69,7 @@ func arrayCast(from, to types.Type, explicit bool) (function.Impl, error) {
 	}, nil
 }
 
-// plainStrings writes a dictionary out: elements of lists are not encoded.
+// plainStrings decodes a dictionary column: elements of lists are never dictionaries.
 func plainStrings(a *vector.Arena, d *array.Dictionary) (arrow.Array, error) {
 	b := array.NewStringBuilder(a.Allocator())
 	v := vector.FromArrow(nil, d)

@@ -36,13 +36,13 @@ func chain(mid types.Type, first, second function.Impl) function.Impl {
 	}
 }
 
-// Between returns the conversion between two types; nil where values are represented
-// alike and nothing needs checking.
+// Between returns the conversion between two types; nil where values of both have
+// the same representation and all of them are valid for to.
 func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 	base := to
 	base.Mod = -1
 	if base.OID == types.NumericOID && to.Mod >= 0 {
-		// fit the modifier first, then bring to how the type is represented
+		// apply the modifier first, then convert to the physical type
 		base.Prec, base.Scale = 0, 0
 		conv, err := convertTypes(from, base, explicit)
 		if err != nil {
@@ -394,7 +394,7 @@ func numberCast(from, to types.Type) function.Impl {
 	return nil
 }
 
-// strict1range narrows integers, with the error of the target's range.
+// strict1range narrows integers; a value beyond the target's range is 22003.
 func strict1range(to types.Type) function.Impl {
 	return function.Try1(func(_ *function.Call, v int64) (int64, error) { return v, nil })
 }
@@ -431,7 +431,7 @@ func intToFixed(from, to types.Type) function.Impl {
 			large = large || x >= limit || x <= -limit
 			out[i] = x * m
 		}
-		if large { // or what lies in a row that is NULL
+		if large { // or an arbitrary value in a row that is NULL
 			return one(c, args)
 		}
 		return vector.NewFixed(vector.I64, out, c.Valid), nil

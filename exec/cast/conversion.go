@@ -8,9 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Conversion brings columns of one type to another. How it does is chosen from
-// the two types (castOf); the modifier of the target is applied after. It is for
-// one goroutine.
+// Conversion converts columns of one type to another, by the function that
+// Between chose. It is for one goroutine.
 type Conversion struct {
 	from, to types.Type
 	run      function.Impl
@@ -30,7 +29,7 @@ func (x *Conversion) Apply(ctx context.Context, env *function.Env, a *vector.Are
 		return vector.NewNull(v.N), nil
 	}
 	if x.perEntry && v.Kind == vector.Dict && !v.One && v.Dict.N <= v.N {
-		// an entry that no row uses may be bad: then row by row
+		// the error may be of an entry that no row uses: convert row by row
 		if res, err := x.rows(ctx, env, a, v.Dict); err == nil {
 			return vector.TakeEntries(a, res.Spread(a), vector.Values[int32](v), v.Valid, x.to)
 		}

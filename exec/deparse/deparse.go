@@ -18,17 +18,17 @@ import (
 )
 
 // deparser writes kept expressions as PostgreSQL does (its ruleutils.c): each operation in
-// parentheses, constants with their types, conversions that were implied as casts. The tree is the
-// parser's; the types come from the binder.
+// parentheses, constants with their types, implicit conversions as casts. The tree is the
+// parser's, the types the binder's.
 type deparser struct {
 	h    function.Host
 	bind *bind.Session
 	over *catalog.Relation // whose columns the expression reads; nil for none
 
-	trace  *bind.Trace // of a query: what its parts mean
+	trace  *bind.Trace // of a query: what the binder resolved its names to
 	levels []*level    // the queries around, innermost last
 	names  *qualifier
-	pretty bool // only the parentheses that are needed
+	pretty bool // only the parentheses that precedence requires
 	wrap   int  // width at which lists go on in another line; below 0 never
 	indent int
 }
@@ -70,7 +70,7 @@ func ShowExpr(h function.Host, over *catalog.Relation, text string, pretty bool)
 	return lines(p.s)
 }
 
-// bare takes written parentheses off.
+// bare strips written parentheses.
 func bare(n ast.Node) ast.Node {
 	for {
 		p, ok := n.(*ast.ParenExpr)
@@ -172,7 +172,8 @@ func (d *deparser) constant(s string, t types.Type) (string, error) {
 	return lex.QuoteLiteral(v) + "::" + d.typeName(t), nil
 }
 
-// numberText writes a number bare, but for a sign, which could be an operator.
+// numberText writes a number without quotes, but a negative one as a quoted constant with a cast,
+// because -1 would read back as an operator and a number.
 func numberText(v, typ string) string {
 	if strings.HasPrefix(v, "-") {
 		return "'" + v + "'::" + typ
@@ -346,7 +347,8 @@ func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (fragment, error) {
 	return d.as(plain(s), t, want), nil
 }
 
-// choice writes COALESCE and its kin, whose arguments have the type of all.
+// choice writes COALESCE, GREATEST and LEAST, whose arguments are all converted to the type of the
+// result.
 func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (fragment, error) {
 	t, err := d.typed(n)
 	if err != nil {
@@ -395,8 +397,8 @@ func (d *deparser) cast(x *ast.TypeCast, want types.Type) (fragment, error) {
 	return d.as(p, t, want), nil
 }
 
-// parenthesised puts an expression in parentheses, as PostgreSQL writes those
-// it keeps, unless it is.
+// parenthesised puts an expression in parentheses, as PostgreSQL prints
+// conditions and expressions of indexes, unless it has them.
 func parenthesised(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "(") {

@@ -88,7 +88,7 @@ func (d *deparser) called(x *ast.FuncCall, name string) (types.Type, *expr.Call,
 		return types.Type{}, nil, errForm
 	}
 	e, err := d.bound(x)
-	if fs := fn.Lookup(name); err != nil && len(fs) == 1 { // nextval() of a name that only the host resolves
+	if fs := fn.Lookup(name); err != nil && len(fs) == 1 { // nextval('name'), which cannot be bound here: only the host resolves the sequence's name
 		e, err = &expr.Call{Fn: fs[0], Args: make([]expr.Expr, len(fs[0].Args)), Typ: types.Type{OID: fs[0].Ret, Mod: -1}}, nil
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func argument(c *expr.Call, i int) types.Type {
 	return types.Type{OID: o, Mod: -1}
 }
 
-// syntax writes the calls that SQL has words for.
+// syntax writes the calls that have a syntax of their own in SQL, such as EXTRACT (field FROM d).
 func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (fragment, error) {
 	var a []string
 	var ps []fragment

@@ -80,7 +80,7 @@ func (d *deparser) from(n ast.Node) (string, error) {
 		if !ok {
 			return "", errForm
 		}
-		// What is beside it is not seen from within, but its names are taken.
+		// A subquery cannot refer to the items beside it, but must not reuse their names.
 		s, err := d.query(sel, nil, true)
 		if err != nil {
 			return "", err

@@ -2,8 +2,8 @@ package deparse
 
 import "strings"
 
-// fragment is an expression as it is written, with what decides whether it needs
-// parentheses where it stands.
+// fragment is the text of an expression, with what decides whether it needs
+// parentheses in a larger one.
 type fragment struct {
 	s    string
 	form form
@@ -19,7 +19,7 @@ const (
 	formTest // IS NULL and its kin, subqueries
 	formBool
 	formCast
-	formOther // what always needs them
+	formOther // always needs parentheses
 )
 
 func plain(s string) fragment { return fragment{s: s} }
@@ -33,8 +33,8 @@ func (d *deparser) within(p fragment, of form, op string, left bool) string {
 	return p.s
 }
 
-// stands reports whether p needs no parentheses in an expression of a form; left
-// says that it is the first operand.
+// stands reports whether p needs no parentheses as an operand of an expression
+// of a form; left says that it is the first operand.
 func (p fragment) stands(of form, op string, left bool) bool {
 	switch p.form {
 	case formPlain:
@@ -79,7 +79,7 @@ func (d *deparser) enclose(s string, f form, op string) fragment {
 	return fragment{s: s, form: f, op: op}
 }
 
-// What a line is indented by.
+// Indentation, in blanks, as in PostgreSQL's ruleutils.c.
 const (
 	indentClause = 8
 	indentJoin   = 4
@@ -87,8 +87,9 @@ const (
 	indentLimit  = 40
 )
 
-// newline stands for the end of a line until all is written: no text of SQL holds it, so blanks
-// before it are distinct from those of a constant.
+// newline marks the end of a line until all is written. No SQL text contains it, so that lines
+// can strip the blanks before a line's end and leave alone those before a newline within a
+// constant.
 const newline = "\x00"
 
 // line begins a line with a word. The level changes by before, then the line is

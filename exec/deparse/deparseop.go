@@ -66,7 +66,7 @@ func (d *deparser) operation(x *ast.A_Expr, want types.Type) (fragment, error) {
 	return fragment{}, errForm
 }
 
-// operator writes an operator between what its function takes.
+// operator writes an operator between its operands, cast to the types of its function's arguments.
 func (d *deparser) operator(op string, c *expr.Call, l, r ast.Node) (fragment, error) {
 	if len(c.Args) > 2 || (l == nil) != (len(c.Args) == 1) {
 		return fragment{}, errForm
@@ -86,7 +86,8 @@ func (d *deparser) operator(op string, c *expr.Call, l, r ast.Node) (fragment, e
 	return d.enclose(s, formOp, op), nil
 }
 
-// rows writes a comparison of row constructors: = and <> are of each pair.
+// rows writes a comparison of row constructors: = and <> compare each pair of fields with the
+// operator of their types.
 func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (fragment, error) {
 	n := len(l.Args.Items)
 	if op == "=" || op == "<>" {
@@ -118,7 +119,7 @@ func (d *deparser) rows(op string, l, r *ast.RowExpr, e expr.Expr) (fragment, er
 	return d.order(op, l, r)
 }
 
-// order writes a comparison of rows by their order, each pair as one type.
+// order writes <, <=, > and >= of rows, each pair of fields converted to one type.
 func (d *deparser) order(op string, l, r *ast.RowExpr) (fragment, error) {
 	var sides [2][]string
 	for i := range l.Args.Items {
@@ -215,7 +216,7 @@ func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 	}
 	for _, n := range list.Items {
 		if _, ok := bare(n).(*ast.A_Const); !ok {
-			return fragment{}, errForm // columns among them are kept apart
+			return fragment{}, errForm // a list with columns is printed otherwise
 		}
 	}
 	elem := types.Type{OID: in.List[0].Type().OID, Mod: -1}

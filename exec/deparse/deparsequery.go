@@ -18,7 +18,7 @@ type level struct {
 	items   []item
 	ctes    []string
 	targets []target
-	byPlace bool // ORDER BY names columns by number: of set operations
+	byPlace bool // ORDER BY names columns by number: true of set operations
 }
 
 // item is a FROM item: the name it has in the text, and the one it is shown by.
@@ -27,7 +27,7 @@ type item struct{ name, shown string }
 // target is a column of a select list.
 type target struct {
 	node ast.Node
-	ref  *scope.Name // in the place of a node: of what * stands for
+	ref  *scope.Name // instead of a node: one of the columns that * stands for
 	name string
 }
 
@@ -46,9 +46,8 @@ func (d *deparser) reference(n scope.Name) (string, error) {
 	return "", errForm
 }
 
-// query writes a query within others. names are those of its columns where they
-// are to be others than its own; shown says that columns without a name of
-// their own get one.
+// query writes a query within others. names, where set, replace the names of
+// its columns; with shown a column without a name gets one.
 func (d *deparser) query(sel *ast.SelectStmt, names []string, shown bool) (string, error) {
 	if sel.IntoClause != nil || sel.LockingClause != nil && len(sel.LockingClause.Items) > 0 {
 		return "", errForm
@@ -63,7 +62,7 @@ func (d *deparser) query(sel *ast.SelectStmt, names []string, shown bool) (strin
 			d.here().targets = lv.targets // the first side names the columns
 		}
 	}()
-	if sel.FromClause != nil && sel.Op == ast.SETOP_NONE { // before WITH, within which these names are taken
+	if sel.FromClause != nil && sel.Op == ast.SETOP_NONE { // before WITH, whose queries must not reuse these names
 		for _, f := range sel.FromClause.Items {
 			if err := d.name(f); err != nil {
 				return "", err

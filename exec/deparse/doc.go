@@ -1,4 +1,5 @@
 // Package deparse writes the queries and expressions that the catalog keeps as
 // PostgreSQL prints them (its ruleutils.c): view definitions, defaults, conditions
-// of constraints and indexes. Names are as the reader's search path wants them.
+// of constraints and indexes. A name has its schema where the reader's search path
+// would not find the object without.
 package deparse

@@ -62,8 +62,8 @@ func viewLines(q *qualifier, r *catalog.Relation, n ast.Node, pretty bool, wrap 
 	return out, q.means(out, bound)
 }
 
-// means reports whether a text, parsed and bound in the session, has the columns of a query: a
-// printed view that has others is worse than one in one line.
+// means reports whether a text, parsed and bound in the session, has the columns of a query.
+// Where it has not, the view is printed as its kept text in one line.
 func (q *qualifier) means(text string, want *plan.Query) bool {
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil || len(list) != 1 {
@@ -107,7 +107,7 @@ func (q *qualifier) oid(schema, name string) types.OID {
 	return oid
 }
 
-// qualifier puts schemas to the names of relations and types in a query.
+// qualifier adds schemas to the names of relations and types in a query.
 type qualifier struct {
 	h    function.Host
 	path []string

@@ -1,5 +1,5 @@
 // Package jsonpath evaluates SQL/JSON paths over jsonb values. As in PostgreSQL
-// 15 the lax mode unwraps arrays and forgives what is not there, the strict
-// mode makes errors of both; predicates know true, false and unknown, which is
-// also what an error within one is.
+// 15 lax mode unwraps arrays and ignores missing members, which are errors in
+// strict mode; a predicate is true, false or unknown, and unknown where
+// evaluating it is an error.
 package jsonpath

@@ -20,13 +20,14 @@ type Query struct {
 	// last is the index of the last element of the innermost array that is
 	// being subscripted.
 	last      int
-	forgiving bool // structure that is not there is no error
+	forgiving bool // a missing member or element is no error
 	objects   int64
 	steps     int
 }
 
 // Items returns what the path selects. With an error come the items before it.
-// Errors that Silent holds for are of the values, the others of the query.
+// Errors for which Silent is true depend on the values, the others on the path
+// and its variables.
 func (q *Query) Items(ctx context.Context) ([]json.Value, error) {
 	q.forgiving = !q.Path.Strict
 	r := run{Query: q, ctx: ctx}
@@ -34,8 +35,8 @@ func (q *Query) Items(ctx context.Context) ([]json.Value, error) {
 	return r.out, err
 }
 
-// Silent reports whether an error of Items is one that the argument silent, the
-// operators and predicates pass over.
+// Silent reports whether an error of Items is one that the argument silent of
+// the functions, and the operators @? and @@, suppress.
 func Silent(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.SQLJSONMemberNotFound, pgerr.SQLJSONArrayNotFound, pgerr.SQLJSONObjectNotFound, pgerr.SQLJSONNumberNotFound,
@@ -66,8 +67,8 @@ func (r *run) step() error {
 	return nil
 }
 
-// item evaluates n over v and hands what comes out to what follows n. unwrap:
-// an array stands for its elements where n takes no arrays.
+// item evaluates n over v and applies what follows n to each result. With
+// unwrap an array is replaced by its elements where n does not accept arrays.
 func (r *run) item(n *path.Node, v json.Value, unwrap bool) error {
 	if err := r.step(); err != nil {
 		return err
@@ -176,8 +177,8 @@ func (r *run) member(n *path.Node, v json.Value) error {
 	return pgerr.New(pgerr.SQLJSONMemberNotFound, "JSON object does not contain key \"%s\"", n.Text)
 }
 
-// elements is [*] and [subscripts]; what is no array is one of itself in lax
-// mode.
+// elements is [*] and [subscripts]; in lax mode a value that is no array is
+// treated as an array of one element.
 func (r *run) elements(n *path.Node, v json.Value) error {
 	elems := v.Elems
 	if v.Kind != json.Array {
@@ -248,7 +249,7 @@ func (r *run) levels(n *path.Node, v json.Value, level int) error {
 	}
 	from, to := n.From, n.To
 	leaf := v.Scalar()
-	// last means what has nothing within it
+	// level "last" is that of values that contain no others
 	if (level >= from && from >= 0 || from < 0 && leaf) && (level <= to || to < 0) && (from >= 0 || to < 0) {
 		was := r.forgiving
 		r.forgiving = true
@@ -269,7 +270,7 @@ func (r *run) levels(n *path.Node, v json.Value, level int) error {
 	return nil
 }
 
-// sub evaluates an operand, its arrays taken apart if asked for and lax.
+// sub evaluates an operand; in lax mode, with unwrap, arrays are replaced by their elements.
 func (r *run) sub(n *path.Node, v json.Value, unwrap bool) ([]json.Value, error) {
 	s := run{Query: r.Query, ctx: r.ctx, at: r.at}
 	err := s.item(n, v, r.lax())

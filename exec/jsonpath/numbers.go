@@ -92,7 +92,7 @@ func (r *run) method(n *path.Node, v json.Value, unwrap bool) error {
 	return r.next(n, json.NumberOf(d))
 }
 
-// double reads strings as numbers, and numbers as what a float8 keeps.
+// double is .double(): strings are parsed as float8, numbers rounded to it.
 func (r *run) double(n *path.Node, v json.Value) error {
 	var text string
 	switch v.Kind {

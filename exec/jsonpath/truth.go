@@ -8,7 +8,7 @@ import (
 	path "github.com/tributarydb/tributary/sql/jsonpath"
 )
 
-// truth of a predicate.
+// truth is the result of a predicate.
 type truth uint8
 
 const (
@@ -127,8 +127,8 @@ func (r *run) pairs(n *path.Node, v json.Value, test func(x, y json.Value) (trut
 	return out, nil
 }
 
-// compare orders two items of one kind. null equals nothing else; other kinds
-// that differ, arrays and objects compare as unknown.
+// compare orders two items of one kind. null is unequal to all other kinds;
+// items of other different kinds, arrays and objects compare as unknown.
 func compare(op path.Kind, x, y json.Value) truth {
 	c := 0
 	switch {

@@ -58,11 +58,14 @@ func ErrTimestampRange() error {
 func ErrDateRange() error { return pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range") }
 
 // YMDToDate returns the day of a date of the proleptic Gregorian calendar. Year
-// 0 is 1 BC. Month and day may lie outside their ranges; they carry over.
+// 0 is 1 BC. Month and day may lie outside their ranges: month 13 is January of
+// the year after. The formulas of both directions are Howard Hinnant's
+// days_from_civil and civil_from_days ("chrono-Compatible Low-Level Date
+// Algorithms", 2013).
 func YMDToDate(y, m, d int) int64 {
 	yy, mm := checked.FloorDiv(int64(y)*12+int64(m)-1, 12)
 	mm++
-	// Count years from March, so that leap days end them.
+	// Years are counted from March, so that the leap day is the last of its year.
 	if mm <= 2 {
 		yy--
 	}

@@ -53,12 +53,12 @@ type dtDecoder struct {
 	env       *Settings
 	fields    []dtField
 	timeOnly  bool
-	label     dtUnit // a unit that the previous field gave to this one
+	label     dtUnit // the unit of this field, where the previous field names it: J in "J 2451187"
 	textMonth bool
 	special   int
 	abbrev    *time.Location // the zone of an abbreviation that has changed its meaning
 	abbrevTxt string
-	hard      error // an error with its own words
+	hard      error // an error whose message is complete
 }
 
 // now is the local date and time of the transaction.

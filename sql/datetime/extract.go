@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fieldWord finds the unit a field's name means; epoch is a unit too.
+// fieldWord returns the unit that a field's name stands for; epoch is one.
 func fieldWord(name string) (dtUnit, bool) {
 	s := strings.ToLower(name)
 	w := unitWord(s)
@@ -91,8 +91,8 @@ func Extract(field string, t Kind, d any, loc *time.Location) (v number.Decimal,
 	return v, true, nil
 }
 
-// extractInf answers for infinite dates and timestamps: fields that grow
-// without end are infinite, the others NULL.
+// extractInf is Extract of an infinite date or timestamp: fields that grow
+// without bound, such as the year, are infinite, the others NULL.
 func extractInf(u dtUnit, pos bool, field string, t Kind) (number.Decimal, bool, error) {
 	switch u {
 	case uYear, uDecade, uCentury, uMillennium, uJulian, uIsoYear, uEpoch:
@@ -153,7 +153,7 @@ func extractZone(u dtUnit, east int) (number.Decimal, bool) {
 	return number.Decimal{}, false
 }
 
-// extractClock answers for the fields of a time of day.
+// extractClock is Extract of a time of day.
 func extractClock(u dtUnit, micros int64) (number.Decimal, bool) {
 	h, m, _, _ := splitTime(micros)
 	inMinute := micros % microsPerMin
@@ -202,7 +202,7 @@ func floorDecade(y int) int {
 	return -((8 - (y - 1)) / 10)
 }
 
-// extractDay answers for the fields of a date.
+// extractDay is Extract of a date.
 func extractDay(u dtUnit, day int64) (number.Decimal, bool) {
 	y, m, d := DateToYMD(day)
 	bc := func(y int) int {

@@ -164,8 +164,8 @@ func (st *dtState) decodeDate(s string) (tmask dtMask, err dtErr) {
 	return tmask, 0
 }
 
-// decodeNumber decides what a lone number is: year, month or day by what is still missing and by
-// the date order, or a run-together date or time.
+// decodeNumber decides what a number without separators is: year, month or day, by which of them
+// are still missing and by DateStyle's order, or a whole date or time such as 20240131.
 func (st *dtState) decodeNumber(s string, textMonth bool, fmask dtMask) (tmask dtMask, err dtErr) {
 	val, rest, over := leadInt(s)
 	if over {

@@ -30,8 +30,8 @@ func ivRange(mod int32) int {
 	return int(mod >> 16 & 0x7fff)
 }
 
-// ivParts is an interval while it is read: years apart from months, so that
-// each may be as large as its text says.
+// ivParts is an interval that is being read. Years are separate from months:
+// 178956970 years fit, as 2147483640 months do.
 type ivParts struct {
 	years, months, days int64 // each kept within 32 bits
 	micros              int64

@@ -121,7 +121,8 @@ func IntervalSub(a, b Interval) (Interval, error) {
 func floatFits32(f float64) bool { return f >= math.MinInt32 && f < -float64(math.MinInt32) }
 func floatFits64(f float64) bool { return f >= math.MinInt64 && f < -float64(math.MinInt64) }
 
-// roundSix rounds to six decimals, against the noise of binary fractions.
+// roundSix rounds to six decimals, as PostgreSQL does, because products of binary fractions are not
+// exact: 0.1 days are 2.4 hours.
 func roundSix(f float64) float64 { return math.RoundToEven(f*1e6) / 1e6 }
 
 // IntervalMul is iv times f. A fraction of a month is carried into days of 30

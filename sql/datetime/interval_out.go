@@ -27,7 +27,7 @@ type ivFields struct{ year, mon, day, hour, min, sec, us int64 }
 func (f ivFields) timeNegative() bool { return f.hour < 0 || f.min < 0 || f.sec < 0 || f.us < 0 }
 func (f ivFields) hasTime() bool      { return f.hour != 0 || f.min != 0 || f.sec != 0 || f.us != 0 }
 
-// absU64 is for printing: the magnitude of the most negative value too.
+// appendAbs appends the magnitude of v, also of the least int64, whose negation overflows.
 func appendAbs(dst []byte, v int64) []byte { return strconv.AppendUint(dst, checked.Abs(v), 10) }
 
 func appendTwoAbs(dst []byte, v int64) []byte {

@@ -17,7 +17,7 @@ const (
 	dtBadZone
 )
 
-// error words e as PostgreSQL does.
+// error is PostgreSQL's error for e.
 func (e dtErr) error(typ, s string) error {
 	switch e {
 	case dtFieldOverflow:

@@ -2,7 +2,7 @@ package datetime
 
 import (
 	"time"
-	_ "time/tzdata" // zones must be there on a bare machine
+	_ "time/tzdata" // zones also on machines without a zoneinfo directory
 )
 
 // DateStyle is how dates print (the first word of the setting DateStyle).
@@ -46,8 +46,8 @@ type Settings struct {
 	IntervalStyle IntervalStyle
 	// Now is the start of the transaction: what 'now' and 'today' mean.
 	Now time.Time
-	// ReadNow, where set, is called when Now is read: what comes of it is good for
-	// this moment only.
+	// ReadNow, where set, is called when Now is read: a plan that contains the
+	// result must not be kept for later executions.
 	ReadNow func()
 }
 

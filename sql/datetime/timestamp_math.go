@@ -287,7 +287,7 @@ func TimestamptzToTimeTZ(ts int64, loc *time.Location) (v TimeTZ, ok bool) {
 	return TimeTZ{us, int32(-offsetAt(ts, loc))}, true
 }
 
-// TimeToTimeTZ returns a time of day the offset of the session's zone today.
+// TimeToTimeTZ adds to a time of day the offset that the session's zone has at that time today.
 func TimeToTimeTZ(us int64, env *Settings) TimeTZ {
 	env = env.orDefault()
 	day, _ := checked.FloorDiv(ToLocal(env.now(), env.Zone()), MicrosPerDay)

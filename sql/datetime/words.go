@@ -77,7 +77,8 @@ var monthNames = [...]string{"january", "february", "march", "april", "may", "ju
 
 var dayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// dateWords are the words that dates know; only their first ten letters count.
+// dateWords are the words that may occur in the text of a date. As in PostgreSQL (TOKMAXLEN) only
+// their first ten letters are compared.
 var dateWords = func() map[string]dtWord {
 	m := map[string]dtWord{
 		"-infinity": {kSpecial, spEarly}, "infinity": {kSpecial, spLate},
@@ -100,7 +101,8 @@ var dateWords = func() map[string]dtWord {
 	return m
 }()
 
-// unitWords are the words that intervals and the names of fields know.
+// unitWords are the words that may occur in the text of an interval, and the names of fields for
+// extract().
 var unitWords = func() map[string]dtWord {
 	m := map[string]dtWord{"@": {kIgnore, 0}, "ago": {kAgo, 0}}
 	for u, words := range map[dtUnit]string{

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// zoneAbbrev is the meaning of an abbreviation: a fixed offset, or the zone
-// that says what it meant at a time.
+// zoneAbbrev is the meaning of an abbreviation: a fixed offset, or a zone,
+// whose history has the offset that it stood for at a given time.
 type zoneAbbrev struct {
 	name   string
 	offset int // seconds east of UTC
@@ -220,8 +220,9 @@ func posixOffset(s string) (seconds int, rest string, ok bool) {
 	return sign * seconds, s[i:], true
 }
 
-// tzData is the least zone file: one local time type, in force since ever, and
-// the rule for all times.
+// tzData is the smallest TZif file (RFC 8536) that holds a POSIX rule: one
+// local time type, in force from the earliest time that the format can express,
+// and the rule for all times.
 func tzData(rule string, east int) []byte {
 	b := []byte{}
 	for _, long := range []bool{false, true} {

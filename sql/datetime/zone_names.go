@@ -1,7 +1,7 @@
 package datetime
 
 // zoneNameText lists the zones of the IANA database. They are looked up in any
-// case, as PostgreSQL does; the standard library knows only the exact spelling.
+// case, as PostgreSQL does; time.LoadLocation finds only the exact spelling.
 const zoneNameText = `
 Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Asmera Africa/Bamako Africa/Bangui Africa/Banjul
 Africa/Bissau Africa/Blantyre Africa/Brazzaville Africa/Bujumbura Africa/Cairo Africa/Casablanca Africa/Ceuta Africa/Conakry Africa/Dakar

@@ -87,7 +87,8 @@ func (v Value) Exists(key string) bool {
 
 // Contains is the operator @>.
 func (v Value) Contains(w Value) bool {
-	// At the top a scalar is an array of one; but that contains no real array.
+	// At the top level an array contains a scalar that is one of its elements, but a scalar
+	// contains no array.
 	switch {
 	case v.Scalar() && w.Scalar():
 		return v.cmp(w) == 0
@@ -234,8 +235,8 @@ func (op jsonPathOp) adds() bool {
 	return op == opCreate || op == opInsertBefore || op == opInsertAfter
 }
 
-// EditPath leads to what is to change: Steps, and with Null a step further that
-// is NULL, which is an error where it is taken.
+// EditPath is the path to what is to be changed: Steps, and with Null one more
+// step, which is NULL: an error if evaluation reaches it.
 type EditPath struct {
 	Steps []string
 	Null  bool
@@ -349,7 +350,7 @@ func (v Value) changeArray(path EditPath, val Value, op jsonPathOp, level int) (
 	out := Value{Kind: Array}
 	done := false
 	if (idx == math.MinInt || n == 0) && last && op.adds() {
-		out.Elems = append(out.Elems, val) // before the first
+		out.Elems = append(out.Elems, val) // an index before the first element
 		done = true
 	}
 	for i, e := range v.Elems {

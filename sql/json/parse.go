@@ -38,8 +38,8 @@ type jsonLexer struct {
 	start, end int // the current token
 	line       int
 	lineStart  int
-	// values asks for strings to be unescaped into str; json keeps its text
-	// and does not look into the escapes.
+	// With values strings are unescaped into str. A value of json keeps its
+	// text, so its escapes are only checked.
 	values bool
 	str    string
 }
@@ -76,7 +76,7 @@ func (l *jsonLexer) invalid() error {
 	return l.bad("Token \"%s\" is invalid.", l.token())
 }
 
-// expected is the parser's complaint about the current token.
+// expected is the parser's error at the current token.
 func (l *jsonLexer) expected(what string) error {
 	if l.tok == tokEnd {
 		return l.bad("The input string ended unexpectedly.")
@@ -184,7 +184,7 @@ func (l *jsonLexer) lexNumber(i int) error {
 
 func (l *jsonLexer) lexString() error {
 	var b []byte
-	from := l.start + 1 // what is not copied to b yet
+	from := l.start + 1 // the beginning of what is not copied to b yet
 	high := rune(0)
 	i := from
 	for ; ; i++ {
@@ -255,7 +255,7 @@ func (l *jsonLexer) lexString() error {
 }
 
 // codePoint appends what a \u escape stands for; the first of a pair of
-// surrogates is given back to wait for the second.
+// surrogates is returned, and appended with the second.
 func (l *jsonLexer) codePoint(b []byte, r, high rune, end int) ([]byte, rune, error) {
 	l.end = end
 	switch {
@@ -301,7 +301,7 @@ func (l *jsonLexer) hex4(i int) (rune, error) {
 	return r, nil
 }
 
-// ValidJSON checks text as a value of json.
+// Valid checks text as a value of json; the error is 22P02.
 func Valid(s string) error {
 	l := jsonLexer{s: s}
 	if err := l.next(); err != nil {
@@ -340,7 +340,7 @@ func ParseJSONB(s string) (Value, error) {
 	return v, nil
 }
 
-// CanonicalJSONB returns the text that carries a jsonb value.
+// CanonicalJSONB returns the text that represents a jsonb value.
 func CanonicalJSONB(s string) (string, error) {
 	v, err := ParseJSONB(s)
 	if err != nil {
@@ -472,7 +472,7 @@ func (p jsonParser) object(v *Value, depth int, build bool) error {
 	}
 }
 
-// AppendJSONString appends s as a JSON string.
+// AppendString appends s as a JSON string.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := range len(s) {

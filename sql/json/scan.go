@@ -1,8 +1,8 @@
 package json
 
-// Looking one member up in valid JSON text does not need a tree: the scanner
-// steps over what is not wanted. The text must have been checked when it
-// became a json or jsonb value.
+// A member of a JSON text is looked up without making a tree: the scanner skips
+// the other members. It relies on the text being valid, which is checked when a
+// json or jsonb value is made.
 
 type jsonScan struct {
 	s string
@@ -17,7 +17,7 @@ func (p *jsonScan) space() {
 
 func (p *jsonScan) at(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
 
-// str steps over a string and reports whether it has escapes.
+// str skips a string and reports whether it has escapes.
 func (p *jsonScan) str() (body string, escapes bool) {
 	from := p.i + 1
 	for p.i++; p.i < len(p.s) && p.s[p.i] != '"'; p.i++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/number"
 )
 
-// JSONKind is the kind of a JSON value, in the order in which jsonb sorts the
-// scalars' kinds.
+// Kind is the kind of a JSON value, in the order in which jsonb sorts scalars
+// of different kinds.
 type Kind uint8
 
 // The kinds of JSON values.
@@ -23,8 +23,8 @@ const (
 	Object
 )
 
-// JSONValue is a JSON value as a tree. The zero value is null. Trees share
-// parts; nothing in one is changed once it is made.
+// Value is a JSON value as a tree. The zero value is null. Trees are immutable
+// and may share subtrees.
 type Value struct {
 	Kind  Kind
 	Bool  bool
@@ -43,20 +43,20 @@ func (v Value) TypeOf() string {
 	return [...]string{"null", "string", "number", "boolean", "array", "object"}[v.Kind]
 }
 
-// JSONStr makes a string.
+// StringOf makes a string.
 func StringOf(s string) Value { return Value{Kind: String, Str: s} }
 
-// JSONNum makes a number.
+// NumberOf makes a number.
 func NumberOf(d number.Decimal) Value { return Value{Kind: Number, Num: d} }
 
-// JSONBoolean makes a boolean.
+// BoolOf makes a boolean.
 func BoolOf(b bool) Value { return Value{Kind: Bool, Bool: b} }
 
-// JSONArr makes an array.
+// ArrayOf makes an array.
 func ArrayOf(elems []Value) Value { return Value{Kind: Array, Elems: elems} }
 
-// JSONObj makes a jsonb object: keys are put in order, of equal ones the last
-// stays. It takes the slices over.
+// ObjectOf makes a jsonb object: keys are sorted, and of equal keys the last is
+// kept. The slices belong to the object then.
 func ObjectOf(keys []string, vals []Value) Value {
 	v := Value{Kind: Object, Keys: keys, Elems: vals}
 	v.sortKeys()
@@ -261,7 +261,7 @@ func (v Value) cmp(w Value) int {
 	return 0
 }
 
-// CompareJSONB orders the texts of two jsonb values as values.
+// Compare orders the texts of two jsonb values as values.
 func Compare(x, y string) int {
 	if x == y {
 		return 0
@@ -277,7 +277,7 @@ func Compare(x, y string) int {
 	return v.Cmp(w)
 }
 
-// hashJSONB hashes so that numbers of different scales but equal value agree.
+// Hash hashes the text of a jsonb value. Equal values have equal hashes: 1.0 and 1.00 are equal.
 func Hash(s string, seed uint64) uint64 {
 	v, err := ParseJSONB(s)
 	if err != nil {

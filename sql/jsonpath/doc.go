@@ -3,6 +3,5 @@
 //
 //	strict $.items[*] ? (@.price > $limit).name
 //
-// and Path.String its canonical text. It knows nothing of jsonb; exec/jsonpath
-// evaluates trees.
+// and Path.String its canonical text. exec/jsonpath evaluates trees over jsonb.
 package jsonpath

@@ -21,7 +21,7 @@ const (
 
 type token struct {
 	kind tokenKind
-	text string // of words, strings and variables what they stand for
+	text string // of words, strings and variables their value, escapes undone
 }
 
 type lexer struct {

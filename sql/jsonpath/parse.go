@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxDepth bounds nesting, of which evaluation makes recursion.
+// maxDepth bounds nesting, since parsing and evaluation recurse.
 const maxDepth = 500
 
 type parser struct {
@@ -17,8 +17,8 @@ type parser struct {
 	subscripts int // nesting of what may use last
 }
 
-// Parse reads a path. Its errors are 42601, and what a string within it may
-// be guilty of.
+// Parse reads a path. Its errors are 42601, and those of escapes in a string,
+// such as 22P05 for \u0000.
 func Parse(s string) (*Path, error) {
 	p := &parser{lexer: lexer{s: s}}
 	if err := p.next(); err != nil {
@@ -290,7 +290,7 @@ func (p *parser) accessors() (*Node, error) {
 		return nil, err
 	}
 	last := n
-	for last.Next != nil { // of a parenthesised expression
+	for last.Next != nil { // the accessors of a parenthesised expression
 		last = last.Next
 	}
 	for {

@@ -5,5 +5,5 @@
 //	text ──Postgres, MySQL──▶ Source: text, tokens (kind, start, end)
 //	Source ──Verbatim, Writer──▶ Run: tokens written for a grammar, with the way back
 //
-// Nothing here knows a grammar but for the list of keywords.
+// Of the grammars it uses only the list of keywords.
 package lex

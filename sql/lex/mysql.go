@@ -12,9 +12,9 @@ import (
 //
 //	/*!40101 SET NAMES utf8 */   three tokens, noted in source.versioned
 //
-// Vitess has a scanner of its own; it gets only what this one lets through,
-// joined from tokens, so that the two cannot disagree about where a comment or
-// a string ends (Vitess's takes // for a comment, which MySQL does not).
+// Vitess has its own scanner, which reads text that is joined from these
+// tokens, so that the two cannot disagree about where a comment or a string
+// ends: Vitess takes // for a comment, MySQL does not.
 type mysqlScanner struct {
 	scanner
 	inside    bool // a versioned comment is open

@@ -25,8 +25,8 @@ func (e *Error) Err(pos int) *pgerr.Error {
 }
 
 // scanner reads tokens by the rules of PostgreSQL 15's scan.l. The grammar's
-// own lexer is of a later release (0x1F, 1_000) and keeps its token positions
-// to itself, so it cannot serve for messages and splitting.
+// own lexer is of a later release (it takes 0x1F and 1_000) and does not expose
+// token positions, which error messages and the splitting of statements need.
 type scanner struct {
 	text string
 	pos  int
@@ -199,9 +199,9 @@ var unterminated = map[byte]string{
 	'x': "unterminated hexadecimal string literal",
 }
 
-// escape passes one backslash sequence of an E” string; pair says that it
-// must be the second half of a surrogate pair, the result that a second half
-// must follow.
+// escape passes one backslash sequence of an E” string; with pair it must be
+// the second half of a surrogate pair; the result is whether a second half must
+// follow.
 func (s *scanner) escape(pair bool) bool {
 	at := s.pos
 	n := 0

@@ -6,7 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser"
 )
 
-// Kind is what the scanner knows of a token without a grammar.
+// Kind is the lexical class of a token.
 type Kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Number
 	Param // $1, in MySQL ?
 	Op    // an operator of operator characters, :: := => .. included
-	Self  // a single character that means itself: ( ) , ; . [ ] :
+	Self  // one of ( ) , ; . [ ] :, a token of one character
 	Other // a byte that no token begins with
 )
 
@@ -35,7 +35,7 @@ type Range struct {
 	Closed bool
 }
 
-// tokens is a text with its tokens.
+// Source is a text with its tokens.
 type Source struct {
 	Text  string
 	Toks  []Token // without tokEOF
@@ -71,8 +71,8 @@ func (s *Source) IsWord(i int, w string) bool {
 	return s.Kind(i) == Ident && int(s.Toks[i].End-s.Toks[i].Start) == len(w) && Fold(s.Raw(i)) == w
 }
 
-// IsName reports whether token i can be read as a name. Keywords count: which of
-// them may stand where is the grammar's business.
+// IsName reports whether token i can be read as a name. Keywords are names here:
+// the grammar decides which of them are reserved where.
 func (s *Source) IsName(i int) bool { return s.Kind(i) == Ident || s.Kind(i) == Quoted }
 
 // Name is the identifier that token i denotes: folded, unquoted, truncated.

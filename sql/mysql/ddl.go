@@ -123,8 +123,8 @@ func (t *translator) tableOptions(s *sqlparser.TableSpec) (start string) {
 	return start
 }
 
-// indexed reports whether an index is more than a way to be quick; a plain one
-// is noted and left out.
+// indexed reports whether an index is a constraint too (PRIMARY KEY, UNIQUE); a
+// plain one is left out with a notice.
 func (t *translator) indexed(x *sqlparser.IndexDefinition) bool {
 	if x.Info.IsUnique() {
 		return true
@@ -281,8 +281,8 @@ func (t *translator) columnDef(c *sqlparser.ColumnDefinition, start string) {
 	}
 }
 
-// mysqlTypes are the types that need no thought. tinyint(1) is a number here
-// as in MySQL, where it holds 2 as well as 1.
+// mysqlTypes are the types that have an equivalent whatever their modifiers.
+// tinyint(1) is not boolean: in MySQL it holds 2 as well as 1.
 var mysqlTypes = map[string]string{
 	"tinyint": "smallint", "smallint": "smallint", "mediumint": "integer", "int": "integer", "integer": "integer",
 	"bigint": "bigint", "bool": "smallint", "boolean": "smallint", "year": "smallint", "float": "real", "float4": "real",
@@ -291,7 +291,7 @@ var mysqlTypes = map[string]string{
 	"mediumblob": "bytea", "longblob": "bytea", "date": "date", "json": "json", "enum": "text",
 }
 
-// mysqlUnsigned are the types that hold what the unsigned ones hold.
+// mysqlUnsigned are the smallest types that hold all values of the unsigned ones.
 var mysqlUnsigned = map[string]string{
 	"smallint": "integer", "int": "bigint", "integer": "bigint", "bigint": "numeric ( 20 , 0 )",
 }
@@ -479,7 +479,7 @@ func (t *translator) alter(o sqlparser.AlterOption, options int) {
 	}
 }
 
-// alone refuses what Postgres can only do as the whole of an ALTER TABLE.
+// alone refuses an action that must be the only one of an ALTER TABLE in Postgres.
 func (t *translator) alone(options int) {
 	if options > 1 {
 		t.refuse("RENAME beside other changes", "rename")

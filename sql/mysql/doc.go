@@ -1,7 +1,7 @@
 // Package mysql translates statements of the MySQL dialect: Vitess parses them,
 // and each node of its tree, which never leaves this package, is written as the
-// Postgres text of the same meaning, which the Postgres grammar then turns into
-// the one AST there is. Meaning comes before looks:
+// Postgres text of the same meaning, which the Postgres grammar parses. The
+// same text often means something else in the two dialects:
 //
 //	a || b          a OR b                     "x"        the string x
 //	a / b           a * 1.0 / NULLIF(b, 0)     a <=> b    a IS NOT DISTINCT FROM b

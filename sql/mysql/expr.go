@@ -180,8 +180,8 @@ func (t *translator) not(e sqlparser.Expr) {
 	t.w(")")
 }
 
-// chain writes a AND b AND c …, whose tree leans left, without recursing into
-// the lean.
+// chain writes a AND b AND c …, whose tree is left-deep, in a loop: recursion
+// would be as deep as the conditions are many.
 func (t *translator) chain(e sqlparser.Expr) {
 	_, and := e.(*sqlparser.AndExpr)
 	word := "OR"
@@ -330,7 +330,7 @@ func (t *translator) list(exprs []sqlparser.Expr) {
 }
 
 // binary writes arithmetic. MySQL's / divides integers exactly and returns NULL for a zero divisor;
-// DIV and % do the latter.
+// so do DIV and %.
 func (t *translator) binary(e *sqlparser.BinaryExpr) {
 	op := ""
 	switch e.Operator {
@@ -426,7 +426,7 @@ func (t *translator) caseExpr(e *sqlparser.CaseExpr) {
 	t.w("END")
 }
 
-// intervalUnits are the units that Postgres has under the same name.
+// intervalUnits are the units that have the same name in Postgres.
 var intervalUnits = map[sqlparser.IntervalType]string{
 	sqlparser.IntervalMicrosecond: "1 microsecond", sqlparser.IntervalSecond: "1 second", sqlparser.IntervalMinute: "1 minute",
 	sqlparser.IntervalHour: "1 hour", sqlparser.IntervalDay: "1 day", sqlparser.IntervalWeek: "7 days",

@@ -23,9 +23,9 @@ var mysqlSame = map[string]string{
 	"schema": "current_schema", "version": "version",
 }
 
-// mysqlRefused are MySQL's functions that Postgres lacks or gives another
-// meaning. A name in neither table is no MySQL function: it is one of ours, or
-// unknown to the binder too.
+// mysqlRefused are MySQL's functions that Postgres lacks or defines
+// differently. A name in neither table is not MySQL's: it is a function of this
+// database, or the binder reports it as undefined.
 var mysqlRefused = func() map[string]bool {
 	m := map[string]bool{}
 	for _, n := range strings.Fields(`date_format str_to_date time_format from_unixtime unix_timestamp makedate maketime

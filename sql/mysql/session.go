@@ -68,8 +68,8 @@ func (t *translator) begin(n *sqlparser.Begin) {
 	}
 }
 
-// mysqlSettings are those of MySQL's settings that clients and dumps set and
-// that say nothing here.
+// mysqlSettings are settings of MySQL that clients and dumps set and that have
+// no effect here.
 var mysqlSettings = func() map[string]bool {
 	m := map[string]bool{}
 	for _, n := range strings.Fields(`names charset character_set_client character_set_results character_set_connection
@@ -83,8 +83,8 @@ var mysqlSettings = func() map[string]bool {
 	return m
 }()
 
-// set writes SET. One statement may set several things in MySQL, in Postgres
-// not; so at most one of them may be one that has an effect.
+// set writes SET. In MySQL one statement may set several variables, in Postgres
+// one: at most one of them may have an effect.
 func (t *translator) set(n *sqlparser.Set) {
 	effects := 0
 	for _, e := range n.Exprs {

@@ -9,13 +9,14 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// MySQL has no functions in FROM, so Vitess does not take them, but without
-// them a MySQL shop could neither predict nor read a file:
+// MySQL has no functions in FROM, so Vitess refuses them. Predictions and files
+// are read by such functions, so they are accepted here:
 //
 //	SELECT * FROM ml.predict(MODEL m, (SELECT a FROM t)) p JOIN read_csv('x') c
 //
-// Such a call is cut out by its tokens and Vitess sees a table of a name that
-// nobody has; the call's arguments are translated one by one.
+// Such a call is cut out by its tokens and replaced, for Vitess, by a table
+// name that cannot occur otherwise; the call's arguments are translated one by
+// one.
 const callTable = "\x01call "
 
 // tableCall is a call cut out of a FROM: its text for the Postgres grammar.
@@ -145,7 +146,7 @@ func (c *translator) sub(lo, hi int) error {
 	return t.err
 }
 
-// parseExpr hands the tokens to Vitess as SELECT ….
+// parseExpr parses the tokens with Vitess as SELECT ….
 func (t *translator) parseExpr() (sqlparser.Expr, error) {
 	t.prefix = "SELECT"
 	stmt, err := t.parse()

@@ -26,7 +26,7 @@ type Translation struct {
 
 // Translate writes tokens [lo, hi) of src, a statement of the MySQL dialect.
 // around says that a query in it has clauses both inside and after its
-// parentheses, which Vitess would mix up.
+// parentheses, as in (SELECT … LIMIT 5) LIMIT 1, which Vitess confuses.
 func Translate(src *lex.Source, lo, hi int, around bool) (Translation, error) {
 	if src.AllVersioned(lo, hi) {
 		text := src.Text[src.Toks[lo].Start:src.Toks[hi-1].End]
@@ -57,8 +57,8 @@ func Clip(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// translator writes one statement. Errors stick: after the first, writing is
-// pointless but harmless, and the end sees it.
+// translator writes one statement. The first error is kept and returned at the
+// end; what is written after it is discarded.
 type translator struct {
 	s        *lex.Source
 	lo, hi   int
@@ -73,7 +73,7 @@ type translator struct {
 	aliases  []map[string]sqlparser.Expr // of the select whose HAVING is being written
 }
 
-// parse hands the tokens to Vitess: comments left out, parameters as :vN.
+// parse parses the tokens with Vitess: comments left out, parameters as :vN.
 func (t *translator) parse() (sqlparser.Statement, error) {
 	w := lex.NewWriter(t.s, t.lo, t.hi)
 	params := t.params
@@ -180,8 +180,8 @@ func (t *translator) fail(e *pgerr.Error) {
 	}
 }
 
-// refuse names a construct that has no equal here. The position is that of the
-// first of words that the statement holds.
+// refuse records that a construct has no equivalent here (0A000). The position
+// is that of the first of words that the statement holds.
 func (t *translator) refuse(what string, words ...string) {
 	if t.err != nil {
 		return
@@ -195,7 +195,7 @@ func (t *translator) refuse(what string, words ...string) {
 	t.fail(e)
 }
 
-// unknown refuses a node that no case knows.
+// unknown refuses a node of a kind that is not translated.
 func (t *translator) unknown(node any) {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", node), "*")
 	t.refuse(strings.TrimPrefix(name, "sqlparser."))
@@ -205,10 +205,10 @@ func (t *translator) note(format string, args ...any) {
 	t.notices = append(t.notices, fmt.Sprintf(format, args...))
 }
 
-// nothing says that the statement is taken and does nothing.
+// nothing records that the statement is accepted and has no effect.
 func (t *translator) nothing(command string) { t.noEffect = command }
 
-// enter guards a recursion; the caller must leave if it is true.
+// enter bounds the depth of recursion; where it returns true the caller must return.
 func (t *translator) enter() bool {
 	if t.err != nil {
 		return false
@@ -251,7 +251,7 @@ func (t *translator) comma(i int) {
 	}
 }
 
-// stmt writes a statement: one function a family.
+// stmt writes a statement.
 func (t *translator) stmt(n sqlparser.Statement) {
 	switch n := n.(type) {
 	case *sqlparser.Select, *sqlparser.Union, *sqlparser.ValuesStatement:
