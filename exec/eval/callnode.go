@@ -20,8 +20,8 @@ type callNode struct {
 	ret  types.Type
 	run  function.Impl
 	memo any
-	// results by entry of the last dictionary seen, for functions of one string: computing once an
-	// entry is enough.
+	// results of the entries of the last dictionary, for functions of one string: each entry is
+	// computed once, not each row.
 	perEntry bool
 	key      arrow.ArrayData
 	cached   *vector.Vec
@@ -106,8 +106,9 @@ func (n *callNode) apply(fr *frame, args []*vector.Vec, rows int, allOne bool) (
 	return v, nil
 }
 
-// byDictionary computes a function of one dictionary column an entry, and maps
-// rows to the results. It returns nil where that does not pay.
+// byDictionary computes a function of one dictionary column once for each
+// entry, and maps rows to the results. It returns nil where another argument is
+// a column too, or where the dictionary is much larger than the batch.
 func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, error) {
 	var d *vector.Vec
 	at := 0
@@ -154,8 +155,8 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 	return out, err
 }
 
-// entries computes a boolean function once an entry of the dictionary of d: 1
-// where it is true. It returns nil where an argument is not constant.
+// entries computes a boolean function once for each entry of the dictionary d:
+// 1 where it is true. It returns nil where an argument is not constant.
 func (n *callNode) entries(d *vector.Vec, fr *frame) ([]uint8, error) {
 	args := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {

@@ -28,7 +28,7 @@ func newCompiler(in []plan.Column, env *function.Env) *compiler {
 	c := &compiler{env: env, cols: in}
 	if len(in) > fewColumns {
 		c.ord = make(map[expr.ColID]int, len(in))
-		for i := len(in) - 1; i >= 0; i-- { // the first of two counts
+		for i := len(in) - 1; i >= 0; i-- { // of two columns with one ID the first is used
 			c.ord[in[i].ID] = i
 		}
 	}
@@ -170,7 +170,7 @@ func cheapAll(es []expr.Expr) []bool {
 }
 
 // cheap reports whether an expression may be computed for rows that do not need
-// it: it cannot fail and costs less than picking the rows that do.
+// it: it cannot fail and takes less time than selecting the rows that do.
 func cheap(e expr.Expr) bool {
 	ok := true
 	expr.Walk(e, func(x expr.Expr) bool {
@@ -188,7 +188,7 @@ func cheap(e expr.Expr) bool {
 	return ok
 }
 
-// cheapArgs: comparisons of numbers and dates.
+// cheapArgs reports whether a comparison is of numbers or dates.
 func cheapArgs(c *expr.Call) bool {
 	if c.Typ.OID != types.BoolOID {
 		return false

@@ -8,8 +8,8 @@
 //	arrow.Array            of the rows that count, in order
 //
 // Kernels are typed loops with the operator chosen outside; they compute NULL rows too and consult
-// the bitmap only where something went wrong. A function of one string is computed once an entry
-// where its argument is a dictionary.
+// the bitmap only where something went wrong. A function of one string is computed once for each
+// entry where its argument is a dictionary.
 //
 // AND, OR, CASE and COALESCE evaluate their later parts for the rows that need
 // them only, in a narrower frame, so that an excluded row never raises an error.

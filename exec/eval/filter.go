@@ -30,7 +30,7 @@ type Filter struct {
 	m     vector.Meter
 	bufs  [2][]int32
 	words []uint16 // a mask
-	done  []bool   // which conditions a mask answered, of a batch
+	done  []bool   // which conditions masks have been applied for, in this batch
 }
 
 // condition narrows a selection: of the rows sel (nil: all n) it writes those
@@ -171,7 +171,7 @@ func (f *Filter) selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int 
 	return k
 }
 
-// hot recognises conditions that have a specialised loop.
+// hot sets the specialised loop of a condition that has one.
 func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	switch e := e.(type) {
 	case *expr.In:
@@ -247,7 +247,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	}
 }
 
-// perEntry makes the condition be computed once an entry of a dictionary.
+// perEntry makes the condition one that is computed once for each entry of a dictionary.
 func (c *condition) perEntry(col int, compute func(dict *vector.Vec, fr *frame) ([]uint8, error)) {
 	e := &entries{compute: compute}
 	c.fast, c.mask, c.col = e.narrow, e.mask(col), col

@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// entries is a condition of one dictionary column: it is computed once an entry and remembered for
-// the next batch of the same dictionary. Columns that are not dictionaries, and dictionaries much
-// larger than the batch, are left to general evaluation.
+// entries is a condition of one dictionary column: it is computed once for each entry, and kept
+// for the next batch with the same dictionary. Columns that are not dictionaries, and dictionaries
+// much larger than the batch, are left to general evaluation.
 type entries struct {
 	compute func(dict *vector.Vec, fr *frame) ([]uint8, error)
 	dict    arrow.ArrayData
@@ -21,7 +21,8 @@ type entries struct {
 	table   selection.Table
 }
 
-// find makes the flags of a column's dictionary; ok is false where there is none or it is too large.
+// find sets flags for a column's dictionary; ok is false where the column is none or its dictionary
+// is too large.
 func (e *entries) find(f *Filter, col arrow.Array, n int) (d *array.Dictionary, ok bool) {
 	d, ok = col.(*array.Dictionary)
 	if !ok {
@@ -37,7 +38,7 @@ func (e *entries) find(f *Filter, col arrow.Array, n int) (d *array.Dictionary, 
 	}
 	flags, err := e.compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.Dict.N})
 	if err != nil || flags == nil {
-		return nil, false // an entry that no row has may be at fault
+		return nil, false // the error may be of an entry that no row has
 	}
 	e.dict, e.flags = k, flags
 	for i, x := range flags[:min(len(flags), len(e.table))] {

@@ -47,7 +47,7 @@ func intervalOf(op compare.CmpOp, t types.Type, k *vector.Vec) (r interval, ok b
 	case compare.OpEQ, compare.OpNE:
 		r.lo, r.hi, r.not = c, c, op == compare.OpNE
 	case compare.OpLT:
-		r.hi, r.not = c-1, c == r.least // nothing is less: none of all
+		r.hi, r.not = c-1, c == r.least // nothing is below the least integer: the complement of all
 		if r.not {
 			r.hi = r.most
 		}

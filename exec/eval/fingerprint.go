@@ -81,8 +81,8 @@ func putType(b *strings.Builder, t types.Type) {
 }
 
 // total reports whether an expression may be computed for rows that do not need
-// it: it is arithmetic of fixed numerics, which has room for every result, or
-// it is cheap.
+// it: it is cheap, or arithmetic of fixed numerics whose result the binder
+// proved to fit.
 func total(e expr.Expr) bool {
 	switch e := e.(type) {
 	case *expr.Col, *expr.Const, *expr.Param:

@@ -75,7 +75,7 @@ func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 			few = append(few, few[0])
 		}
 		a, b := few[0], few[1]
-		for i, x := range v { // two at once: a pass costs more than a comparison
+		for i, x := range v { // two values in one pass over the column: reading and writing it costs more than a comparison
 			out[i] = vector.ByteOf(x == a) | vector.ByteOf(x == b)
 		}
 		for few = few[2:]; len(few) > 0; few = few[2:] {

@@ -27,7 +27,7 @@ func (n *logicNode) eval(fr *frame) (*vector.Vec, error) {
 	rest := n.args[1:]
 	done := 0
 	if !v.One && v.Valid == nil && v.Kind == vector.Bool {
-		// while nothing is NULL one column of bytes is enough
+		// one byte a row is enough until an argument has a NULL
 		acc := vector.Alloc[uint8](fr.a, fr.n)
 		copy(acc, vector.Values[uint8](v))
 		v = vector.NewBool(acc, nil)

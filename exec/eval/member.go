@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// slot stands for a column that the node above it computes.
+// slot is a leaf whose column the node above it sets.
 type slot struct{ v *vector.Vec }
 
 func (s *slot) eval(*frame) (*vector.Vec, error) { return s.v, nil }
@@ -155,7 +155,7 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.empty { // no element, no doubt
+	if n.empty { // x IN () is false, also for a NULL x
 		return vector.NewBoolConst(n.not, fr.n), nil
 	}
 	if v.AllNull() && (n.ints != nil || n.strs != nil) {
@@ -204,7 +204,7 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	}
 	valid := v.Valid
 	if n.null {
-		// not found among the others: unknown
+		// a NULL in the list: where no element is equal the result is NULL
 		valid = vector.CloneBits(fr.a, valid, rows)
 		for i, h := range hit {
 			if h == 0 {
@@ -222,8 +222,8 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	return out, nil
 }
 
-// entries returns which entries of v's dictionary are in the set; remembered for
-// the next batch of the same dictionary.
+// entries returns which entries of v's dictionary are in the set; it is kept for
+// the next batch with the same dictionary.
 func (n *inNode) entries(v *vector.Vec) []uint8 {
 	if n.entry != nil && v.Key != nil && n.entry.Key == v.Key {
 		return n.memo
@@ -260,8 +260,8 @@ func (n *inNode) generic(fr *frame, v *vector.Vec) (*vector.Vec, error) {
 	return vector.FromTruth(fr.a, t, f), nil
 }
 
-// anyAllNode is arg op ANY|ALL (array): the elements of all rows make one
-// column, against which the argument is compared in one go.
+// anyAllNode is arg op ANY|ALL (array): the elements of all rows are one
+// column, which one call of the operator compares the argument with.
 type anyAllNode struct {
 	arg, arr node
 	as, es   slot

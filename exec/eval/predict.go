@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// predictNode applies a model to its features, and keeps the other predictions from the same scores
-// for the sameScores that read them.
+// predictNode applies a model to its features. It keeps the other predictions of the same scoring
+// for the sameScores nodes that return them.
 type predictNode struct {
 	asked  []*expr.Predict
 	each   []*expr.Predict // the predictions by column: a record has one of each part
@@ -47,7 +47,7 @@ func columnsAsked(e *expr.Predict) []*expr.Predict {
 	return out
 }
 
-// answer returns the result of asked[i].
+// answer returns the column of prediction asked[i].
 func (n *predictNode) answer(fr *frame, i int) (*vector.Vec, error) {
 	e, at := n.asked[i], n.from[i]
 	if e.Typ.OID != types.RecordOID {
@@ -99,8 +99,8 @@ func (n *sameScores) eval(fr *frame) (*vector.Vec, error) {
 	return n.of.answer(fr, n.i)
 }
 
-// SameScores reports whether two predictions are read off the same scores: of one
-// model for the same features.
+// SameScores reports whether two predictions can share one scoring of the model:
+// they are of one model for the same features.
 func SameScores(a, b *expr.Predict) bool {
 	if a.Ref != b.Ref || len(a.Args) != len(b.Args) {
 		return false
@@ -114,8 +114,8 @@ func SameScores(a, b *expr.Predict) bool {
 	return true
 }
 
-// CompileScores makes the programs of predictions that, by SameScores, are read off the same
-// scores. For each batch they must be run in this order, all of them.
+// CompileScores makes the programs of predictions that share one scoring (SameScores). For
+// each batch they must be run in this order, all of them.
 func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*Program, error) {
 	var all *predictNode
 	out := make([]*Program, len(es))

@@ -129,7 +129,7 @@ func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vecto
 	return p.root.eval(&p.fr)
 }
 
-// start is run for a caller that has its own meter.
+// start begins an evaluation whose meter belongs to the caller.
 func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vector.Vec, err error) {
 	defer p.m.Catch(b.Rows(), &err)
 	return p.run(ctx, b, false)
@@ -167,7 +167,7 @@ func Constant(e expr.Expr, env *function.Env) (types.Datum, error) {
 	return ConstantContext(context.Background(), e, env)
 }
 
-// ConstantContext is Constant for what may wait (nextval, pg_sleep).
+// ConstantContext is Constant of an expression that may wait (nextval, pg_sleep).
 func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types.Datum, error) {
 	switch e := e.(type) {
 	case *expr.Const:
@@ -195,7 +195,8 @@ func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 	return cloneDatum(v.Datum(p.typ, 0)), nil
 }
 
-// cloneDatum copies a short value: in an arena it would keep all of that alive.
+// cloneDatum copies a short value out of its arena, which would otherwise live as long as the
+// value.
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
@@ -210,8 +211,8 @@ func cloneDatum(d types.Datum) types.Datum {
 	return d
 }
 
-// Folder evaluates constant expressions for the optimiser. It gives up on what takes much memory or
-// time, which is left to execution, where it is charged and can be cancelled.
+// Folder evaluates constant expressions for the optimiser. An expression that takes much memory or
+// time is not folded: at execution it is charged and can be cancelled.
 type Folder struct{ Env *function.Env }
 
 const (

@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Programs are several expressions over one input, computed together: a column
-// is picked once, and what occurs in several expressions is computed once. They
-// are for one goroutine.
+// Programs are several expressions over one input, computed together: the
+// selected rows of a column are gathered once, and a subexpression of several
+// expressions is computed once. They are for one goroutine.
 type Programs struct {
 	roots []node
 	types []types.Type

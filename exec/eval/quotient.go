@@ -11,9 +11,9 @@ import (
 )
 
 // quotientNode compares a quotient of numerics with a constant: a / b > 1. The numeric quotient has
-// 16 digits or more, which must be computed, rounded and written; but almost no row is so near the
-// constant that a quotient of floats does not decide. For those that are, and for those that are
-// errors, the numeric quotient is computed.
+// 16 significant digits or more and takes long to compute; a quotient of floats decides almost all
+// rows. The numeric one is computed only for rows that are within near of the constant, and for
+// those that may be errors, such as a zero divisor.
 type quotientNode struct {
 	a, b   node
 	at     [2]types.Type
@@ -124,7 +124,8 @@ func (n *quotientNode) eval(fr *frame) (*vector.Vec, error) {
 		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
 			continue
 		}
-		// NaN, of what has no approximation or of 0 / 0, is above nothing and below nothing.
+		// d is NaN for a number without an approximation and for 0 / 0: both comparisons are false,
+		// and the row is not decided.
 		d := fx(i)/fy(i) - n.approx
 		switch {
 		case d > margin && d < math.MaxFloat64:

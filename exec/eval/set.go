@@ -25,7 +25,7 @@ import (
 //	Next(max)      the next rows: which input row each belongs to, and the
 //	               functions' columns; io.EOF when the batch is done
 //
-// Rows are made as they are asked for: generate_series(1, 1e9) needs no memory.
+// Rows are made when Next is called: generate_series(1, 1e9) takes no memory.
 type Sets struct {
 	calls []*setRun
 	m     vector.Meter
@@ -231,7 +231,7 @@ func scalarAsSet(env *function.Env) function.SetMaker {
 		if err != nil {
 			return nil, err
 		}
-		c.Keep(c.Meter.Holds() - before) // the value is the row to come
+		c.Keep(c.Meter.Holds() - before) // the value is charged until its row is returned
 		d := v.Datum(ret, 0)
 		if d == nil && len(c.Call.Cols) > 1 {
 			d = make(types.Row, len(c.Call.Cols))

@@ -106,7 +106,7 @@ func Try4[A, B, C, D, R any](f func(*Call, A, B, C, D) (R, error)) Impl {
 	}
 }
 
-// Datums is for strict functions of many or unlike arguments.
+// Datums adapts a strict function of any number of arguments, passed as datums.
 func Datums(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 	return Loose(f)
 }
@@ -162,7 +162,7 @@ func Arg[T any](c *Call, args []*vector.Vec, k int) func(int) T {
 	}
 }
 
-// Boxed charges what row i of an array takes as datums.
+// Boxed charges the memory of row i of an array as datums.
 func (c *Call) Boxed(v *vector.Vec, i int) {
 	if v.Kind == vector.Arr {
 		if v.One {
@@ -203,7 +203,7 @@ func newDatumWriter(a *vector.Arena, t types.Type, n int) *vector.Writer[types.D
 	return vector.NewWriter[types.Datum](a, t, n)
 }
 
-// boxing makes a writer of datums from a writer of values.
+// boxing makes a writer of datums, of Go type T, from a writer of values.
 func boxing[T any](a *vector.Arena, t types.Type, n int) *vector.Writer[types.Datum] {
 	w := vector.NewWriter[T](a, t, n)
 	valid := vector.Alloc[byte](a, batch.BitmapBytes(n))

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Call is one evaluation, as a function's implementation sees it. N rows are to be computed;
-// arguments hold N rows or one value for all.
+// Call is one evaluation of a function. N rows are to be computed; arguments hold N rows or
+// one value for all.
 type Call struct {
 	Ctx   context.Context
 	Env   *Env

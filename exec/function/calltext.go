@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Text begins a value of about size bytes: the result's, where that is one of
-// variable length and no other value is open.
+// Text begins a value of about size bytes. It is written directly in the result
+// column where that is of variable length and no other value is begun.
 func (c *Call) Text(size int) *vector.Text {
 	return c.col.Begin(c.Meter(), size)
 }
@@ -72,7 +72,7 @@ func (c *Call) TextOf(t types.Type, d types.Datum) string {
 	return types.TextOf(t, d, c.Env.TypesEnv())
 }
 
-// Joined writes the outputs of values that are not NULL, with sep between them.
+// Joined writes the output texts of those values that are not NULL, with sep between them.
 func (c *Call) Joined(sep string, a []types.Datum, ts []types.Type) string {
 	parts, size := make([]string, 0, len(a)), 0
 	for i, d := range a {

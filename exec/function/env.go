@@ -90,14 +90,14 @@ type AdvisoryKey struct {
 // AdvisoryMode says how to take an advisory lock.
 type AdvisoryMode struct{ Shared, Xact, Try bool }
 
-// SnapshotExporter is a Host whose transactions let others read what they do.
+// SnapshotExporter is a Host that implements pg_export_snapshot().
 type SnapshotExporter interface {
 	ExportSnapshot() (string, error)
 }
 
 // Deparser is a Host that prints what the catalog keeps as text, as PostgreSQL's
 // pg_get_expr and pg_get_viewdef do. Printing needs the parser and the binder,
-// which functions do not see.
+// which this package may not import.
 type Deparser interface {
 	// ShowExpr prints an expression over the columns of a relation, which may be nil.
 	ShowExpr(over *catalog.Relation, text string, pretty bool) string

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NoSession is to be embedded by hosts without a session: it refuses calls that change one. Where
-// ends the sentence of the errors.
+// NoSession is embedded by hosts without a session: calls that would change one are errors. Where
+// completes their message: "nextval cannot be called " + Where.
 type NoSession struct{ Where string }
 
 func (n NoSession) refuse(what string) error {

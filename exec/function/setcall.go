@@ -41,7 +41,8 @@ func (c *SetCall) Holds(n int) {
 	c.Keep(int64(n))
 }
 
-// Keep keeps n charged bytes for as long as Holds does.
+// Keep keeps n bytes that are charged already for as long as the call produces rows of one input
+// row.
 func (c *SetCall) Keep(n int64) {
 	c.Meter.Keep(n)
 	c.Rows += n

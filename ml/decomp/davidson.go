@@ -8,42 +8,45 @@ import (
 )
 
 // Davidson's method ("The iterative calculation of a few of the lowest eigenvalues and
-// corresponding eigenvectors of large real-symmetric matrices", 1975) with a matrix
-// that is all but the one in question: that of the columns rounded to some seven bits,
-// whose products take an eighth of the time (f64.AddCoarse). Its eigenvectors V are
-// where it starts. A pass over the rows computes the exact products of the matrix with
-// directions; in their span the best vectors q, values θ and residuals r are found
-// (Rayleigh and Ritz), and what V leaves out of q is corrected by the rough matrix M:
+// corresponding eigenvectors of large real-symmetric matrices", 1975) preconditioned by an
+// approximation M of the Gram matrix: that of the columns rounded to about seven bits,
+// whose products take an eighth of the time (f64.AddCoarse). The first directions V are
+// M's eigenvectors. A pass over the rows computes the exact products of the Gram matrix
+// with the directions. In their span the best approximate eigenvectors q, with values θ
+// and residuals r, are found (Rayleigh-Ritz), and q is corrected outside of V by M:
 //
 //	q - P·(M - θ)⁻¹·P·r,   P = 1 - V·Vᵀ
 //
-// which leaves so much of the error as M is wrong, a thousandth or less. Corrections are
-// the directions of the next pass, and the last ones need none.
+// The relative error that is left is about that of M, a thousandth or less. The
+// corrections are the directions of the next pass; those after the last pass are added to
+// q without another one.
 
 const (
-	// davidsonLeast is the columns from which auto takes it, and davidsonShare the share of
-	// them that may be followed: else the products of all take no longer than some passes.
-	// davidsonRows is how many times as many rows there must be: the error of sums of
-	// rounded values is as that of a mean.
+	// auto takes this method from davidsonLeast columns on, and for at most one direction in
+	// davidsonShare columns: beyond, the full Gram matrix takes no longer than a few passes.
+	// There must be davidsonRows times as many rows as columns, since the error of M's sums
+	// of rounded values is that of a mean and shrinks with the number of rows.
 	davidsonLeast = 256
 	davidsonShare = 24
 	davidsonRows  = 32
-	// davidsonPasses is the most passes; converged is what may be left of a component's
-	// error, a share of its eigenvalue.
+	// davidsonPasses is the maximum number of passes; converged is the residual of a
+	// component, relative to its eigenvalue, at which the training ends.
 	davidsonPasses = 5
 	converged      = 0x1p-30
-	// tooCoarse is the variance of a column, in steps of the rounding, that is rounded
-	// away, as of columns with outliers.
+	// tooCoarse is the least variance of a column, in squares of the rounding step: columns
+	// with outliers have less, and rounding hides how they vary.
 	tooCoarse = 16
-	// apart is how many times the error the values of what is followed must be above
-	// those of what is not, and slow the share of it that a pass may leave.
+	// apart is the least gap, in units of M's error, between the eigenvalues of directions
+	// that are followed and the others; slow is the largest share of the residual that a
+	// pass may leave. Else the exact Gram matrix is computed.
 	apart = 4
 	slow  = 0.125
 )
 
-// guarded is the directions that the first pass follows: some more than components, for
-// what is corrected by must tell those from the rest. With ones and lengths they are a
-// multiple of what products are worked in.
+// guarded is the number of directions of the first pass: a few more than components, so
+// that the eigenvalues of components are well separated from those that are not
+// followed. With the columns of ones and of squared lengths it is a multiple of 8, the
+// width of the kernel of products.
 func (d *driver) guarded() int { return (d.k+4+2+7)/8*8 - 2 }
 
 // mayDavidson reports whether all columns are numbers and all rows weigh 1.
@@ -52,7 +55,8 @@ func (d *driver) mayDavidson() bool {
 	return f.Dense == d.d && d.set.Weight == float64(d.set.Rows) && d.guarded() < d.d
 }
 
-// coarse chooses the first directions, or full where the rounding leaves too little.
+// coarse chooses the first directions, or the full method where the rounded columns are too
+// imprecise.
 func (d *driver) coarse(p *partial) {
 	n := d.d
 	a, unit := make([]float64, n*n), make([]float64, n)
@@ -98,7 +102,7 @@ func (d *driver) coarse(p *partial) {
 	d.aim(vectors)
 }
 
-// full goes on with the exact matrix.
+// full continues with the exact Gram matrix.
 func (d *driver) full() {
 	d.forget()
 	d.s.op = opGram
@@ -109,7 +113,7 @@ func (d *driver) forget() {
 	d.s.scale.Q, d.s.scale.QScale = nil, nil
 }
 
-// roughly is the rough matrix in tridiagonal form.
+// roughly returns the approximate matrix in tridiagonal form, which is computed once.
 func (d *driver) roughly() *spectrum {
 	if d.near == nil {
 		s := reduce(append([]float64{}, d.s.rough...), d.d)
@@ -158,9 +162,9 @@ func (d *driver) refine(p *partial) {
 	d.aim(extend(basis, r, n)[len(basis):])
 }
 
-// ritz returns the k greatest eigenvalues of a symmetric matrix within the span of an
-// orthonormal basis, their vectors and what the matrix makes of these beside their
-// multiples; image is what it makes of the basis.
+// ritz returns the k greatest Ritz values of a symmetric matrix A in the span of an
+// orthonormal basis, their vectors q and the residuals A·q - value·q; image is A
+// times the basis.
 func ritz(basis, image [][]float64, k int) (values []float64, q, r [][]float64) {
 	m := len(basis)
 	t := make([]float64, m*m)
@@ -183,7 +187,7 @@ func ritz(basis, image [][]float64, k int) (values []float64, q, r [][]float64) 
 	return values, q, r
 }
 
-// outside takes from x what orthonormal vectors span.
+// outside makes x orthogonal to orthonormal vectors.
 func outside(x []float64, v [][]float64) {
 	for range 2 {
 		for _, o := range v {
@@ -192,7 +196,7 @@ func outside(x []float64, v [][]float64) {
 	}
 }
 
-// vectorsOf cuts numbers into vectors of n.
+// vectorsOf slices numbers into vectors of n.
 func vectorsOf(v []float64, n int) (out [][]float64) {
 	for ; len(v) > 0; v = v[n:] {
 		out = append(out, v[:n:n])

@@ -30,9 +30,9 @@ var options = []*family.Option{
 	{Names: []string{"n_components", "num_principal_components"}, Type: "integer", Default: "all",
 		Doc: "The number of components, at most that of the encoded features and that of rows.", Read: family.Integer(1, 1e6)},
 	{Names: []string{"solver", "svd_solver", "pca_solver"}, Type: "text", Default: "`auto`",
-		Doc: "`full`: eigenvectors of the exact Gram matrix; `tsqr`: a tall and skinny QR decomposition, which is slower but right for singular values below 1e-8 of the greatest too; " +
-			"`randomized`: a few passes over the rows for a few components of many features; `davidson`: as right as `full` and faster for few components, by a rough Gram matrix and then passes until nothing is left of its error; " +
-			"`full` goes on where that would take many. `auto`: `randomized` for less than a quarter of more than 2048 features, `davidson` for about a fortieth of at least 256 numbers, else `full`.",
+		Doc: "`full`: eigenvectors of the exact Gram matrix; `tsqr`: a tall and skinny QR decomposition, which is slower but accurate for singular values below 1e-8 of the greatest too; " +
+			"`randomized`: a few passes over the rows for a few components of many features; `davidson`: as accurate as `full` and faster for few components, by an approximate Gram matrix whose error further passes correct; " +
+			"where that would take many passes `full` is used instead. `auto`: `randomized` for less than a quarter of more than 2048 features, `davidson` for about a fortieth of at least 256 numbers, else `full`.",
 		Read: family.Word(auto, full+"|covariance_eigh", tsqr, randomized, davidson)},
 	{Names: []string{"power_iterations", "n_iter", "iterated_power"}, Type: "integer", Default: "5", Doc: "Of `randomized`: the passes after the first.", Read: family.Integer(0, 100)},
 	{Names: []string{"n_oversamples"}, Type: "integer", Default: "10", Doc: "Of `randomized`: how many more directions than components it follows.", Read: family.Integer(0, 1000)},
@@ -60,7 +60,7 @@ func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 	p := &family.Plan{Task: family.Decomposition, Target: family.NoTarget, Scope: family.ByNode, Grain: grain,
 		Outputs: []family.Output{{Name: "components", Type: vector}}}
 	if r.Options.Text("solver", auto) == tsqr {
-		p.Scope, p.Grain = family.ByLeaf, 0 // its sums are rounded
+		p.Scope, p.Grain = family.ByLeaf, 0 // its sums are floats, which depend on the order: one leaf after the other
 	}
 	return p, nil
 }

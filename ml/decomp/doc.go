@@ -27,9 +27,9 @@
 // column of ones comes first, so that what is right of it and below is the
 // triangle of the centred rows.
 //
-// davidson has the components of full, for as many digits as matter, without its products:
-// the matrix of columns rounded to bytes is all but the exact one, and what it is wrong by
-// is corrected by the exact one's products with some directions (davidson.go).
+// davidson finds the components of full to about nine digits without the exact Gram
+// matrix: it starts from that of columns rounded to bytes, and corrects its error by
+// products of the exact one with some directions (davidson.go).
 //
 // randomized is Halko, Martinsson and Tropp, "Finding structure with
 // randomness", 2011: subspace iterations of XᵀX, begun with random normal

@@ -11,14 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// The features up to which auto takes full, and the share of them that makes few
-// components.
+// auto takes full up to this many features, and beyond where the components are
+// not few: more than this share of the features.
 const (
 	fullMost = 2048
 	few      = 4
 )
 
-// driver is the root.
+// driver implements family.Driver, for all solvers.
 type driver struct {
 	set    *family.Setup
 	center bool
@@ -44,10 +44,10 @@ type progress struct {
 	model predictor
 
 	// Of davidson.
-	rough []float64 // the coarse matrix, a square; nil before and after
-	basis []float64 // the directions so far, and what the matrix makes of them
+	rough []float64 // the approximate Gram matrix, n×n; nil when davidson is not at work
+	basis []float64 // the directions so far, and the Gram matrix times them (image)
 	image []float64
-	left  float64 // what was left of the error before
+	left  float64 // the residual after the pass before
 }
 
 // NewDriver implements family.Family.
@@ -180,8 +180,8 @@ func (d *driver) bounded(p *partial) error {
 	return nil
 }
 
-// reach bounds the size of rows' projections on q, of their squared lengths
-// where it is nil.
+// reach bounds the magnitude of rows' projections on q or, where q is nil, of
+// their squared lengths.
 func (d *driver) reach(q []float64) float64 {
 	sum := 0.0
 	for j, s := range d.s.scale.Scale {
@@ -195,13 +195,13 @@ func (d *driver) reach(q []float64) float64 {
 	return sum * (1 + 0x1p-20)
 }
 
-// entry is a sum of products; scales are those of its two columns.
+// entry returns a sum of products as a float; scales is the product of its two columns' scales.
 func (d *driver) entry(p *partial, at int, scales float64) float64 {
 	return p.Sums.At(at, scales) / d.s.scale.Unit
 }
 
-// ddof is what explained variance divides sums by: those of a sample where rows
-// are centred.
+// ddof is the divisor of the variance: n - 1 where rows are centred, as in
+// scikit-learn's PCA, else n, as in its TruncatedSVD.
 func (d *driver) ddof(weight float64) float64 {
 	if d.center && weight > 1 {
 		return weight - 1
@@ -273,7 +273,7 @@ func (d *driver) triangle(p *partial) error {
 	return nil
 }
 
-// aim sets the directions of the next pass.
+// aim sets the directions of the next pass, and the scales of their fixed-point sums.
 func (d *driver) aim(q [][]float64) {
 	s := &d.s.scale
 	s.Q, s.QScale = nil, nil
@@ -283,15 +283,15 @@ func (d *driver) aim(q [][]float64) {
 	}
 }
 
-// made is what a pass made of directions: the matrix times each, the number of rows,
-// the sums of the shifted columns, and the sum of all eigenvalues.
+// made is the result of a pass with directions: the Gram matrix times each, the
+// number of rows, the sums of the shifted columns, and the sum of all eigenvalues.
 type made struct {
 	z             [][]float64
 	weight, total float64
 	sum           []float64
 }
 
-// times reads what a pass made.
+// times decodes the result of a pass with directions.
 func (d *driver) times(p *partial) made {
 	s, n, l := &d.s.scale, d.d, len(d.s.scale.QScale)
 	at := func(i, k int) float64 {
@@ -341,7 +341,7 @@ func (d *driver) applied(p *partial) {
 		d.aim(orthonormal(z, n))
 		return
 	}
-	// Rayleigh and Ritz: the eigenvectors within what the directions span.
+	// Rayleigh-Ritz: the best eigenvectors in the span of the directions.
 	t := make([]float64, l*l)
 	for i := range l {
 		for k := i; k < l; k++ {
@@ -360,8 +360,9 @@ func (d *driver) applied(p *partial) {
 	d.finish(m.weight, m.total, m.sum, values, orthonormal(vectors, n))
 }
 
-// orthonormal makes vectors of n numbers so, by Gram and Schmidt twice over; one
-// that adds nothing to those before becomes any that does.
+// orthonormal makes vectors of n numbers orthonormal by the Gram-Schmidt
+// process, done twice against rounding. A vector that depends linearly on those
+// before is replaced by one that does not.
 func orthonormal(v [][]float64, n int) [][]float64 { return extend(nil, v, n) }
 
 // extend appends vectors to orthonormal ones, all of n numbers, as orthonormal does.
@@ -384,7 +385,7 @@ func extend(out, v [][]float64, n int) [][]float64 {
 			clear(x)
 			x[unit] = 1
 		}
-		for range 2 { // what the scaling made larger
+		for range 2 { // the second time for rounding errors that the scaling magnified
 			for _, o := range out {
 				f64.Axpy(x, -f64.Dot(x, o), o)
 			}
@@ -427,7 +428,7 @@ func (d *driver) finish(weight, total float64, sum, values []float64, vectors []
 			mean[j] += d.s.scale.Shift[j]
 		}
 	}
-	if !d.center { // the variance of the projections, as is usual
+	if !d.center { // of svd: the variance of the projections, as scikit-learn computes it
 		total -= f64.Dot(mean, mean)
 	}
 	left := total

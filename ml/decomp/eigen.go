@@ -55,12 +55,13 @@ type reduced struct {
 	beta []float64 // I - beta·v·vᵀ
 }
 
-// tridiagonal reduces a by n-2 reflections, each of which makes a column fit. What a
-// reflection makes of a row is multiplied by the next one's vector at once: the matrix,
-// which is larger than the nearest caches, is gone through once for each.
+// tridiagonal reduces a by n-2 Householder reflections, one a column. A row that a
+// reflection has updated is multiplied by the next reflection's vector at once, so that
+// the matrix, which is larger than the first-level caches, is read once for each
+// reflection, not twice.
 func tridiagonal(a []float64, n int) *reduced {
 	t := &reduced{n: n, h: a, d: make([]float64, n), e: make([]float64, n), beta: make([]float64, n)}
-	p, last := make([]float64, n), make([]float64, n) // A·v, of this reflection and that before
+	p, last := make([]float64, n), make([]float64, n) // A·v, of this reflection and the one before
 	var was []float64                                 // the vector of the reflection before
 	for i := range n {
 		v := a[i*n+i+1 : (i+1)*n]
@@ -88,8 +89,8 @@ func tridiagonal(a []float64, n int) *reduced {
 	return t
 }
 
-// reflect makes v, what is beside the diagonal in row i, the vector of a reflection that
-// leaves nothing but the first of it.
+// reflect turns v, row i to the right of the diagonal, into the vector of the reflection
+// that zeroes all of it but the first number.
 func (t *reduced) reflect(i int, v []float64) {
 	if len(v) < 2 {
 		if len(v) == 1 {
@@ -109,7 +110,7 @@ func (t *reduced) reflect(i int, v []float64) {
 	t.beta[i] = 2 / f64.Dot(v, v)
 }
 
-// back takes a vector of T to one of A.
+// back transforms an eigenvector of T to one of A.
 func (t *reduced) back(x []float64) {
 	for i := t.n - 3; i >= 0; i-- {
 		v := t.h[i*t.n+i+1 : (i+1)*t.n]
@@ -117,7 +118,7 @@ func (t *reduced) back(x []float64) {
 	}
 }
 
-// forth takes a vector of A to one of T.
+// forth is the inverse of back.
 func (t *reduced) forth(x []float64) {
 	for i := 0; i < t.n-2; i++ {
 		v := t.h[i*t.n+i+1 : (i+1)*t.n]
@@ -197,7 +198,7 @@ func (t *reduced) vector(value float64, before [][]float64, seed uint64) []float
 			}
 		}
 		left := f64.Dot(x, x)
-		if left < 0x1p-60 { // nothing but those before
+		if left < 0x1p-60 { // it lies in the span of those before
 			random()
 			continue
 		}
@@ -222,7 +223,7 @@ type factored struct {
 func (t *reduced) factor(value float64) *factored {
 	n := t.n
 	f := &factored{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]bool, n)}
-	const tiny = 0x1p-54 // of a matrix whose entries are at most 1
+	const tiny = 0x1p-54 // relative to entries of at most 1
 	a, b := t.d[0]-value, t.e[0]
 	for i := range n {
 		if i == n-1 {

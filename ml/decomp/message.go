@@ -16,7 +16,7 @@ const (
 	numOps
 )
 
-// body is what a step sends down.
+// body is the body of all steps.
 type body struct {
 	gram.Columns
 	Q      []float64 // opApply: directions, one after the other
@@ -41,7 +41,7 @@ func (decomp) DecodeStep(op uint8, d *canon.D) family.Message {
 	return b
 }
 
-// partial is what a step sends up.
+// partial is the partial of all steps.
 type partial struct {
 	*gram.Bounds           // opBounds
 	Sums         gram.Sums // opGram, opApply, opCoarse: products

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// predictor is the components.
+// predictor projects rows on the components.
 type predictor struct {
 	fitted   *feature.Fitted
 	dims     dims
@@ -28,7 +28,7 @@ type predictor struct {
 	offset []float64
 }
 
-// prepare makes what scoring works with.
+// prepare computes the scaled components and the offsets that Score uses.
 func (p *predictor) prepare() {
 	n := p.dims.cols()
 	p.w, p.offset = append([]float64{}, p.comp...), make([]float64, p.k)

@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// absorb brings rows under an upper triangle r of n columns into it. Column j of
-// the rows is m[j*stride:], of rows values, or of j+1 if the rows are a triangle
-// themselves. What is left of m has no meaning.
+// absorb updates r, an n×n upper triangle, to the R of the QR factorisation of r
+// with rows m below it. Column j of m is m[j*stride:], of rows values, or of j+1
+// if m is a triangle itself. m is overwritten.
 func absorb(r, m []float64, n, stride, rows int, triangle bool) {
 	for j := range n {
 		if triangle {
@@ -37,7 +37,7 @@ func absorb(r, m []float64, n, stride, rows int, triangle bool) {
 	}
 }
 
-// stack brings another triangle into r.
+// stack updates r to the R of r with another triangle below it.
 func stack(r, other []float64) {
 	n := int(math.Sqrt(float64(len(r))))
 	m := make([]float64, len(r))
@@ -87,7 +87,7 @@ func rightSingular(rows [][]float64) (values []float64, vectors [][]float64) {
 	for i, r := range rows {
 		values[i] = math.Sqrt(f64.Dot(r, r))
 	}
-	for i := range rows { // few, and the first of equals stays first
+	for i := range rows { // selection sort: there are few, and equal values keep their order
 		best := i
 		for j := i + 1; j < len(rows); j++ {
 			if values[j] > values[best] {

@@ -10,14 +10,14 @@ import (
 	"github.com/tributarydb/tributary/ml/gram"
 )
 
-// worker is a node's part. It keeps nothing between steps.
+// worker implements family.Worker; it has no state.
 type worker struct {
 	set  *family.Setup
 	dims dims
 }
 
-// dims is how columns are laid out in packs: dense ones, slots, ones, and what
-// fills up.
+// dims is the layout of columns in packs: dense columns, one-hot slots, a
+// column of ones, padding.
 type dims struct{ dense, slots, codes int }
 
 func dimsOf(s *family.Setup) dims { return dims{s.Fitted.Dense, s.Fitted.OneHot, s.Fitted.Codes} }
@@ -51,7 +51,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	return product + 2*gram.PackBytes(n), product
 }
 
-// pass works a step.
+// pass implements family.Pass.
 type pass struct {
 	dims    dims
 	op      uint8
@@ -137,7 +137,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	return nil
 }
 
-// qr brings n rows into R. The first column is of ones.
+// qr updates R by n rows. The first column is of ones.
 func (p *pass) qr(b *dataset.Block, from, n int) {
 	d := p.dims.cols() + 1
 	if p.out.R == nil {

@@ -18,8 +18,9 @@ type source interface {
 	Array(c, i int, dst []float64) (out []float64, ok bool)
 }
 
-// coded is a source whose rows refer to their keys by numbers: codes returns a function
-// from rows to find of the row's key, nil for NULL, which looks up a key once.
+// coded is a source whose rows hold numbers of keys, as a dictionary column does. codes
+// returns a function from a row to find(key of the row), nil being the key of NULL; it
+// calls find once for each key, not for each row.
 type coded interface {
 	codes(c int, find func(key []byte) int32) func(i int) int32
 }
@@ -75,7 +76,7 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 	}
 	for i := from; i < to; i++ {
 		k := w.find.find(v.Bytes(w.col, i))
-		if k < 0 { // no class: only rows of weight 0 have this label
+		if k < 0 { // not a class: labels that only rows of weight 0 have are no classes
 			b.Y[i], b.W[i] = 0, 0
 			continue
 		}
@@ -86,7 +87,7 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 	}
 }
 
-// finder finds the number of a key, -1 for an unknown one.
+// finder returns the number of a key, -1 for an unknown one.
 type finder struct {
 	keys []string // few
 	many numbering
@@ -128,7 +129,8 @@ func (c *FitCol) finder() func(key []byte) int32 {
 }
 
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.
-// quick, if not nil, is asked first; also, if not nil, is called for each chunk.
+// Each chunk is filled by quick, where it is not nil and can do it; also, if not
+// nil, is called after each chunk.
 func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
 	var puts []func(from, to int) // made where they are needed
 	for from := 0; from < b.Rows; from += chunkRows {
@@ -147,7 +149,8 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, al
 	}
 }
 
-// writers returns the functions that write each feature's places in rows [from, to).
+// writers returns, for each feature, the function that writes its dense columns and codes in rows
+// [from, to).
 func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, to int) {
 	w := &writer{b: b}
 	puts := make([]func(from, to int), len(f.Cols))
@@ -165,14 +168,15 @@ func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, 
 	return puts
 }
 
-// writer writes input columns' places in a block.
+// writer makes the functions that write input columns to a block.
 type writer struct {
 	b        *dataset.Block
 	buf, ind [chunkRows]float64
 }
 
-// column returns the function that writes a column's places in rows [from, to).
-// dense and code are the first of its columns, ones the first of its slots.
+// column returns the function that writes a column's dense columns and codes in
+// rows [from, to). dense and code are the first of its columns, ones the first
+// of its slots.
 func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
 	switch c.Encoder {
 	case OneHot, Ordinal, Class:
@@ -212,7 +216,7 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32)
 	}
 }
 
-// putAt is put from any row on.
+// putAt is put for a from that need not be a multiple of the lanes.
 func (w *writer) putAt(j, from int, vals []float64) {
 	head := min(-from&(f64.Lanes-1), len(vals))
 	for i, v := range vals[:head] {
@@ -221,8 +225,8 @@ func (w *writer) putAt(j, from int, vals []float64) {
 	w.put(j, from+head, vals[head:])
 }
 
-// put writes numbers of rows from on into dense column j. from is a multiple of
-// the lanes.
+// put writes numbers of rows from on into dense column j. from must be a
+// multiple of f64.Lanes.
 func (w *writer) put(j, from int, vals []float64) {
 	d := w.b.Dense
 	at := from*d + j*f64.Lanes
@@ -252,7 +256,7 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int3
 		if v == v {
 			k, found := slices.BinarySearch(c.Bounds, v)
 			if found {
-				k++ // intervals are closed below
+				k++ // a bound belongs to the interval above it
 			}
 			slot = ones + int32(k)
 		} else if c.NullSlot {
@@ -292,7 +296,7 @@ func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int3
 			for i := range vals {
 				if key := src.Bytes(col, from+i); key == nil {
 					vals[i] = math.NaN() // of a row held out
-				} else { // one that is unknown only rows of weight 0 have
+				} else { // only rows of weight 0 can have an unknown category
 					vals[i] = float64(max(find(key), 0))
 				}
 			}

@@ -5,8 +5,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// BlockBytes is about the size of the block of a view's rows, before encoders are fitted: that
-// NULLs occur, which is a number more of each row where it is told, is not known.
+// BlockBytes estimates the bytes of the block of a view's rows, before encoders are fitted.
+// Indicator columns of NULLs, one number a row each, are not counted: which columns get one
+// is known after fitting.
 func (s *Spec) BlockBytes(v *dataset.View) int64 {
 	number := 8
 	if s.Narrow {

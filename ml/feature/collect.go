@@ -10,10 +10,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// chunkRows is how many values of a column are looked at at once.
+// chunkRows is how many values of a column are read at once.
 const chunkRows = dataset.ViewRows
 
-// needs returns what statistics a column's part asks for.
+// needs returns which statistics a column's role and encoder need.
 func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 	switch c.Role {
 	case Label:
@@ -65,7 +65,8 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, unfitted bool) (
 		if err != nil {
 			return nil, nil, err
 		}
-		// Of held out rows only the classes count: they may have one of their own.
+		// Of held-out rows only the labels are collected: they may have a class that no training
+		// row has.
 		st.Held = other.Rows
 		for c := range s.Cols {
 			if !s.classes(&s.Cols[c]) {
@@ -146,8 +147,8 @@ func zeroOrOne(vals []float64) bool {
 	return true
 }
 
-// collector is one column's statistics in the making. All sums are exact, so that
-// they depend neither on how rows are cut nor on their order.
+// collector accumulates one column's statistics. All sums are exact, so that they
+// depend neither on how rows are cut nor on their order.
 type collector struct {
 	col                          *Col
 	moments, cats, sketch, array bool
@@ -162,7 +163,7 @@ type collector struct {
 	duration                     bool  // no value may be negative
 	s0, s1, s2                   exact.Long
 	splits                       f64.Splits
-	wild                         bool // a NaN or an infinity was there
+	wild                         bool // a NaN or an infinity occurred
 	elemSums                     [][2]exact.Long
 	vals                         []float64
 }
@@ -188,8 +189,8 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.sums = s.powers(k.col)
 }
 
-// powers returns how many powers of a column's numbers are summed: none where
-// nothing asks for their mean.
+// powers returns how many powers of a column's numbers are summed: 2 for the
+// variance, 1 for the mean, 0 where neither is needed.
 func (s *Spec) powers(c *Col) uint8 {
 	switch {
 	case c.Role == Label:
@@ -209,7 +210,7 @@ func (k *collector) numbers(nulls int, vals, w []float64) {
 		vals = k.tiles(vals)
 	}
 	for j, x := range vals {
-		null := x != x && nulls > 0 // a NaN beyond the NULLs stays, and is found
+		null := x != x && nulls > 0 // the other NaNs are values, and an error
 		if null {
 			nulls--
 		}
@@ -285,8 +286,8 @@ func weigh(w, x float64, s1, s2 *exact.Long) {
 	}
 }
 
-// parts is one of n numbers by their bounds, and by the parts of the sums of them
-// and of their squares (f64.ColumnSplits).
+// parts adds n numbers, given by their bounds and by the split sums of them and
+// of their squares (f64.ColumnSplits).
 func (k *collector) parts(n int, low, high float64, sums []float64) {
 	if k.count == 0 {
 		k.lo, k.hi = low, high
@@ -300,8 +301,8 @@ func (k *collector) parts(n int, low, high float64, sums []float64) {
 	}
 }
 
-// chunk takes the rows from on, as many as vals has room for; w are their
-// weights, nil where they have none.
+// chunk adds len(vals) rows from row from on; w are their weights, nil where
+// they have none.
 func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error {
 	if k.array {
 		return k.arrays(v, i, from, len(vals), w)
@@ -389,7 +390,7 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 	return nil
 }
 
-// finish returns the statistics, or says what is wrong with the values.
+// finish sets the statistics, or returns the error of a value that must not be there.
 func (k *collector) finish(st *ColStats) error {
 	c := k.col
 	st.Nulls = k.nulls

@@ -23,16 +23,16 @@ type columns struct {
 	dicts []dictCodes // by column
 }
 
-// dictCodes is what is known of a dictionary's values. Batches of a segment share one.
+// dictCodes caches the codes of a dictionary's values. Batches of a segment share one dictionary.
 type dictCodes struct {
 	of    arrow.ArrayData
 	rows  int     // that came with it
-	codes []int32 // of its values, unknownCode until a row has them; nil: rows were few
+	codes []int32 // of its values, unknownCode until a row has one; nil: too few rows for a cache to pay
 }
 
 const unknownCode = math.MinInt32
 
-// unknownCodes are of n values.
+// unknownCodes returns n codes that are not looked up yet.
 func unknownCodes(n int) []int32 {
 	codes := make([]int32, n)
 	for i := range codes {
@@ -72,7 +72,7 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 	return b, nil
 }
 
-// tiler encodes float4 columns that become a number each, tile by tile.
+// tiler encodes float4 columns, each of which is one dense column, tile by tile.
 type tiler struct {
 	cols        [][]float32
 	plain       bool // no transform
@@ -121,7 +121,7 @@ func (t *tiler) fill(b *dataset.Block, from, to int) bool {
 	return all
 }
 
-// carries reports whether arr may carry values of t.
+// carries reports whether arr has the physical type of t.
 func carries(arr arrow.Array, t types.Type) bool {
 	if t.IsString() {
 		switch a := arr.(type) {
@@ -213,7 +213,7 @@ func canonicalize(dst, src []float64) {
 	}
 }
 
-// Bytes implements source. The bytes are good until the next call.
+// Bytes implements source. The bytes are valid until the next call.
 func (s *columns) Bytes(c, i int) []byte {
 	arr := s.cols[c]
 	if arr.IsNull(i) {
@@ -255,8 +255,8 @@ func (s *columns) Bytes(c, i int) []byte {
 	return b
 }
 
-// remembered returns code(i) of rows with these values: those of some values that rows had are
-// known, for most categories that are numbers are few and small.
+// remembered returns code(i) for rows with these values, from a small cache by value: most
+// columns of integer categories have few and small values.
 func remembered[T int16 | int32 | int64](a arrow.Array, values []T, code func(i int) int32) func(i int) int32 {
 	var known [64]struct {
 		value T
@@ -277,8 +277,9 @@ func remembered[T int16 | int32 | int64](a arrow.Array, values []T, code func(i 
 	}
 }
 
-// codes implements coded: a value of a dictionary is looked up once, when a row has it,
-// also where other rows of the dictionary follow. find is the same for all of them.
+// codes implements coded: a value of a dictionary is looked up once, when the first row
+// has it, also over several batches with one dictionary. find must be the same for all
+// of them.
 func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
 	code := func(i int) int32 { return find(s.Bytes(c, i)) }
 	var a *array.Dictionary

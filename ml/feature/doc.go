@@ -11,11 +11,12 @@
 //	X dense │ codes of one-hot columns
 //
 // Where all features are numbers, CollectUnfitted makes the block along with the
-// statistics, and Finish transforms it in place: rows lie in no order in memory,
-// and visiting them is what training waits for before it iterates. Where the rows'
+// statistics, and Finish transforms it in place: rows are scattered over memory, and
+// reading them takes most of the time before the first iteration. Where the rows'
 // order means nothing, and there are no features but numbers and one-hot categories,
-// an Intake makes blocks of the query's columns: categories are numbered as they come,
-// each goroutine's by itself, and get the model's numbers once all are known.
+// an Intake makes blocks of the query's columns: each goroutine numbers categories in
+// order of arrival, and the numbers are replaced by the model's once all categories
+// are known.
 //
 // By default the type chooses the encoder, as in BigQuery ML:
 //
@@ -24,10 +25,10 @@
 //	date, timestamp      days since 1970 standardised; one-hot month, weekday (and hour)
 //	arrays of numbers    as many standardised numbers; their length must not vary
 //
-// A one-hot column costs four bytes a row whatever its categories: blocks keep
-// its code, and the kernels add the weight that the code names.
+// A one-hot column takes four bytes a row whatever the number of categories:
+// blocks keep the code, and the kernels add the weight with that number.
 //
 // NULL and NaN at prediction are imputed; in training NaN and infinities are
-// errors, for they are mostly accidents. A category that training did not see
-// has no weight.
+// errors, since they are mostly mistakes in the data. A category that did not
+// occur in training contributes nothing.
 package feature

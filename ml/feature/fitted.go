@@ -16,14 +16,14 @@ type Fitted struct {
 	Cols   []FitCol // the features, in the query's order
 	Label  dataset.Column
 	Keys   []string // the classes' keys, in the order of their values; nil for a number
-	More   []Target // those beside the label, once they are parted; kept beside these bytes
+	More   []Target // the targets beside the label, once Without has separated them; not part of the canonical bytes
 	Narrow bool     // features are rounded to float32
 	// The shape of blocks, and so of parameters: Dense numbers and Codes codes
 	// a row; the codes choose among OneHot slots.
 	Dense, Codes, OneHot int
 }
 
-// Target is something that is predicted.
+// Target is a column that is predicted.
 type Target struct {
 	dataset.Column
 	Keys []string // as Fitted.Keys
@@ -43,9 +43,9 @@ func (f *Fitted) Aim(target int) *Fitted {
 type FitCol struct {
 	dataset.Column
 	Encoder   Encoder
-	Center    []float64 // taken off, by element; none means 0
-	Scale     []float64 // divided by, after
-	Fill      float64   // stands for NULL, before that
+	Center    []float64 // subtracted, by element; none means 0
+	Scale     []float64 // divided by, after the subtraction
+	Fill      float64   // replaces NULL, before the subtraction
 	Indicator bool      // one more number: 1 where NULL
 	Cats      []string  // keys of the categories, ascending by bytes
 	NullSlot  bool      // NULL has a slot, after the categories
@@ -53,7 +53,8 @@ type FitCol struct {
 	Dim       int       // of arrays
 }
 
-// Fit makes the encoders that the statistics of all rows call for.
+// Fit makes the encoders from the statistics of all rows. Its errors are 22023 and 22004 with the
+// column's name.
 func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	if st.Rows+st.Held == 0 {
 		return nil, errNoRows()
@@ -131,7 +132,7 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 			}
 		}
 		f.Indicator = hasNull && !c.NoIndicator
-		if keep && !c.NoIndicator { // an imputer that was asked for is one still
+		if keep && !c.NoIndicator { // an imputer that the statement has is kept although no NULL occurred
 			f.Fill, f.Indicator = math.NaN(), false
 		}
 	}
@@ -176,7 +177,7 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 				f.Center, f.Scale = append(f.Center, e.Mean), append(f.Scale, e.Std())
 			}
 		}
-		if c.Encoder == PlainArray && hasNull { // a NULL array reads as the means
+		if c.Encoder == PlainArray && hasNull { // a NULL array is encoded as the means
 			for j := range st.Elems {
 				f.Center, f.Scale = append(f.Center, st.Elems[j].Mean), append(f.Scale, 1)
 			}
@@ -272,10 +273,10 @@ func (f *Fitted) count() {
 // Params is the number of parameters of one output without the intercept.
 func (f *Fitted) Params() int { return f.Dense + f.OneHot }
 
-// Slot is one learnt number's meaning.
+// Slot describes a parameter.
 type Slot struct {
 	Column   string // the input column
-	Name     string // what of it, e.g. "city = Oslo"; the column's name for a plain number
+	Name     string // e.g. "city = Oslo"; the column's name for a plain number
 	Category string // of a one-hot slot
 	Center   float64
 	Scale    float64 // the number is (value - Center) / Scale

@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Intake makes blocks of a query's rows as they come, with no records between,
-// where the rows' order means nothing and all features are numbers or categories.
-// Features are the values as they are, NaN for NULL; a category, and the label of a
-// class, is a number of its own, -1 for NULL. It is for one goroutine.
+// Intake makes blocks directly from a query's batches, without the dataset's
+// records, where the order of rows has no meaning and all features are numbers or
+// categories. Features are the raw values, NaN for NULL; a category or class is its
+// number in this Intake's order of arrival, -1 for NULL. It is for one goroutine.
 type Intake struct {
 	s      *Spec
 	later  bool
@@ -21,7 +21,7 @@ type Intake struct {
 	label  int // its column, -1 for none
 	split  int
 	src    columns
-	tiles  [][]float32 // the features of the batch, where tiles can be made of them
+	tiles  [][]float32 // the features of the batch, where they are float4 without NULLs
 	class  func(i int) int32
 	truth  [][]float32 // the label's column of the batch, likewise
 	ids    classIDs
@@ -37,15 +37,15 @@ type Intake struct {
 	last   *Taken
 }
 
-// longBlock is the size from which on a block is not in the caches when it is read again,
-// whatever is done: blocks are a small part of what their goroutine has taken.
+// longBlock is the size in bytes from which on a block is no longer in the caches when it
+// is read again.
 const longBlock = 1 << 20
 
-// Taken is what is known of a block of rows as they came.
+// Taken describes a block of raw rows that an Intake made.
 type Taken struct {
 	Rows  int
 	Held  []uint64   // rows held out, a bit each; nil for none
-	keys  []string   // what the numbers of labels mean, for classes
+	keys  []string   // the keys of the labels' numbers, for classes
 	cats  [][]string // and those of categories, by column
 	nulls bool       // a number is NULL somewhere
 
@@ -53,11 +53,11 @@ type Taken struct {
 	stats   *Stats
 }
 
-// TakesIn reports whether rows in place can be taken in by an Intake.
+// TakesIn reports whether an Intake can make the blocks of training in place.
 func (s *Spec) TakesIn() bool { return s.plain() }
 
-// NewIntake makes an Intake; s.TakesIn. later says that rows will be held out by
-// their hashes, which come with the blocks.
+// NewIntake makes an Intake; s.TakesIn. later says that rows are held out
+// afterwards, by the hashes in the blocks.
 func (s *Spec) NewIntake(later bool) *Intake {
 	k := &Intake{s: s, later: later, feats: s.numbers(), cats: s.oneHot(), label: s.LabelCol(), split: s.roleCol(Split)}
 	if !later && k.split < 0 {
@@ -193,8 +193,8 @@ func (k *Intake) features(from, n int) error {
 	return nil
 }
 
-// notFinite names the column of a value in n rows that is not, the first in the first
-// of their tiles that have one.
+// notFinite returns the error of the first value in n rows that is not finite, by
+// tile and then by column.
 func (k *Intake) notFinite(from, n int) error {
 	for at := from; at < from+n; at += f64.Lanes {
 		for j, col := range k.tiles {
@@ -208,7 +208,7 @@ func (k *Intake) notFinite(from, n int) error {
 	return pgerr.Internal("a tile of training rows is not finite")
 }
 
-// categories does so with the numbers of categories.
+// categories writes the numbers of the categories of n rows of the batch.
 func (k *Intake) categories(from, n int) error {
 	for j, code := range k.codes {
 		for i := range n {
@@ -221,7 +221,7 @@ func (k *Intake) categories(from, n int) error {
 	return nil
 }
 
-// others does so with labels, and marks what a column holds out.
+// others writes the labels of n rows of the batch, and marks rows that the split column holds out.
 func (k *Intake) others(from, n int) error {
 	b := k.w.b
 	if k.split >= 0 {
@@ -278,7 +278,7 @@ func (k *Intake) others(from, n int) error {
 	return nil
 }
 
-// KeyBytes is about the memory that what is known of categories takes.
+// KeyBytes estimates the bytes of the categories' keys and counts.
 func (k *Intake) KeyBytes() (n int64) {
 	for _, m := range k.names {
 		n += m.bytes + int64(len(m.keys))*internedBytes
@@ -305,7 +305,7 @@ func (k *Intake) End() *Taken {
 	return k.last
 }
 
-// Close ends the last block's statistics, which are those of all.
+// Close completes the statistics of all blocks, which the last block has.
 func (k *Intake) Close() (err error) {
 	if k.stats != nil && k.last != nil {
 		k.last.stats, err = k.stats.finish(k.last)
@@ -314,8 +314,8 @@ func (k *Intake) Close() (err error) {
 	return err
 }
 
-// Rest returns, after Close, the statistics that no CollectTaken has asked for, nil for
-// none: of blocks that are not kept.
+// Rest returns, after Close, the statistics that CollectTaken has not returned, nil for
+// none: those of blocks that were not kept.
 func (k *Intake) Rest() (st *Stats) {
 	if k.last != nil {
 		st, k.last.stats = k.last.stats, nil
@@ -336,7 +336,7 @@ func (t *Taken) HeldBytes() int64 { return int64((t.Rows+63)/64) * 8 }
 
 func (t *Taken) held(i int) bool { return t.Held != nil && t.Held[i/64]>>(i%64)&1 != 0 }
 
-// part lists the rows to train on, or those held out.
+// part lists the training rows, or those held out.
 func (t *Taken) part(held bool) (rows []int32) {
 	for i := range t.Rows {
 		if t.held(i) == held {
@@ -375,7 +375,7 @@ type classIDs struct {
 	ids  map[string]int32 // beyond a few
 }
 
-// few is how many classes are found without hashing.
+// few is up to how many classes are searched linearly.
 const few = 8
 
 // id returns the number of a class, -1 if there are too many of them, or for NULL.

@@ -6,9 +6,10 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Keeps checks that encoders of an earlier training may encode the rows that now
-// was fitted to: their parameters then mean the same. The columns are the same,
-// encoded alike, and have no class that f does not know. 22023 where it cannot be.
+// Keeps checks that the encoders f of an earlier training can encode the rows that
+// now was fitted to, so that its parameters keep their meaning: the columns are
+// the same, with the same encoders, and have no class that f lacks. The error is
+// 22023.
 func (f *Fitted) Keeps(now *Fitted) error {
 	bad := func(column, why string) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "a training cannot go on from the model: column %q %s", column, why).OnColumn(column).

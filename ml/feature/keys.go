@@ -67,7 +67,7 @@ func compareKeys(t types.Type, a, b string) int {
 	return bytes.Compare([]byte(a), []byte(b))
 }
 
-// KeyText writes a key as a person reads it.
+// KeyText returns a key as its type's output text.
 func KeyText(t types.Type, key string) string { return keyText(t, []byte(key)) }
 
 func keyText(t types.Type, b []byte) string {

@@ -2,18 +2,18 @@ package feature
 
 import "hash/maphash"
 
-// numbering numbers keys from 0 on in order of arrival. It is a map for many short keys
-// of which few are new: a look-up is a hash and a comparison.
+// numbering numbers keys from 0 on in order of arrival: an open-addressing hash table,
+// faster than a map for many look-ups of few short keys.
 type numbering struct {
 	keys  []string
-	slots []int32 // a key's number and 1, where its hash says or after that; a power of two of them
+	slots []int32 // a key's number plus 1, at its hash or the next free slot after it; their number is a power of two
 }
 
-// The positions of keys in the table are not visible outside, so the seed may be
-// random.
+// numberingSeed may be random, because the positions of keys in the table show
+// in no result.
 var numberingSeed = maphash.MakeSeed()
 
-// at returns the number of a key, or where it is to be put.
+// at returns the number of a key, or the slot to insert it in.
 func (m *numbering) at(key []byte) (number int32, slot int) {
 	mask := len(m.slots) - 1
 	for slot = int(maphash.Bytes(numberingSeed, key)) & mask; ; slot = (slot + 1) & mask {

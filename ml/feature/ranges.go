@@ -2,16 +2,17 @@ package feature
 
 import "github.com/tributarydb/tributary/ml/dataset"
 
-// Ranges are the least and greatest values that blocks of rows to train on have, by
-// dense column and of the labels. No zero has a sign.
+// Ranges are the least and greatest values in the blocks of training rows, by dense
+// column and of the labels. Zeros are positive.
 type Ranges struct {
 	Low, High   []float64
 	YLow, YHigh float64
 }
 
-// Ranges returns what the statistics that f was fitted to, or others of rows that it
-// encodes, tell of these rows' blocks: encoders of numbers keep their order. It returns nil
-// where only a look at the blocks tells, and where rows do not all weigh 1.
+// Ranges derives the ranges of the blocks from statistics of their rows, which saves a pass
+// over the blocks: an encoder of numbers is monotone, so it maps the least value to the
+// least. It returns nil where the statistics do not determine them, as with a NULL, whose
+// replacement is a value too, and where rows have weights.
 func (f *Fitted) Ranges(s *Spec, st *Stats) *Ranges {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Narrow && !s.AutoNarrow() || st.Rows == 0 {
 		return nil
@@ -59,8 +60,8 @@ func (r *Ranges) add(c *FitCol, cs *ColStats, narrow bool) bool {
 	return true
 }
 
-// labels adds those of the labels: numbers, or the numbers of the classes that rows to
-// train on have.
+// labels adds the range of the labels: numbers, or the numbers of the classes that
+// training rows have.
 func (r *Ranges) labels(f *Fitted, cs *ColStats) bool {
 	if f.Keys == nil {
 		if cs.Number == nil || cs.Number.N == 0 {

@@ -13,13 +13,14 @@ import (
 // sketchSize is how many intervals a Sketch has at most.
 const sketchSize = 4096
 
-// Sketch is a histogram that knows the quantiles of many numbers. Each number has
-// a rank, an integer that orders numbers as they are ordered; an interval is those
-// whose ranks agree but for so many of their last bits: of as few as will do for
-// sketchSize intervals not to be exceeded. That number of bits is decided by the
-// numbers alone, and the weight of an interval is an exact sum, so that the sketch
-// depends neither on their order nor on how they were cut. Of few different numbers
-// each has its own interval.
+// Sketch is a histogram from which quantiles are estimated. A number's rank is its
+// bits as an integer, so arranged that ranks are ordered as numbers are; an
+// interval holds the numbers whose ranks are equal but for the low bits. low is the
+// least number of bits with which at most sketchSize intervals are not empty. It
+// depends on the set of numbers alone, and weights are exact sums, so the sketch is
+// the same whatever the order of the numbers and however they are divided into
+// leaves, which does not hold for Greenwald and Khanna's summary or a t-digest. Up
+// to sketchSize different numbers have an interval each, and quantiles are exact.
 type Sketch struct {
 	low   uint // bits of ranks that do not count
 	items []interval
@@ -31,7 +32,7 @@ type interval struct {
 	w  mass
 }
 
-// rankOf numbers the numbers as they are ordered.
+// rankOf returns the rank of a number.
 func rankOf(v float64) uint64 {
 	b := math.Float64bits(v + 0) // -0 is 0
 	if b>>63 != 0 {
@@ -50,7 +51,8 @@ func ofRank(r uint64) float64 {
 	return math.Float64frombits(^r)
 }
 
-// sketchOf takes numbers, w their weights or nil for 1 each. It changes both.
+// sketchOf returns the sketch of numbers, w being their weights or nil for 1 each. It overwrites
+// both.
 func sketchOf(vals, w []float64) Sketch {
 	items := make([]interval, len(vals))
 	for i, v := range vals {
@@ -82,10 +84,10 @@ func (s Sketch) merge(o Sketch) Sketch {
 	return out.cut()
 }
 
-// cut puts equal items, which are neighbours, together, and as many bits aside as it
-// takes for few intervals to be left. The items are s's own.
+// cut merges neighbours of equal rank, and drops as many low bits as are needed for
+// at most sketchSize intervals. It overwrites s's items.
 func (s Sketch) cut() Sketch {
-	var apart [65]int // neighbours that are apart until so many bits more are put aside
+	var apart [65]int // by number of further bits: pairs of neighbours that dropping so many would merge
 	for i := range s.items {
 		if i > 0 {
 			apart[bits.Len64(s.items[i].at^s.items[i-1].at)]++

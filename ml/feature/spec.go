@@ -16,8 +16,8 @@ const (
 	Feature
 	Label  // what is predicted
 	Weight // how much a row counts
-	Event  // whether what the label is the time of happened, 0 or 1 or a boolean
-	Key    // says to which sequence a row belongs, and where in it
+	Event  // whether the event happened whose time is the label: 0 or 1, or a boolean
+	Key    // the sequence that a row belongs to, or its position in it
 	Split  // boolean: true and NULL rows are held out
 )
 
@@ -56,7 +56,7 @@ const (
 // DefaultCategories is the number of categories a one-hot column keeps.
 const DefaultCategories = 1000
 
-// Col is a column of the training query with its part.
+// Col is a column of the training query with its role and encoder.
 type Col struct {
 	dataset.Column
 	Role          Role
@@ -66,16 +66,16 @@ type Col struct {
 	MaxCategories int       // 0: DefaultCategories
 	Boundaries    []float64 // Bucketize: ascending
 	Buckets       int       // QuantileBucketize
-	// Target is of a Feature that is none: it is predicted too, beside the label. It is
-	// encoded with the features, as the number that it is or by Class, for the engine to
-	// part.
+	// Target marks a Feature that is a further target beside the label. It is encoded
+	// with the features, as a number or by Class, and separated from them by
+	// Fitted.Without.
 	Target bool
 }
 
 // classes reports whether the column is predicted as a class.
 func (s *Spec) classes(c *Col) bool { return c.Role == Label && s.Classes || c.Encoder == Class }
 
-// Spec says what is learnt from.
+// Spec describes the columns of a training.
 type Spec struct {
 	Cols        []Col
 	Standardize bool

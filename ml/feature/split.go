@@ -2,9 +2,9 @@ package feature
 
 import "github.com/tributarydb/tributary/ml/dataset"
 
-// Split parts a leaf's rows into those to train on and those held out: by the
-// column of role Split where there is one, else by their draw. The views live as
-// long as v.
+// Split divides a leaf's rows into training rows and held-out ones: by the
+// column of role Split where there is one, else by the hash of their content.
+// The views are valid as long as v.
 func (s *Spec) Split(v *dataset.View) (train, held *dataset.View) {
 	c := s.roleCol(Split)
 	if c < 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// Stats is what fitting needs to know of rows: of one leaf, or merged. All of it
-// is weighted, so that a row of weight 2 is the same as that row twice, and one of
-// weight 0 the same as none.
+// Stats are the statistics of rows that encoders are fitted to: of one leaf, or
+// merged. They are weighted: a row of weight 2 counts as two copies of it, and one
+// of weight 0 as none.
 type Stats struct {
 	Rows, Held int64 // training rows; rows held out
 	Counted    int64 // training rows of a weight above 0
@@ -20,8 +20,8 @@ type Stats struct {
 	Cols       []ColStats
 }
 
-// mass is the weight of rows: their number, or where they have weights the exact sum
-// of these.
+// mass is the total weight of rows: their number, or, where they have weights, the
+// exact sum of these.
 type mass struct {
 	n   int64
 	sum *exact.Sum
@@ -80,7 +80,7 @@ func decodeMass(d *canon.D) (m mass) {
 	return m
 }
 
-// Bytes is about the memory that the statistics take, nil ones none.
+// Bytes estimates the memory of the statistics in bytes; 0 for nil.
 func (st *Stats) Bytes() (n int64) {
 	if st == nil {
 		return 0
@@ -119,8 +119,8 @@ func (n *NumberStats) bytes() int64 {
 	return size
 }
 
-// ColStats is about one column. Which parts are set follows from its part in
-// the Spec.
+// ColStats are the statistics of one column. Which fields are set depends on
+// its role and encoder (Spec.needs).
 type ColStats struct {
 	Nulls  int64
 	Number *NumberStats
@@ -152,10 +152,10 @@ type NumberStats struct {
 	N        int64
 	Min, Max float64
 	// Exact sums of the weights, nil where all are 1, of the numbers and of their
-	// squares, each times its weight. What nothing asks for is nil.
+	// squares, each times its weight. Sums that are not needed are nil.
 	S0, S1, S2 *exact.Long
-	// What finalize makes of these: the sum of the weights, the mean, and the sum of the
-	// squares around it.
+	// Set by finalize: the sum of the weights, the mean, and the weighted sum of squared
+	// deviations from it.
 	W, Mean, M2 float64
 }
 
@@ -187,8 +187,8 @@ const (
 	MaxClasses  = 1000    // of a label
 )
 
-// Hold returns the statistics of rows that are held out, of which the classes alone
-// count, out of those that they would have.
+// Hold converts the statistics of rows as training rows into those of the same rows
+// held out, of which only the classes are used.
 func (s *Spec) Hold(st *Stats) *Stats {
 	out := &Stats{Held: st.Rows, Cols: make([]ColStats, len(st.Cols))}
 	for c := range s.Cols {
@@ -254,7 +254,7 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 
 // MergeStats merges the statistics of rows, in any order; neither is changed.
 func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
-	switch { // of no rows, as of most leaves of rows as they came
+	switch { // of no rows, as those of most blocks of an Intake are
 	case a.Rows == 0 && a.Held == 0:
 		return b, nil
 	case b.Rows == 0 && b.Held == 0:
@@ -432,7 +432,7 @@ type catCounter struct {
 	hits []tally
 }
 
-// tally is a number of rows and their weight.
+// tally is the number and the weight of rows with one value.
 type tally struct {
 	n int64
 	w mass
@@ -447,7 +447,7 @@ func (c *catCounter) of(key []byte) *tally {
 	return &c.hits[k]
 }
 
-// hits are numbers of rows, by the number of something.
+// hits counts rows by the number of their category or class.
 type hits []int64
 
 func (h *hits) add(id int) {
@@ -457,8 +457,8 @@ func (h *hits) add(id int) {
 	(*h)[id]++
 }
 
-// counted makes it the counts of rows of weight 1, to train on and held out, by these
-// keys.
+// counted sets the counts of rows of weight 1, in training and held out, of the
+// categories with these keys.
 func (c *catCounter) counted(keys []string, train, held hits) {
 	*c = catCounter{}
 	for i, key := range keys {

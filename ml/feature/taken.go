@@ -9,12 +9,12 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// CollectTaken returns the statistics of a block of rows as they came: of those that
-// are not held out. They are none where another block has them with its own.
+// CollectTaken returns the statistics of the rows of an Intake's block that are not
+// held out. They are empty where a later block's include them.
 func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 	if t.counted {
 		st := t.stats
-		if t.stats = nil; st == nil { // the caller merges others into it
+		if t.stats = nil; st == nil { // the caller merges other statistics into it
 			st = &Stats{Cols: make([]ColStats, len(s.Cols))}
 		}
 		return st, nil
@@ -49,7 +49,7 @@ func (s *Spec) collectRows(b *dataset.Block, t *Taken, rows, held []int32) (*Sta
 	return k.finish(t)
 }
 
-// blockStats collects the statistics of rows as they came.
+// blockStats collects the statistics of an Intake's blocks.
 type blockStats struct {
 	s          *Spec
 	feats      []int // numbers
@@ -63,7 +63,7 @@ type blockStats struct {
 	rows, held int
 }
 
-// StatsBytes is about the memory that the statistics of rows as they came take.
+// StatsBytes estimates the memory of an Intake's statistics in bytes.
 func (s *Spec) StatsBytes() int64 {
 	return int64(len(s.Cols)) * int64(unsafe.Sizeof(collector{}))
 }
@@ -86,9 +86,9 @@ func (k *blockStats) add(b *dataset.Block, from, to int) {
 	k.others(b, from, to)
 }
 
-// tile makes tiles of rows [at, at+dataset.ViewRows) of b out of those of columns from row
-// from on, past the caches, and adds their features on the way; others is to follow. finite is false
-// if a value is not.
+// tile writes rows [at, at+dataset.ViewRows) of b, as tiles, from rows of columns from row from on,
+// with stores that bypass the caches, and adds the features' statistics; others must be called for
+// the rest. finite is false if a value is not finite.
 func (k *blockStats) tile(b *dataset.Block, at int, cols [][]float32, from int) (finite bool) {
 	d, to := len(cols), at+dataset.ViewRows
 	low, high, sums, ok, finite := k.splits.Tile32(b.X32[at*d:to*d], cols, from, dataset.ViewRows/f64.Lanes)
@@ -98,7 +98,7 @@ func (k *blockStats) tile(b *dataset.Block, at int, cols [][]float32, from int) 
 	return finite
 }
 
-// others adds all but the features of such rows.
+// others adds the statistics of rows [from, to) except those of numeric features.
 func (k *blockStats) others(b *dataset.Block, from, to int) {
 	k.rows += to - from
 	for j, c := range k.cats {
@@ -139,8 +139,8 @@ func (k *blockStats) targets(y []float64) {
 	}
 }
 
-// features adds the features of such rows, those of whole tiles together, where
-// their sizes allow it, and returns how many are NaN.
+// features adds the numeric features of rows [from, to), those of whole tiles
+// together where the magnitudes allow it, and returns how many are NaN.
 func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	if len(k.feats) == 0 {
 		return 0
@@ -150,7 +150,8 @@ func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	return k.parts(b, from, whole, to, low, high, sums, ok)
 }
 
-// parts adds the features of such rows, of which those before whole are told of.
+// parts adds the numeric features of rows [from, to); the bounds and split sums of those before
+// whole are given.
 func (k *blockStats) parts(b *dataset.Block, from, whole, to int, low, high, sums []float64, ok []bool) (nans int) {
 	for j, c := range k.feats {
 		col, rest := &k.cols[c], from
@@ -197,8 +198,8 @@ func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64)
 	f.classes(b, t, classWeights)
 }
 
-// recode writes the model's numbers of the categories of src's rows, nil for all, to
-// dst.
+// recode writes to dst the model's numbers of the categories of src's rows; rows nil
+// means all.
 func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
 	ones, j := int32(0), 0
 	for i := range f.Cols {
@@ -224,8 +225,8 @@ func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
 	}
 }
 
-// numbers returns find of the keys of a column of categories, by their numbers here. A key
-// is looked up when a row has it.
+// numbers returns a function from a category's number in the Intake to find(its key). find
+// is called once for each category that a row has.
 func (t *Taken) numbers(j int, find func(key []byte) int32) func(code int32) int32 {
 	known, null := unknownCodes(len(t.cats[j])), find(nil)
 	return func(code int32) int32 {
@@ -292,14 +293,13 @@ func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
 	}
 }
 
-// FinishesTaken reports whether the encoders change no more than the block's values,
-// where they lie.
+// FinishesTaken reports whether the block can be encoded in place.
 func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
 	return t.Held == nil && f.changesValues(b, t)
 }
 
-// changesValues reports whether the encoders make a number of each number, and a code of
-// each category.
+// changesValues reports whether each encoder maps one number to one number, or one
+// category to one code.
 func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
 	if f.Codes != b.Codes || f.Dense != b.Dense || len(f.Cols) != b.Dense+b.Codes {
 		return false
@@ -325,8 +325,8 @@ func (t *Taken) Parts() (train, held int) {
 	return t.Rows - held, held
 }
 
-// takenRows is a source of rows of a block of rows as they came; its columns are those of
-// the numbers, and those of the codes.
+// takenRows is a source over the rows of an Intake's block. Its columns are the numbers,
+// then the codes.
 type takenRows struct {
 	b    *dataset.Block
 	rows []int32
@@ -352,7 +352,7 @@ func (s *takenRows) Numbers(c, from int, dst []float64) (nulls int) {
 	return nulls
 }
 
-// Bytes implements source: no encoder of numbers asks for them, nor one of codes.
+// Bytes implements source; the encoders of numbers and codes do not call it.
 func (s *takenRows) Bytes(int, int) []byte { return nil }
 
 // Array implements source likewise.

@@ -11,13 +11,13 @@ import (
 // Transform is a call of one of BigQuery ML's preprocessing functions in a
 // TRANSFORM clause, e.g. ML.STANDARD_SCALER(age) OVER ().
 type Transform struct {
-	Column string        // the query's column that it is about
+	Column string        // the query's column that is its argument
 	Func   string        // the name without "ml.", in any case
 	Args   []types.Datum // after the column
 	Pos    int
 }
 
-// transforms are the functions there are. args is called with the arguments.
+// transforms are the functions that are implemented.
 var transforms = []struct {
 	name string
 	set  func(c *Col, args []types.Datum) bool // false: bad arguments
@@ -86,7 +86,8 @@ var transforms = []struct {
 	}},
 }
 
-// knownTransforms are functions of BigQuery ML that there are not here yet.
+// knownTransforms are functions of BigQuery ML that are not implemented: they are 0A000,
+// other names are undefined functions.
 var knownTransforms = []string{"bag_of_words", "convert_color_space", "convert_image_type", "decode_image", "feature_cross", "hash_bucketize",
 	"multi_hot_encoder", "ngrams", "normalizer", "polynomial_expand", "resize_image", "tf_idf"}
 
@@ -129,7 +130,7 @@ func Float(d types.Datum) (float64, bool) {
 	return 0, false
 }
 
-// Apply changes the part of the column that the call is about.
+// Apply sets the encoder of the column that is the call's argument.
 func (t *Transform) Apply(s *Spec) error {
 	name := strings.ToLower(t.Func)
 	at := -1

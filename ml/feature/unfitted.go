@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// Unfitted is a leaf's block before the encoders are fitted: the features are the
-// values as they are. It is made while the statistics are collected, so that
-// the rows, which lie in no order, are visited once. A Spec whose features are
-// all numbers has unfitted blocks; of rows with a NULL there is none.
+// Unfitted is a leaf's block before the encoders are fitted: the features are raw
+// values. It is made while the statistics are collected, so that the rows, which
+// are scattered over memory, are read once. A Spec whose features are all numbers
+// has unfitted blocks; of rows with a NULL there is none.
 type Unfitted struct {
 	Train, Held *UnfittedBlock // nil: no such rows
 }
@@ -21,12 +21,12 @@ type UnfittedBlock struct {
 	keys   []string // what the numbers of Y mean, for classes
 }
 
-// HasUnfitted reports whether leaves have unfitted blocks. Of weighted rows there is none: their
-// statistics are not those of their values alone. Nor is there of labels that are
-// read with another column.
+// HasUnfitted reports whether leaves have unfitted blocks. Weighted rows have none, since their
+// statistics need the weights, nor have rows whose label is read together with another column
+// (Event).
 func (s *Spec) HasUnfitted() bool { return s.plain() && s.oneHot() == nil }
 
-// plain reports whether the features are numbers, and categories of a slot each, whose
+// plain reports whether every feature is a number or a one-hot category, so that
 // blocks can be made before the encoders are fitted.
 func (s *Spec) plain() bool {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Targets() != nil {
@@ -48,7 +48,7 @@ func (s *Spec) plain() bool {
 			return false
 		}
 	}
-	return !s.Narrow || s.AutoNarrow() // a transform starts from the values themselves
+	return !s.Narrow || s.AutoNarrow() // an encoder computes from the values in full precision
 }
 
 // UnfittedBytes is the size of an unfitted block of so many rows.
@@ -78,7 +78,7 @@ type unfittedReader struct {
 	v        *dataset.View
 	out      *UnfittedBlock
 	features []int
-	run      bool // features can be read tile by tile
+	run      bool // features are contiguous and can be read tile by tile
 	cols     []collector
 	sums     *blockStats // of the features
 	classes  slotCounter
@@ -87,7 +87,7 @@ type unfittedReader struct {
 }
 
 // unfitted returns the same statistics as collect, and the unfitted block. d is nil
-// where there is something in the rows that wants collect to look at it.
+// where the rows have a NULL or an error, which only collect handles.
 func (s *Spec) unfitted(ctx context.Context, v *dataset.View) (st *Stats, d *UnfittedBlock, err error) {
 	k := &unfittedReader{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
 	k.out = &UnfittedBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
@@ -142,7 +142,7 @@ func (k *unfittedReader) readFeatures(from, to int) bool {
 	return k.sums.features(b, from, to) == 0 // a NaN: there are no NULLs
 }
 
-// readOthers does so with the label.
+// readOthers reads the label and adds its statistics likewise.
 func (k *unfittedReader) readOthers(from, to int) bool {
 	b := k.out.b
 	w := b.W[from:to]
@@ -222,14 +222,14 @@ func (c *slotCounter) keys(width int) []string {
 	return out
 }
 
-// Finishes reports whether the encoders need no more than an unfitted block holds.
+// Finishes reports whether an unfitted block can be encoded in place.
 func (f *Fitted) Finishes(d *Unfitted) bool {
 	b := d.Train.b
 	return f.Codes == 0 && f.Dense == b.Dense && len(f.Cols) == b.Dense && f.Narrow == (b.X32 != nil)
 }
 
-// Finish makes a block of an unfitted one, if the encoders do finish it, what EncodeLeaf
-// makes of the same rows, v.
+// Finish encodes an unfitted block in place; the result is equal to EncodeLeaf of the
+// same rows, v. f.Finishes must hold.
 func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights []float64) *dataset.Block {
 	b := d.b
 	if center, inv, plain := f.scales(); !plain {
@@ -259,8 +259,9 @@ func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights
 	return b
 }
 
-// scales returns what is taken off each number, of columns that are one number or a
-// code, and what that is multiplied by; plain says that both do nothing.
+// scales returns, for columns that are one number or a code, what is subtracted
+// from each number and what the difference is multiplied by; plain says that all
+// are 0 and 1.
 func (f *Fitted) scales() (center, inv []float64, plain bool) {
 	plain = true
 	for i := range f.Cols {

@@ -21,16 +21,17 @@
 // sum overflows. Rows are drawn by their content: each has a number that its
 // values and the seed decide, exponentially distributed, and those with the
 // least number over weight are drawn (Efraimidis and Spirakis, "Weighted random
-// sampling with a reservoir", 2006). Copies of a row are one row then; how many
-// there are counts when candidates are weighed and in all sums.
+// sampling with a reservoir", 2006). Copies of a row have the same number and
+// are one candidate; their number counts in the weights of candidates and in
+// all sums.
 //
-// Lloyd's iterations keep each row's cluster. Which rows stay in theirs is told
-// without the exact distances: by distances in float32 with a bound on their
-// error, or, where there are many centroids or features, by bounds on the
+// Lloyd's iterations keep each row's cluster. Most rows are found to stay in
+// theirs without the exact distances: by distances in float32 with a bound on
+// their error, or, where there are many centroids or features, by bounds on the
 // distances to the own centroid and to the nearest other one (Hamerly, "Making
-// k-means even faster", 2010; travel.go). Only rows that may move are looked at
-// closely, so that no model depends on it. Partials hold what changed: what the
-// rows that moved take from one cluster and bring to another. Rows whose state is
-// gone, after a resume or for want of memory, are first assigned to the centroids
-// of the iteration before.
+// k-means even faster", 2010; travel.go). The exact distances are computed only
+// for rows that may move; the model is the same as if they were computed for all.
+// Partials hold what changed: what the rows that moved take from one cluster and
+// bring to another. Rows whose state is lost, after a resume or for lack of
+// memory, are first assigned to the centroids of the iteration before.
 package kmeans

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver is the root.
+// driver implements family.Driver.
 type driver struct {
 	set    *family.Setup
 	k      int // wanted
@@ -26,7 +26,7 @@ type driver struct {
 	kept   family.Charge
 
 	s    progress
-	next *family.Step // what Next gave
+	next *family.Step // the step that Next returned last
 }
 
 // progress is the state of a training.
@@ -88,7 +88,7 @@ func (d *driver) bytes() int64 {
 }
 
 // given starts from the centroids in the statement, or from those of the model that the
-// training continues from.
+// training continues.
 func (d *driver) given() error {
 	s, o, name := d.set, d.set.Options, "init"
 	if m, ok := s.Start.(*predictor); ok {
@@ -132,7 +132,7 @@ func rows(b *dataset.Block, ones int) []float64 {
 
 func (d *driver) coords() int { return d.set.Fitted.Params() }
 
-// clusters is how many there are.
+// clusters is the number of clusters.
 func (d *driver) clusters() int { return len(d.s.points) / max(d.coords(), 1) }
 
 // Next implements family.Driver.
@@ -247,7 +247,7 @@ func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 	return p
 }
 
-// take adds rows that were drawn to the candidates.
+// take adds the drawn rows to the candidates.
 func (d *driver) take(p *sample) {
 	d.s.from = d.clusters()
 	points := append([]float64{}, d.s.points...) // the step's body keeps the old ones
@@ -275,7 +275,7 @@ func (d *driver) drawn(p *sample) {
 	}
 }
 
-// begin begins the iterations.
+// begin starts Lloyd's iterations or the mini-batches.
 func (d *driver) begin() {
 	s, k := &d.s, d.clusters()
 	s.from, s.prev = 0, nil
@@ -370,8 +370,9 @@ func (d *driver) variance() float64 {
 	return math.Max(0, d.spread()-f64.Dot(m, m)) / float64(d.coords())
 }
 
-// between computes the mean of the squared distances from the clusters' sums
-// alone, around the mean of all rows, where little cancels out.
+// between computes the mean squared distance from the clusters' sums alone.
+// Squares are taken around the mean of all rows, where less cancels out than
+// around the origin.
 func (d *driver) between() float64 {
 	s, n := &d.s, d.coords()
 	m := d.mean()

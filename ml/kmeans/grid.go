@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// grid is what numbers become integers by. Sums of all rows' integers fit into
-// 64 bits.
+// grid has the factors that convert numbers to integers, so small that the sums
+// over all rows fit 64 bits.
 type grid struct {
 	Col    []float64 // by dense column: values times this
-	Unit   float64   // weights times this are at most 1: what values count
+	Unit   float64   // weights times this are at most 1: a value counts in a sum with its weight times this
 	Weight float64   // weights times this become integers
 	Square float64   // squared distances times weights times this, for 128 bits
 	Dist   float64   // distances likewise
@@ -43,13 +43,13 @@ func exponent(v float64) int {
 // power is 2 to the e, within what is finite.
 func power(e int) float64 { return math.Ldexp(1, min(e, 1000)) }
 
-// whole rounds to the nearest integer a number below most.
+// whole rounds a number below 2^most in magnitude to the nearest integer.
 func whole(v float64) int64 {
 	const shift = 0x1.8p52
 	return int64(math.Float64bits(float64(v)+shift)) - 0x4338000000000000 // float64: a product that v is must be rounded
 }
 
-// most is the bits of what whole rounds.
+// most is the number of bits that whole rounds to.
 const most = 50
 
 // wide is a sum of 128 bits.

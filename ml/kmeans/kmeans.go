@@ -39,7 +39,7 @@ func readInit(v family.Value) (any, error) {
 	return nil, v.Bad("k-means||, k-means++, random, or the name of a relation of centroids")
 }
 
-// relation is the one of centroids that init names, "" for none.
+// relation is the name of the relation of centroids in the option init, "" for none.
 func relation(o *family.Values) string {
 	switch w := o.Text("init", initParallel); w {
 	case initParallel, initPlus, initRandom:

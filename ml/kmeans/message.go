@@ -20,14 +20,14 @@ const (
 	numOps
 )
 
-// body is what a step sends down; each uses what it needs.
+// body is the body of all steps; each uses some of the fields.
 type body struct {
 	Iter   int       // opAssign: the number of the iteration, from 0
 	Points []float64 // candidates or centroids, one after the other
 	Prev   []float64 // opAssign: the centroids of the iteration before
 	From   int       // opDraw, opWeigh: the points before this one were there in the step before
 	Draw   int       // how many rows to draw
-	Salt   uint64    // what to draw them by
+	Salt   uint64    // the salt of the hash that they are drawn by
 	Grid   grid
 }
 
@@ -64,7 +64,7 @@ func (kmeans) DecodeStep(op uint8, d *canon.D) family.Message {
 	return b
 }
 
-// partial is what a step sends up; empty lists are zeros.
+// partial is the partial of all steps; an empty list means zeros.
 type partial struct {
 	Max       []float64 // opBounds: of |x| by dense column
 	MaxWeight float64

@@ -9,15 +9,15 @@ import (
 	"github.com/tributarydb/tributary/ml/gram"
 )
 
-// pass works the rows of blocks by groups; each step has its own way with a
-// group.
+// pass processes the rows of blocks in groups, each step by a method of its
+// own.
 type pass struct {
 	w     *worker
 	op    uint8
 	p     *places
 	whole *group // whole tiles, which are quick to load
 	loose *group // single rows
-	g     *group // the one at work
+	g     *group // the one being processed
 	out   *partial
 	seen  int64 // see worker
 	held  int64
@@ -126,7 +126,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			continue
 		}
 		if i&0x3fff == 0 && ctx.Err() != nil {
-			break // what was begun is ended, so that the state is whole
+			break // a leaf that was begun is finished, so that its rows' state is consistent
 		}
 		if known && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
 			if n := min(i+f64.Lanes, to); p.p.plain || st.gap[i/f64.Lanes] == unmarked {
@@ -151,7 +151,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	return nil
 }
 
-// take brings the rows of a tile that have weight into a group.
+// take adds the rows of a tile that have weight to a group.
 func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	g := p.whole
 	if to-tile < f64.Lanes {
@@ -173,15 +173,15 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	}
 }
 
-// even reports whether each row of the group is known to weigh 1, to count with no more than
-// its dense columns as they are, and, filling whole tiles, to be there once.
+// even reports whether the group is whole tiles of rows of weight 1 without one-hot columns,
+// whose sums need no multiplication.
 func (p *pass) even(b *dataset.Block) bool {
 	return p.g == p.whole && p.g.codes == 0 && p.p.body.Grid.Unit == 1 && b.Unit()
 }
 
-// bounds takes the greatest sizes of rows of weight, of each column or, where the
-// rows are held out, of all. Rows come in whole tiles: what fills up the last has
-// no weight.
+// bounds records the greatest magnitudes in rows of positive weight: of each
+// column or, of held-out rows, of all columns together. The padding rows of the
+// last tile have weight 0.
 func (p *pass) bounds(r family.Rows, b *dataset.Block) {
 	o := gram.NewBounds(b.Dense)
 	for i, to := r.From, min((r.To+f64.Lanes-1)&^(f64.Lanes-1), b.Padded()); i < to; i += f64.FixedRows {
@@ -255,7 +255,7 @@ func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 		n, squares := len(g.rows), int64(0)
 		f64.AddWhole(p.out.Sums, g.x[:n*g.dense], body.Grid.Col)
 		p.out.Weights[0] += int64(n) * whole(body.Grid.Weight)
-		g.nearest(p.p.all) // to the origin: the point there is
+		g.nearest(p.p.all) // the distance to the origin, which is the only point
 		for _, z := range g.best[:n] {
 			squares += whole(z * body.Grid.Square)
 		}

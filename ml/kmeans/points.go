@@ -7,10 +7,10 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// points are centroids or candidates as distances are computed from them. The
-// square of the distance of a row is, in this order: the sum of squares of the
-// point's slots, for each of the row's slots 1 - 2·(the point's), and the squared
-// differences of the dense columns.
+// points are centroids or candidates in the layout from which distances are
+// computed. The square of the distance of a row is, in this order: the sum of
+// squares of the point's slots, for each of the row's slots 1 - 2·(the point's),
+// and the squared differences of the dense columns.
 type points struct {
 	k, dense int
 	c        *f64.Centers
@@ -45,15 +45,15 @@ func newPoints(at []float64, dense, ones int) *points {
 	return p
 }
 
-// slack bounds the error of a squared distance that does not shrink with it: the
-// slots' parts may cancel out.
+// slack bounds the absolute error of a squared distance, by the terms of slots,
+// which may cancel out.
 func slack(codes, ones int) float64 {
 	return 0x1p-48 * float64(codes) * float64(codes+2) * float64(min(ones, 1<<20)+4)
 }
 
-// group is some rows of a block on their way through Nearest.
+// group is a batch of rows of a block whose nearest points are computed together.
 type group struct {
-	size  int     // rows it takes
+	size  int     // how many rows it has room for
 	rows  []int   // of the block
 	old   []int32 // opAssign: their clusters of the iteration before
 	x     []float64
@@ -62,12 +62,12 @@ type group struct {
 	dense int
 	codes int
 	best  []float64
-	next  []float64 // to the nearest but one
+	next  []float64 // squared distance to the second nearest
 	at    []int64
 }
 
-// groupRows keeps what a group works on in the first caches. There is room for
-// what is worked on at once in float32.
+// groupRows is the number of rows whose coordinates fit the first-level cache,
+// at least quickTiles tiles.
 func groupRows(dense int) int {
 	return f64.Lanes * max(quickTiles, min(8, 256/max(dense, 1)))
 }
@@ -87,8 +87,8 @@ func newGroup(dense, codes int) *group {
 		best: make([]float64, n), next: make([]float64, n), at: make([]int64, n)}
 }
 
-// load takes the rows out of the block. What fills up the last tile is the last
-// row.
+// load copies the rows out of the block. The last tile is padded with copies of
+// the last row.
 func (g *group) load(b *dataset.Block) {
 	for t := 0; t < len(g.rows); t += f64.Lanes {
 		rows := g.rows[t:min(t+f64.Lanes, len(g.rows))]

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// predictor is the centroids.
+// predictor assigns rows to the nearest centroid.
 type predictor struct {
 	fitted *feature.Fitted
 	at     []float64

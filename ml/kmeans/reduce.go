@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// What the root may spend on candidates, in products of coordinates: some
-// seconds. Beyond reduceMost the heaviest candidates are the centroids.
+// Limits of the work on candidates at the root, in products of coordinates: a
+// few seconds. Beyond reduceMost the heaviest candidates are the centroids.
 const (
 	reduceMost = 2e10
 	trialsMost = 4e9
@@ -40,7 +40,7 @@ func reduce(points []float64, weights []int64, k, d int, seed uint64) []float64 
 	for i := range near {
 		near[i] = float64(w[i] * squared(x(i), out))
 	}
-	trials := max(1, min(2+bits.Len(uint(k)), int(trialsMost/work))) // about 2 + log k, as is usual
+	trials := max(1, min(2+bits.Len(uint(k)), int(trialsMost/work))) // about 2 + log k, as in Arthur and Vassilvitskii's code and scikit-learn
 	try, best := make([]float64, n), make([]float64, n)
 	for len(out) < k*d {
 		least, who := inf(), -1

@@ -26,7 +26,7 @@ func (p *pick) compare(o *pick) int {
 	return slices.Compare(p.Code, o.Code)
 }
 
-// coords returns the point that the row is.
+// coords returns the coordinates of the row, slots included.
 func (p *pick) coords(ones int) []float64 {
 	c := make([]float64, len(p.X)+ones)
 	copy(c, p.X)
@@ -112,8 +112,8 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// chances sets out to a number in (0, 1) for each row of a group, a function of its
-// values and the salt.
+// chances sets out to a pseudo-random number in (0, 1) for each row of a group, a
+// hash of its values and the salt.
 func (g *group) chances(salt uint64, out []float64) {
 	for t := 0; t < len(g.rows); t += f64.Lanes {
 		var h [f64.Lanes]uint64

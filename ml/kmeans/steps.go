@@ -9,8 +9,9 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// reach sets best and at of a group's rows to the nearest of all points: from
-// the state where it is of the points before body.From, else from all points.
+// reach sets best and at of a group's rows to the nearest of all points. Where
+// the rows' state has the nearest of the points before body.From, only the
+// points from there on are compared.
 func (p *pass) reach(st *state) {
 	g, from := p.g, p.p.body.From
 	known := st != nil && from > 0
@@ -69,10 +70,10 @@ func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 	}
 }
 
-// quickTiles are worked at once in float32.
+// quickTiles is how many tiles are processed at once in float32.
 const quickTiles = 4
 
-// quickly reports whether the tiles from row on are such that stay can take them.
+// quickly reports whether stay can handle the tiles from row on.
 func (p *pass) quickly(st *state, row int) bool {
 	t := row / f64.Lanes
 	for q := range quickTiles {
@@ -83,8 +84,8 @@ func (p *pass) quickly(st *state, row int) bool {
 	return true
 }
 
-// stay takes the rows of some tiles into a group that do not stay where they are
-// by what is certain in float32.
+// stay adds to a group those rows of some tiles that distances in float32, with
+// the bound on their error, do not show to stay in their cluster.
 func (p *pass) stay(b *dataset.Block, st *state, row int) {
 	const n = quickTiles * f64.Lanes
 	x := b.X32
@@ -117,7 +118,7 @@ func (p *pass) stay(b *dataset.Block, st *state, row int) {
 	}
 }
 
-// again takes the rows of a tile into a group.
+// again adds the rows of a tile to a group.
 func (p *pass) again(st *state, tile, to int) {
 	near := st.near[tile:to]
 	g := p.whole
@@ -131,8 +132,8 @@ func (p *pass) again(st *state, tile, to int) {
 	}
 }
 
-// hold finds which rows of a tile stay where they are for certain, and takes the
-// others into a group; all rows, where that is quicker.
+// hold finds which rows of a tile certainly stay in their cluster by their
+// bounds, and adds the others to a group; all rows, where that is quicker.
 func (p *pass) hold(st *state, tile, to int) {
 	s, t := p.p, tile/f64.Lanes
 	near, marks := st.near[tile:to], st.mark[tile:to]
@@ -179,8 +180,8 @@ func (p *pass) hold(st *state, tile, to int) {
 	}
 }
 
-// assign finds the nearest centroid of a group's rows and books those that
-// moved.
+// assign finds the nearest centroid of a group's rows, and updates the sums by
+// those that moved.
 func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
 	s, g := p.p, p.g
 	if slices.Contains(g.old, unknown) {
@@ -232,7 +233,7 @@ func (p *pass) far(_ *dataset.Block, _ *state, _ bool) {
 	}
 }
 
-// batch sums a mini-batch's clusters up.
+// batch sums the rows of a mini-batch by cluster.
 func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
 	g := p.g
 	g.nearest(p.p.all)
@@ -242,7 +243,7 @@ func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
 	}
 }
 
-// exact adds distances up.
+// exact sums the rows' distances.
 func (p *pass) exact(b *dataset.Block, _ *state, held bool) {
 	g, grid := p.g, &p.p.body.Grid
 	g.nearest(p.p.all)

@@ -6,31 +6,31 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// travel is how far centroids came since marks began. A row's mark is an upper
-// bound on the distance to its centroid a and a lower one on the distance to all
-// others, as they would be had no centroid moved since the beginning: so nothing
-// need be written for a row that stays, and its bounds are
+// travel is how far centroids have moved since the marks began. A row's mark is
+// an upper bound on the distance to its centroid a and a lower one on the
+// distance to all others, as they would be had no centroid moved since the
+// beginning: nothing need be written for a row that stays, and its bounds are
 //
 //	up + drift[a]      low - others[a]
 //
 // A tile's gap is the least difference of the two over its rows, likewise: while
 // it is above total, no row of the tile moves.
 type travel struct {
-	iter   int // the last that is in it
+	iter   int // the last iteration that is included
 	drift  []float64
 	others []float64
 	total  float64
-	rest   int // how many iterations go without marks
+	rest   int // for how many iterations no marks are kept
 }
 
-// motion is how a centroid came here and lies.
+// motion is the movement of a centroid, and its distance from the next one.
 type motion struct {
-	drift  float64 // how far it came since the beginning, at most
-	others float64 // how far another came in each iteration, at most
-	apart  float64 // how far the next one is, at least
+	drift  float64 // upper bound on the distance it has moved since the marks began
+	others float64 // upper bound, summed over iterations, on the movement of any other centroid
+	apart  float64 // lower bound on the distance of the nearest other centroid
 }
 
-// unmarked is the gap of tiles without marks.
+// unmarked is the gap of tiles whose rows have no marks.
 const unmarked = -1
 
 // Rows of few coordinates and centroids are found to stay by recomputing distances in
@@ -46,7 +46,7 @@ const (
 // them are computed.
 const apartMost = 512
 
-// over makes what was computed an upper bound, under a lower one.
+// over turns a rounded result into an upper bound, under into a lower one.
 func over(v float64) float64  { return v * (1 + 0x1p-30) }
 func under(v float64) float64 { return v * (1 - 0x1p-30) }
 
@@ -62,7 +62,7 @@ func (w *worker) move(p *places) {
 		t.add(p.body, k)
 	case iter != t.iter || len(t.drift) != k:
 		*t = travel{iter: iter, drift: make([]float64, k), others: make([]float64, k)}
-		for _, st := range w.state { // in any order: all are forgotten
+		for _, st := range w.state { // the order does not matter: all are reset
 			if st != nil {
 				for i := range st.stamp {
 					st.stamp[i] = -1
@@ -122,7 +122,7 @@ func (t *travel) add(b *body, k int) {
 	t.total = over(t.total + float64(4*first))
 }
 
-// measure computes how far apart centroids lie.
+// measure computes the distances between centroids.
 func (p *places) measure() {
 	k := p.all.k
 	d := len(p.body.Points) / k

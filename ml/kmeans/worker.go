@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// worker is a node's part.
+// worker implements family.Worker.
 type worker struct {
 	set  *family.Setup
 	node *family.Node
@@ -21,10 +21,10 @@ type worker struct {
 	now   *places // of step
 	way   travel
 	seen  atomic.Int64 // rows whose marks were read
-	held  atomic.Int64 // and told that they stay
+	held  atomic.Int64 // and of those, rows that the marks proved to stay
 }
 
-// state is what is known of a leaf's rows.
+// state is kept for a leaf's rows between steps.
 //
 //	while drawing    near: the nearest point, mark: the square of its distance
 //	Lloyd            near: the cluster, mark and gap: see travel
@@ -45,7 +45,7 @@ const (
 // below are of Lloyd's iterations.
 const drawn = 1 << 24
 
-// places is what all passes of a step share.
+// places is shared by all passes of a step.
 type places struct {
 	body   *body
 	all    *points
@@ -93,7 +93,7 @@ func (w *worker) Close() {
 }
 
 // rows returns the state of a block's rows, or nil where there is no memory for
-// it: then the pass computes what it would have known.
+// it: then the pass computes what the state would hold.
 func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +110,7 @@ func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 			st.stamp[i] = -1
 		}
 		for i := range st.near {
-			st.near[i] = none // stays so for rows of no weight
+			st.near[i] = none // rows of weight 0 keep none
 		}
 		for t := range st.full {
 			st.full[t] = (t+1)*f64.Lanes <= b.Rows && allWeigh(b.W[t*f64.Lanes:(t+1)*f64.Lanes])
@@ -129,7 +129,7 @@ func allWeigh(w []float64) bool {
 	return true
 }
 
-// places returns what the passes of a step share.
+// places returns the places of a step; the first pass makes them.
 func (w *worker) places(s *family.Step) *places {
 	b, _ := s.Body.(*body)
 	w.mu.Lock()

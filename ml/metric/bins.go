@@ -1,15 +1,16 @@
 package metric
 
-// Bins are a coarse ranking in the making, of scores that are probabilities. They are for
-// one goroutine.
+// Bins accumulate a coarse Ranking of scores that are probabilities. They are for one
+// goroutine.
 type Bins struct {
 	cuts    []float64
 	weights []float64 // by slot, of negative and of positive rows
 	grid    *Grid
 }
 
-// Grid holds, for each of equal parts of [0, 1], the first cut that is not
-// below it: scores that are spread are found with few comparisons.
+// Grid divides [0, 1] into equal parts and holds for each the first cut that is
+// not below it. It leaves few cuts to search for a score, unless many lie in
+// one part.
 type Grid [gridParts + 1]uint16
 
 const gridParts = 1 << 16
@@ -63,8 +64,9 @@ func (b *Bins) at(p float64) int {
 // binRows is the number of rows whose slots are found at once.
 const binRows = 256
 
-// AddAll counts rows of weight 1; y is 1 of positive rows, 0 of others. Slots are found
-// first: what is counted lies far apart, and is fetched for many rows at once.
+// AddAll counts rows of weight 1; y is 1 of positive rows, 0 of others. All slots are
+// found before the first is counted: the counters are scattered over memory, and the
+// processor fetches those of many rows at once.
 func (b *Bins) AddAll(p, y []float64) {
 	var at [binRows]int32
 	for len(p) > 0 {
@@ -82,7 +84,7 @@ func (b *Bins) AddAll(p, y []float64) {
 // Add counts a row; positive is 1 or 0.
 func (b *Bins) Add(positive int, p, weight float64) { b.weights[2*b.at(p)+positive] += weight }
 
-// Ranking returns it.
+// Ranking returns the ranking of the rows so far.
 func (b *Bins) Ranking() *Ranking {
 	ranks := make([]Rank, len(b.weights)/2)
 	for i := range ranks {

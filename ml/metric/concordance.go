@@ -5,8 +5,8 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// Concordance is the state of Harrell's index, kernel.Concordance. That is exact, so
-// it grows with the rows.
+// Concordance is the state of Harrell's index (kernel.Concordance): all rows, since
+// the index is exact.
 type Concordance struct{ rows []kernel.Survival }
 
 // Add counts a row.

@@ -10,10 +10,9 @@ import (
 
 // MaxCuts is how many cuts a coarse ranking has at most.
 //
-// The area under the ROC curve of many rows is that of a coarse ranking, which
-// is small enough to travel: it tells scores apart by where they lie among cuts,
-// which are the scores of positive rows, each once: all of them, or a sample of those
-// that differ.
+// The area under the ROC curve of many rows is that of a coarse ranking, which is
+// small enough to be sent between nodes: it distinguishes scores by their place among
+// cuts, which are the distinct scores of positive rows, or a sample of them.
 //
 //	      slot 0 │ 1 │ 2 │ 3 │ 4 │ …          odd: equal to a cut
 //	score ───────┼───────┼───────┼──▶         even: between two
@@ -27,11 +26,13 @@ import (
 // as many as there are rows to a cut, as few scores of many rows have none then.
 const MaxCuts = 1 << 15
 
-// Cuts are the different scores of positive rows that are left of all that were added:
-// those of the least level at which there are no more than MaxCuts. Half of all scores have
-// level 1, half of these level 2; the score itself says which, so that the same cuts come of
-// any parts, put together in any order. What has a level too low is not even looked up, and
-// nothing is sorted before all rows are there. It is for one goroutine.
+// Cuts are a sample of the distinct scores of positive rows that were added: those whose
+// level is at least the least at which no more than MaxCuts are left. A score's level is
+// geometrically distributed and a function of its hash: half of all scores have level 1 or
+// more, a quarter 2 or more. So the sample is the same whatever parts it is merged from, in
+// whatever order; it is the adaptive sampling of Wegman (Flajolet, "On adaptive sampling",
+// 1990). Scores of a lower level are dropped without a look-up, and nothing is sorted before
+// all rows are added. It is for one goroutine.
 type Cuts struct {
 	level int
 	n     int
@@ -41,7 +42,8 @@ type Cuts struct {
 // leastCuts is the length of the first table.
 const leastCuts = 1 << 10
 
-// CutsBytes is the most memory that cuts take, with the table that comes next.
+// CutsBytes bounds the memory of cuts in bytes, with that of the table that a growing one is copied
+// to.
 const CutsBytes = 8 * (2*MaxCuts + 2*MaxCuts)
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
@@ -70,7 +72,7 @@ func (c *Cuts) Add(scores []float64) {
 // put adds a score of a level that counts.
 func (c *Cuts) put(s float64, h uint64) {
 	mask := uint64(len(c.table) - 1)
-	at := h >> 32 & mask // the bits below say the level
+	at := h >> 32 & mask // the bits below are the level's
 	for ; c.table[at] == c.table[at]; at = (at + 1) & mask {
 		if c.table[at] == s {
 			return
@@ -88,7 +90,7 @@ func (c *Cuts) lift(level int) {
 	}
 }
 
-// remake makes a table of some length of the scores that count.
+// remake rebuilds the table, with this length, from the scores of at least the current level.
 func (c *Cuts) remake(size int) {
 	was := c.table
 	c.table, c.n = make([]float64, size), 0
@@ -126,7 +128,7 @@ func (c *Cuts) Encode(e *canon.E) {
 	e.F64s(c.List())
 }
 
-// DecodeCuts reads cuts; the decoder has the error of bytes that are none.
+// DecodeCuts reads cuts; bytes that are no cuts are an error of the decoder.
 func DecodeCuts(d *canon.D) *Cuts {
 	c := &Cuts{level: int(d.U8())}
 	level, list := c.level, d.F64s()

@@ -12,8 +12,8 @@
 //
 //	Matrix      counts by true and predicted class: accuracy, precision, recall, F1
 //	Ranking     weights by score: the exact area under the ROC curve, its points
-//	Cuts, Bins  of many rows: scores to tell others apart by, and a ranking by them
+//	Cuts, Bins  of many rows: a sample of scores, and a coarse ranking by them
 //	LogLoss     cross-entropy of probabilities
 //	Regression  absolute and squared errors, R²
-//	Concordance whose event comes first: Harrell's index
+//	Concordance of survival models: Harrell's concordance index (1982)
 package metric

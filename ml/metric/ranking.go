@@ -32,8 +32,8 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 	}
 }
 
-// rankingOf makes the state of given weights, ascending by score; those without
-// weight are left out.
+// rankingOf makes a ranking from the weights of ascending scores; scores of
+// weight 0 are left out.
 func rankingOf(ranks []Rank) *Ranking {
 	r := &Ranking{sorted: make([]Rank, 0, len(ranks))}
 	for _, k := range ranks {

@@ -28,7 +28,7 @@ func (l *LogLoss) AddAll(p []float64) {
 		part := p[from:min(from+len(loss), len(p))]
 		f64.CrossEntropy(loss[:len(part)], part, hits[:len(part)])
 		for i, v := range part {
-			if !(v <= 1-probEps) { // which CrossEntropy keeps off 1
+			if !(v <= 1-probEps) { // CrossEntropy clips such to 1 - eps
 				loss[i] = -f64.Log1(math.Min(math.Max(v, probEps), 1))
 			}
 			l.sum.Add(loss[i])
@@ -37,7 +37,7 @@ func (l *LogLoss) AddAll(p []float64) {
 	l.weight.AddTimes(1, len(p))
 }
 
-// hits are the truths of rows whose probability is that of their class.
+// hits are labels of 1, for AddAll, whose probabilities are those of the rows' classes.
 var hits = func() (y [64]float64) {
 	for i := range y {
 		y[i] = 1
@@ -137,8 +137,8 @@ func (r *Regression) R2() float64 {
 	return 0
 }
 
-// spread is Σ w·(y−ȳ)². The sums are exact but for the roundings of w·y, so that
-// what cancels is rounding alone where all y are the same.
+// spread is Σ w·(y−ȳ)². The sums are exact but for the roundings of w·y, so
+// where all y are equal the result is within rounding of 0.
 func (r *Regression) spread() float64 {
 	if r.weight.Special() || r.sums.Y.Special() || r.sums.YY.Special() {
 		return math.NaN()

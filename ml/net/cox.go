@@ -17,8 +17,8 @@ import (
 //	leaves:  Σ e^score by place in it ────▶ R, log likelihood, cumulative hazard
 //	leaves:  gradient by the hazards ◀──── down
 //
-// and no row needs another: the gradient by the score of a row is w·(e^score·H -
-// event), where H is the cumulative hazard until its time.
+// so no row is compared with another: the gradient by the score of a row is
+// w·(e^score·H - event), where H is the cumulative hazard until its time.
 
 // timeline is the distinct times of events, ascending, and the number and the
 // weight of those at each.
@@ -87,8 +87,8 @@ func (t *timeline) merge(o *timeline) (*timeline, error) {
 	return out, nil
 }
 
-// seen is how many of the times a row lives to see: those that are not after its
-// own.
+// seen is how many of the event times a row survives to: those that are not
+// after its own.
 func seen(times []float64, time float64) int {
 	n, found := slices.BinarySearch(times, time)
 	if found {
@@ -162,10 +162,10 @@ func (r *risks) push(at int64, all, events float64) {
 }
 
 // likelihood returns the negative log partial likelihood, and by the number of
-// times seen the cumulative hazard of a row of score 0, and what an event there
-// has less of it: by Breslow (1974) all events at a time happen with all of them
-// at risk, by Efron (1977) one after the other. It fails where sums are for other
-// times.
+// times seen the cumulative hazard of a row of score 0, and what is subtracted
+// from it for a row with an event there. For each of n tied events Breslow (1974)
+// takes the whole risk set, Efron (1977) subtracts l/n of the tied events' hazard
+// for the l-th of them. It fails where r is not of t's times.
 func (t *timeline) likelihood(r *risks, efron bool) (loss float64, cumulative, own []float64, err error) {
 	m := len(t.times)
 	cumulative, own = make([]float64, m+1), make([]float64, m+1)
@@ -202,7 +202,8 @@ func (t *timeline) likelihood(r *risks, efron bool) (loss float64, cumulative, o
 
 // spans of a duration, negative where the event did not happen, over intervals
 // with these ends: how many it certainly outlived, and the one in which the event
-// happened, or -1. Of the last one half is enough (Gensheimer and Narasimhan).
+// happened, or -1. A censored row has outlived an interval if it survives at
+// least half of it (Gensheimer and Narasimhan).
 func spans(ends []float64, y float64) (outlived, event int) {
 	t := math.Abs(y)
 	j, _ := slices.BinarySearch(ends, t)

@@ -10,7 +10,7 @@ import (
 type dense struct {
 	in    shape
 	width int
-	he    bool // how the first weights are drawn
+	he    bool // He's initialisation, not Glorot's
 	first bool // the input's gradient is not needed
 }
 
@@ -30,7 +30,7 @@ func (d *dense) scratch(n int) int {
 
 // init draws weights uniformly so that their variance is 1 over the mean of the
 // numbers of inputs and outputs (Glorot and Bengio 2010), or 2 over that of
-// inputs, which deep nets of relu want (He et al. 2015).
+// inputs, which keeps the variance through layers of relu (He et al. 2015).
 func (d *dense) init(p []float32, r *rng) {
 	variance := 2 / float64(max(d.in.width+d.width, 1))
 	if d.he {
@@ -82,8 +82,8 @@ func fill(x []float32, v float32) {
 	}
 }
 
-// addColumns adds to each sum a column's numbers one after the other, and to four
-// sums at once, for each addition waits for the one before.
+// addColumns adds to each sum the numbers of its column, in order. It works on
+// four sums at once, since each addition depends on the one before.
 func addColumns(sums, x []float32, n int) {
 	j := 0
 	for ; j+4 <= len(sums); j += 4 {

@@ -7,10 +7,10 @@
 //	tree:  sums of gradients                                       │
 //	root:  mean, clipped ─▶ optimiser's step ◀─────────────────────┘
 //
-// Numbers are float32, sums of losses float64. A micro-batch is up to 64 rows that follow
-// each other in a leaf, and its gradient is added to its part's in their order;
-// parts are merged in the tree's. So a model is the same bytes on any number of
-// nodes and threads.
+// Numbers are float32, sums of losses float64. A micro-batch is up to 64 consecutive rows
+// of a leaf. Gradients of a part's micro-batches are added in their order, and parts are
+// merged in the order of the reduction tree. So a model is the same bytes on any number
+// of nodes and threads.
 //
 // Models of times to events (survival.go) are nets too, with a driver of their
 // own: their loss compares rows (cox.go), and they are trained to convergence.

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver is the root: epochs of mini-batches, each followed by a pass over the rows
-// held out.
+// driver implements family.Driver: epochs of mini-batches, each epoch followed by a
+// pass over the held-out rows.
 type driver struct {
 	f    *nets
 	set  *family.Setup
@@ -63,7 +63,7 @@ func (s *sums) mean(v float64) float64 {
 	return v
 }
 
-// metricNames are those of an autoencoder.
+// metricNames are the metrics of an autoencoder.
 var metricNames = []string{"mean_absolute_error", "mean_squared_error"}
 
 // NewDriver implements family.Family.
@@ -86,8 +86,8 @@ func (f *nets) NewDriver(s *family.Setup, node *family.Node) (family.Driver, err
 	return d, nil
 }
 
-// goOn begins with a model's parameters, and with the target in its units. The
-// optimiser's moments start from zero.
+// goOn starts from a model's parameters and scale of the target, to continue
+// its training. The optimiser's moments start from zero.
 func (d *driver) goOn(m *predictor) error {
 	var was, is canon.E
 	m.spec.encode(&was)
@@ -172,14 +172,14 @@ func (d *driver) measured(m *moments) error {
 	return nil
 }
 
-// learned moves the parameters by the gradient of a mini-batch.
+// learned updates the parameters by the gradient of a mini-batch.
 func (d *driver) learned(p *partial) error {
 	s := &d.s
 	if len(p.grad) != len(s.params) {
 		return pgerr.Internal("a net of %d parameters has a gradient of %d", len(s.params), len(p.grad))
 	}
 	s.sums.add(p.sums)
-	if p.weight > 0 { // else its rows do not count
+	if p.weight > 0 { // rows of weight 0 alone change nothing
 		if err := d.move(p.grad, p.weight); err != nil {
 			return err
 		}
@@ -202,9 +202,9 @@ func (d *driver) learned(p *partial) error {
 	return nil
 }
 
-// move makes the mean of a gradient that is a sum, adds the penalty's, clips and steps.
-// Only the norm for clipping is of all parameters: everything else is done in parallel
-// by part.
+// move divides the summed gradient by the weight, adds the penalty's, clips it and runs
+// the optimiser's step. Only the norm for clipping needs all parameters: everything
+// else is computed by range of parameters in parallel.
 func (d *driver) move(g []float32, weight float64) error {
 	s := &d.s
 	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.cut.Steps), d.cut.Steps)
@@ -244,7 +244,7 @@ func (d *driver) move(g []float32, weight float64) error {
 	if err != nil || d.t.clip == 0 {
 		return err
 	}
-	var four [4]float64 // for each addition waits for the one before
+	var four [4]float64 // four sums, since each addition depends on the one before
 	for i, v := range g {
 		four[i%4] += float64(float64(v) * float64(v))
 	}
@@ -256,7 +256,7 @@ func (d *driver) move(g []float32, weight float64) error {
 	return d.shared(len(g), step)
 }
 
-// weights visits those of the parameters [from, to) that penalties and decay are for.
+// weights visits those of the parameters [from, to) that penalties and weight decay apply to.
 func (d *driver) weights(from, to int, f func(i int)) {
 	d.net.weights(func(a, b int) {
 		for i := max(a, from); i < min(b, to); i++ {
@@ -265,11 +265,11 @@ func (d *driver) weights(from, to int, f func(i int)) {
 	})
 }
 
-// shareFrom is how many parameters are worth a thread of their own.
+// shareFrom is the least number of parameters for which another thread pays.
 const shareFrom = 1 << 14
 
-// shared runs do on parts of n numbers on the node's threads; the result must not
-// depend on how they are divided.
+// shared runs do on ranges of n numbers on the node's threads; the result must
+// not depend on how they are divided.
 func (d *driver) shared(n int, do func(from, to int) error) error {
 	parts := min(max(d.threads, 1), max(n/shareFrom, 1))
 	errs := make([]error, parts)
@@ -290,7 +290,7 @@ func (d *driver) shared(n int, do func(from, to int) error) error {
 	return nil
 }
 
-// looked records the loss of the rows held out at the end of an epoch.
+// looked records the loss of the held-out rows at the end of an epoch.
 func (d *driver) looked(p *partial) error {
 	s := &d.s
 	if p.loss-p.loss != 0 {
@@ -301,8 +301,8 @@ func (d *driver) looked(p *partial) error {
 	return nil
 }
 
-// epoch ends one, whose model is measured by these sums: of the rows held out or, as
-// Keras's fit does it, of the rows learnt from, each with the net at the time of its
+// epoch ends an epoch whose model is evaluated by these sums: of held-out rows or,
+// as in Keras's fit, of training rows, each with the parameters at the time of its
 // mini-batch.
 func (d *driver) epoch(of sums) {
 	s, t := &d.s, &d.t

@@ -1,9 +1,10 @@
 package net
 
 // dropout sets a share of the numbers to 0 while training and scales the others
-// up so that their expectation stays (Srivastava et al. 2014). What is dropped
-// is a hash of the tape's key, the sample's number, the layer and the place in
-// the sample: no goroutine draws.
+// up so that their expectation is unchanged (Srivastava et al. 2014). Whether a
+// number is dropped is a hash of the tape's key, the sample's number, the layer
+// and the position in the sample, so it does not depend on which goroutine
+// computes it.
 type dropout struct {
 	in   shape
 	rate float64

@@ -31,7 +31,7 @@ func (l *embedding) out() shape {
 
 func (l *embedding) scratch(n int) int { return n * l.out().size() }
 
-// init draws vectors whose expected length is that of a number of variance 1.
+// init draws vectors whose expected squared length is 1, that of a standardised number.
 func (l *embedding) init(p []float32, r *rng) {
 	for c, s := range l.sizes {
 		n := s * l.wide[c]
@@ -79,8 +79,8 @@ func (l *embedding) backward(_, g []float32, dout *tensor, t *tape) *tensor {
 }
 
 // each calls f for the vectors of n samples, one sample after the other: with the
-// step and the sample, the column where the vector is put out, and where it begins
-// in the parameters.
+// step s, the sample i, the output column j of the vector, and where it begins in
+// the parameters.
 func (l *embedding) each(n int, t *tape, f func(s, i, j, from, width int)) {
 	at := make([]int, len(l.sizes))
 	for i := range n {

@@ -8,11 +8,11 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// explained is a predictor of rows whose predictions can be explained.
+// explained is a predictor that implements family.Explainer.
 type explained struct{ *predictor }
 
-// pathSteps is how many points of the way from the baseline to a row gradients are
-// taken at; with both ends they are a micro-batch.
+// pathSteps is the number of points between the baseline and a row at which
+// gradients are computed; with both ends they fill a micro-batch.
 const pathSteps = microRows - 2
 
 // tail returns the net after the embeddings, whose input's gradient is computed, and
@@ -34,9 +34,10 @@ func (n *net) tail() (*net, int) {
 // Explain implements family.Explainer by integrated gradients (Sundararajan, Taly and
 // Yan 2017) of the margin. The baseline is that of a row whose encoded numbers are 0,
 // which are means where they are standardised, and whose categories are unknown, the
-// zero vector. A category's part is that of its vector. The integral is the midpoint
-// rule's over the root of the way; the remaining difference to the baseline is
-// distributed in proportion to the parts' magnitudes, so that they sum to the whole.
+// zero vector. A category's attribution is the sum of its vector's. The integral is
+// computed by the midpoint rule in the square of the distance (see pathAt); its error
+// is distributed over the attributions in proportion to their magnitudes, so that
+// they sum to prediction - baseline.
 func (p *explained) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
 	tail, from := p.net.tail()
 	params := p.params[from:]
@@ -99,7 +100,7 @@ func (p *explained) columns(e *family.Explanation) (of []int) {
 	return of
 }
 
-// embedded returns a row that was loaded as it is behind the embeddings.
+// embedded returns sample i of the loaded rows as the output of the embedding layer.
 func (p *explained) embedded(d *feed, in *tensor, i int) []float32 {
 	emb, ok := p.net.layers[0].(*embedding)
 	if !ok {
@@ -110,12 +111,13 @@ func (p *explained) embedded(d *feed, in *tensor, i int) []float32 {
 	return emb.forward(p.net.of(0, p.params), &tensor{1, p.net.in, in.sample(i, nil)}, one).v
 }
 
-// pathAt is the root of how far along the way point s lies: points are closer where
-// it begins, for there layers that are normalised turn.
+// pathAt returns the square root of the position of point s on the path from the
+// baseline. Points are closer to each other near the baseline, where the outputs of
+// normalised layers change most.
 func pathAt(s int) float64 { return (float64(s) + 0.5) / pathSteps }
 
 // integrate sets parts, by feature, to the integrals of the gradient of output k
-// along the straight way to u, times u, and returns the outputs at both ends.
+// along the straight path to u, times u, and returns the outputs at both ends.
 func (p *explained) integrate(tail *net, params, g []float32, t *tape, u []float32, k int, column []int, parts []float64) (baseline, prediction float64) {
 	t.reset()
 	in := t.tensor(microRows, tail.in)
@@ -155,7 +157,8 @@ func (p *explained) integrate(tail *net, params, g []float32, t *tape, u []float
 	return baseline, prediction
 }
 
-// share adds to parts what they lack of their sum, by their magnitudes.
+// share distributes the difference between sum and the sum of parts over parts, in proportion to
+// their magnitudes.
 func share(parts []float64, sum float64) {
 	left, size := sum, 0.0
 	for _, v := range parts {

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// feed makes tensors of the rows of blocks, a micro-batch at a time.
+// feed loads the rows of blocks into tensors, a micro-batch at a time.
 type feed struct {
 	net   *net
 	self  bool // the target is the row
@@ -16,7 +16,7 @@ type feed struct {
 
 func newFeed(n *net, self bool) *feed { return &feed{net: n, self: self} }
 
-// numbers is how many its tape has.
+// numbers is the size of its tape in float32s.
 func (f *feed) numbers() int {
 	n := f.net.scratch(f.net.micro) + f.net.micro*f.net.in.steps*f.net.codes
 	if f.self {
@@ -25,17 +25,17 @@ func (f *feed) numbers() int {
 	return n + f.net.micro*f.net.out().steps
 }
 
-// bytes is its memory and that of the products that are made of it.
+// bytes is the memory of the feed and of the matrix products' scratch.
 func (f *feed) bytes() int64 { return f32.ScratchBytes + 4*int64(f.numbers()) }
 
-// begin makes the memory.
+// begin allocates the memory.
 func (f *feed) begin() {
 	f.tape = newTape(f.numbers())
 	f.codes = make([]int32, f.net.micro*f.net.in.steps*f.net.codes)
 }
 
-// load resets the tape and fills it with n rows of a block from row from, a multiple of
-// f64.Lanes, or with so many windows, filled up.
+// load resets the tape and loads n rows of a block from row from, a multiple of
+// f64.Lanes, or n windows, padded to net.filled(n) samples.
 func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	t := f.tape
 	t.reset()
@@ -86,8 +86,8 @@ func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	return t
 }
 
-// again makes the rows that were loaded a target: their numbers, and for each
-// category 1 where it is theirs.
+// again makes the target of an autoencoder: the loaded rows' numbers, and their
+// categories one-hot.
 func (f *feed) again(b *dataset.Block, in *tensor) *tensor {
 	if b.Codes == 0 {
 		return in

@@ -9,7 +9,7 @@ type shape struct{ steps, width int }
 func (s shape) size() int { return s.steps * s.width }
 
 // tensor is samples, column-major: steps × width × samples. Loops and products run
-// along the samples, which are whole registers in number and have no edges.
+// along the samples, whose number is a multiple of the register's width.
 type tensor struct {
 	n int
 	shape
@@ -61,21 +61,20 @@ type layer interface {
 	backward(p, g []float32, dout *tensor, t *tape) *tensor
 }
 
-// biased is a layer some of whose parameters are biases or scales, which
-// penalties and decay leave alone.
+// biased is a layer some of whose parameters are biases or scales, to which
+// penalties and weight decay do not apply.
 type biased interface {
-	// weights is how many are none, the first ones.
+	// weights is the number of the others, which come first.
 	weights() int
 }
 
-// tape is one goroutine's memory for samples on their way through a net and
-// back: numbers that are given up all at once, and a stack of what layers need
-// again.
+// tape is one goroutine's memory for the forward and backward pass of samples:
+// an arena of numbers, and a stack of the tensors that backward needs.
 type tape struct {
 	train bool   // dropout drops
-	once  bool   // backward is not asked for: what it needs of long samples need not be kept
-	key   uint64 // of what is drawn for these samples
-	first int    // the number that the first sample has in those draws
+	once  bool   // backward will not be called: what it needs need not be kept
+	key   uint64 // of the random numbers for these samples
+	first int    // the number of the first sample in those draws
 	// codes are the numbers of categories, samples × steps × code columns, -1
 	// for none (dataset.Block).
 	codes []int32
@@ -106,7 +105,7 @@ func (t *tape) tensor(n int, s shape) *tensor { return t.of(n, s, t.take(n*s.siz
 // of returns a tensor of these values.
 func (t *tape) of(n int, s shape, v []float32) *tensor {
 	if t.made == len(t.tensors) {
-		t.tensors, t.made = make([]tensor, max(32, 2*len(t.tensors))), 0 // who has an old one keeps it
+		t.tensors, t.made = make([]tensor, max(32, 2*len(t.tensors))), 0 // pointers to old tensors stay valid
 	}
 	x := &t.tensors[t.made]
 	t.made++

@@ -7,7 +7,7 @@ import "math"
 // parameters are the scales, then the shifts.
 type layerNorm struct{ in shape }
 
-// normEpsilon keeps a variance of 0 from being divided by.
+// normEpsilon is added to the variance, which may be 0, before dividing by its root.
 const normEpsilon = 1e-5
 
 func (l *layerNorm) params() int { return 2 * l.in.width }

@@ -19,13 +19,13 @@ import (
 type lstm struct {
 	in        shape
 	units     int
-	sequences bool // every step is put out
+	sequences bool // the output has every step, not only the last
 	first     bool // the input's gradient is not needed
 }
 
 func (l *lstm) params() int { return (l.in.width + l.units + 1) * 4 * l.units }
 
-// weights is without the biases.
+// weights is the number of parameters without the biases.
 func (l *lstm) weights() int { return l.params() - 4*l.units }
 
 func (l *lstm) out() shape {
@@ -35,9 +35,9 @@ func (l *lstm) out() shape {
 	return shape{1, l.units}
 }
 
-// Of every step the tape keeps the gates, c and tanh(c), and what the step is made
-// of: x, the h before it, and 1, whose weights are the biases, a column each. All
-// parameters are one matrix then. A step is worked for all samples at once.
+// For each step the tape keeps the gates, c and tanh(c), and the step's input: x,
+// h of the step before, and 1, whose weights are the biases, so that all
+// parameters are one matrix. A step is computed for all samples at once.
 func (l *lstm) scratch(n int) int {
 	of, wide, u, steps := l.of(), 4*l.units, l.units, l.in.steps
 	s := n*(steps*(wide+u)+(steps+1)*(of+u)+l.out().size()) + packedSize(n, wide, of)
@@ -48,7 +48,7 @@ func (l *lstm) scratch(n int) int {
 	return s
 }
 
-// of is how many numbers gates are made of.
+// of is the number of inputs of a gate.
 func (l *lstm) of() int { return l.in.width + l.units + 1 }
 
 // init is Keras's: Wx uniform by Glorot and Bengio (2010) over the inputs and all
@@ -70,12 +70,13 @@ func (l *lstm) split(p []float32) (wx, wh, b []float32) {
 	return p[:l.in.width*wide], p[l.in.width*wide : (l.in.width+l.units)*wide], p[(l.in.width+l.units)*wide:]
 }
 
-// orthonormalRows bounds what the first recurrent weights cost: rows of more are
-// orthonormal in groups of so many.
+// orthonormalRows bounds the time of initialising the recurrent weights, which
+// grows with the square of the rows: more rows are orthonormal in groups of this
+// many.
 const orthonormalRows = 256
 
-// orthonormal draws rows of this width, at most as many, by Gram and Schmidt's
-// process, twice for the sake of rounding.
+// orthonormal draws at most width orthonormal rows of this width, by the
+// Gram-Schmidt process, done twice against rounding.
 func orthonormal(p []float32, width int, r *rng) {
 	if most := orthonormalRows * width; len(p) > most {
 		orthonormal(p[:most], width, r)
@@ -101,13 +102,14 @@ func orthonormal(p []float32, width int, r *rng) {
 	}
 }
 
-// The parameters' gradient is taken of steps of about so many samples at once: for each they
-// pass through the cache, and what has been worked is still in one.
+// stepsSamples is about how many samples' steps the parameters' gradient is computed for at
+// once: each product reads and writes the whole gradient, and the steps' tensors must still
+// be in the cache.
 const stepsSamples = 256
 
-// A matrix is packed once for all steps if there are samples enough to pay for it,
-// and if it has no more than so many numbers: of a larger one that is memory and not
-// much of the time.
+// A matrix is packed once for all steps if there are enough samples to pay for it,
+// and if it is not larger than this: for a larger one packing takes much memory and
+// saves little time.
 const (
 	packedSamples = 8
 	packedNumbers = 1 << 19
@@ -154,8 +156,8 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 	return out
 }
 
-// backward goes through all steps of the window. The gradients of what gates are
-// made of take the gates' place, that of a step's h takes the place of its output's.
+// backward goes through all steps of the window. The gradients of the gates
+// overwrite the gates, those of a step's h the gradient of its output.
 func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 	c, from, th, gates := t.pop().v, t.pop().v, t.pop().v, t.pop().v
 	n, u, steps, wide, of := dout.n, l.units, l.in.steps, 4*l.units, l.of()
@@ -170,7 +172,7 @@ func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 		z := gates[s*n*wide:][:n*wide]
 		f32.CellBackward(z, c[s*n*u:][:n*u], th[s*n*u:][:n*u], dh, dc)
 		if s > 0 {
-			if l.sequences { // the step before has a gradient of its own
+			if l.sequences { // each step's output has a gradient
 				dh = dout.step(s - 1)
 			}
 			f32.Gemm(false, false, u, n, wide, wh, wide, z, n, dh, n, l.sequences)

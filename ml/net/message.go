@@ -17,16 +17,16 @@ const (
 	numOps                     // the training is done
 )
 
-// units are those in which a net sees a number target: (y - mean) / dev.
+// units standardise a numeric target: the net predicts (y - mean) / dev.
 type units struct{ mean, dev float64 }
 
-// request asks for the loss at some parameters.
+// request is the body of opLearn and opLoss.
 type request struct {
 	params []float32
 	units  units
-	// key of what dropout draws in this step.
+	// key of dropout's hashes in this step.
 	key     uint64
-	measure bool // the errors of what is given again are summed too
+	measure bool // the reconstruction errors of an autoencoder are summed too
 }
 
 // Encode implements family.Message.
@@ -50,14 +50,14 @@ func (f *nets) DecodeStep(op uint8, d *canon.D) family.Message {
 type partial struct {
 	sums
 	grad []float32
-	// pool takes the gradient back once it is added to another.
+	// pool receives the gradient's memory when it has been added to another.
 	pool *sync.Pool
 }
 
 // Encode implements family.Message.
 func (p *partial) Encode(e *canon.E) {
 	p.sums.encode(e)
-	e.SparseF32s(p.grad) // of embeddings only what the rows have
+	e.SparseF32s(p.grad) // sparse: of embeddings only the rows' categories have a gradient
 }
 
 func (s *sums) encode(e *canon.E) {

@@ -3,7 +3,8 @@ package net
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
 // net is layers one after the other. Their parameters are one vector, in which
-// each has a range: whatever optimises, stores or sends it knows no layers.
+// each has a range, so that optimisers and encodings do not depend on the
+// layers.
 type net struct {
 	in     shape
 	codes  int // code columns of a step
@@ -14,7 +15,7 @@ type net struct {
 }
 
 // microRows is how many samples go through a net at once. Gradients of so many
-// are added up in the products' chains; it is part of what the same model means.
+// are summed within a matrix product, so a model's bytes depend on it.
 const microRows = 64
 
 // Samples of many steps go through in fewer at once, so that a tape has about
@@ -24,7 +25,7 @@ const (
 	sampleNumbers = 1 << 26
 )
 
-// newNet puts layers together, which are made for each other's shapes.
+// newNet makes a net of layers, each made for the output shape of the one before.
 func newNet(in shape, codes int, l loss, layers ...layer) *net {
 	n := &net{in: in, codes: codes, layers: layers, at: []int{0}, loss: l}
 	for _, x := range layers {
@@ -37,9 +38,9 @@ func newNet(in shape, codes int, l loss, layers ...layer) *net {
 	return n
 }
 
-// filled returns the number of samples to compute for so many. A window has many
-// products, which take longer for 15 samples than for whole registers of 16: the
-// padding is zeros of weight 0, which add zeros to every sum.
+// filled returns the number of samples to compute for n: windows are padded to
+// whole registers, since a product of 15 samples takes longer than one of 16.
+// Padding is zeros of weight 0, which add zeros to every sum.
 func (n *net) filled(samples int) int {
 	if n.in.steps == 1 || samples <= fewSamples {
 		return samples
@@ -47,7 +48,8 @@ func (n *net) filled(samples int) int {
 	return min((samples+f64.Lanes-1)&^(f64.Lanes-1), n.micro)
 }
 
-// fewSamples are those that products do without registers of them.
+// fewSamples is up to how many samples are not padded, as products handle so few without registers
+// of samples.
 const fewSamples = 4
 
 // params is the number of parameters.
@@ -59,7 +61,7 @@ func (n *net) out() shape { return n.layers[len(n.layers)-1].out() }
 // of returns layer i's part of a vector of parameters.
 func (n *net) of(i int, p []float32) []float32 { return p[n.at[i]:n.at[i+1]:n.at[i+1]] }
 
-// weights visits the ranges of parameters that penalties and decay are for.
+// weights visits the ranges of parameters that penalties and weight decay apply to.
 func (n *net) weights(f func(from, to int)) {
 	for i, l := range n.layers {
 		w := l.params()

@@ -88,7 +88,7 @@ var options = []*family.Option{
 	{Names: []string{"patience", "n_iter_no_change", "early_stopping_rounds"}, Type: "integer", Default: "5", Doc: "See early_stop.", Read: family.Integer(1, 1e6)},
 }
 
-// linear is the activation that there is no layer for.
+// linear is the identity, for which there is no activation layer.
 const linear = "linear"
 
 // check checks options against each other.
@@ -141,7 +141,7 @@ func lossOf(o *family.Values, p *family.Plan) string {
 	return o.Text("loss", lossMSE)
 }
 
-// training is how a net is trained, out of the options.
+// training holds the options of training.
 type training struct {
 	epochs   int
 	batch    int
@@ -176,7 +176,7 @@ func trainingOf(s *family.Setup) training {
 		t.rule = optim.Adam
 	case how == "adamw":
 		t.rule, decay = optim.Adam, 0.01
-	case how == "momentum" || o.Float("momentum", 0) > 0: // sgd with momentum, as others spell it
+	case how == "momentum" || o.Float("momentum", 0) > 0: // Keras's and PyTorch's spelling of sgd with momentum
 		t.rule, rate = optim.Momentum, 0.01
 	default:
 		t.rule, rate = optim.SGD, 0.01
@@ -185,8 +185,8 @@ func trainingOf(s *family.Setup) training {
 	return t
 }
 
-// rateAt is the rate of a step that begins so many epochs after the beginning
-// and is one of steps of an epoch.
+// rateAt is the learning rate of a step that begins epoch epochs after the
+// start, steps being the number of steps of an epoch.
 func (t *training) rateAt(epoch float64, steps int) float64 {
 	by := 1.0
 	switch t.schedule {
@@ -203,7 +203,8 @@ func (t *training) rateAt(epoch float64, steps int) float64 {
 	return t.rate * by
 }
 
-// cosPi is the cosine of π·x for x in [0, 1], the same on every machine.
+// cosPi is the cosine of π·x for x in [0, 1]. math.Cos may differ between architectures, and with
+// it the model.
 func cosPi(x float64) float64 {
 	if x > 0.5 {
 		return -cosPi(1 - x)

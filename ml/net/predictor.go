@@ -63,8 +63,8 @@ func (f *nets) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error)
 	return newPredictor(f, fit, sp, n, u, params).known(), nil
 }
 
-// known is the predictor with all that it can do: predictions of numbers and classes
-// of rows can be taken apart.
+// known is the predictor with its optional interfaces: that of single rows with a
+// numeric target or classes implements family.Explainer.
 func (p *predictor) known() family.Predictor {
 	if p.f.self || p.f.windows {
 		return p
@@ -72,7 +72,7 @@ func (p *predictor) known() family.Predictor {
 	return &explained{p}
 }
 
-// plain is the predictor without that.
+// plain is the predictor without the optional interfaces.
 func (p *predictor) plain() *predictor { return p }
 
 // Bytes implements family.Predictor.
@@ -124,7 +124,7 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 			continue
 		}
 		for i := range n {
-			z, at := out.step(of.steps - 1)[i:], from+i // of a window its last step
+			z, at := out.step(of.steps - 1)[i:], from+i // the last step of a window
 			switch {
 			case s.Value != nil:
 				s.Value[at] = float64(float64(z[0])*p.units.dev) + p.units.mean

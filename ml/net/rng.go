@@ -1,6 +1,7 @@
 package net
 
-// rng draws by counting: a draw is a hash of the key and its number.
+// rng is a counter-based generator: draw n is a hash of the key and n (SplitMix64: Steele, Lea and
+// Flood 2014).
 type rng struct{ key, n uint64 }
 
 const golden = 0x9e3779b97f4a7c15

@@ -7,12 +7,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxParams bounds the parameters of a net, so that the lengths of what is written
-// of them have 32 bits.
+// maxParams bounds the parameters of a net, so that lengths in encodings fit 32
+// bits.
 const maxParams = 1 << 30
 
-// spec is what a net is made of, beside the shape of the rows. It is part of the
-// model.
+// spec is the architecture of a net, apart from the shape of the rows. It is
+// part of the model.
 type spec struct {
 	hidden     []int
 	activation string
@@ -21,9 +21,9 @@ type spec struct {
 	windows    *recurrent // of sequences, which have no hidden layers
 	loss       string
 	delta      float64 // of huber
-	// What only a training needs is not part of the model.
+	// For training only; not part of the model.
 	dropout float64
-	he      bool // how the hidden layers' first weights are drawn
+	he      bool // He's initialisation of the hidden layers, not Glorot's
 }
 
 // specOf reads the options.
@@ -67,8 +67,8 @@ func (f *nets) outputs(fit *feature.Fitted) int {
 	return 1
 }
 
-// build makes the net for rows of a shape. It allocates nothing of the sizes
-// that it finds.
+// build makes the net for rows of a shape. It allocates nothing in proportion
+// to sizes in the spec, which may come from a damaged file.
 func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 	in := shape{1, fit.Dense}
 	if s.windows != nil {
@@ -122,7 +122,7 @@ func (f *nets) net(s *family.Setup) (*net, *spec, error) {
 	return n, sp, nil
 }
 
-// encode writes what a predictor needs to know.
+// encode writes what a predictor needs.
 func (s *spec) encode(e *canon.E) {
 	e.U32(uint32(len(s.hidden)))
 	for _, n := range s.hidden {

@@ -27,7 +27,7 @@ func (d *driver) Encode(e *canon.E) error {
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
 func (d *driver) UnmarshalBinary(b []byte) error {
 	r := canon.Read(b)
-	d.s.params = nil // which may be large: those of the state come in their place
+	d.s.params = nil // freed before the state's are decoded, since both may be large
 	s := progress{move: d.s.move, op: r.U8(), units: units{r.F64(), r.F64()}, params: r.F32s()}
 	s.move.M, s.move.V, s.best = r.F32s(), r.F32s(), r.F32s()
 	s.move.Steps, s.step, s.sums = r.Int(), r.Int(), decodeSums(r)

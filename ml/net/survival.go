@@ -16,7 +16,7 @@ import (
 // (Gensheimer and Narasimhan 2019).
 type survival struct{}
 
-// The methods and the ways with ties.
+// The methods, and the treatments of ties.
 const (
 	methodCox    = "cox"
 	methodHazard = "hazard"
@@ -51,7 +51,7 @@ var survivalOptions = []*family.Option{
 	{Names: family.BatchSize.Names, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch of `hazard`.", Read: family.BatchSize.Read},
 }
 
-// readIntervals reads a number of intervals, kept as 0 and it, or their ends.
+// readIntervals reads a number n of intervals, kept as {0, n}, or their ends.
 func readIntervals(v family.Value) (any, error) {
 	const want = "an integer from 1 to 1000, or a list of at most as many ascending numbers above 0"
 	a, list := v.Value.(types.Array)

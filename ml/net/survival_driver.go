@@ -34,7 +34,7 @@ type survivalProgress struct {
 	held            bool        // the step is about the rows held out
 	lines           [2]timeline // of the rows to train on, and of those held out
 	ends            []float64   // of intervals
-	loss            float64     // waits for its gradient
+	loss            float64     // of the evaluation whose gradient is being computed
 	weight          float64     // likewise
 	cumulative, own []float64   // of the step asked for, or at the end the baseline
 	ended           bool        // the optimiser is done
@@ -83,8 +83,8 @@ func (d *survivalDriver) start() error {
 	return nil
 }
 
-// maxSurvivalParams bounds the parameters of a net whose optimiser remembers many
-// vectors of them, in 64 bits each.
+// maxSurvivalParams bounds the parameters of a net, as L-BFGS keeps many vectors
+// of them in float64.
 const maxSurvivalParams = 1 << 26
 
 func (d *survivalDriver) makeNet() error {
@@ -201,7 +201,7 @@ func mean(sum, weight float64) float64 {
 	return sum
 }
 
-// timed takes the times of events of one set of rows.
+// timed handles the event times of the training rows or of the held-out ones.
 func (d *survivalDriver) timed(t *timeline) error {
 	s := &d.s
 	if s.held {
@@ -220,8 +220,8 @@ func (d *survivalDriver) timed(t *timeline) error {
 	return d.start()
 }
 
-// risked takes the sums over rows at risk: of an evaluation, of the rows held out,
-// or of the end, for the baseline.
+// risked handles the sums over rows at risk: of an evaluation, of the held-out
+// rows, or at the end for the baseline hazard.
 func (d *survivalDriver) risked(r *risks) error {
 	s := &d.s
 	line := &s.lines[0]
@@ -259,13 +259,13 @@ func (d *survivalDriver) evaluated(loss, weight float64, grad []float64) (err er
 	for i, g := range grad {
 		grad[i] = mean(g, weight)
 	}
-	if !d.hazard { // the likelihood knows no intercept, of which rounding makes a gradient
+	if !d.hazard { // the partial likelihood does not depend on the intercept, whose gradient is rounding errors alone
 		grad[len(grad)-1] = 0
 	}
 	if d.l2 > 0 {
 		d.net.weights(func(from, to int) {
 			for i := from; i < to; i++ {
-				if !d.mini { // which only reports it
+				if !d.mini { // an optimiser of mini-batches only reports the loss
 					e.Loss += float64(float64(0.5*d.l2) * float64(theta[i]*theta[i]))
 				}
 				e.Grad[i] += float64(d.l2 * theta[i])
@@ -311,10 +311,10 @@ func (d *survivalDriver) iterated(validation float64) error {
 	if d.hazard {
 		return d.measure()
 	}
-	return nil // once more the risks, where the training ended
+	return nil // the risks at the final parameters, for the baseline
 }
 
-// measure asks for the concordance.
+// measure starts the step that computes the concordance.
 func (d *survivalDriver) measure() error {
 	d.s.op, d.s.held = opPairs, d.set.Held > 0
 	return d.chargePairs()
@@ -325,7 +325,7 @@ func (d *survivalDriver) chargePairs() error {
 	return d.pairs.Set(kernel.ConcordanceBytes(min(d.measured(), maxPairs)))
 }
 
-// measured is how many rows the concordance is of, before one in so many is taken.
+// measured is the number of rows that the concordance is of, before sampling one in every.
 func (d *survivalDriver) measured() int64 {
 	if d.s.held {
 		return d.set.Held

@@ -7,9 +7,10 @@ import (
 )
 
 // Describe implements family.Describer: weights and original_weights of a model without
-// hidden layers. Those of cox are logs of hazard ratios, and there is no intercept, which
-// the baseline hazard is instead of; those of hazard are log-odds of the event in an
-// interval, whose end is the class. A category has its vector's part in the margin.
+// hidden layers. Those of cox are logs of hazard ratios, and there is no intercept, since
+// the baseline hazard includes it; those of hazard are log-odds of the event in an
+// interval, whose end is the class. The weight of a category is what its vector adds to
+// the margin.
 func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 	if len(p.spec.hidden) > 0 || relation != "weights" && relation != "original_weights" {
 		return nil, false

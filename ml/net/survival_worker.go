@@ -42,8 +42,9 @@ func (r *survivalRequest) Encode(e *canon.E) {
 	e.U64(r.every)
 }
 
-// slopes are sums over rows of weights, losses and gradients, which are added up
-// in float64: the optimiser looks for their zero.
+// slopes are sums over rows of weights, losses and gradients. They are in
+// float64, since L-BFGS iterates until the gradient is near 0, where float32
+// sums are rounding errors.
 type slopes struct {
 	weight, loss float64
 	grad         []float64
@@ -73,7 +74,7 @@ func (p *pairs) Encode(e *canon.E) { p.c.Encode(e) }
 
 func decodePairs(d *canon.D) *pairs { return &pairs{*metric.DecodeConcordance(d)} }
 
-// survivalWorker is a node's part. It has no state.
+// survivalWorker implements family.Worker; it has no state.
 type survivalWorker struct {
 	s      *family.Setup
 	hazard bool
@@ -87,7 +88,7 @@ func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, er
 	if !node.Root {
 		return w, nil
 	}
-	// Two timelines, what is made of one, and an optimiser with a history.
+	// Two timelines, the hazards of one, and an optimiser with a history.
 	outputs := 1
 	if w.hazard {
 		if ends := s.Options.Floats("intervals", []float64{0, 10}); ends[0] > 0 {
@@ -175,7 +176,7 @@ func (p *timesPass) Partial() family.Message {
 	return t
 }
 
-// survivalPass works the other steps.
+// survivalPass implements family.Pass for the other steps.
 type survivalPass struct {
 	op   uint8
 	w    *survivalWorker
@@ -304,8 +305,8 @@ func (p *survivalPass) Partial() family.Message {
 	return sum
 }
 
-// riskOf is what a model says of a row: the log of its relative hazard, or the
-// cumulative hazard at the last interval's end.
+// riskOf is the risk score of a row that the concordance ranks by: the log of
+// its relative hazard, or the cumulative hazard at the last interval's end.
 func riskOf(z []float32, hazard bool) float64 {
 	if !hazard {
 		return float64(z[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The families of windows: rows that follow each other, of one partition.
+// The families of windows: consecutive rows of one partition, in its order.
 
 const maxCells = 4096 // of a layer
 
@@ -47,12 +47,12 @@ var lstmAutoencoder = &nets{
 	windows: true,
 }
 
-// recurrent is what layers over windows are made of.
+// recurrent is the architecture of layers over windows.
 type recurrent struct {
 	steps     int
 	units     []int
-	sequences bool // every step is given
-	self      bool // the window is given again
+	sequences bool // the output has every step
+	self      bool // an autoencoder: the target is the window
 }
 
 // recurrentOf reads the options; nil where samples are rows.
@@ -71,10 +71,10 @@ func (f *nets) recurrentOf(o *family.Values, p *family.Plan) *recurrent {
 	return r
 }
 
-// grainOf returns how many windows are worked apart at least: few, so that a mini-batch is
-// even work for many threads, whatever each leaf has of it. But a part's gradient has all
-// parameters, which is to be little beside their use at every step, and weights
-// beyond the nearer caches want to be used for many samples.
+// grainOf returns the least number of windows of a unit of work. Few, so that a mini-batch
+// is divided evenly among threads; but not too few, because each unit has a gradient of
+// all parameters to clear and to merge, and weights larger than the second-level cache
+// must be used for many samples each time they are read.
 func grainOf(r *recurrent) int {
 	if r.steps >= fewSteps && slices.Max(r.units) <= nearUnits {
 		return microRows / 4

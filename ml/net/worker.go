@@ -9,8 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but memory that steps before have
-// used.
+// worker implements family.Worker. It has no state but pools of memory.
 type worker struct {
 	f     *nets
 	net   *net
@@ -59,7 +58,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 // Close implements family.Worker.
 func (w *worker) Close() { _ = w.held.Set(0) }
 
-// momentsPass takes the moments of the target.
+// momentsPass computes the moments of the target.
 type momentsPass struct{ sum moments }
 
 // Add implements family.Pass.
@@ -78,7 +77,7 @@ func (p *momentsPass) Partial() family.Message {
 	return &m
 }
 
-// pass works micro-batches, one after the other.
+// pass implements family.Pass for opLearn and opLoss: micro-batches, one after the other.
 type pass struct {
 	w      *worker
 	r      *request

@@ -1,6 +1,6 @@
 // Package objective holds the pointwise losses of generalised linear models:
-// what a row's margins, label and weight say about loss, gradient and
-// curvature. It knows nothing of features or parameters.
+// loss, gradient and curvature of a row as functions of its margins, label and
+// weight. Features and parameters are package linear's.
 //
 // A chunk of rows is worked at once; margins lie output by output:
 //

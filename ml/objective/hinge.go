@@ -40,9 +40,9 @@ func (o SquaredHinge) Pass(z, h, l, y, w []float64) {
 	}
 }
 
-// Link implements Objective. The machine knows classes, not how probable they
-// are: what stands for a probability is the margin's sigmoid, or its share, which
-// orders rows and classes as the margins do.
+// Link implements Objective. A support vector machine has no probabilities: the
+// result is the sigmoid of the margin, for several classes divided by their
+// sum, which orders the classes of a row as the margins do.
 func (o SquaredHinge) Link(z []float64, rows int) {
 	Logistic{}.Link(z, rows)
 	if o.K <= 2 {

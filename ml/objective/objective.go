@@ -2,7 +2,7 @@ package objective
 
 // Objective is a pointwise loss. Implementations have no state.
 type Objective interface {
-	// Name is what history and errors call the loss.
+	// Name is the loss's name in errors and the training history.
 	Name() string
 	// Outputs is the number of margins of a row.
 	Outputs() int

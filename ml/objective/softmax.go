@@ -48,7 +48,7 @@ func (s Softmax) tops(z, top []float64) {
 	copy(top, z[:n])
 	for k := 1; k < s.K; k++ {
 		for i, v := range z[k*n:][:n] {
-			top[i] = max(top[i], v) // no branch, which would be unpredictable
+			top[i] = max(top[i], v) // without a branch, which would be mispredicted often
 		}
 	}
 }

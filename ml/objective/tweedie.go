@@ -42,7 +42,7 @@ func (t Tweedie) Pass(z, h, l, y, w []float64) {
 		a, b, wi := h[i], l[i], w[i]
 		loss := 0.0
 		switch {
-		case wi == 0: // and y may be anything
+		case wi == 0: // y is not checked then
 			z[i], h[i], l[i] = 0, 0, 0
 			continue
 		case p == 1:

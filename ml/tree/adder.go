@@ -2,8 +2,8 @@ package tree
 
 import "github.com/tributarydb/tributary/exec/kernel/hist"
 
-// adder parts rows and adds them to histograms: of blocks, and of rows that the
-// root has taken. It is for one goroutine.
+// adder divides rows among nodes and adds them to histograms: rows of blocks,
+// and rows that were sent to the root. It is for one goroutine.
 type adder struct {
 	p       *problem
 	g       *ground
@@ -13,13 +13,13 @@ type adder struct {
 
 func newAdder(p *problem, g *ground) *adder { return &adder{p: p, g: g, scratch: &scratch{}} }
 
-// scratch is memory that one adder after the other has.
+// scratch is memory that adders use one after the other.
 type scratch struct {
 	right  []uint32
 	packed [][]int64 // zeros
 }
 
-// zeros returns n of them.
+// zeros returns n zeros.
 func (s *scratch) zeros(n int) (z []int64) {
 	if k := len(s.packed) - 1; k >= 0 {
 		z, s.packed = s.packed[k], s.packed[:k]
@@ -30,7 +30,7 @@ func (s *scratch) zeros(n int) (z []int64) {
 	return z[:n]
 }
 
-// sides says of each bin whether its rows go to the left.
+// sides has 1 for each bin whose rows go to the left.
 type sides [256]uint8
 
 func sidesOf(s *set) (g sides) {
@@ -40,14 +40,14 @@ func sidesOf(s *set) (g sides) {
 	return g
 }
 
-// some are columns of a group.
+// some is a subset of a group's columns.
 type some struct {
 	group    int
 	cols, at []int32 // their places in a row, and their histograms'
 }
 
-// columns sorts columns, nil for all, by groups; their histograms follow each
-// other in the order of cols. What is in out is used again.
+// columns sorts columns, nil for all, by group; their histograms follow each
+// other in the order of cols. It reuses out's memory.
 func (a *adder) columns(out []some, cols []int) []some {
 	if cols != nil && a.place == nil {
 		a.place = make([]int32, len(a.g.cols))
@@ -110,9 +110,9 @@ type task struct {
 	at     int // in the partial
 	len    int
 	groups []some  // of some columns only
-	packed []int64 // scratch of a wide one
-	rows   int     // in it
-	fit    int     // how many rows may be
+	packed []int64 // packed sums of a wide one
+	rows   int     // added since the last flush
+	fit    int     // how many rows packed sums have room for
 }
 
 // build adds rows to a histogram, which the last flush completes.
@@ -134,7 +134,7 @@ func (a *adder) build(k *rows, t *task, h []int64, order []uint32) {
 	}
 }
 
-// flush takes packed sums apart.
+// flush unpacks sums of gradients and curvatures.
 func (a *adder) flush(t *task, h []int64) {
 	if t.rows == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// binner makes bins of blocks. It is for one goroutine.
+// binner computes the bins of blocks' rows. It is for one goroutine.
 type binner struct {
 	*bins
 	find      []finder // by column

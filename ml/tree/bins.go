@@ -9,49 +9,50 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// bins say how values become small integers, column by column: the numbers'
-// columns in their order, then the codes'.
+// bins map values to small integers, column by column: the dense columns in
+// their order, then the codes.
 type bins struct {
 	cols []column
 	layout
 }
 
-// column is how the values of one column become bins 0 … n-1. Missing values
-// are apart.
+// column maps the values of one column to bins 0 … n-1; missing values have a
+// bin of their own.
 type column struct {
 	category bool
-	missing  bool      // there are missing values
+	missing  bool      // the training rows have missing values
 	n        int       // bins
 	bounds   []float64 // number: bin b holds bounds[b-1] < x ≤ bounds[b]; there are n-1
 	bin      []uint8   // category: the bin by the category's number
 	first    int32     // category: the slot of its number 0
 	code     int       // category: which code of a row
-	at       int       // where its histogram lies in a node's, in bins
+	at       int       // offset of its histogram in a node's, in bins
 	stride   int       // of its histogram: a power of two above n; the last bin is the missing values'; 0 for a column that cannot split
-	room     int       // from there to the next one's: its group's stride
-	before   int       // columns of the groups before its own
+	room     int       // the group's stride: the offset of the next column's histogram less at
+	before   int       // number of columns in the groups before its own
 	width    int       // columns of its group
-	k        int       // its place among them
+	k        int       // its index in the group
 }
 
 // miss is the bin of missing values.
 func (c *column) miss() int { return c.stride - 1 }
 
-// layout is how bins lie in a block, and histograms in a node's: columns of like
-// strides form a group, and the bins of a group lie row by row, so that a row's
-// update of a histogram reads consecutive bytes and a group's histogram stays
-// in the nearest cache. A row costs time in each group, so that groups are as few
-// as may be: a column may have a histogram of a few times its stride.
+// layout is the order of bins in a block, and of columns' histograms in a node's.
+// Columns of similar strides form a group, and the bins of a group are stored row
+// by row, so that a row's update of a histogram reads consecutive bytes and a
+// group's histogram stays in the first-level cache. Each group costs time for
+// each row, so there are few groups: a column's histogram may have up to
+// groupLike times its stride.
 type layout struct {
 	groups []group
 	total  int   // length of a node's histogram of all columns
-	order  []int // columns that can split, as they lie
+	order  []int // columns that can split, in the order of their bins
 }
 
-// group are columns that lie together.
+// group is a run of columns whose bins are stored together.
 type group struct {
 	cols   []int
-	stride int // of the columns' histograms, the greatest of theirs
+	stride int // of each column's histogram: the greatest of their strides
 	at     int // of the group's histogram
 	first  int // columns of the groups before it
 }
@@ -63,7 +64,7 @@ const (
 	groupLike = 8 // times a column's stride is the group's at most
 )
 
-// place makes the layout.
+// place computes the layout.
 func (b *bins) place() {
 	b.layout = layout{}
 	for i := range b.cols {
@@ -73,7 +74,7 @@ func (b *bins) place() {
 			b.order = append(b.order, i)
 		}
 	}
-	if len(b.order) == 0 && len(b.cols) > 0 { // sums are wanted all the same
+	if len(b.order) == 0 && len(b.cols) > 0 { // the sums of the root are needed although no column can split
 		b.cols[0].stride = 1 << bits.Len(uint(b.cols[0].n))
 		b.order = append(b.order, 0)
 	}
@@ -142,8 +143,9 @@ func between(a, b float64) float64 {
 	return a
 }
 
-// cutPoints cuts ascending values into at most n bins of about equal weight, but
-// values that weigh as much as a bin alone, as LightGBM does (Ke et al. 2017).
+// cutPoints divides ascending values into at most n bins of about equal weight;
+// a value that weighs as much as a bin is alone in one, as in LightGBM (Ke et
+// al. 2017).
 func cutPoints(vals []float64, w []int64, n int) []float64 {
 	var rest, cur int64
 	for _, v := range w {
@@ -179,8 +181,8 @@ func cutPoints(vals []float64, w []int64, n int) []float64 {
 	return out
 }
 
-// categoryBins gives each category a bin, the rare ones together where there are
-// too many.
+// categoryBins assigns each category a bin; where there are more than n, the
+// rarest share one.
 func categoryBins(counts []int64, n int) ([]uint8, int) {
 	order := make([]int, len(counts))
 	for i := range order {
@@ -219,7 +221,7 @@ func (c *column) finder() finder {
 	return f
 }
 
-// encode writes what cannot be made again.
+// encode writes the fields that place does not compute.
 func (b *bins) encode(e *canon.E) {
 	e.U32(uint32(len(b.cols)))
 	for i := range b.cols {

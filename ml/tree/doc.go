@@ -19,18 +19,20 @@
 //	         smaller children; the others are
 //	         differences                              ─▶ best splits
 //
-// Nodes of few rows have more histogram than rows: the root takes those rows and
-// grows what is below by itself (subtree.go).
+// Of a node with few rows the histogram is larger than the rows: these are sent
+// to the root, which grows the subtree alone (subtree.go).
 //
-// Whatever is summed over rows is an integer, so no order of rows, threads or
-// nodes can show: gradients are rounded to fixed point row by row, losses
-// likewise, samples and bootstraps are drawn by the rows' contents. Floats are
-// computed from those sums at the root alone, and for each row by itself.
+// All sums over rows are sums of integers, so the order of rows, threads and
+// nodes cannot change a model: gradients and losses are rounded to fixed point
+// row by row, and samples and bootstraps are drawn by hashes of the rows'
+// contents. Floats are computed from those sums at the root alone, and for each
+// row by itself.
 //
-// Sources: Chen and Guestrin, "XGBoost" (2016), for the gain, penalties, learnt
-// directions of missing values and monotone constraints; Ke et al., "LightGBM"
-// (2017), for best-first growth, differences of histograms and splits by
-// category, after Fisher (1958); Shi et al. (2022) for quantised gradients;
-// Breiman, "Random Forests" (2001), and Oza and Russell (2001) for the bootstrap
-// by Poisson numbers; Lundberg et al. (2020) for explanations.
+// Sources: Chen and Guestrin, "XGBoost" (2016), for the gain, penalties,
+// sparsity-aware splits (a learnt default direction of missing values) and
+// monotone constraints; Ke et al., "LightGBM" (2017), for best-first growth,
+// differences of histograms and splits by category, after Fisher (1958); Shi et
+// al. (2022) for quantised gradients; Breiman, "Random Forests" (2001), and Oza
+// and Russell (2001) for the bootstrap by Poisson numbers; Lundberg, Erion and
+// Lee (2018) and Lundberg et al. (2020), TreeSHAP, for explanations.
 package tree

@@ -7,16 +7,16 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Which rows a tree sees is drawn by a row's content and the tree's number, so
-// that a row is drawn wherever it lies. Rows of the same content would all be
-// drawn or none; so where the sketch knows how many copies n there are, the
-// number k of them that are drawn has the distribution of n draws, and each copy
-// counts k/n: the sums are those of k whole copies, whichever they are. The
-// sketch knows while there are no more different rows than its sample holds;
-// beyond that copies are drawn together.
+// Whether a tree is grown on a row is decided by a hash of the row's content and
+// the tree's number, so that it does not depend on where the row is stored.
+// Equal rows would then all be drawn, or none. So where the sketch has the
+// number n of copies of a row, a number k is drawn from the distribution of n
+// independent draws, and each copy counts k/n: the sums are those of k whole
+// copies. The sketch has those numbers as long as its sample holds all distinct
+// rows; beyond that copies are drawn together.
 
-// maxDraws is how often a bootstrapped row may be drawn at most; it is oftener
-// once in 10^13.
+// maxDraws bounds how often a bootstrapped row is drawn; a Poisson number of
+// mean 1 exceeds it about once in 10^15.
 const maxDraws = 16
 
 // drawer draws for one tree.
@@ -75,9 +75,9 @@ func (d *drawer) row(hash uint64) uint32 {
 	return n
 }
 
-// many returns how often each copy counts. Few copies are drawn one by one, many
-// from the normal distribution that theirs comes close to, made of twelve
-// uniform numbers.
+// many returns how often each copy counts. Few copies are drawn one by one, for
+// many the sum is drawn from the normal distribution that approximates it, as a
+// sum of twelve uniform numbers.
 func (d *drawer) many(c copies, mean float64) uint32 {
 	k, n := 0.0, float64(c.n)
 	if c.n <= 64 {

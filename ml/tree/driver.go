@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver is the root of a training.
+// driver implements family.Driver.
 //
 //	sketch ─▶ bin ─▶ round ─▶ grow … grow ─▶ round ─▶ … ─▶ round (scores only)
 //
@@ -17,8 +17,8 @@ import (
 type driver struct {
 	node  *family.Node
 	p     *problem
-	phase uint8 // the op of the step wanted now; 0 at the end
-	fresh bool  // workers know nothing
+	phase uint8 // the op of the next step; 0 at the end
+	fresh bool  // workers have no state: the step must have the ground and recovery
 	step  *family.Step
 	g     *ground
 	s     *searcher
@@ -30,14 +30,14 @@ type driver struct {
 	trees  []tree  // finished
 	update []tree  // the last round's, in workers' numbering
 
-	round    *round // the one at work
+	round    *round // the current round
 	growers  []*grower
 	kept     int
 	spare    sync.Pool // of *[]int64
 	charged  family.Charge
-	stored   int64   // bytes of the first trees
-	counted  int     // so many
-	splits   []split // of the step at work
+	stored   int64   // bytes of the trees counted so far
+	counted  int     // how many trees stored is of
+	splits   []split // of the current step
 	builds   []build
 	takes    []take
 	residual float64
@@ -47,7 +47,7 @@ type driver struct {
 	bestAt   int     // rounds
 	bestLoss float64 // of the rows to train on, then
 	finished bool    // no more trees
-	drop     bool    // the scores are of trees that the model has not
+	drop     bool    // the scores include trees that the model does not have
 }
 
 func newDriver(p *problem, n *family.Node) *driver {
@@ -109,7 +109,7 @@ func (d *driver) Next() *family.Step {
 	return s
 }
 
-// past are the trees that scores are made of, none for a forest.
+// past are the trees whose values the scores sum, none for a forest.
 func (d *driver) past() []tree {
 	if d.p.forest {
 		return nil
@@ -117,8 +117,8 @@ func (d *driver) past() []tree {
 	return d.trees
 }
 
-// begin makes the round that comes: its trees, or none where only the scores are
-// wanted.
+// begin makes the next round: its trees, or none where only the scores are
+// needed.
 func (d *driver) begin() *round {
 	r := &round{first: len(d.trees), base: d.base, bound: d.bound, spread: d.spread, update: d.update}
 	d.growers, d.builds, d.takes = nil, nil, nil
@@ -186,7 +186,7 @@ func (d *driver) Tell(m family.Message) error {
 	return nil
 }
 
-// sketched takes the first look at the rows.
+// sketched handles the sketch of the rows.
 func (d *driver) sketched(s *sketch) error {
 	if !(s.wMax > 0) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no row to train on has a weight above zero")
@@ -195,14 +195,14 @@ func (d *driver) sketched(s *sketch) error {
 		return err
 	}
 	d.g = newGround(d.p, s)
-	d.bound = max(s.yMax, -s.yMin) // until the mean is known
+	d.bound = max(s.yMax, -s.yMin) // until the mean is computed
 	d.spread = s.yMax - s.yMin
 	d.phase = opBin
 	return nil
 }
 
-// labelled takes the sums of labels: the scores that rows begin with are the
-// best constant ones.
+// labelled handles the sums of labels: the initial scores are the constants of
+// least loss.
 func (d *driver) labelled(l *labels) {
 	total := int64(0)
 	for _, w := range l.weight {
@@ -231,7 +231,7 @@ func (d *driver) labelled(l *labels) {
 	d.residual = d.bound
 }
 
-// scored takes the losses after a round.
+// scored handles the losses after a round.
 func (d *driver) scored(g *grown) {
 	if d.p.forest {
 		return
@@ -261,7 +261,7 @@ func (d *driver) scored(g *grown) {
 		d.finished, d.state.Converged, d.state.Stopped = true, true, "early_stopping_rounds"
 	}
 	if d.finished {
-		d.update, d.growers = nil, nil // what this round began is not grown
+		d.update, d.growers = nil, nil // the trees of this round are not grown
 		if d.drop = d.p.patience > 0 && d.p.held && d.bestAt < rounds; !d.drop {
 			d.end()
 		}
@@ -274,12 +274,12 @@ func (d *driver) end() {
 	if d.drop {
 		d.state.TrainLoss, d.state.ValidationLoss = d.bestLoss, d.best
 	}
-	if d.state.Stopped == "" { // as many trees as were asked for, unless it was for the best
+	if d.state.Stopped == "" { // n_estimators are grown, unless early stopping keeps fewer
 		d.state.Stopped, d.state.Converged = "n_estimators", d.p.patience == 0
 	}
 }
 
-// length is that of the histogram that is asked for.
+// length is the number of integers of a requested histogram.
 func (d *driver) length(b build) int {
 	n := width(d.g, b.cols) * d.p.channels
 	if b.wide {
@@ -288,7 +288,7 @@ func (d *driver) length(b build) int {
 	return n
 }
 
-// take hands histograms to the growers that asked for them.
+// take passes histograms to the growers that requested them.
 func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	at := 0
 	var looks []look
@@ -326,7 +326,7 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	return nil
 }
 
-// plan finds what is to be split next, and where nothing is, ends the round.
+// plan finds the nodes to split next, and ends the round if there are none.
 func (d *driver) plan() error {
 	d.splits, d.builds, d.takes = nil, nil, nil
 	size, taken, lim := 0, int64(0), d.p.limits
@@ -385,9 +385,9 @@ func (d *driver) plan() error {
 	return d.charge(0, 0)
 }
 
-// charge charges what is held here: bins, the trees, the histograms that are kept, and
-// what a step that makes so many bins and takes so many bytes of rows will add:
-// of each histogram its sums apart, and its sibling's; of rows their places.
+// charge charges the memory of the driver: bins, trees, kept histograms, and what a
+// step with so many bins of histograms and so many bytes of rows adds: the unpacked
+// sums of each histogram and its sibling's, and the order of the rows.
 func (d *driver) charge(bins int, rows int64) error {
 	n := 8*int64(d.kept+4*bins) + 2*rows + d.p.groundBytes()
 	for ; d.counted < len(d.trees); d.counted++ {

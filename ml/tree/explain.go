@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// players returns the input columns, each once, and for each column of the trees
-// which of them it is of.
+// players returns the distinct input columns, and for each column of the trees
+// the index of its input column.
 func (m *model) players() (names []string, of []int) {
 	for _, n := range m.names {
 		k := slices.Index(names, n)
@@ -24,8 +24,9 @@ func (m *model) players() (names []string, of []int) {
 }
 
 // Describe implements family.Describer: of each input column how often it
-// splits, and the means of what these splits gain and of the weight they part
-// (as XGBoost and BigQuery ML say them), the greatest gain first.
+// splits, and the means of these splits' gain and of the weight of the rows
+// they divide (XGBoost's and BigQuery ML's gain and cover), the greatest gain
+// first.
 func (m *model) Describe(relation string) ([][]types.Datum, bool) {
 	if relation != "feature_importance" {
 		return nil, false
@@ -53,10 +54,11 @@ func (m *model) Describe(relation string) ([][]types.Datum, bool) {
 
 // Explain implements family.Explainer by TreeSHAP (Lundberg et al., "From local
 // explanations to global understanding with explainable AI for trees", 2020,
-// algorithm 2): the Shapley values of the game in which a tree whose split is on
-// a column that is not known goes both ways, by the weight of the rows that
-// went. The baseline is the game of no columns. Of a forest of classes it is the
-// probability that is taken apart, not log-odds.
+// algorithm 2): the Shapley values of the game whose value for a set of known
+// columns is the tree's expected output: a split on an unknown column goes both
+// ways, weighted by the training rows that went each way. The baseline is the
+// value of no columns. For a forest of classes the probability is explained, not
+// the log-odds.
 func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation {
 	names, of := m.players()
 	z := m.margins(b)
@@ -65,7 +67,7 @@ func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation 
 		e.Parts[k] = make([]float64, b.Rows)
 	}
 	means := make([]float64, m.outputs) // of each output over the rows of training
-	each, share := 1, 1.0               // trees of one output are so far apart
+	each, share := 1, 1.0               // the distance between trees of one output
 	if !m.forest {
 		copy(means, m.base)
 		each = m.outputs
@@ -150,15 +152,15 @@ type shap struct {
 	paths  []met
 }
 
-// met is a player met on the way to a leaf: the share of rows that come along
-// if it is not known, whether this row does if it is, and the weight of the
-// subsets of a size.
+// met is an element of the algorithm's path: a player, the share of rows that
+// follow the path if it is unknown (zero fraction), whether this row does if it
+// is known (one fraction), and the weight of the subsets of this size.
 type met struct {
 	player            int
 	zero, one, weight float64
 }
 
-// walk goes to all leaves below a node, having come by a player's step.
+// walk is RECURSE: it visits all leaves below a node, by being the step that led to it.
 func (g *shap) walk(at int32, path []met, by met) {
 	path = extend(path, by)
 	n := &g.t.nodes[at]
@@ -192,7 +194,7 @@ func (g *shap) walk(at int32, path []met, by met) {
 	}
 }
 
-// extend adds a step to a path.
+// extend is EXTEND: it adds a step to a path.
 func extend(path []met, by met) []met {
 	d := len(path)
 	by.weight = 0
@@ -207,7 +209,7 @@ func extend(path []met, by met) []met {
 	return path
 }
 
-// unwind takes step k off a path.
+// unwind is UNWIND: it removes step k of a path.
 func unwind(path []met, k int) []met {
 	d := len(path) - 1
 	zero, one := path[k].zero, path[k].one

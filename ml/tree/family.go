@@ -15,8 +15,8 @@ var (
 // Families are the families of this package.
 func Families() []family.Family { return []family.Family{boosted, forest} }
 
-// kind is one of the two families: what differs is the options, the gradients
-// and what becomes of leaves.
+// kind is one of the two families: they differ in the options, the gradients
+// and the values of leaves.
 type kind struct{ forest bool }
 
 // Info implements family.Family.

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/objective"
 )
 
-// gradients is the scratch space of a run of rows: what the scores say of each row
-// by itself. Sums over rows are of integers.
+// gradients is scratch space for a run of rows: derivatives and losses of each row
+// by its scores, in floats.
 type gradients struct {
 	obj     objective.Objective
 	rows    int       // of a run, at most: whole tiles
@@ -60,8 +60,9 @@ func nearest(x float64) int64 {
 	return int64(x+(big+0.5)) - big
 }
 
-// lossUnits are the parts of a loss of 1 (of a squared one, of the square of
-// round.spread); greater losses than mostLoss count that much.
+// lossUnits is the fixed-point scale of losses: the integer of a loss of 1, or
+// of a squared loss of the square of round.spread. Losses are clipped at
+// mostLoss.
 const (
 	lossUnits = 1 << 40
 	mostLoss  = 1 << 18
@@ -255,8 +256,8 @@ func (p *pass) putTile(k *rows, t, at, i, step int) {
 	k.seen[t] += f64.Lanes
 }
 
-// put writes the gradient of a row, whose derivatives are number i of the run's, that
-// weighs so many units and is drawn times/draw times.
+// put writes the gradient of a row: its derivatives are at index i of the run, it
+// weighs units units and is drawn times/draw times.
 func (p *pass) put(k *rows, t, row, i int, y float64, r *round, units, times int64) {
 	pr := p.w.p
 	var g, h int64
@@ -281,7 +282,7 @@ func (p *pass) put(k *rows, t, row, i int, y float64, r *round, units, times int
 	k.grad[t*k.n+row] = (g<<p.pack.shift + h) * units
 }
 
-// classShift is where a vote keeps its class; below is how much it counts.
+// classShift is the position of the class in a vote; the bits below are its weight.
 const classShift = 40
 
 // labels returns the sums of labels that are being filled.
@@ -308,7 +309,7 @@ func (p *pass) addLabels(b *dataset.Block) {
 	}
 }
 
-// hops are a tree's nodes as rows of a block walk them.
+// hops is a tree in the layout for walking over the bins of a block.
 type hops struct {
 	nodes  []hop
 	values []float64
@@ -334,7 +335,7 @@ func newHops(b *bins, t *tree, n int) *hops {
 	return h
 }
 
-// walk returns the leaf where a row ends that is at a node.
+// walk returns the leaf below node at that a row reaches.
 func (h *hops) walk(bins []uint8, row int, at int32) int32 {
 	for {
 		n := &h.nodes[at]
@@ -354,7 +355,7 @@ func (h *hops) all(k *rows, scores []float64) {
 }
 
 // update adds the values of the t-th tree that grew to the scores of all rows:
-// those that it saw are where the splits have brought them.
+// for the rows it was grown on the leaf is known from the splits.
 func (h *hops) update(k *rows, t int, scores []float64) {
 	order := k.order[t*k.n:][:k.n]
 	for i, sp := range k.spans[t] {

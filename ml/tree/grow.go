@@ -16,7 +16,7 @@ type grower struct {
 	seed  uint64
 	cols  []int // those the tree may use, nil for all
 	nodes []growNode
-	// splits in the order in which workers made them.
+	// splits in the order in which workers apply them.
 	done   []split
 	perRow float64    // the curvature of the mean row
 	kept   *int       // integers of histograms that all growers keep
@@ -28,30 +28,31 @@ type grower struct {
 type growNode struct {
 	seed   uint64
 	depth  int
-	rows   int64 // an upper bound until workers have counted them
+	rows   int64 // an upper bound until workers report their number
 	sum    []int64
 	lo, hi float64 // bounds of its value, by monotone constraints
 	more   float64 // penalty of its value beside l2
 	cols   []int   // those it may split on, nil for all
 	best   *choice // nil: a leaf
 	left   int32   // of the children, 0 for none
-	hist   []int64 // kept for its children's sake
-	wanted bool    // its histogram is on its way
+	hist   []int64 // kept to subtract the smaller child's from it
+	wanted bool    // its histogram has been requested
 }
 
 // growNodeBytes is about the size of a node that grows, and of its best split.
 const growNodeBytes = 400
 
-// limits are how much is done at once. They do not change the trees: all sums are of
-// integers.
+// limits bound the memory of a step. They do not change the trees, since all sums
+// are of integers.
 type limits struct {
-	kept  int   // integers of histograms that the root keeps: beyond, those of both children are made instead of one subtracted
-	step  int   // integers that a step asks for: beyond, there is another step
-	taken int64 // bytes of the rows that a step takes; one node's may be more
+	kept  int   // integers of histograms that the root keeps: beyond, histograms of both children are built instead of one by subtraction
+	step  int   // integers of histograms that a step requests: the rest is another step
+	taken int64 // bytes of rows that a step sends to the root; those of a single node may be more
 }
 
-// limitsOf are those of so much memory, 0 for any. A goroutine of a step has its
-// histograms and the rows that it takes more than once, and so has the root.
+// limitsOf returns the limits for so many bytes of memory, 0 for no limit. Each
+// goroutine of a step has several copies of its histograms and rows, and so has
+// the root.
 func limitsOf(memory int64) limits {
 	l := limits{kept: 1 << 23, step: 1 << 18, taken: 1 << 24}
 	if memory > 0 {
@@ -95,9 +96,9 @@ func (t *grower) splittable(n *growNode) bool {
 }
 
 // open lists the nodes that are to be split next: all that can be, or, where the
-// number of leaves is bounded, those that the best-first order comes to. More of
-// these are listed than the first: most will have their turn, and a step costs a
-// round trip. What proves too much is pruned by chosen.
+// number of leaves is bounded, the next ones in best-first order. More than the
+// first are listed, since most will be split and each step is a round trip
+// between nodes; walk ignores those that are not.
 func (t *grower) open() []int32 {
 	if t.p.leaves == 0 {
 		var out []int32
@@ -118,9 +119,10 @@ func (t *grower) open() []int32 {
 	return out
 }
 
-// walk splits best-first as far as it is known what comes. It returns the nodes
-// that are split, how many more may be, and where it had to stop the nodes
-// waiting, the best first; none where it is done.
+// walk replays best-first growth as far as the children's best splits are
+// known. It returns the nodes that are split, how many more may be, and, where
+// it had to stop, the nodes that may be split next, the best first; none at the
+// end.
 func (t *grower) walk() (split []int32, left int, front []int32) {
 	left = t.p.leaves - 1
 	if t.nodes[0].best != nil {
@@ -224,7 +226,7 @@ func (t *grower) counted(i int32, left, right int64) {
 	t.nodes[n.left].rows, t.nodes[n.left+1].rows = left, right
 }
 
-// look is a search of a node's histogram for its best split, which is to be made.
+// look is a pending search of a node's histogram for its best split.
 type look struct {
 	t    *grower
 	node int32
@@ -232,11 +234,11 @@ type look struct {
 	own  bool // it may be kept as it is
 }
 
-// built takes the histogram of a node as asked for, and returns what is to be looked
-// through: that, and where its parent's was kept, its sibling's. What they hold is
-// made by apart, which may be called beside that of other nodes: packed sums are
-// taken apart, in scratch or where that is nil in memory of their own, and the
-// sibling's are what is left of the parent's.
+// built receives the histogram of a node and returns the searches that are possible
+// then: of it and, where its parent's was kept, of its sibling's. Their contents are
+// computed by apart, which may run concurrently with that of other nodes: it unpacks
+// sums into scratch, or where that is nil into memory of its own, and subtracts the
+// histogram from the parent's.
 func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []look, apart func()) {
 	own, packed := false, []int64(nil)
 	if !t.p.votes() && !b.wide {
@@ -285,14 +287,14 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 	return looks, apart
 }
 
-// find searches. It may be called beside that of other nodes.
+// find runs the search. It may run concurrently with searches of other nodes.
 func (l *look) find(s *searcher) {
 	n := &l.t.nodes[l.node]
 	n.best = s.best(n, n.cols, l.hist, l.t.perRow)
 }
 
-// keep keeps the histogram for the children's sake, if they look at the same
-// columns.
+// keep keeps the histogram for subtraction, if the children may split on the
+// same columns.
 func (l *look) keep() {
 	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
 	again := !t.p.forest || n.cols == nil
@@ -308,14 +310,14 @@ func (l *look) keep() {
 	}
 }
 
-// mean finds the curvature of the mean row, from the root's sum.
+// mean computes the mean curvature of a row from the root's sum.
 func (t *grower) mean() {
 	if rows := float64(t.nodes[0].rows) * t.g.unit * t.p.subsample; rows > 0 && t.nodes[0].sum != nil {
 		t.perRow = t.s.weight(t.nodes[0].sum) / rows
 	}
 }
 
-// total sums a histogram's first column up.
+// total returns the sum over the bins of a histogram's first column.
 func (t *grower) total(n *growNode, hist []int64) []int64 {
 	per := 2
 	if t.s.votes {
@@ -347,8 +349,8 @@ func (t *grower) drop(i int32) {
 	t.nodes[i].hist = nil
 }
 
-// room returns memory for n integers of any value, of a histogram that was given up
-// where there is one: fresh memory costs as much as what is made in it.
+// room returns memory for n integers of any value, that of a histogram no longer
+// needed where there is one: clearing fresh memory takes as long as filling it.
 func (t *grower) room(n int) []int64 {
 	if h, ok := t.spare.Get().(*[]int64); ok && cap(*h) >= n {
 		return (*h)[:n]
@@ -356,15 +358,16 @@ func (t *grower) room(n int) []int64 {
 	return make([]int64, n)
 }
 
-// free returns such memory for reuse.
+// free returns memory of room for reuse.
 func (t *grower) free(h []int64) {
 	if h != nil {
 		t.spare.Put(&h)
 	}
 }
 
-// finish returns the tree, once nothing is open: in the workers' numbering, and
-// as it is kept, without what was tried and not chosen.
+// finish returns the tree when no node is open: wide in the workers' numbering,
+// and slim as the model keeps it, without nodes that were split but are beyond
+// the best-first order.
 func (t *grower) finish() (wide, slim tree) {
 	chosen := make([]bool, len(t.nodes))
 	if t.p.leaves == 0 {
@@ -393,7 +396,7 @@ func (t *grower) finish() (wide, slim tree) {
 		}
 		wide.nodes, wide.values = append(wide.nodes, n), append(wide.values, v...)
 	}
-	// What was tried and not chosen takes the values of the leaf it is in.
+	// Nodes that are not in the tree get the values of the leaf they are below, as rows are there.
 	for i := range t.nodes {
 		if l := t.nodes[i].left; l != 0 && !chosen[i] {
 			for k := l; k <= l+1; k++ {

@@ -11,40 +11,40 @@ import (
 
 // The steps.
 const (
-	opSketch uint8 = iota + 1 // look at raw values: no body, a sketch
-	opBin                     // make bins: a body with the ground, labels
-	opRound                   // add the last trees to scores, begin new ones: grown
-	opGrow                    // split nodes: grown
+	opSketch uint8 = iota + 1 // sketch raw values: no body; partial sketch
+	opBin                     // compute bins: body with the ground; partial labels
+	opRound                   // add the last trees to scores, begin new ones; partial grown
+	opGrow                    // split nodes; partial grown
 )
 
-// body is what a step says.
+// body is the body of all steps.
 type body struct {
-	ground *ground // of opBin, and where workers are new
-	again  *again  // where workers are new in the middle
+	ground *ground // of opBin, and where workers have no state
+	again  *again  // where workers lost their state in the middle of a training
 	round  *round  // of opRound
 	splits []split // of opGrow
 	builds []build
 	takes  []take
 }
 
-// again is what new workers need to be where the old ones were: scores are made
-// from all trees so far, the rows' places in the trees that grow from the splits
-// so far.
+// again is the data from which workers without state recompute it: the scores
+// from all trees so far, the rows' order in growing trees from the splits so
+// far.
 type again struct {
 	past   []tree
 	round  *round // nil: before the first
 	splits []split
 }
 
-// round begins the growing of trees.
+// round is the start of growing some trees.
 type round struct {
 	first  int // number of the first tree
-	trees  int // how many grow; none at the end
+	trees  int // how many grow; 0 at the end
 	base   []float64
 	bound  float64 // of gradients
-	spread float64 // losses are counted in parts of its square
-	update []tree  // those of the last round, in the numbering of splits
-	stale  bool    // the scores are of more trees than the model: they are forgotten
+	spread float64 // the unit of losses is its square / lossUnits
+	update []tree  // the trees of the last round, in the workers' numbering
+	stale  bool    // the scores include trees that the model does not have: they are recomputed
 }
 
 // split divides a node's rows: those whose bin of the column is in the set go to
@@ -57,20 +57,20 @@ type split struct {
 // build asks for a node's histogram.
 type build struct {
 	tree, node int32
-	wide       bool // gradient and curvature apart
+	wide       bool // gradient and curvature are separate integers
 	cols       []int
 }
 
-// take asks for the rows of a node themselves: of few rows they are less than
-// the histograms that its descendants would need.
+// take requests the rows of a node: few rows are smaller than the histograms of
+// all its descendants.
 type take struct {
 	tree, node int32
-	rows       int64 // how many there are
+	rows       int64 // their number
 }
 
-// taken are rows of a node, in any order, as they came from one block: the bins
-// of all columns that can split, group after group, and the gradients as blocks
-// keep them.
+// taken are rows of a node from one block, in any order: the bins of all
+// columns that can split, group by group, and the gradients in the form of
+// rows.grad.
 type taken struct {
 	bins []uint8
 	grad []int64
@@ -236,11 +236,11 @@ func (s sum) encode(e *canon.E) { e.I64(s.hi); e.U64(s.lo) }
 
 func decodeSum(d *canon.D) sum { return sum{d.I64(), d.U64()} }
 
-// labels are the sums of labels: of classes the weight of each, of numbers the
-// sum too.
+// labels are the sums of labels: the weight of each class, or the weight and
+// the sum of numbers.
 type labels struct {
-	weight []int64 // in units of weight; of a number one
-	y      sum     // of labels in parts of labelUnit, times weight
+	weight []int64 // in units of weight; one element for numbers
+	y      sum     // of labels in units of 1/yUnit, times weight
 }
 
 func (l *labels) merge(o *labels) error {
@@ -266,9 +266,9 @@ type grown struct {
 	taken    [][]taken // of each take
 	loss     [2]sum    // opRound: of rows to train on and held out
 	weight   [2]int64
-	residual float64 // opRound: the greatest
+	residual float64 // opRound: the greatest magnitude
 
-	pool *sync.Pool // takes the histograms back once they are added to others; nil for none
+	pool *sync.Pool // receives the histograms' memory when they have been added to others; nil for none
 }
 
 func (g *grown) merge(o *grown) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// model is a trained forest. Its bins are those of the training as far as trees
-// distinguish them.
+// model is the trained trees. Bins of the training that no split distinguishes
+// are merged.
 type model struct {
 	*bins
 	forest  bool
@@ -24,7 +24,7 @@ type model struct {
 // newModel makes the model of trees over a training's bins.
 func newModel(p *problem, b *bins, base []float64, trees []tree) *model {
 	m := &model{bins: &bins{cols: make([]column, len(b.cols))}, forest: p.forest, classes: p.classes, outputs: p.outputs, base: base, names: p.names}
-	used := make([][]bool, len(b.cols)) // bounds, the last for all values
+	used := make([][]bool, len(b.cols)) // bounds that a split uses; the last for "all values"
 	for i := range trees {
 		for _, n := range trees[i].nodes {
 			if n.col != leaf && used[n.col] == nil {
@@ -77,8 +77,8 @@ func newModel(p *problem, b *bins, base []float64, trees []tree) *model {
 	return m
 }
 
-// width is the number of values of a leaf: what it adds to one score, or a share
-// of each class.
+// width is the number of values of a leaf: 1, which is added to a score, or the
+// share of each class.
 func (m *model) width() int {
 	if m.forest {
 		return m.outputs

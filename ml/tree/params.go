@@ -63,7 +63,8 @@ var forestOptions = []*family.Option{
 	optMinGain,
 }
 
-// readFeatures keeps a share as a negative number, and the words as themselves.
+// readFeatures reads max_features: a share is kept as a negative number, words such as sqrt as they
+// are.
 func readFeatures(v family.Value) (any, error) {
 	if _, ok := v.Value.(string); ok {
 		w, err := family.Word("sqrt|auto", "log2", "all")(v)
@@ -85,7 +86,7 @@ func readFeatures(v family.Value) (any, error) {
 
 // Limits.
 const (
-	maxBins = 255 // of values; one more is for missing ones
+	maxBins = 255 // of values; missing ones have one more
 	deepest = 64
 )
 
@@ -97,7 +98,7 @@ const (
 	defaultRate        = 0.1
 )
 
-// params are a statement's options, with the defaults in.
+// params are a statement's options, with defaults.
 type params struct {
 	forest              bool
 	trees, depth        int
@@ -179,7 +180,7 @@ func namedConstraints(o *family.Values) iter.Seq2[string, int8] {
 	}
 }
 
-// constraint is that of the query's column k, of this name.
+// constraint returns the monotone constraint of the query's column k, which has this name.
 func (p *params) constraint(k int, name string) int8 {
 	if k < len(p.monotone) {
 		return p.monotone[k]

@@ -13,7 +13,7 @@ type pass struct {
 	w     *worker
 	op    uint8
 	b     *body
-	again bool // blocks' state must be re-created
+	again bool // blocks' state must be recomputed
 	bin   *binner
 	pack  packing
 	draws []*drawer // of the growing trees
@@ -230,8 +230,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	return nil
 }
 
-// anew computes a block's bins, and for a new worker in the middle of a training all
-// other state.
+// anew computes a block's bins, and for a worker that lost its state all else.
 func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 	k, err := p.w.fresh(at, b.Rows)
 	if err != nil {
@@ -298,7 +297,7 @@ func (p *pass) grow(k *rows) {
 	p.take(k)
 }
 
-// take collects the rows of nodes.
+// take collects the rows of nodes that the root requests.
 func (p *pass) take(k *rows) {
 	g, per := p.w.g, 1
 	if p.w.p.pairs(g) {
@@ -345,7 +344,7 @@ func (p *pass) take(k *rows) {
 	}
 }
 
-// result returns the partial that is being filled.
+// result returns the pass's partial.
 func (p *pass) result() *grown {
 	if p.out == nil {
 		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: p.w.hist(p.size), taken: make([][]taken, len(p.b.takes)), pool: &p.w.hists}

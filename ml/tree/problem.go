@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// problem is what root and workers know of a training from the start.
+// problem is derived from the setup alone, and the same in the driver and all workers.
 type problem struct {
 	*params
 	seed        uint64
@@ -18,7 +18,7 @@ type problem struct {
 	outputs     int   // scores of a row, or numbers of a leaf
 	channels    int   // histograms of a node: one, or for a forest's votes one a class
 	together    int   // trees grown at a time
-	fewRows     int64 // of a node whose rows the root takes
+	fewRows     int64 // up to how many rows of a node are sent to the root
 	limits      limits
 	weightUnits float64 // of the sketch: weights are counted in units of 1/weightUnits
 	held        bool
@@ -56,8 +56,8 @@ func newProblem(s *family.Setup, forest bool) *problem {
 	return p
 }
 
-// forestTogether is how many trees of a forest grow at a time: more need fewer steps,
-// and more memory per row.
+// forestTogether is how many trees of a forest grow at a time: more trees at a time
+// need fewer steps, and more memory for each row.
 const forestTogether = 8
 
 // votes reports whether the histograms count classes.
@@ -80,7 +80,7 @@ type ground struct {
 	yUnit  float64 // labels are summed in units of 1/yUnit
 }
 
-// copies is a row and how often it occurs, in units of weight.
+// copies is the number of copies of a row, in units of weight.
 type copies struct {
 	hash uint64
 	n    int64

@@ -5,9 +5,9 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// The state of a driver holds what has been decided and no histogram: a node
-// whose split is known keeps it, and its children's histograms are both made
-// where one would have been subtracted.
+// The encoded state of a driver has the splits that are decided but no
+// histograms: after a resume the histograms of both children are built where
+// one would have been subtracted.
 
 // Encode implements family.Driver.
 func (d *driver) Encode(e *canon.E) error {
@@ -60,7 +60,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		return r.Done("the state of a training of trees")
 	}
 	if d.phase == opSketch || d.phase == opBin {
-		d.fresh = false // new workers have no state, and need none yet
+		d.fresh = false // workers without state need none for the sketch
 	}
 	if d.phase == opGrow {
 		if first := r.Int(); first != len(d.trees) {

@@ -25,7 +25,7 @@ type flatNode struct {
 	right set    // bins that go to the right
 	bins  uint32 // where the column's bins begin
 	left  uint32 // the left child, in bytes from the first node
-	value uint32 // where a leaf's begin
+	value uint32 // offset of a leaf's values
 	_     [5]uint32
 }
 

@@ -45,17 +45,18 @@ func unpack(pairs, packed []int64, shift uint) {
 	}
 }
 
-// alone returns a searcher for another goroutine.
+// alone returns a copy of the searcher for another goroutine.
 func (s *searcher) alone() *searcher {
 	return &searcher{p: s.p, b: s.b, gUnit: s.gUnit, hUnit: s.hUnit, votes: s.votes}
 }
 
-// Limits on splits by category, after LightGBM, since categories are many and
-// each has few rows: sums are drawn towards nothing by so much weight before
-// categories are sorted by them, a split and its leaves have a penalty more, one
-// side has at most so many categories, those of few rows are with the others, and
-// bounds between categories are tried every so many rows, which are on either side
-// too. Rows are counted by their curvature: as many as the tree's mean row has.
+// Limits on splits by category, those of LightGBM (cat_smooth, cat_l2,
+// max_cat_threshold, min_data_per_group), because with many categories of few rows
+// the best split fits noise: the value that categories are sorted by is shrunk by
+// categorySmooth rows, the L2 penalty is larger, one side has a limited number of
+// categories, and splits are tried only where each side and the rows since the
+// last one tried are enough. Rows are counted by their curvature, in units of the
+// mean row's.
 const (
 	categorySmooth = 10
 	categoryL2     = 10
@@ -65,7 +66,7 @@ const (
 	categoryGroup  = 100
 )
 
-// soft returns the gradient after soft-thresholding by the L1 penalty.
+// soft returns the gradient, soft-thresholded by the L1 penalty.
 func soft(g, l1 float64) float64 {
 	switch {
 	case g > l1:
@@ -191,7 +192,7 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 		top *= 2
 	}
 	var gl, hl int64
-	last := c.n - 1 // after the last bound only missing values go right
+	last := c.n - 1 // at the last bound all values go left, only missing ones right
 	if missing {
 		last = c.n
 	}
@@ -242,7 +243,7 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 		left[0] += gm
 		left[1] += hm
 	}
-	if !missing { // without missing values in the node, they go with the majority
+	if !missing { // a node without missing values sends later ones with the majority
 		missLeft = 2*left[1] >= ht
 	}
 	if !s.p.forest {
@@ -377,7 +378,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			b := s.order[i]
 			if dir == 1 {
 				if most == len(s.order)-1 && more == 0 {
-					return // in reverse order the splits are the same
+					return // the reverse order has the same splits
 				}
 				b = s.order[len(s.order)-1-i]
 			}
@@ -403,7 +404,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 				}
 				best.set.add(s.order[q])
 			}
-			if lw >= rw { // categories not in the node go with the majority
+			if lw >= rw { // categories that no row of the node has go with the majority
 				for b := range c.stride {
 					if !seen.has(b) {
 						best.set.add(b)
@@ -421,7 +422,7 @@ func (s *searcher) arrange() {
 		s.ranked = append(s.ranked, ranked{s.rank[b], b})
 	}
 	slices.SortFunc(s.ranked, func(a, b ranked) int {
-		switch { // no rank is NaN: ranked categories have a weight
+		switch { // ranks are not NaN, since categories of weight 0 are not ranked
 		case a.rank < b.rank:
 			return -1
 		case a.rank > b.rank:
@@ -434,8 +435,8 @@ func (s *searcher) arrange() {
 	}
 }
 
-// within reports whether children's values need no clipping: a split by category
-// is not tried where they do.
+// within reports whether the children's values are within the node's bounds; a
+// split by category whose children's are not is not tried.
 func (s *searcher) within(n *growNode, left, right []int64, l2 float64) bool {
 	if s.votes || math.IsInf(n.lo, -1) && math.IsInf(n.hi, 1) {
 		return true

@@ -30,7 +30,7 @@ type sketch struct {
 	sample     sample
 }
 
-// values are the distinct values of a number column, until there are too many.
+// values is the set of distinct values of a number column, until there are too many.
 type values struct {
 	missing, many bool
 	n             int
@@ -39,8 +39,8 @@ type values struct {
 
 // sample are the rows of the lowest hashes.
 type sample struct {
-	size int  // how many are kept
-	cut  bool // there were more
+	size int  // the maximum number of rows
+	cut  bool // rows have been dropped
 	max  uint64
 	hash []uint64
 	w    []int64   // in weightUnits

@@ -8,11 +8,10 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// Deep in a tree there are many nodes with few rows each: their histograms cost more
-// than the rows to build, to send and to search. There the root receives the rows
-// themselves, as bins and gradients, and grows the subtrees by itself, on all its
-// threads. Sums are of the same integers, so the trees are the same, and never more is
-// sent than the histograms would have been.
+// Deep in a tree there are many nodes with few rows each, whose histograms take more
+// time to build, send and search than the rows. The root receives such rows, as bins
+// and gradients, and grows the subtrees on its own threads. Sums are of the same
+// integers, so the trees are the same, and less is sent than the histograms would be.
 
 // maxTakenRows bounds the rows of a node that are sent to the root.
 const maxTakenRows = 1 << 12
@@ -25,10 +24,10 @@ func rowBytes(p *problem, g *ground) int64 {
 	return int64(len(g.order)) + 8
 }
 
-// small reports whether a node's rows are to be sent to the root. Best-first trees grow
-// only the nodes that they need.
+// small reports whether a node's rows are to be sent to the root. Those of best-first
+// trees are not: most of the subtree may not be needed.
 func (t *grower) small(n *growNode) bool {
-	levels := t.p.depth - n.depth - 1 // of histograms below
+	levels := t.p.depth - n.depth - 1 // levels of histograms below the node
 	if t.p.leaves > 0 || n.rows > t.p.fewRows || levels <= 0 {
 		return false
 	}
@@ -40,7 +39,7 @@ func (t *grower) small(n *growNode) bool {
 	return n.rows*rowBytes(t.p, t.g) <= min(nodes, 2*n.rows)*bins*int64(8*t.p.channels)
 }
 
-// takenRows are rows that were taken, as a block's are kept.
+// takenRows arranges rows that were sent to the root like those of a block.
 func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 	n, per, width := 0, 1, len(g.order)
 	if p.pairs(g) {
@@ -81,7 +80,7 @@ func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 	return k, nil
 }
 
-// gardener grows subtrees from rows. It is for one goroutine.
+// gardener grows subtrees from the rows of their root. It is for one goroutine.
 type gardener struct {
 	adder *adder
 	s     *searcher
@@ -190,7 +189,7 @@ func (d *driver) each(n int, begin func() func(i int) error) error {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs { // the same error whichever was first
+	for _, err := range errs { // the error of the lowest thread, whichever failed first
 		if err != nil {
 			return err
 		}

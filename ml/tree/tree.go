@@ -13,7 +13,7 @@ type tree struct {
 type node struct {
 	col         int32 // -1: a leaf
 	left        int32 // the child of rows whose bin is in the set; the other is next to it
-	thr         int32 // of a number: the last bin of values that goes left
+	thr         int32 // number column: the last bin that goes left
 	set         set
 	gain, cover float64
 }

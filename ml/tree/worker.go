@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker implements family.Worker: it keeps state per row, block by block.
+// worker implements family.Worker. It keeps the state of rows, block by block.
 type worker struct {
 	p      *problem
 	node   *family.Node
@@ -22,7 +22,7 @@ type worker struct {
 	hists   sync.Pool // *[]int64, of partials
 }
 
-// place names a block.
+// place identifies a block.
 type place struct {
 	leaf int
 	held bool
@@ -35,19 +35,19 @@ type rows struct {
 	bins   []uint8   // see layout
 	hash   []uint64  // of contents, where trees see drawn rows
 	scores []float64 // margins, output by output
-	// Of each tree that grows: rows' gradients, a permutation of rows, and which
-	// part of it is which node's. The rows that the tree does not see come last.
+	// By growing tree: rows' gradients, a permutation of rows, and each node's
+	// span of it. Rows that the tree is not grown on come last.
 	grad  []int64
 	order []uint32
 	spans [][]span
 	seen  []int // rows in the tree's sample
 
-	weights byte // what is known of the weights
+	weights byte // whether all weights are 1, once known
 }
 
 const (
 	weightsEven   = 1 + iota // 1 each
-	weightsDiffer            // not all are 1
+	weightsDiffer            // some are not 1
 )
 
 // even reports whether the rows' weights, always the same ones, are all 1.
@@ -71,7 +71,7 @@ func newWorker(p *problem, n *family.Node) *worker {
 // Close implements family.Worker.
 func (w *worker) Close() { w.blocks = nil }
 
-// space returns room for n numbers of a block.
+// space allocates n zeros for a block, and charges them.
 func space[T uint8 | uint32 | uint64 | int64 | float64](w *worker, n int) ([]T, error) {
 	var z T
 	b, err := w.node.Space(n * int(unsafe.Sizeof(z)))
@@ -86,7 +86,7 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	w.mu.Lock()
 	k := w.blocks[at]
 	w.mu.Unlock()
-	if k != nil && k.n == n { // the step was done before
+	if k != nil && k.n == n { // the step is repeated
 		return k, nil
 	}
 	k = &rows{n: n, held: at.held}

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// setJSON parses a text whose members or elements the call returns as rows.
+// setJSON parses a text whose members or elements are the rows of the call, and charges the tree.
 func setJSON(c *function.SetCall, s string, binary bool) (json.Value, error) {
 	c.Holds(2 * vector.JSONBytes(s))
 	return parseJSON(s, binary)

@@ -65,7 +65,7 @@ func addArithmetic(t function.Table) {
 		t.Put("int"+l+"xor"+two, function.Always(function.Strict2(func(a, b int64) int64 { return a ^ b })))
 		t.Put("int"+l+"not"+one, function.Always(function.Strict1(func(a int64) int64 { return ^a })))
 		sh := "(int" + l + ",int4)"
-		width := map[string]uint{"2": 32, "4": 32, "8": 64}[l] // C promotes int2
+		width := map[string]uint{"2": 32, "4": 32, "8": 64}[l] // int2 is promoted to int4, as in C
 		wrap := map[string]func(int64) int64{
 			"2": func(v int64) int64 { return int64(int16(v)) },
 			"4": func(v int64) int64 { return int64(int32(v)) },
@@ -382,7 +382,8 @@ func floatKernel[T compare.Float](op arOp) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		out := vector.Alloc[T](c.Arena, c.N)
 		x, y := compare.SpreadVals[T](c, args[0])[:len(out)], compare.SpreadVals[T](c, args[1])[:len(out)]
-		// results that are not finite, or zero for * and /, are checked again
+		// a row whose result is not finite, or for * and / zero, may be an error: such rows are
+		// checked one by one
 		odd := false
 		switch op {
 		case arAdd:

@@ -137,7 +137,7 @@ func addMath(t function.Table) {
 
 func errInput() error { return pgerr.New(pgerr.NumericValueOutOfRange, "input is out of range") }
 
-// finite refuses infinities.
+// finite adapts a function that is not defined for infinities: they are an error.
 func finite(f func(float64) float64) func(float64) (float64, error) {
 	return func(x float64) (float64, error) {
 		switch {
@@ -317,9 +317,9 @@ func Abs64(x int64) uint64 {
 	return uint64(x)
 }
 
-// random is the generator behind random(): of the process, since a statement
-// that calls it is never split so that order could matter. setseed makes it
-// repeat.
+// random is the generator of random(), one for the process. setseed() makes its
+// sequence repeat, but which row gets which number is not determined where
+// several threads compute rows.
 var random = newRandom()
 
 type randomSource struct {

@@ -124,7 +124,7 @@ func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	}
 }
 
-// maxScale is above what a scale may be.
+// maxScale is the number above which a scale argument is clamped.
 const maxScale = 2000
 
 // numRound rounds to a number of digits. The result for a fixed numeric is written directly in the
@@ -145,7 +145,8 @@ func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	}
 }
 
-// numScale reads scales of numerics that are represented as bytes in place.
+// numScale is scale(). Of numerics that are represented as bytes it reads the scale from the bytes,
+// without decoding the number.
 func numScale(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
 	slow := function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {

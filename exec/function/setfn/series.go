@@ -64,7 +64,7 @@ func (g *ints) Next(_ context.Context, max int, out []array.Builder) (int, error
 		n++
 		next := g.at + g.step
 		if (g.step > 0) != (next > g.at) {
-			g.end = true // overflow is the end
+			g.end = true // the next number would overflow, so stop is reached
 		}
 		g.at = next
 	}

@@ -88,7 +88,7 @@ func AddSplits(m map[string]function.SetMaker) {
 	}
 }
 
-// splitRows generates the fields of a string.
+// splitRows returns the fields of a string as rows.
 type splitRows struct {
 	*arrayfn.Splitter
 	m *vector.Meter
@@ -142,7 +142,7 @@ func Unnest(c *function.SetCall, row int) function.Generator {
 	return g
 }
 
-// elementsOf generates the elements of a list.
+// elementsOf returns the elements of a list as rows.
 type elementsOf struct {
 	function.RowsOf
 	of       arrow.Array

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Access control lists are text to this database: grantee=letters/grantor, a
-// star behind the letters that may be granted on.
+// Access control lists are represented as text: grantee=letters/grantor, a star
+// behind a letter being its grant option.
 
 // aclDefaults are the privileges that PostgreSQL grants on a new object of a kind: to all, and to
 // its owner.

@@ -89,7 +89,7 @@ func addCatalog(t function.Table) {
 	}
 }
 
-// missing reports whether an error says that a name denotes nothing.
+// missing reports whether an error says that a named object does not exist.
 func missing(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.UndefinedFunction, pgerr.InvalidSchemaName, pgerr.AmbiguousFunction:
@@ -135,13 +135,13 @@ func addVisible(t function.Table) {
 	t.Put("pg_statistics_obj_is_visible(oid)", fixedAnswer(nil))
 }
 
-// Printer is a host that prints what the catalog keeps.
+// Printer is a host that prints the expressions and queries in the catalog.
 type Printer interface {
 	function.Host
 	function.Deparser
 }
 
-// printed makes a function that asks for the text of a kept definition.
+// printed makes a function that prints a kept definition.
 func printed(f func(h Printer, a []types.Datum) (types.Datum, error)) function.Maker {
 	return hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
 		p, ok := h.(Printer)

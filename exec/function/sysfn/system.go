@@ -324,7 +324,7 @@ func sizePretty(n int64) string {
 			}
 			return itoa64(v) + " " + u.name
 		}
-		// a unit that rounds keeps one bit to round by
+		// one bit more than the unit is kept, for rounding
 		next := units[i+1]
 		shift := next.bits - u.bits - uint(vector.ByteOf(next.round)) + uint(vector.ByteOf(u.round))
 		v /= 1 << shift

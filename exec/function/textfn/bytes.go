@@ -314,7 +314,7 @@ func byteList(s string) string {
 	return out
 }
 
-// addSend registers the binary output functions of the represented types.
+// addSend registers the binary output functions (int4send and the like).
 func addSend(t function.Table) {
 	for _, f := range fn.All() {
 		if f.Kind == fn.Scalar && len(f.Args) == 1 && f.Ret == types.ByteaOID && strings.HasSuffix(f.Name, "send") {

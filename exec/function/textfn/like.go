@@ -47,8 +47,8 @@ func addPatterns(t function.Table) {
 	})))
 }
 
-// PatternFunc reports whether f can fail only by its pattern; with a constant pattern it may be
-// computed for strings that no row has, since a bad pattern fails for any.
+// PatternFunc reports whether f can fail only by its pattern. With a constant pattern it may be
+// computed for dictionary entries that no row has, since a bad pattern fails for any string.
 func PatternFunc(f *fn.Func) bool {
 	switch {
 	case strings.Contains(f.Name, "like") && f.Name != "like_escape",
@@ -171,7 +171,7 @@ func compileLike(p string, fold, bytes bool) *likePattern {
 // anywhere.
 func (l *likePattern) needleOf() *search.Needle {
 	if l.broken || !l.open[0] {
-		return nil // the start of a string is all that most take
+		return nil // most strings are decided by their start
 	}
 	longest := ""
 	for _, seg := range l.segs {
@@ -204,8 +204,9 @@ func (l *likePattern) match(s string) (bool, error) {
 		return true, nil
 	}
 	if l.broken {
-		// only a string that reaches the end of the pattern with characters left
-		// finds out
+		// the pattern's last character is the escape: an error, as in
+		// PostgreSQL, only for a string that matches all before it and has
+		// characters left
 		if ok, _ := l.reach.match(s); ok {
 			return false, pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
 		}

@@ -344,7 +344,7 @@ func similarToRegex(c *function.Call, p string, esc *string) (string, error) {
 				quotes++
 				continue
 			}
-			// the meaning of escapes such as \d is kept from the pattern
+			// escaped, so that a \d in the pattern is a backslash and a d
 			_ = b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == e:

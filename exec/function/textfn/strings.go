@@ -134,7 +134,7 @@ func chr(_ *function.Call, n int64) (string, error) {
 	return string(rune(n)), nil
 }
 
-// concatTexts is text || text, without a builder a row.
+// concatTexts is text || text of whole columns.
 func concatTexts(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	l, r := args[0], args[1]
 	out := &vector.Vec{Kind: vector.Str, N: c.N, Valid: c.Valid}
@@ -182,7 +182,7 @@ func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return concatTexts(c, texts)
 }
 
-// digits are the texts of the integers of a call's rows.
+// digits returns the decimal texts of the integers of a call's rows.
 func digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
 	var one [20]byte
 	size := 0
@@ -442,8 +442,8 @@ func unistr(c *function.Call, s string) (string, error) {
 	return b.String(), nil
 }
 
-// normalizeText: text of ASCII is normal in every form; what else needs tables
-// that the standard library lacks is refused.
+// normalizeText is normalize(). ASCII text is normal in every form; other text
+// is refused, as the standard library has no normalisation tables.
 func normalizeText(_ *function.Call, s, form string) (string, error) {
 	switch strings.ToUpper(form) {
 	case "NFC", "NFD", "NFKC", "NFKD":

@@ -174,8 +174,8 @@ func addDatetime(t function.Table) {
 	addOverlaps(t)
 }
 
-// extractMaker adds a loop for the fields that are whole numbers of a day, of
-// dates and timestamps, when the field is one for all rows.
+// extractMaker adds a typed loop for the whole-numbered fields of a day (year,
+// month, day …) of dates and timestamps, where the field is a constant.
 func extractMaker(ty string, slow function.Impl) function.Maker {
 	if ty != "date" && ty != "timestamp" {
 		return function.Always(slow)
