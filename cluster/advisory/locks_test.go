@@ -11,7 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestTryAtRandom holds locks that nobody waits for against a list of who holds what.
+// TestTryAtRandom compares random try-locks and unlocks with a reference: a list of the holders of
+// each key.
 func TestTryAtRandom(t *testing.T) {
 	type grant struct {
 		who, key     int
@@ -110,8 +111,8 @@ func mustTry(t *testing.T, h *Holder, key function.AdvisoryKey, shared, want boo
 	}
 }
 
-// TestQueue: who waits first has it first, readers together, and nobody overtakes who
-// wants it alone.
+// TestQueue: a lock is granted in the order of waiting, shared requests together, and
+// a later shared request does not overtake a waiting exclusive one.
 func TestQueue(t *testing.T) {
 	ctx := context.Background()
 	var locks Locks
@@ -119,7 +120,7 @@ func TestQueue(t *testing.T) {
 	a, b, c, d, e := locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder()
 	mustTry(t, a, key, true, true)
 	wantsAll := wait(ctx, b, key, false)
-	mustTry(t, c, key, true, false) // it would overtake b
+	mustTry(t, c, key, true, false) // it would overtake b, which waits for an exclusive lock
 	reads := wait(ctx, c, key, true)
 	readsToo := wait(ctx, d, key, true)
 	a.Release(Both)
@@ -134,7 +135,7 @@ func TestQueue(t *testing.T) {
 	mustTry(t, e, key, true, true)
 }
 
-// TestGivenUp: whose wait is cancelled leaves the queue to the others.
+// TestGivenUp: a cancelled wait is removed from the queue, and those behind it are granted.
 func TestGivenUp(t *testing.T) {
 	var locks Locks
 	key := function.AdvisoryKey{A: 7}
@@ -153,7 +154,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestDeadlock: the wait that closes a circle fails, and only that.
+// TestDeadlock: the wait that would complete a cycle fails, and no other.
 func TestDeadlock(t *testing.T) {
 	ctx := context.Background()
 	var locks Locks

@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// numbers gives 1 … n in batches of size rows, then fails if it is to.
+// numbers returns 1 … n in batches of size rows, and an error at the end if err is set.
 type numbers struct {
 	n, at, size int
 	fails       error
@@ -50,7 +50,7 @@ func (s *numbers) Close() error {
 	return nil
 }
 
-// admission counts.
+// admission counts how often it is held.
 type admission struct{ held int }
 
 func (a *admission) Pass()                {}
@@ -99,7 +99,7 @@ func fetch(c *Cursor, n *ast.FetchStmt) ([]int, error) {
 	}
 }
 
-// model is a cursor that goes a row at a time.
+// model is a reference cursor that moves row by row.
 type model struct{ pos, n int }
 
 func (m *model) step(by int) (out []int) {
@@ -138,7 +138,7 @@ func (m *model) fetch(d ast.FetchDirection, k int64) (out []int) {
 	return out
 }
 
-// TestFetchAtRandom holds cursors that scroll against one that goes a row at a time.
+// TestFetchAtRandom compares scrollable cursors with the reference on random FETCHes.
 func TestFetchAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -152,7 +152,7 @@ func TestFetchAtRandom(t *testing.T) {
 			if s.Direction <= ast.FETCH_BACKWARD && rng.IntN(6) == 0 {
 				s.HowMany = ast.FETCH_ALL
 			}
-			if rng.IntN(10) == 0 { // what is read goes to disk
+			if rng.IntN(10) == 0 { // the rows that were read are spilled
 				if err := c.rows.flush(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +171,7 @@ func TestFetchAtRandom(t *testing.T) {
 	}
 }
 
-// TestForwardOnly: NO SCROLL goes forward, and keeps no past in memory.
+// TestForwardOnly: a NO SCROLL cursor moves forward only, and keeps no rows that were fetched.
 func TestForwardOnly(t *testing.T) {
 	c := open(t, Options{Scroll: -1}, &numbers{n: 100, size: 7})
 	defer c.Close()
@@ -190,7 +190,7 @@ func TestForwardOnly(t *testing.T) {
 	}
 }
 
-// TestAdmission: a cursor holds its admission while its query runs only.
+// TestAdmission: a cursor holds its admission only while its query runs.
 func TestAdmission(t *testing.T) {
 	broken := pgerr.New(pgerr.DivisionByZero, "division by zero")
 	c := open(t, Options{Hold: true}, &numbers{n: 10, size: 4, fails: broken})

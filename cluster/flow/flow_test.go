@@ -35,7 +35,7 @@ var ctx = context.Background()
 
 var cols = []plan.Column{{ID: 1, Name: "n", Type: types.Int8}, {ID: 2, Name: "s", Type: types.Text}}
 
-// trust is what the nodes of these tests have in common.
+// trust is the secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type end struct {
@@ -188,7 +188,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestLargeRows cuts batches that no message could carry.
+// TestLargeRows sends batches larger than a message, which are divided.
 func TestLargeRows(t *testing.T) {
 	es := ends(t, 2)
 	stages := shape(plan.Gather, false)
@@ -215,8 +215,8 @@ func TestLargeRows(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBackPressure has a reader that does not read: the sender stops, until it
-// is told to.
+// TestBackPressure has a reader that does not read: the sender blocks until it
+// is cancelled.
 func TestBackPressure(t *testing.T) {
 	es := ends(t, 2)
 	stages := shape(plan.Gather, false)
@@ -289,7 +289,7 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		es[1].kill()
-		// It is not the reader's to report: it waits until it is stopped.
+		// The reader does not report the lost sender: it waits until the plan is cancelled.
 		stop, cancel := context.WithCancelCause(ctx)
 		cause := errors.New("the gateway says so")
 		cancel(cause)
@@ -335,7 +335,7 @@ func TestDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readers[0].Close() // wants nothing of it
+	readers[0].Close() // closed without reading
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	for i, f := range fs {

@@ -81,8 +81,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestRetriesFarBehind: what a retry comes to does not depend on how many
-// commits came between.
+// TestRetriesFarBehind: the result of a retry does not depend on how many
+// commits were applied in between.
 func TestRetriesFarBehind(t *testing.T) {
 	f := meta.New(quiet)
 	alloc := &catalog.AllocOIDs{N: 1}
@@ -98,8 +98,8 @@ func TestRetriesFarBehind(t *testing.T) {
 	}
 }
 
-// TestRefusedForGood: a commit that was refused stays so for every copy, though
-// the changes would apply by now.
+// TestRefusedForGood: a refused commit is refused for every copy, although its
+// changes could be applied by then.
 func TestRefusedForGood(t *testing.T) {
 	f := meta.New(quiet)
 	schema := &catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s"}}
@@ -118,7 +118,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestSessions: copies that were held up do nothing, whatever overtook them.
+// TestSessions: delayed copies of a command have no effect, whatever was applied before them.
 func TestSessions(t *testing.T) {
 	set := func(v string) catalog.Change { return &catalog.PutSetting{Name: "x", Value: v} }
 	f := meta.New(quiet)
@@ -135,24 +135,24 @@ func TestSessions(t *testing.T) {
 		f = restored(t, f)
 	}
 	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("a"))
-	// 2 is given up, which the mark of 3 says: it comes too late.
+	// The mark of 3 says that the gateway gave 2 up: a copy of 2 after it is refused.
 	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 3, Mark: 3})
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 2, Mark: 1}, set("b")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
 		t.Fatal(r)
 	}
 	value("a")
-	// Nor is what was applied and forgotten applied again.
+	// A command that was applied and whose result was forgotten is not applied again.
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("c")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
 		t.Fatal(r)
 	}
 	value("a")
-	// The gateway starts again: its earlier life is over.
+	// The gateway restarts: commands of its earlier epoch are refused.
 	step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 1, Mark: 1}, set("d"))
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 4, Mark: 4}, set("e")); r.Ended != 9 {
 		t.Fatal(r)
 	}
 	value("d")
-	// It is removed: so is this life.
+	// It is removed from the catalog: commands of this epoch are refused too.
 	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 1, Mark: 1}, &catalog.PutNode{Node: &catalog.Node{ID: 1, Name: "n"}})
 	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 2, Mark: 2}, &catalog.DropNode{ID: 1})
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 2, Mark: 2}, set("f")); r.Ended != 9 {
@@ -196,9 +196,9 @@ func TestUnknownCommands(t *testing.T) {
 	}
 }
 
-// A command that cannot be applied, or panics, stops the machine before it: it
-// and what follows count as not applied and go into no snapshot, so that a
-// machine that can apply them goes on from the same log.
+// TestStops: a command that cannot be applied, or panics, stops the state
+// machine before it. It and later ones count as not applied and are in no
+// snapshot, so that a version that can apply them continues from the same log.
 func TestStops(t *testing.T) {
 	set := func(name string) []byte {
 		return meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: uint64(name[0]), Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: name, Value: "v"}})
@@ -245,14 +245,14 @@ func TestRestoreOfDamage(t *testing.T) {
 	whole := s.Bytes()
 	for i := range whole {
 		for _, b := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 0xff}, whole[i+1:]...)...)} {
-			// An error or another value, but no panic.
+			// The result may be an error or another state, but not a panic.
 			_ = meta.New(quiet).Restore(io.NopCloser(bytes.NewReader(b)))
 		}
 	}
 }
 
-// TestExpect: a proposer hears what its command came to, and where it is in the log;
-// one that has forgotten it hears nothing.
+// TestExpect: a proposer gets the result of its command and its index in the log;
+// one that no longer expects it gets nothing.
 func TestExpect(t *testing.T) {
 	f := meta.New(quiet)
 	apply := func(index, seq uint64, changes ...catalog.Change) <-chan meta.Answer {
@@ -292,7 +292,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestApplyAfter: what is committed before raft says so is applied once, in the log's order.
+// TestApplyAfter: entries that are known to be committed before raft applies them are applied once,
+// in the log's order.
 func TestApplyAfter(t *testing.T) {
 	f := meta.New(quiet)
 	entry := func(index uint64) *raft.Log {
@@ -314,8 +315,8 @@ func TestApplyAfter(t *testing.T) {
 	}
 }
 
-// TestApplyMade: a machine that is given commands as they were made comes to what one does that
-// reads them: segments to the last nil, refusals, copies, and the bytes of the snapshot.
+// TestApplyMade: applying commands as they were made has the same result as decoding and
+// applying them: segments, nil fields, refusals, copies, and the bytes of the snapshot.
 func TestApplyMade(t *testing.T) {
 	made, read := meta.New(quiet), meta.New(quiet)
 	index, seq := uint64(0), uint64(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// waits runs a statement that must wait for a lock, and returns what it comes to.
+// waits runs a statement that must wait for a lock, and returns the channel of its result.
 func waits(c *client, sql string) <-chan error {
 	out := make(chan error, 1)
 	go func() {
@@ -36,7 +36,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	if got := one(a, "select pg_try_advisory_lock(9)"); got != "t" {
 		t.Error("a transaction's lock outlived it")
 	}
-	// b waits until a has given the lock back as often as it took it.
+	// b waits until a has released the lock as often as it took it.
 	got := waits(b, "select pg_advisory_lock(1)")
 	a.must("select pg_advisory_unlock(1)")
 	select {
@@ -51,7 +51,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	if got := one(a, "select pg_advisory_unlock(1)"); got != "f" {
 		t.Error("a gave back what it has not")
 	}
-	// Two that wait for each other: one is told.
+	// Of two sessions that wait for each other one gets a deadlock error.
 	a.must("select pg_advisory_lock(50)")
 	b.must("select pg_advisory_lock(51)")
 	x, y := waits(a, "select pg_advisory_lock(51)"), waits(b, "select pg_advisory_lock(50)")
@@ -71,7 +71,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	if err := <-other; err != nil {
 		t.Fatal(err)
 	}
-	// A session that waits can be cancelled, and one that ends gives all back.
+	// A waiting session can be cancelled, and a session's end releases its locks.
 	a.must("select pg_advisory_unlock_all()")
 	b.must("select pg_advisory_unlock_all(), pg_advisory_lock(7)")
 	ctx, cancel := context.WithCancel(context.Background())

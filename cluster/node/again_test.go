@@ -40,8 +40,9 @@ func TestSessionsAddUp(t *testing.T) {
 	}
 }
 
-// TestConflictIsSeen leaves the conflict to the client where running the
-// statement again could give another answer than the client has.
+// TestConflictIsSeen: a serialization failure is returned to the client where
+// running the statement again could have another result than the rows that the
+// client has received.
 func TestConflictIsSeen(t *testing.T) {
 	nodes := start(t, 1)
 	a, b := connect(t, nodes[0]), connect(t, nodes[0])

@@ -7,8 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// What ALTER TABLE and CREATE INDEX say of rows that are there, field by field as
-// PostgreSQL 15 does; the corpus (alter_table.slt) has no more than the codes.
+// TestRowsThatAreThere compares the errors of ALTER TABLE and CREATE INDEX over
+// existing rows with PostgreSQL 15's, field by field; the corpus
+// (alter_table.slt) has only their codes.
 func TestRowsThatAreThere(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// records takes an audit log.
+// records collects an audit log.
 type records struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -28,7 +28,8 @@ func (r *records) Write(p []byte) (int, error) {
 }
 
 // take returns what was written since the last call: statement, objects, roles and
-// result of each record. The rest must be what every record of the test has.
+// result of each record. The other fields must have the values that all records of
+// the test have.
 func (r *records) take(t *testing.T, role string) (out []string) {
 	t.Helper()
 	r.mu.Lock()
@@ -59,8 +60,8 @@ func (r *records) take(t *testing.T, role string) (out []string) {
 	return out
 }
 
-// TestAudit wants one record of each statement that defines something, with its
-// outcome and its names, and none of any other; and no password in it.
+// TestAudit: each DDL statement has one record with its outcome and names,
+// other statements have none, and no record has a password.
 func TestAudit(t *testing.T) {
 	var log records
 	n := start(t, 1, func(o *Options) { o.Audit = slog.New(slog.NewJSONHandler(&log, nil)) })[0]
@@ -128,7 +129,7 @@ func TestAudit(t *testing.T) {
 		check(sql)
 	}
 
-	// In a transaction a record waits for the outcome, of a savepoint too.
+	// In a transaction a record is written when the outcome is known, also that of a savepoint.
 	check("begin")
 	check("create table a (x int)")
 	check("savepoint one")
@@ -139,7 +140,7 @@ func TestAudit(t *testing.T) {
 	check("begin")
 	check("drop table a")
 	check("drop table b", "DROP TABLE|b||42P01")
-	check("drop table c") // is not looked at: 25P02
+	check("drop table c") // in a failed transaction: not analysed, 25P02
 	check("commit", "DROP TABLE|a||40000")
 	check("begin")
 	check("alter table a add z int")
@@ -155,7 +156,8 @@ func TestAudit(t *testing.T) {
 		t.Errorf("a conflict left %q", got)
 	}
 
-	// What the protocol prepared and EXECUTE runs is what runs.
+	// Of a statement prepared by the protocol, or run by EXECUTE, the record has the statement that
+	// runs.
 	pieces, err := s.Script("create table late (x int)")
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +171,7 @@ func TestAudit(t *testing.T) {
 	}
 	check("execute late", "CREATE TABLE|late||ok")
 
-	// The role is the one that acts.
+	// The role is the current one.
 	check("set role ann")
 	role = "ann"
 	check("create role x", "CREATE ROLE|x||42501")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestColocate: where every node has all rows, joins and groups read them where they are
-// wanted; what comes out is the same.
+// TestColocate: where every node has all rows, joins and groupings read them locally;
+// the results are the same.
 func TestColocate(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[1], spread)
@@ -34,13 +34,14 @@ func TestColocate(t *testing.T) {
 		{"select count(*), sum(a.price) from lines a join lines b on a.id = b.id join orders o on o.id = a.id", 0, nil},
 		{"select count(*) from (select distinct id, n from lines) x", 0, nil},
 		{"select count(*) from lines l join orders o on l.n = o.day", 1, nil},
-		// In no order of the key: each node picks its own rows by its hash.
+		// The files are not divided by the key: each node reads all rows and keeps those whose hash
+		// is its own.
 		{"select count(*), sum(a.v), sum(b.v) from facts a join facts b on a.k = b.k and a.v < b.v", 0, []string{"all rows by each node"}},
 		{"select count(*), sum(a.v), count(b.v) from facts a left join facts b on a.k = b.k and a.j < b.j", 0, []string{"hash of a.k", "hash of b.k"}},
 		{"select count(*), sum(a.v), count(b.v) from facts a full join (select * from facts where j > 1) b on a.k = b.k and a.j = b.j", 1, []string{"hash of a.k, a.j", "Hash Key: facts.k, facts.j"}},
 		{"select count(*), sum(r * v) from (select v, row_number() over (partition by k order by v) r from facts) x", 0, []string{"hash of k"}},
 		{"select count(*), sum(s), sum(n) from (select k, j, sum(v) s, count(*) n from facts group by k, j) x", 0, []string{"hash of k, j"}},
-		// The probe side whole, for the rows that are here.
+		// Each node reads the whole probe side, for its share of the build side's rows.
 		{"select count(*), count(a.customer) from orders a where not exists (select from lines l where l.price = a.day and l.n = a.customer)", 0, []string{"all rows by each node"}},
 		{"select count(*), sum(o.day), count(c.name) from (select * from customers where id < 600) c right join orders o on c.id = o.customer", 0, []string{"all rows by each node"}},
 	} {

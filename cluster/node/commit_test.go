@@ -14,8 +14,8 @@ import (
 )
 
 // TestDisturbedCommits cancels, times out and terminates COMMITs of rows in
-// files at all moments: what the client is told holds on every node, and no
-// table is left that cannot be read.
+// files at random moments: the outcome that the client gets holds on every
+// node, and every table stays readable.
 func TestDisturbedCommits(t *testing.T) {
 	nodes := start(t, 3)
 	admin := connect(t, nodes[0])
@@ -89,8 +89,8 @@ func TestDisturbedCommits(t *testing.T) {
 	t.Log("clients were told", told)
 }
 
-// TestLongTransaction: files of a transaction that is open outlive sweeps and
-// restarts of the nodes that hold them; what it does not commit goes.
+// TestLongTransaction: files of an open transaction survive sweeps and restarts
+// of the nodes that hold them; after a rollback they are removed.
 func TestLongTransaction(t *testing.T) {
 	nodes := start(t, 3, func(o *Options) { o.Pace.Sweep = 20 * time.Millisecond })
 	other := connect(t, nodes[1])
@@ -113,7 +113,7 @@ func TestLongTransaction(t *testing.T) {
 		t.Cleanup(func() { _ = again.Close() })
 	}
 	other = connect(t, nodes[1])
-	for range 20 { // life goes on
+	for range 20 { // other commits meanwhile
 		other.must("insert into u values (1, 'x')")
 	}
 	c.must("commit")
@@ -135,7 +135,7 @@ func TestLongTransaction(t *testing.T) {
 }
 
 // TestCommitOfLostFiles: where a majority of the replicas have lost a file, the
-// commit says so, and nothing is committed.
+// commit fails with that error.
 func TestCommitOfLostFiles(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0])
@@ -172,8 +172,8 @@ func (n *Node) segmentFiles(t *testing.T) []string {
 
 func countFiles(t *testing.T, n *Node) int { return len(n.segmentFiles(t)) }
 
-// TestCommitsOfSequences takes the values of many rows in few commits, by a
-// follower too, leaves no gap, and gives none twice when nodes take them at once.
+// TestCommitsOfSequences: the sequence values of many rows take few commits, on a
+// follower too, have no gap, and are distinct when nodes take them concurrently.
 func TestCommitsOfSequences(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[2])

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestIntegersBesideTexts: || of a text and an integer gives what || of both texts does,
-// for all widths, signs, NULLs, constants and rows that a filter leaves out.
+// TestIntegersBesideTexts: || of a text and an integer equals || of the text and the
+// integer's cast to text, for all widths, signs, NULLs, constants and filtered rows.
 func TestIntegersBesideTexts(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("CREATE TABLE n AS SELECT CASE WHEN i % 7 > 0 THEN 'é' || repeat('x', i % 5) END AS s, CASE WHEN i % 11 > 0 THEN i::int8 * 3074457345618258 END AS k FROM generate_series(-3000, 3000) AS g(i)")

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// conflictTable is what ON CONFLICT is held against: a row a key, of v and s.
+// conflictTable is the reference for ON CONFLICT: v and s by key.
 type conflictTable map[int][2]any
 
 type proposal struct {
@@ -19,7 +19,7 @@ type proposal struct {
 	s  string
 }
 
-// upsert carries a statement out; the code is that of its error.
+// upsert executes a statement on the reference; code is the SQLSTATE of its error.
 func (t conflictTable) upsert(rows []proposal, update, where bool) (pgerr.Code, []string) {
 	next := conflictTable{}
 	for id, r := range t {
@@ -69,9 +69,9 @@ func (t conflictTable) rows() []string {
 	return out
 }
 
-// TestOnConflict proposes rows at random, some twice, some that the table's constraints
-// refuse: at the gateway and where the rows are, by a column, an expression and a part of
-// the table.
+// TestOnConflict inserts random rows, some twice, some that violate other constraints,
+// with arbiters on a column, an expression and a partial index; executed at the gateway
+// and where the rows are.
 func TestOnConflict(t *testing.T) {
 	for name, nodes := range map[string]int{"one node": 1, "three nodes": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,8 @@ func testOnConflict(t *testing.T, c *client, spread bool) {
 					sql += " where t.v % 2 = excluded.v % 2"
 				}
 			}
-			// EXPLAIN ANALYZE would carry it out: in a transaction that is given up.
+			// EXPLAIN ANALYZE executes the statement, so it runs in a transaction that is rolled
+			// back.
 			plan, _ := c.do("begin; explain analyze " + sql)
 			c.must("rollback")
 			if text := strings.Join(plan, "\n"); text != "" && update {

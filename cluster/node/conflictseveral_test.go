@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// severalKeys is what ON CONFLICT DO NOTHING without a target is held against: a table
-// where each of some keys is unique.
+// severalKeys is the reference for ON CONFLICT DO NOTHING without a target: a table
+// with several unique keys.
 type severalKeys struct {
 	keys []func(row [4]any) string // "" where the row has none
 	seen []map[string]bool
 	rows []string
 }
 
-// insert carries a statement out, row by row.
+// insert executes a statement on the reference, row by row.
 func (s *severalKeys) insert(rows [][4]any) (returned []string) {
 	for _, r := range rows {
 		free := true
@@ -48,9 +48,9 @@ func severalText(r [4]any) string {
 	return strings.Join(out, "|")
 }
 
-// TestOnConflictSeveral proposes rows at random to a table of several unique constraints,
-// few and more than are decided about in memory. Which rows are inserted depends on the
-// order of all: one that comes to nothing by one key leaves its other keys free.
+// TestOnConflictSeveral inserts random rows into a table with several unique constraints,
+// few rows and more than fit in memory. Which rows are inserted depends on the order of
+// all: a row that is skipped for one key does not occupy its other keys.
 func TestOnConflictSeveral(t *testing.T) {
 	t.Run("one node", func(t *testing.T) { testOnConflictSeveral(t, connect(t, start(t, 1)[0]), 9500) })
 	t.Run("small batches", func(t *testing.T) {
@@ -76,7 +76,7 @@ func testOnConflictSeveral(t *testing.T, c *client, many int) {
 		{"unique nulls not distinct (b, c)", func(r [4]any) string {
 			f := r[2]
 			if f != nil {
-				f = strings.TrimSuffix(fmt.Sprint(f), ".0") // a numeric is equal to one of more zeros
+				f = strings.TrimSuffix(fmt.Sprint(f), ".0") // 1.0 = 1 as numerics
 			}
 			return text(r[1]) + text(f)
 		}},
@@ -146,7 +146,7 @@ func testOnConflictSeveral(t *testing.T, c *client, many int) {
 			want := ref.insert(rows)
 			got := c.must("insert into t select a, b, c, d from p order by n on conflict do nothing returning a, b, c, d")
 			inserted, refused = inserted+len(want), refused+n-len(want)
-			if !slices.Equal(got, want) { // in the order in which they were proposed
+			if !slices.Equal(got, want) { // RETURNING's rows are in the order of the input
 				t.Fatalf("round %d: of %d rows over %d keys %d were inserted, not %d\n%.600v\n%.600v", round, n, len(ref.keys), len(got), len(want), got, want)
 			}
 			left := c.must("select a, b, c, d from t")
@@ -161,7 +161,8 @@ func testOnConflictSeveral(t *testing.T, c *client, many int) {
 	}
 }
 
-// TestOnConflictOwnEquality: keys are equal where SQL says so, however they are written.
+// TestOnConflictOwnEquality: keys conflict where they are equal in SQL, as 1.0 and 1.00 are, though
+// their bytes differ.
 func TestOnConflictOwnEquality(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create table n (a numeric primary key, b float8 unique)")
@@ -178,7 +179,7 @@ func TestOnConflictOwnEquality(t *testing.T) {
 	}
 }
 
-// TestOnConflictLarge: the keys of many rows go through the disk, for several constraints.
+// TestOnConflictLarge: the keys of many rows are spilled, for several constraints.
 func TestOnConflictLarge(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)

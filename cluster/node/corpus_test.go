@@ -20,8 +20,8 @@ import (
 var record = flag.String("record", "", "address of a PostgreSQL 15 whose answers are written into testdata/corpus")
 
 // TestCorpus runs the files of testdata/corpus, whose answers are PostgreSQL's,
-// each in a schema of its own. What comes out must not depend on how rows are cut
-// into batches, on memory or on nodes:
+// each in a schema of its own. The results must not depend on batches, memory or
+// nodes:
 //
 //   - alone runs as a user does;
 //   - rows has batches of a single row, but for the file of large tables, where
@@ -79,7 +79,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// corpusMemory is the setting of what a statement may hold on a node.
+// corpusMemory is the memory limit of a statement on a node.
 const corpusMemory = "work_mem = '4MB'"
 
 func corpusName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".slt") }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestEarlyConditions: an aggregation whose conditions are about what joins
-// bring begins below them, and gives what it gives over the joins' rows, on one
-// node and with its states on their way between three.
+// TestEarlyConditions: an aggregation with FILTERs on columns of joined tables
+// is begun below the joins, and has the same result as above them, on one node
+// and with partial states sent between three.
 func TestEarlyConditions(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExplainAnalyzeWrites: EXPLAIN ANALYZE of a statement that writes does it, and shows
-// what each part of its own plan did, not of the checks that follow.
+// TestExplainAnalyzeWrites: EXPLAIN ANALYZE of DML executes it, and shows the counters of
+// the statement's plan, not those of the constraint checks after it.
 func TestExplainAnalyzeWrites(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create table t as select i, i % 3 as v from generate_series(1, 900) i; create table k (i int primary key, v int)")

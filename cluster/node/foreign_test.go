@@ -13,16 +13,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// kinship is a parent and a child with what a foreign key between them should
-// do, slowly.
+// kinship is the reference for foreign keys: a parent and a child table as
+// maps.
 type kinship struct {
 	onDelete, onUpdate string
 	parents            map[int]bool
 	children           map[int]int // id to parent, 0 for none
 }
 
-// act is what becomes of the children of keys that went, to[key] being their
-// new value; false is a violation.
+// act applies the referential action to the children of changed or deleted
+// keys, to[key] being the new value; false is a violation.
 func (f *kinship) act(action string, to map[int]int) bool {
 	for id, p := range f.children {
 		now, gone := to[p]
@@ -50,7 +50,7 @@ func (f *kinship) act(action string, to map[int]int) bool {
 	return true
 }
 
-// TestForeignKeysAtRandom holds random statements against a model in maps.
+// TestForeignKeysAtRandom compares random statements with the reference.
 func TestForeignKeysAtRandom(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	for seed, actions := range []string{"no action", "restrict", "cascade", "set null", "set default"} {
@@ -58,7 +58,7 @@ func TestForeignKeysAtRandom(t *testing.T) {
 	}
 }
 
-// The same, with every look at the rows spread over the nodes.
+// TestForeignKeysOverNodes is the same with every look-up distributed over the nodes.
 func TestForeignKeysOverNodes(t *testing.T) {
 	c := connect(t, start(t, 2)[1], spread)
 	randomFamily(t, c, 1, 12, "cascade")
@@ -161,8 +161,8 @@ func randomFamily(t *testing.T, c *client, seed, steps int, actions string) {
 	}
 }
 
-// TestForeignKeysConcurrent lets sessions add children and remove parents at
-// once: whatever commits, no child is without its parent.
+// TestForeignKeysConcurrent has sessions add children and delete parents
+// concurrently: whatever commits, every child has its parent.
 func TestForeignKeysConcurrent(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

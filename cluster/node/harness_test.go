@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"),
-		goleak.IgnoreTopFunction("github.com/hashicorp/raft.(*deferError).Error"), // raft does not answer what is queued when it shuts down
+		goleak.IgnoreTopFunction("github.com/hashicorp/raft.(*deferError).Error"), // raft does not complete futures that are queued when it shuts down
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))           // ends by itself
 }
 
@@ -56,7 +56,7 @@ func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 	return out
 }
 
-// secret is that of the node's cluster, as its owner finds it.
+// secret returns the secret of the node's cluster, from its data directory.
 func (n *Node) secret(t testing.TB) rpc.Secret {
 	t.Helper()
 	s, err := raftnode.ReadSecret(filepath.Join(n.o.Data, raftnode.SecretFile))
@@ -66,7 +66,7 @@ func (n *Node) secret(t testing.TB) rpc.Secret {
 	return s
 }
 
-// quiet takes notices and forgets them.
+// quiet discards notices.
 type quiet struct{}
 
 func (quiet) Notice(*pgerr.Error)      {}
@@ -80,7 +80,7 @@ type client struct {
 
 var pids atomic.Uint32
 
-// startup is what a client of a role says when it connects.
+// startup is the startup message of a role's client.
 func startup(role string, params ...[2]string) session.Startup {
 	return session.Startup{User: role, Database: "tributary", Params: params, PID: pids.Add(1), Notify: quiet{}}
 }
@@ -100,10 +100,10 @@ func connect(t testing.TB, n *Node, settings ...string) *client {
 	return c
 }
 
-// spread makes plans run on all nodes, however few their rows.
+// spread makes plans run on all nodes, however few rows they read.
 const spread = "tributary.distribute_rows = 0"
 
-// apart makes them send rows that every node has.
+// apart makes them send rows to other nodes even where every node has them.
 const apart = "tributary.colocate = off"
 
 // query opens the last statement of a script, after the others have run.
@@ -169,7 +169,7 @@ func lines(b *batch.Batch, cols []plan.Column) []string {
 	return out
 }
 
-// do runs a script and gives the last statement's rows.
+// do runs a script and returns the last statement's rows.
 func (c *client) do(sql string) ([]string, error) {
 	p, err := c.query(sql)
 	var rows []string
@@ -191,7 +191,7 @@ func (c *client) must(sql string) []string {
 	return rows
 }
 
-// sorted returns the rows in an order of their own, unless the query has one.
+// sorted sorts the rows, unless the query has an ORDER BY.
 func sorted(sql string, rows []string) []string {
 	if strings.Contains(sql, "order by 1") {
 		return rows

@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestLimitsOfRunningNodes changes what nodes may use while they run, one and all,
-// under a statement that holds rows: it goes on. A restart keeps what was asked
-// for, unless it was started with a limit of its own.
+// TestLimitsOfRunningNodes changes the memory and threads of one node and of all
+// while a statement holds rows, which is not disturbed. The limits persist over a
+// restart, unless the node is started with limits on the command line.
 func TestLimitsOfRunningNodes(t *testing.T) {
 	nodes := start(t, 2)
 	c := connect(t, nodes[0], spread)
@@ -61,7 +61,7 @@ func TestLimitsOfRunningNodes(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	// A node that is started again, without and with limits of its own.
+	// A restarted node, without and with limits on the command line.
 	for _, fixed := range []bool{false, true} {
 		o := nodes[1].o
 		if err := nodes[1].Close(); err != nil {

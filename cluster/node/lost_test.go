@@ -17,8 +17,8 @@ const big = "create table big as select g as id, g % 1000 as a, 'some text that 
 
 const bigRows = 240000
 
-// TestLostBeforeFirstRow: a node that is gone before a row of the result has
-// left costs nothing but time, whatever the gateway knew of it.
+// TestLostBeforeFirstRow: losing a node before the first row of the result is
+// sent only takes time, whether or not the gateway knew that it was lost.
 func TestLostBeforeFirstRow(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)
@@ -41,8 +41,8 @@ func TestLostBeforeFirstRow(t *testing.T) {
 	}
 }
 
-// TestLostInTheMiddle closes a node while statements read: each answer is right,
-// or one clean error, and the session goes on.
+// TestLostInTheMiddle closes a node while statements read: each result is right,
+// or one error, and the session stays usable.
 func TestLostInTheMiddle(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)
@@ -58,7 +58,7 @@ func TestLostInTheMiddle(t *testing.T) {
 		}
 		rows := b.Rows()
 		if nodes[1] != nil {
-			// What is on its way fills the windows: the node cannot have sent all.
+			// The rows in flight fill the windows, so the node cannot have sent all.
 			if err := nodes[1].Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestNodeComesBack: a node that was away takes part again.
+// TestNodeComesBack: a node that was down takes part in statements again.
 func TestNodeComesBack(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)

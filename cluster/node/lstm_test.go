@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestModelsOfSequences: LSTMs are the same on one node and on three, follow a
-// series, and tell the windows that are unlike the others.
+// TestModelsOfSequences: LSTMs are the same on one node and on three, fit a
+// series, and an autoencoder's errors are largest for anomalous windows.
 func TestModelsOfSequences(t *testing.T) {
 	var hashes []string
 	for _, n := range []int{1, 3} {

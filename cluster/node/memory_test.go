@@ -41,7 +41,7 @@ func makeMemoryRows(c *client) {
 	c.must(fmt.Sprintf("create table big as select i as id, md5(i::text) as s, (i*7 %% 1003)::float8 as x from generate_series(1,%d) i", memoryRows))
 }
 
-// TestSmallMemory: what does not fit into the node's pool goes through the disk.
+// TestSmallMemory: statements whose state does not fit the node's pool spill.
 func TestSmallMemory(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -80,9 +80,8 @@ func TestSmallMemory(t *testing.T) {
 	}
 }
 
-// TestGivesWay: what an operator of a statement holds goes to disk when another of the
-// same statement needs it, and neither DISTINCT beside DISTINCT nor the keys of ON
-// CONFLICT have to fit.
+// TestGivesWay: an operator spills when another operator of the same statement needs
+// the memory; neither two DISTINCT aggregates nor the keys of ON CONFLICT have to fit.
 func TestGivesWay(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -122,9 +121,8 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
-// TestLargeWrites: what a statement keeps of rows that it changed, RETURNING's and the keys
-// that foreign keys follow, goes through the disk, and wide rows that come out of a sort
-// that fills the pool are written.
+// TestLargeWrites: the rows that a statement keeps, for RETURNING and for referential
+// actions, are spilled, and wide rows from a sort that fills the pool are written.
 func TestLargeWrites(t *testing.T) {
 	t.Run("1 node", func(t *testing.T) { largeWrites(t, startSmall(t)) })
 	t.Run("3 nodes", func(t *testing.T) {
@@ -173,8 +171,8 @@ func largeWrites(t *testing.T, n *Node) {
 	}
 }
 
-// TestHog: a statement that cannot do with less fails with 53200; the others,
-// beside it, do not.
+// TestHog: a statement that needs more than the pool fails with 53200;
+// concurrent ones do not.
 func TestHog(t *testing.T) {
 	n := startSmall(t)
 	makeMemoryRows(connect(t, n))
@@ -198,7 +196,7 @@ func TestHog(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLongText: what a text's trees take is charged before they are made.
+// TestLongText: the memory of a long text's parse trees is charged before they are made.
 func TestLongText(t *testing.T) {
 	c := connect(t, startSmall(t))
 	list := strings.Repeat("1,", 100_000) + "1"
@@ -213,7 +211,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestBulkWrite: rows that threads write obey the table's constraints.
+// TestBulkWrite: rows that several threads write are checked against the table's constraints.
 func TestBulkWrite(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -248,8 +246,8 @@ func TestBulkWrite(t *testing.T) {
 	}
 }
 
-// TestCursorPast: a cursor gives its past again, whether it has gone to disk or
-// not, as a list would.
+// TestCursorPast: a cursor that scrolls back returns the same rows, spilled or
+// not, as a list does.
 func TestCursorPast(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -309,7 +307,8 @@ func TestCursorPast(t *testing.T) {
 	}
 }
 
-// TestMemoryOption: the pool leaves room for the program and the collector.
+// TestMemoryOption: the pool is smaller than the memory limit, which includes the program and
+// garbage.
 func TestMemoryOption(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(was) })
@@ -325,9 +324,8 @@ func TestMemoryOption(t *testing.T) {
 	}
 }
 
-// left is what a node has charged and nobody wants: all but what it keeps. What
-// works beside statements, as compaction does, may hold some as they end: it is
-// waited for.
+// left returns the bytes that a node has charged beyond its caches, after
+// waiting for background work such as compaction to release its own.
 func (n *Node) left() (left int64) {
 	for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
 		if left = n.pool.Used() - n.pool.Idle() - n.store.IndexBytes(); left == 0 || time.Now().After(end) {

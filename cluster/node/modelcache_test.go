@@ -26,7 +26,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// shelf has models of some hundred kilobytes, and reads them when it may.
+// shelf has models of some hundred kilobytes; reading one waits for gate.
 type shelf struct {
 	versions []*catalog.ModelVersion
 	gate     chan struct{} // nil: always
@@ -75,9 +75,9 @@ func (s *shelf) read(ctx context.Context, ref *catalog.Segment, use func([]byte)
 	return use(bytes.Clone(ref.Inline))
 }
 
-// TestModelsInUseStay: what a statement uses stays whatever others need; what
-// nobody uses goes, the one first that was not used for longest; and a model that
-// is larger than what there is, is refused, leaving nothing behind.
+// TestModelsInUseStay: models in use by a statement are not evicted, unused ones
+// are, the least recently used first; a model larger than the available memory is
+// an error, and all that was charged for it is released.
 func TestModelsInUseStay(t *testing.T) {
 	ctx := context.Background()
 	s := newShelf(t, 6)
@@ -89,7 +89,7 @@ func TestModelsInUseStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		release()
-		release() // which counts once
+		release() // the second call has no effect
 		return m.idleBytes()
 	}()
 	if one < 300<<10 || one > 1<<20 {
@@ -149,8 +149,8 @@ func TestModelsInUseStay(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreCharged: the rows as a model sees them, once for as many as come at
-// once.
+// TestPredictionsAreCharged: the encoded rows of a batch are charged, once for all
+// batches of a size.
 func TestPredictionsAreCharged(t *testing.T) {
 	s := newShelf(t, 1)
 	pool := mem.NewPool("n", 64<<20)
@@ -187,8 +187,8 @@ func TestPredictionsAreCharged(t *testing.T) {
 	}
 }
 
-// TestModelsAreReadOnce: statements that want a model at the same time wait for one
-// of them to read it, and one that is cancelled leaves that to the next.
+// TestModelsAreReadOnce: of statements that need a model at the same time one reads
+// it and the others wait; if that one is cancelled, another reads it.
 func TestModelsAreReadOnce(t *testing.T) {
 	s := newShelf(t, 1)
 	s.gate = make(chan struct{})
@@ -208,7 +208,7 @@ func TestModelsAreReadOnce(t *testing.T) {
 				release()
 			}
 		})
-		if i == 0 { // it is the one that reads
+		if i == 0 { // this statement reads the model
 			for reads := 0; reads == 0; {
 				s.mu.Lock()
 				reads = s.reads
@@ -239,8 +239,8 @@ func TestModelsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestModelsGoWhileOthersWait: a model's bytes are given to a statement that waits
-// to be let in, which is told of them while the model goes.
+// TestModelsGoWhileOthersWait: evicting a model admits a statement that waits for
+// memory.
 func TestModelsGoWhileOthersWait(t *testing.T) {
 	s := newShelf(t, 1)
 	pool := mem.NewPool("n", 8<<20)
@@ -253,7 +253,7 @@ func TestModelsGoWhileOthersWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	holder, statement := pool.Child("holder", 0), pool.Child("statement", 0)
 	held, ticket := holder.Ticket(1, 1), statement.Ticket(1, 1)
-	held.Force() // who is alone does not wait
+	held.Force() // a statement alone does not wait
 	waited := make(chan error)
 	acct := pool.Account("others", false)
 	if err := acct.Grow(int64(mem.FailShare*float64(pool.Limit())) - pool.Used() - 64<<10); err != nil || m.idleBytes() == 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// fewInline makes files of models that are larger than a few words.
+// fewInline makes a file of each model that is larger than a few bytes.
 func fewInline(o *Options) {
 	o.InlineBlob = 64
 	o.Pace.Sweep, o.Pace.Audit = 50*time.Millisecond, time.Hour
 }
 
-// modelFile is what holds a version of a model, as the node's catalog has it.
+// modelFile returns the blob of a model's version in the node's catalog.
 func (n *Node) modelFile(name string, number int) *catalog.Segment {
 	m := n.Catalog().Model(catalog.PublicOID, name)
 	if m == nil || m.Find(number) == nil {
@@ -42,8 +42,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // TestModelsAreFiles: a large model is a file on three nodes. Any node predicts with
-// it, also where its own is damaged or gone, and after the node is lost that trained
-// it; it goes when no version has it.
+// it, also where its own copy is damaged or missing, and after the node that trained
+// it is lost; it is removed when no version refers to it.
 func TestModelsAreFiles(t *testing.T) {
 	nodes := start(t, 3, fewInline)
 	c := connect(t, nodes[0])
@@ -92,7 +92,7 @@ func TestModelsAreFiles(t *testing.T) {
 		}
 	}
 
-	// Versions go with their files, and what was rolled back has none.
+	// The file of a dropped version is removed, and a rolled back one has none.
 	third := nodes[0].modelFile("m", 3)
 	c.must("drop model m version 1, 3")
 	gone := func(ref *catalog.Segment) func() bool {
@@ -138,8 +138,8 @@ func TestModelsAreFiles(t *testing.T) {
 	})
 }
 
-// TestManyVersionsOfALargeModel: each RETRAIN adds one version to the log, not all
-// of them, and the log has none of their bytes.
+// TestManyVersionsOfALargeModel: a RETRAIN adds only its own version to the log,
+// and no model's bytes.
 func TestManyVersionsOfALargeModel(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -169,8 +169,8 @@ func TestManyVersionsOfALargeModel(t *testing.T) {
 	}
 }
 
-// TestPredictionsKeepOneModel: the same prediction again decodes nothing and takes
-// no more memory, which is the model's, and free for others.
+// TestPredictionsKeepOneModel: a repeated prediction does not decode the model
+// again, and the memory kept is that of one model, which counts as idle.
 func TestPredictionsKeepOneModel(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -194,14 +194,14 @@ func TestPredictionsKeepOneModel(t *testing.T) {
 	}
 }
 
-// TestCheckpointsGo: a training leaves no file of its checkpoints behind, though it
-// makes many and the statement that waits for it is open, and goes on from one that
-// is a file.
+// TestCheckpointsGo: files of checkpoints are removed as newer ones replace them,
+// although the statement that waits for the training is open, and a training
+// resumes from a checkpoint in a file.
 func TestCheckpointsGo(t *testing.T) {
 	for _, how := range []string{"", "begin"} {
 		nodes := start(t, 3, fewInline, func(o *Options) { o.Pace.Sweep = time.Hour })
 		c := connect(t, nodes[0])
-		c.must("create table few as select i::float8 as x, (i % 2 = 0) as y from generate_series(1, 500) i") // which is no file
+		c.must("create table few as select i::float8 as x, (i % 2 = 0) as y from generate_series(1, 500) i") // small enough to be inline
 		if how != "" {
 			c.must(how)
 		}

@@ -33,8 +33,8 @@ func (c *client) number(sql string) float64 {
 	return f
 }
 
-// TestModels uses models through SQL as the manual says, on one node and on
-// three, where all is the same.
+// TestModels uses models through SQL as the manual describes it, on one node
+// and on three, with the same results.
 func TestModels(t *testing.T) {
 	var hashes [][]string
 	for _, n := range []int{1, 3} {
@@ -66,7 +66,7 @@ func TestModels(t *testing.T) {
 		c.must("train model errors using logistic_regression predict even with (calculate_p_values = true) as select even, a, b from flowers")
 		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
 
-		// What a model has no target for.
+		// Models without a target.
 		if got := c.one("select count(distinct predict('groups', f)) from flowers f where predict('groups', f) between 1 and 3"); got != "3" {
 			t.Errorf("%s clusters", got)
 		}
@@ -79,7 +79,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.centroids('groups')") + c.one("select count(*) from ml.components('axes')") + c.one("select count(*) from ml.explained_variance_ratio('turns')"); got != "1862" {
 			t.Errorf("%s rows of centroids, components and ratios", got)
 		}
-		// A curve a row, which falls at each time of an event.
+		// Each row has a survival curve, which falls at each event time.
 		const curves = "ml.survival('times', (select row_number() over () as i, a, colour from flowers limit 50))"
 		if got := c.one("select count(*) from (select *, lag(survival) over (partition by i order by time) as before from " + curves + ") s where survival > before or survival not between 0 and 1"); got != "0" {
 			t.Errorf("%s steps up", got)
@@ -135,7 +135,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from flowers f where predict('line', b => b, colour => colour) <> predict('line', f)"); got != "0" {
 			t.Errorf("%s predictions differ by how features are named", got)
 		}
-		// A category is text without blanks at its end, however it is declared.
+		// A category of type char(n) is the text without trailing blanks.
 		c.must("train model plain using logistic_regression predict kind as select kind::text, a, colour from flowers")
 		c.must("train model padded using logistic_regression predict kind as select kind::char(9), a, colour::char(12) from flowers")
 		if got := c.one("select count(distinct sha256) from ml.models where name in ('plain', 'padded')"); got != "1" {
@@ -160,7 +160,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ML.PREDICT(MODEL kinds, (select a, b, colour from flowers limit 5)) where predicted_kind between 0 and 2"); got != "5" {
 			t.Errorf("BigQuery's spelling gives %s rows", got)
 		}
-		// What features add, over the baseline, is the prediction.
+		// Attributions sum to the prediction less the baseline.
 		if got := c.one(`select count(*) from ml.explain_predict('line', (select * from flowers)) p where abs(prediction_value - predicted_a) < 1e-9 and
 			abs(baseline_prediction_value + (select sum((x->>'attribution')::float8) from jsonb_array_elements(top_feature_attributions) x) - predicted_a) < 1e-9`); got != "3000" {
 			t.Errorf("the parts of %s predictions of 3000 add up", got)
@@ -181,7 +181,7 @@ func TestModels(t *testing.T) {
 			t.Error("EXPLAIN ANALYZE kept its model")
 		}
 
-		// In a transaction the model comes and goes with it.
+		// Models are transactional.
 		c.must("begin")
 		c.must("create table few as select * from flowers where a > 10")
 		c.must("train model t using linear_regression predict a as select a, b from few")
@@ -206,7 +206,7 @@ func TestModels(t *testing.T) {
 		if _, err := c.do("select * from ml.weights('line', 9)"); !pgerr.Is(err, pgerr.UndefinedObject) {
 			t.Errorf("weights of a version that there is not: %v", err)
 		}
-		// Labels that the model does not know at all are no model's fault.
+		// Labels none of which is a class of the model are an error: the wrong column was given.
 		for _, q := range []string{"select accuracy from ml.evaluate('kinds', (select a, b, colour, kind + 100 as kind from flowers))",
 			"select roc_auc from ml.evaluate('twos', (select a, b, null::bool as even from flowers union all select a, b, null from flowers))"} {
 			if _, err := c.do(q); strings.Contains(q, "null") != (err == nil) || err != nil && !pgerr.Is(err, pgerr.InvalidParameterValue) {
@@ -216,7 +216,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.evaluate('kinds', (select a, b, colour, case when kind = 1 then 7 else kind end as kind from flowers)) where accuracy < 0.9"); got != "1" {
 			t.Errorf("some labels that the model does not know: %s", got)
 		}
-		// Of booleans it knows all, and nobody counts them.
+		// Boolean labels are not checked, since a model has both classes.
 		for model, checked := range map[string]bool{"kinds": true, "twos": false} {
 			if got := strings.Join(c.must("explain select * from ml.evaluate('"+model+"', (select * from flowers))"), "\n"); strings.Contains(got, "ml_check_labels") != checked {
 				t.Errorf("labels of model %s are checked: %t\n%s", model, !checked, got)

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// add starts another node of a cluster, or with nil the first. It takes its time
-// to call another dead, as a node in service does.
+// add starts another node of a cluster, or with nil the first. It declares
+// others dead after the default time, not the tests' short one.
 func add(t *testing.T, member *Node, name string) *Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -51,9 +51,9 @@ func until(t *testing.T, what string, f func() bool) {
 	t.Fatal("not reached: " + what)
 }
 
-// TestNodesComeAndGo takes a cluster from three nodes to six and back under a
-// writer and readers, none of whose statements fails; what was written is all
-// there, and the copies are spread evenly both times.
+// TestNodesComeAndGo grows a cluster from three nodes to six and shrinks it
+// again while sessions write and read: no statement fails, no row is lost, and
+// files are spread evenly both times.
 func TestNodesComeAndGo(t *testing.T) {
 	nodes := []*Node{add(t, nil, "n1")}
 	nodes = append(nodes, add(t, nodes[0], "n2"), add(t, nodes[0], "n3"))
@@ -135,11 +135,11 @@ func TestNodesComeAndGo(t *testing.T) {
 			t.Errorf("f%d: %s", i, got[0])
 		}
 	}
-	// The names are free.
+	// The names of removed nodes can be used again.
 	add(t, nodes[0], "n4")
 }
 
-// TestReplaceNode has a new node take a dead one's place.
+// TestReplaceNode replaces a dead node by a new one.
 func TestReplaceNode(t *testing.T) {
 	nodes := start(t, 4)
 	c := connect(t, nodes[0])

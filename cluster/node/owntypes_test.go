@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// TestTypesOfATransaction: nodes do not know what a transaction has made or changed, so
-// what needs it is computed where the session is. Elsewhere all labels had one place,
-// and a third of the rows was missing.
+// TestTypesOfATransaction: other nodes do not have the uncommitted catalog of a
+// transaction, so expressions over its enums are computed at the gateway. When they
+// were not, all labels of a new enum compared equal, and a third of the rows was
+// missing.
 func TestTypesOfATransaction(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestPlanningEnds: a statement whose planning would take hours ends when it is
-// told to, and the session goes on as after any other error.
+// TestPlanningEnds: a statement whose planning would take hours can be
+// cancelled, and the session stays usable.
 func TestPlanningEnds(t *testing.T) {
 	n := start(t, 1)[0]
 	var long strings.Builder
@@ -40,7 +40,7 @@ func TestPlanningEnds(t *testing.T) {
 		}{{n.Engine().CancelBackend, pgerr.QueryCanceled}, {n.Engine().TerminateBackend, pgerr.AdminShutdown}} {
 			ctx, ended := context.WithCancel(context.Background())
 			stopped := make(chan struct{})
-			go func() { // a cancel before the statement or after it is lost
+			go func() { // a cancel that arrives between statements has no effect, so it is repeated
 				defer close(stopped)
 				for ctx.Err() == nil {
 					told.by(c.s.PID())

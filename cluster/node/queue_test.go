@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// full takes what room n has for statements, until the returned function is
-// called. It holds no memory.
+// full occupies node n's admission, without charging memory, until the returned
+// function is called.
 func full(n *Node) func() {
 	pool := n.pool.Child("full", 0)
 	t := pool.Ticket(1, 2)
@@ -32,8 +32,7 @@ func queued(n *Node, want int) {
 
 const heavyRows = 30_000
 
-// heavy are statements each of which takes a good part of a pool of 32 MiB if it
-// can have it.
+// heavy are statements each of which uses much of a pool of 32 MiB.
 var heavy = []struct{ sql, want string }{
 	{"select count(*), max(r) from (select row_number() over (partition by id % 10 order by s) as r from big) x", fmt.Sprint(heavyRows, "|", heavyRows/10)},
 	{"select count(*) from (select s, count(*), max(id) from big group by s) x", fmt.Sprint(heavyRows)},
@@ -73,8 +72,8 @@ func TestQueueOfMany(t *testing.T) {
 	}
 }
 
-// TestQueue: what a session sees of the queue, what does not queue, and how one
-// gets out of it.
+// TestQueue: the queue in cluster.sessions, the statements that are not queued,
+// and how waiting ends.
 func TestQueue(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -108,7 +107,7 @@ func TestQueue(t *testing.T) {
 		}()
 		queued(n, i+1)
 	}
-	// The other role's only statement has its turn after one of the first role's.
+	// Roles take turns: the second role's only statement is next after one of the first role's.
 	got := c.must("select queue_place, queue_node, \"user\" from cluster.sessions where queue_place is not null order by 1")
 	if want := []string{"1|n1|tributary", "2|n1|other", "3|n1|tributary", "4|n1|tributary"}; !slices.Equal(got, want) {
 		t.Error(got)
@@ -120,7 +119,7 @@ func TestQueue(t *testing.T) {
 		t.Error(got)
 	}
 
-	// What keeps few rows goes on meanwhile.
+	// Statements that keep few rows are not queued.
 	for _, sql := range []string{"select 1", "insert into small select i, 'x' from generate_series(1, 100) i", "update small set s = 'y' where id < 50",
 		"select * from small where id = 3", "select s, count(*) from small a join small b using (s) group by s order by 2", "select * from big where id = 77",
 		"select relname, count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid group by 1 order by 2", "show work_mem", "select id, s from big limit 3",
@@ -129,7 +128,7 @@ func TestQueue(t *testing.T) {
 	}
 	queued(n, 4)
 
-	// A time limit, a cancel and a terminate reach those that wait.
+	// statement_timeout, cancel and terminate end the wait.
 	limited := connect(t, n, "statement_timeout = 50")
 	if _, err := limited.do(ask); !pgerr.Is(err, pgerr.QueryCanceled) {
 		t.Errorf("a time limit: %v", err)
@@ -154,8 +153,9 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueAndClients: a statement that waits for its client lets others in, and
-// does not queue to go on; nor does what its session runs beside it.
+// TestQueueAndClients: while a portal waits for its client, other statements are
+// admitted; it continues without queueing, and so does another statement of its
+// session.
 func TestQueueAndClients(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -164,7 +164,7 @@ func TestQueueAndClients(t *testing.T) {
 	for _, way := range []string{"cursor", "portal", "slow portal"} {
 		a := connect(t, n)
 		var portal *session.Portal
-		next := func() error { // gives some rows and waits for the client
+		next := func() error { // returns some rows; the portal then waits for the client
 			if way == "cursor" {
 				_, err := a.do("fetch 10 from slow")
 				return err
@@ -174,7 +174,7 @@ func TestQueueAndClients(t *testing.T) {
 				portal.Suspend()
 			}
 			for way == "slow portal" && err == nil && n.pool.Admissions().Holding != 0 {
-				runtime.Gosched() // the client takes its time
+				runtime.Gosched() // the client is slow
 			}
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRepartition distributes tables of no, few and many rows to more and fewer
-// partitions: the same rows are there afterwards, evenly in all of them.
+// TestRepartition: tables of no, few and many rows that are repartitioned into
+// more and fewer partitions have the same rows, evenly divided.
 func TestRepartition(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestRepartition(t *testing.T) {
 	}
 }
 
-// TestRepartitionConflicts commits writes to a table while it is distributed anew:
-// none is lost and none hits rows that are elsewhere by then.
+// TestRepartitionConflicts commits writes to a table while it is repartitioned:
+// none is lost, and none is applied to rows at their old place.
 func TestRepartitionConflicts(t *testing.T) {
 	nodes := start(t, 1)
 	a, b := connect(t, nodes[0]), connect(t, nodes[0])

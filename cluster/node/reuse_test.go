@@ -9,8 +9,9 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// trained trains twice, what EXPLAIN ANALYZE throws away and a model, and reports
-// whether the first found a dataset, and the hash of the second.
+// trained trains twice, by EXPLAIN ANALYZE, whose model is discarded, and by
+// TRAIN MODEL. It returns whether the first used a kept dataset, and the hash of
+// the second model.
 func (c *client) trained(train string) (reused bool, sha string) {
 	c.t.Helper()
 	plan := strings.Join(c.must("explain analyze train model tried "+train), "\n")
@@ -25,11 +26,12 @@ func (c *client) trained(train string) (reused bool, sha string) {
 	return reused, c.must("select sha256 from ml.models where name = 'm'")[0]
 }
 
-// still are nodes that change nothing of tables by themselves.
+// still is an option of start: nothing is compacted during the test.
 func still(o *Options) { o.Pace.Tick = time.Hour }
 
-// TestDatasetReused: what a training made of its rows serves another one over the
-// same rows, which gives the model that it gives without; and no other one.
+// TestDatasetReused: the encoded dataset of a training is used by another
+// training of the same rows, whose model is the same as without; it is not used
+// for other rows.
 func TestDatasetReused(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -105,8 +107,8 @@ func TestDatasetReused(t *testing.T) {
 	}
 }
 
-// TestDatasetGivesWay: what is kept counts as free; it goes when a statement needs
-// its memory, and with its table.
+// TestDatasetGivesWay: a kept dataset counts as idle memory; it is dropped when a
+// statement needs the memory, and with its table.
 func TestDatasetGivesWay(t *testing.T) {
 	n := start(t, 1, still)[0]
 	c := connect(t, n)
@@ -138,6 +140,6 @@ func TestDatasetGivesWay(t *testing.T) {
 	}
 	c.must("drop table f cascade")
 	for n.pool.Used() > before+1<<20 {
-		c.must("select pg_sleep(0.01)") // until the node has looked at the catalog
+		c.must("select pg_sleep(0.01)") // until the node has noticed the change of the catalog
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRuntimeFilter: the left side of a join between nodes gets the keys of the right
-// one, and sends no row without one of them.
+// TestRuntimeFilter: the keys of a join's build side are sent to the probe side's
+// nodes, which send no row without a match.
 func TestRuntimeFilter(t *testing.T) {
 	c, one := connect(t, start(t, 3)[2], spread, apart), connect(t, start(t, 1)[0])
 	for _, c := range []*client{c, one} {

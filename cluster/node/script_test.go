@@ -19,9 +19,9 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata/sql give into them")
 
 // TestScripts runs the scripts of testdata/sql on a node, each in a schema of
-// its own. A script is a list of statements, each with its session's name and
-// followed by what it must give, indented: rows, notices, then the command tag
-// or the error.
+// its own. A script is a list of statements, each after its session's name and
+// followed by the expected output, indented: rows, notices, then the command
+// tag or the error.
 //
 //	connect b reader        opens session b as role reader; others are opened,
 //	                        as superuser, where they are first named
@@ -29,8 +29,8 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata/sq
 //	  INSERT 0 1
 func TestScripts(t *testing.T) { runScripts(t, "testdata/sql/*.txt", start(t, 1), false, *rewrite) }
 
-// TestModelScripts runs the scripts of testdata/models, which tell of hints and
-// positions too, on one node and on three.
+// TestModelScripts runs the scripts of testdata/models, whose errors include
+// hints and positions, on one node and on three.
 func TestModelScripts(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { runScripts(t, "testdata/models/*.txt", start(t, n), true, *rewrite && n == 1) })
@@ -76,7 +76,7 @@ type scriptSession struct {
 	notices []string
 }
 
-// progress are the notices of a training that takes seconds: a slow machine has some.
+// progress matches the progress notices of a training, which a slow machine sends.
 var progress = regexp.MustCompile(`^training \S+: iteration \d+`)
 
 func (s *scriptSession) Notice(e *pgerr.Error) {
@@ -106,7 +106,7 @@ func (x *script) connect(name, role string) *scriptSession {
 	return s
 }
 
-// run carries a script out and gives it with what came of it.
+// run executes a script and returns it with the actual output.
 func (x *script) run(text string) string {
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -137,7 +137,7 @@ func (x *script) run(text string) string {
 	return out.String()
 }
 
-// give runs a statement and tells all that a client would see.
+// give runs a statement and returns all that a client would receive.
 func (s *scriptSession) give(sql string) []string {
 	s.notices = nil
 	var tag string
@@ -147,7 +147,7 @@ func (s *scriptSession) give(sql string) []string {
 		rows, err = read(p)
 		tag = p.Tag()
 	}
-	if s.hints && tag == "DESCRIBE MODEL" { // hashes and metrics are the engine's
+	if s.hints && tag == "DESCRIBE MODEL" { // hashes and metrics depend on the version of the engine
 		rows = slices.DeleteFunc(rows, func(r string) bool {
 			name, _, _ := strings.Cut(r, "|")
 			return !slices.Contains([]string{"name", "version", "features", "target", "warning", "comment"}, name) && !strings.HasPrefix(name, "transform ")
@@ -155,7 +155,7 @@ func (s *scriptSession) give(sql string) []string {
 	}
 	if s.hints && tag == "TRAIN MODEL" {
 		for i, r := range rows {
-			rows[i] = strings.Join(strings.Split(r, "|")[:5], "|") // losses and seconds are not the same everywhere
+			rows[i] = strings.Join(strings.Split(r, "|")[:5], "|") // losses and seconds differ between machines
 		}
 	}
 	if serr := s.s.Sync(context.Background(), err == nil); err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestSharedDirectories: files below a directory that all nodes have are read by all
-// of them, with the answers that one gives; others by the session's node alone.
+// TestSharedDirectories: files in a shared directory are read by all nodes, with the
+// results of reading them on one; others are read by the gateway alone.
 func TestSharedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {

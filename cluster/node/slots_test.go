@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestConnectionSlots: the last of the connections are kept for superusers.
+// TestConnectionSlots: the last connections are reserved for superusers.
 func TestConnectionSlots(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// prepared is a statement that is executed again and again.
+// prepared is a prepared statement.
 type prepared struct {
 	c *client
 	p *session.Prepared
@@ -36,7 +36,7 @@ func (c *client) prepare(sql string) prepared {
 	return prepared{c, p}
 }
 
-// run executes it: its rows as text, or its tag.
+// run executes it and returns its rows as text, or its tag.
 func (p prepared) run(args ...types.Datum) (string, error) {
 	ctx := context.Background()
 	var out []string
@@ -54,7 +54,7 @@ func (p prepared) run(args ...types.Datum) (string, error) {
 
 func (p prepared) gives(want string, args ...types.Datum) {
 	p.c.t.Helper()
-	// The second time is what a first one left behind.
+	// The second time uses the plan that the first one kept.
 	for range 2 {
 		if got, err := p.run(args...); err != nil || got != want {
 			p.c.t.Errorf("%q, %v; not %q", got, err, want)
@@ -62,8 +62,9 @@ func (p prepared) gives(want string, args ...types.Datum) {
 	}
 }
 
-// TestPlansFollow executes prepared statements while what they mean changes: plans
-// that are kept are those of what the catalog defines, and of who asks.
+// TestPlansFollow executes prepared statements while definitions, settings and
+// roles change: a kept plan is used only for the catalog and role that it was made
+// for.
 func TestPlansFollow(t *testing.T) {
 	nodes := start(t, 1)
 	c, other := connect(t, nodes[0]), connect(t, nodes[0])
@@ -79,7 +80,7 @@ func TestPlansFollow(t *testing.T) {
 	}
 	get.gives("one!", int64(1))
 
-	// Rows come and go; with deletions, and by other sessions.
+	// Rows are inserted and deleted, also by other sessions.
 	other.must("insert into t values (3, 'three'); delete from t where k = 2")
 	get.gives("three", int64(3))
 	get.gives("", int64(2))
@@ -88,7 +89,7 @@ func TestPlansFollow(t *testing.T) {
 	other.must("analyze t")
 	get.gives("n5", int64(5))
 
-	// Definitions.
+	// Definitions change.
 	other.must("alter table t add column w int default 7")
 	wide := c.prepare("select * from t where k = $1")
 	wide.gives("5|n5|7", int64(5))
@@ -109,7 +110,7 @@ func TestPlansFollow(t *testing.T) {
 	other.must("create table t (k int primary key, v int); insert into t values (5, 50)")
 	again.gives("50", int64(5))
 
-	// Settings, temporary tables, transactions.
+	// Settings, temporary tables and transactions.
 	c.must("create schema s; create table s.t (k int primary key, v int); insert into s.t values (5, 55)")
 	c.must("set search_path = s, public")
 	again.gives("55", int64(5))
@@ -127,7 +128,7 @@ func TestPlansFollow(t *testing.T) {
 	zone.gives("f|1", int64(1))
 	c.must("reset timezone")
 
-	// Who asks, and what may be read.
+	// Roles and privileges.
 	c.must("create role r login")
 	mine, err := nodes[0].Engine().Connect(context.Background(), startup("r"))
 	if err != nil {
@@ -157,7 +158,8 @@ func TestPlansFollow(t *testing.T) {
 	again.gives("50", int64(5))
 }
 
-// TestMomentIsNotKept: what a text says of the time it is read at is said anew.
+// TestMomentIsNotKept: 'now' and 'today' in a literal are evaluated at each execution, not once for
+// the kept plan.
 func TestMomentIsNotKept(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	now := c.prepare("select 'now'::timestamptz, now(), clock_timestamp(), timestamptz 'now'")
@@ -177,8 +179,8 @@ func TestMomentIsNotKept(t *testing.T) {
 	}
 }
 
-// TestSmallWriters has sessions of several nodes write single rows by key at the
-// same time, beside compaction, against what a map would hold.
+// TestSmallWriters has sessions of several nodes write single rows by key
+// concurrently with compaction, and compares the table with a map.
 func TestSmallWriters(t *testing.T) {
 	nodes := start(t, 2)
 	setup := connect(t, nodes[0])
@@ -211,7 +213,7 @@ func TestSmallWriters(t *testing.T) {
 						t.Error(got, err)
 					}
 					mu.Unlock()
-				case 1, 2: // of rows that nobody deletes: updates add up
+				case 1, 2: // rows that no session deletes: no update is lost
 					k = k%500 + 1
 					got, err := upd.run(k)
 					if err != nil || got != "UPDATE 1" {
@@ -224,7 +226,7 @@ func TestSmallWriters(t *testing.T) {
 					if _, err := get.run(k); err != nil {
 						t.Error(err)
 					}
-					if n == 0 { // one deletes, and knows what it has deleted
+					if n == 0 { // only one session deletes, so it knows which rows are gone
 						break
 					}
 					if _, err := del.run(int64(100)); err != nil {
@@ -256,8 +258,8 @@ func TestSmallWriters(t *testing.T) {
 	}
 }
 
-// TestSmallForeign writes single rows that refer to others by key: those that are
-// there, those that are not, and those that go meanwhile.
+// TestSmallForeign writes single rows that refer to others by key: to existing
+// ones, to missing ones, and to ones that are deleted concurrently.
 func TestSmallForeign(t *testing.T) {
 	nodes := start(t, 1)
 	c := connect(t, nodes[0])
@@ -292,7 +294,7 @@ func TestSmallForeign(t *testing.T) {
 	if got := c.must("select a, b from child where id = 3"); got[0] != "9|b9" {
 		t.Error(got)
 	}
-	// A parent goes between a child's look and its commit.
+	// A parent is deleted between the look-up of a child and its commit.
 	other := connect(t, nodes[0])
 	c.must("begin")
 	ins.gives1(t, "INSERT 0 1", int64(200), int64(2000), "b2000", nil, nil)
@@ -302,7 +304,7 @@ func TestSmallForeign(t *testing.T) {
 	}
 }
 
-// gives1 is gives for what is run once.
+// gives1 is gives for a statement that is run once.
 func (p prepared) gives1(t *testing.T, want string, args ...types.Datum) {
 	t.Helper()
 	ctx := context.Background()

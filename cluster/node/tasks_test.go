@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestThreshold: a plan over few rows stays on its node; a setting says what few
-// is.
+// TestThreshold: a plan over fewer rows than the setting distribute_rows runs on
+// the gateway alone.
 func TestThreshold(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0])
@@ -61,7 +61,7 @@ func TestExplainAnalyze(t *testing.T) {
 	}
 }
 
-// TestTasks lists what runs, wherever it runs.
+// TestTasks: cluster.tasks lists the tasks of all nodes.
 func TestTasks(t *testing.T) {
 	nodes := start(t, 3)
 	c, other := connect(t, nodes[0], spread), connect(t, nodes[0])
@@ -77,8 +77,8 @@ func TestTasks(t *testing.T) {
 	if got := other.must(tasks); len(got) < 2 || !strings.HasPrefix(got[0], "n1|0|select x.b, y.b") || !strings.HasPrefix(got[1], "n1|1|") {
 		t.Errorf("%q", got)
 	}
-	// A node tells of its part with the heartbeats; what is read is more than the
-	// way to the gateway holds.
+	// A node reports its tasks with heartbeats. The query returns more rows than
+	// the windows to the gateway hold, so its tasks keep running.
 	far := connect(t, nodes[1])
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		got := far.must("select distinct node from cluster.tasks where query like 'select x.%' order by 1")

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/families"
 )
 
-// figure finds a number in what EXPLAIN ANALYZE says of a training.
+// figure finds a number in a training's EXPLAIN ANALYZE.
 func figure(t testing.TB, plan, pattern string) (n int64) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(plan)
@@ -25,14 +25,14 @@ func figure(t testing.TB, plan, pattern string) (n int64) {
 	return n
 }
 
-// TestTrainingUsage: EXPLAIN ANALYZE says what a training moved, read and wrote.
-// Rows that families learn from in place stay where they are stored; those of
-// mini-batches are distributed.
+// TestTrainingUsage: EXPLAIN ANALYZE shows the bytes that a training sent, read
+// and wrote. Families that train in place send no rows; those of mini-batches
+// distribute them.
 func TestTrainingUsage(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			nodes := start(t, n)
-			c := connect(t, nodes[0], spread, "tributary.keep_datasets = off") // each reads its rows
+			c := connect(t, nodes[0], spread, "tributary.keep_datasets = off") // each training reads its rows
 			c.must("create table f as select random()::float4 a, random()::float4 b, (i % 3 + 1)::float4 y from generate_series(1, 80000) i")
 			statements := []string{"mlp predict y with (epochs = 1, hidden_units = [4])"}
 			for _, f := range families.All {
@@ -55,7 +55,7 @@ func TestTrainingUsage(t *testing.T) {
 				if (moved > 0) != distributed {
 					t.Errorf("%s moved %d bytes of rows", train, moved)
 				}
-				// Three float4, and no more: what is read is what the query gave.
+				// Three float4: only the query's columns are read.
 				if got := figure(t, plan, `Source read: (\d+) bytes`); got != 80000*12 {
 					t.Errorf("%s read %d bytes", train, got)
 				}
@@ -80,9 +80,9 @@ func TestTrainingUsage(t *testing.T) {
 	}
 }
 
-// TestTrainingOfOneSegment: each of the nodes that hold a replica of a segment trains on
-// a part of it, be the rows so few that a query would run on one node; none moves, and the
-// model is the one that a single node makes.
+// TestTrainingOfOneSegment: each of the nodes that hold a replica of a segment trains on a
+// part of it, even where a query over so few rows would run on one node; no row is sent,
+// and the model is that of a single node.
 func TestTrainingOfOneSegment(t *testing.T) {
 	const rows, cols = 12000, 20
 	models := map[string]bool{}
@@ -112,16 +112,16 @@ func TestTrainingOfOneSegment(t *testing.T) {
 	}
 }
 
-// TestTrainingBeyondMemory: rows that do not fit are read twice, and only their
-// blocks are written; those of a query that gives others each time are held, on
-// disk.
+// TestTrainingBeyondMemory: rows that do not fit in memory are read twice, and
+// only their blocks are written to disk; the rows of a volatile query are
+// spilled themselves.
 func TestTrainingBeyondMemory(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
 	c.must("create table s as select i, i / 100 k, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h from generate_series(1, 500000) i")
 	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)",
-		"mlp predict y with (epochs = 1, hidden_units = [4])", // mini-batches, whose rows are distributed
+		"mlp predict y with (epochs = 1, hidden_units = [4])", // mini-batches: rows are distributed
 		"lstm_autoencoder with (epochs = 1, units = 1, window = 4, order_by = i, partition_by = k)"} {
 		rows := "select * from f"
 		if strings.Contains(train, "window") {
@@ -145,15 +145,16 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	}
 }
 
-// TestOtherRowsAreHeld: a query that gives other rows when it is read again is read once more, and
-// its rows are held, on several nodes as on one; one that gives the same makes the same model.
+// TestOtherRowsAreHeld: where a query returns other rows the second time, it is run once more and
+// its rows are kept, on several nodes as on one; where it returns the same rows the model is the
+// same.
 func TestOtherRowsAreHeld(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	models := map[string]bool{}
 	for _, n := range []int{1, 3} {
 		nodes := start(t, n, func(o *Options) { o.Memory = 40 << 20 })
-		debug.SetMemoryLimit(was) // all are in one process
+		debug.SetMemoryLimit(was) // all nodes are in one process
 		c := connect(t, nodes[0], "tributary.keep_datasets = off", spread)
 		c.must("create table s as select i, i / 100 k, sin(i) a, sin(i * 3) b, sin(i * 5) c, sin(i * 7) d, sin(i * 11) e, sin(i * 13) f, sin(i * 17) g, sin(i * 19) h from generate_series(0, 199999) i")
 		for rows, reads := range map[string]int64{"select * from s": 2, "select i, k, a, b, c, d, e, f, g, random() h from s": 1} {
@@ -174,12 +175,12 @@ func TestOtherRowsAreHeld(t *testing.T) {
 }
 
 // TestLeastMemory: a node of 40 MiB, whose pool has 10, trains on rows of four times as much, read
-// twice or held. What reading them takes, batches in flight among it, is given back after each reading.
+// twice or held. The memory of reading, batches in flight included, is released after each pass.
 func TestLeastMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	n := start(t, 1, func(o *Options) { o.Memory = 40 << 20 })[0]
-	debug.SetMemoryLimit(was) // the tests' own garbage is not the node's
+	debug.SetMemoryLimit(was) // garbage of the test itself does not count
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select i / 1000 p, i t, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h, random() x, random() y from generate_series(0, 399999) i")
 	const windows = "lstm predict y with (units = 2, window = 20, stride = 20, order_by = t, partition_by = p, epochs = 1"

@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestNumbersAsKeys: rows that come together with keys close to each other, far from each
-// other or missing are taken if no two are equal, wherever in the range of the type they
-// are, and the error says which key is there twice.
+// TestNumbersAsKeys: a batch of rows with dense, sparse or NULL integer keys is accepted
+// if no two are equal, anywhere in the type's range, and the error names the duplicate
+// key.
 func TestNumbersAsKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{1, 3} {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWideFile trains on more columns than a table may have, straight from a file.
+// TestWideFile trains on more columns than a table may have, directly from a file.
 func TestWideFile(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("y")

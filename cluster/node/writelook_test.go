@@ -7,14 +7,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWritesLookUp: statements that write a few rows look their keys up in what the
-// tables have, for ON CONFLICT, for uniqueness and for foreign keys, instead of reading
-// whole columns: the segments get indexes of the columns that are asked for.
+// TestWritesLookUp: statements that write a few rows look their keys up, for ON
+// CONFLICT, unique constraints and foreign keys, instead of reading whole columns:
+// segments get indexes of the columns that are looked up.
 func TestWritesLookUp(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
 	const rows = 60000
-	key := func(i int) int { return i * 7919 % rows * 2 } // even, in no order
+	key := func(i int) int { return i * 7919 % rows * 2 } // even, unordered
 	c.must("CREATE TABLE a (k bigint PRIMARY KEY, v int)")
 	c.must(fmt.Sprintf("INSERT INTO a SELECT (i * 7919::bigint %% %d) * 2, 0 FROM generate_series(0, %d) AS g(i)", rows, rows-1))
 	c.must("CREATE TABLE p (id int PRIMARY KEY)")
@@ -57,7 +57,7 @@ func TestWritesLookUp(t *testing.T) {
 	grown("uniqueness of several rows")
 	fails(fmt.Sprintf("INSERT INTO p VALUES (%d), (%d)", key(200)+1, key(300)), pgerr.UniqueViolation)
 
-	for i := 1; i < 24; i += 2 { // nothing refers to these
+	for i := 1; i < 24; i += 2 { // rows that nothing refers to
 		c.must(fmt.Sprintf("DELETE FROM p WHERE id IN (%d, %d)", key(i), key(i+1000)))
 	}
 	grown("deletes of referenced rows")

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWritesInThreads: statements that read enough rows to be carried out where the rows
-// are do what those of few rows do.
+// TestWritesInThreads: DML over many rows, which is executed where the rows are stored,
+// has the results of DML over few.
 func TestWritesInThreads(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		nodes := start(t, n)
@@ -36,12 +36,13 @@ func TestWritesInThreads(t *testing.T) {
 		fails(pgerr.CardinalityViolation, "merge into p using (select k % 100000 as m from p) s on p.k = s.m when matched then update set v = 0")
 		fails(pgerr.CardinalityViolation, "merge into p using (select k % 100000 as m from p) s on p.k = s.m when matched then delete")
 
-		// One of the rows that are joined changes a row, and is the one returned.
+		// Where several joined rows match a row, one of them updates it, and RETURNING shows that
+		// one.
 		c.must("create table s as select k % 75000 as m, k as w from p")
 		is("74999|74999", "with u as (update p set v = s.w from s where s.m = p.k returning p.k, p.v) select count(*) || '|' || count(distinct k) from u")
 		is("74999", "select count(*) from p where k < 75000 and v in (k, k + 75000)")
 
-		// Keys that change take along what refers to them; those that go leave NULLs.
+		// ON UPDATE CASCADE, then ON DELETE SET NULL.
 		c.must("update p set k = k + 1000000 where k % 2 = 0")
 		is("75000|75000", "select count(*) filter (where k = n + 1000000 and n % 2 = 0) || '|' || count(*) filter (where k = n and n % 2 = 1) from r")
 		is("50000", "with d as (delete from p where v < 0 or k % 3 = 1 returning k) select count(*) from d")

@@ -57,7 +57,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// run carries out plans until there is nothing to do.
+// run applies plans until there is nothing to do.
 func run(t *testing.T, nodes []place.Node, files []place.File) (copies int) {
 	t.Helper()
 	for range 1000 {
@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 	if n := run(t, up(1, 2, 3), files); n != 100 {
 		t.Fatal(n)
 	}
-	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a fourth takes its share, no more
+	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a third and a fourth get their share, no more
 		t.Fatal(n)
 	}
 	load := map[uint64]int{}
@@ -114,7 +114,7 @@ func TestPlan(t *testing.T) {
 			t.Fatal(load)
 		}
 	}
-	// A node is away for a moment: nothing happens. Then for good.
+	// A node is down for a moment: nothing happens. Then it is dead.
 	away := up(1, 2, 3, 4)
 	away[1] = place.Node{ID: 2, DeadFor: time.Second}
 	if plan := place.Plan(away, files, place.Options{}); len(plan) != 0 {
@@ -136,8 +136,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestNeverLose plays at random with nodes and checks that no plan gives up
-// the last copy.
+// TestNeverLose adds, kills and drains nodes at random, and checks that no plan
+// removes the last copy of a file.
 func TestNeverLose(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	nodes := up(1, 2, 3, 4, 5)
@@ -193,8 +193,8 @@ func copies(files []place.File) map[uint64]int {
 	return n
 }
 
-// TestThreeToSixToThree doubles a cluster and takes the new nodes away again:
-// small tables spread as large ones do.
+// TestThreeToSixToThree doubles a cluster and removes the new nodes again:
+// small tables are spread as evenly as large ones.
 func TestThreeToSixToThree(t *testing.T) {
 	var files []place.File
 	for i := range 6 {
@@ -241,7 +241,7 @@ func TestZones(t *testing.T) {
 			t.Fatal(f)
 		}
 	}
-	// Files from before there were zones are spread, and stay so when evened out.
+	// Files from before nodes had zones are spread over them, and stay so when nodes are balanced.
 	var files []place.File
 	for i := range 60 {
 		files = append(files, file(i, 1, 2, 3))
@@ -252,7 +252,7 @@ func TestZones(t *testing.T) {
 			t.Fatal(f)
 		}
 	}
-	// A zone is lost for good: the others hold what there is to hold.
+	// A zone is lost: the other zones get the copies.
 	nodes[5].Alive, nodes[5].DeadFor = false, time.Hour
 	run(t, nodes, files)
 	for _, f := range files {
@@ -277,11 +277,11 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	if copies(files)[4] != 0 || copies(files)[5] == 0 {
 		t.Fatal(copies(files))
 	}
-	// Where nobody else is, it is better than nowhere.
+	// Without another zone the copy is placed in the same one.
 	if to, _ := place.Targets(file(1), 1, []place.Node{nodes[0], nodes[3]}, 3); !slices.Equal(to, []uint64{4}) {
 		t.Fatal(to)
 	}
-	// A node's place is taken by the one that is named.
+	// A node is replaced by the one that is named.
 	var mine []place.File
 	for i := range 40 {
 		mine = append(mine, file(i, 1, 2, 3))
@@ -301,8 +301,8 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	}
 }
 
-// TestHomes: files of rows that are divided by hash are first where such rows are sent,
-// come there when the members change, and stay.
+// TestHomes: the first copy of a file of a distributed table is on the home of its
+// partition, is moved there when the members change, and stays.
 func TestHomes(t *testing.T) {
 	const of = 8
 	nodes := up(1, 2, 3, 4, 5)
@@ -350,7 +350,7 @@ func TestHomes(t *testing.T) {
 	athome(1, 2, 3, 4, 5)
 	settle(up(1, 2, 3, 4, 5, 6))
 	athome(1, 2, 3, 4, 5, 6)
-	// Who is gone for a moment has its files still.
+	// A node that is down for a moment keeps its partitions.
 	nodes = up(1, 2, 3, 4, 5, 6)
 	nodes[2].Alive, nodes[2].DeadFor = false, time.Second
 	if plan := place.Plan(nodes, files, place.Options{}); len(plan) > 0 {
@@ -359,7 +359,7 @@ func TestHomes(t *testing.T) {
 	nodes[2].DeadFor = time.Hour
 	settle(nodes)
 	athome(1, 2, 4, 5, 6)
-	// One without space is no home.
+	// A node without disk space is no home.
 	nodes = up(1, 2, 4, 5, 6, 7)
 	nodes[5].Short = true
 	settle(nodes)

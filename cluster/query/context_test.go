@@ -11,14 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bare is a host that nothing is asked of.
+// bare is a host whose methods must not be called.
 type bare struct {
 	NamedHost
 	set *settings.Set
 }
 
-// TestDecode makes a context again of its durable form, where roles and the
-// cluster may have other settings by now.
+// TestDecode decodes the durable form of a context; settings of roles and the
+// cluster that changed meanwhile do not matter.
 func TestDecode(t *testing.T) {
 	set := settings.NewSet()
 	for _, v := range [][2]string{{"timezone", "Asia/Tokyo"}, {"search_path", `"$user", other, "Odd ""name"`}, {"datestyle", "German, DMY"}, {"dialect", "mysql"},

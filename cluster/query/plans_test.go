@@ -9,8 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestPlansKept: what was bound is found by all that it depends on, the newest of
-// many is kept, and none where there is no memory for it.
+// TestPlansKept: a kept statement is found by the text, context and definitions
+// that it depends on; the most recently used are kept, and none where there is no
+// memory.
 func TestPlansKept(t *testing.T) {
 	pool := mem.NewPool("n", 0)
 	var p plans
@@ -34,7 +35,7 @@ func TestPlansKept(t *testing.T) {
 	for i := range maxPlans + 100 {
 		p.keep(planKey{text: fmt.Sprint("values ", i)}, a, one)
 		if i%100 == 0 {
-			p.find(k, b) // it is wanted
+			p.find(k, b) // it is used
 		}
 	}
 	if len(p.byKey) != maxPlans || p.used.Len() != maxPlans {
@@ -49,7 +50,7 @@ func TestPlansKept(t *testing.T) {
 	if used := p.acct.Used(); used < maxPlans*planBytes {
 		t.Errorf("%d bytes are charged", used)
 	}
-	// All of it goes to who needs it.
+	// All of them are dropped when the memory is needed.
 	if used := pool.Used(); used != pool.Idle() || p.shed(used) < used || pool.Used() != 0 || p.find(k, b) != nil {
 		t.Errorf("%d bytes are left of %d", pool.Used(), used)
 	}

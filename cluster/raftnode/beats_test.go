@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestBeatsEnd: the end waits for a heartbeat that is at work, and a later one is
-// answered without raft.
+// TestBeatsEnd: Close waits for a heartbeat that is being handled, and a later
+// one is answered without raft.
 func TestBeatsEnd(t *testing.T) {
 	var b beats
 	began, goOn, order := make(chan struct{}), make(chan struct{}), make(chan string, 2)

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestBoltEntries: entries are written as raft-boltdb wrote them, by the encoder's own bytes, and
-// read as they were.
+// TestBoltEntries: the encoding of entries is byte for byte raft-boltdb's, and they are read back
+// unchanged.
 func TestBoltEntries(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	b, err := openBolt(filepath.Join(t.TempDir(), "log.db"))

@@ -16,8 +16,8 @@ func logsOf(n int) []*raft.Log {
 	return out
 }
 
-// TestCommitsAreLearnt: what an answer says is committed reaches raft with the
-// entry, or at once where the entry was there before.
+// TestCommitsAreLearnt: a commit index in a leader's answer is passed to raft
+// with the entry, or at once where the entry is in the log already.
 func TestCommitsAreLearnt(t *testing.T) {
 	in := make(chan raft.RPC)
 	c := newCommits(in)
@@ -39,14 +39,14 @@ func TestCommitsAreLearnt(t *testing.T) {
 	if a.Term != 3 || a.PrevLogEntry != 12 || a.PrevLogTerm != 3 || a.LeaderCommitIndex != 12 || len(a.Entries) != 0 || string(a.ID) != "l" || string(a.Addr) != "at" {
 		t.Errorf("%+v", a)
 	}
-	c.learn(3, 15) // before the entry is here: it waits for it
+	c.learn(3, 15) // before the entry has arrived
 	if a := pass(&raft.AppendEntriesRequest{RPCHeader: lead, Term: 3, PrevLogEntry: 12, PrevLogTerm: 3, Entries: logsOf(1), LeaderCommitIndex: 12}); a.LeaderCommitIndex != 13 {
 		t.Error("no further than the message shows:", a.LeaderCommitIndex)
 	}
 	if a := pass(&raft.AppendEntriesRequest{RPCHeader: lead, Term: 3, PrevLogEntry: 13, PrevLogTerm: 3, Entries: logsOf(3), LeaderCommitIndex: 12}); a.LeaderCommitIndex != 15 {
 		t.Error("what is known:", a.LeaderCommitIndex)
 	}
-	// Another leader's log may be another.
+	// A commit index of another leader is not applied to this log.
 	c.learn(3, 99)
 	if a := pass(&raft.AppendEntriesRequest{RPCHeader: lead, Term: 4, PrevLogEntry: 13, PrevLogTerm: 3, Entries: logsOf(90), LeaderCommitIndex: 15}); a.LeaderCommitIndex != 15 {
 		t.Error("of another term:", a.LeaderCommitIndex)
@@ -58,14 +58,14 @@ func TestCommitsAreLearnt(t *testing.T) {
 	}
 }
 
-// TestCommitsNeverLie: whatever is heard in which order, a follower that takes
-// messages as raft does never commits an entry that its leader has not committed,
-// and none that is not its leader's.
+// TestCommitsNeverLie: in whatever order messages arrive, a follower never
+// commits an entry that its leader has not committed, nor one that is not in the
+// leader's log.
 func TestCommitsNeverLie(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
 	for range 300 {
 		c := newCommits(nil)
-		// Committed entries stay; behind them each leader may have others.
+		// Committed entries are never changed; later ones may differ between leaders.
 		committed := uint64(0)
 		var leader, follower []uint64 // terms, by index - 1
 		term := uint64(1)
@@ -112,7 +112,7 @@ func TestCommitsNeverLie(t *testing.T) {
 				a.LeaderCommitIndex = uint64(rng.Intn(int(committed) + 1))
 				c.pass(a)
 				take(a)
-			case 4: // answers come late and in any order
+			case 4: // answers are delayed and reordered
 				if len(answers) > 0 {
 					m := answers[rng.Intn(len(answers))]
 					c.learn(m.term, m.index)
@@ -120,7 +120,7 @@ func TestCommitsNeverLie(t *testing.T) {
 						take(a)
 					}
 				}
-			case 5: // another leader: what is committed stays
+			case 5: // another leader, which has all committed entries
 				if rng.Intn(4) == 0 {
 					term++
 					leader = leader[:committed:committed]

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// told is what raft believes to be on the disk: what it wrote and was told so.
+// told is the log as raft must find it after a crash: the writes that were confirmed.
 type told struct {
 	first   uint64
 	entries [][]byte // from first on
@@ -23,7 +23,7 @@ type told struct {
 	vote    string
 }
 
-// tell reads a log as raft does when it starts.
+// tell reads a log as raft does at a start.
 func tell(t *testing.T, l *boltLog) (s told) {
 	t.Helper()
 	var err error
@@ -76,12 +76,12 @@ func logScript(r *rand.Rand) (out []func(l *boltLog) error) {
 		store(1, 500)
 		store(5, 3000)
 		store(2, 20000) // more than a page each
-		if i%2 == 1 {   // a leader of a later term knows better
+		if i%2 == 1 {   // a leader of a later term overwrites entries
 			from, to := index-2, index
 			out = append(out, func(l *boltLog) error { return l.DeleteRange(from, to) })
 			index = from - 1
 		}
-		if i == 3 { // behind a snapshot
+		if i == 3 { // entries that a snapshot contains are removed
 			to := index - 8
 			out = append(out, func(l *boltLog) error { return l.DeleteRange(1, to) })
 		}
@@ -91,8 +91,8 @@ func logScript(r *rand.Rand) (out []func(l *boltLog) error) {
 
 const pageBytes = 4096
 
-// torn is a file of which the power left some blocks of pages of one state, and
-// of another the rest.
+// torn returns a file as a power failure may leave it: some blocks of the state
+// before a write, the rest of the state after it.
 func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 	b := make([]byte, len(after))
 	copy(b, before)
@@ -103,7 +103,7 @@ func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 			}
 		}
 	}
-	if r.IntN(2) == 0 && len(before) < len(after) { // its length was not on the disk yet
+	if r.IntN(2) == 0 && len(before) < len(after) { // the new length was not written
 		end := len(before)
 		for _, p := range pages {
 			end = max(end, (p+1)*pageBytes)
@@ -113,13 +113,14 @@ func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 	return b
 }
 
-// TestLogCrash takes the power away within every write of a log. bbolt writes
-// the pages that a commit changed, syncs, writes one of the two first pages, and
-// syncs: whatever of the pages is on the disk, in part or whole, without that
-// page the log is as it was before, and with it as raft was told. A disk that
-// has the first page and not what came before it lies, and no file can tell for
-// certain, since pages are used again; then the log is an error, or holds what
-// was once written at its place, and nothing else.
+// TestLogCrash simulates a power failure within every write of a log. bbolt
+// writes the pages that a commit changed, syncs, writes one of the two first
+// pages, and syncs: whatever of the pages is on the disk, in part or whole,
+// without that page the log is as it was before, and with it as raft was told. A
+// disk that has that first page without the pages before it violates the order
+// of syncs. That cannot always be detected, since pages are reused: opening the
+// log is an error then, or each entry is one that was once written at that
+// index.
 func TestLogCrash(t *testing.T) {
 	dir := t.TempDir()
 	path, crashed := filepath.Join(dir, "log.db"), filepath.Join(dir, "crashed.db")
@@ -172,7 +173,7 @@ func TestLogCrash(t *testing.T) {
 		open := func(what string, b []byte, lie bool, may ...told) {
 			t.Helper()
 			states++
-			_ = os.Remove(crashed) // bbolt may have been left with a lock on it
+			_ = os.Remove(crashed) // bbolt may still hold a lock on it
 			if err := os.WriteFile(crashed, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +195,7 @@ func TestLogCrash(t *testing.T) {
 			if !ok {
 				t.Fatalf("step %d, %s: %d entries from %d, term %d", step, what, len(got.entries), got.first, got.term)
 			}
-			// It goes on from there.
+			// Writing continues from there.
 			if !lie {
 				next := &raft.Log{Index: got.first + uint64(len(got.entries)), Term: 99, Data: []byte("more")}
 				if got.first == 0 {
@@ -227,7 +228,7 @@ func TestLogCrash(t *testing.T) {
 		head := heads[0] * pageBytes
 		copy(all[head:head+pageBytes], before[head:])
 		open("all but the first page", all, false, was)
-		for range 2 { // torn within a block, as a disk should not
+		for range 2 { // torn within a block, which a disk should not do
 			part := bytes.Clone(all)
 			at := head + 16 + r.IntN(64)
 			copy(part[head:at], after[head:at])
@@ -248,9 +249,9 @@ func TestLogCrash(t *testing.T) {
 	t.Logf("%d states, %d disks that lie, %d found out", states, lies, refused)
 }
 
-// TestSnapshotCrash takes the power away at each step of a second snapshot, and
-// of the removal of an older one: the newest that is whole counts, the log goes
-// on behind it, and the next snapshot can be made.
+// TestSnapshotCrash simulates a power failure at each step of a second
+// snapshot, and of the removal of an older one: the newest complete snapshot is
+// restored, the log continues after it, and the next snapshot can be made.
 func TestSnapshotCrash(t *testing.T) {
 	dir := t.TempDir()
 	d := &Dir{Path: dir, ID: 7}
@@ -311,7 +312,7 @@ func TestSnapshotCrash(t *testing.T) {
 			if err != nil || len(list) == 0 {
 				t.Fatal(what, err)
 			}
-			var newest uint64 // as raft restores: the first that can be read
+			var newest uint64 // as raft restores: the newest that can be read
 			for _, m := range list {
 				if _, r, err := s.snaps.Open(m.ID); err == nil {
 					newest = m.Index

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// memory is a snapshot that is kept nowhere.
+// memory is a snapshot in memory.
 type memory struct{ bytes.Buffer }
 
 func (m *memory) ID() string    { return "memory" }
@@ -29,9 +29,9 @@ func votersOf(ids ...raft.ServerID) raft.Configuration {
 	return c
 }
 
-// TestEarly runs machines beside a log whose leader and voters change: what is applied before
-// raft comes is what an only voter wrote in a term that it leads, and the state comes to the same
-// as where raft alone applies.
+// TestEarly runs state machines over a log whose leader and voters change: only entries that the
+// sole voter wrote in a term that it leads are applied before raft applies them, and the state is
+// that of a machine to which raft alone applies.
 func TestEarly(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	sooner := 0
@@ -39,15 +39,15 @@ func TestEarly(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f, want := meta.New(quiet), meta.New(quiet)
 		e := &early{fsm: f}
-		latest := votersOf("me") // as raft knows it
+		latest := votersOf("me") // raft's latest configuration
 		var log []*raft.Log
 		term, leads, told := uint64(1), false, 0
-		// sole is whether an entry that is stored now is committed by that.
+		// sole is whether storing an entry commits it.
 		sole, committed := false, uint64(0)
 		for step := range uint64(200) {
 			l := &raft.Log{Index: uint64(len(log)) + 1, Term: term, Type: raft.LogCommand}
 			switch n := r.IntN(20); {
-			case n == 0: // somebody else leads, or this node again
+			case n == 0: // another node becomes leader, or this one again
 				term++
 				leads, sole = false, false
 				l.Term, l.Type = term, raft.LogNoop
@@ -71,7 +71,7 @@ func TestEarly(t *testing.T) {
 			} else if now > uint64(told) {
 				sooner++
 			}
-			// raft comes behind, by any number of entries.
+			// raft applies later, any number of entries.
 			for n := r.IntN(4); n > 0 && told < len(log); n-- {
 				f.ApplyBatch(log[told : told+1])
 				told++
@@ -82,7 +82,7 @@ func TestEarly(t *testing.T) {
 				e.lead(term, "me", func() raft.Configuration { return latest })
 				leads, sole = true, onlyVoter(latest, "me")
 			}
-			if r.IntN(40) == 0 { // a snapshot of what raft has applied has no less in it
+			if r.IntN(40) == 0 { // a snapshot contains at least what raft has applied
 				snap, err := f.Snapshot()
 				if err != nil {
 					t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// LoseReads has the next so many questions to the leader end as those do which it, or this
-// node, gave up on. Nobody may be asking.
+// LoseReads makes the next n read requests to the leader fail as if they had timed out. No
+// request may be in progress.
 func (n *Node) LoseReads(times int64) {
 	call, left := n.asks.call, &atomic.Int64{}
 	left.Store(times)
@@ -19,6 +19,6 @@ func (n *Node) LoseReads(times int64) {
 		case k%2 == 0:
 			return reply{}, context.DeadlineExceeded
 		}
-		return reply{}, pgerr.From(context.DeadlineExceeded) // as it comes from the leader
+		return reply{}, pgerr.From(context.DeadlineExceeded) // as the leader encodes it
 	}
 }

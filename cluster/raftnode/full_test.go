@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestFullDisk fills the disk below a node's log: commits that bring rows are
-// 53100, reads go on, commits that may make room too, and with room everything.
+// TestFullDisk fills the disk below a node's log: commits that add rows are
+// 53100, reads and commits that may free space succeed, and with space all do.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", dir).CombinedOutput(); err != nil {
@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 		return err
 	}
 	if err := rows(); pgerr.Is(err, pgerr.DiskFull) {
-		t.Fatal(err) // it fails, there is no such table, but not for that
+		t.Fatal(err) // an error, since there is no such table, but not 53100
 	}
 	filler := filepath.Join(dir, "filler")
 	f, err := os.Create(filler)

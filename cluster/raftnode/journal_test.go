@@ -25,7 +25,7 @@ func openBoth(dir string) (*journal, error) {
 	return j, nil
 }
 
-// copyOf copies the files of a log that is open, as a crash would leave them.
+// copyOf copies the files of an open log, as a crash of the process leaves them.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -74,8 +74,8 @@ func sameLogs(a, b []raft.Log) bool {
 	return true
 }
 
-// TestJournal writes as raft does, and ends the process at any time: what was
-// confirmed is there, in its order, and what was removed is not.
+// TestJournal writes as raft does, with crashes of the process between:
+// confirmed entries are in the log, in order, and removed ones are not.
 func TestJournal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	dir := t.TempDir()
@@ -88,14 +88,14 @@ func TestJournal(t *testing.T) {
 	for step := range 150 {
 		var err error
 		switch n := r.IntN(20); {
-		case n == 0 && len(want) > 5: // another leader knows better
+		case n == 0 && len(want) > 5: // another leader overwrites entries
 			k := 1 + r.IntN(min(len(want)-1, 20))
 			err = j.DeleteRange(next-uint64(k), next-1)
 			want, next = want[:len(want)-k], next-uint64(k)
 		case n == 1 && len(want) > 50: // a snapshot
 			err = j.DeleteRange(want[0].Index, want[20].Index)
 			want = want[21:]
-		case n == 2 && step%3 == 0: // one that came from the leader: a gap
+		case n == 2 && step%3 == 0: // a snapshot sent by the leader: a gap
 			if err = j.DeleteRange(1, next-1); err == nil {
 				want, next = nil, next+1000
 			}
@@ -151,7 +151,7 @@ func TestJournal(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Everything is in bbolt then.
+	// Then all entries are in bbolt.
 	l, err := openLog(filepath.Join(dir, "log.db"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +163,8 @@ func TestJournal(t *testing.T) {
 }
 
 // TestTornJournal cuts the last record off at every kind of place: the entries
-// before it are all there. Damage before it is found out, and so is a journal that
-// is missing.
+// before it are all there. Damage before it is detected, and so is a missing
+// journal.
 func TestTornJournal(t *testing.T) {
 	dir := t.TempDir()
 	j, err := openBoth(dir)
@@ -172,7 +172,7 @@ func TestTornJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	// An earlier generation is behind.
+	// The file has an earlier generation's records after the current ones.
 	var index uint64
 	store := func(n, size int) {
 		t.Helper()

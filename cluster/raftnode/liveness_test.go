@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestLeaderless feeds the clock: when a call need not wait for a leader.
+// TestLeaderless: when a call need not wait for a leader, by a fake clock.
 func TestLeaderless(t *testing.T) {
 	l := newLiveness(Options{DeadAfter: 3 * time.Second})
 	now := time.Unix(1000, 0)
@@ -19,20 +19,20 @@ func TestLeaderless(t *testing.T) {
 	l.led(true, now)
 	check(time.Hour, false)
 	l.led(false, at(0))
-	l.led(false, at(2*time.Second)) // it is still the same loss
+	l.led(false, at(2*time.Second)) // the leader is still the lost one
 	check(2*time.Second, false)
 	check(leaderTime, true)
 	l.led(true, at(5*time.Second))
 	check(time.Hour, false)
-	l.led(false, at(6*time.Second)) // what was given up before says nothing
+	l.led(false, at(6*time.Second)) // waits that ended before do not count
 	l.gaveUp(at(5 * time.Second))
 	check(7*time.Second, false)
 	l.gaveUp(at(7 * time.Second))
 	check(8*time.Second, true)
 }
 
-// TestStalledJudge feeds the clock: a node that is silent is dead after a while,
-// but not in the eyes of one that was not running itself.
+// TestStalledJudge: a silent node is dead after a while, but a node that was
+// suspended itself does not conclude that; by a fake clock.
 func TestStalledJudge(t *testing.T) {
 	l := newLiveness(Options{DeadAfter: 3 * time.Second, Ping: 500 * time.Millisecond})
 	now := time.Unix(1000, 0)
@@ -44,7 +44,7 @@ func TestStalledJudge(t *testing.T) {
 	if d := tick(time.Hour); d != nil {
 		t.Fatal("dead at the first look", d)
 	}
-	for range 3 { // each look comes ten seconds late
+	for range 3 { // each check is ten seconds late
 		if d := tick(10 * time.Second); d != nil {
 			t.Fatal("a stalled judge", d)
 		}

@@ -55,7 +55,7 @@ func writtenLog(t *testing.T, path string) [][]byte {
 	return want[40:]
 }
 
-// entries reads a log that was opened.
+// entries reads all entries of an open log.
 func entries(t *testing.T, l *boltLog) (out [][]byte) {
 	t.Helper()
 	for _, e := range all(t, l) {
@@ -64,10 +64,10 @@ func entries(t *testing.T, l *boltLog) (out [][]byte) {
 	return out
 }
 
-// TestDamagedLog damages a log in many ways: opening it is an error that says
-// where, or gives the entries as they were; never others, never a panic. Damage
-// to the newest of the two first pages is a crash that had not ended: what was
-// written last is missing.
+// TestDamagedLog damages a log in many ways: opening it is an error that names
+// the place, or the entries are unchanged; never others, never a panic. Damage
+// to the newer of the two meta pages looks like a crash during the last write,
+// which is then missing.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")
@@ -88,13 +88,13 @@ func TestDamagedLog(t *testing.T) {
 		case 1:
 			first = r.IntN(len(b))
 			b[first] ^= byte(1 + r.IntN(255))
-		case 2: // a page of something else
+		case 2: // another page's content
 			first = r.IntN(len(b)/4096) * 4096
 			copy(b[first:first+4096], b[r.IntN(len(b)/4096)*4096:])
 		case 3:
 			first = r.IntN(len(b)/4096) * 4096
 			clear(b[first : first+4096])
-		case 4: // in what a page says of itself
+		case 4: // in a page's header
 			first = r.IntN(len(b)/4096)*4096 + r.IntN(64)
 			b[first] ^= 1 << r.IntN(8)
 		}
@@ -131,8 +131,8 @@ func TestDamagedLog(t *testing.T) {
 	if refused < 30 {
 		t.Errorf("only %d kinds of damage were seen", refused)
 	}
-	// A log that has lost its beginning without a snapshot, and a snapshot that is
-	// cut short.
+	// A log whose beginning is missing without a snapshot, and a truncated
+	// snapshot.
 	snaps, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, newHlog(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -167,8 +167,8 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestEarlierRoot: a root that has changed into that of an earlier state of the log
-// is noticed. bbolt leaves pages as they were when it stops using them.
+// TestEarlierRoot: a root that points to an earlier state of the log is detected.
+// bbolt leaves pages as they were when it stops using them.
 func TestEarlierRoot(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")
@@ -182,7 +182,7 @@ func TestEarlierRoot(t *testing.T) {
 		m = o
 	}
 	root := good[4096*le.Uint64(m[16:]):]
-	at := bytes.Index(root, []byte("logs")) + 4 // its pages' root
+	at := bytes.Index(root, []byte("logs")) + 4 // the root page of the bucket
 	refused := 0
 	for page := range uint64(len(good) / 4096) {
 		b := bytes.Clone(good)
@@ -190,7 +190,7 @@ func TestEarlierRoot(t *testing.T) {
 		if bytes.Equal(b, good) || checkBolt(b) != nil {
 			continue
 		}
-		bad := filepath.Join(dir, fmt.Sprintf("%d.db", page)) // one in which bbolt panicked stays locked
+		bad := filepath.Join(dir, fmt.Sprintf("%d.db", page)) // a file in which bbolt panicked stays locked
 		if err := os.WriteFile(bad, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestEarlierRoot(t *testing.T) {
 			}
 			continue
 		}
-		// What lacks at the beginning is checkSnapshots' to see.
+		// A missing beginning is detected by checkSnapshots.
 		got := entries(t, l)
 		for k := range min(len(got), len(want)) {
 			if !bytes.Equal(got[len(got)-1-k], want[len(want)-1-k]) {
@@ -222,8 +222,9 @@ func TestEarlierRoot(t *testing.T) {
 	}
 }
 
-// TestLogBehindASnapshot: a follower that was given a snapshot keeps older
-// entries and goes on behind it. What lacks is in the snapshot, or it is damage.
+// TestLogBehindASnapshot: a follower that received a snapshot keeps older
+// entries and continues after the snapshot. Missing entries are in the snapshot,
+// or the log is damaged.
 func TestLogBehindASnapshot(t *testing.T) {
 	d := &Dir{Path: t.TempDir(), ID: 7}
 	log := newHlog(slog.New(slog.DiscardHandler))
@@ -265,8 +266,8 @@ func TestLogBehindASnapshot(t *testing.T) {
 	}
 }
 
-// TestChangedVote: a vote that has changed is not taken for one, wherever its bytes
-// are, and one that was written without a checksum is read as it is.
+// TestChangedVote: a damaged vote is detected, whichever byte is changed, and one
+// without a checksum, of an earlier version, is read.
 func TestChangedVote(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")

@@ -7,7 +7,8 @@ import (
 )
 
 // TestMain fails when a test leaves a goroutine behind. Those that wait for a
-// future stay: raft does not answer futures that are queued when it shuts down.
+// future are ignored: raft does not complete futures that are queued when it
+// shuts down.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"),
 		goleak.IgnoreTopFunction("github.com/hashicorp/raft.(*deferError).Error"))

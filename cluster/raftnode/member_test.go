@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestDirectory takes parts of a member's directory away: it is refused, with
-// what to do, and never begins anew.
+// TestDirectory removes parts of a member's directory: the node refuses to
+// start, with a hint, and never starts with empty data.
 func TestDirectory(t *testing.T) {
 	data := t.TempDir()
 	c := newCluster(t, 0)
@@ -89,8 +89,9 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestNoTakeover starts an empty directory without a word of whom to join in the
-// place of a member: it is a cluster of its own, and the others stay theirs.
+// TestNoTakeover starts an empty directory, without --join, at a member's
+// address: it is a cluster of its own, and the other members' cluster is
+// unchanged.
 func TestNoTakeover(t *testing.T) {
 	c := newCluster(t, 3)
 	c.must(0, set("a", "1"))
@@ -123,8 +124,8 @@ func TestNoTakeover(t *testing.T) {
 	eventually(t, "death is seen", func() bool { alive, _ := c.m[1].Liveness(lost.ID()); return !alive })
 }
 
-// TestBadJoiners asks a cluster of one for admission in every wrong way. It
-// never depends on who does not answer.
+// TestBadJoiners joins a cluster of one in every wrong way. The cluster never
+// depends on a joiner that does not answer.
 func TestBadJoiners(t *testing.T) {
 	c := newCluster(t, 1)
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,7 +133,7 @@ func TestBadJoiners(t *testing.T) {
 		t.Fatal(err)
 	}
 	nobody.Close()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and does not answer
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestBadJoiners(t *testing.T) {
 		{"127.0.0.1:0", pgerr.InvalidParameterValue},
 		{nobody.Addr().String(), pgerr.CannotConnectNow},
 		{silent.Addr().String(), pgerr.CannotConnectNow},
-		{c.m[0].addr, pgerr.CannotConnectNow}, // another node's
+		{c.m[0].addr, pgerr.CannotConnectNow}, // the address of another node
 	} {
 		d := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{}, 4711)}
 		p := rpc.NewPeers(d, nil)
@@ -156,7 +157,7 @@ func TestBadJoiners(t *testing.T) {
 		if !pgerr.Is(err, bad.code) || pgerr.From(err).Hint == "" {
 			t.Errorf("%s: %v", bad.addr, err)
 		}
-		// A guest makes no other calls.
+		// A node that is no member yet may only call join.
 		if _, err := p.ActionAt(ctx, 0, c.m[0].addr, "raft.ping", nil); !pgerr.Is(err, pgerr.ConnectionRejected) {
 			t.Errorf("a guest pings: %v", err)
 		}
@@ -166,14 +167,14 @@ func TestBadJoiners(t *testing.T) {
 		}
 		c.must(0, set("a", bad.addr))
 	}
-	// One that is admitted and dies, as often as one likes.
+	// Nodes that are admitted and die before they start, several times.
 	for _, name := range []string{"x", "y"} {
 		m := c.start(t.TempDir(), "", name)
 		c.ready(m)
 		m.stop(t)
 		c.must(0, set("a", name))
 	}
-	// One whose name is taken is told, and ends.
+	// A node whose name is taken gets an error and ends.
 	dup := c.start(t.TempDir(), "", "x")
 	defer dup.stop(t)
 	if err := dup.WaitReady(ctx); !pgerr.Is(err, pgerr.DuplicateObject) {
@@ -181,8 +182,8 @@ func TestBadJoiners(t *testing.T) {
 	}
 }
 
-// TestRemovedNodeIsTold removes a live member: it learns of it, and does not come
-// back from its directory.
+// TestRemovedNodeIsTold removes a live member: it learns that and stops, and does
+// not start again from its directory.
 func TestRemovedNodeIsTold(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)
@@ -202,7 +203,7 @@ func TestRemovedNodeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must(lead, set("a", "1"))
-	// Its name is free.
+	// Its name can be used again.
 	c.m[gone] = c.start(t.TempDir(), "", []string{"n0", "n1", "n2"}[gone])
 	c.ready(c.m[gone])
 	if c.reads(gone, "a") != "1" {
@@ -243,7 +244,7 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 	c.m[first], c.m[second] = nil, nil
 }
 
-// TestDrainingLeader has the only voter of two nodes leave.
+// TestDrainingLeader drains and removes the only voter of two nodes.
 func TestDrainingLeader(t *testing.T) {
 	c := newCluster(t, 2)
 	lead := c.leader(0, 1)

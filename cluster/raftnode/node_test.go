@@ -19,11 +19,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// wires are the network of a test cluster: connections between nodes that are
-// cut apart fail and stay failed.
+// wires are the network of a test cluster: connections between partitioned
+// nodes break and stay broken.
 type wires struct {
 	mu    sync.Mutex
-	group map[string]int // by address; nodes of different groups do not meet
+	group map[string]int // by address; nodes of different groups cannot connect
 	conns map[net.Conn][2]string
 }
 
@@ -41,7 +41,7 @@ func (w *wires) dialer(from string) func(context.Context, string) (net.Conn, err
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.group[from] != w.group[to] { // cut while it was made
+		if w.group[from] != w.group[to] { // partitioned while it was made
 			c.Close()
 			return nil, errors.New("cut")
 		}
@@ -176,7 +176,7 @@ func (c *cluster) restart(i int) {
 
 func (c *cluster) kill(i int) { c.m[i].stop(c.t) }
 
-// leader returns the place of the leader that a majority agrees on.
+// leader returns the index of the leader that a majority agrees on.
 func (c *cluster) leader(among ...int) int {
 	c.t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -208,7 +208,7 @@ func (c *cluster) must(i int, ch []catalog.Change) {
 	}
 }
 
-// reads reads a setting on a node, up to date.
+// reads reads a setting on a node after a barrier.
 func (c *cluster) reads(i int, name string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -256,8 +256,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestOneBecomesMore writes by one node, to which others come and from which they go: what was
-// confirmed is there on all of them, and after a restart.
+// TestOneBecomesMore writes on one node while others join and leave: all confirmed commits are
+// on all nodes, and there after a restart.
 func TestOneBecomesMore(t *testing.T) {
 	c := newCluster(t, 1)
 	const writers = 4
@@ -336,14 +336,14 @@ func TestThree(t *testing.T) {
 	if nodes := c.m[2].Current().Nodes(); len(nodes) != 3 {
 		t.Fatal(nodes)
 	}
-	// Errors of the changes cross as they are.
+	// Errors of changes have the same code and text on the node that proposed them.
 	for i := range 3 {
 		rel := &catalog.Relation{OID: types.OID(30000 + i), Schema: 777, Name: "x", Kind: catalog.KindTable}
 		if err := c.propose(i, []catalog.Change{&catalog.PutRelation{Rel: rel}}); !pgerr.Is(err, pgerr.InvalidSchemaName) {
 			t.Fatal(err)
 		}
 	}
-	// OIDs are given once.
+	// OIDs are unique.
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	seen := map[types.OID]bool{}
@@ -371,9 +371,9 @@ func TestThree(t *testing.T) {
 	eventually(t, "horizon", func() bool { return c.m[0].Horizon() == c.m[0].Current().Version() })
 }
 
-// TestFollowersAskOnly: with a leader that never tells by itself what is
-// committed, followers see their own commits, and all that others committed
-// before they ask.
+// TestFollowersAskOnly: where the leader never sends the commit index by
+// itself, followers see their own commits, and by a barrier all that others
+// committed before it.
 func TestFollowersAskOnly(t *testing.T) {
 	c := newCluster(t, 3, func(c *cluster) { c.tell = time.Hour })
 	for round := range 20 {
@@ -415,8 +415,8 @@ func TestLeaderDies(t *testing.T) {
 	eventually(t, "return is seen", func() bool { alive, _ := c.m[b].Liveness(dead); return alive })
 }
 
-// TestMoves starts nodes again under other addresses, without a word of whom to
-// ask: a follower, then the leader, then one that nobody missed yet.
+// TestMoves restarts nodes at other addresses, without --join: a follower, then
+// the leader, then one that the others had not yet found missing.
 func TestMoves(t *testing.T) {
 	c := newCluster(t, 3)
 	move := func(i int) {
@@ -458,7 +458,7 @@ func TestPartition(t *testing.T) {
 	old := c.leader(0, 1, 2)
 	a, b := (old+1)%3, (old+2)%3
 	c.w.split(c.m[old].addr)
-	// The old leader, alone, neither commits nor reads.
+	// The old leader, cut off, can neither commit nor read.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	alone := make(chan error, 2)
@@ -473,8 +473,8 @@ func TestPartition(t *testing.T) {
 	}
 	for range 2 {
 		if err := <-alone; err == nil {
-			// A read may have been answered before the cut was felt; it must
-			// then have been right at the time: nothing newer was there.
+			// A read may have been answered before the leader noticed the
+			// partition; its value must be one that was current at that time.
 			if v, _ := c.m[old].Current().Setting("x"); v == "2" {
 				t.Fatal("how?")
 			}
@@ -490,8 +490,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestLeaderGivesUp: a leader that ran out of time over a read is asked again; the statement's
-// time is not over.
+// TestLeaderGivesUp: a read that timed out at the leader is retried, as long as the
+// statement's own time is not over.
 func TestLeaderGivesUp(t *testing.T) {
 	c := newCluster(t, 3)
 	follower := (c.leader(0, 1, 2) + 1) % 3
@@ -502,8 +502,8 @@ func TestLeaderGivesUp(t *testing.T) {
 	}
 }
 
-// TestOnceUnderCuts cuts nodes off and takes them back while all propose: each
-// commit is applied once or not at all, as its proposer was told.
+// TestOnceUnderCuts partitions the network and heals it while all nodes
+// propose: each commit is applied once or not at all, as its proposer was told.
 func TestOnceUnderCuts(t *testing.T) {
 	c := newCluster(t, 3, func(c *cluster) { c.patience = 50 * time.Millisecond })
 	first := c.m[0].Current().NextOID()
@@ -552,7 +552,7 @@ func TestOnceUnderCuts(t *testing.T) {
 	c.w.split()
 	<-done
 	for i := range 3 {
-		c.reads(i, "") // it has all that there is
+		c.reads(i, "") // the node has applied all entries
 	}
 	counts := map[string]int{}
 	applied := 0
@@ -600,7 +600,7 @@ func TestRemove(t *testing.T) {
 	id := c.m[l].ID()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	if err := c.m[l].Remove(ctx, id); err != nil { // the leader itself, by itself
+	if err := c.m[l].Remove(ctx, id); err != nil { // the leader removes itself
 		t.Fatal(err)
 	}
 	other := (l + 1) % 3
@@ -618,7 +618,7 @@ func TestRemove(t *testing.T) {
 }
 
 func TestSevenNodes(t *testing.T) {
-	c := newCluster(t, 7) // two of them do not vote
+	c := newCluster(t, 7) // two of seven do not vote
 	for i := range 7 {
 		c.must(i, set(fmt.Sprint("k", i), "v"))
 	}
@@ -654,8 +654,8 @@ func BenchmarkPropose(b *testing.B) {
 	})
 }
 
-// A node whose directory was removed, and made anew by another, ends: it holds the
-// lock of a file that nobody sees.
+// TestDirectoryReplaced: a node whose directory was removed, and created again by
+// another node, stops: its lock is on a file that was unlinked.
 func TestDirectoryReplaced(t *testing.T) {
 	c := newCluster(t, 1)
 	m := c.m[0]
@@ -673,8 +673,8 @@ func TestDirectoryReplaced(t *testing.T) {
 	m.stop(t)
 }
 
-// A command that a node cannot apply takes it out of its cluster, and its log
-// stays as it is: each start comes to the same command.
+// TestBadCommandStopsTheNode: a node that cannot apply a command leaves its
+// cluster. Its log is unchanged, so each start stops at the same command.
 func TestBadCommandStopsTheNode(t *testing.T) {
 	c := newCluster(t, 1)
 	m := c.m[0]

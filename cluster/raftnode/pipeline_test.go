@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestRefusedPipeline: once a follower has refused, a leader's pipeline to it
-// takes nothing more, instead of holding the leader for good.
+// TestRefusedPipeline: after a follower's refusal the leader's pipeline to it
+// returns an error for further entries, instead of blocking the leader forever.
 func TestRefusedPipeline(t *testing.T) {
 	open := func() *raft.NetworkTransport {
 		n, err := raft.NewTCPTransport("127.0.0.1:0", nil, 1, 5*time.Second, io.Discard)
@@ -47,7 +47,7 @@ func TestRefusedPipeline(t *testing.T) {
 			}
 		}
 	}()
-	if f := <-p.Consumer(); f.Error() != nil || f.Response().Success { // as raft reads: no further
+	if f := <-p.Consumer(); f.Error() != nil || f.Response().Success { // as raft reads: not after a refusal
 		t.Fatalf("%v %v", f.Error(), f.Response())
 	}
 	select {

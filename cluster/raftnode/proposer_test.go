@@ -18,12 +18,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fakeLog is a log with its machine, and the network on the way to it.
+// fakeLog is a log with its state machine, and the network to it.
 type fakeLog struct {
 	mu   sync.Mutex
 	fsm  *meta.FSM
 	last uint64
-	held [][]byte // copies of commands that are still on their way
+	held [][]byte // copies of commands in transit
 }
 
 func newFakeLog() *fakeLog { return &fakeLog{fsm: meta.New(slog.New(slog.DiscardHandler))} }
@@ -46,7 +46,7 @@ func (l *fakeLog) hold(cmd []byte) {
 	l.held = append(l.held, cmd)
 }
 
-// arrive brings the copy that was held longest; false if there is none.
+// arrive delivers the copy that was held longest; false if there is none.
 func (l *fakeLog) arrive() bool {
 	l.mu.Lock()
 	if len(l.held) == 0 {
@@ -62,7 +62,7 @@ func (l *fakeLog) arrive() bool {
 
 var errLost = errors.New("the connection is gone")
 
-// proposer makes one whose commands go through deliver.
+// proposer makes a proposer whose commands are sent by deliver.
 func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd []byte) (reply, error)) *proposer {
 	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, applied: l.fsm.Applied, waitFor: l.fsm.WaitFor,
 		here:    func(meta.Command) (reply, bool) { return reply{}, false },
@@ -80,7 +80,8 @@ func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd
 		}}
 }
 
-// once is a commit that can be counted: it leaves its name, and takes an OID.
+// once is a commit whose applications can be counted: it creates a schema of this name, and
+// allocates an OID.
 func once(name string) []catalog.Change {
 	return []catalog.Change{&catalog.PutSetting{Name: name, Value: "1"}, &catalog.AllocOIDs{N: 1}}
 }
@@ -90,8 +91,8 @@ func (l *fakeLog) has(name string) bool {
 	return ok
 }
 
-// TestOutcomeAtEachPoint ends the caller's context, and loses what is on its
-// way, at each point of a proposal.
+// TestOutcomeAtEachPoint ends the caller's context, and loses messages in
+// transit, at each point of a proposal.
 func TestOutcomeAtEachPoint(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -189,8 +190,8 @@ func TestOutcomeAtEachPoint(t *testing.T) {
 	}
 }
 
-// TestCommittedButNotAppliedHere: what the log has is committed, though this
-// node does not get to see it.
+// TestCommittedButNotAppliedHere: a command in the log is committed, although
+// this node has not applied it.
 func TestCommittedButNotAppliedHere(t *testing.T) {
 	l := newFakeLog()
 	ctx, end := context.WithCancel(context.Background())
@@ -205,19 +206,19 @@ func TestCommittedButNotAppliedHere(t *testing.T) {
 	}
 }
 
-// TestConflictIsOfTheFirstAttempt: a refusal, which makes a gateway run its
-// statement again, is never that of a copy whose first was applied.
+// TestConflictIsOfTheFirstAttempt: a conflict, after which a gateway retries
+// its statement, is never reported for a copy of a command that was applied.
 func TestConflictIsOfTheFirstAttempt(t *testing.T) {
 	l := newFakeLog()
 	l.append(meta.EncodeCommit(meta.CommitID{Gateway: 9, Epoch: 1, Seq: 1, Mark: 1}, []catalog.Change{&catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s"}}}))
-	drop := []catalog.Change{&catalog.DropSchema{OID: 20000}} // a second time it is a conflict
+	drop := []catalog.Change{&catalog.DropSchema{OID: 20000}} // applied a second time it is a conflict
 	tries := 0
 	p := l.proposer(1, func(_ context.Context, cmd []byte) (reply, error) {
 		r := l.append(cmd)
 		if tries++; tries > 1 {
 			return r, nil
 		}
-		// Far more commits than any memory of the last few holds.
+		// Many more commits than the results that are kept.
 		for i := range uint64(20000) {
 			l.append(meta.EncodeCommit(meta.CommitID{Gateway: 9, Epoch: 1, Seq: i + 2, Mark: i + 2}, []catalog.Change{&catalog.PutSetting{Name: "n", Value: "1"}}))
 		}
@@ -229,9 +230,9 @@ func TestConflictIsOfTheFirstAttempt(t *testing.T) {
 	}
 }
 
-// TestRandomOutcomes holds what proposals came to against the log, under every
-// fault at once: requests and answers lost, copies held up, callers that go,
-// gateways that start again with their clock set back.
+// TestRandomOutcomes compares the outcomes of proposals with the log, with all
+// faults at once: lost requests and answers, delayed copies, callers that give
+// up, gateways that restart with their clock set back.
 func TestRandomOutcomes(t *testing.T) {
 	for seed := range uint64(30) {
 		l := newFakeLog()
@@ -250,9 +251,9 @@ func TestRandomOutcomes(t *testing.T) {
 			p := l.proposer(gateway, func(_ context.Context, cmd []byte) (reply, error) {
 				switch roll(10) {
 				case 0:
-					return reply{}, errLost // the request is
+					return reply{}, errLost // the request is lost
 				case 1:
-					l.append(cmd) // the answer is
+					l.append(cmd) // the answer is lost
 					return reply{}, errLost
 				case 2:
 					l.hold(cmd)
@@ -274,7 +275,7 @@ func TestRandomOutcomes(t *testing.T) {
 				return l.append(cmd), nil
 			})
 			p.box = newOutbox(gateway, time.Unix(int64(1000-life), 0))
-			for p.box.inDoubt() { // as a node that starts: see fence
+			for p.box.inDoubt() { // as a starting node does: see fence
 				_, _ = p.propose(context.Background(), nil)
 			}
 			p.patience = time.Duration(roll(3)) * 100 * time.Microsecond
@@ -331,8 +332,8 @@ func TestRandomOutcomes(t *testing.T) {
 	}
 }
 
-// TestDoubtEnds: files of a commit in doubt are garbage, or not, from the moment
-// the log has answered a later one.
+// TestDoubtEnds: whether a commit in doubt was applied, and so whether its files
+// are garbage, is known once a later commit is answered.
 func TestDoubtEnds(t *testing.T) {
 	l := newFakeLog()
 	lose := true
@@ -363,8 +364,8 @@ func TestDoubtEnds(t *testing.T) {
 	}
 }
 
-// TestRemovedGateway: a node that was taken out of the cluster commits nothing
-// until it has started anew.
+// TestRemovedGateway: a node that was removed from the cluster cannot commit
+// until it has joined again.
 func TestRemovedGateway(t *testing.T) {
 	l := newFakeLog()
 	direct := func(_ context.Context, cmd []byte) (reply, error) { return l.append(cmd), nil }

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRecover loses two of three voters for good, goes on with the third, takes
-// a survivor back with its data, and refuses one that did not hear of it.
+// TestRecover loses two of three voters, recovers with the third, lets a
+// survivor rejoin with its data, and refuses one that was not told to rejoin.
 func TestRecover(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	c := newCluster(t, 3)
@@ -45,7 +45,7 @@ func TestRecover(t *testing.T) {
 	if c.reads(0, "a") != "1" || c.m[0].Current().Cluster() == old {
 		t.Fatal("not recovered")
 	}
-	// The second comes back under its id.
+	// The second rejoins under its id.
 	if err := raftnode.Rejoin(c.m[1].data, log); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestRecover(t *testing.T) {
 	if c.reads(1, "b") != "2" || c.m[1].ID() != id {
 		t.Fatal("not caught up")
 	}
-	// The third does not know of it, and changes nothing.
+	// The third was not told of the recovery; its votes have no effect.
 	c.restart(2)
 	short, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -67,11 +67,11 @@ func TestRecover(t *testing.T) {
 		t.Fatal("how?")
 	}
 	c.kill(1)
-	c.must(0, set("d", "4")) // it learned, and does not vote
+	c.must(0, set("d", "4")) // it is a learner, and does not vote
 	c.m[1] = nil
 }
 
-// heard passes on what is logged with a text.
+// heard sends log records that contain a text to a channel.
 type heard struct {
 	slog.Handler
 	text string
@@ -92,7 +92,7 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestWaitsAloud: a node that cannot reach the others says where it looks for them.
+// TestWaitsAloud: a node that cannot reach the others logs their addresses.
 func TestWaitsAloud(t *testing.T) {
 	c := newCluster(t, 3)
 	there := c.m[1].addr
@@ -121,7 +121,8 @@ func TestWaitsAloud(t *testing.T) {
 	c.m[1], c.m[2] = nil, nil
 }
 
-// TestForgottenVotes has a voter come back without its log: refused.
+// TestForgottenVotes: a voter that returns without its log is refused, since it could vote twice in
+// a term.
 func TestForgottenVotes(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)
@@ -130,7 +131,7 @@ func TestForgottenVotes(t *testing.T) {
 	if err := raftnode.Rejoin(c.m[i].data, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	c.m[0], c.m[lead] = c.m[lead], c.m[0] // whom start asks
+	c.m[0], c.m[lead] = c.m[lead], c.m[0] // the node that start joins
 	if i == 0 {
 		i = lead
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestShared: a call serves those who came before it began, and nobody else.
+// TestShared: a shared call serves the callers that came before it began, and no later ones.
 func TestShared(t *testing.T) {
 	var wg sync.WaitGroup
 	began, end := make(chan int64), make(chan error)
@@ -66,7 +66,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// waited is a context that says when it is waited for: by then its caller has joined a
+// waited is a context that reports when Done is called: then its caller has joined a
 // round.
 type waited struct {
 	context.Context
@@ -78,8 +78,8 @@ func (j waited) Done() <-chan struct{} {
 	return j.Context.Done()
 }
 
-// TestSharedIsFresh: a value that was set before the question is in the answer,
-// with many that ask at once.
+// TestSharedIsFresh: a value that was set before the call is in the result,
+// with many concurrent callers.
 func TestSharedIsFresh(t *testing.T) {
 	var wg sync.WaitGroup
 	var now atomic.Int64

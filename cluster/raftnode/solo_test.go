@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestStoredAhead stores entries before raft comes with them: they are in the log, a crash leaves
-// them there, raft may come with the same and with no others, and may not remove them.
+// TestStoredAhead stores entries before raft does: they are in the log and survive a crash; raft
+// may store the same entries but no others, and may not remove them.
 func TestStoredAhead(t *testing.T) {
 	dir := t.TempDir()
 	j, err := openBoth(dir)
@@ -73,7 +73,7 @@ func TestStoredAhead(t *testing.T) {
 		t.Fatalf("%d entries, want %d", len(got), len(want)-2)
 	}
 	must(j.StoreLogs([]*raft.Log{&want[6], &want[7], &want[8]}))
-	must(j.DeleteRange(9, 9)) // raft's own now
+	must(j.DeleteRange(9, 9)) // entries that raft has stored too
 	want = want[:8]
 	must(j.StoreLogs(entries(9, 10, 5)))
 	if got := all(t, j); !sameLogs(got, want[2:]) {
@@ -81,7 +81,7 @@ func TestStoredAhead(t *testing.T) {
 	}
 }
 
-// fakeRaft gives entries places in a log, one after the other, and has the machine apply them.
+// fakeRaft assigns entries consecutive indexes of a log and applies them to the state machine.
 type fakeRaft struct {
 	s     *solo
 	j     *journal
@@ -90,10 +90,10 @@ type fakeRaft struct {
 
 	mu   sync.Mutex
 	last uint64
-	lost error // it does not lead any more
+	lost error // it is no longer leader
 }
 
-// done is a future with its outcome.
+// done is a completed future.
 type done struct {
 	index uint64
 	err   error
@@ -158,9 +158,9 @@ func (s *solo) isOpen() bool {
 	return s.open
 }
 
-// TestSolo has many propose while another takes part in the log now and then, and raft gives places
-// to entries of its own: each command has one place, behind that of the one before it, all are
-// applied when they are answered, and raft's memory comes to what is in the log.
+// TestSolo: many callers propose while raft sometimes adds entries of its own and other nodes take
+// part in the log. Each command has one index, greater than that of the command before it, is
+// applied when its caller is answered, and raft's entries are those of the log.
 func TestSolo(t *testing.T) {
 	f, s, failed := newSolo(t)
 	var seq, alone atomic.Uint64
@@ -245,8 +245,8 @@ func TestSolo(t *testing.T) {
 	}
 }
 
-// TestSoloAstray: where raft gives the place of a committed entry to another all the same, or leads
-// no more, the node hears of it, and the log keeps what was committed.
+// TestSoloAstray: if raft assigns the index of a committed entry to another one, or is no longer
+// leader, the node gets an error, and the log keeps the committed entries.
 func TestSoloAstray(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f, s, failed := newSolo(t)
@@ -272,7 +272,7 @@ func TestSoloAstray(t *testing.T) {
 		if err := f.j.GetLog(a.At, &e); err != nil || string(e.Data) != string(cmd.Bytes) {
 			t.Error("the committed entry is gone", err)
 		}
-		s.pause() // waits for nothing any more
+		s.pause() // returns without waiting
 		if _, _, ok := s.propose(cmd); ok {
 			t.Error("open")
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// enact is what raft does with a step.
+// enact applies a step to the configuration as raft does.
 func enact(conf []seat, s step) []seat {
 	conf = slices.Clone(conf)
 	i := slices.IndexFunc(conf, func(x seat) bool { return x.ID == s.ID })
@@ -76,11 +76,11 @@ func TestHowManyVote(t *testing.T) {
 
 func TestNextStep(t *testing.T) {
 	founder := []seat{{1, "a", true}}
-	// The founder is not a member of the catalog yet: nothing is touched.
+	// The first node is not in the catalog yet: no step.
 	if s := nextStep(1, founder, nil, 0, patience); s.Kind != stepNone {
 		t.Fatal(s)
 	}
-	// A second member learns and does not vote; a third brings votes for both.
+	// A second member is a non-voter; with a third both become voters.
 	two, steps := run(t, founder, up(1, 2), 0)
 	if len(steps) != 1 || steps[0].Kind != stepAdd || count(two, voter) != 1 {
 		t.Fatal(steps)
@@ -89,17 +89,17 @@ func TestNextStep(t *testing.T) {
 	if count(three, voter) != 3 {
 		t.Fatal(three)
 	}
-	// One that has not caught up, or does not answer, gets none.
+	// A member that has not caught up, or does not answer, gets no vote.
 	slow := up(1, 2, 3)
 	slow[2].CaughtUp = false
 	if conf, _ := run(t, two, slow, 0); count(conf, voter) != 1 {
 		t.Fatal(conf)
 	}
-	slow[2].Alive = false // two vote, and the third has died before it could
+	slow[2].Alive = false // two vote, and the third died before it became a voter
 	if conf, _ := run(t, []seat{{1, "a", true}, {2, "a", true}, {3, "a", false}}, slow, 0); count(conf, voter) != 1 {
 		t.Fatal(conf)
 	}
-	// A dead voter keeps its place for a while, then the fourth member has it.
+	// A dead voter keeps its vote for a while, then the fourth member gets it.
 	dead := up(1, 2, 3, 4)
 	dead[2].Alive, dead[2].DeadFor = false, time.Minute
 	four, _ := run(t, three, dead, 0)
@@ -111,24 +111,24 @@ func TestNextStep(t *testing.T) {
 	if len(steps) != 2 || steps[0] != (step{Kind: stepPromote, ID: 4, Addr: "a"}) || steps[1].Kind != stepDemote || steps[1].ID != 3 {
 		t.Fatal(four, steps)
 	}
-	// With nobody to take its place it stays.
+	// Without a replacement it stays a voter.
 	if _, steps := run(t, three, dead[:3], 0); len(steps) != 0 {
 		t.Fatal(steps)
 	}
-	// One that is to leave gives its vote away first.
+	// The vote of a draining member is transferred before it leaves.
 	going := up(1, 2, 3, 4)
 	going[1].Draining = true
 	if conf, _ := run(t, three, going, 0); count(conf, func(s seat) bool { return s.ID == 2 && s.Voter }) != 0 || count(conf, voter) != 3 {
 		t.Fatal(conf)
 	}
-	// A vote goes where there is none yet.
+	// Votes are spread over zones.
 	zones := up(1, 2, 3, 4)
 	zones[0].Zone, zones[1].Zone, zones[2].Zone, zones[3].Zone = "x", "y", "y", "z"
 	conf, _ := run(t, founder, zones, 0)
 	if count(conf, func(s seat) bool { return s.ID == 3 && s.Voter }) != 0 {
 		t.Fatal(conf)
 	}
-	// A member that moved, one that was removed.
+	// A member with another address, and one that was removed.
 	moved := up(1, 2)
 	moved[1].Addr = "b"
 	if conf, _ := run(t, three, moved, 0); len(conf) != 2 || conf[1] != (seat{2, "b", false}) {
@@ -136,8 +136,9 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
-// TestStepsKeepAMajority joins, kills, drains and removes at random: no step
-// leaves fewer live voters than a majority, and votes end where they should.
+// TestStepsKeepAMajority joins, kills, drains and removes nodes at random: no
+// step leaves fewer live voters than a majority, and at the end the right
+// members vote.
 func TestStepsKeepAMajority(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
@@ -148,7 +149,7 @@ func TestStepsKeepAMajority(t *testing.T) {
 			case rnd.IntN(2) == 0:
 				members = append(members, up(id)...)
 				members[len(members)-1].CaughtUp = rnd.IntN(3) > 0
-			case i == 0: // the leader stays
+			case i == 0: // the leader is not killed
 			case rnd.IntN(3) == 0:
 				members[i].Alive, members[i].DeadFor = !members[i].Alive, time.Duration(rnd.IntN(10))*time.Minute
 			case rnd.IntN(2) == 0:
@@ -161,7 +162,7 @@ func TestStepsKeepAMajority(t *testing.T) {
 				return s.Voter && m >= 0 && members[m].Alive
 			}
 			if count(conf, alive) <= count(conf, voter)/2 {
-				break // the cluster stands still: no step can be committed
+				break // no majority is alive: no step can be committed
 			}
 			for n := 0; ; n++ {
 				s := nextStep(1, conf, members, 0, patience)

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestRestless has statements change a table again and again: its large runs wait until it
-// rests, or for so long that it never will.
+// TestRestless: large compactions of a table that statements keep changing are postponed
+// until it is not changed for a while, but not indefinitely.
 func TestRestless(t *testing.T) {
 	const tick = time.Second
 	start := time.Unix(1000, 0)
@@ -36,8 +36,8 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestLargeRuns has only those wait of which much is left and something was deleted; of a
-// table of which a merge was invalidated, those as large as that one.
+// TestLargeRuns: only compactions that rewrite many live rows of a table with deletions
+// are postponed; after an invalidated merge, those as large as that one.
 func TestLargeRuns(t *testing.T) {
 	w := &restless{}
 	check := func(rows, deleted int64, want bool) {
@@ -56,7 +56,7 @@ func TestLargeRuns(t *testing.T) {
 	check(largeRun/2, 0, false)
 	check(largeRun/2+50, 50, true)
 	check(largeRun/2, 50, false)
-	w.merged(100, false) // a few rows are tried again at once
+	w.merged(100, false) // merges of few rows are retried at once
 	check(hotRun-1, 50, false)
 	check(hotRun+50, 50, true)
 	w.merged(100, true)
@@ -65,7 +65,7 @@ func TestLargeRuns(t *testing.T) {
 	check(hotRun+50, 50, false)
 }
 
-// fixed is a cluster whose catalog is given.
+// fixed is a cluster with a given catalog.
 type fixed struct {
 	Cluster
 	state *catalog.State
@@ -73,8 +73,9 @@ type fixed struct {
 
 func (f *fixed) Current() *catalog.State { return f.state }
 
-// TestOvertaken ends a large compaction when a statement has deleted rows of what it reads,
-// for its commit would be refused; what comes to other segments does not matter.
+// TestOvertaken: a large compaction ends when a statement has deleted rows of a segment
+// that it reads, since its commit would be refused; changes of other segments do not
+// matter.
 func TestOvertaken(t *testing.T) {
 	const table = 20000
 	f := &fixed{state: catalog.New()}
@@ -100,7 +101,7 @@ func TestOvertaken(t *testing.T) {
 	commit(&catalog.AppendSegments{Table: table, Segments: []*catalog.Segment{segment(1), segment(2), segment(3)}, ExpectVersion: 1})
 	y := &yielding{r: &Repl{c: f}, req: compactRequest{Table: table}, segs: f.state.Manifest(table).Partitions[0][1:3]}
 	step := func() error {
-		y.last = time.Now().Add(-workFor) // as if it had worked for so long
+		y.last = time.Now().Add(-workFor) // as if it had run for that long
 		return y.between(context.Background(), largeRun)
 	}
 	if err := step(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// replicaOn starts a cluster whose last node has its files on a disk of a test's.
+// replicaOn starts a cluster whose last node has its files on a test's file system.
 func replicaOn(t *testing.T) (n []*node, fs *errfs.FS) {
 	n = startCluster(t, 2, false)
 	n[0].createTable()
@@ -30,8 +30,8 @@ func replicaOn(t *testing.T) (n []*node, fs *errfs.FS) {
 	return n, fs
 }
 
-// whole reports whether a segment's file is good on every node that the commit
-// named.
+// whole reports whether a segment's file is intact on every node that the
+// commit names.
 func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	t.Helper()
 	for _, x := range n {
@@ -46,9 +46,10 @@ func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	}
 }
 
-// TestReplicaDiskFails refuses each step of a replica's disk while it is sent a
-// file: the write is committed with the others, names none that has not got it
-// whole, and the file is on all nodes once the disk works again.
+// TestReplicaDiskFails fails each operation of a replica's disk while it
+// receives a file: the write is committed with the other replicas, names only
+// nodes that have the whole file, and the file is on all nodes once the disk
+// works again.
 func TestReplicaDiskFails(t *testing.T) {
 	n, fs := replicaOn(t)
 	rows := int64(0)
@@ -83,9 +84,9 @@ func TestReplicaDiskFails(t *testing.T) {
 	}
 }
 
-// TestReplicaLosesPower takes the power of a replica away at each step of its
-// disk while it is sent a file. What it said to have it has after the reboot,
-// before anybody mends anything.
+// TestReplicaLosesPower simulates a power failure of a replica at each
+// operation of its disk while it receives a file. The files that it confirmed
+// are intact after the reboot, before any repair.
 func TestReplicaLosesPower(t *testing.T) {
 	n, fs := replicaOn(t)
 	rows := int64(0)

@@ -125,7 +125,7 @@ const table = 20000
 // tune changes the options of the nodes of a test.
 var tune func(*repl.Options)
 
-// disks are those of nodes by their directory, where they are not the machine's.
+// disks are the file systems of nodes by directory, where not the machine's.
 var disks = map[string]disk.FS{}
 
 func (n *node) propose(changes ...catalog.Change) {
@@ -167,7 +167,7 @@ func (n *node) write(from, to int64, inline bool) *catalog.Segment {
 	return segs[0]
 }
 
-// read returns the table's numbers as a node sees them.
+// read returns the table's numbers, read on a node.
 func (n *node) read() ([]int64, error) {
 	if err := n.ReadIndex(ctx); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func TestPushFetchMend(t *testing.T) {
 		}
 		x.mustRead(1000)
 	}
-	// A file goes missing, and another rots.
+	// One file is removed, and another damaged.
 	path := func(x *node) string { return filepath.Join(x.dir, "segments", s.ID.String()+".seg") }
 	os.Remove(path(n[1]))
 	n[1].store.Discard(s.ID)
@@ -256,7 +256,7 @@ func TestPushFetchMend(t *testing.T) {
 	if err := n[2].store.Verify(ctx, s); err != nil {
 		t.Fatal("not mended", err)
 	}
-	// Nobody has it any more: a clear error.
+	// No replica is left: the error names the segment.
 	for _, x := range n {
 		x.store.Discard(s.ID)
 	}
@@ -317,7 +317,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		eventually(t, "copies for the new node", all(min(i+1, 3), 0))
 		n[i].mustRead(600)
 	}
-	// One dies for good.
+	// A node dies.
 	dead := n[2]
 	dead.stop()
 	dead.srv = nil
@@ -339,7 +339,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	n[1].mustRead(600)
-	// What was dropped leaves the disks.
+	// Files of dropped objects are removed.
 	n[0].propose(&catalog.DropRelation{OID: table}, &catalog.DropModel{OID: 21000})
 	eventually(t, "files removed", func() bool {
 		a, _ := n[0].store.Usage()
@@ -378,15 +378,15 @@ func TestCompaction(t *testing.T) {
 	for i := int64(40); i < 60; i++ {
 		n[i%3].write(i*3, i*3+3, false)
 	}
-	// Where writing is slow, seven may be left of the smallest and of those that
-	// were merged once.
+	// Where writing is slow up to seven segments may be left of the smallest
+	// size and of the next.
 	eventually(t, "merged", func() bool { return len(n[0].Current().Manifest(table).Partitions[0]) <= 14 })
 	for _, x := range n {
 		x.mustRead(180)
 	}
 }
 
-// putBlob keeps bytes as a file, readBlob gives them back.
+// putBlob stores bytes as a file, readBlob reads them.
 func putBlob(s *store.Store, data string) (*catalog.Segment, error) {
 	return s.PutBlob(0, func(w io.Writer) error { _, err := io.WriteString(w, data); return err })
 }

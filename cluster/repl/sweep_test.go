@@ -16,15 +16,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fakeCluster is a node's membership, with what a majority knows beyond it.
+// fakeCluster is a node's membership, with the newest catalog of the majority.
 type fakeCluster struct {
-	Cluster // nil: what a test does not need
+	Cluster // nil: methods that tests do not call
 	id      uint64
 	peers   *rpc.Peers
 
 	mu      sync.Mutex
-	current *catalog.State // as far as this node has heard
-	newest  *catalog.State // what a majority has
+	current *catalog.State // this node's
+	newest  *catalog.State // the majority's
 	alone   bool
 	doubt   bool
 }
@@ -68,7 +68,7 @@ type site struct {
 	open uint64 // Options.OldestOpen
 }
 
-// sites makes nodes 1, 2, … that reach each other.
+// sites makes nodes 1, 2, … that can call each other.
 func sites(t *testing.T, n int) []*site {
 	state, _, err := catalog.New().Commit(1, []catalog.Change{&catalog.PutRelation{Rel: &catalog.Relation{OID: 20000, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1}}})
 	var out []*site
@@ -114,7 +114,7 @@ func (x *site) openStore() *store.Store {
 	return s
 }
 
-// restart forgets what the process knew of its files.
+// restart clears the state that a process keeps of its files.
 func (x *site) restart() {
 	x.r.o.Store.Close()
 	x.r.o.Store = x.openStore()
@@ -130,7 +130,7 @@ func (x *site) file() *catalog.Segment {
 	return s
 }
 
-// looks sweeps so many times and reports whether the file is still there.
+// looks sweeps n times and reports whether the file is still there.
 func (x *site) looks(n int, s *catalog.Segment) bool {
 	for range n {
 		_, _ = x.r.look(context.Background())
@@ -138,7 +138,7 @@ func (x *site) looks(n int, s *catalog.Segment) bool {
 	return x.r.o.Store.Has(s.ID)
 }
 
-// commit makes the catalog name a file, as a majority knows it.
+// commit adds a file to the majority's catalog.
 func (x *site) commit(s *catalog.Segment) {
 	x.t.Helper()
 	next, _, err := x.c.newest.Commit(x.c.newest.Version()+1, []catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{s}}})
@@ -148,8 +148,8 @@ func (x *site) commit(s *catalog.Segment) {
 	x.c.newest = next
 }
 
-// TestSweepByAnOldCatalog: a node that has heard nothing of a commit removes
-// none of its files, however often it looks.
+// TestSweepByAnOldCatalog: a node that has not applied a commit removes none of
+// its files, however often it sweeps.
 func TestSweepByAnOldCatalog(t *testing.T) {
 	x := sites(t, 1)[0]
 	f := x.file()
@@ -162,7 +162,7 @@ func TestSweepByAnOldCatalog(t *testing.T) {
 	if !x.looks(5, f) {
 		t.Fatal("removed though it is committed")
 	}
-	// Between the looks counts too.
+	// A commit between two sweeps counts too.
 	g := x.file()
 	if !x.looks(1, g) {
 		t.Fatal("removed at the first look")
@@ -176,8 +176,8 @@ func TestSweepByAnOldCatalog(t *testing.T) {
 	}
 }
 
-// TestSweepLeavesOpenTransactions: what a transaction wrote stays while it is
-// open, on replicas that start again too, and whoever cannot be asked has it
+// TestSweepLeavesOpenTransactions: files of an open transaction stay, also on
+// restarted replicas, and a gateway that cannot be asked is assumed to have it
 // open.
 func TestSweepLeavesOpenTransactions(t *testing.T) {
 	n := sites(t, 2)
@@ -190,7 +190,7 @@ func TestSweepLeavesOpenTransactions(t *testing.T) {
 		}
 		replica.restart()
 	}
-	// Others commit meanwhile, and begin.
+	// Other transactions begin and commit meanwhile.
 	replica.commit(replica.file())
 	if !replica.looks(3, f) {
 		t.Fatal("removed while its transaction is open")
@@ -209,7 +209,7 @@ func TestSweepLeavesOpenTransactions(t *testing.T) {
 	if !replica.looks(3, f) {
 		t.Fatal("removed though its gateway was not asked")
 	}
-	// Who is no member any more has nothing open.
+	// A removed node has no open transactions.
 	next, _, err := replica.c.newest.Commit(replica.c.newest.Version()+1, []catalog.Change{&catalog.DropNode{ID: 2}})
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestSweepLeavesOpenTransactions(t *testing.T) {
 	}
 }
 
-// TestSweepWhenTheyEnd: it is removed soon after.
+// TestSweepWhenTheyEnd: files of a transaction that ended without a commit are removed soon.
 func TestSweepWhenTheyEnd(t *testing.T) {
 	n := sites(t, 2)
 	n[1].open = n[1].c.Current().Version()
@@ -234,8 +234,8 @@ func TestSweepWhenTheyEnd(t *testing.T) {
 	}
 }
 
-// TestSweepSoon: what left the catalog is removed long before a node tidies up for no
-// reason.
+// TestSweepSoon: files that the catalog no longer names are removed long before the
+// next periodic sweep.
 func TestSweepSoon(t *testing.T) {
 	x := sites(t, 1)[0]
 	x.r.o.Sweep, x.r.o.Soon = time.Hour, time.Millisecond
@@ -253,7 +253,7 @@ func TestSweepSoon(t *testing.T) {
 	}
 	x.r.stop()
 	x.r.wg.Wait()
-	// A node whose files are all named asks nobody.
+	// A node whose files are all in the catalog calls no other node.
 	known := strays{}
 	if known.update(x.r) || known.version != x.c.Current().Version() {
 		t.Errorf("of one file that is needed: %+v", known)
@@ -269,8 +269,8 @@ func TestSweepSoon(t *testing.T) {
 	}
 }
 
-// TestNextLook: looks take little of a node's time, and one that a slow node kept waiting
-// does not put off the next for minutes.
+// TestNextLook: sweeps take a small share of a node's time, but one that waited for a
+// slow node does not postpone the next for minutes.
 func TestNextLook(t *testing.T) {
 	r := &Repl{o: Options{Sweep: 30 * time.Second, Soon: time.Second}}
 	for _, c := range []struct{ took, want time.Duration }{
@@ -282,8 +282,9 @@ func TestNextLook(t *testing.T) {
 	}
 }
 
-// TestDiscardAsks: a file is not discarded that a commit names which this node
-// has not heard of, nor where that cannot be asked; at home as elsewhere.
+// TestDiscardAsks: a file is not discarded if a commit names it that this node
+// has not applied, or if that cannot be determined; on the node itself and on
+// others.
 func TestDiscardAsks(t *testing.T) {
 	n := sites(t, 2)
 	for at, x := range n {
@@ -303,8 +304,8 @@ func TestDiscardAsks(t *testing.T) {
 	}
 }
 
-// TestProve: a commit goes ahead only where a majority of the holders have its
-// files, and from then on keep them.
+// TestProve: a commit succeeds only if a majority of the replicas have its
+// files, which they keep from then on.
 func TestProve(t *testing.T) {
 	for holders, mayLose := range map[int]int{1: 0, 2: 0, 3: 1} {
 		n := sites(t, holders)

@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// lined is a pair of nodes and the number of connections between them so far.
+// lined is a pair of nodes with the number of connections that were made between them.
 func lined(t *testing.T, register func(*rpc.Server)) (*rpc.Peers, *atomic.Int32) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func lined(t *testing.T, register func(*rpc.Server)) (*rpc.Peers, *atomic.Int32)
 	return p, n
 }
 
-// echo is a handler that gives back what it is sent, but for some of it.
+// echo is a handler that returns what it receives, except certain requests.
 func echo(s *rpc.Server) {
 	s.RegisterPut("echo", func(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
 		out := bytes.Clone(header)
@@ -62,8 +62,9 @@ func echo(s *rpc.Server) {
 	})
 }
 
-// TestLinesAreUsedAgain sends streams of chunks of all lengths, one after the other and
-// side by side: all arrive as they were sent, and connections are as many as streams at once.
+// TestLinesAreUsedAgain sends streams of chunks of all lengths, sequentially and
+// concurrently: all arrive unchanged, and there are as many connections as concurrent
+// streams.
 func TestLinesAreUsedAgain(t *testing.T) {
 	p, dialed := lined(t, echo)
 	ctx := context.Background()
@@ -78,7 +79,7 @@ func TestLinesAreUsedAgain(t *testing.T) {
 		buf := make([]byte, 600<<10)
 		for range r.IntN(5) {
 			chunk := buf[:[]int{0, 1, 1000, 16 << 10, 16<<10 + 1, 256 << 10, len(buf)}[r.IntN(7)]]
-			for i := range chunk { // the sender's memory is its own again after each
+			for i := range chunk { // the sender may overwrite its buffer after each send
 				chunk[i] = byte(r.Uint32())
 			}
 			want = append(want, chunk...)
@@ -116,8 +117,8 @@ func TestLinesAreUsedAgain(t *testing.T) {
 	send(r, "after")
 }
 
-// TestLinesThatFailed: an error that comes before the sender has said all reaches it, while
-// it sends or at its end, and the next stream is not the worse for it.
+// TestLinesThatFailed: an error before the sender has sent all is returned to it, by a send
+// or at the end, and the next stream on the connection works.
 func TestLinesThatFailed(t *testing.T) {
 	p, _ := lined(t, echo)
 	ctx := context.Background()
@@ -154,8 +155,8 @@ func TestLinesThatFailed(t *testing.T) {
 	}
 }
 
-// TestLinesThatAreCancelled: a handler hears that its caller has gone, whether it still reads
-// or has read all, and the caller that its own context has ended.
+// TestLinesThatAreCancelled: a handler's context ends when its caller is gone, whether or not
+// it has read all, and the caller gets its own context's error.
 func TestLinesThatAreCancelled(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error)
 	p, dialed := lined(t, func(s *rpc.Server) {

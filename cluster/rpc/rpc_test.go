@@ -149,7 +149,7 @@ func TestCalls(t *testing.T) {
 			if !pgerr.Is(err, pgerr.DiskFull) {
 				t.Fatal(err)
 			}
-			// Raft has its own listener on the port.
+			// Raft's connections come by their own listener on the same port.
 			go func() {
 				c, err := s.RaftListener().Accept()
 				if err == nil {
@@ -178,7 +178,7 @@ func TestServerGoesAway(t *testing.T) {
 		_, err := p.Action(context.Background(), 1, "wait", nil)
 		errs <- err
 	}()
-	for { // until the call is there
+	for { // until the call has arrived
 		if _, err := p.Action(context.Background(), 1, "who", nil); err == nil {
 			break
 		}
@@ -217,7 +217,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestNoise sends rubbish to the port.
+// TestNoise sends random bytes to the port.
 func TestNoise(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	for _, b := range []string{"", "X", "G", "Ghello, this is not HTTP/2", "\x00\xff\xff"} {
@@ -233,7 +233,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestHandshake has two nodes meet as everything they may be to each other.
+// TestHandshake connects two nodes in all combinations of members, guests and strangers.
 func TestHandshake(t *testing.T) {
 	a, b := catalog.ClusterID{1}, catalog.ClusterID{2}
 	for _, c := range []struct {
@@ -286,7 +286,7 @@ func TestHandshake(t *testing.T) {
 		}
 		p.Close()
 		s.Close()
-		if c.refused { // said on both sides, once each
+		if c.refused { // logged once on each side
 			for i := range logs {
 				if n := bytes.Count(logs[i].Bytes(), []byte("refused")); n != 1 {
 					t.Errorf("%s: %d lines in log %d", c.name, n, i)
@@ -296,7 +296,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakeGarbage says what no node says.
+// TestHandshakeGarbage sends handshakes that no node sends.
 func TestHandshakeGarbage(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	for _, b := range [][]byte{{'X'}, {'G'}, {'G', 255, 255, 255, 255}, {'R', 3, 0, 0, 0, 1, 2, 3}, {'R', 4, 0, 0, 0, 200, 200, 200, 200}, bytes.Repeat([]byte{'G', 16}, 4000)} {

@@ -25,7 +25,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// door is a server that counts who comes in.
+// door is a server that counts the calls it accepts.
 type door struct {
 	*rpc.Server
 	in  atomic.Int32
@@ -80,7 +80,7 @@ func openDoor(t *testing.T, trust rpc.Trust) *door {
 
 func (d *door) addr() string { return d.Addr().String() }
 
-// knock tries every service; it returns how many let it in, and the last error.
+// knock calls every service; it returns how many accepted it, and the last error.
 func (d *door) knock(t *testing.T, with *rpc.Dialer) (in int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -119,8 +119,8 @@ func (d *door) knock(t *testing.T, with *rpc.Dialer) (in int, last error) {
 	return in, last
 }
 
-// TestStrangers has everybody knock who is no member: nobody gets anything from
-// any service, the members all of them.
+// TestStrangers: callers that are not members are refused by every service,
+// members are accepted by all.
 func TestStrangers(t *testing.T) {
 	d := openDoor(t, trust)
 	member := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, 2)}
@@ -156,7 +156,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("without a secret: %v", err)
 	}
 
-	// A client of gRPC that knows the services but not the handshake.
+	// A gRPC client that calls the services without the handshake.
 	for _, prelude := range []string{"", "G"} {
 		cc, err := grpc.NewClient("passthrough:///"+d.addr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -180,7 +180,7 @@ func TestStrangers(t *testing.T) {
 		cancel()
 		cc.Close()
 	}
-	// Raft's own bytes: a vote is asked for.
+	// Raft's own protocol: a request for a vote.
 	c, err := net.Dial("tcp", d.addr())
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// tap keeps what goes through a connection.
+// tap records the bytes of a connection.
 type tap struct {
 	net.Conn
 	out, in lockedBuffer
@@ -210,7 +210,7 @@ func (c *tap) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// part reads one part of a handshake, whole.
+// part reads one message of a handshake.
 func part(t *testing.T, r io.Reader) []byte {
 	t.Helper()
 	b := make([]byte, 4)
@@ -224,7 +224,7 @@ func part(t *testing.T, r io.Reader) []byte {
 	return b
 }
 
-// TestReplay listens to a handshake and says it again, as either end.
+// TestReplay records a handshake and replays it, as either end.
 func TestReplay(t *testing.T) {
 	d := openDoor(t, trust)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -239,7 +239,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.ReadAll(c) // it was taken
+	io.ReadAll(c) // it was accepted
 	c.Close()
 	if d.in.Load() != 1 {
 		t.Fatal("the member is not in")
@@ -256,8 +256,8 @@ func TestReplay(t *testing.T) {
 		t.Error("a handshake is good twice\n" + d.log.text())
 	}
 
-	// An end that listens in a member's place: it says what the member said, then
-	// the member's proof of then, or the caller's own.
+	// A server in a member's place replays the member's messages, then the
+	// member's recorded proof, or the caller's own.
 	old := bytes.NewBufferString(heard.in.text())
 	welcome, theirs := part(t, old), part(t, old)
 	for _, reflect := range []bool{false, true} {
@@ -295,8 +295,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestClosedDoor: a server with neither secret nor certificates lets nobody in,
-// and certificates are taken as they are now.
+// TestClosedDoor: a server with neither secret nor certificates refuses all,
+// and certificates are read anew for each connection.
 func TestClosedDoor(t *testing.T) {
 	d := openDoor(t, rpc.Trust{})
 	if in, _ := d.knock(t, &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, 2)}); in != 0 {

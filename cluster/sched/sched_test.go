@@ -125,9 +125,9 @@ func show(a sched.Action) string {
 	return fmt.Sprintf("%T", a)
 }
 
-// TestRandom plays statements with nodes that read at random speeds and die:
-// every split is read once in the attempt that ends, by a node that may read
-// it, and nobody has more portions than its places, nor a portion of more than its rows.
+// TestRandom plays statements with nodes that read at random speeds and die: every split
+// is read once in the attempt that completes, by a node that may read it, and no node
+// has more portions than threads, nor a portion with more rows than the limit.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -209,7 +209,7 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 						rows += l.Splits[sp].Rows
 					}
 					if l := c.Leaves[a.Leaf]; len(p) > 1 && !math.IsInf(c.Saturation, 1) && rows > l.Portion+500 {
-						t.Fatalf("seed %d: a portion of %d rows", seed, rows) // splits have less than 1,000: to the nearest one
+						t.Fatalf("seed %d: a portion of %d rows", seed, rows) // a split has less than 1,000 rows: portions are rounded to whole splits
 					}
 					flight = append(flight, held{a.Node, a.Leaf, p})
 				}
@@ -280,12 +280,13 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 	}
 }
 
-// TestManySmallSplits hands a thousand splits of equal rows out to nodes of which one is
-// half as fast: in a tenth as many portions, and so that all end at about the same time.
+// TestManySmallSplits assigns a thousand splits of equal size to nodes of which one is
+// half as fast: in a tenth as many portions, and so that all nodes end at about the same
+// time.
 func TestManySmallSplits(t *testing.T) {
 	leaf := sched.Leaf{Portion: 200}
 	for i := range 1000 {
-		leaf.Splits = append(leaf.Splits, sched.Split{Partition: i, Rows: 9}) // 10 with what a split itself takes
+		leaf.Splits = append(leaf.Splits, sched.Split{Partition: i, Rows: 9}) // counted as 10, with the cost of a split itself
 	}
 	s := sched.New(sched.Config{Nodes: []sched.Node{{ID: 1, Threads: 1}, {ID: 2, Threads: 1}, {ID: 3, Threads: 1}}, Leaves: []sched.Leaf{leaf}})
 	cost := map[uint64]int{1: 1, 2: 1, 3: 2}
@@ -299,7 +300,7 @@ func TestManySmallSplits(t *testing.T) {
 			}
 		}
 	}
-	free := map[uint64]int{} // when a node has read what it reads
+	free := map[uint64]int{} // by node: when its current portion is read
 	begin := func(node uint64, now int) {
 		if len(queue[node]) > 0 && free[node] == 0 {
 			free[node] = now + cost[node]*len(queue[node][0])

@@ -70,8 +70,8 @@ func next(t *testing.T, c *Cache, s *Session, n int, ahead int64) []int64 {
 	return out
 }
 
-// TestBlocks: values are taken in as few commits as they can be, and what a statement
-// took ahead and did not need is given again.
+// TestBlocks: values are allocated in as few commits as possible, and values that a
+// statement allocated and did not use are used by the next.
 func TestBlocks(t *testing.T) {
 	ctx := context.Background()
 	r, c := made(t, 1, 1<<40)
@@ -105,7 +105,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestCache: CACHE values are taken at once and stay.
+// TestCache: CACHE values are allocated at once and kept by the session.
 func TestCache(t *testing.T) {
 	r, c := made(t, 10, 1<<40)
 	var s Session
@@ -120,7 +120,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestLimit: what there is before the end is given.
+// TestLimit: the values up to MAXVALUE are returned.
 func TestLimit(t *testing.T) {
 	_, c := made(t, 1, 5)
 	var s Session
@@ -134,7 +134,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSet: setval counts at once, for what is at hand too.
+// TestSet: setval takes effect at once, also for values that are allocated already.
 func TestSet(t *testing.T) {
 	_, c := made(t, 10, 1<<40)
 	var s Session
@@ -150,7 +150,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestOwn: a sequence of the transaction itself moves with it, and back.
+// TestOwn: a sequence created in the transaction advances, and is rolled back, with it.
 func TestOwn(t *testing.T) {
 	ctx := context.Background()
 	r := &replicated{st: catalog.New()}

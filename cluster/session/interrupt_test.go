@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestInterrupts: a cancel ends what runs now, a termination what comes later too, and
-// neither what waits for its client.
+// TestInterrupts: a cancel ends the running statement, a termination later ones too;
+// neither interrupts a session that waits for its client.
 func TestInterrupts(t *testing.T) {
 	woken := 0
 	i := &interrupts{timeout: func() time.Duration { return 0 }, wake: func() { woken++ }}
@@ -56,7 +56,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// TestStatementTimeout: the limit ends a statement that runs.
+// TestStatementTimeout: statement_timeout ends a running statement.
 func TestStatementTimeout(t *testing.T) {
 	limit := time.Millisecond
 	i := &interrupts{timeout: func() time.Duration { return limit }}

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Every default is a value that could be set, and shows as one: setting what is
-// shown changes nothing.
+// TestDefaults: every default is a valid value in its canonical form: setting
+// what SHOW prints changes nothing.
 func TestDefaults(t *testing.T) {
 	for _, d := range settings.All() {
 		s := settings.NewSet()
@@ -83,7 +83,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Transactions: LOCAL values end with them, others stay if they commit.
+// TestTransactions: SET LOCAL ends with the transaction, SET is kept if it commits.
 func TestTransactions(t *testing.T) {
 	s := settings.NewSet()
 	var told []string

@@ -93,8 +93,8 @@ func TestMutual(t *testing.T) {
 	}
 }
 
-// TestFiles wants keys that no one else may read, and a node's directory that
-// is enough for the node and has no authority's key.
+// TestFiles: keys are readable by their owner only, and a node's directory has
+// all that the node needs but not the authority's key.
 func TestFiles(t *testing.T) {
 	_, dir := certsIn(t)
 	to := filepath.Join(dir, "n1")

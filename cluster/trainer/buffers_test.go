@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestBuffersAreCharged: buffers for slices are charged while they are used and while
-// they wait to be, and only so many wait.
+// TestBuffersAreCharged: buffers of slices are charged while they are used and while
+// they are kept for reuse, and a bounded number is kept.
 func TestBuffersAreCharged(t *testing.T) {
 	var charged, most int64
 	full := errors.New("full")
@@ -76,8 +76,8 @@ func TestBuffersAreCharged(t *testing.T) {
 	}
 }
 
-// TestMovingRowsAreCharged: rows that come from another node are charged until they
-// are taken.
+// TestMovingRowsAreCharged: rows from another node are charged until they are
+// consumed.
 func TestMovingRowsAreCharged(t *testing.T) {
 	cols := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}}
 	job, err := train.NewJob("mlp", []string{"y"}, []family.Arg{{Name: "hidden_units", Value: int64(2)}}, nil, cols)
@@ -128,7 +128,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var without int64
-	{ // as they are kept
+	{ // in the stored form
 		other, pool := node()
 		for bkt, rows, i := 0, []byte(nil), 0; i < len(chunks); i++ {
 			if bkt, rows, err = readChunk(chunks[i]); err != nil {

@@ -45,7 +45,7 @@ const (
 	many = 70000
 )
 
-// proofs are of every family, in the ways of it that differ in what nodes do.
+// proofs has trainings of every family, in the variants whose steps on nodes differ.
 var proofs = []proof{
 	{"linear_regression", "a b k w", "y", some, false, []any{"calculate_p_values", true, "offset", "w"}},
 	{"linear_regression", "a b k", "y", some, false, []any{"optimizer", "gd", "max_iterations", 10, "fit_intercept", false}},
@@ -87,10 +87,10 @@ var proofs = []proof{
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 }
 
-// typesOf are the types of columns that are no float8.
+// typesOf has the types of columns that are not float8.
 var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
 
-// columns are those of the training query.
+// columns returns the columns of the training query.
 func (p *proof) columns() (cols []dataset.Column) {
 	for _, name := range strings.Fields(p.cols + " " + p.target) {
 		c := dataset.Column{Name: name, Type: types.Float8}
@@ -102,7 +102,7 @@ func (p *proof) columns() (cols []dataset.Column) {
 	return cols
 }
 
-// step is what the lengths of slices are multiples of: partials of trees are long.
+// step is the unit of the lengths of slices; larger for trees, whose partials are long.
 func (p *proof) step() int {
 	if p.family == "gradient_boosted_trees" || p.family == "random_forest" {
 		return 1000
@@ -131,8 +131,7 @@ func (p *proof) job(t testing.TB, more ...any) *train.Job {
 	return j
 }
 
-// world is what the columns are taken from: all values of a column have its type, or
-// are nil.
+// world is the data of all columns: values have their column's type, or are nil.
 var world = sync.OnceValue(func() map[string][]any {
 	r := rand.New(rand.NewPCG(3, 9))
 	out := map[string][]any{}
@@ -168,7 +167,7 @@ var world = sync.OnceValue(func() map[string][]any {
 	return out
 })
 
-// data are the rows, the same each time, in batches of an order of the seed's.
+// data returns the rows, always the same, in batches whose order depends on the seed.
 func (p *proof) data(seed uint64) (out []*batch.Batch) {
 	o := rand.New(rand.NewPCG(seed, 3))
 	rows := o.Perm(p.rows)
@@ -202,7 +201,7 @@ func (p *proof) data(seed uint64) (out []*batch.Batch) {
 	return out
 }
 
-// checkpoints keeps all states of a training.
+// checkpoints collects all checkpoints of a training.
 type checkpoints [][]byte
 
 func (c *checkpoints) Save(_ context.Context, _ int, write func(io.Writer) error) error {
@@ -212,7 +211,7 @@ func (c *checkpoints) Save(_ context.Context, _ int, write func(io.Writer) error
 	return err
 }
 
-// attempt is how a training is run on a cluster.
+// attempt has the parameters of one run of a training on a cluster.
 type attempt struct {
 	driver int // the node's place
 	again  bool
@@ -238,7 +237,8 @@ func (r *counted) Reduce(ctx context.Context, t train.Task) (family.Message, err
 	return r.Group.Reduce(ctx, t)
 }
 
-// run trains. Every clock tick is a checkpoint's, so that there is one after each step.
+// run trains. Every reading of the clock is late enough for a checkpoint, so that there is one
+// after each step.
 func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, again bool, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -284,7 +284,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 		in.Rescan = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeRescan(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
-	if pgerr.Is(err, pgerr.RowsNotHeld) && again { // a node holds the rows then
+	if pgerr.Is(err, pgerr.RowsNotHeld) && again { // the rows are spilled by a node then
 		a.again = false
 		g.Close()
 		return p.run(t, c, a)
@@ -292,7 +292,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	return res, again, err
 }
 
-// least trains on one node with the least memory that is enough, about.
+// least trains on one node with about the least memory that is enough.
 func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, err error) {
 	memory := int64(1 << 20)
 	if p.distributed {
@@ -310,7 +310,7 @@ func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, e
 
 // TestEveryFamilyEverywhere trains every family on any number of nodes, with rows in
 // other orders, little memory, nodes whose kernels are others, and nodes that die:
-// one model comes of it all.
+// all models are the same.
 func TestEveryFamilyEverywhere(t *testing.T) {
 	for _, f := range families.All {
 		if name := f.Info().Name; !slices.ContainsFunc(proofs, func(p proof) bool { return p.family == name }) {

@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// all are the ids of the nodes.
+// all returns the ids of the nodes.
 func (c *cluster) all() []uint64 { return append(c.others(), c.nodes[0].id) }
 
 // last numbers the trainings of a test.
@@ -31,9 +31,9 @@ func (n *last) name() string {
 	return fmt.Sprint("t.", *n)
 }
 
-// train trains over what is kept of src where there is something, else over rows
-// that come in an order and to nodes of their own, and keeps the dataset. A nil src
-// has nothing kept, before or after.
+// train trains over the kept dataset of src if there is one, else over the rows, in
+// an order and on nodes that differ each time, and keeps the dataset. With a nil
+// src nothing is kept or reused.
 func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *train.Source) (sha [32]byte, reused bool) {
 	t.Helper()
 	res, reused := c.trainOn(t, n, driver, j, src, rows(30000, uint64(*n+1)))
@@ -82,15 +82,15 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 	return res, in.Over != nil
 }
 
-// TestAgainNoMoreMemory: the second and the third training of each family are charged
-// no more than the first, over the rows and over what it has left of them, and leave
-// no more behind.
+// TestAgainNoMoreMemory: the second and third training of each family are charged no
+// more than the first, over the rows and over the kept dataset, and leave no more
+// charged.
 func TestAgainNoMoreMemory(t *testing.T) {
 	for i := range proofs {
 		p := &proofs[i]
 		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
 			c, job, list := start(t, 1, 0), p.job(t), p.data(1)
-			c.nodes[0].threads = 1 // of two it is chance what they hold at once
+			c.nodes[0].threads = 1 // of two threads the maximum that is held at once varies
 			var num last
 			var want []byte
 			for _, src := range []*train.Source{nil, {Key: [32]byte{1}}} {
@@ -130,8 +130,8 @@ func TestAgainNoMoreMemory(t *testing.T) {
 
 func text(name string, v any) family.Arg { return family.Arg{Name: name, Value: v} }
 
-// TestKept: a training over what another has left is the one over the rows, bit for
-// bit, whichever node drives it and whatever else it learns.
+// TestKept: a training over a kept dataset makes the same bytes as over the rows,
+// whichever node drives it and whatever family made the dataset.
 func TestKept(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		c := start(t, n, 0)
@@ -164,8 +164,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestKeptGoes: a dataset goes where memory is wanted, where a table has changed,
-// and where a member is lost or new; then the rows are read.
+// TestKeptGoes: a kept dataset is dropped when memory is needed, when a table has
+// changed, and when a member is lost or joins; then the rows are read.
 func TestKeptGoes(t *testing.T) {
 	c := start(t, 3, 32<<20)
 	var num last
@@ -255,8 +255,8 @@ func TestKeptLost(t *testing.T) {
 	}
 }
 
-// TestSpilledIsKept: what went to a file serves the next training too, be it blocks,
-// encoded rows, or rows of windows, and what is charged and on disk goes in the end.
+// TestSpilledIsKept: spilled datasets are reused too, whether blocks, encoded rows
+// or rows of windows, and at the end all memory and disk space is released.
 func TestSpilledIsKept(t *testing.T) {
 	at := func(family string, distributed bool) *proof {
 		return &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.family == family && p.distributed == distributed })]
@@ -296,8 +296,8 @@ func TestSpilledIsKept(t *testing.T) {
 	}
 }
 
-// files is how many temporary files of trainings this process has open, where that can
-// be told.
+// files counts the temporary files of trainings that this process has open, where the
+// system lists them.
 func files(t *testing.T) (n int) {
 	t.Helper()
 	list, _ := os.ReadDir("/proc/self/fd")
@@ -309,8 +309,8 @@ func files(t *testing.T) (n int) {
 	return n
 }
 
-// TestSpilledGoes: what is on disk goes where the disk is wanted and when nobody has
-// asked for it for long, and only that.
+// TestSpilledGoes: spilled datasets are dropped when disk space is needed or when
+// they were not used for long, and others are not.
 func TestSpilledGoes(t *testing.T) {
 	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.distributed })]
 	c := start(t, 1, 4<<20) // not all fits

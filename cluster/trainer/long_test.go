@@ -21,7 +21,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// categories is more than one message of a stream has room for, as parameters.
+// categories is so many that their parameters exceed one message of a stream.
 const categories = 40000
 
 // longJob has a weight for each category.
@@ -36,7 +36,7 @@ func longJob(t *testing.T, iterations int, more ...family.Arg) *train.Job {
 	return j
 }
 
-// longRows are a row of each category, on nodes as they come.
+// longRows has one row of each category, on the nodes in turn.
 func longRows() (out []*batch.Batch) {
 	const at = 5000
 	for from := 0; from < categories; from += at {
@@ -72,8 +72,8 @@ func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap
 	return train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, red)
 }
 
-// TestLongVectors: parameters that go down in several chunks, and partials that
-// go up in slices of any length, give the model of one node.
+// TestLongVectors: with parameters sent in several chunks, and partials in
+// slices of any length, the model is that of one node.
 func TestLongVectors(t *testing.T) {
 	want, err := trainLong(context.Background(), t, 1, 0, 3, nil)
 	if err != nil {
@@ -97,8 +97,8 @@ func TestLongVectors(t *testing.T) {
 	}
 }
 
-// TestLostInTheTree: a member that dies below another in the trees ends the group,
-// whoever hears of it first.
+// TestLostInTheTree: the death of a member below another in the tree ends the
+// group, whichever member notices it first.
 func TestLostInTheTree(t *testing.T) {
 	for lost := 1; lost < 6; lost += 2 {
 		_, err := trainLong(context.Background(), t, 6, 0, 3, func(c *cluster, g *trainer.Group) train.Reducer {
@@ -113,7 +113,7 @@ func TestLostInTheTree(t *testing.T) {
 	}
 }
 
-// TestCancelLong: a training that is cancelled while slices are on their way ends.
+// TestCancelLong: a training that is cancelled while slices are in transit ends.
 func TestCancelLong(t *testing.T) {
 	why := errors.New("enough")
 	for _, after := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond} {

@@ -16,11 +16,12 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// nodeVar makes a process of the test's program a node with this number.
+// nodeVar is the environment variable that makes a process of the test binary a node with this
+// number.
 const nodeVar = "TRIBUTARY_TEST_NODE"
 
-// remote is a node that is a process of its own, which may have other kernels: what a
-// processor has is settled when a process starts.
+// remote is a node in its own process, which may use other kernels: these are chosen
+// when a process starts.
 type remote struct {
 	id    uint64
 	in    *json.Encoder
@@ -28,8 +29,8 @@ type remote struct {
 	level string
 }
 
-// What a remote node is told, and says: its address and kernels first, then which
-// error each share of rows made.
+// Messages with a remote node: it first sends its address and kernels, then the
+// error of each share of rows that it is sent.
 type (
 	shareMsg struct {
 		Addr    map[uint64]string // the first time
@@ -43,8 +44,8 @@ type (
 	}
 )
 
-// startMixed starts nodes of which one has the kernels of this machine, one none of
-// the widest, and one plain Go.
+// startMixed starts nodes of which one uses this machine's kernels, one those
+// without the widest registers, and one plain Go.
 func startMixed(t *testing.T) *cluster {
 	t.Helper()
 	c := start(t, 1, 0)
@@ -118,7 +119,7 @@ func (r *remote) spread(t *testing.T, g *trainer.Group, p *proof, seed uint64) {
 	r.tell(t, shareMsg{Group: g.Name(), Members: g.Members(), Proof: at, Seed: seed})
 }
 
-// beNode is a remote node, until nobody talks to it any more.
+// beNode runs a remote node until its input ends.
 func beNode(id uint64) error {
 	addr := map[uint64]string{}
 	n, err := newNode(id, 0, os.TempDir(), func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok }, func(uint64) bool { return true }, func() <-chan struct{} { return nil })
@@ -154,7 +155,7 @@ func beNode(id uint64) error {
 	return nil
 }
 
-// share adds those of a proof's rows that are this node's.
+// share adds this node's rows of a proof.
 func (n *node) share(m shareMsg) error {
 	return distribute(proofs[m.Proof].data(m.Seed), m.Members, m.Seed, func(id uint64, b *batch.Batch) error {
 		if id != n.id {

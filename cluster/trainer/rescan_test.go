@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// trainTwice trains on n rows that come once and, if they are to be read again, a second time.
+// trainTwice trains on n rows, which are produced a second time if they must be read again.
 func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) *train.Result {
 	t.Helper()
 	res, err := c.readTwice(t, j, first, second, n, again)
@@ -28,7 +28,7 @@ func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.
 	return res
 }
 
-// readTwice is trainTwice of what may fail.
+// readTwice is trainTwice that returns an error.
 func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) (*train.Result, error) {
 	t.Helper()
 	ctx := context.Background()
@@ -52,9 +52,9 @@ func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.B
 	return train.Run(ctx, in, g)
 }
 
-// TestDistributedRowsRescanned: rows of mini-batches that no node can hold are read
-// again, and go encoded to the nodes that own their leaves, wherever they come the
-// second time: the model is that of one node with ample memory.
+// TestDistributedRowsRescanned: rows of mini-batches that do not fit in memory are
+// read again, and sent encoded to the nodes that own their leaves, whichever nodes
+// read them the second time: the model is that of one node with ample memory.
 func TestDistributedRowsRescanned(t *testing.T) {
 	const n = 250000
 	var want []byte
@@ -120,8 +120,8 @@ func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
 	return j
 }
 
-// TestSeriesRescanned: so it is of windows over numbers of random digits, whose partitions come
-// in chunks, at other nodes each time.
+// TestSeriesRescanned is the same with windows over numbers of random digits, whose partitions
+// are read in chunks, on other nodes each time.
 func TestSeriesRescanned(t *testing.T) {
 	const n, length = 150000, 25
 	cols, list := series(n, length, func(i int) int64 { return int64(i / length) })
@@ -146,15 +146,16 @@ func TestSeriesRescanned(t *testing.T) {
 	}
 }
 
-// TestOtherRowsAnywhere: a partition that has fewer rows the second time than a window is found by
-// the node that owns it, be it the driver or not: the driver is told by a code to hold the rows.
+// TestOtherRowsAnywhere: a partition that has fewer rows than a window the second time is detected
+// by the node that owns it, the driver or another: the driver gets an error code upon which it
+// spills the rows.
 func TestOtherRowsAnywhere(t *testing.T) {
 	const n, length = 150000, 25
 	whole := func(i int) int64 { return int64(i / length) }
 	cols, first := series(n, length, whole)
 	for nodes := 1; nodes <= 3; nodes += 2 {
 		far := false
-		for _, part := range []int64{0, 3} { // of three nodes the driver has the one, another the other
+		for _, part := range []int64{0, 3} { // of three nodes the driver owns the one partition, another node the other
 			_, second := series(n, length, func(i int) int64 {
 				if id := whole(i); id != part || i%length < 4 {
 					return id
@@ -166,7 +167,7 @@ func TestOtherRowsAnywhere(t *testing.T) {
 			if pgerr.CodeOf(err) != pgerr.RowsNotHeld {
 				t.Errorf("%d nodes, partition %d: %v", nodes, part, err)
 			}
-			far = far || !errors.Is(err, train.ErrOtherRows) // it came in a message
+			far = far || !errors.Is(err, train.ErrOtherRows) // the error came in a message from another node
 		}
 		if far != (nodes > 1) {
 			t.Errorf("%d nodes: an error came in a message: %v", nodes, far)

@@ -58,7 +58,7 @@ type node struct {
 type cluster struct {
 	nodes   []*node
 	remote  []*remote
-	groups  int // that were opened
+	groups  int // opened so far
 	mu      sync.Mutex
 	dead    map[uint64]bool
 	changed chan struct{}
@@ -104,14 +104,14 @@ func start(t *testing.T, n int, limit int64) *cluster {
 	return c
 }
 
-// kill ends a node as a crash does.
+// kill ends a node without a shutdown, as a crash does.
 func (n *node) kill() {
 	n.peers.Close()
 	n.srv.Close()
 	n.tr.Close()
 }
 
-// kill ends the node at a place as a crash does, which the others hear of.
+// kill ends node i like a crash, and tells the others that it is dead.
 func (c *cluster) kill(at int) {
 	c.nodes[at].kill()
 	c.declareDead(c.nodes[at].id)
@@ -167,7 +167,7 @@ func job(t *testing.T, more ...family.Arg) *train.Job {
 	return j
 }
 
-// rows makes n rows, the same each time, in batches of an order of the seed's.
+// rows makes n rows, always the same, in batches whose order depends on the seed.
 func rows(n int, seed uint64) (out []*batch.Batch) {
 	r := rand.New(rand.NewPCG(1, 2))
 	data := make([][]float64, n)
@@ -208,7 +208,7 @@ func rows(n int, seed uint64) (out []*batch.Batch) {
 	return out
 }
 
-// distribute gives the batches to members of the seed's choice.
+// distribute assigns the batches to members chosen by the seed.
 func distribute(list []*batch.Batch, members []uint64, seed uint64, add func(id uint64, b *batch.Batch) error) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	for _, b := range list {
@@ -254,8 +254,8 @@ func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, err
 	return r.Group.Reduce(ctx, t)
 }
 
-// TestSilentMember: a member that only is taken for dead ends the group with an
-// error of class 08 too.
+// TestSilentMember: a member that is declared dead, though it runs, ends the
+// group with an error of class 08 too.
 func TestSilentMember(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -277,8 +277,9 @@ func TestSilentMember(t *testing.T) {
 }
 
 // TestTakenAddress: where another member answers at a member's address, as
-// after a start with ports of the system's choice, that member is lost, which a
-// driver tries again; it is no bug of the one that answers.
+// after a start with ports of the system's choice, that member counts as lost,
+// and the driver retries; it is not an internal error of the member that
+// answers.
 func TestTakenAddress(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -302,14 +303,14 @@ func TestTakenAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	// The group is open: a call that finds the wrong node must not count there.
+	// The group is open: a call that reaches the wrong node must have no effect there.
 	move(other)
 	if n, err := g.Distribute(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
 		t.Errorf("rows for the wrong node: %d, %v", n, err)
 	}
 }
 
-// TestErrorOfARow gives the error of the rows, not what follows from it.
+// TestErrorOfARow: the error of a row is returned, not the cancellations that follow from it.
 func TestErrorOfARow(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -328,7 +329,7 @@ func TestErrorOfARow(t *testing.T) {
 	}
 }
 
-// TestCancel ends what runs when the driver's context ends, and gives its cause.
+// TestCancel: the end of the driver's context ends all tasks, and its cause is returned.
 func TestCancel(t *testing.T) {
 	c := start(t, 3, 0)
 	j := job(t)
@@ -349,7 +350,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestDriverGone frees the parts of a group whose driver died.
+// TestDriverGone: the parts of a group are freed when its driver dies.
 func TestDriverGone(t *testing.T) {
 	c := start(t, 3, 0)
 	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others(), true)

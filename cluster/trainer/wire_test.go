@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestHeaders: what comes out of a header is what went in, and what nobody sends
-// is a fault.
+// TestHeaders: headers are decoded to what was encoded, and invalid ones are
+// errors.
 func TestHeaders(t *testing.T) {
 	m := &down{name: "3.1", iter: 7, size: 1 << 30, who: []int{0, 2, 3}, at: 2, stripe: 1, stripes: 2}
 	got, err := decodeDown(m.encode())
@@ -37,7 +37,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestChunks: chunks make the bytes that were announced, or an error.
+// TestChunks: chunks join to as many bytes as were announced, or are an error.
 func TestChunks(t *testing.T) {
 	for _, c := range []struct {
 		chunks []int
@@ -56,7 +56,7 @@ func TestChunks(t *testing.T) {
 			t.Errorf("chunks %v of %d bytes: %d, %v", c.chunks, c.size, len(b), err)
 		}
 	}
-	// The stripes of a task are all of it, each byte once.
+	// The stripes of a task contain each of its bytes once.
 	whole := make([]byte, 5*chunkBytes/2)
 	total := 0
 	for stripe := range reduce.Stripes {

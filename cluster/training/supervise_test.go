@@ -58,9 +58,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideSettles follows a job through the hands of two nodes with nothing
-// but decide: at no time do both drive it under one epoch, and in the end the
-// living node does.
+// TestDecideSettles runs decide on two nodes with a job: they never drive it
+// under the same epoch, and at the end the live node drives it.
 func TestDecideSettles(t *testing.T) {
 	job := catalog.Job{State: catalog.JobRunning, Coordinator: 1, Epoch: 1}
 	running := map[uint64]uint64{}
@@ -87,7 +86,7 @@ func TestDecideSettles(t *testing.T) {
 	if running[1] != 1 || running[2] != 0 {
 		t.Fatal(running)
 	}
-	dead[1] = true // or so it seems to node 2
+	dead[1] = true // as node 2 believes
 	step(2)
 	step(2)
 	if running[2] != 2 {
@@ -112,8 +111,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestStatementIsReadOnce finds a job's statement as it was read here, and reads
-// it where it was not.
+// TestStatementIsReadOnce: a job's statement that this node has parsed is not
+// parsed again; on another node it is.
 func TestStatementIsReadOnce(t *testing.T) {
 	j := New(Config{})
 	const text = "train model m using ridge predict y as select 1 as x, 2 as y"

@@ -30,7 +30,7 @@ func schema(n int) catalog.Change {
 	return &catalog.PutSchema{Schema: &catalog.Schema{OID: types.OID(20000 + n), Name: fmt.Sprint("s", n), Owner: catalog.BootstrapRoleOID}}
 }
 
-// sees lists which of the schemas there are.
+// sees lists which of the schemas are visible.
 func sees(t *testing.T, st *catalog.State, err error) (out []int) {
 	t.Helper()
 	if err != nil {
@@ -44,8 +44,8 @@ func sees(t *testing.T, st *catalog.State, err error) (out []int) {
 	return out
 }
 
-// TestIsolation: a statement sees its transaction's changes, and of what others
-// committed what its isolation says.
+// TestIsolation: a statement sees its transaction's changes, and the commits of
+// others that its isolation level allows.
 func TestIsolation(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -77,8 +77,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestSavepoints: going back takes back changes and what else was told, to the newest
-// savepoint of the name, which stays.
+// TestSavepoints: ROLLBACK TO undoes changes and pending effects to the newest
+// savepoint of that name, which is kept.
 func TestSavepoints(t *testing.T) {
 	m := &committed{catalog.New()}
 	x := New(1, nil)
@@ -117,11 +117,11 @@ func TestSavepoints(t *testing.T) {
 	}
 	check([]int{0, 1, 2}, "second a")
 	add(4)
-	if err := x.RollbackToSavepoint("a"); err != nil { // it stayed
+	if err := x.RollbackToSavepoint("a"); err != nil { // the savepoint was kept
 		t.Fatal(err)
 	}
 	check([]int{0, 1, 2}, "second a")
-	if err := x.Release("b"); err != nil { // and the second a with it
+	if err := x.Release("b"); err != nil { // releases the second a too
 		t.Fatal(err)
 	}
 	check([]int{0, 1, 2})
@@ -134,8 +134,8 @@ func TestSavepoints(t *testing.T) {
 	check([]int{0}, "first a")
 }
 
-// TestFailedChange: a change that cannot be made leaves all as it was, and a failed
-// statement's are taken back.
+// TestFailedChange: a change that cannot be applied has no effect, and a failed
+// statement's changes are undone.
 func TestFailedChange(t *testing.T) {
 	m := &committed{catalog.New()}
 	x := New(1, nil)
@@ -180,8 +180,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestSnapshots: what one transaction exports another reads, as long as the first is
-// open, and it is pinned at once.
+// TestSnapshots: an exported snapshot can be imported while the exporting
+// transaction is open, and is pinned at once.
 func TestSnapshots(t *testing.T) {
 	ctx := context.Background()
 	m := &committed{catalog.New()}

@@ -48,14 +48,14 @@ func (a *admitted) close() int64 {
 	return a.pool.Close()
 }
 
-// until waits for something that another goroutine brings about.
+// until waits for a condition that another goroutine makes true.
 func until(ok func() bool) {
 	for !ok() {
 		runtime.Gosched()
 	}
 }
 
-// full takes a ticket of a node, and the room beside it.
+// full takes a ticket of a node, and most of its memory, until the returned function is called.
 func (n *node) full() func() {
 	pool := n.pool.Child("full", 0)
 	t := pool.Ticket(1, 1)
@@ -78,9 +78,9 @@ func (c *cluster) idle(t *testing.T) {
 	}
 }
 
-// TestAdmission: a plan queues where its node is short of memory, shows its
-// place there, and begins on no node before it has them all; a cancel takes it
-// out.
+// TestAdmission: a plan queues at a node that is short of memory, reports its
+// place there, and starts on no node before all admit it; a cancel removes it
+// from the queue.
 func TestAdmission(t *testing.T) {
 	for _, at := range []int{1, 2} {
 		for _, stop := range []error{nil, errors.New("stop")} {
@@ -121,14 +121,14 @@ func TestAdmission(t *testing.T) {
 			if n := s.close(); n != 0 {
 				t.Errorf("%d bytes are left", n)
 			}
-			until(func() bool { return c.nodes[1].pool.Admissions().Holding == 0 }) // its run there ends behind
+			until(func() bool { return c.nodes[1].pool.Admissions().Holding == 0 }) // its part on node 2 ends asynchronously
 			c.idle(t)
 		}
 	}
 }
 
-// TestAdmissionOfMany: statements of all nodes, which all need all nodes, where
-// each has room for one, all end.
+// TestAdmissionOfMany: statements of all nodes that need all nodes, each of
+// which admits one at a time, do not deadlock.
 func TestAdmissionOfMany(t *testing.T) {
 	g := newGate(3)
 	c := newCluster(t, 3, 30<<20, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
@@ -154,8 +154,8 @@ func TestAdmissionOfMany(t *testing.T) {
 	}
 }
 
-// TestAdmissionRests: a statement that waits for its client keeps nobody out, on
-// any node, and goes on past those that queue.
+// TestAdmissionRests: a statement that waits for its client occupies no
+// admission on any node, and continues without queueing.
 func TestAdmissionRests(t *testing.T) {
 	g := newGate(2)
 	c := newCluster(t, 2, 30<<20, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
@@ -188,7 +188,8 @@ func TestAdmissionRests(t *testing.T) {
 	}
 	other.close()
 
-	// A plan that begins while it rests takes the tickets, and they are given back when it rests again.
+	// A plan that starts while the admission rests takes the tickets, and releases them when it
+	// rests again.
 	s.adm.Rest()
 	if err := s.sum(ctx); err != nil {
 		t.Error(err)

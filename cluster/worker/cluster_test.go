@@ -50,7 +50,7 @@ type node struct {
 	dead   bool
 }
 
-// fetcher gets segments from other nodes' directories: store.Remote.
+// fetcher implements store.Remote: it copies segments from other nodes' directories.
 type fetcher struct {
 	c  *cluster
 	to *node
@@ -84,7 +84,7 @@ func (n *node) copyTo(to *node, s *catalog.Segment) error {
 	return in.Commit()
 }
 
-// kill ends a node as a crash does: connections break, nothing is said.
+// kill ends a node as a crash does: connections break without a message.
 func (n *node) kill() {
 	n.dead = true
 	n.peers.Close()
@@ -112,7 +112,7 @@ func (c *cluster) members() []worker.Member {
 	return out
 }
 
-// sourcesOf gives a node's sources; may be nil.
+// sourcesOf returns a node's sources; may be nil.
 type sourcesOf func(node uint64) op.Sources
 
 func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func(*plan.Source) int) *cluster {
@@ -202,8 +202,8 @@ type tableCol struct {
 	typ types.Type
 }
 
-// write makes a table's manifest: rows in segments of a few rows, each on two
-// of the nodes, in partitions by turns.
+// write makes a table's manifest: segments of a few rows, each on two of the
+// nodes, in the partitions in turn.
 func (c *cluster) write(t testing.TB, oid types.OID, cols []tableCol, rows [][]types.Datum, per int) *catalog.Manifest {
 	t.Helper()
 	m := &catalog.Manifest{Table: oid, Partitions: make([][]*catalog.Segment, 4)}

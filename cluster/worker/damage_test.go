@@ -20,8 +20,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rotten is a gate on whose node bad the rows of the first part that is read
-// lie in a mapped segment, which is cut short before they are used.
+// rotten is a gate with a fault: on node bad the rows of the first part are in
+// a mapped segment, which is truncated before they are used.
 type rotten struct {
 	*gate
 	t        *testing.T
@@ -66,7 +66,7 @@ func (rr *rottenReader) Next(ctx context.Context) (*batch.Batch, error) {
 	return r.mapped(ctx, b)
 }
 
-// mapped returns the same rows out of a segment that is cut short.
+// mapped returns the same rows from a segment that is then truncated.
 func (r *rotten) mapped(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
 	n := r.c.nodes[r.bad-1]
 	w := n.store.NewWriter(store.WriterOptions{Columns: []store.WriterColumn{{Num: 1, Type: types.Int8}}, InlineBytes: -1})
@@ -115,8 +115,8 @@ func soloPlan() *plan.Staged {
 	return &plan.Staged{Stages: []plan.Stage{{ID: 0, Root: &plan.Aggregate{Input: gateSource(), Aggs: agg.Aggs, Phase: plan.AggSingle}}}}
 }
 
-// TestFaultBeforeRows cuts a file short below the rows that operators work on:
-// the node gets a good file and the statement runs again, unseen.
+// TestFaultBeforeRows truncates a file that operators read by a mapping: the
+// node fetches a good file and the statement is run again, without an error.
 func TestFaultBeforeRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		bad  uint64
@@ -143,8 +143,8 @@ func TestFaultBeforeRows(t *testing.T) {
 	}
 }
 
-// TestFaultAfterRows has a row out before: the statement fails, says why, and
-// the next one finds good data. So does one where no replica is good fail.
+// TestFaultAfterRows: after a row was sent the statement fails with the reason,
+// and the next one reads good data; where no replica is good that fails too.
 func TestFaultAfterRows(t *testing.T) {
 	for _, replicas := range []bool{true, false} {
 		r := newRotten(t, 2, 2, replicas)

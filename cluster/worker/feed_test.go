@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// noRows opens every part of a source; it has none.
+// noRows is a source whose parts have no rows.
 type noRows struct{}
 
 func (noRows) Open(context.Context, *plan.Source, int, int) (op.BatchReader, error) {
@@ -22,9 +22,9 @@ func (noRows) Open(context.Context, *plan.Source, int, int) (op.BatchReader, err
 func (noRows) Next(context.Context) (*batch.Batch, error) { return nil, io.EOF }
 func (noRows) Close() error                               { return nil }
 
-// TestPortionsAreTold reads splits of a source that come in portions with several threads,
-// in any order: each portion is told once, when its last split is read, and none once the
-// leaf has ended.
+// TestPortionsAreTold reads portions of splits with several threads, in any order: each
+// portion is reported once, when its last split is read, and none after the leaf has
+// ended.
 func TestPortionsAreTold(t *testing.T) {
 	src := &plan.Source{Name: "s"}
 	var f *feed

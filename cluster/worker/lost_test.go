@@ -28,8 +28,8 @@ const (
 	partRows = 100
 )
 
-// gate is a source of parts of partRows rows, numbered through. A part's rows
-// come when its node's gate is open.
+// gate is a source of parts of partRows consecutive numbers. A part's rows are
+// returned when its node's gate is open.
 type gate struct {
 	mu     sync.Mutex
 	opened map[uint64]chan struct{} // by node: closed when rows may come
@@ -96,7 +96,7 @@ func gateSource() *plan.Source {
 	return &plan.Source{Name: "gate", Cols: []plan.Column{gateCol}, Rows: 1e6}
 }
 
-// gatherPlan sends the source's rows to the gateway as they are.
+// gatherPlan sends the source's rows to the gateway.
 func gatherPlan() *plan.Staged {
 	return &plan.Staged{Stages: []plan.Stage{
 		{ID: 0, Root: &plan.Receive{From: 1, Cols: []plan.Column{gateCol}}},
@@ -131,7 +131,8 @@ func gated(t *testing.T, g *gate, nodes int) *cluster {
 	return newCluster(t, nodes, 1<<30, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
 }
 
-// TestLostBeforeRows kills a node in the middle: nobody sees it.
+// TestLostBeforeRows kills a node before a row has been returned: the statement is run again
+// without an error.
 func TestLostBeforeRows(t *testing.T) {
 	for _, sat := range []float64{0, math.Inf(1)} {
 		g := newGate(3)
@@ -160,7 +161,7 @@ func TestLostBeforeRows(t *testing.T) {
 	}
 }
 
-// TestLostAtStart has a member that does not answer.
+// TestLostAtStart: a member that does not answer is left out.
 func TestLostAtStart(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -179,8 +180,8 @@ func TestLostAtStart(t *testing.T) {
 	}
 }
 
-// TestCannotReachGateway has a member that is reached and reaches nobody: the
-// plan runs without it.
+// TestCannotReachGateway: a plan is run without a member that can be reached
+// but cannot reach others.
 func TestCannotReachGateway(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -188,7 +189,7 @@ func TestCannotReachGateway(t *testing.T) {
 	g.open(1, 2, 3)
 	s, end := c.statement(t, "oneway", worker.Options{})
 	defer end()
-	// One row at the very end: nothing can have left before the node is missed.
+	// The only row is the last, so none can have been returned before the node is found missing.
 	p := sumPlan()
 	p.Stages[1].Root.(*plan.Aggregate).Input = gateSource()
 	p.Stages = p.Stages[:2]
@@ -202,8 +203,8 @@ func TestCannotReachGateway(t *testing.T) {
 	}
 }
 
-// TestLostAfterRows kills a node when rows have left: the statement fails and
-// says so.
+// TestLostAfterRows kills a node after rows were returned: the statement fails
+// with that reason.
 func TestLostAfterRows(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -230,7 +231,7 @@ func TestLostAfterRows(t *testing.T) {
 	}
 }
 
-// TestLostWhileWriting: what writes is not done twice.
+// TestLostWhileWriting: a plan that writes is not run again.
 func TestLostWhileWriting(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -255,7 +256,7 @@ func TestLostWhileWriting(t *testing.T) {
 	}
 }
 
-// TestNodeStops shuts a node down in an orderly way: it hands its work back.
+// TestNodeStops shuts a node down: its tasks end with an error upon which the plan is run again.
 func TestNodeStops(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -279,7 +280,7 @@ func TestNodeStops(t *testing.T) {
 	}
 }
 
-// TestGatewayDies kills the gateway: the other nodes stop its work.
+// TestGatewayDies kills the gateway: the other nodes end its tasks.
 func TestGatewayDies(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -304,7 +305,7 @@ func TestGatewayDies(t *testing.T) {
 	pool.Close()
 }
 
-// TestSmallMemory passes more rows than the statement may hold.
+// TestSmallMemory sends more rows than the statement's memory holds.
 func TestSmallMemory(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)

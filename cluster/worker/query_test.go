@@ -97,7 +97,7 @@ func TestEquivalence(t *testing.T) {
 		case err != nil && werr != nil && pgerr.CodeOf(err) == pgerr.CodeOf(werr):
 		case err != nil:
 			t.Errorf("%s: %v", sql, err)
-		case werr != nil: // the reference cannot
+		case werr != nil: // an error in the reference too
 		default:
 			if !strings.Contains(sql, "/* ordered */") {
 				got, want = plantest.SortedCopy(got), plantest.SortedCopy(want)
@@ -201,7 +201,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// testExchanges wants that the queries have exchanges of all kinds.
+// testExchanges checks that the queries have exchanges of all kinds.
 func testExchanges(t *testing.T, w *world) {
 	seen := map[string]bool{}
 	for _, sql := range queries {
@@ -255,7 +255,7 @@ func testQueries(t *testing.T, w *world, want map[string][]string) {
 
 func cut(l []string) string { return strings.Join(l[:min(len(l), 12)], " ; ") }
 
-// testStats wants the rows of all nodes in the counters.
+// testStats checks that the counters have the rows of all nodes.
 func testStats(t *testing.T, w *world) {
 	p, q := w.staged(t, "select b, count(*) from t group by b")
 	s, end := w.statement(t, "stats", worker.Options{})
@@ -308,7 +308,7 @@ func testEarlyClose(t *testing.T, w *world) {
 	}
 }
 
-// testErrors wants the error of the row, wherever it is, and nothing left.
+// testErrors checks that the error of a row on any node is returned, and all is released.
 func testErrors(t *testing.T, w *world) {
 	for range 20 {
 		_, err := w.run(t, "select b, sum(1 / (a - 55)) from t group by b", worker.Options{BatchSize: 10})

@@ -49,7 +49,7 @@ func plansOf(t testing.TB) (all []sentPlan) {
 	return all
 }
 
-// BenchmarkPlansTravel is a plan there and back, and its bytes.
+// BenchmarkPlansTravel encodes and decodes a plan, and reports its bytes.
 func BenchmarkPlansTravel(b *testing.B) {
 	plans := plansOf(b)
 	bytes, n := 0, 0
@@ -63,7 +63,7 @@ func BenchmarkPlansTravel(b *testing.B) {
 	b.ReportMetric(float64(bytes)/float64(n), "bytes/plan")
 }
 
-// TestPlansTravel wants plans to be the same after they were sent.
+// TestPlansTravel: plans are the same after encoding and decoding.
 func TestPlansTravel(t *testing.T) {
 	for _, p := range plansOf(t) {
 		back, err := rpc.Decode[[]plan.Stage](rpc.Encode(p.Stages))
@@ -93,7 +93,7 @@ func TestPlansTravel(t *testing.T) {
 	}
 }
 
-// TestBoundToSession: a function that needs the session keeps its plan there.
+// TestBoundToSession: a plan with a function that needs the session stays on the gateway.
 func TestBoundToSession(t *testing.T) {
 	w := newTables(t, 3, 9, 2, 2, 1)
 	for _, sql := range []string{"select a, pg_sleep(0) from t", "select a from t where random() >= 0"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/parse"
 )
 
-// BenchmarkInsertValues binds 10,000 rows of literals: the way small loads come.
+// BenchmarkInsertValues binds an INSERT of 10,000 rows of literals.
 func BenchmarkInsertValues(b *testing.B) {
 	c := newTestCatalog(b)
 	c.ddl(b, "CREATE TABLE t (a int PRIMARY KEY, b text, c numeric(10,2), d date)")

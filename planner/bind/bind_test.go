@@ -55,7 +55,7 @@ func splitTest(s string) []string {
 	return out
 }
 
-// testCatalog is a state that simple DDL builds.
+// testCatalog is a catalog that simple DDL statements define.
 type testCatalog struct {
 	st  *catalog.State
 	oid types.OID

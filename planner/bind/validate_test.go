@@ -8,9 +8,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// check proves of a bound query what the later phases build on: columns read
-// are emitted below or belong to an outer query, no node emits a column twice,
-// the types of a column and of what makes it agree.
+// check checks the invariants of a bound query that later phases rely on:
+// columns that are read are produced below or belong to an outer query, no node
+// produces a column twice, and a column has the type of the expression that
+// computes it.
 func check(q *plan.Query) error {
 	for _, d := range q.Buffers {
 		if err := checkBuffer(d); err != nil {
@@ -252,7 +253,7 @@ func checkExpr(e expr.Expr, in map[expr.ColID]physical) error {
 	return bad
 }
 
-// physical is how a type is represented.
+// physical is the representation of a type.
 type physical struct {
 	OID         types.OID
 	Prec, Scale uint8

@@ -19,7 +19,7 @@ func TestForeignKeyType(t *testing.T) {
 		{types.Int8OID, types.Int2OID, types.Int8OID},
 		{types.VarcharOID, types.TextOID, types.TextOID},
 		{types.Int4OID, types.NumericOID, types.NumericOID},
-		{types.NumericOID, types.Int4OID, 0}, // no implicit cast that way
+		{types.NumericOID, types.Int4OID, 0}, // no implicit cast in this direction
 		{types.DateOID, types.TimestampOID, types.TimestampOID},
 		{types.TimestampOID, types.DateOID, 0},
 		{types.TextOID, types.Int4OID, 0},
@@ -33,7 +33,7 @@ func TestForeignKeyType(t *testing.T) {
 	}
 }
 
-// defs carries statements out on a catalog.
+// defs executes DDL statements on a catalog.
 type defs struct {
 	t  *testing.T
 	st *catalog.State
@@ -68,7 +68,7 @@ func (d *defs) must(sql string) *ddl.Result {
 	return res
 }
 
-// referenced returns the tables that a table says refer to it.
+// referenced returns the tables that are recorded as referring to a table.
 func (d *defs) referenced(name string) (out []string) {
 	d.t.Helper()
 	for _, oid := range d.st.Relation(catalog.PublicOID, name).ReferencedBy {
@@ -81,7 +81,7 @@ func (d *defs) referenced(name string) (out []string) {
 	return out
 }
 
-// A table knows who refers to it, whatever is made, changed and dropped.
+// TestReferencedBy: the list of tables that refer to a table follows CREATE, ALTER and DROP.
 func TestReferencedBy(t *testing.T) {
 	d := &defs{t, catalog.New()}
 	d.must("create table p (id int primary key, code text unique)")
@@ -124,7 +124,7 @@ func TestReferencedBy(t *testing.T) {
 	}
 }
 
-// A foreign key of a column's own, with attributes after it.
+// TestDeferrable: DEFERRABLE and the like after a column constraint REFERENCES.
 func TestDeferrable(t *testing.T) {
 	d := &defs{t, catalog.New()}
 	d.must("create table p (id int primary key)")

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// The statements of our own that define things: what they change and what they refuse.
+// TestModelStatements: the changes and errors of DDL that PostgreSQL does not have.
 func TestModelStatements(t *testing.T) {
 	d := &defs{t, catalog.New()}
 	st, _, err := d.st.Commit(d.st.Version()+1, []catalog.Change{&catalog.PutModel{Model: &catalog.Model{OID: d.st.NextOID() + 100, Schema: catalog.PublicOID, Name: "m",
@@ -20,7 +20,7 @@ func TestModelStatements(t *testing.T) {
 	d.must("create role r")
 	for _, c := range []struct {
 		sql  string
-		code pgerr.Code // "" where it is carried out
+		code pgerr.Code // "" for success
 	}{
 		{"alter model nosuch rename to x", pgerr.UndefinedObject},
 		{"alter model if exists nosuch rename to x", ""},

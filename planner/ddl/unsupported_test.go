@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestUnsupported gives every kind of statement that is not supported: errors
-// say it in words of SQL, not in names of the parser's.
+// TestUnsupported: the error of every kind of unsupported statement names it in
+// SQL, not by the parser's node.
 func TestUnsupported(t *testing.T) {
 	internal := regexp.MustCompile(`[a-z][A-Z]|Stmt|ast\.|[A-Z][a-z]+db\b`)
 	for _, sql := range []string{

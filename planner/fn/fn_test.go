@@ -77,7 +77,7 @@ func TestCasts(t *testing.T) {
 	}
 }
 
-// The bounds that Bind proves must hold for every value of the arguments.
+// TestFixedBoundsHold: the bounds that Bind derives hold for every value of the arguments.
 func TestFixedBoundsHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	value := func(ty types.Type) number.Decimal {

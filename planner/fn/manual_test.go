@@ -28,14 +28,14 @@ func typeNames(oids []types.OID) string {
 	return strings.Join(s, ", ")
 }
 
-// alsoCalled are the functions behind operators that people call by name too.
+// alsoCalled are functions of operators that are also documented as functions.
 var alsoCalled = []string{"abs", "starts_with", "array_append", "array_cat", "array_prepend", "overlaps"}
 
 // internalNames match functions that have a name only because an index, a
 // cast, an aggregate or the binary protocol needs one.
 var internalNames = regexp.MustCompile(`(_cmp|cmp|send|_accum|_combine|_larger|_smaller|_escape)$|_cmp_|^numeric_|^d(exp|log1|log10|round|trunc)$|^(not)?like$|^textlen$|^_pg_`)
 
-// internal reports which functions nobody calls by name.
+// internal reports whether a function is not meant to be called by name.
 func internal() func(name string) bool {
 	behind := map[string]bool{}
 	for _, op := range AllOperators() {
@@ -95,7 +95,7 @@ func TestManualAggregates(t *testing.T) {
 	manual.Part(t, sqlPage, "windows", manual.Table([]string{"function", "arguments → result"}, overloads("window")))
 }
 
-// overloads returns a row a function: its arguments by its results.
+// overloads returns one row for each function: its arguments by result type.
 func overloads(file string) (rows [][]string) {
 	type result struct {
 		ret  string

@@ -35,8 +35,8 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
-// TestEstimatesProveNothing: bounds that hold for the rows there are are no proof
-// for those of a later execution; what constraints say is.
+// TestEstimatesProveNothing: bounds of the current rows do not prove anything
+// about the rows of a later execution of a kept plan; constraints do.
 func TestEstimatesProveNothing(t *testing.T) {
 	w := plantest.Small(t)
 	exact, est := w.Table(w.OID("t")), props.Estimates(w).Table(w.OID("t"))

@@ -51,7 +51,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// after returns the tree as a rule left it the last time it changed something.
+// after returns the tree after the last change by a rule.
 func after(w *plantest.World, sql, rule string) string {
 	q, err := w.Bind(sql)
 	if err != nil {

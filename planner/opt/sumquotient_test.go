@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSumQuotients adds up quotients of random numbers, and divides their sum: where that
-// is done the digits must be the same, those after the point too.
+// TestSumQuotients compares the sum of quotients of random numbers with the quotient of
+// their sum: where the rule applies all digits are the same, and the scale too.
 func TestSumQuotients(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	parse := func(s string) number.Decimal {
@@ -44,7 +44,7 @@ func TestSumQuotients(t *testing.T) {
 		}
 		var want, sum, least number.Decimal
 		for i := range 1 + r.Intn(4) {
-			v := r.Int63n(limit) >> r.Intn(63) // of few digits, too
+			v := r.Int63n(limit) >> r.Intn(63) // also numbers of few digits
 			if r.Intn(2) == 0 {
 				v = -v
 			}

@@ -38,7 +38,7 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.TypeFor[Column]():
 		v.Set(reflect.ValueOf(f.column()))
 		return
-	case reflect.TypeFor[Arg](): // an argument may have arguments, without end
+	case reflect.TypeFor[Arg](): // the type is recursive
 		v.Set(reflect.ValueOf(Arg{Name: "a", Call: "f", Args: []Arg{{Name: "b"}}}))
 		return
 	case reflect.TypeFor[expr.Expr]():
@@ -68,8 +68,8 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// TestNodesDescribeThemselves: whatever a node's description leaves out, an expression, an input, a
-// column it keeps, is missed by every rule at once.
+// TestNodesDescribeThemselves: a node's description has all of its expressions, inputs and columns;
+// one that it left out would be missed by every rule.
 func TestNodesDescribeThemselves(t *testing.T) {
 	for _, kind := range append(slices.Clone(kinds), &Apply{}) {
 		f := &filler{}
@@ -125,7 +125,7 @@ func TestNodesDescribeThemselves(t *testing.T) {
 				}
 			}
 		}
-		if name != "Apply" { // never leaves the optimizer
+		if name != "Apply" { // only within the optimizer
 			back, err := codec.Unmarshal[Node](codec.Marshal(n))
 			if err != nil || Format(back) != text {
 				t.Errorf("%s arrives as\n%s%v", name, Format(back), err)

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// TestIdentity: each of these queries is another one than all others, but for its
-// layout and for how many rows are expected; and what more than tables decide has
-// no identity.
+// TestIdentity: these queries have different identities, which do not depend on
+// layout or estimates; queries whose result depends on more than tables have
+// none.
 func TestIdentity(t *testing.T) {
 	w := plantest.Small(t)
 	of := func(sql string) (plan.Identity, bool) {

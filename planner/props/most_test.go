@@ -15,7 +15,7 @@ type tables map[types.OID]*TableStats
 func (t tables) Table(oid types.OID) *TableStats { return t[oid] }
 
 // TestMostRows: a join over a key returns no more rows than the other side has, any other their
-// product; a kept plan has no bound.
+// product; a plan that is kept has no bound, since rows may be added.
 func TestMostRows(t *testing.T) {
 	key := func(is bool) func(int16) bool { return func(int16) bool { return is } }
 	st := tables{

@@ -71,8 +71,8 @@ func TestTableStatsKeys(t *testing.T) {
 	}
 }
 
-// TestProvenKeys: a column is a key where no segment has a value twice and their ranges
-// are apart, and never for plans that are kept.
+// TestProvenKeys: a column is a key where it is unique in each segment and the
+// segments' ranges are disjoint, but not for kept plans.
 func TestProvenKeys(t *testing.T) {
 	rel := &catalog.Relation{Columns: []catalog.Column{{Name: "a", Num: 1, Type: types.Int8}}}
 	once := func(lo, hi int64) *catalog.Segment {
@@ -112,8 +112,8 @@ type given struct{ t *TableStats }
 
 func (g given) Table(types.OID) *TableStats { return g.t }
 
-// TestJoinDomain: conditions that leave few keys of a table leave few of the rows that
-// refer to them, however few keys those have.
+// TestJoinDomain: a condition that keeps a share of a table's keys keeps that share of
+// the rows that refer to them, even if few different keys are referred to.
 func TestJoinDomain(t *testing.T) {
 	key := func(id expr.ColID, ndv, of float64, lo, hi int64) (*expr.Col, map[expr.ColID]Column) {
 		return &expr.Col{ID: id, Typ: types.Int8}, map[expr.ColID]Column{id: {ndv: ndv, of: of, min: lo, max: hi, typ: types.Int8}}

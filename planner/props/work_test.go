@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 )
 
-// TestWork: plans that take longer are estimated to, and those that take tens of milliseconds are
-// distinguished from those that take hundreds.
+// TestWork: estimates of time are in the order of measured times, and distinguish plans of tens
+// of milliseconds from those of hundreds.
 func TestWork(t *testing.T) {
 	last := 0.0
 	for _, q := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestEquivalence runs queries as they were bound, optimised, and staged for
-// several nodes, over small random tables with NULLs, and wants the same rows.
+// TestEquivalence: queries as bound, as optimised, and as staged for several
+// nodes have the same rows, over small random tables with NULLs.
 func TestEquivalence(t *testing.T) {
 	text, err := os.ReadFile("testdata/equivalence.sql")
 	if err != nil {
@@ -36,13 +36,13 @@ func TestEquivalence(t *testing.T) {
 	}
 }
 
-// TestEquivalenceRandom does the same with queries that are put together at random from parts.
+// TestEquivalenceRandom is the same with random queries.
 func TestEquivalenceRandom(t *testing.T) {
 	w := plantest.Small(t)
 	for seed := range int64(randomSeeds) {
 		r := rand.New(rand.NewSource(seed))
 		tables := randomTables(w, r)
-		// Other sizes make for other orders, sides and exchanges.
+		// Other sizes lead to other join orders, build sides and exchanges.
 		for _, name := range []string{"t", "u", "s"} {
 			w.Resize(name, float64(int(10)<<r.Intn(16)))
 		}
@@ -50,8 +50,8 @@ func TestEquivalenceRandom(t *testing.T) {
 	}
 }
 
-// TestEarlyAggregation: an aggregation that begins below joins has the same result, whatever rows
-// have partners there, and how many.
+// TestEarlyAggregation: an aggregation that begins below joins has the same result, however many
+// matches rows have.
 func TestEarlyAggregation(t *testing.T) {
 	w := plantest.Small(t)
 	for _, sql := range []string{
@@ -68,15 +68,15 @@ func TestEarlyAggregation(t *testing.T) {
 		"SELECT u.y, count(t.c), sum(t.b), avg(t.d), max(t.c) FROM u LEFT JOIN t ON t.a = u.a AND t.b < u.x GROUP BY u.y",
 		"SELECT u.y, sum(t.b + s.v), count(s.w) FROM u LEFT JOIN (t JOIN s ON t.b = s.k) ON t.a = u.a GROUP BY u.y",
 		"SELECT u.y, s.w, min(t.b), count(t.b) FILTER (WHERE t.d > 2) FROM u LEFT JOIN t ON t.a = u.a RIGHT JOIN s ON s.k = u.x GROUP BY u.y, s.w",
-		"SELECT u.y, count(t.b), count(*) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y",  // a row without a partner counts
+		"SELECT u.y, count(t.b), count(*) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y",  // a row without a match counts
 		"SELECT u.y, sum(coalesce(t.b, 1)) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y", // and here
 		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, coalesce(t.b, 0) AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
 		"SELECT u.x, sum((t.d + t.d) / 2) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
-		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // not where rows without a partner would fail
+		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // not applied: rows without a match would raise the error
 		"SELECT u.x, sum(CASE WHEN u.a > 1 THEN t.b END), sum(CASE WHEN u.a = 1 THEN t.b ELSE NULL END), sum(t.b), count(*) FILTER (WHERE u.x < 3), count(*) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
 		"SELECT s.v, max(x.d), count(x.d), avg(x.d) FILTER (WHERE x.b > s.v) FROM (SELECT t.b, CASE WHEN u.x > 1 AND t.a < 3 THEN t.d END AS d FROM t JOIN u ON t.a = u.a) x JOIN s ON x.b = s.k GROUP BY s.v",
 		"SELECT sum(CASE WHEN u.x > 2 THEN t.b END) FROM t JOIN u ON t.a = u.a WHERE t.a > 1",
-		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                               // arguments of both sides
+		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                               // not applied: an argument of both sides
 		"SELECT u.x, sum(CASE WHEN t.a - t.b > 2 THEN 1 ELSE 0 END), max(t.b + 7) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // within int4 by the columns' bounds
 		"SELECT u.x, sum(t.b + 2147483600) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                        // not within
 	} {
@@ -94,8 +94,8 @@ func TestEarlyAggregation(t *testing.T) {
 	}
 }
 
-// TestWholeBelow: a grouping is done whole below joins where a key of what they bring is
-// among its keys, and else not: two rows of s may have one w.
+// TestWholeBelow: a grouping is completed below joins if its keys include a key of the
+// joined table, and else not: two rows of s may have the same w.
 func TestWholeBelow(t *testing.T) {
 	w := plantest.Small(t)
 	for sql, whole := range map[string]bool{
@@ -182,7 +182,7 @@ func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.
 	}
 }
 
-// refused reports whether an error is an answer.
+// refused reports whether an error is a valid outcome of a query.
 func refused(err error) bool {
 	var e *pgerr.Error
 	return errors.As(err, &e) && e.Code != pgerr.InternalError
@@ -222,8 +222,8 @@ func sameLines(a, b []string, ordered bool) bool {
 	return slices.Equal(a, b)
 }
 
-// randomTables fills the tables of the small schema within the bounds that
-// their statistics promise.
+// randomTables fills the tables of the small schema within the bounds of their
+// statistics.
 func randomTables(w *plantest.World, r *rand.Rand) map[types.OID][][]types.Datum {
 	maybe := func(d types.Datum, p float64) types.Datum {
 		if r.Float64() < p {
@@ -253,7 +253,7 @@ func randomTables(w *plantest.World, r *rand.Rand) map[types.OID][][]types.Datum
 
 var _ = opt.Validate
 
-// TestEqualGroupings: groupings that are the same fill one buffer, and return the same.
+// TestEqualGroupings: equal groupings are computed once into a buffer, with the same results.
 func TestEqualGroupings(t *testing.T) {
 	w := plantest.Small(t)
 	w.Resize("t", 1e6)

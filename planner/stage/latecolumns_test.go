@@ -8,17 +8,18 @@ import (
 	"github.com/tributarydb/tributary/internal/plantest"
 )
 
-// TestLateColumns: what a key among the groups determines is read for the first rows of a
-// sort alone, where nothing reads it before, and the rows are the same.
+// TestLateColumns: columns that are determined by a key among the grouping keys are read
+// only for the first rows of a sort, unless an operator below reads them, and the rows
+// are the same.
 func TestLateColumns(t *testing.T) {
 	w := plantest.Small(t)
 	w.Resize("u", 1e6)
 	for sql, late := range map[string]string{
 		"SELECT s.k, s.w, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3 DESC, 1 LIMIT 2":                                               "s",
 		"SELECT s.w || '!', sum(u.x) AS n FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY n, s.k LIMIT 2":                                           "",
-		"SELECT s.w, u.a, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY u.a, s.w ORDER BY 3, 2 LIMIT 2 OFFSET 1":                                           "s", // the key's equal
+		"SELECT s.w, u.a, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY u.a, s.w ORDER BY 3, 2 LIMIT 2 OFFSET 1":                                           "s", // u.a equals the key s.k
 		"SELECT s.w, r.w, s.k, max(u.y) FROM u JOIN s ON u.a = s.k JOIN s r ON s.v = r.k GROUP BY s.k, s.w, r.w ORDER BY 4, 3 LIMIT 3":                    "s s",
-		"SELECT s.w, s.k, count(*) FROM u LEFT JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3, 2 LIMIT 2":                                               "", // a row of NULLs is none of s
+		"SELECT s.w, s.k, count(*) FROM u LEFT JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3, 2 LIMIT 2":                                               "", // not applied: the outer join's row of NULLs is not in s
 		"SELECT s.w, s.k, sum(u.x) FROM s LEFT JOIN u ON u.a = s.k WHERE s.v > 1 GROUP BY s.k, s.w HAVING count(*) > 1 ORDER BY 3 NULLS FIRST, 2 LIMIT 2": "s",
 		"SELECT s.w, s.k, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w HAVING s.w > 'a' OR count(*) > 1 ORDER BY 3, 2 LIMIT 2":                   "",
 		"SELECT s.w, s.k, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3, 1, 2 LIMIT 2":                                                 "",

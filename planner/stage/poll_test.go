@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// times writes a part of SQL n times.
+// times repeats a fragment of SQL n times.
 func times(n int, sep string, part func(i int) string) string {
 	out := make([]string, n)
 	for i := range out {
@@ -34,8 +34,8 @@ func long(n int) map[string]string {
 	}
 }
 
-// TestPoll: planning asks whether the statement may go on all along, and ends
-// with the answer wherever that comes.
+// TestPoll: planning calls Poll throughout, and ends with its error at
+// whichever call.
 func TestPoll(t *testing.T) {
 	w := plantest.Small(t)
 	w.Nodes = 3
@@ -73,7 +73,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollOften: the looks grow with the statement.
+// TestPollOften: the number of calls grows with the statement.
 func TestPollOften(t *testing.T) {
 	w := plantest.Small(t)
 	small, large := long(20), long(80)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// randomQuery puts a query together: joins, filters, correlated subqueries in
-// all places, aggregates, set operations.
+// randomQuery makes a random query of joins, filters, correlated subqueries in
+// all clauses, aggregates and set operations.
 func randomQuery(r *rand.Rand) string {
 	g := &generator{r: r}
 	return g.query(2)
@@ -38,7 +38,7 @@ func (g *generator) table() (sql string, a alias) {
 	return "s " + name, alias{name, []string{"k", "v"}}
 }
 
-// col is an integer column of something in scope, the nearest first.
+// col returns a random integer column in scope, more often one of the innermost query.
 func (g *generator) col(scope []alias) string {
 	i := len(scope) - 1
 	for i > 0 && g.r.Intn(2) == 0 {
@@ -83,7 +83,7 @@ func (g *generator) from(outer []alias) (string, []alias) {
 	return sql, scope
 }
 
-// lateral is a subquery in FROM that sees what is on its left.
+// lateral is a LATERAL subquery, which may refer to items on its left.
 func (g *generator) lateral(scope []alias) (string, []string) {
 	from, in := g.from(scope)
 	switch g.r.Intn(4) {
@@ -169,7 +169,7 @@ func (g *generator) query(depth int) string {
 	switch g.r.Intn(4) {
 	case 0:
 		k := g.col(scope)
-		last := g.pick("count(*), count(distinct %s)", "count(%s)") // the first holds aggregations back from what is below joins
+		last := g.pick("count(*), count(distinct %s)", "count(%s)") // the first is not begun below joins
 		sql = fmt.Sprintf("select %s, sum(%s), "+last+" from %s where %s group by %s", k, g.col(scope), g.col(scope), from, where, k)
 		if g.r.Intn(2) == 0 {
 			sql += fmt.Sprintf(" having count(*) > %d", g.r.Intn(2))
