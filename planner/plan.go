@@ -67,9 +67,9 @@ func Plan(b *Bound, e *Env) (*Planned, error) {
 	return p, err
 }
 
-// Known returns the generic plan of a statement where one has been made and this node has all that
+// KnownGeneric returns the generic plan of a statement where one has been made and this node has all that
 // it reads, without what making one takes.
-func Known(b *Bound, st *catalog.State, role types.OID, local func(root plan.Node) bool) (*Planned, error) {
+func KnownGeneric(b *Bound, st *catalog.State, role types.OID, local func(root plan.Node) bool) (*Planned, error) {
 	g := b.generic.Load()
 	if g == nil || g.Staged == nil || !local(g.Staged.Stages[0].Root) {
 		return nil, nil
@@ -121,9 +121,9 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	return s, nil
 }
 
-// Short makes one stage, for the caller's goroutine, of an optimised tree that reads and returns
+// SingleStage makes one stage, for the caller's goroutine, of an optimised tree that reads and returns
 // few rows, all of this node.
-func Short(root plan.Node, cols []plan.Column, stats props.Statistics) (*plan.Staged, error) {
+func SingleStage(root plan.Node, cols []plan.Column, stats props.Statistics) (*plan.Staged, error) {
 	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: stats})
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (b *Bound) makeGeneric(e *Env) *Planned {
 	if moment || !opt.Keyed(root, stats) || len(p.buffers()) > 0 {
 		return none
 	}
-	s, err := Short(root, cols, stats)
+	s, err := SingleStage(root, cols, stats)
 	if err != nil || len(s.Stages) != 1 {
 		return none
 	}

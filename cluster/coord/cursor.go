@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (c *commands) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*session.Command, error) {
 	inner := *st
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
@@ -49,7 +49,7 @@ func (c *commands) declareCursor(ctx context.Context, st *parse.Statement, n *as
 	}}, nil
 }
 
-func (c *commands) fetch(n *ast.FetchStmt) (*session.Command, error) {
+func (c *dispatcher) fetch(n *ast.FetchStmt) (*session.Command, error) {
 	cur, err := c.s.Cursors().Find(n.PortalName)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *commands) fetch(n *ast.FetchStmt) (*session.Command, error) {
 	}}, nil
 }
 
-func (c *commands) closeCursor(n *ast.ClosePortalStmt) (*session.Command, error) {
+func (c *dispatcher) closeCursor(n *ast.ClosePortalStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if n.PortalName == "" {
 			c.s.Cursors().CloseAll()

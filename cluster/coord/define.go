@@ -14,13 +14,13 @@ import (
 )
 
 // defining returns the session as package define sees it.
-func (c *commands) defining() *define.Session {
+func (c *dispatcher) defining() *define.Session {
 	return &define.Session{Key: c.cfg.Node.ID<<20 | uint64(c.s.PID())&0xfffff, NewOID: c.oids.New,
 		Password: c.cfg.Password, Notice: c.s.Notice, Temp: c.s.Temp()}
 }
 
-// ddl handles the statements that planner/ddl knows.
-func (c *commands) ddl(st *parse.Statement) *session.Command {
+// ddl handles the statements that planner/ddl plans.
+func (c *dispatcher) ddl(st *parse.Statement) *session.Command {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if err := x.Txn.Writable(st.Tag()); err != nil {
 			return "", err
@@ -34,14 +34,14 @@ func (c *commands) ddl(st *parse.Statement) *session.Command {
 }
 
 // createTableAs handles CREATE TABLE AS and CREATE MATERIALIZED VIEW.
-func (c *commands) createTableAs(ctx context.Context, stmt *parse.Statement, n *ast.CreateTableAsStmt, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) createTableAs(ctx context.Context, stmt *parse.Statement, n *ast.CreateTableAsStmt, params []types.Type) (*session.Command, error) {
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
 		return nil, pgerr.Unsupported("CREATE TABLE AS takes a query")
 	}
 	as := &define.TableAs{Query: q, Into: n.Into, Materialized: n.ObjType == ast.OBJECT_MATVIEW, IfNotExists: n.IfNotExists}
 	if e, ok := q.(*ast.ExecuteStmt); ok {
-		p, err := c.s.Kept(e.Name)
+		p, err := c.s.LookupPrepared(e.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -52,19 +52,19 @@ func (c *commands) createTableAs(ctx context.Context, stmt *parse.Statement, n *
 		if err != nil {
 			return nil, err
 		}
-		return supplied(p, h, e), nil
+		return withArguments(p, h, e), nil
 	}
 	return c.tableAs(ctx, stmt, as, params)
 }
 
 // selectInto handles SELECT … INTO table.
-func (c *commands) selectInto(ctx context.Context, stmt *parse.Statement, n *ast.SelectStmt, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) selectInto(ctx context.Context, stmt *parse.Statement, n *ast.SelectStmt, params []types.Type) (*session.Command, error) {
 	q := *n
 	q.IntoClause = nil
 	return c.tableAs(ctx, stmt, &define.TableAs{Query: &q, Into: n.IntoClause}, params)
 }
 
-func (c *commands) tableAs(ctx context.Context, stmt *parse.Statement, as *define.TableAs, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) tableAs(ctx context.Context, stmt *parse.Statement, as *define.TableAs, params []types.Type) (*session.Command, error) {
 	st, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err

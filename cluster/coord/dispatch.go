@@ -15,9 +15,9 @@ import (
 
 // Command implements session.Commands. It has one line for each kind of statement.
 func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Statement, params []types.Type) (*session.Command, error) {
-	c := &commands{e, s}
+	c := &dispatcher{e, s}
 	if st.Extension != nil {
-		return c.own(ctx, st, params)
+		return c.extension(ctx, st, params)
 	}
 	switch n := st.Node.(type) {
 	case *ast.TransactionStmt:
@@ -104,7 +104,7 @@ func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 }
 
 // alterSystem handles ALTER SYSTEM SET and RESET.
-func (c *commands) alterSystem(n *ast.VariableSetStmt) *session.Command {
+func (c *dispatcher) alterSystem(n *ast.VariableSetStmt) *session.Command {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if x.Txn.Explicit {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER SYSTEM cannot run inside a transaction block")

@@ -8,6 +8,6 @@
 //	                                   └────▶ the session itself  BEGIN, SET, PREPARE, DECLARE
 //
 // It has a line for each kind of statement (dispatch.go); the work is done below
-// (docs/decisions/0023). It does not know the wire: cmd adapts sessions to what wire/session
-// asks for. It does not know Raft either: Meta is the replicated catalog.
+// (docs/decisions/0023). It does not depend on the wire protocol: cmd adapts sessions to
+// wire/session's interfaces. Nor does it depend on Raft: Meta is the replicated catalog.
 package coord

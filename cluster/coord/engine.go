@@ -128,8 +128,8 @@ func (e *Engine) shared(d *settings.Def) string {
 	return d.Default
 }
 
-// commands implement the statements of a session.
-type commands struct {
+// dispatcher makes the commands of a session's statements.
+type dispatcher struct {
 	*Engine
 	s *session.Session
 }

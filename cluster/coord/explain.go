@@ -54,7 +54,7 @@ func explainOpts(l *ast.NodeList) (query.Explain, error) {
 }
 
 // explain shows how a statement would run, and with ANALYZE how it did.
-func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.ExplainStmt, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) explain(ctx context.Context, st *parse.Statement, n *ast.ExplainStmt, params []types.Type) (*session.Command, error) {
 	o, err := explainOpts(n.Options)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 			node = q
 		}
 	case *ast.ExecuteStmt:
-		p, err := c.s.Kept(x.Name)
+		p, err := c.s.LookupPrepared(x.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -89,10 +89,18 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 		if err != nil {
 			return nil, err
 		}
-		return supplied(p, h, x), nil
+		return withArguments(p, h, x), nil
 	}
 	inner.Node = node
-	h, err := c.Command(ctx, c.s, &inner, params)
+	var h *session.Command // for its parameters
+	switch node.(type) {
+	case *ast.SelectStmt:
+		h, err = c.query(ctx, &inner, params)
+	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
+		h, err = c.dml(ctx, &inner, params)
+	default:
+		err = pgerr.Unsupported("EXPLAIN of this statement is not supported")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +112,6 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 		}
 		var text string
 		start := time.Now()
-		switch node.(type) {
-		case *ast.SelectStmt, *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-		default:
-			return nil, pgerr.Unsupported("EXPLAIN of this statement is not supported")
-		}
 		bound, err := planner.Bind(x.Binding(x.Ctx, view, &inner, h.Params), node)
 		if err != nil {
 			return nil, err
@@ -136,7 +139,7 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 	}}, nil
 }
 
-func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Explain) (string, error) {
+func (c *dispatcher) explainQuery(x *session.Execution, q *plan.Query, o query.Explain) (string, error) {
 	view, err := x.View()
 	if err != nil {
 		return "", err
@@ -164,7 +167,7 @@ func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Exp
 	if err != nil {
 		return "", err
 	}
-	if err := r.Parts(x.Ctx, oq.Buffers); err != nil {
+	if err := r.StageBuffers(x.Ctx, oq.Buffers); err != nil {
 		return "", err
 	}
 	if err := r.Stage(x.Ctx, oq.Root, oq.Cols, nil); err != nil {
@@ -173,7 +176,7 @@ func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Exp
 	return r.Show(o, nil), nil
 }
 
-func (c *commands) explainDML(x *session.Execution, d *plan.DML, o query.Explain) (string, error) {
+func (c *dispatcher) explainDML(x *session.Execution, d *plan.DML, o query.Explain) (string, error) {
 	if o.Analyze {
 		if err := x.Txn.Writable(write.Verb(d.Kind)); err != nil {
 			return "", err
@@ -195,7 +198,7 @@ func (c *commands) explainDML(x *session.Execution, d *plan.DML, o query.Explain
 	}
 	od, err := r.PlanDML(d)
 	if err == nil {
-		err = r.Parts(x.Ctx, od.Buffers)
+		err = r.StageBuffers(x.Ctx, od.Buffers)
 	}
 	if err == nil && od.Source != nil {
 		err = r.Stage(x.Ctx, od.Source, od.Source.Schema(), nil)

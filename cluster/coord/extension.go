@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// own handles the statements that PostgreSQL does not have.
-func (c *commands) own(ctx context.Context, st *parse.Statement, params []types.Type) (*session.Command, error) {
+// extension handles the statements that PostgreSQL does not have.
+func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params []types.Type) (*session.Command, error) {
 	switch n := st.Extension.(type) {
 	case *parse.TrainModel:
 		return c.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
@@ -54,7 +54,7 @@ func (c *commands) own(ctx context.Context, st *parse.Statement, params []types.
 }
 
 // retrain trains a model again by its own statement, or over another query.
-func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*session.Command, error) {
+func (c *dispatcher) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*session.Command, error) {
 	view, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Re
 }
 
 // alias runs a query in place of a statement.
-func (c *commands) alias(ctx context.Context, st *parse.Statement, text, verb string) (*session.Command, error) {
+func (c *dispatcher) alias(ctx context.Context, st *parse.Statement, text, verb string) (*session.Command, error) {
 	inner, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return nil, err
@@ -119,11 +119,11 @@ func (c *commands) alias(ctx context.Context, st *parse.Statement, text, verb st
 }
 
 // findModel finds a model as a statement names it.
-func (c *commands) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
+func (c *dispatcher) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
 	return c.queries.Model(c.s.Context(), st, name)
 }
 
-func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, error) {
+func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, error) {
 	cols := session.TextColumns("property", "value")
 	return &session.Command{Columns: cols, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		st, err := x.View()

@@ -16,7 +16,7 @@ import (
 // where its guarantee holds without a lock: ACCESS SHARE keeps a table from being
 // dropped, altered or emptied under a reader, and a transaction that reads one snapshot
 // to its end sees nothing of that.
-func (c *commands) lockTable(n *ast.LockStmt) (*session.Command, error) {
+func (c *dispatcher) lockTable(n *ast.LockStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch {
 		case !c.s.Txn().Explicit:

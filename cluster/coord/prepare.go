@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (c *commands) prepare(stmt *parse.Statement, n *ast.PrepareStmt) (*session.Command, error) {
+func (c *dispatcher) prepare(stmt *parse.Statement, n *ast.PrepareStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, e *session.Execution) (string, error) {
 		if err := c.s.Free(n.Name); err != nil {
 			return "", err
@@ -35,17 +35,17 @@ func (c *commands) prepare(stmt *parse.Statement, n *ast.PrepareStmt) (*session.
 		if err != nil {
 			return "", err
 		}
-		return "PREPARE", c.s.KeepSQL(n.Name, &inner, h)
+		return "PREPARE", c.s.StorePreparedSQL(n.Name, &inner, h)
 	}), nil
 }
 
-func (c *commands) deallocate(n *ast.DeallocateStmt) (*session.Command, error) {
+func (c *dispatcher) deallocate(n *ast.DeallocateStmt) (*session.Command, error) {
 	return session.Simple(func(context.Context, *session.Execution) (string, error) {
 		if n.IsAll || n.Name == "" {
 			c.s.ForgetAll()
 			return "DEALLOCATE ALL", nil
 		}
-		if _, err := c.s.Kept(n.Name); err != nil {
+		if _, err := c.s.LookupPrepared(n.Name); err != nil {
 			return "", err
 		}
 		c.s.Forget(n.Name)
@@ -55,26 +55,26 @@ func (c *commands) deallocate(n *ast.DeallocateStmt) (*session.Command, error) {
 
 // execute handles EXECUTE. The name is looked up for the columns now, and
 // again when the statement runs.
-func (c *commands) execute(n *ast.ExecuteStmt) (*session.Command, error) {
-	p, err := c.s.Kept(n.Name)
+func (c *dispatcher) execute(n *ast.ExecuteStmt) (*session.Command, error) {
+	p, err := c.s.LookupPrepared(n.Name)
 	if err != nil {
 		return nil, err
 	}
 	return &session.Command{Columns: p.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
-		p, err := c.s.Kept(n.Name)
+		p, err := c.s.LookupPrepared(n.Name)
 		if err != nil {
 			return nil, err
 		}
 		if p.Command().Control {
 			return nil, pgerr.Unsupported("EXECUTE of a transaction command is not supported")
 		}
-		return supplied(p, p.Command(), n).Run(ctx, x)
+		return withArguments(p, p.Command(), n).Run(ctx, x)
 	}}, nil
 }
 
-// supplied returns h, a prepared statement's command, with its parameters set to the
+// withArguments returns h, a prepared statement's command, with its parameters set to the
 // arguments of an EXECUTE.
-func supplied(p *session.Prepared, h *session.Command, n *ast.ExecuteStmt) *session.Command {
+func withArguments(p *session.Prepared, h *session.Command, n *ast.ExecuteStmt) *session.Command {
 	return &session.Command{Columns: h.Columns, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		var args []ast.Node
 		if n.Params != nil && len(h.Params) > 0 { // as PostgreSQL, which ignores arguments where there are no parameters

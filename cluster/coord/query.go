@@ -18,13 +18,13 @@ import (
 )
 
 // planning returns what the binder needs for a statement, whose planning ends with ctx.
-func (c *commands) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
+func (c *dispatcher) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
 	return c.queries.Binding(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 }
 
 // query handles SELECT, VALUES, TABLE and WITH.
-func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
-	first, err := c.look(ctx, c.s.OpenTxn(), func(st *catalog.State) (*planner.Bound, error) {
+func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
+	first, err := c.bindView(ctx, c.s.OpenTxn(), func(st *catalog.State) (*planner.Bound, error) {
 		return c.queries.Bind(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []ty
 	}
 	made := first.b.Query
 	return &session.Command{Columns: made.Cols, Params: made.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
-		view, err := c.look(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
+		view, err := c.bindView(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
 			return c.queries.Bind(x.Context, now, stmt, query.Poll(x.Ctx))
 		})
 		if err != nil {
@@ -61,14 +61,14 @@ func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []ty
 			r.Close()
 			return nil, err
 		}
-		res := selected(cols, rows)
+		res := queryResult(cols, rows)
 		res.Free = func() error { r.Close(); return nil }
 		return res, nil
 	}}, nil
 }
 
 // dml handles INSERT, UPDATE, DELETE and MERGE.
-func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
 	st, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -96,12 +96,12 @@ func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []type
 		if err != nil {
 			return nil, err
 		}
-		return modified(w, cols)
+		return dmlResult(w, cols)
 	}}, nil
 }
 
-// modified returns the result of a write, with the rows of RETURNING.
-func modified(w *write.ModifyTable, cols []plan.Column) (*session.Result, error) {
+// dmlResult returns the result of a write, with the rows of RETURNING.
+func dmlResult(w *write.ModifyTable, cols []plan.Column) (*session.Result, error) {
 	if cols == nil {
 		return &session.Result{Tag: w.Tag, Free: func() error { w.Close(); return nil }}, nil
 	}
@@ -112,19 +112,19 @@ func modified(w *write.ModifyTable, cols []plan.Column) (*session.Result, error)
 	return &session.Result{Columns: cols, Rows: rows, Tag: w.Tag}, nil
 }
 
-// selected returns the result of a query, whose command tag counts the rows.
-func selected(cols []plan.Column, rows op.BatchReader) *session.Result {
-	c := &counted{BatchReader: rows}
+// queryResult returns the result of a query, whose command tag counts the rows.
+func queryResult(cols []plan.Column, rows op.BatchReader) *session.Result {
+	c := &countingReader{BatchReader: rows}
 	return &session.Result{Columns: cols, Rows: c, Tag: func() string { return fmt.Sprintf("SELECT %d", c.n) }}
 }
 
-// counted counts the rows of a reader.
-type counted struct {
+// countingReader counts the rows of a reader.
+type countingReader struct {
 	op.BatchReader
 	n int64
 }
 
-func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
+func (c *countingReader) Next(ctx context.Context) (*batch.Batch, error) {
 	b, err := c.BatchReader.Next(ctx)
 	if err == nil {
 		c.n += int64(b.Rows())

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (c *commands) variableSet(n *ast.VariableSetStmt) (*session.Command, error) {
+func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if n.IsLocal && !c.s.Txn().Explicit {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
@@ -72,7 +72,7 @@ func (c *commands) variableSet(n *ast.VariableSetStmt) (*session.Command, error)
 }
 
 // setDefault sets a setting to the value that the session began with.
-func (c *commands) setDefault(name string, local bool) error {
+func (c *dispatcher) setDefault(name string, local bool) error {
 	switch strings.ToLower(name) {
 	case "role":
 		return c.s.SetRole("none")
@@ -117,7 +117,7 @@ func quotePath(v string) string {
 	return `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
 }
 
-func (c *commands) setMulti(n *ast.VariableSetStmt) error {
+func (c *dispatcher) setMulti(n *ast.VariableSetStmt) error {
 	switch strings.ToUpper(n.Name) {
 	case "TRANSACTION":
 		if !c.s.Txn().Explicit {
@@ -150,7 +150,7 @@ func (c *commands) setMulti(n *ast.VariableSetStmt) error {
 	return pgerr.Unsupported("SET %s is not supported", n.Name)
 }
 
-func (c *commands) variableShow(n *ast.VariableShowStmt) (*session.Command, error) {
+func (c *dispatcher) variableShow(n *ast.VariableShowStmt) (*session.Command, error) {
 	name := strings.ToLower(n.Name)
 	if name == "all" {
 		cols := session.TextColumns("name", "setting", "description")
@@ -185,7 +185,7 @@ func (c *commands) variableShow(n *ast.VariableShowStmt) (*session.Command, erro
 	}}, nil
 }
 
-func (c *commands) discard(n *ast.DiscardStmt) (*session.Command, error) {
+func (c *dispatcher) discard(n *ast.DiscardStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch n.Target {
 		case ast.DISCARD_ALL:

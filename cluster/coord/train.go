@@ -15,7 +15,7 @@ import (
 )
 
 // checkTraining checks a TRAIN statement, and returns its parameters' types.
-func (c *commands) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
+func (c *dispatcher) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
 	view, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (c *commands) checkTraining(ctx context.Context, t training.Statement, para
 }
 
 // request returns the training request of a TRAIN statement of this session.
-func (c *commands) request(x *session.Execution, t training.Statement) (*training.Request, error) {
+func (c *dispatcher) request(x *session.Execution, t training.Statement) (*training.Request, error) {
 	st, err := x.View()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c *commands) request(x *session.Execution, t training.Statement) (*trainin
 }
 
 // trainModel handles {TRAIN|CREATE} MODEL.
-func (c *commands) trainModel(ctx context.Context, t training.Statement, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) trainModel(ctx context.Context, t training.Statement, params []types.Type) (*session.Command, error) {
 	params, err := c.checkTraining(ctx, t, params)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (c *commands) trainModel(ctx context.Context, t training.Statement, params 
 }
 
 // explainTrain handles EXPLAIN [ANALYZE] TRAIN MODEL.
-func (c *commands) explainTrain(ctx context.Context, st *parse.Statement, n *parse.Explain, params []types.Type) (*session.Command, error) {
+func (c *dispatcher) explainTrain(ctx context.Context, st *parse.Statement, n *parse.Explain, params []types.Type) (*session.Command, error) {
 	list := &ast.NodeList{}
 	for _, d := range n.Options {
 		list.Items = append(list.Items, d)
@@ -109,13 +109,13 @@ func (c *commands) explainTrain(ctx context.Context, st *parse.Statement, n *par
 	}}, nil
 }
 
-func (c *commands) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {
+func (c *dispatcher) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Context, n.Name)
 	}), nil
 }
 
-func (c *commands) resumeTraining(n *parse.ResumeTraining) (*session.Command, error) {
+func (c *dispatcher) resumeTraining(n *parse.ResumeTraining) (*session.Command, error) {
 	return &session.Command{Columns: training.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		if x.Txn.Explicit {
 			return nil, pgerr.New(pgerr.ActiveSQLTransaction, "RESUME TRAINING cannot run inside a transaction block")

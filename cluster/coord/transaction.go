@@ -12,7 +12,7 @@ import (
 )
 
 // transaction handles BEGIN and its kin.
-func (c *commands) transaction(n *ast.TransactionStmt) (*session.Command, error) {
+func (c *dispatcher) transaction(n *ast.TransactionStmt) (*session.Command, error) {
 	switch n.Kind {
 	case ast.TRANS_STMT_PREPARE, ast.TRANS_STMT_COMMIT_PREPARED, ast.TRANS_STMT_ROLLBACK_PREPARED:
 		return nil, pgerr.Unsupported("two-phase commit is not supported")
@@ -22,7 +22,7 @@ func (c *commands) transaction(n *ast.TransactionStmt) (*session.Command, error)
 	}}, nil
 }
 
-func (c *commands) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*session.Result, error) {
+func (c *dispatcher) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*session.Result, error) {
 	switch n.Kind {
 	case ast.TRANS_STMT_BEGIN, ast.TRANS_STMT_START:
 		tag := "BEGIN"
@@ -66,7 +66,7 @@ func savepointVerb(k ast.TransactionStmtKind) string {
 	return "SAVEPOINT"
 }
 
-func (c *commands) endBlock(ctx context.Context, commit, chain bool) (*session.Result, error) {
+func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session.Result, error) {
 	if !c.s.InBlock() {
 		if chain {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
@@ -97,7 +97,7 @@ func (c *commands) endBlock(ctx context.Context, commit, chain bool) (*session.R
 
 // transactionModes applies ISOLATION LEVEL, READ ONLY and DEFERRABLE to the
 // open transaction.
-func (c *commands) transactionModes(opts *ast.NodeList) error {
+func (c *dispatcher) transactionModes(opts *ast.NodeList) error {
 	if opts == nil {
 		return nil
 	}
@@ -128,13 +128,13 @@ func (c *commands) transactionModes(opts *ast.NodeList) error {
 	return nil
 }
 
-func (c *commands) warnSerializable(level string) {
+func (c *dispatcher) warnSerializable(level string) {
 	if level == "serializable" {
 		c.s.Warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
 	}
 }
 
-func (c *commands) constraintsSet(n *ast.ConstraintsSetStmt) (*session.Command, error) {
+func (c *dispatcher) constraintsSet(n *ast.ConstraintsSetStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if !c.s.Txn().Explicit {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")

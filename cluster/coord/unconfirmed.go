@@ -19,10 +19,10 @@ type queryView struct {
 	unconfirmed bool
 }
 
-// look binds a query over a statement's view. Where no majority confirms the newest
+// bindView binds a query over a statement's view. Where no majority confirms the newest
 // committed state, a query that reads no table runs on the last state this node knows;
 // other queries fail.
-func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*planner.Bound, error)) (queryView, error) {
+func (c *dispatcher) bindView(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*planner.Bound, error)) (queryView, error) {
 	m := c.cfg.Meta
 	known := func() (queryView, bool) {
 		st := m.Current()
@@ -33,7 +33,7 @@ func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.Sta
 			}
 		}
 		b, err := bound(st)
-		return queryView{st, b, true}, err == nil && standsAlone(b.Query)
+		return queryView{st, b, true}, err == nil && readsNoTable(b.Query)
 	}
 	if m.Leaderless() {
 		if v, ok := known(); ok {
@@ -53,9 +53,9 @@ func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.Sta
 	return queryView{st, b, false}, err
 }
 
-// standsAlone reports whether a query reads no table, only constants, functions
+// readsNoTable reports whether a query reads no table, only constants, functions
 // and what the catalog says.
-func standsAlone(q *plan.Query) bool {
+func readsNoTable(q *plan.Query) bool {
 	for _, b := range q.Buffers {
 		if b.DML != nil {
 			return false
@@ -96,7 +96,7 @@ func readsCatalog(q *plan.Query) bool {
 }
 
 // warnUnconfirmed sends a warning where a query's result may be stale.
-func (c *commands) warnUnconfirmed(q *plan.Query) {
+func (c *dispatcher) warnUnconfirmed(q *plan.Query) {
 	if readsCatalog(q) {
 		c.s.Notice(pgerr.New(pgerr.Warning, "the state of the cluster is not confirmed: this node reaches no leader").WithSeverity(pgerr.SevWarning).
 			WithDetail("The rows are as this node knew them last."))

@@ -245,7 +245,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 }
 
 // open starts what a COPY TO writes.
-func open(r *write.Run, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
+func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
 	b, err := source(x, st, n)
 	if err != nil {
 		return nil, nil, err

@@ -53,7 +53,7 @@ func (s *numbers) Close() error {
 // admission counts how often it is held.
 type admission struct{ held int }
 
-func (a *admission) Pass()                {}
+func (a *admission) SkipQueue()           {}
 func (a *admission) Rest()                { a.held-- }
 func (a *admission) Resume()              { a.held++ }
 func (a *admission) Place() (string, int) { return "", 0 }

@@ -42,17 +42,17 @@ type Command struct {
 // more.
 func NewCommand(id CommitID, changes []catalog.Change) Command {
 	c := Command{Bytes: EncodeCommit(id, changes)}
-	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !asRead(x) }) {
+	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !unchangedByCodec(x) }) {
 		c.made = &commit{ID: id, Changes: changes}
 	}
 	return c
 }
 
-// asRead reports whether a change may be applied without encoding and decoding it. It
+// unchangedByCodec reports whether a change may be applied without encoding and decoding it. It
 // is one of those of small statements, and is, to the last nil, equal to what decoding
 // its encoding returns: the state must be the same whether the log was decoded or not.
 // Changes that describe files come with more rows at a time, and are decoded.
-func asRead(x catalog.Change) bool {
+func unchangedByCodec(x catalog.Change) bool {
 	switch x := x.(type) {
 	case *catalog.AppendSegments:
 		return !slices.ContainsFunc(x.Segments, func(g *catalog.Segment) bool { return g.Inline == nil })
@@ -91,9 +91,9 @@ type Response struct {
 	Ended uint64
 }
 
-// Fills reports whether a command adds rows: such commands are refused where a disk is
+// AddsRows reports whether a command adds rows: such commands are refused where a disk is
 // nearly full, while those that may free space are not.
-func Fills(cmd []byte) bool {
+func AddsRows(cmd []byte) bool {
 	if len(cmd) == 0 || cmd[0] != cmdCommit {
 		return false
 	}

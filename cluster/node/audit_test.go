@@ -164,7 +164,7 @@ func TestAudit(t *testing.T) {
 	}
 	st, err := s.Prepare(context.Background(), pieces[0], []types.OID{})
 	if err == nil {
-		err = s.Keep("late", st)
+		err = s.StorePrepared("late", st)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -46,9 +46,9 @@ func (n *Node) limit(l coord.Limits) {
 // threads returns how many threads the node uses now.
 func (n *Node) threads() int { return n.limits.Load().Threads }
 
-// heed applies the limits set in the catalog: at the start those that no start option
+// watchLimits applies the limits set in the catalog: at the start those that no start option
 // overrides, then every change.
-func (n *Node) heed(ctx context.Context, start bool) {
+func (n *Node) watchLimits(ctx context.Context, start bool) {
 	asked := func() coord.Limits {
 		st := n.raft.Current()
 		m := st.Node(n.dir.ID)
@@ -67,14 +67,14 @@ func (n *Node) heed(ctx context.Context, start bool) {
 		if n.o.FixedThreads {
 			first.Threads = 0
 		}
-		n.take(first)
+		n.applyLimits(first)
 		return
 	}
 	for {
 		changed := n.raft.Redefined()
 		if a := asked(); a != n.asked {
 			n.asked = a
-			n.take(a)
+			n.applyLimits(a)
 		}
 		select {
 		case <-changed:
@@ -84,9 +84,9 @@ func (n *Node) heed(ctx context.Context, start bool) {
 	}
 }
 
-// take applies the limits that are set, or else those that the node was started with,
+// applyLimits applies the limits that are set, or else those that the node was started with,
 // and announces them to the cluster.
-func (n *Node) take(l coord.Limits) {
+func (n *Node) applyLimits(l coord.Limits) {
 	if l.Memory == 0 {
 		l.Memory = n.o.Memory
 	}

@@ -163,7 +163,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room, Pool: n.pool, StatEvery: time.Second}); err != nil {
 		return nil, err
 	}
-	n.repl = repl.New(repl.Options{Short: n.short, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
+	n.repl = repl.New(repl.Options{Short: n.lowOnDisk, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
 		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	n.models = newModels(n.pool, n.store.ReadBlob)
@@ -189,14 +189,14 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
-		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
+		Runner: runner{n.worker.Gateway(n.schedulable)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
 	n.up.Store(true)
 	heed, stopHeed := context.WithCancel(context.Background())
 	n.unheed = stopHeed
-	n.heed(heed, true)
-	n.watched.Go(func() { n.heed(heed, false) })
-	n.repl.Tidy()
+	n.watchLimits(heed, true)
+	n.watched.Go(func() { n.watchLimits(heed, false) })
+	n.repl.StartMaintenance()
 	n.engine.Supervise()
 	return n, nil
 }

@@ -36,7 +36,7 @@ func add(t *testing.T, member *Node, name string) *Node {
 func held(n *Node) map[string]int {
 	out := map[string]int{}
 	for _, m := range n.raft.Current().Nodes() {
-		out[m.Name] = n.repl.Held(m.ID)
+		out[m.Name] = n.repl.Replicas(m.ID)
 	}
 	return out
 }

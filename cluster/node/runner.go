@@ -24,8 +24,8 @@ func (r runner) Admission(role types.OID, pool *mem.Pool) query.Admission {
 	return r.Gateway.Admission(role, pool)
 }
 
-// takers returns the nodes that accept work: those that are alive and not draining.
-func (n *Node) takers() []worker.Member {
+// schedulable returns the nodes that accept work: those that are alive and not draining.
+func (n *Node) schedulable() []worker.Member {
 	var out []worker.Member
 	for _, m := range n.raft.Current().Nodes() {
 		if alive, _ := n.raft.Liveness(m.ID); alive && !m.Draining {

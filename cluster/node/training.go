@@ -37,7 +37,7 @@ func (t trainings) Over(ctx context.Context, name string, job *train.Job, src *t
 func (t trainings) Prune(same func(train.Table) bool) { t.n.trainer.Prune(same) }
 
 func (t trainings) nodes() (ids []uint64) {
-	for _, m := range t.n.takers() {
+	for _, m := range t.n.schedulable() {
 		ids = append(ids, m.ID)
 	}
 	return ids
@@ -68,7 +68,7 @@ func (m members) Leads() bool { return m.r.Leads() }
 
 // Load implements admin.Members.
 func (m members) Load(id uint64) admin.NodeLoad {
-	l := admin.NodeLoad{Files: m.n.repl.Held(id), Leader: m.r.Leader() == id}
+	l := admin.NodeLoad{Files: m.n.repl.Replicas(id), Leader: m.r.Leader() == id}
 	if alive, _ := m.r.Liveness(id); alive {
 		l.Tasks = len(m.n.tasksOf(id))
 	}

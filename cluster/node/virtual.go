@@ -186,8 +186,8 @@ func (n *Node) reportOf(id uint64) (r nodeReport) {
 // another can hold.
 const shortOfSpace = 1 << 30
 
-// short reports whether a node has little space left, by its last report.
-func (n *Node) short(id uint64) bool {
+// lowOnDisk reports whether a node has little space left, by its last report.
+func (n *Node) lowOnDisk(id uint64) bool {
 	var free int64
 	if id == n.dir.ID {
 		free, _ = disk.Free(n.o.Data)

@@ -238,7 +238,7 @@ func (p *planner) file(i int, f File) {
 	case len(live) == 0:
 		// Nothing to copy from: wait for a holder to come back.
 	case len(good) < want:
-		to := p.heir(f)
+		to := p.successor(f)
 		if to == 0 {
 			to = p.best(f.ID, p.eligible, f.Nodes)
 		}
@@ -308,8 +308,8 @@ func (p *planner) home(i int, f File, good, live []uint64) bool {
 	return false
 }
 
-// heir returns the node that takes over a draining holder's copy; 0 for none.
-func (p *planner) heir(f File) uint64 {
+// successor returns the node that takes over a draining holder's copy; 0 for none.
+func (p *planner) successor(f File) uint64 {
 	for _, id := range f.Nodes {
 		n := p.nodes[id]
 		if h := n.Heir; n.Draining && slices.Contains(p.eligible, h) && !slices.Contains(f.Nodes, h) && !p.nodes[h].Short {

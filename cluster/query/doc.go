@@ -7,7 +7,7 @@
 //	   │
 //	   └─ Planner.Begin ─▶ Execution  pool, admission, environment of one run
 //	                          │
-//	                          └─ Open(state) ─▶ Run: planner.Plan ─▶ planner.Planned ─▶ Runner
+//	                          └─ Open(state) ─▶ Executor: planner.Plan ─▶ planner.Planned ─▶ Runner
 //
 // Bind keeps what it binds for statements that come again; a Bound keeps its generic
 // plan where it looks rows up by key (docs/decisions/0022).

@@ -16,14 +16,14 @@ type Explain struct {
 
 // Note keeps the plan that has just run for d, and what it did, for Show: others of
 // the same statement will follow, that check what was written.
-func (r *Run) Note(d *plan.DML) {
+func (r *Executor) Note(d *plan.DML) {
 	if r.Analyze && r.main == nil {
 		r.main = &stage.Part{Plan: r.staged, Writes: d, Actuals: r.Actuals()}
 	}
 }
 
 // Show prints the plan that was noted, else the one staged last: of d, if it writes.
-func (r *Run) Show(o Explain, d *plan.DML) string {
+func (r *Executor) Show(o Explain, d *plan.DML) string {
 	shown := r.staged
 	if r.main != nil {
 		shown = r.main.Plan

@@ -30,14 +30,15 @@ type Runner interface {
 	Admission(role types.OID, pool *mem.Pool) Admission
 }
 
-// Admission is a statement's leave to keep rows on the nodes where it runs. It
-// must be closed after the statement's plans and before its pool. Place and
-// Close may be called from any goroutine.
+// Admission is a statement's permission to keep rows in memory on the nodes
+// where it runs. It must be closed after the statement's plans and before its
+// pool. Place and Close may be called from any goroutine.
 type Admission interface {
-	// Pass lets the statement past those that queue.
-	Pass()
-	// Rest gives it back while the statement waits for its client, Resume takes it
-	// again at once. They do nothing for a statement that has none.
+	// SkipQueue admits the statement's plans without queueing.
+	SkipQueue()
+	// Rest releases the admission while the statement waits for its client, Resume
+	// takes it again without queueing. They do nothing for a statement that has
+	// none.
 	Rest()
 	Resume()
 	// Place is the statement's place in the queue of a node, "" being this one, 1
@@ -46,7 +47,7 @@ type Admission interface {
 	Close()
 }
 
-// RunOptions are a statement's knobs.
+// RunOptions are the options of running a statement.
 type RunOptions struct {
 	BatchSize  int
 	Saturation float64
@@ -56,15 +57,15 @@ type RunOptions struct {
 
 // Statement runs the plans of one statement, one after the other or nested.
 type Statement interface {
-	// Run starts a plan and gives the root stage's rows; closing the reader
-	// stops the plan everywhere. manifests, where it has one, replaces the
-	// state's manifest for a scan.
-	Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
-	// Replicas returns what of the tables lies where; for the goroutine that plans.
+	// Execute starts a plan and returns the root stage's rows; closing the
+	// reader stops the plan on all nodes. manifests, where it has one, replaces
+	// the state's manifest for a scan.
+	Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
+	// Replicas returns which nodes hold which parts of the tables; for the goroutine that plans.
 	Replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas
-	// Lacks reports whether no row of a manifest has these values of a constraint's
+	// ProvenAbsent reports whether no row of a manifest has these values of a constraint's
 	// columns; false also where that is not known without a plan.
-	Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool
+	ProvenAbsent(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool
 	// Fill runs a reader to its end into buffer id, which later plans of the
 	// statement read.
 	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error

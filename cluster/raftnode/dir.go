@@ -128,8 +128,8 @@ func (d *Dir) Identity() rpc.Identity {
 	return rpc.Identity{Cluster: d.is.Cluster, Node: d.is.Node}
 }
 
-// become changes the node's standing, on disk before in memory.
-func (d *Dir) become(s standing, c catalog.ClusterID) error {
+// become changes the node's membership, on disk before in memory.
+func (d *Dir) become(s membership, c catalog.ClusterID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next := identity{Node: d.is.Node, Cluster: c, Standing: s}
@@ -140,7 +140,7 @@ func (d *Dir) become(s standing, c catalog.ClusterID) error {
 	return nil
 }
 
-func (d *Dir) standing() standing {
+func (d *Dir) standing() membership {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.is.Standing

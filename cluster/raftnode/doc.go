@@ -2,7 +2,7 @@
 // cluster's port, forwards proposals and reads to the leader, admits and
 // dismisses members, and knows which members are alive.
 //
-//	Propose ─┬─ only member ─▶ log (fsync) ─▶ meta.FSM, and raft.Apply afterwards (solo.go)
+//	Propose ─┬─ only member ─▶ log (fsync) ─▶ meta.FSM, and raft.Apply afterwards (solevoter.go)
 //	         ├─ leader here ─▶ raft.Apply ─▶ log (fsync) ─▶ majority ─▶ meta.FSM
 //	         └─ elsewhere ──▶ rpc to the leader, then wait until applied here
 //	ReadIndex ─ leader proves that it leads ─▶ its applied index ─▶ wait for it here

@@ -9,14 +9,14 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 )
 
-// early applies a single voter's commands as soon as they are on its disk. They are
+// earlyApplier applies a single voter's commands as soon as they are on its disk. They are
 // committed then, by raft's own rule: stored by a majority of the voters of the log's
 // last configuration, in the term of the leader who stores them. raft notifies the
 // state machine through two more goroutines, which each statement would wait for; and
 // its loop chooses at random between that and writing the entries that have arrived
 // meanwhile, so that an answer might wait for further syncs. The state machine skips
 // what it has already applied when raft delivers it.
-type early struct {
+type earlyApplier struct {
 	fsm *meta.FSM
 
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type early struct {
 
 // lead says that the node leads a term and that all commands from before it are
 // applied; latest returns the log's last configuration, as raft knows it.
-func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configuration) {
+func (e *earlyApplier) lead(term uint64, self raft.ServerID, latest func() raft.Configuration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.term != term {
@@ -45,7 +45,7 @@ func (e *early) lead(term uint64, self raft.ServerID, latest func() raft.Configu
 }
 
 // leads reports whether this node leads a term as the only voter.
-func (e *early) leads(term uint64) bool {
+func (e *earlyApplier) leads(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.led == term && e.term == term && e.alone
@@ -53,18 +53,18 @@ func (e *early) leads(term uint64) bool {
 
 // single reports whether this node leads a term and is the only member of the raft
 // configuration.
-func (e *early) single(term uint64) bool {
+func (e *earlyApplier) single(term uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.led == term && e.term == term && e.alone && e.sole
 }
 
-func (e *early) configured(c raft.Configuration, self raft.ServerID) {
+func (e *earlyApplier) configured(c raft.Configuration, self raft.ServerID) {
 	e.alone, e.sole = onlyVoter(c, self), len(c.Servers) == 1
 }
 
 // stored is called with entries that are on disk, in order, by raft's own goroutine.
-func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
+func (e *earlyApplier) stored(self raft.ServerID, entries []*raft.Log) {
 	if before, ok := e.note(self, entries); ok {
 		e.fsm.ApplyAfter(before, entries, nil)
 		// Let the waiting proposer run before raft's bookkeeping.
@@ -74,7 +74,7 @@ func (e *early) stored(self raft.ServerID, entries []*raft.Log) {
 
 // note records stored entries: it returns the last command before them, and whether
 // they have commands and are committed.
-func (e *early) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok bool) {
+func (e *earlyApplier) note(self raft.ServerID, entries []*raft.Log) (before uint64, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before, ok = e.last, true

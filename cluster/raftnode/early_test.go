@@ -38,7 +38,7 @@ func TestEarly(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f, want := meta.New(quiet), meta.New(quiet)
-		e := &early{fsm: f}
+		e := &earlyApplier{fsm: f}
 		latest := votersOf("me") // raft's latest configuration
 		var log []*raft.Log
 		term, leads, told := uint64(1), false, 0

@@ -22,20 +22,20 @@ const identityFile = "identity"
 // identityFormat is the version of the directory's format.
 const identityFormat = 1
 
-// standing is the state of a node's membership.
-type standing string
+// membership is the state of a node's membership.
+type membership string
 
 const (
-	founding standing = "founding" // creates a cluster of its own, which has not started
-	joining  standing = "joining"  // asks for admission; it has no cluster
-	member   standing = "member"
-	removed  standing = "removed" // was a member
+	founding membership = "founding" // creates a cluster of its own, which has not started
+	joining  membership = "joining"  // asks for admission; it has no cluster
+	member   membership = "member"
+	removed  membership = "removed" // was a member
 )
 
 type identity struct {
 	Node     uint64
 	Cluster  catalog.ClusterID
-	Standing standing
+	Standing membership
 }
 
 func newIdentity() identity {
@@ -74,7 +74,7 @@ func readIdentity(path string) (identity, error) {
 	} else if v != identityFormat {
 		return identity{}, pgerr.Unsupported("data directory of format %d: this version reads format %d", v, identityFormat)
 	}
-	i := identity{Standing: standing(words["standing"])}
+	i := identity{Standing: membership(words["standing"])}
 	i.Node, err = strconv.ParseUint(words["node"], 16, 64)
 	c, cerr := hex.DecodeString(words["cluster"])
 	known := i.Standing == founding || i.Standing == joining || i.Standing == member || i.Standing == removed

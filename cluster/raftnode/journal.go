@@ -48,7 +48,7 @@ type journal struct {
 	at      int64
 	block   []byte      // aligned for direct I/O; its first at%journalBlock bytes are the file's last block
 	newest  []*raft.Log // in the file and not in bbolt, consecutive
-	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solo.go); 0 for none
+	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solevoter.go); 0 for none
 	broken  error       // a write failed, and the file's contents are unknown
 }
 

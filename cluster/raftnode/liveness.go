@@ -244,7 +244,7 @@ func (n *Node) Horizon() uint64 {
 	return h
 }
 
-func (n *Node) hello() ping {
+func (n *Node) pingMessage() ping {
 	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex()}
 	// Without a running statement the oldest version read is the newest: a
 	// statement that begins now reads no older one.
@@ -267,14 +267,14 @@ func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
 	}
 	if state.Node(m.ID) != nil {
 		n.live.heard(m)
-		n.reseat()
+		n.wakeReconcile()
 	}
-	return n.hello(), nil
+	return n.pingMessage(), nil
 }
 
-// dismissed records that this node was removed from the cluster: it must not start from
+// recordRemoval records that this node was removed from the cluster: it must not start from
 // its directory again.
-func (n *Node) dismissed() {
+func (n *Node) recordRemoval() {
 	n.going.Do(func() {
 		if err := n.o.Dir.become(removed, n.o.Dir.Identity().Cluster); err != nil {
 			n.o.Log.Warn("could not write down that the node was removed", "err", err)
@@ -294,13 +294,13 @@ func (n *Node) Gone() <-chan struct{} { return n.gone }
 func (n *Node) ask(id uint64) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))
 	defer cancel()
-	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.hello())
+	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.pingMessage())
 	switch {
 	case err == nil && r.ID == id:
 		n.live.heard(r)
 		return true
 	case pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState):
-		n.dismissed()
+		n.recordRemoval()
 	}
 	return false
 }

@@ -241,7 +241,7 @@ type cached struct {
 
 func newCached(f *journal) (c *cached, err error) {
 	c = &cached{}
-	c.LogCache, err = raft.NewLogCache(1024, noting{f, c})
+	c.LogCache, err = raft.NewLogCache(1024, failureLog{f, c})
 	return c, err
 }
 
@@ -259,19 +259,19 @@ func (c *cached) StoreLogs(entries []*raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (c *cached) StoreLog(e *raft.Log) error { return c.StoreLogs([]*raft.Log{e}) }
 
-// noting is a log that keeps the error of a write.
-type noting struct {
+// failureLog is a log that keeps the error of a write.
+type failureLog struct {
 	*journal
 	c *cached
 }
 
-func (n noting) StoreLogs(entries []*raft.Log) error {
+func (n failureLog) StoreLogs(entries []*raft.Log) error {
 	n.c.err = n.journal.StoreLogs(entries)
 	return n.c.err
 }
 
-// good returns the last entry of the newest snapshot that can be read; 0 for none.
-func good(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
+// newestSnapshot returns the last entry of the newest snapshot that can be read; 0 for none.
+func newestSnapshot(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
 	for _, m := range list {
 		if _, r, err := snaps.Open(m.ID); err == nil {
 			_ = r.Close()
@@ -300,7 +300,7 @@ func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
 	if err != nil {
 		return damaged(root, err.Error())
 	}
-	upTo := good(snaps, list)
+	upTo := newestSnapshot(snaps, list)
 	if newest != "" && upTo == 0 {
 		return damaged(newest, "the snapshot cannot be read, and there is no other")
 	}

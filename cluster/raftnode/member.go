@@ -15,14 +15,14 @@ import (
 
 type joinRequest struct {
 	Node catalog.Node
-	// Nonce comes back with the greeting: it proves that the leader who dials is the one
-	// who was asked.
+	// Nonce comes back with the dialBack message: it proves that the leader who dials is
+	// the one who was asked.
 	Nonce [16]byte
 }
 
-// greeting is what a leader sends to a node at the node's announced address, before it
+// dialBack is what a leader sends to a node at the node's announced address, before it
 // admits the node.
-type greeting struct{ Nonce [16]byte }
+type dialBack struct{ Nonce [16]byte }
 
 type joinReply struct {
 	NotLeader bool
@@ -211,7 +211,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 		if _, err := state.Apply(change); err != nil {
 			return joinReply{}, err
 		}
-		if err := n.greet(ctx, &m, req.Nonce); err != nil {
+		if err := n.dialBack(ctx, &m, req.Nonce); err != nil {
 			return joinReply{}, err
 		}
 	}
@@ -219,16 +219,16 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	if err == nil && old == nil {
 		n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)
 	}
-	n.reseat()
+	n.wakeReconcile()
 	return joinReply{Index: r.Index}, err
 }
 
-// greet dials a node back at the address that it gave. The cluster does not depend on
+// dialBack dials a node back at the address that it gave. The cluster does not depend on
 // the node in any way before it has answered there.
-func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
+func (n *Node) dialBack(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
-	if _, err := n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, rpc.Encode(greeting{nonce})); err != nil {
+	if _, err := n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, rpc.Encode(dialBack{nonce})); err != nil {
 		n.o.Log.Warn("a node that asks for admission does not answer", "name", m.Name, "addr", m.Addr, "err", err)
 		return pgerr.Wrap(pgerr.CannotConnectNow, err, "the leader could not reach node %q at %s", m.Name, m.Addr).
 			WithHint("Give --advertise with an address at which the other nodes reach it.")
@@ -237,9 +237,9 @@ func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error
 	return nil
 }
 
-// handleGreet answers a leader that is about to admit this node. From here on the node
+// handleDialBack answers a leader that is about to admit this node. From here on the node
 // belongs to the leader's cluster.
-func (n *Node) handleGreet(ctx context.Context, g greeting) (bool, error) {
+func (n *Node) handleDialBack(ctx context.Context, g dialBack) (bool, error) {
 	if g.Nonce != n.nonce {
 		return false, pgerr.New(pgerr.ConnectionRejected, "this node has not asked for admission")
 	}
@@ -350,6 +350,6 @@ func (n *Node) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
 		return joinReply{}, err
 	}
 	n.o.Log.Info("node removed", "node", id)
-	n.reseat()
+	n.wakeReconcile()
 	return joinReply{Index: r.Index}, nil
 }

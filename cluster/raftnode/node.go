@@ -31,15 +31,15 @@ type Node struct {
 	peers *rpc.Peers
 	live  *liveness
 
-	proposer *proposer
-	early    early
-	solo     solo
-	commits  *commits
-	asks     shared[reply] // a follower's requests to the leader
-	verified shared[reply] // proofs that this node leads
+	proposer  *proposer
+	early     earlyApplier
+	soleVoter soleVoter
+	commits   *commits
+	asks      coalescer[reply] // a follower's requests to the leader
+	verified  coalescer[reply] // proofs that this node leads
 
 	nonce      [16]byte                     // of this start; see joinRequest
-	kick       chan struct{}                // see reseat
+	kick       chan struct{}                // see wakeReconcile
 	joining    sync.Mutex                   // serialises admissions
 	self       atomic.Pointer[catalog.Node] // as it describes itself
 	announcing sync.Mutex                   // serialised, so that the newest description is sent last
@@ -74,8 +74,8 @@ func Start(o Options) (*Node, error) {
 	n.proposer = n.newProposer()
 	n.early.fsm = n.fsm
 	n.initSolo()
-	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
-	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
+	n.asks = coalescer[reply]{spawn: n.goFunc, call: n.askLeader}
+	n.verified = coalescer[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining
 	err := n.startRaft()
 	if err != nil {
@@ -86,7 +86,7 @@ func Start(o Options) (*Node, error) {
 	n.register()
 	n.goFunc(n.watchMachine)
 	n.goFunc(n.watchLead)
-	n.goFunc(n.solo.feed)
+	n.goFunc(n.soleVoter.feed)
 	n.goFunc(n.pingAll)
 	n.goFunc(n.fence)
 	n.goFunc(func() { n.announce(fresh) })
@@ -119,7 +119,7 @@ func (n *Node) config() *raft.Config {
 	return c
 }
 
-// startRaft opens the stores and runs raft. The directory's standing decides
+// startRaft opens the stores and runs raft. The directory's membership decides
 // whether a new cluster begins.
 func (n *Node) startRaft() (err error) {
 	conf := n.config()
@@ -130,7 +130,7 @@ func (n *Node) startRaft() (err error) {
 	n.bolt = st.bolt
 	dir, logs, snaps := st.dir, st.logs, st.snaps
 	logs.stored = func(entries []*raft.Log) {
-		if entries = n.solo.stored(entries); len(entries) > 0 {
+		if entries = n.soleVoter.stored(entries); len(entries) > 0 {
 			n.early.stored(conf.LocalID, entries)
 		}
 	}
@@ -165,8 +165,8 @@ func (n *Node) startRaft() (err error) {
 	}
 	// A single voter need not wait for a heartbeat that cannot come: it starts its
 	// election at once.
-	if s, _, err := n.seats(n.ctx); err == nil {
-		s = slices.DeleteFunc(s, func(s seat) bool { return !s.Voter })
+	if s, _, err := n.configuration(n.ctx); err == nil {
+		s = slices.DeleteFunc(s, func(s server) bool { return !s.Voter })
 		if len(s) == 1 && s[0].ID == n.o.Self.ID {
 			n.goFunc(func() {
 				var resp raft.TimeoutNowResponse
@@ -282,7 +282,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			if err := n.ownCluster(); err != nil {
 				return err
 			}
-			n.seated(ctx)
+			n.waitVoters(ctx)
 			return n.proposer.box.waitOpened(ctx)
 		}
 		select {
@@ -359,7 +359,7 @@ func (n *Node) watchLead() {
 
 // initSolo initialises the write path of a single member.
 func (n *Node) initSolo() {
-	d := &n.solo
+	d := &n.soleVoter
 	d.ctx, d.early, d.fsm, d.self = n.ctx, &n.early, n.fsm, serverID(n.o.Self.ID)
 	d.changed.L = &d.mu
 	d.hurry, d.timer = make(chan struct{}, 1), time.NewTimer(feedEvery)
@@ -381,7 +381,7 @@ func (n *Node) lead() (end func()) {
 		defer wg.Done()
 		// The commits of earlier leaders must be applied before this one may report what is
 		// committed.
-		resume := n.solo.pause()
+		resume := n.soleVoter.pause()
 		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
 		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil || n.raft.CurrentTerm() != term {
 			resume(false)
@@ -393,10 +393,10 @@ func (n *Node) lead() (end func()) {
 		n.term.Store(term)
 		n.early.lead(term, serverID(n.o.Self.ID), func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })
 		n.leads.Store(true)
-		n.solo.lead(term)
+		n.soleVoter.lead(term)
 		resume(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
-		for _, f := range append([]func(context.Context){n.seat, n.found}, n.o.OnLead...) {
+		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID}, n.o.OnLead...) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
@@ -406,10 +406,10 @@ func (n *Node) lead() (end func()) {
 	}()
 	return func() {
 		n.leads.Store(false)
-		n.solo.lead(0)
+		n.soleVoter.lead(0)
 		cancel()
 		wg.Wait()
-		n.solo.lead(0)
+		n.soleVoter.lead(0)
 		n.leads.Store(false) // the barrier may have completed meanwhile
 	}
 }

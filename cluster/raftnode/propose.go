@@ -126,11 +126,11 @@ func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
 // proposeAlone is proposeHere for a single member, and also reports a full disk; ok is
 // false where the command must go through raft.
 func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
-	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd.Bytes) {
+	if err := n.o.Dir.Reserve.Room(); err != nil && meta.AddsRows(cmd.Bytes) {
 		return reply{Unlogged: pgerr.From(err)}, true
 	}
 	term := n.raft.CurrentTerm()
-	a, err, ok := n.solo.propose(cmd)
+	a, err, ok := n.soleVoter.propose(cmd)
 	if !ok {
 		return reply{}, false
 	}
@@ -169,7 +169,7 @@ func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 
 // throughRaft proposes a command through raft.
 func (n *Node) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
-	resume := n.solo.pause()
+	resume := n.soleVoter.pause()
 	if n.ctx.Err() != nil {
 		resume(false)
 		return meta.Answer{}, raft.ErrRaftShutdown // raft may not have been given all earlier entries
@@ -203,7 +203,7 @@ func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan m
 		return meta.Answer{}, err
 	}
 	select {
-	case a := <-answer: // it came before raft's, which has no result where early applied the command
+	case a := <-answer: // it came before raft's, which has no result where earlyApplier applied the command
 		return a, nil
 	default:
 		return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
@@ -386,6 +386,6 @@ func (n *Node) register() {
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)
 	rpc.Handle(s, callPing, n.handlePing)
-	rpc.Handle(s, callGreet, n.handleGreet)
+	rpc.Handle(s, callGreet, n.handleDialBack)
 	s.Guests(callJoin, callGreet)
 }

@@ -127,9 +127,9 @@ func unknownOutcome() error {
 		WithDetail("The cluster did not confirm the commit in time. It is applied whole or not at all.")
 }
 
-// wait bounds how long a proposal goes on: until its caller's context ends, or where a
+// proposalWait bounds how long a proposal goes on: until its caller's context ends, or where a
 // log may have the command, patience longer.
-type wait struct {
+type proposalWait struct {
 	ctx    context.Context // for the requests of the proposal
 	cancel context.CancelFunc
 	caller context.Context
@@ -143,8 +143,8 @@ type wait struct {
 	timer    *time.Timer
 }
 
-func newWait(caller, node context.Context, patience time.Duration) *wait {
-	w := &wait{caller: caller, patience: patience}
+func newWait(caller, node context.Context, patience time.Duration) *proposalWait {
+	w := &proposalWait{caller: caller, patience: patience}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(caller))
 	w.leave = append(w.leave, context.AfterFunc(node, w.cancel), context.AfterFunc(caller, func() {
 		w.mu.Lock()
@@ -161,7 +161,7 @@ func newWait(caller, node context.Context, patience time.Duration) *wait {
 
 // send records that the command is about to be sent; it returns an error if the caller
 // has gone and no log can have the command.
-func (w *wait) send() error {
+func (w *proposalWait) send() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = w.unsure || w.caller.Err() == nil
@@ -172,7 +172,7 @@ func (w *wait) send() error {
 }
 
 // returned records that the command that was sent did not get into a log.
-func (w *wait) returned() {
+func (w *proposalWait) returned() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = w.unsure
@@ -182,13 +182,13 @@ func (w *wait) returned() {
 }
 
 // lost records that the command may be in a log.
-func (w *wait) lost() {
+func (w *proposalWait) lost() {
 	w.unsure = true
 	w.hurry()
 }
 
 // hurry ends the wait after patience, counted from the first call.
-func (w *wait) hurry() {
+func (w *proposalWait) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer == nil && !w.over {
@@ -196,7 +196,7 @@ func (w *wait) hurry() {
 	}
 }
 
-func (w *wait) end() {
+func (w *proposalWait) end() {
 	for _, f := range w.leave {
 		f()
 	}

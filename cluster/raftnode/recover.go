@@ -19,12 +19,12 @@ import (
 type Survivor struct {
 	Node        uint64
 	Cluster     catalog.ClusterID
-	Term, Index uint64 // those of the last entry of its log
-	Members     []Seat // the members of its raft configuration
+	Term, Index uint64   // those of the last entry of its log
+	Members     []Server // the members of its raft configuration
 }
 
-// Seat is a node of the raft configuration.
-type Seat struct {
+// Server is a node of the raft configuration.
+type Server struct {
 	ID    uint64
 	Addr  string
 	Voter bool
@@ -91,7 +91,7 @@ func (x *stopped) survey(log *slog.Logger) error {
 		return dirError(err, x.dir)
 	}
 	for _, s := range conf.Servers {
-		x.s.Members = append(x.s.Members, Seat{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
+		x.s.Members = append(x.s.Members, Server{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func Recover(path string, log *slog.Logger) (err error) {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node of data directory %q takes no part in its cluster's log", path)
 	}
 	_, trans := raft.NewInmemTransport("")
-	f := refounded{meta.New(log), newClusterID()}
+	f := replayFSM{meta.New(log), newClusterID()}
 	only := raft.Configuration{Servers: []raft.Server{{ID: x.conf.LocalID, Address: raft.ServerAddress(addr), Suffrage: raft.Voter}}}
 	conf := *x.conf
 	if err := raft.RecoverCluster(&conf, f, x.logs, x.bolt, x.snaps, trans, only); err != nil {
@@ -135,15 +135,15 @@ func Recover(path string, log *slog.Logger) (err error) {
 	return x.d.become(member, f.id)
 }
 
-// refounded is the state machine with which Recover replays the log.
-type refounded struct {
+// replayFSM is the state machine with which Recover replays the log.
+type replayFSM struct {
 	*meta.FSM
 	id catalog.ClusterID
 }
 
 // Snapshot implements raft.FSM.
-func (f refounded) Snapshot() (raft.FSMSnapshot, error) {
-	if err := f.Refound(f.id); err != nil {
+func (f replayFSM) Snapshot() (raft.FSMSnapshot, error) {
+	if err := f.ChangeClusterID(f.id); err != nil {
 		return nil, err
 	}
 	return f.FSM.Snapshot()

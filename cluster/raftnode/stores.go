@@ -32,7 +32,7 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 	if err != nil {
 		return nil, dirError(err, st.dir)
 	}
-	l, err := openLog(filepath.Join(d.Path, logFile), d.Reserve, good(st.snaps, list))
+	l, err := openLog(filepath.Join(d.Path, logFile), d.Reserve, newestSnapshot(st.snaps, list))
 	if err != nil {
 		return nil, err
 	}

@@ -6,15 +6,15 @@ import "time"
 // the cluster no safer in practice.
 const maxVoters = 5
 
-// seat is a node in raft's configuration.
-type seat struct {
+// server is a node in raft's configuration.
+type server struct {
 	ID    uint64
 	Addr  string
 	Voter bool
 }
 
-// standee is a member of the catalog with its state as the leader sees it.
-type standee struct {
+// memberState is a member of the catalog with its state as the leader sees it.
+type memberState struct {
 	ID       uint64
 	Addr     string
 	Zone     string
@@ -48,11 +48,11 @@ func wantVoters(members, ask int) int {
 	if ask == 0 {
 		ask = maxVoters
 	}
-	return max(odd(min(members, ask)), 1)
+	return max(greatestOdd(min(members, ask)), 1)
 }
 
-// odd returns the greatest odd number up to n, -1 for 0.
-func odd(n int) int { return (n - 1) | 1 }
+// greatestOdd returns the greatest odd number up to n, -1 for 0.
+func greatestOdd(n int) int { return (n - 1) | 1 }
 
 // nextStep returns the next change that brings raft's configuration closer to the
 // catalog's members, as decided by the leader self, which is alive. A member enters as
@@ -61,8 +61,8 @@ func odd(n int) int { return (n - 1) | 1 }
 // voter that has been dead for replaceAfter, or is to leave, is replaced by a live
 // member; the new one votes before the old one stops. A step that would not leave a
 // majority of live voters is not made.
-func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter time.Duration) step {
-	byID := map[uint64]standee{}
+func nextStep(self uint64, conf []server, members []memberState, ask int, replaceAfter time.Duration) step {
+	byID := map[uint64]memberState{}
 	for _, m := range members {
 		byID[m.ID] = m
 	}
@@ -102,9 +102,9 @@ func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter
 		}
 	}
 	want := wantVoters(len(members), ask)
-	reach := odd(min(want, good+ready))
+	reach := greatestOdd(min(want, good+ready))
 	spare := voters > want || voters%2 == 0 && good >= reach
-	var best, worst *standee
+	var best, worst *memberState
 	for _, s := range conf {
 		m := byID[s.ID]
 		switch {
@@ -133,18 +133,18 @@ func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter
 }
 
 // ready reports whether a learner may vote.
-func (m standee) ready() bool { return m.Alive && m.CaughtUp && !m.Draining }
+func (m memberState) ready() bool { return m.Alive && m.CaughtUp && !m.Draining }
 
 // stays reports whether a voter keeps its vote.
-func (m standee) stays(replaceAfter time.Duration) bool {
+func (m memberState) stays(replaceAfter time.Duration) bool {
 	return !m.Draining && (m.Alive || m.DeadFor < replaceAfter)
 }
 
 // worse reports whether voter m is removed before o.
-func (m standee) worse(o standee, replaceAfter time.Duration) bool {
-	for _, f := range []func(standee) bool{
-		func(s standee) bool { return s.Alive },
-		func(s standee) bool { return s.stays(replaceAfter) },
+func (m memberState) worse(o memberState, replaceAfter time.Duration) bool {
+	for _, f := range []func(memberState) bool{
+		func(s memberState) bool { return s.Alive },
+		func(s memberState) bool { return s.stays(replaceAfter) },
 	} {
 		if f(m) != f(o) {
 			return !f(m)
@@ -153,8 +153,8 @@ func (m standee) worse(o standee, replaceAfter time.Duration) bool {
 	return m.ID > o.ID
 }
 
-// allSeated reports whether as many members vote as should.
-func allSeated(conf []seat, members, ask int) bool {
+// allVote reports whether as many members vote as should.
+func allVote(conf []server, members, ask int) bool {
 	voters := 0
 	for _, s := range conf {
 		if s.Voter {

@@ -8,13 +8,13 @@ import (
 )
 
 // enact applies a step to the configuration as raft does.
-func enact(conf []seat, s step) []seat {
+func enact(conf []server, s step) []server {
 	conf = slices.Clone(conf)
-	i := slices.IndexFunc(conf, func(x seat) bool { return x.ID == s.ID })
+	i := slices.IndexFunc(conf, func(x server) bool { return x.ID == s.ID })
 	switch s.Kind {
 	case stepAdd:
 		if i < 0 {
-			return append(conf, seat{ID: s.ID, Addr: s.Addr})
+			return append(conf, server{ID: s.ID, Addr: s.Addr})
 		}
 		conf[i].Addr = s.Addr
 	case stepPromote:
@@ -27,7 +27,7 @@ func enact(conf []seat, s step) []seat {
 	return conf
 }
 
-func count(conf []seat, is func(seat) bool) (n int) {
+func count(conf []server, is func(server) bool) (n int) {
 	for _, s := range conf {
 		if is(s) {
 			n++
@@ -36,18 +36,18 @@ func count(conf []seat, is func(seat) bool) (n int) {
 	return n
 }
 
-func voter(s seat) bool { return s.Voter }
+func voter(s server) bool { return s.Voter }
 
 const patience = 5 * time.Minute
 
-func up(ids ...uint64) (out []standee) {
+func up(ids ...uint64) (out []memberState) {
 	for _, id := range ids {
-		out = append(out, standee{ID: id, Addr: "a", Alive: true, CaughtUp: true})
+		out = append(out, memberState{ID: id, Addr: "a", Alive: true, CaughtUp: true})
 	}
 	return out
 }
 
-func run(t *testing.T, conf []seat, members []standee, ask int) ([]seat, []step) {
+func run(t *testing.T, conf []server, members []memberState, ask int) ([]server, []step) {
 	t.Helper()
 	var steps []step
 	for {
@@ -75,7 +75,7 @@ func TestHowManyVote(t *testing.T) {
 }
 
 func TestNextStep(t *testing.T) {
-	founder := []seat{{1, "a", true}}
+	founder := []server{{1, "a", true}}
 	// The first node is not in the catalog yet: no step.
 	if s := nextStep(1, founder, nil, 0, patience); s.Kind != stepNone {
 		t.Fatal(s)
@@ -96,14 +96,14 @@ func TestNextStep(t *testing.T) {
 		t.Fatal(conf)
 	}
 	slow[2].Alive = false // two vote, and the third died before it became a voter
-	if conf, _ := run(t, []seat{{1, "a", true}, {2, "a", true}, {3, "a", false}}, slow, 0); count(conf, voter) != 1 {
+	if conf, _ := run(t, []server{{1, "a", true}, {2, "a", true}, {3, "a", false}}, slow, 0); count(conf, voter) != 1 {
 		t.Fatal(conf)
 	}
 	// A dead voter keeps its vote for a while, then the fourth member gets it.
 	dead := up(1, 2, 3, 4)
 	dead[2].Alive, dead[2].DeadFor = false, time.Minute
 	four, _ := run(t, three, dead, 0)
-	if count(four, func(s seat) bool { return s.ID == 3 && s.Voter }) != 1 {
+	if count(four, func(s server) bool { return s.ID == 3 && s.Voter }) != 1 {
 		t.Fatal(four)
 	}
 	dead[2].DeadFor = patience
@@ -118,20 +118,20 @@ func TestNextStep(t *testing.T) {
 	// The vote of a draining member is transferred before it leaves.
 	going := up(1, 2, 3, 4)
 	going[1].Draining = true
-	if conf, _ := run(t, three, going, 0); count(conf, func(s seat) bool { return s.ID == 2 && s.Voter }) != 0 || count(conf, voter) != 3 {
+	if conf, _ := run(t, three, going, 0); count(conf, func(s server) bool { return s.ID == 2 && s.Voter }) != 0 || count(conf, voter) != 3 {
 		t.Fatal(conf)
 	}
 	// Votes are spread over zones.
 	zones := up(1, 2, 3, 4)
 	zones[0].Zone, zones[1].Zone, zones[2].Zone, zones[3].Zone = "x", "y", "y", "z"
 	conf, _ := run(t, founder, zones, 0)
-	if count(conf, func(s seat) bool { return s.ID == 3 && s.Voter }) != 0 {
+	if count(conf, func(s server) bool { return s.ID == 3 && s.Voter }) != 0 {
 		t.Fatal(conf)
 	}
 	// A member with another address, and one that was removed.
 	moved := up(1, 2)
 	moved[1].Addr = "b"
-	if conf, _ := run(t, three, moved, 0); len(conf) != 2 || conf[1] != (seat{2, "b", false}) {
+	if conf, _ := run(t, three, moved, 0); len(conf) != 2 || conf[1] != (server{2, "b", false}) {
 		t.Fatal(conf)
 	}
 }
@@ -143,7 +143,7 @@ func TestStepsKeepAMajority(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		members := up(1)
-		conf := []seat{{1, "a", true}}
+		conf := []server{{1, "a", true}}
 		for id := uint64(2); id < 40; id++ {
 			switch i := rnd.IntN(len(members)); {
 			case rnd.IntN(2) == 0:
@@ -157,8 +157,8 @@ func TestStepsKeepAMajority(t *testing.T) {
 			case !members[i].Alive || members[i].Draining:
 				members = slices.Delete(members, i, i+1)
 			}
-			alive := func(s seat) bool {
-				m := slices.IndexFunc(members, func(m standee) bool { return m.ID == s.ID })
+			alive := func(s server) bool {
+				m := slices.IndexFunc(members, func(m memberState) bool { return m.ID == s.ID })
 				return s.Voter && m >= 0 && members[m].Alive
 			}
 			if count(conf, alive) <= count(conf, voter)/2 {

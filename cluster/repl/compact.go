@@ -42,15 +42,15 @@ const (
 	patience = 30
 )
 
-// restless is a table whose large runs wait to be merged.
-type restless struct {
+// postponed is a table whose large runs wait to be merged.
+type postponed struct {
 	version        uint64 // of its manifest
 	changed, since time.Time
 	invalidated    int64 // rows of the smallest run that a statement invalidated lately; 0 for none
 }
 
 // large is the number of rows from which a run of the table is large.
-func (w *restless) large() int64 {
+func (w *postponed) large() int64 {
 	if w.invalidated > 0 {
 		return min(largeRun, max(hotRun, w.invalidated))
 	}
@@ -59,7 +59,7 @@ func (w *restless) large() int64 {
 
 // merged is called when a run of so many live rows was merged, or was not because a
 // statement invalidated that.
-func (w *restless) merged(live int64, ok bool) {
+func (w *postponed) merged(live int64, ok bool) {
 	switch {
 	case !ok && (w.invalidated == 0 || live < w.invalidated):
 		w.invalidated = live
@@ -69,7 +69,7 @@ func (w *restless) merged(live int64, ok bool) {
 }
 
 // due reports whether the large runs of a table are to be merged now.
-func (w *restless) due(version uint64, now time.Time, tick time.Duration) bool {
+func (w *postponed) due(version uint64, now time.Time, tick time.Duration) bool {
 	if w.since.IsZero() {
 		w.since = now
 	}
@@ -88,12 +88,12 @@ func rowsOf(run []*catalog.Segment) (live, deleted int64) {
 }
 
 // waits reports whether a run is better merged once its table is no longer being changed.
-func (w *restless) waits(live, deleted int64) bool { return deleted > 0 && live >= w.large() }
+func (w *postponed) waits(live, deleted int64) bool { return deleted > 0 && live >= w.large() }
 
 // leadCompaction looks for runs worth merging in tables that changed.
 func (r *Repl) leadCompaction(ctx context.Context) {
 	seen := map[types.OID]uint64{} // manifest version at which there was nothing to do
-	tables := map[types.OID]*restless{}
+	tables := map[types.OID]*postponed{}
 	tick := time.NewTicker(r.o.Tick / compactionsPerTick)
 	defer tick.Stop()
 	for {
@@ -110,7 +110,7 @@ func (r *Repl) leadCompaction(ctx context.Context) {
 			}
 			wait := tables[rel.OID]
 			if wait == nil {
-				wait = &restless{}
+				wait = &postponed{}
 				tables[rel.OID] = wait
 			}
 			did, waits, due := false, false, false
@@ -198,7 +198,7 @@ func (r *Repl) handleCompact(ctx context.Context, req compactRequest) (bool, err
 		defer acct.Close()
 	}
 	defer r.Hold()()
-	y := yielding{r: r, req: req, segs: segs}
+	y := activeCompaction{r: r, req: req, segs: segs}
 	change, err := r.o.Store.Compact(ctx, rel, req.Part, segs, acct, r.Push, y.between)
 	if err != nil {
 		return false, err
@@ -222,8 +222,8 @@ const (
 	restFor = 20 * time.Millisecond
 )
 
-// yielding is a compaction at work.
-type yielding struct {
+// activeCompaction is a compaction at work.
+type activeCompaction struct {
 	r    *Repl
 	req  compactRequest
 	segs []*catalog.Segment
@@ -232,7 +232,7 @@ type yielding struct {
 }
 
 // between is called after each batch of so many rows; it rests when that is due.
-func (y *yielding) between(ctx context.Context, rows int) error {
+func (y *activeCompaction) between(ctx context.Context, rows int) error {
 	if y.rows += int64(rows); y.rows < largeRun {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (y *yielding) between(ctx context.Context, rows int) error {
 	if now.Sub(y.last) < workFor {
 		return nil
 	}
-	if y.overtaken() {
+	if y.invalidated() {
 		return pgerr.New(pgerr.SerializationFailure, "a statement deleted rows that were being compacted")
 	}
 	if y.r.o.OldestOpen != nil && y.r.o.OldestOpen() != 0 {
@@ -259,9 +259,9 @@ func (y *yielding) between(ctx context.Context, rows int) error {
 	return nil
 }
 
-// overtaken reports whether the table's segments have changed meanwhile, so that the
+// invalidated reports whether the table's segments have changed meanwhile, so that the
 // commit would be refused.
-func (y *yielding) overtaken() bool {
+func (y *activeCompaction) invalidated() bool {
 	m := y.r.c.Current().Manifest(y.req.Table)
 	if m == nil || y.req.Part >= len(m.Partitions) {
 		return true

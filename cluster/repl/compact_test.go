@@ -15,7 +15,7 @@ import (
 func TestRestless(t *testing.T) {
 	const tick = time.Second
 	start := time.Unix(1000, 0)
-	w := &restless{}
+	w := &postponed{}
 	if w.due(1, start, tick) {
 		t.Error("a table that has just changed is not at rest")
 	}
@@ -25,7 +25,7 @@ func TestRestless(t *testing.T) {
 	if !w.due(2, start.Add(tick+calm*tick), tick) {
 		t.Error("it rests")
 	}
-	w = &restless{}
+	w = &postponed{}
 	for i := range patience {
 		if w.due(uint64(i), start.Add(time.Duration(i)*tick), tick) {
 			t.Fatalf("due after %d changes", i)
@@ -39,7 +39,7 @@ func TestRestless(t *testing.T) {
 // TestLargeRuns: only compactions that rewrite many live rows of a table with deletions
 // are postponed; after an invalidated merge, those as large as that one.
 func TestLargeRuns(t *testing.T) {
-	w := &restless{}
+	w := &postponed{}
 	check := func(rows, deleted int64, want bool) {
 		t.Helper()
 		live, gone := rowsOf([]*catalog.Segment{{Rows: rows, DeletedRows: deleted}, {}})
@@ -99,7 +99,7 @@ func TestOvertaken(t *testing.T) {
 	}
 	commit(&catalog.PutRelation{Rel: &catalog.Relation{OID: table, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1}})
 	commit(&catalog.AppendSegments{Table: table, Segments: []*catalog.Segment{segment(1), segment(2), segment(3)}, ExpectVersion: 1})
-	y := &yielding{r: &Repl{c: f}, req: compactRequest{Table: table}, segs: f.state.Manifest(table).Partitions[0][1:3]}
+	y := &activeCompaction{r: &Repl{c: f}, req: compactRequest{Table: table}, segs: f.state.Manifest(table).Partitions[0][1:3]}
 	step := func() error {
 		y.last = time.Now().Add(-workFor) // as if it had run for that long
 		return y.between(context.Background(), largeRun)

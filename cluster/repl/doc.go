@@ -3,7 +3,7 @@
 //
 //	Push    a new file to its replicas; returns when a majority has it on disk
 //	Fetch   a file this node wants to read and has not (store.Remote)
-//	Mend    the same for one that is damaged
+//	Repair  the same for one that is damaged
 //	Lead    the leader's loop: copy what has too few holders, let go of what
 //	        has too many, even out, compact
 //	Prove   that files are still where a commit is about to say they are

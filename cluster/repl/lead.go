@@ -108,9 +108,9 @@ func (r *Repl) act(ctx context.Context, a place.Action, h catalog.HeldFile) erro
 	return err
 }
 
-// Held returns how many files name a node as a holder. A node that holds none can be
+// Replicas returns how many files name a node as a holder. A node that holds none can be
 // removed without loss.
-func (r *Repl) Held(node uint64) (n int) {
+func (r *Repl) Replicas(node uint64) (n int) {
 	for _, h := range files(r.c.Current()) {
 		if slices.Contains(h.File.Nodes, node) {
 			n++

@@ -179,8 +179,8 @@ func (r *Repl) Fetch(ctx context.Context, s *catalog.Segment) error {
 	return r.get(ctx, refOf(s), s.Nodes)
 }
 
-// Mend implements store.Remote: the file here is damaged.
-func (r *Repl) Mend(ctx context.Context, s *catalog.Segment) error {
+// Repair implements store.Remote: the file here is damaged.
+func (r *Repl) Repair(ctx context.Context, s *catalog.Segment) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}

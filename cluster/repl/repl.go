@@ -111,7 +111,7 @@ func New(o Options) *Repl {
 	rpc.Handle(o.Server, callCompact, r.handleCompact)
 	rpc.Handle(o.Server, callDiscard, r.handleDiscard)
 	rpc.Handle(o.Server, callHave, r.handleHave)
-	rpc.Handle(o.Server, callBegan, r.handleBegan)
+	rpc.Handle(o.Server, callBegan, r.handleOldestOpen)
 	o.Store.SetRemote(r)
 	return r
 }
@@ -122,8 +122,8 @@ func (r *Repl) Attach(c Cluster) {
 	close(r.attached)
 }
 
-// Tidy starts the sweep and scrub loops; call it once the node is ready.
-func (r *Repl) Tidy() {
+// StartMaintenance starts the sweep and scrub loops; call it once the node is ready.
+func (r *Repl) StartMaintenance() {
 	r.wg.Go(r.sweep)
 	r.wg.Go(r.scrub.run)
 }

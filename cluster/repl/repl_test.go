@@ -85,7 +85,7 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	if err := n.WaitReady(c); err != nil {
 		t.Fatal(err)
 	}
-	n.repl.Tidy()
+	n.repl.StartMaintenance()
 	return n
 }
 
@@ -334,7 +334,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	n[0].propose(&d)
-	eventually(t, "drained", func() bool { return n[0].repl.Held(d.ID) == 0 })
+	eventually(t, "drained", func() bool { return n[0].repl.Replicas(d.ID) == 0 })
 	if err := n[0].Remove(c, d.ID); err != nil {
 		t.Fatal(err)
 	}

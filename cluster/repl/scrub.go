@@ -98,8 +98,8 @@ func (s *scrubber) audit(ctx context.Context) {
 	}
 }
 
-// repair replaces a damaged file by a good copy. The store counts the damage and Mend
-// logs it.
+// repair replaces a damaged file by a good copy. The store counts the damage and
+// Repair logs it.
 func (s *scrubber) repair(ctx context.Context, err error) {
 	var bad *store.CorruptError
 	if !errors.As(err, &bad) {
@@ -111,7 +111,7 @@ func (s *scrubber) repair(ctx context.Context, err error) {
 		return
 	}
 	s.r.o.Log.Warn("a segment on this node is damaged", "segment", bad.Segment, "missing", bad.Missing, "what", bad.What)
-	_ = s.r.o.Store.Mend(ctx, err)
+	_ = s.r.o.Store.Repair(ctx, err)
 }
 
 // pass reads the files after the mark, and audits when that is due meanwhile.

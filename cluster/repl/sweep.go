@@ -44,9 +44,9 @@ func (r *Repl) Hold() (release func()) {
 	}
 }
 
-// began returns the catalog version at which the oldest transaction of this node that
+// oldestOpen returns the catalog version at which the oldest transaction of this node that
 // may still commit files began; 0 when it is not known, the greatest number for none.
-func (r *Repl) began() uint64 {
+func (r *Repl) oldestOpen() uint64 {
 	oldest := uint64(math.MaxUint64)
 	r.holds.mu.Lock()
 	for _, v := range r.holds.at {
@@ -66,15 +66,15 @@ func (r *Repl) began() uint64 {
 	return oldest
 }
 
-func (r *Repl) handleBegan(ctx context.Context, _ struct{}) (uint64, error) {
+func (r *Repl) handleOldestOpen(ctx context.Context, _ struct{}) (uint64, error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err
 	}
-	return r.began(), nil
+	return r.oldestOpen(), nil
 }
 
-// beganAt asks members when their oldest transactions began.
-func (r *Repl) beganAt(ctx context.Context, nodes []*catalog.Node) map[uint64]uint64 {
+// oldestOpenAt asks members when their oldest transactions began.
+func (r *Repl) oldestOpenAt(ctx context.Context, nodes []*catalog.Node) map[uint64]uint64 {
 	out := map[uint64]uint64{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -82,7 +82,7 @@ func (r *Repl) beganAt(ctx context.Context, nodes []*catalog.Node) map[uint64]ui
 		wg.Go(func() {
 			var v uint64
 			if n.ID == r.c.ID() {
-				v = r.began()
+				v = r.oldestOpen()
 			} else {
 				one, cancel := context.WithTimeout(ctx, askFor)
 				defer cancel()
@@ -111,7 +111,7 @@ func (r *Repl) sweep() {
 	wait := time.NewTimer(r.o.Soon)
 	defer wait.Stop()
 	var last time.Time // of the last pass
-	var known strays
+	var known orphans
 	for {
 		select {
 		case <-r.ctx.Done():
@@ -121,33 +121,33 @@ func (r *Repl) sweep() {
 		now := time.Now()
 		if known.update(r) || now.Sub(last) >= r.o.Sweep {
 			last = now
-			if n, err := r.look(r.ctx); err != nil {
+			if n, err := r.sweepOnce(r.ctx); err != nil {
 				r.o.Log.Debug("no sweep of segment files", "err", err)
 			} else if n > 0 {
 				r.o.Log.Debug("segment files removed", "files", n)
 			}
 		}
-		wait.Reset(r.nextLook(time.Since(now)))
+		wait.Reset(r.nextSweep(time.Since(now)))
 	}
 }
 
-// nextLook returns the delay before the next pass, after one that took the given time.
+// nextSweep returns the delay before the next pass, after one that took the given time.
 // A pass may have taken long because a node was slow to answer, so the delay is never
 // more than the regular interval.
-func (r *Repl) nextLook(took time.Duration) time.Duration {
+func (r *Repl) nextSweep(took time.Duration) time.Duration {
 	return min(max(r.o.Soon, sweepShare*took), max(r.o.Soon, r.o.Sweep))
 }
 
-// strays records whether, at some catalog version, the node had files that the catalog
+// orphans records whether, at some catalog version, the node had files that the catalog
 // does not name: of dropped tables, or files being written.
-type strays struct {
+type orphans struct {
 	version uint64
 	some    bool
 }
 
 // update checks again, without asking other nodes. It does nothing while the catalog is
 // unchanged and named all files.
-func (s *strays) update(r *Repl) bool {
+func (s *orphans) update(r *Repl) bool {
 	state := r.c.Current()
 	if !s.some && s.version == state.Version() {
 		return false
@@ -165,14 +165,14 @@ func (s *strays) update(r *Repl) bool {
 	return s.some
 }
 
-// look sweeps once; see store.Look for the order of things. It removes nothing
+// sweepOnce sweeps once; see store.Look for the order of things. It removes nothing
 // unless a majority confirms what this node knows of the catalog.
-func (r *Repl) look(ctx context.Context) (int, error) {
+func (r *Repl) sweepOnce(ctx context.Context) (int, error) {
 	present, err := r.o.Store.List()
 	if err != nil {
 		return 0, err
 	}
-	began := r.beganAt(ctx, r.c.Current().Nodes())
+	began := r.oldestOpenAt(ctx, r.c.Current().Nodes())
 	one, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	if err := r.c.ReadIndex(one); err != nil {

@@ -133,7 +133,7 @@ func (x *site) file() *catalog.Segment {
 // looks sweeps n times and reports whether the file is still there.
 func (x *site) looks(n int, s *catalog.Segment) bool {
 	for range n {
-		_, _ = x.r.look(context.Background())
+		_, _ = x.r.sweepOnce(context.Background())
 	}
 	return x.r.o.Store.Has(s.ID)
 }
@@ -254,7 +254,7 @@ func TestSweepSoon(t *testing.T) {
 	x.r.stop()
 	x.r.wg.Wait()
 	// A node whose files are all in the catalog calls no other node.
-	known := strays{}
+	known := orphans{}
 	if known.update(x.r) || known.version != x.c.Current().Version() {
 		t.Errorf("of one file that is needed: %+v", known)
 	}
@@ -276,7 +276,7 @@ func TestNextLook(t *testing.T) {
 	for _, c := range []struct{ took, want time.Duration }{
 		{0, time.Second}, {20 * time.Millisecond, time.Second}, {100 * time.Millisecond, 5 * time.Second}, {10 * time.Second, 30 * time.Second},
 	} {
-		if got := r.nextLook(c.took); got != c.want {
+		if got := r.nextSweep(c.took); got != c.want {
 			t.Errorf("after a look of %v: %v, want %v", c.took, got, c.want)
 		}
 	}

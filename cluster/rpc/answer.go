@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// inward is the handler's end of a line.
-type inward struct {
+// incomingStream is the handler's end of a stream connection.
+type incomingStream struct {
 	conn  net.Conn
 	r     *bufio.Reader
 	ended bool // the call's last chunk has been read
@@ -25,29 +25,29 @@ type inward struct {
 	watched chan struct{}
 }
 
-// acceptLines serves lines until the port is closed.
-func (s *Server) acceptLines() {
+// acceptStreams serves stream connections until the port is closed.
+func (s *Server) acceptStreams() {
 	for {
 		c, err := s.mux.puts.Accept()
 		if err != nil {
 			return
 		}
-		s.wg.Go(func() { s.serveLine(c) })
+		s.wg.Go(func() { s.serveStreams(c) })
 	}
 }
 
-func (s *Server) serveLine(c net.Conn) {
+func (s *Server) serveStreams(c net.Conn) {
 	defer c.Close()
 	ctx := peer.NewContext(s.ctx, &peer.Peer{Addr: c.RemoteAddr()})
 	stop := context.AfterFunc(s.ctx, func() { c.Close() })
 	defer stop()
-	in := &inward{conn: c, r: bufio.NewReaderSize(c, lineBuffer)}
+	in := &incomingStream{conn: c, r: bufio.NewReaderSize(c, lineBuffer)}
 	for in.call(ctx, s) {
 	}
 }
 
 // call takes a call and answers it; it reports whether there may be another.
-func (in *inward) call(ctx context.Context, s *Server) bool {
+func (in *incomingStream) call(ctx context.Context, s *Server) bool {
 	ctx, in.gone = context.WithCancel(ctx)
 	defer in.gone()
 	in.ended, in.watched = false, nil
@@ -92,7 +92,7 @@ func (in *inward) call(ctx context.Context, s *Server) bool {
 
 // chunk reads the next chunk. After the last one of a call it starts watching whether
 // the caller goes away.
-func (in *inward) chunk() ([]byte, error) {
+func (in *incomingStream) chunk() ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in.r, head[:]); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (in *inward) chunk() ([]byte, error) {
 }
 
 // recv returns the next chunk to the handler.
-func (in *inward) recv() ([]byte, error) {
+func (in *incomingStream) recv() ([]byte, error) {
 	if in.ended {
 		return nil, io.EOF
 	}

@@ -6,7 +6,7 @@
 //	            ├ 'G' ─▶ gRPC: Arrow Flight
 //	            │          DoAction  RegisterAction  request → reply
 //	            │          DoGet     RegisterGet     ticket → stream of bytes
-//	            └ 'P' ─▶ lines, each for a stream at a time
+//	            └ 'P' ─▶ stream connections, each for a stream at a time
 //	                       Put       RegisterPut     stream of bytes → reply
 //
 // After that byte both ends identify themselves (handshake.go): node, cluster, and
@@ -15,10 +15,10 @@
 // a guest, which may only ask for admission.
 //
 // A Server is a node's end, Peers are its connections to the others, one a node for
-// calls, one for streams that it is asked for, and as many lines as it has streams to
-// it at once. Streams carry chunks of bytes under flow control: a slow reader slows the
-// sender. Errors cross as values: a *pgerr.Error arrives with its code, detail and
-// hint; a node that cannot be reached is an *UnreachableError.
+// calls, one for streams that it is asked for, and as many stream connections as it has
+// streams to it at once. Streams carry chunks of bytes under flow control: a slow
+// reader slows the sender. Errors cross as values: a *pgerr.Error arrives with its
+// code, detail and hint; a node that cannot be reached is an *UnreachableError.
 //
-// The package knows nothing of what it carries.
+// The package does not interpret what it carries.
 package rpc

@@ -90,9 +90,9 @@ func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	return nil
 }
 
-// meet performs the server's half of the handshake: it reads the peer's identity,
+// acceptHandshake performs the server's half of the handshake: it reads the peer's identity,
 // answers, and verifies its proof of the secret.
-func meet(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, error) {
+func acceptHandshake(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, error) {
 	raw, h, err := readFrame[hello](c)
 	if err != nil {
 		return nil, nil, err
@@ -122,10 +122,10 @@ func meet(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, 
 	return met, nil, err
 }
 
-// greet performs the dialer's half: it sends who connects to whom, reads the answer,
+// dialHandshake performs the dialer's half: it sends who connects to whom, reads the answer,
 // and both prove that they have the secret. A *pgerr.Error is a refusal, by that end or
 // by this one.
-func greet(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
+func dialHandshake(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
 	h := hello{Protocol: protocol, Self: me, To: to}
 	rand.Read(h.Nonce[:])
 	said := append([]byte{kind}, frame(h)...)
@@ -227,9 +227,9 @@ type refusals struct {
 // repeatAfter is how soon the same refusal is logged again.
 const repeatAfter = 10 * time.Minute
 
-// say logs a refusal of a peer. Nothing that a stranger can choose is part of the key
+// log logs a refusal of a peer. Nothing that a stranger can choose is part of the key
 // under which refusals count as different.
-func (r *refusals) say(log *slog.Logger, who string, no *pgerr.Error) {
+func (r *refusals) log(log *slog.Logger, who string, no *pgerr.Error) {
 	if log == nil {
 		return
 	}

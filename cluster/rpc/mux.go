@@ -75,12 +75,12 @@ func (m *mux) accept() {
 		m.shake[c] = struct{}{}
 		m.mu.Unlock()
 		m.wg.Add(1)
-		go m.sort(c)
+		go m.route(c)
 	}
 }
 
-// sort reads the first byte, performs the handshake, and passes the connection on.
-func (m *mux) sort(raw net.Conn) {
+// route reads the first byte, performs the handshake, and passes the connection on.
+func (m *mux) route(raw net.Conn) {
 	defer m.wg.Done()
 	defer func() {
 		m.mu.Lock()
@@ -108,10 +108,10 @@ func (m *mux) sort(raw net.Conn) {
 		c.Close()
 		return
 	}
-	met, no, err := meet(c, first[0], m.self(), key)
+	met, no, err := acceptHandshake(c, first[0], m.self(), key)
 	if no != nil {
 		host, _, _ := net.SplitHostPort(raw.RemoteAddr().String())
-		m.nos.say(m.log, host, no)
+		m.nos.log(m.log, host, no)
 	}
 	if err != nil || no != nil {
 		c.Close()
@@ -226,11 +226,11 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 		}
 		c = t
 	}
-	if err := greet(c, kind, d.Self(), node, key); err != nil {
+	if err := dialHandshake(c, kind, d.Self(), node, key); err != nil {
 		c.Close()
 		var no *pgerr.Error
 		if errors.As(err, &no) {
-			d.nos.say(d.Log, fmt.Sprintf("%x at %s", node, addr), no)
+			d.nos.log(d.Log, fmt.Sprintf("%x at %s", node, addr), no)
 		}
 		return nil, err
 	}

@@ -28,21 +28,21 @@ type Peers struct {
 	resolve func(node uint64) (addr string, ok bool)
 
 	mu     sync.Mutex
-	conns  map[place]*client
+	conns  map[endpoint]*client
 	closed bool
-	lines  lines
+	lines  connPool
 }
 
-// place is an address and the node expected there; node 0: any. Streams have a
+// endpoint is an address and the node expected there; node 0: any. Streams have a
 // connection of their own, so that calls, heartbeats among them, do not queue behind
 // the bytes of statements.
-type place struct {
+type endpoint struct {
 	node uint64
 	addr string
 	bulk bool
 }
 
-// client is a gRPC connection to a place.
+// client is a gRPC connection to an endpoint.
 type client struct {
 	flight.FlightServiceClient
 	conn    *grpc.ClientConn
@@ -52,7 +52,7 @@ type client struct {
 
 // NewPeers makes a node's Peers. resolve returns another node's address.
 func NewPeers(d *Dialer, resolve func(uint64) (string, bool)) *Peers {
-	return &Peers{dialer: d, resolve: resolve, conns: map[place]*client{}, lines: lines{all: map[*line]struct{}{}, idle: map[place][]*line{}}}
+	return &Peers{dialer: d, resolve: resolve, conns: map[endpoint]*client{}, lines: connPool{all: map[*streamConn]struct{}{}, idle: map[endpoint][]*streamConn{}}}
 }
 
 // Close closes all connections and ends the calls on them.
@@ -96,7 +96,7 @@ func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	if p.closed {
 		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 	}
-	at := place{node, addr, bulk}
+	at := endpoint{node, addr, bulk}
 	if c := p.conns[at]; c != nil {
 		return c, nil
 	}

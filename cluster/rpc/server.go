@@ -109,7 +109,7 @@ func (s *Server) RegisterPut(name string, f PutFunc) {
 
 // Serve starts serving and returns at once. Close stops it.
 func (s *Server) Serve() {
-	s.wg.Go(s.acceptLines)
+	s.wg.Go(s.acceptStreams)
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()

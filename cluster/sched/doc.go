@@ -3,13 +3,13 @@
 // returns the actions to carry out; it is deterministic.
 //
 //	events                            actions
-//	Ready   a node takes splits  ┐  ┌ Assign  splits to a node's task
-//	Done    a portion is read    ├─▶┤ End     a task's leaf has had its last split
-//	Left    a row went out       │  │ Restart the statement, on the nodes left
-//	Lost    a node is gone       │  └ Fail    the statement
-//	Mended  a node's bad file    ┘
+//	Ready     a node takes splits  ┐  ┌ Assign  splits to a node's task
+//	Done      a portion is read    ├─▶┤ End     a task's leaf has had its last split
+//	Left      a row went out       │  │ Restart the statement, on the nodes left
+//	Lost      a node is gone       │  └ Fail    the statement
+//	Repaired  a node's bad file  ┘
 //
-// Splits are not all handed out at once: a task has at most ⌈threads × saturation⌉
+// Splits are not all assigned at once: a task has at most ⌈threads × saturation⌉
 // portions of a leaf's splits at a time, so that a slow node keeps few and a fast one
 // takes over the rest. The places are counted for each leaf apart: a leaf that waits
 // for another leaf's rows must not hold the places that one needs.

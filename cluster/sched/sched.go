@@ -17,7 +17,7 @@ type Config struct {
 	Leaves     []Leaf
 }
 
-// Event is something that happened: Ready, Done, Left, Lost or Mended.
+// Event is something that happened: Ready, Done, Left, Lost or Repaired.
 type Event interface{ event() }
 
 type (
@@ -33,16 +33,16 @@ type (
 	Left struct{}
 	// Lost says that a node does not answer any more.
 	Lost struct{ Node uint64 }
-	// Mended says that a task met damage on its node, which has been repaired. After Left
+	// Repaired says that a task met damage on its node, which has been repaired. After Left
 	// it has no effect: the statement has failed.
-	Mended struct{}
+	Repaired struct{}
 )
 
-func (Ready) event()  {}
-func (Done) event()   {}
-func (Left) event()   {}
-func (Lost) event()   {}
-func (Mended) event() {}
+func (Ready) event()    {}
+func (Done) event()     {}
+func (Left) event()     {}
+func (Lost) event()     {}
+func (Repaired) event() {}
 
 // Action is something to do: Assign, End, Restart or Fail.
 type Action interface{ action() }
@@ -170,7 +170,7 @@ func (s *Scheduler) Step(ev Event) []Action {
 		s.left = true
 	case Lost:
 		return s.lost(ev.Node)
-	case Mended:
+	case Repaired:
 		if s.left {
 			return nil
 		}
@@ -225,7 +225,7 @@ func (s *Scheduler) lost(node uint64) []Action {
 func (s *Scheduler) feed(out []Action, num int) []Action {
 	l := s.leaves[num]
 	given := make([][][]int, len(s.nodes))
-	for _, from := range []func(*leaf, int) []int{s.own, s.other} {
+	for _, from := range []func(*leaf, int) []int{s.takeOwn, s.steal} {
 		for more := true; more && l.wait > 0; {
 			more = false
 			for at := range s.nodes {
@@ -308,11 +308,11 @@ func (s *Scheduler) take(l *leaf, from, at int) []int {
 	return out
 }
 
-// own takes a portion out of a node's own queue.
-func (s *Scheduler) own(l *leaf, at int) []int { return s.take(l, at, at) }
+// takeOwn takes a portion out of a node's own queue.
+func (s *Scheduler) takeOwn(l *leaf, at int) []int { return s.take(l, at, at) }
 
-// other takes a portion for a node out of the queue of another one that has begun.
-func (s *Scheduler) other(l *leaf, at int) []int {
+// steal takes a portion for a node out of the queue of another one that has begun.
+func (s *Scheduler) steal(l *leaf, at int) []int {
 	if math.IsInf(s.sat, 1) || l.Stays {
 		return nil // others get their own
 	}

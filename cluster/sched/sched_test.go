@@ -105,7 +105,7 @@ func parseEvent(t *testing.T, d *datadriven.TestData, line string) sched.Event {
 	case "lost":
 		return sched.Lost{Node: uint64(n[0])}
 	case "mended":
-		return sched.Mended{}
+		return sched.Repaired{}
 	}
 	d.Fatalf(t, "unknown event %q", line)
 	return nil

@@ -37,8 +37,8 @@ type SessionInfo struct {
 	QueuePlace int
 }
 
-// doing is what a session is at, which any goroutine may ask.
-type doing struct {
+// liveActivity is what a session is at, which any goroutine may ask.
+type liveActivity struct {
 	activity atomic.Pointer[Activity]
 	pool     atomic.Pointer[mem.Pool]        // of the running statement
 	queued   atomic.Pointer[query.Admission] // the running statement's
@@ -46,7 +46,7 @@ type doing struct {
 }
 
 // set notes a change, of a transaction that began then. No query leaves the last one.
-func (d *doing) set(state, query string, xact time.Time) {
+func (d *liveActivity) set(state, query string, xact time.Time) {
 	old := d.activity.Load()
 	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart, XactStart: xact}
 	if query != "" {
@@ -56,7 +56,7 @@ func (d *doing) set(state, query string, xact time.Time) {
 }
 
 // report fills in what the session is at.
-func (d *doing) report(i *SessionInfo) {
+func (d *liveActivity) report(i *SessionInfo) {
 	i.Application, i.Activity = d.appName.Load().(string), *d.activity.Load()
 	if p := d.pool.Load(); p != nil {
 		i.Memory, i.Spilled = p.Used(), p.Spilled()

@@ -91,7 +91,7 @@ func Table(cols []plan.Column, rows [][]types.Datum, tag string) (*Result, error
 		arrs[i] = b.NewArray()
 	}
 	res := Done(tag)
-	res.Columns, res.Rows = cols, &single{batch.New(arrs, len(rows))}
+	res.Columns, res.Rows = cols, &singleBatch{batch.New(arrs, len(rows))}
 	return res, nil
 }
 
@@ -104,10 +104,10 @@ func TextColumns(names ...string) []plan.Column {
 	return out
 }
 
-// single gives one batch.
-type single struct{ b *batch.Batch }
+// singleBatch gives one batch.
+type singleBatch struct{ b *batch.Batch }
 
-func (r *single) Next(context.Context) (*batch.Batch, error) {
+func (r *singleBatch) Next(context.Context) (*batch.Batch, error) {
 	b := r.b
 	if r.b = nil; b == nil {
 		return nil, io.EOF
@@ -115,4 +115,4 @@ func (r *single) Next(context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-func (r *single) Close() error { return nil }
+func (r *singleBatch) Close() error { return nil }

@@ -57,7 +57,7 @@ func (s *Session) Context() *query.Context {
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s
 	if s.cursors.Len() > 0 || s.asleep > 0 {
-		x.Admission.Pass() // they hold what others may wait for
+		x.Admission.SkipQueue() // they hold what others may wait for
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -59,7 +59,7 @@ func (p *Portal) Start(ctx context.Context) error {
 	if t := s.tx; t != nil && !p.p.h.Control {
 		t.again = nil
 		if t.statements++; t.statements == 1 && !t.Explicit && t.Isolation == txn.ReadCommitted && p.p.h.Repeatable {
-			t.again = p.again
+			t.again = p.retry
 		}
 	}
 	// Rows may lie in mapped files, here and below.
@@ -76,9 +76,9 @@ func (p *Portal) Start(ctx context.Context) error {
 	return nil
 }
 
-// again runs the statement once more where its commit met a conflict, which is the error
+// retry runs the statement once more where its commit met a conflict, which is the error
 // if the client was told another tag.
-func (p *Portal) again(ctx context.Context, conflict error) error {
+func (p *Portal) retry(ctx context.Context, conflict error) error {
 	next := &Portal{s: p.s, p: p.p, params: p.params}
 	if _, err := next.Next(ctx); err != io.EOF {
 		_ = next.Close()
@@ -104,7 +104,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 		p.x.watch.resume()
 		p.s.active(p.p.stmt)
 	}
-	p.taken()
+	p.batchRequested()
 	if p.res.Copy != nil {
 		return nil, io.EOF // its bytes go through Copy
 	}
@@ -122,7 +122,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 				return nil, p.failed(err)
 			}
 			if b.Rows() > 0 {
-				p.given()
+				p.batchSent()
 				return b, nil
 			}
 		}
@@ -157,9 +157,9 @@ func (p *Portal) failed(err error) error {
 // counts as one that waits for its client.
 const slowClient = time.Second
 
-// given notes that a batch has gone out: the statement rests if the client does
+// batchSent notes that a batch has gone out: the statement rests if the client does
 // not take it.
-func (p *Portal) given() {
+func (p *Portal) batchSent() {
 	if p.slow == nil {
 		p.slow = time.AfterFunc(slowClient, p.x.Admission.Rest)
 	} else {
@@ -167,8 +167,8 @@ func (p *Portal) given() {
 	}
 }
 
-// taken notes that the client asks for more.
-func (p *Portal) taken() {
+// batchRequested notes that the client asks for more.
+func (p *Portal) batchRequested() {
 	if p.slow != nil {
 		p.slow.Stop()
 	}

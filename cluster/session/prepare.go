@@ -18,16 +18,18 @@ type Prepared struct {
 	s *Session
 }
 
-// Keep gives a prepared statement a name: 42P05 if it is taken.
-func (s *Session) Keep(name string, p *Prepared) error { return s.keep(name, p.prepared, false) }
+// StorePrepared gives a prepared statement a name: 42P05 if it is taken.
+func (s *Session) StorePrepared(name string, p *Prepared) error {
+	return s.keep(name, p.prepared, false)
+}
 
-// KeepSQL is Keep for what PREPARE names: a text with its command.
-func (s *Session) KeepSQL(name string, text *parse.Statement, c *Command) error {
+// StorePreparedSQL is StorePrepared for the statement of PREPARE: a text with its command.
+func (s *Session) StorePreparedSQL(name string, text *parse.Statement, c *Command) error {
 	return s.keep(name, prepared{text, c}, true)
 }
 
-// Kept finds a prepared statement by its name.
-func (s *Session) Kept(name string) (*Prepared, error) {
+// LookupPrepared finds a prepared statement by its name.
+func (s *Session) LookupPrepared(name string) (*Prepared, error) {
 	if n := s.statements[name]; n != nil {
 		return &Prepared{n.prepared, s}, nil
 	}

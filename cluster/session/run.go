@@ -55,7 +55,7 @@ func (s *Session) end(x *Execution) {
 // active and idle show what the session does now.
 func (s *Session) active(text *parse.Statement) {
 	if text != nil {
-		s.doing.set("active", text.Text, s.began())
+		s.doing.set("active", text.Text, s.txnStart())
 	}
 }
 
@@ -67,11 +67,11 @@ func (s *Session) idle() {
 	case 'T':
 		state = "idle in transaction"
 	}
-	s.doing.set(state, "", s.began())
+	s.doing.set(state, "", s.txnStart())
 }
 
-// began is when the session's transaction did, zero for none.
-func (s *Session) began() (at time.Time) {
+// txnStart is when the session's transaction did, zero for none.
+func (s *Session) txnStart() (at time.Time) {
 	if s.tx != nil {
 		at = s.tx.Start
 	}

@@ -164,7 +164,7 @@ type Session struct {
 	sequences sequence.Session
 	locks     *advisory.Holder
 
-	doing   doing
+	doing   liveActivity
 	asleep  int          // portals that wait for their client
 	text    *mem.Account // what the last text's trees take; nil if little
 	reading txn.Pin      // the state the transaction reads
@@ -179,8 +179,8 @@ type openTransaction struct {
 	write.Txn
 	audit      [][]slog.Attr // records of what it did, which wait for the outcome
 	statements int           // begun
-	// again runs its one statement anew where the commit met that conflict; nil where
-	// that may not be.
+	// again runs the transaction's only statement again where the commit met that
+	// conflict; nil where that may not be.
 	again func(ctx context.Context, conflict error) error
 }
 

@@ -135,7 +135,7 @@ func (g *Group) lost(err error) error {
 // each calls f for all members at once.
 func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id uint64) error) error {
 	return g.within(ctx, func(ctx context.Context) error {
-		return every(ctx, len(g.members), func(ctx context.Context, i int) error { return f(ctx, i, g.members[i]) })
+		return parallel(ctx, len(g.members), func(ctx context.Context, i int) error { return f(ctx, i, g.members[i]) })
 	})
 }
 
@@ -190,7 +190,7 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	if job.InPlace() || g.rescan {
 		return rows, g.assign(ctx, m)
 	}
-	if err := g.ship(ctx, m); err != nil {
+	if err := g.sendToOwners(ctx, m); err != nil {
 		return 0, err
 	}
 	return rows, g.spread(ctx, m)
@@ -253,8 +253,8 @@ func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []datas
 	return dataset.Together(all, rows), err
 }
 
-// ship has the rows sent to the owners of their leaves.
-func (g *Group) ship(ctx context.Context, m ownersMsg) error {
+// sendToOwners has the rows sent to the owners of their leaves.
+func (g *Group) sendToOwners(ctx context.Context, m ownersMsg) error {
 	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
 			return g.own.distribute(ctx, m.Owners)

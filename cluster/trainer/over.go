@@ -26,7 +26,7 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 	asking, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	all := make([]keptMsg, len(m.Members))
-	err := every(asking, len(m.Members), func(ctx context.Context, i int) (err error) {
+	err := parallel(asking, len(m.Members), func(ctx context.Context, i int) (err error) {
 		all[i] = have
 		if i > 0 {
 			all[i], err = rpc.Call[keptMsg](ctx, t.cfg.Peers, m.Members[i], callKept, src.Key)

@@ -32,7 +32,7 @@ type part struct {
 	mu     sync.Mutex
 	cur    *reduction
 	wake   chan struct{} // closed when cur changes
-	coming map[int]*arrival
+	coming map[int]*incomingTask
 	spare  []byte // of a step that is over, for the next; charged
 	sent   buffers
 }
@@ -45,7 +45,7 @@ type reduction struct {
 
 // free stops what runs in the part and releases everything.
 func (p *part) free() {
-	p.cancel(gone(p.name))
+	p.cancel(errGone(p.name))
 	p.calls.Wait()
 	if err := p.w.Close(); err != nil {
 		p.t.log.Warn("closing a training", "training", p.name, "error", err)
@@ -172,7 +172,7 @@ func (p *part) put(chunk []byte) error {
 func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	r := &reduction{iter: t.Iter}
 	var err error
-	r.part, err = p.w.Begin(t, func(ctx context.Context, s *train.Shipment) error { return p.ship(ctx, t.Iter, s) })
+	r.part, err = p.w.Begin(t, func(ctx context.Context, s *train.Shipment) error { return p.sendUp(ctx, t.Iter, s) })
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +184,9 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	return r, r.part.Run(ctx)
 }
 
-// ship sends a partial to another member and waits until it has been merged there and
+// sendUp sends a partial to another member and waits until it has been merged there and
 // the sum, if complete, has been shipped further.
-func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
+func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment) error {
 	var e canon.E
 	if s.Data != nil { // no rows, no bytes
 		b, err := p.sent.get(s.Room)

@@ -84,14 +84,14 @@ func (t *Trainer) Collector(name string) (op.Collector, error) {
 	defer t.mu.Unlock()
 	p := t.parts[name]
 	if p == nil {
-		return nil, gone(name)
+		return nil, errGone(name)
 	}
 	return p, nil
 }
 
-// gone returns the error for a part that does not exist here: its node was restarted,
+// errGone returns the error for a part that does not exist here: its node was restarted,
 // or the group is closed.
-func gone(name string) error {
+func errGone(name string) error {
 	return pgerr.New(pgerr.ConnectionFailure, "training %s has no part on this node", name)
 }
 
@@ -104,7 +104,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	if m.Self < 0 || m.Self >= len(m.Members) || m.Members[m.Self] != t.cfg.Self {
 		return nil, pgerr.Internal("a training names this node wrongly")
 	}
-	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
+	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*incomingTask{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Rescan: m.Rescan, Send: p.sendRows}); err != nil {
@@ -159,7 +159,7 @@ func (t *Trainer) use(ctx context.Context, name string) (p *part, _ context.Cont
 	}
 	t.mu.Unlock()
 	if p == nil {
-		return nil, nil, nil, gone(name)
+		return nil, nil, nil, errGone(name)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
@@ -246,7 +246,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 }
 
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
-	m, err := decodeDown(header)
+	m, err := decodeBroadcast(header)
 	if err != nil {
 		return nil, err
 	}

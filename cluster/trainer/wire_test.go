@@ -12,8 +12,8 @@ import (
 // TestHeaders: headers are decoded to what was encoded, and invalid ones are
 // errors.
 func TestHeaders(t *testing.T) {
-	m := &down{name: "3.1", iter: 7, size: 1 << 30, who: []int{0, 2, 3}, at: 2, stripe: 1, stripes: 2}
-	got, err := decodeDown(m.encode())
+	m := &broadcast{name: "3.1", iter: 7, size: 1 << 30, who: []int{0, 2, 3}, at: 2, stripe: 1, stripes: 2}
+	got, err := decodeBroadcast(m.encode())
 	if err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -22,13 +22,13 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	for n := range m.encode() {
-		if _, err := decodeDown(m.encode()[:n]); !pgerr.Is(err, pgerr.DataCorrupted) {
+		if _, err := decodeBroadcast(m.encode()[:n]); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Fatalf("a task's header of %d bytes: %v", n, err)
 		}
 	}
-	for i, bad := range []down{{size: 1, who: []int{0, 1}, at: 2, stripes: 1}, {size: 1, who: []int{0, 1}, at: 0, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1, stripes: 3},
+	for i, bad := range []broadcast{{size: 1, who: []int{0, 1}, at: 2, stripes: 1}, {size: 1, who: []int{0, 1}, at: 0, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1, stripes: 3},
 		{size: 1, who: []int{0, 1}, at: 1, stripe: 1, stripes: 1}, {who: []int{0, 1}, at: 1, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1}} {
-		if _, err := decodeDown(bad.encode()); !pgerr.Is(err, pgerr.DataCorrupted) {
+		if _, err := decodeBroadcast(bad.encode()); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Errorf("header %d was taken: %v", i, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestChunks(t *testing.T) {
 	whole := make([]byte, 5*chunkBytes/2)
 	total := 0
 	for stripe := range reduce.Stripes {
-		next := (&down{stripe: stripe, stripes: reduce.Stripes}).chunks(whole)
+		next := (&broadcast{stripe: stripe, stripes: reduce.Stripes}).chunks(whole)
 		for {
 			p, err := next()
 			if err != nil {

@@ -23,7 +23,7 @@ func (d *drive) run(ctx context.Context) error {
 	rec, rescan := d.rec, true
 	for n := 1; ; n++ {
 		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
-		var mended *store.MendedError
+		var mended *store.RepairedError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err

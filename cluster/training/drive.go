@@ -34,7 +34,7 @@ type drive struct {
 
 // reading is the query of the dataset, optimised to be read once.
 type reading struct {
-	*query.Run
+	*query.Executor
 	query *plan.Query
 	close func()
 }

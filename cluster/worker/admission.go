@@ -48,8 +48,8 @@ const (
 	admitForce                  // skip the queue
 )
 
-// Pass lets the statement's plans skip the queues.
-func (a *Admission) Pass() {
+// SkipQueue lets the statement's plans skip the queues.
+func (a *Admission) SkipQueue() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.past = true

@@ -34,7 +34,7 @@ func (c *cluster) admitted(node int, id string, role types.OID) *admitted {
 
 func (a *admitted) sum(ctx context.Context) error {
 	p := sumPlan()
-	r, err := a.Run(ctx, p, nil)
+	r, err := a.Execute(ctx, p, nil)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func TestAdmissionRests(t *testing.T) {
 	}
 	ctx := context.Background()
 	s, p := c.admitted(1, "rests", 10), sumPlan()
-	r, err := s.Run(ctx, p, nil)
+	r, err := s.Execute(ctx, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

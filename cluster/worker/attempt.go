@@ -29,7 +29,7 @@ type attempt struct {
 	run    string
 	nodes  []uint64
 	leaves []leafWork
-	boxes  map[uint64]*box // of the other nodes
+	boxes  map[uint64]*orderQueue // of the other nodes
 	admit  admitMode
 	down   chan struct{} // closed by fail
 
@@ -47,7 +47,7 @@ type attempt struct {
 }
 
 func newAttempt(q *query, run string, nodes []uint64, leaves []leafWork) *attempt {
-	a := &attempt{q: q, run: run, nodes: nodes, leaves: leaves, boxes: map[uint64]*box{}, down: make(chan struct{})}
+	a := &attempt{q: q, run: run, nodes: nodes, leaves: leaves, boxes: map[uint64]*orderQueue{}, down: make(chan struct{})}
 	if q.admit != admitFree {
 		a.admit = q.s.o.Admission.mode(q.admit)
 	}
@@ -65,7 +65,7 @@ func (a *attempt) open(ctx context.Context) error {
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
 		writers: w.cfg.writers(s.pool), buffers: a.q.buffers, collects: w.cfg.Collects,
 		done:   func(l leafID, portion int) { a.read(w.cfg.Self, l, portion) },
-		failed: func(err error) { a.q.trouble(a, 0, w.cfg.Store.Mend(ctx, err)) },
+		failed: func(err error) { a.q.handleError(a, 0, w.cfg.Store.Repair(ctx, err)) },
 	}
 	p := newPart(ctx, a.q.plan.Stages, true, a.conf)
 	a.mu.Lock()
@@ -104,8 +104,8 @@ func (a *attempt) openAll(ctx context.Context) error {
 			continue
 		}
 		b := a.boxes[n]
-		a.calls.Go(func() { a.listen(net, n, ticket); b.close() })
-		a.calls.Go(func() { a.speak(net, n, b) })
+		a.calls.Go(func() { a.runRemote(net, n, ticket); b.close() })
+		a.calls.Go(func() { a.sendOrders(net, n, b) })
 		if waits {
 			if err := a.await(ctx, b); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (a *attempt) openHere(ctx context.Context) error {
 }
 
 // await waits until a node is open.
-func (a *attempt) await(ctx context.Context, b *box) error {
+func (a *attempt) await(ctx context.Context, b *orderQueue) error {
 	select {
 	case <-b.ready:
 		return nil
@@ -183,8 +183,8 @@ func (a *attempt) start() error {
 
 func (a *attempt) root() *task.Task { return a.part.root() }
 
-// listen runs the call that is a run on another node.
-func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
+// runRemote runs the call that is a run on another node.
+func (a *attempt) runRemote(ctx context.Context, node uint64, ticket []byte) {
 	recv, err := a.q.s.g.w.cfg.Peers.Get(ctx, node, callRun, ticket)
 	finished := false
 	for err == nil {
@@ -223,7 +223,7 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		}
 		err = pgerr.Internal("node %d ended run %s early", node, a.run)
 	}
-	a.q.trouble(a, node, err)
+	a.q.handleError(a, node, err)
 }
 
 // queued notes the attempt's place in a node's queue.
@@ -233,15 +233,15 @@ func (a *attempt) queued(node uint64, place int) {
 	}
 }
 
-// speak sends orders to another node.
-func (a *attempt) speak(ctx context.Context, node uint64, b *box) {
+// sendOrders sends orders to another node.
+func (a *attempt) sendOrders(ctx context.Context, node uint64, b *orderQueue) {
 	for {
 		o, ok := b.next(ctx)
 		if !ok {
 			return
 		}
 		if _, err := rpc.Call[bool](ctx, a.q.s.g.w.cfg.Peers, node, callOrders, *o); err != nil {
-			a.q.trouble(a, node, err)
+			a.q.handleError(a, node, err)
 			return
 		}
 		if o.Stop {
@@ -358,8 +358,8 @@ func (a *attempt) actuals() stage.Actuals {
 	return out
 }
 
-// box holds the orders for a node until they are sent.
-type box struct {
+// orderQueue holds the orders for a node until they are sent.
+type orderQueue struct {
 	run      string
 	mu       sync.Mutex
 	o        *orders
@@ -370,12 +370,12 @@ type box struct {
 	ready    chan struct{} // closed when the node is ready to go
 }
 
-func newBox(run string) *box {
-	return &box{run: run, segments: map[*catalog.Segment]int{}, wake: make(chan struct{}, 1), ready: make(chan struct{})}
+func newBox(run string) *orderQueue {
+	return &orderQueue{run: run, segments: map[*catalog.Segment]int{}, wake: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
 // add adds to the orders that are sent next.
-func (b *box) add(f func(o *orders)) {
+func (b *orderQueue) add(f func(o *orders)) {
 	b.mark(func() {
 		if b.o == nil {
 			b.o = &orders{Run: b.run}
@@ -385,7 +385,7 @@ func (b *box) add(f func(o *orders)) {
 }
 
 // split adds a split of a portion to o; the lock is held.
-func (b *box) split(o *orders, id leafID, portion int, sp *op.Split) {
+func (b *orderQueue) split(o *orders, id leafID, portion int, sp *op.Split) {
 	m := splitMsg{Leaf: id, Portion: portion, Ordinal: sp.Ordinal, From: sp.From, To: sp.To, Part: sp.Part, Of: sp.Of, Range: sp.Range, HashBy: sp.HashBy}
 	if sp.Segment != nil {
 		n, known := b.segments[sp.Segment]
@@ -401,12 +401,12 @@ func (b *box) split(o *orders, id leafID, portion int, sp *op.Split) {
 
 // open allows orders to be sent, once the node has registered the run. An order to stop
 // that arrived before the run would be lost.
-func (b *box) open() { b.mark(func() { b.isOpen = true }) }
+func (b *orderQueue) open() { b.mark(func() { b.isOpen = true }) }
 
 // close ends next: the node no longer listens.
-func (b *box) close() { b.mark(func() { b.shut = true }) }
+func (b *orderQueue) close() { b.mark(func() { b.shut = true }) }
 
-func (b *box) mark(f func()) {
+func (b *orderQueue) mark(f func()) {
 	b.mu.Lock()
 	f()
 	b.mu.Unlock()
@@ -417,7 +417,7 @@ func (b *box) mark(f func()) {
 }
 
 // next waits for orders; ok is false when there will be none.
-func (b *box) next(ctx context.Context) (*orders, bool) {
+func (b *orderQueue) next(ctx context.Context) (*orders, bool) {
 	for {
 		b.mu.Lock()
 		o, shut := b.o, b.shut

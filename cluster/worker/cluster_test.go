@@ -65,7 +65,7 @@ func (f fetcher) Fetch(_ context.Context, s *catalog.Segment) error {
 	return pgerr.New(pgerr.DataCorrupted, "nobody has segment %s", s.ID)
 }
 
-func (f fetcher) Mend(ctx context.Context, s *catalog.Segment) error { return f.Fetch(ctx, s) }
+func (f fetcher) Repair(ctx context.Context, s *catalog.Segment) error { return f.Fetch(ctx, s) }
 
 // copyTo copies a segment's file.
 func (n *node) copyTo(to *node, s *catalog.Segment) error {

@@ -128,7 +128,7 @@ func TestFaultBeforeRows(t *testing.T) {
 			s, end := r.c.statement(t, name, worker.Options{})
 			defer end()
 			p := c.plan()
-			rows, err := s.Run(context.Background(), p, nil)
+			rows, err := s.Execute(context.Background(), p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestFaultAfterRows(t *testing.T) {
 		s, end := r.c.statement(t, "left", worker.Options{})
 		p := gatherPlan()
 		r.open(1)
-		rows, err := s.Run(context.Background(), p, nil)
+		rows, err := s.Execute(context.Background(), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestFaultAfterRows(t *testing.T) {
 		if !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(err.Error(), r.seg.ID.String()) {
 			t.Error(err)
 		}
-		var mended *store.MendedError
+		var mended *store.RepairedError
 		if errors.As(err, &mended) != replicas {
 			t.Error(err)
 		}

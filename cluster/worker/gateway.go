@@ -123,10 +123,10 @@ func (s *Statement) runtime() *op.Runtime {
 	return &op.Runtime{Threads: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
 }
 
-// Run starts a plan and returns a reader of the root stage's rows; closing it stops the
+// Execute starts a plan and returns a reader of the root stage's rows; closing it stops the
 // plan everywhere. The plan ends with ctx at the latest. A manifest in manifests
 // replaces the state's manifest for its scan.
-func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	s.runs++
 	if len(p.Stages) == 1 {
 		if a := s.o.Admission; a != nil && p.Holds {
@@ -135,7 +135,7 @@ func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan
 			}
 			a.start(nil)
 		}
-		r, err := newSolo(ctx, s, &p.Stages[0], manifests)
+		r, err := newSingleStage(ctx, s, &p.Stages[0], manifests)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 // remoteHost implements function.Host where the session is on another node: the catalog
 // and models are available, session state is not.
 type remoteHost struct {
-	function.NoSession // plans that are known to need the session run at the gateway (see look); this is for the rest
+	function.NoSession // plans that are known to need the session run at the gateway (see inspect); this is for the rest
 	w                  *Worker
 	m                  *startMsg
 	load               func() (*catalog.State, error) // its waits end with the run

@@ -141,7 +141,7 @@ func TestLostBeforeRows(t *testing.T) {
 		s, end := c.statement(t, "lost", worker.Options{Saturation: sat})
 		ctx := context.Background()
 		p := sumPlan()
-		r, err := s.Run(ctx, p, nil)
+		r, err := s.Execute(ctx, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestLostAtStart(t *testing.T) {
 	s, end := c.statement(t, "dead", worker.Options{})
 	defer end()
 	p := sumPlan()
-	r, err := s.Run(context.Background(), p, nil)
+	r, err := s.Execute(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestCannotReachGateway(t *testing.T) {
 	p := sumPlan()
 	p.Stages[1].Root.(*plan.Aggregate).Input = gateSource()
 	p.Stages = p.Stages[:2]
-	r, err := s.Run(context.Background(), p, nil)
+	r, err := s.Execute(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestLostAfterRows(t *testing.T) {
 	defer end()
 	ctx := context.Background()
 	p := gatherPlan()
-	r, err := s.Run(ctx, p, nil)
+	r, err := s.Execute(ctx, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestLostWhileWriting(t *testing.T) {
 	defer end()
 	out := plan.Column{ID: 9, Name: "segment", Type: types.Bytea}
 	rel := &catalog.Relation{OID: 99999, Name: "w", Kind: catalog.KindTable, Partitions: 1, Columns: []catalog.Column{{Name: "n", Num: 1, Type: types.Int8}}}
-	r, err := s.Run(context.Background(), &plan.Staged{Stages: []plan.Stage{
+	r, err := s.Execute(context.Background(), &plan.Staged{Stages: []plan.Stage{
 		{ID: 0, Root: &plan.Receive{From: 1, Cols: []plan.Column{out}}},
 		{ID: 1, Root: &plan.TableWrite{Input: gateSource(), Table: rel, Cols: []int16{1}, Out: out}, Where: plan.OnAll, Out: &plan.Output{To: 0, Kind: plan.Gather}},
 	}}, nil)
@@ -264,7 +264,7 @@ func TestNodeStops(t *testing.T) {
 	s, end := c.statement(t, "stops", worker.Options{})
 	defer end()
 	p := sumPlan()
-	r, err := s.Run(context.Background(), p, nil)
+	r, err := s.Execute(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestGatewayDies(t *testing.T) {
 	a2, a3 := g.asked[2], g.asked[3]
 	pool := c.nodes[0].pool.Child("gone", 0)
 	s := c.nodes[0].worker.Gateway(c.members).Statement("gone", catalog.New(), pool, envOf(), worker.Options{})
-	r, err := s.Run(context.Background(), gatherPlan(), nil)
+	r, err := s.Execute(context.Background(), gatherPlan(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestSmallMemory(t *testing.T) {
 	g.open(1, 2, 3)
 	s, end := c.statement(t, "small", worker.Options{})
 	defer end()
-	r, err := s.Run(context.Background(), gatherPlan(), nil)
+	r, err := s.Execute(context.Background(), gatherPlan(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,10 @@ func needsSession(f *fn.Func) bool {
 	return f != nil && (f.Vol == fn.Volatile && !anywhere[f.Name] || f.Name == "current_setting")
 }
 
-// look reports whether stages of a plan that would run on all nodes must run on the
+// inspect reports whether stages of a plan that would run on all nodes must run on the
 // session's node, whether the plan writes, and whether it has stages for all nodes.
 // known is the part of the catalog that all nodes know.
-func look(p *plan.Staged, known common) (bound, writes, spread bool) {
+func inspect(p *plan.Staged, known common) (bound, writes, spread bool) {
 	var walk func(n plan.Node)
 	calls := func(list []plan.SetCall) {
 		for _, c := range list {

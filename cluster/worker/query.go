@@ -58,7 +58,7 @@ type leafWork struct {
 
 func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
 	q := &query{s: s, name: name, plan: p, manifests: manifests, buffers: s.filled(), names: map[uint64]string{}}
-	bound, writes, spread := look(p, s.common())
+	bound, writes, spread := inspect(p, s.common())
 	q.writes = writes
 	for i, m := range s.g.nodes() {
 		if i > 0 && (bound || !spread || !s.reads(p, m.ID, manifests)) {
@@ -90,13 +90,13 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 		st := &q.plan.Stages[i]
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
-			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
+			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: sendsNothing(st.Root)}
 			if len(q.members) > 1 {
 				l.Portion = maxSplit
 			}
 			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.Apart() {
 				l.Stays = true
-				w.splits, l.Splits = s.apart(sc, leaf, q.manifests, q.members, ranges)
+				w.splits, l.Splits = s.fixedSplits(sc, leaf, q.manifests, q.members, ranges)
 			} else {
 				w.splits = s.splits(n, leaf, q.manifests, threads)
 				l.Splits = s.places(n, w.splits, q.manifests)
@@ -116,12 +116,12 @@ func (s *Statement) manifest(n *plan.Scan, manifests map[*plan.Scan]*catalog.Man
 	return s.st.Manifest(n.Table)
 }
 
-// keeps reports whether a stage's rows stay where they are made.
-func keeps(n plan.Node) bool {
+// sendsNothing reports whether a stage's rows stay where they are made.
+func sendsNothing(n plan.Node) bool {
 	if _, ok := n.(*plan.Collect); ok {
 		return true
 	}
-	return slices.ContainsFunc(n.Children(), keeps)
+	return slices.ContainsFunc(n.Children(), sendsNothing)
 }
 
 // minSplit is the fewest rows that are worth a split.
@@ -287,14 +287,14 @@ func (q *query) lost(node uint64) error {
 		WithHint("Run the statement again.")
 }
 
-// trouble handles an error of an attempt: a lost node, or damage that was repaired, is
+// handleError handles an error of an attempt: a lost node, or damage that was repaired, is
 // for the scheduler to decide on; anything else ends the attempt.
-func (q *query) trouble(a *attempt, node uint64, err error) {
+func (q *query) handleError(a *attempt, node uint64, err error) {
 	var lost *flow.LostError
-	var mended *store.MendedError
+	var mended *store.RepairedError
 	switch {
-	case errors.As(err, &mended) && !a.over() && q.countMend():
-		q.event(a, sched.Mended{})
+	case errors.As(err, &mended) && !a.over() && q.countRepair():
+		q.event(a, sched.Repaired{})
 		a.fail(err) // unless another attempt has begun
 	case errors.As(err, &lost):
 		q.event(a, sched.Lost{Node: lost.Node})
@@ -306,9 +306,9 @@ func (q *query) trouble(a *attempt, node uint64, err error) {
 	}
 }
 
-// countMend reports whether a plan may restart after another repair: a disk that keeps
+// countRepair reports whether a plan may restart after another repair: a disk that keeps
 // failing must not make it restart for ever.
-func (q *query) countMend() bool {
+func (q *query) countRepair() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.mends++
@@ -322,7 +322,7 @@ func (q *query) remoteError(a *attempt, from uint64, err error) {
 	if errors.As(err, &lost) && lost.Node == q.s.g.w.cfg.Self {
 		err = &flow.LostError{Node: from, Err: lost.Err}
 	}
-	q.trouble(a, 0, err)
+	q.handleError(a, 0, err)
 }
 
 // Next implements op.BatchReader.
@@ -336,7 +336,7 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 		var bad *store.CorruptError
 		if errors.As(err, &bad) {
 			// The error may come from another task here, which may not have reported it yet.
-			q.trouble(a, 0, q.s.g.w.cfg.Store.Mend(ctx, err))
+			q.handleError(a, 0, q.s.g.w.cfg.Store.Repair(ctx, err))
 		}
 		if err == nil {
 			// Either a row is returned or the attempt is restarted, never both.

@@ -147,7 +147,7 @@ func (w *world) run(t testing.TB, sql string, o worker.Options) ([]string, error
 	defer end()
 	for _, b := range q.Buffers {
 		p := w.stage(t, b.Root, b.Cols)
-		r, err := s.Run(ctx, p, w.snapshot(p))
+		r, err := s.Execute(ctx, p, w.snapshot(p))
 		if err == nil {
 			err = s.Fill(ctx, b.ID, b.Cols, r)
 		}
@@ -156,7 +156,7 @@ func (w *world) run(t testing.TB, sql string, o worker.Options) ([]string, error
 		}
 	}
 	p := w.stage(t, q.Root, q.Cols)
-	r, err := s.Run(ctx, p, w.snapshot(p))
+	r, err := s.Execute(ctx, p, w.snapshot(p))
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func testStats(t *testing.T, w *world) {
 	p, q := w.staged(t, "select b, count(*) from t group by b")
 	s, end := w.statement(t, "stats", worker.Options{})
 	defer end()
-	r, err := s.Run(context.Background(), p, w.snapshot(p))
+	r, err := s.Execute(context.Background(), p, w.snapshot(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func testEarlyClose(t *testing.T, w *world) {
 		for rows := range 3 {
 			p, _ := w.staged(t, sql)
 			s, end := w.statement(t, fmt.Sprint("early ", i, rows), worker.Options{BatchSize: 5})
-			r, err := s.Run(context.Background(), p, w.snapshot(p))
+			r, err := s.Execute(context.Background(), p, w.snapshot(p))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -324,7 +324,7 @@ func testCancel(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		p, q := w.staged(t, "select x.a from t x, t y where x.b + y.b > 3")
 		s, end := w.statement(t, "cancel", worker.Options{BatchSize: 3})
-		r, err := s.Run(ctx, p, w.snapshot(p))
+		r, err := s.Execute(ctx, p, w.snapshot(p))
 		if err != nil {
 			t.Fatal(err)
 		}

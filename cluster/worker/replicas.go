@@ -164,9 +164,9 @@ func (s *Statement) ranges(ctx context.Context, p *plan.Staged, manifests map[*p
 	return out, nil
 }
 
-// apart returns the splits of a scan of which each node reads a part, or all, where no
+// fixedSplits returns the splits of a scan of which each node reads a part, or all, where no
 // other node may take them over.
-func (s *Statement) apart(n *plan.Scan, leaf int, manifests map[*plan.Scan]*catalog.Manifest, nodes []sched.Node, ranges map[*plan.Scan]*ranged) (list []op.Split, places []sched.Split) {
+func (s *Statement) fixedSplits(n *plan.Scan, leaf int, manifests map[*plan.Scan]*catalog.Manifest, nodes []sched.Node, ranges map[*plan.Scan]*ranged) (list []op.Split, places []sched.Split) {
 	m := s.manifest(n, manifests)
 	nums, distributed := hashBy(n), s.distributed(n)
 	for i, node := range nodes {

@@ -113,7 +113,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, notify)
+	return r.work(ctx, c, f, failed, w.cfg.Store.Repair, notify)
 }
 
 // placeEvery is how often a queued run reports its place.

@@ -107,7 +107,7 @@ func (q *query) tasks() []TaskInfo {
 	return p.info()
 }
 
-func (r *solo) tasks() []TaskInfo {
+func (r *singleStage) tasks() []TaskInfo {
 	running, q := r.now()
 	t := taskOf(r.root.ID, running)
 	t.SplitsTotal, t.SplitsDone = r.splits, r.splits-q.left()

@@ -165,7 +165,7 @@ func addStats(to stage.Actuals, list []nodeStats) {
 // errMsg is the encoding of an error. Lost is the node that the sender could not reach,
 // 0 for another cause; Mended is the segment that was damaged and has been repaired.
 type errMsg struct {
-	Mended                                                                                    catalog.SegmentID
+	Repaired                                                                                  catalog.SegmentID
 	Lost                                                                                      uint64
 	Code, Severity, Message, Detail, Hint, Where, Schema, Table, Column, DataType, Constraint string
 	Position                                                                                  int
@@ -177,9 +177,9 @@ func errOut(err error) *errMsg {
 	if errors.As(err, &lost) {
 		m.Lost = lost.Node
 	}
-	var mended *store.MendedError
+	var mended *store.RepairedError
 	if errors.As(err, &mended) {
-		m.Mended = mended.Segment
+		m.Repaired = mended.Segment
 	}
 	if errors.Is(err, context.Canceled) {
 		err = pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
@@ -193,8 +193,8 @@ func errOut(err error) *errMsg {
 func (m *errMsg) in() error {
 	var err error = &pgerr.Error{Code: pgerr.Code(m.Code), Severity: pgerr.Severity(m.Severity), Message: m.Message, Detail: m.Detail, Hint: m.Hint,
 		Where: m.Where, Schema: m.Schema, Table: m.Table, Column: m.Column, DataType: m.DataType, Constraint: m.Constraint, Position: m.Position}
-	if !m.Mended.IsZero() {
-		err = &store.MendedError{Segment: m.Mended}
+	if !m.Repaired.IsZero() {
+		err = &store.RepairedError{Segment: m.Repaired}
 	}
 	if m.Lost != 0 {
 		err = &flow.LostError{Node: m.Lost, Err: err}

@@ -99,7 +99,7 @@ func TestBoundToSession(t *testing.T) {
 	for _, sql := range []string{"select a, pg_sleep(0) from t", "select a from t where random() >= 0"} {
 		p, q := w.staged(t, sql)
 		s, end := w.statement(t, sql, worker.Options{})
-		r, err := s.Run(context.Background(), p, w.snapshot(p))
+		r, err := s.Execute(context.Background(), p, w.snapshot(p))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestWrite(t *testing.T) {
 	p, cols := w.writePlan(t, "select a, c from t")
 	s, end := w.statement(t, "write", worker.Options{})
 	defer end()
-	r, err := s.Run(context.Background(), p, w.snapshot(p))
+	r, err := s.Execute(context.Background(), p, w.snapshot(p))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // apply adds a statement's deletions and new segments to the transaction and
 // notes what foreign keys have to do with them.
-func (r *Run) apply(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
+func (r *Executor) apply(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
 	f := &r.x.Txn.foreign
 	w := &written{rel: rel, keys: f.keys}
 	f.keys = nil
@@ -41,7 +41,7 @@ func (r *Run) apply(rel *catalog.Relation, changes []catalog.Change, segs []*cat
 
 // write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
-func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) (err error) {
+func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) (err error) {
 	t, st := r.x.Txn, r.st
 	t.Put(changes...)
 	if len(segs) == 0 {

@@ -22,7 +22,7 @@ const bulkRows = 64 << 10
 
 // inThreads reports whether the rows of an optimised tree are written where they
 // are made.
-func (r *Run) inThreads(root plan.Node) bool {
+func (r *Executor) inThreads(root plan.Node) bool {
 	n := root
 	for {
 		switch x := n.(type) {
@@ -34,7 +34,7 @@ func (r *Run) inThreads(root plan.Node) bool {
 			n = x.Input
 		case *plan.Scan, *plan.Source, *plan.Join, *plan.Aggregate, *plan.Window, *plan.SetOp:
 			least := min(bulkRows, r.x.Context.DistributeRows)
-			return r.Reads(root, nil, least, true) >= least
+			return r.LeafRows(root, nil, least, true) >= least
 		default:
 			return false
 		}
@@ -98,7 +98,7 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 			}
 			x, err := catalog.UnmarshalWritten(enc)
 			if err == nil {
-				err = w.take(x)
+				err = w.addWritten(x)
 			}
 			if err != nil {
 				return err

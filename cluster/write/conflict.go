@@ -38,7 +38,7 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
-	cw := &conflictWriting{ModifyTable: w, next: w.d.NextCol + 1000}
+	cw := &upsert{ModifyTable: w, next: w.d.NextCol + 1000}
 	src := w.d.Source.Schema()
 	cw.seq = cw.column("seq", types.Int8)
 	cw.cols = append(slices.Clone(src), cw.seq)
@@ -60,7 +60,7 @@ func (w *ModifyTable) onConflict() error {
 		return err
 	}
 	for _, a := range cw.arbiters {
-		rows, err := r.start(a.look(cw.keyed()), a.found.Cols, nil)
+		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, nil)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	return out, nil
 }
 
-func (w *conflictWriting) compile() error {
+func (w *upsert) compile() error {
 	oc := w.d.OnConflict
 	if !oc.Update {
 		return nil
@@ -143,7 +143,7 @@ func (w *conflictWriting) compile() error {
 }
 
 // batch writes rows: of few, and of DO UPDATE, with those that are there beside them.
-func (w *conflictWriting) batch(b *batch.Batch) error {
+func (w *upsert) batch(b *batch.Batch) error {
 	var fresh, there []int32
 	update := w.d.OnConflict.Update
 	seq := b.Cols[w.at[w.seq.ID]].(*array.Int64)
@@ -166,7 +166,7 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 			}
 		case slices.ContainsFunc(w.arbiters, func(a *conflictArbiter) bool { return b.Cols[w.at[a.scan.RowID]].IsValid(row) }):
 			there = append(there, int32(row))
-		case w.again(b, keys, k, row):
+		case w.duplicate(b, keys, k, row):
 			if update {
 				return op.ErrConflictTwice()
 			}
@@ -188,7 +188,7 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 
 // update replaces existing rows: the old are deleted, the new written with
 // checks over the new values.
-func (w *conflictWriting) update(b *batch.Batch) error {
+func (w *upsert) update(b *batch.Batch) error {
 	ctx := w.r.x.Ctx
 	if w.where != nil {
 		arr, err := w.where.Eval(ctx, b)

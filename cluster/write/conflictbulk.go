@@ -52,8 +52,8 @@ func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
 // The join's table is made of the proposed rows, whose keys the scan is told. Equal new
 // keys are found by the unique constraint, once all are written: then DO UPDATE fails,
 // as it does for a row of the table that is met twice, and DO NOTHING begins anew at the
-// gateway (again), which takes the first of them. To look for them before would number
-// the rows of all keys.
+// gateway (duplicate), which takes the first of them. To look for them before would
+// number the rows of all keys.
 func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 	was, oc := w.d, w.d.OnConflict
 	next := was.NextCol + 1000
@@ -169,7 +169,7 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 		return false, op.ErrConflictTwice()
 	}
 	w.acct.Resize(0)
-	w.forget()
+	w.dropReturned()
 	w.written, w.count, w.conflict, w.old = nil, 0, nil, op.RowIDs{}
 	w.watchKeys()
 	return true, nil

@@ -22,10 +22,10 @@ const (
 )
 
 // few reports whether the proposed rows are few.
-func (w *conflictWriting) few() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
+func (w *upsert) few() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
 
 // see begins to keep the keys of few rows.
-func (w *conflictWriting) see() error {
+func (w *upsert) see() error {
 	if err := w.acct.Grow(int64(len(w.arbiters)) * (2*w.size + w.n*seenBytes)); err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func (w *conflictWriting) see() error {
 	return nil
 }
 
-// again reports whether a row that the table has not has a key of one inserted before, of
+// duplicate reports whether a row that the table has not has a key of one inserted before, of
 // few; else it is inserted. Row k of the keys is row of the batch.
-func (w *conflictWriting) again(b *batch.Batch, keys []kernel.Keys, k, row int) bool {
+func (w *upsert) duplicate(b *batch.Batch, keys []kernel.Keys, k, row int) bool {
 	keyed := func(a *conflictArbiter) bool { // a key with a NULL is equal to none, unless NULLs are equal
 		for i, c := range a.keys {
 			if !a.nullSafe[i] && b.Cols[w.at[c.ID]].IsNull(row) {
@@ -82,7 +82,7 @@ func (w *conflictWriting) again(b *batch.Batch, keys []kernel.Keys, k, row int) 
 //
 // All of that goes by way of the disk where it is large, but a bit for each row and
 // constraint, and one for what is inserted.
-func (w *conflictWriting) choose() error {
+func (w *upsert) choose() error {
 	in := w.choices()
 	cols := in.Schema()
 	rows, err := w.r.start(in, cols, nil)
@@ -119,7 +119,7 @@ func (w *conflictWriting) choose() error {
 }
 
 // bits is room for a bit each of n rows.
-func (w *conflictWriting) bits(n int64) ([]byte, error) {
+func (w *upsert) bits(n int64) ([]byte, error) {
 	size := (n + 7) / 8
 	if err := w.acct.Grow(size); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (w *conflictWriting) bits(n int64) ([]byte, error) {
 // choices gives the proposed rows' numbers, whether the table has one of their keys, and
 // for each constraint the number of the row before of the same key; in order, if that
 // matters.
-func (w *conflictWriting) choices() plan.Node {
+func (w *upsert) choices() plan.Node {
 	narrow := &plan.Project{Input: w.keyed(), Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}}}
 	has := map[expr.ColID]bool{}
 	for _, a := range w.arbiters {

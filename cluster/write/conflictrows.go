@@ -20,8 +20,8 @@ import (
 // have one of their keys.
 const proposedBuffer = 1 << 20
 
-// conflictWriting distributes proposed rows to insert, update or nothing.
-type conflictWriting struct {
+// upsert distributes proposed rows to insert, update or nothing.
+type upsert struct {
 	*ModifyTable
 	next     expr.ColID    // the first that is free
 	cols     []plan.Column // of the proposed rows, seq the last
@@ -34,7 +34,7 @@ type conflictWriting struct {
 	where    *eval.Program
 }
 
-func (w *conflictWriting) column(name string, t types.Type) plan.Column {
+func (w *upsert) column(name string, t types.Type) plan.Column {
 	w.next++
 	return plan.Column{ID: w.next - 1, Name: name, Type: t}
 }
@@ -43,7 +43,7 @@ func (w *conflictWriting) column(name string, t types.Type) plan.Column {
 // table's, whatever becomes of it.
 type proposedReader struct {
 	op.BatchReader
-	of *conflictWriting
+	of *upsert
 }
 
 func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
@@ -76,7 +76,7 @@ type conflictArbiter struct {
 }
 
 // arbiter adds one. Keys that are expressions become columns of the proposed rows.
-func (w *conflictWriting) arbiter(k *uniqueKey) {
+func (w *upsert) arbiter(k *uniqueKey) {
 	oc := w.d.OnConflict
 	rowid := w.column("rowid", types.Int8)
 	a := &conflictArbiter{uniqueKey: k, scan: &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}}
@@ -123,8 +123,8 @@ func (w *conflictWriting) arbiter(k *uniqueKey) {
 	w.arbiters = append(w.arbiters, a)
 }
 
-// look finds the table's rows that have a proposed row's key.
-func (a *conflictArbiter) look(proposed plan.Node) plan.Node {
+// lookUp finds the table's rows that have a proposed row's key.
+func (a *conflictArbiter) lookUp(proposed plan.Node) plan.Node {
 	j := &plan.Join{Kind: plan.Semi, L: a.scan, R: proposed, Broadcast: true, LKeys: a.theirs, NullSafe: a.nullSafe}
 	for _, c := range a.keys {
 		j.RKeys = append(j.RKeys, colRef(c))
@@ -134,7 +134,7 @@ func (a *conflictArbiter) look(proposed plan.Node) plan.Node {
 
 // keyed gives the proposed rows and their keys; anew for each plan, for to run one
 // changes its tree.
-func (w *conflictWriting) keyed() plan.Node {
+func (w *upsert) keyed() plan.Node {
 	in := &plan.Buffer{ID: proposedBuffer, Name: "proposed", Cols: slices.Clone(w.cols)}
 	if len(w.computed) == 0 {
 		return in
@@ -143,7 +143,7 @@ func (w *conflictWriting) keyed() plan.Node {
 }
 
 // existing adds to the proposed rows those of the table that have their keys.
-func (w *conflictWriting) existing(in plan.Node) plan.Node {
+func (w *upsert) existing(in plan.Node) plan.Node {
 	for _, a := range w.arbiters {
 		there := *a.found
 		j := &plan.Join{Kind: plan.Left, L: in, R: &there, RKeys: a.theirs, NullSafe: a.nullSafe}

@@ -88,7 +88,7 @@ func among(m *catalog.Manifest, ids map[catalog.SegmentID]bool) *catalog.Manifes
 
 // checkReferring looks for new rows that refer to nothing, and claims the keys
 // they refer to.
-func (r *Run) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
+func (r *Executor) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
 	parent := r.st.RelationByOID(k.RefTable)
 	if parent == nil {
 		return pgerr.Internal("foreign key %q refers to no table", k.Name)
@@ -136,17 +136,17 @@ func (r *Run) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Man
 	if row != nil {
 		return r.refersToNothing(child, parent, k, cols, row)
 	}
-	return r.claim(child, k, catalog.SideRefers, r.st, found)
+	return r.addKeyChecks(child, k, catalog.SideRefers, r.st, found)
 }
 
 // refersToNothing is the error of a row with such a key.
-func (r *Run) refersToNothing(child, parent *catalog.Relation, k fkey, cols []plan.Column, row []types.Datum) error {
+func (r *Executor) refersToNothing(child, parent *catalog.Relation, k fkey, cols []plan.Column, row []types.Datum) error {
 	return pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
 		WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name).
 		OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
 }
 
-func (r *Run) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
+func (r *Executor) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
 	if !k.MatchFull || len(k.Columns) == 1 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *Run) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Man
 }
 
 // checkReferred looks for rows that refer to keys that are gone.
-func (r *Run) checkReferred(w *written, ref foreignKey) error {
+func (r *Executor) checkReferred(w *written, ref foreignKey) error {
 	m := r.st.Manifest(ref.child.OID)
 	if m == nil || m.Rows() == 0 {
 		return nil

@@ -81,7 +81,7 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 	if gone.n == 0 {
 		return nil
 	}
-	if err := r.claim(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
+	if err := r.addKeyChecks(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
 		return err
 	}
 	if m := st.Manifest(ref.child.OID); m == nil || m.Rows() == 0 {
@@ -108,7 +108,7 @@ const actionKeys = 1<<20 + 2
 
 // act runs one action as a statement of its own over the keys in a buffer: the
 // keys of updated rows, old and new, or those that are gone.
-func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
+func (r *Executor) act(w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
 	if action != 'c' && action != 'n' && action != 'd' {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, upda
 	if update {
 		rows, err = r.pairs(w, k, cols)
 	} else {
-		gone := r.goneOnly(w, k, as, cols)
+		gone := r.deletedKeys(w, k, as, cols)
 		rows, err = r.start(gone.root, gone.root.Schema(), gone.manifests)
 	}
 	if err != nil {
@@ -151,8 +151,8 @@ func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, upda
 	return nil
 }
 
-// goneOnly returns the keys that were deleted, not updated.
-func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
+// deletedKeys returns the keys that were deleted, not updated.
+func (r *Executor) deletedKeys(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
 	p := goneKeys(r.st, w, k, as, 100)
 	in := p.root.Schema()
 	out := &plan.Project{Input: p.root}
@@ -169,7 +169,7 @@ func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) 
 }
 
 // pairs returns the old and new keys of updated rows as columns.
-func (r *Run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
+func (r *Executor) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
 	// The batches have the watched columns twice; put them through a buffer of
 	// their own to project the key's out of them.
 	const id = 1<<20 + 1

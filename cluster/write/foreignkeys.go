@@ -82,7 +82,7 @@ type keySet struct {
 // starter is run.start or run.few.
 type starter func(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
 
-func (r *Run) readKeys(p keyPlan, as []types.Type, start starter) (*keySet, error) {
+func (r *Executor) readKeys(p keyPlan, as []types.Type, start starter) (*keySet, error) {
 	cols := p.root.Schema()[:len(as)]
 	rows, err := start(p.root, cols, p.manifests)
 	if err != nil {
@@ -157,8 +157,8 @@ func (k *keySet) within(cols []plan.Column) (out []expr.Expr, keyed bool) {
 	return out, false
 }
 
-// claim adds what the commit says of keys.
-func (r *Run) claim(child *catalog.Relation, k fkey, side uint8, st *catalog.State, keys *keySet) error {
+// addKeyChecks adds what the commit says of keys.
+func (r *Executor) addKeyChecks(child *catalog.Relation, k fkey, side uint8, st *catalog.State, keys *keySet) error {
 	if keys.n == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ type loader struct {
 	gen  []bool
 }
 
-func (r *Run) newLoader(rel *catalog.Relation, copied []catalog.Column) (*loader, error) {
+func (r *Executor) newLoader(rel *catalog.Relation, copied []catalog.Column) (*loader, error) {
 	live := rel.Live()
 	l := &loader{dml: &plan.DML{Kind: plan.InsertRows, Table: rel}, from: make([]int, len(live)), prog: make([]*eval.Program, len(live)), gen: make([]bool, len(live))}
 	for i, c := range live {
@@ -131,7 +131,7 @@ func (l *loader) readable(b *batch.Batch) *batch.Batch {
 
 // Load writes rows of some of a table's columns into it, as next gives them to io.EOF:
 // as INSERT would, with defaults for the other columns.
-func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*batch.Batch, error)) (rows int64, err error) {
+func (r *Executor) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*batch.Batch, error)) (rows int64, err error) {
 	ld, err := r.newLoader(rel, cols)
 	if err != nil {
 		return 0, err

@@ -44,7 +44,7 @@ type lockSet struct {
 }
 
 // SelectLocked is Select for a query that locks rows (q.Locks).
-func (r *Run) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
+func (r *Executor) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	wide := *q
 	wide.Cols = slices.Clone(q.Cols)
 	var locks []*lockSet

@@ -12,7 +12,7 @@ import (
 )
 
 // Modify carries out a bound statement. What it returns must be closed.
-func (r *Run) Modify(d *plan.DML) (*ModifyTable, error) {
+func (r *Executor) Modify(d *plan.DML) (*ModifyTable, error) {
 	d, err := r.PlanDML(d)
 	if err != nil {
 		return nil, err
@@ -21,9 +21,9 @@ func (r *Run) Modify(d *plan.DML) (*ModifyTable, error) {
 }
 
 // ModifyBound is Modify for a statement that may come again.
-func (r *Run) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
+func (r *Executor) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 	r.writes(b.DML.Table, b.DML.Buffers)
-	p, err := r.Run.Plan(r.x.Ctx, b)
+	p, err := r.Executor.Plan(r.x.Ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (r *Run) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 
 // modify runs an optimised statement; staged is the plan of its source, nil where
 // that is to be made.
-func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
+func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
 	if err := r.buffers(d.Buffers); err != nil {
 		return nil, err
 	}
@@ -47,15 +47,15 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 	if d.OnConflict != nil {
 		return w, w.onConflict()
 	}
-	if err := w.carryOut(d.Source, staged); err != nil {
+	if err := w.execute(d.Source, staged); err != nil {
 		return w, err
 	}
 	return w, w.finish()
 }
 
-// carryOut changes the table's rows as an optimised source says; staged is its plan,
+// execute changes the table's rows as an optimised source says; staged is its plan,
 // nil where that is to be made.
-func (w *ModifyTable) carryOut(source plan.Node, staged *plan.Staged) error {
+func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	if staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)
 	}
@@ -112,7 +112,7 @@ func (w *ModifyTable) values(v *plan.Values) error {
 // Into writes a query's rows into segments of a table, whose live columns they
 // are in order, and says how many they are; segmentRows as in plan.TableWrite. The
 // transaction's view has them once they are added to it (Append).
-func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (segs []*catalog.Segment, n int64, err error) {
+func (r *Executor) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (segs []*catalog.Segment, n int64, err error) {
 	o, next, err := r.Plan(q)
 	if err != nil {
 		return nil, 0, err
@@ -135,7 +135,7 @@ func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (seg
 		next++
 	}
 	w.d.NextCol = next
-	if err = w.carryOut(source, nil); err != nil {
+	if err = w.execute(source, nil); err != nil {
 		w.abort()
 	}
 	return w.segments(), w.count, err
@@ -143,24 +143,24 @@ func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (seg
 
 // Select plans and starts a bound query that is run once. The reader gives its
 // columns in order.
-func (r *Run) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
+func (r *Executor) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	return r.SelectBound(planner.Once(q))
 }
 
 // SelectBound is Select for a query that may come again.
-func (r *Run) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
+func (r *Executor) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
 	r.writes(nil, b.Query.Buffers)
 	return r.Query(r.x.Ctx, b, r.returning)
 }
 
 // buffers fills the statement's buffers, in order.
-func (r *Run) buffers(defs []plan.BufferDef) error {
+func (r *Executor) buffers(defs []plan.BufferDef) error {
 	return r.Buffers(r.x.Ctx, defs, r.returning)
 }
 
 // returning runs a data-modifying CTE and gives its RETURNING rows. The statement's
 // other parts keep reading the state from before.
-func (r *Run) returning(d *plan.DML) (op.BatchReader, error) {
+func (r *Executor) returning(d *plan.DML) (op.BatchReader, error) {
 	w, err := r.modify(d, nil)
 	if err != nil {
 		return nil, err

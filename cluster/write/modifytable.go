@@ -26,7 +26,7 @@ import (
 // the nodes that hold the source's rows, or the gateway does the same over rows
 // that it reads (op.RowWriter).
 type ModifyTable struct {
-	r           *Run
+	r           *Executor
 	d           *plan.DML
 	rel         *catalog.Relation
 	live        []catalog.Column
@@ -49,7 +49,7 @@ type proposedRows struct {
 	checks []plan.Check
 }
 
-func (r *Run) modifying(d *plan.DML) *ModifyTable {
+func (r *Executor) modifying(d *plan.DML) *ModifyTable {
 	return &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("changed rows", false)}
 }
 
@@ -157,15 +157,15 @@ func (w *ModifyTable) flush() error {
 		return err
 	}
 	for _, x := range list {
-		if err := w.take(x); err != nil {
+		if err := w.addWritten(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take notes what a thread wrote.
-func (w *ModifyTable) take(x catalog.Written) error {
+// addWritten notes what a thread wrote.
+func (w *ModifyTable) addWritten(x catalog.Written) error {
 	w.count += x.Rows
 	if x.Segment != nil {
 		w.r.x.Txn.Wrote(x.Segment)
@@ -273,12 +273,12 @@ func (r *returned) Close() (err error) {
 
 // Close forgets them.
 func (w *ModifyTable) Close() {
-	w.forget()
+	w.dropReturned()
 	w.acct.Close()
 }
 
-// forget gives up what was kept for RETURNING.
-func (w *ModifyTable) forget() {
+// dropReturned gives up what was kept for RETURNING.
+func (w *ModifyTable) dropReturned() {
 	if w.returned != nil {
 		w.returned.Close()
 		w.returned = nil

@@ -55,22 +55,22 @@ func (x *Execution) As(role types.OID) *Execution {
 // Enter sets the view of what runs in the execution from now on.
 func (x *Execution) Enter(st *catalog.State) { x.host().Enter(x, st) }
 
-// Run is a statement being carried out over one view of the catalog. It must be
+// Executor is a statement being carried out over one view of the catalog. It must be
 // closed.
-type Run struct {
-	*query.Run
+type Executor struct {
+	*query.Executor
 	x  *Execution
 	st *catalog.State
 }
 
 // Open opens the statement's resources over a view.
-func (x *Execution) Open(st *catalog.State) *Run {
+func (x *Execution) Open(st *catalog.State) *Executor {
 	x.Enter(st)
-	return &Run{Run: x.Execution.Open(st), x: x, st: st}
+	return &Executor{Executor: x.Execution.Open(st), x: x, st: st}
 }
 
 // writes notes the tables that a statement and its buffers write.
-func (r *Run) writes(rel *catalog.Relation, defs []plan.BufferDef) {
+func (r *Executor) writes(rel *catalog.Relation, defs []plan.BufferDef) {
 	h := r.x.host()
 	if rel != nil {
 		h.Writes(rel)
@@ -83,7 +83,7 @@ func (r *Run) writes(rel *catalog.Relation, defs []plan.BufferDef) {
 }
 
 // Plan makes a bound query one that can run; next is the first free column.
-func (r *Run) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
+func (r *Executor) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
 	r.writes(nil, q.Buffers)
 	p, err := r.Optimize(r.x.Ctx, planner.Once(q))
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *Run) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
 }
 
 // PlanDML is Plan for a statement that writes.
-func (r *Run) PlanDML(d *plan.DML) (*plan.DML, error) {
+func (r *Executor) PlanDML(d *plan.DML) (*plan.DML, error) {
 	r.writes(d.Table, d.Buffers)
 	p, err := r.Optimize(r.x.Ctx, &planner.Bound{DML: d})
 	if err != nil {
@@ -103,17 +103,17 @@ func (r *Run) PlanDML(d *plan.DML) (*plan.DML, error) {
 }
 
 // start stages an optimised tree and runs it. The reader's columns are cols.
-func (r *Run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+func (r *Executor) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	return r.Start(r.x.Ctx, root, cols, manifests)
 }
 
 // few is start for a tree of which it is known that it reads few rows.
-func (r *Run) few(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
-	return r.Few(r.x.Ctx, root, cols, manifests)
+func (r *Executor) few(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	return r.StartSmall(r.x.Ctx, root, cols, manifests)
 }
 
 // binding is what binding a text over the run's view takes.
-func (r *Run) binding(text *parse.Statement) *bind.Session {
+func (r *Executor) binding(text *parse.Statement) *bind.Session {
 	return r.x.Binding(r.x.Ctx, r.st, text, nil)
 }
 
@@ -149,7 +149,7 @@ func rowAt(b *batch.Batch, cols []plan.Column, i int) []types.Datum {
 }
 
 // keyText writes a key for an error.
-func (r *Run) keyText(cols []plan.Column, row []types.Datum) string {
+func (r *Executor) keyText(cols []plan.Column, row []types.Datum) string {
 	out := make([]string, len(row))
 	for i, d := range row {
 		out[i] = "null"

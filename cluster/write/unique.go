@@ -30,7 +30,7 @@ const maxListedKeys = 64 << 10
 // An UPDATE that leaves a key's columns alone moves the key from a row to another:
 // there is nothing to look for, and nothing to claim, for a writer of the same key
 // has met either the row's own claim or its deletion.
-func (r *Run) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment, watched *keyWatch) ([]catalog.Change, error) {
+func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment, watched *keyWatch) ([]catalog.Change, error) {
 	var out []catalog.Change
 	var rows int64
 	for _, g := range segs {
@@ -87,7 +87,7 @@ func (r *Run) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*cata
 
 // lookOne is the claim of one row, given by live column, whose key indexes do not have;
 // nil where they have it, or do not tell.
-func (r *Run) lookOne(st *catalog.State, rel *catalog.Relation, c *catalog.Constraint, row []types.Datum, old *catalog.Manifest) *catalog.UniqueKeys {
+func (r *Executor) lookOne(st *catalog.State, rel *catalog.Relation, c *catalog.Constraint, row []types.Datum, old *catalog.Manifest) *catalog.UniqueKeys {
 	claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version()}
 	key := make([]types.Datum, len(c.Columns))
 	var h uint64
@@ -107,7 +107,7 @@ func (r *Run) lookOne(st *catalog.State, rel *catalog.Relation, c *catalog.Const
 		}
 	}
 	claim.Hashes = []uint64{h}
-	if old != nil && !r.Lacks(r.x.Ctx, old, rel, c, key) {
+	if old != nil && !r.ProvenAbsent(r.x.Ctx, old, rel, c, key) {
 		return nil
 	}
 	return claim
@@ -115,7 +115,7 @@ func (r *Run) lookOne(st *catalog.State, rel *catalog.Relation, c *catalog.Const
 
 // checkOne does for one row what the others do for many: it looks the key up. ok
 // is false for keys of types that cannot be looked up.
-func (r *Run) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
+func (r *Executor) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
 	claim = &catalog.UniqueKeys{Table: k.rel.OID, Constraint: k.OID, ReadVersion: st.Version()}
 	key := make([]types.Datum, len(k.Columns))
 	for i, num := range k.Columns {
@@ -146,7 +146,7 @@ func (r *Run) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *
 	return claim, true, r.duplicate(k, rows, look.Cols)
 }
 
-func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {
+func (r *Executor) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {
 	if rows <= 1 {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64
 	return r.raiseDuplicate(k, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 }
 
-func (r *Run) duplicatesBetween(k *uniqueKey, fresh, old *catalog.Manifest) error {
+func (r *Executor) duplicatesBetween(k *uniqueKey, fresh, old *catalog.Manifest) error {
 	l, ls, lcols := k.rows(1)
 	b, bs, bcols := k.rows(1 + idSpan)
 	j := &plan.Join{Kind: plan.Semi, L: l, R: b, Broadcast: true}
@@ -186,7 +186,7 @@ func (r *Run) duplicatesBetween(k *uniqueKey, fresh, old *catalog.Manifest) erro
 	return r.raiseDuplicate(k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
 }
 
-func (r *Run) raiseDuplicate(k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
+func (r *Executor) raiseDuplicate(k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
 	rows, err := r.start(root, cols, m)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (r *Run) raiseDuplicate(k *uniqueKey, root plan.Node, cols []plan.Column, m
 }
 
 // duplicate fails if there is a row that has a key already.
-func (r *Run) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Column) error {
+func (r *Executor) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Column) error {
 	row, err := First(r.x.Ctx, rows, cols)
 	if err != nil || row == nil {
 		return err
@@ -214,7 +214,7 @@ func (r *Run) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Column) e
 }
 
 // keyHashes lists the hashes of the new rows' keys, sorted.
-func (r *Run) keyHashes(k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error) {
+func (r *Executor) keyHashes(k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error) {
 	in, sc, cols := k.rows(1)
 	rows, err := r.start(in, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 	if err != nil {
@@ -223,7 +223,7 @@ func (r *Run) keyHashes(k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error)
 	return hashRows(r, rows, cols)
 }
 
-func hashRows(r *Run, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
+func hashRows(r *Executor, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
 	defer rows.Close()
 	var out []uint64
 	for {

@@ -22,11 +22,11 @@ const bitsPerRow = 64
 // equal, by what their segments' zone maps tell, or else by a set of bits over the range. It is false also where
 // that does not tell: for other keys, those far from each other, where memory is short, and
 // where some are equal, for duplicatesWithin says which.
-func (r *Run) distinctWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) (bool, error) {
+func (r *Executor) distinctWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) (bool, error) {
 	if k.Kind == 'e' || len(k.Columns) != 1 || k.NullsNotDistinct || !isInteger(k.rel.ColumnNum(k.Columns[0]).Type) {
 		return false, nil
 	}
-	if apart(fresh, k.Columns[0]) {
+	if disjointAscending(fresh, k.Columns[0]) {
 		return true, nil
 	}
 	lo, hi, ok := bounds(fresh, k.Columns[0])
@@ -110,9 +110,9 @@ func addInt(seen []uint64, lo, hi, v int64) bool {
 	return !had
 }
 
-// apart reports whether the values of an integer column rise in each segment, as a
+// disjointAscending reports whether the values of an integer column rise in each segment, as a
 // sequence's do, and no segment's range meets another's: then no two are equal.
-func apart(m *catalog.Manifest, num int16) bool {
+func disjointAscending(m *catalog.Manifest, num int16) bool {
 	var ranges [][2]int64
 	for _, p := range m.Partitions {
 		for _, g := range p {

@@ -26,11 +26,11 @@ func TestApart(t *testing.T) {
 		"no bounds":   {[][]*catalog.Segment{{seg(nil, nil, true)}}, false},
 		"other types": {[][]*catalog.Segment{{seg("a", "b", true)}}, false},
 	} {
-		if got := apart(&catalog.Manifest{Partitions: c.segs}, 2); got != c.want {
+		if got := disjointAscending(&catalog.Manifest{Partitions: c.segs}, 2); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	if apart(&catalog.Manifest{Partitions: [][]*catalog.Segment{{seg(int64(1), int64(2), true)}}}, 3) {
+	if disjointAscending(&catalog.Manifest{Partitions: [][]*catalog.Segment{{seg(int64(1), int64(2), true)}}}, 3) {
 		t.Error("a column without a zone")
 	}
 }

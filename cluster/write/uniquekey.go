@@ -22,7 +22,7 @@ type uniqueKey struct {
 	building bool
 }
 
-func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKey, error) {
+func (r *Executor) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKey, error) {
 	k := &uniqueKey{Constraint: c, rel: rel, live: rel.Live()}
 	column := func(num int16) {
 		for i, l := range k.live {

@@ -44,7 +44,7 @@ func (x *Execution) Validate(st *catalog.State, c ddl.Check) error {
 	return r.duplicatesWithin(key, m, m.Rows())
 }
 
-func (r *Run) validateNotNull(rel *catalog.Relation, num int16) error {
+func (r *Executor) validateNotNull(rel *catalog.Relation, num int16) error {
 	at := slices.IndexFunc(rel.Live(), func(c catalog.Column) bool { return c.Num == num && c.NotNull })
 	if at < 0 {
 		return nil
@@ -63,7 +63,7 @@ func HasNulls(st *catalog.State, rel *catalog.Relation, column string) error {
 		OnTable(schemaName(st, rel), rel.Name).OnColumn(column)
 }
 
-func (r *Run) validateCheck(rel *catalog.Relation, k *catalog.Constraint) error {
+func (r *Executor) validateCheck(rel *catalog.Relation, k *catalog.Constraint) error {
 	b := r.binding(nil)
 	b.Dialect, b.Trusted = parse.Postgres, true
 	e, _, err := bind.ScalarText(b, k.Check, rel, bind.ForCheck)
@@ -80,7 +80,7 @@ func (r *Run) validateCheck(rel *catalog.Relation, k *catalog.Constraint) error 
 
 // found reports whether a condition over the live columns, numbered from 1 in order, is
 // true of a row.
-func (r *Run) found(rel *catalog.Relation, cond expr.Expr) (bool, error) {
+func (r *Executor) found(rel *catalog.Relation, cond expr.Expr) (bool, error) {
 	sc := scanOf(rel, func(i int) expr.ColID { return expr.ColID(i + 1) }, cond)
 	sc.Filter, sc.Rows = []expr.Expr{cond}, float64(r.st.Manifest(rel.OID).Rows())
 	one := &expr.Const{Val: int64(1), Typ: types.Int8}
@@ -94,7 +94,7 @@ func (r *Run) found(rel *catalog.Relation, cond expr.Expr) (bool, error) {
 	return row != nil, err
 }
 
-func (r *Run) validateForeign(child *catalog.Relation, k fkey) error {
+func (r *Executor) validateForeign(child *catalog.Relation, k fkey) error {
 	parent := r.st.RelationByOID(k.RefTable)
 	as, err := keyTypes(child, parent, k)
 	if err != nil {

@@ -48,11 +48,11 @@ func (s sess) Keep(name string, st wire.Statement) error {
 	if !ok {
 		return pgerr.Internal("a statement of another session")
 	}
-	return s.Session.Keep(name, own.Prepared)
+	return s.Session.StorePrepared(name, own.Prepared)
 }
 
 func (s sess) Kept(name string) (wire.Statement, error) {
-	p, err := s.Session.Kept(name)
+	p, err := s.Session.LookupPrepared(name)
 	if err != nil {
 		return nil, err
 	}

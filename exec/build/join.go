@@ -34,7 +34,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 			return rel{}, err
 		}
 		c.KeyTypes = append(c.KeyTypes, t)
-		lk[i], rk[i] = carry(n.LKeys[i], t), carry(n.RKeys[i], t)
+		lk[i], rk[i] = castKey(n.LKeys[i], t), castKey(n.RKeys[i], t)
 	}
 	if c.LKeys, err = b.items(lk, l.cols); err != nil {
 		return rel{}, err
@@ -110,8 +110,8 @@ func (b *builder) residual(c *join.Config, conds []expr.Expr, l, r []plan.Column
 	return nil
 }
 
-// carry casts a key to the physical representation of both sides.
-func carry(e expr.Expr, t types.Type) expr.Expr {
+// castKey casts a key to the physical representation of both sides.
+func castKey(e expr.Expr, t types.Type) expr.Expr {
 	if samePhysicalType(e.Type(), t) {
 		return e
 	}

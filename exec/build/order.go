@@ -61,7 +61,7 @@ func (o *ordering) thread(b *builder, in []plan.Column) ([]op.Item, error) {
 	}
 	for i, r := range o.ranks {
 		if r != nil {
-			items[i] = op.Item{Program: &labelRank{in: items[i], at: r}}
+			items[i] = op.Item{Program: &labelOrdinal{in: items[i], at: r}}
 		}
 	}
 	return items, nil
@@ -79,14 +79,14 @@ func (o *ordering) all(b *builder, in []plan.Column) ([][]op.Item, error) {
 	return out, nil
 }
 
-// labelRank turns labels into their places.
-type labelRank struct {
+// labelOrdinal turns labels into their places.
+type labelOrdinal struct {
 	in op.Item
 	at map[string]int32
 }
 
 // Eval implements op.Program.
-func (r *labelRank) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+func (r *labelOrdinal) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
 	arr := arrow.Array(nil)
 	switch {
 	case r.in.Program != nil:
@@ -115,6 +115,6 @@ func (r *labelRank) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, erro
 }
 
 // EvalScratch implements op.Program.
-func (r *labelRank) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+func (r *labelOrdinal) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
 	return r.Eval(ctx, b)
 }

@@ -65,7 +65,7 @@ func (b *builder) sameColumns(ctx context.Context, n plan.Node, at []int, cols [
 	same := true
 	for i, k := range at {
 		want[i] = schema[k]
-		es[i] = carry(&expr.Col{ID: want[i].ID, Typ: want[i].Type, Name: want[i].Name}, cols[i].Type)
+		es[i] = castKey(&expr.Col{ID: want[i].ID, Typ: want[i].Type, Name: want[i].Name}, cols[i].Type)
 		_, isCol := es[i].(*expr.Col)
 		same = same && isCol
 	}

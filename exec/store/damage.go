@@ -85,7 +85,7 @@ func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptErro
 		close(done)
 	}()
 	s.Condemn(ref)
-	err := s.remote.Mend(ctx, ref)
+	err := s.remote.Repair(ctx, ref)
 	var e *pgerr.Error
 	if errors.As(err, &e) && e.Detail == "" && bad.What != "" {
 		e.Detail = "The copy on this node: " + bad.What + "."
@@ -101,10 +101,10 @@ func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 	return s.remote.Fetch(ctx, ref)
 }
 
-// Mend has the damage that a statement's error reports repaired, and returns a *MendedError then.
+// Repair repairs the damage that a statement's error reports, and returns a *RepairedError then.
 // It returns err itself where that is about something else or no replica can be asked, and an error
 // of its own where none could help.
-func (s *Store) Mend(ctx context.Context, err error) error {
+func (s *Store) Repair(ctx context.Context, err error) error {
 	var bad *CorruptError
 	if !errors.As(err, &bad) || bad.ref == nil || s.remote == nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Store) Mend(ctx context.Context, err error) error {
 	if err := s.mend(ctx, bad.ref, bad); err != nil {
 		return err
 	}
-	return &MendedError{bad.Segment}
+	return &RepairedError{bad.Segment}
 }
 
 // quarantine puts a damaged file aside, just before another takes its name.

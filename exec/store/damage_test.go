@@ -23,7 +23,7 @@ type damaged struct {
 	*store.Store
 	t    *testing.T
 	dir  string
-	m    *mender
+	m    *repairer
 	want rows
 	seg  *catalog.Segment
 	good []byte
@@ -31,7 +31,7 @@ type damaged struct {
 }
 
 func newDamaged(t *testing.T) *damaged {
-	d := &damaged{t: t, dir: t.TempDir(), m: &mender{good: map[catalog.SegmentID][]byte{}}, now: time.Now()}
+	d := &damaged{t: t, dir: t.TempDir(), m: &repairer{good: map[catalog.SegmentID][]byte{}}, now: time.Now()}
 	var err error
 	if d.Store, err = store.Open(store.Options{Dir: d.dir, Node: 1, Remote: d.m, Now: func() time.Time { return d.now }}); err != nil {
 		t.Fatal(err)
@@ -117,8 +117,8 @@ func TestFaultUnderMapping(t *testing.T) {
 		}
 	}
 	fault := op.Guard("test", use)
-	var mended *store.MendedError
-	if err = d.Mend(ctx, fault); !errors.As(err, &mended) || !strings.Contains(err.Error(), d.seg.ID.String()) {
+	var mended *store.RepairedError
+	if err = d.Repair(ctx, fault); !errors.As(err, &mended) || !strings.Contains(err.Error(), d.seg.ID.String()) {
 		t.Fatal(err)
 	}
 	// The reader goes on over the good file; so does the same pin from the start.
@@ -137,7 +137,7 @@ func TestFaultUnderMapping(t *testing.T) {
 	}
 	// A second report of the same damage does nothing.
 	calls := d.m.calls
-	if err := d.Mend(ctx, fault); !errors.As(err, &mended) || d.m.calls != calls {
+	if err := d.Repair(ctx, fault); !errors.As(err, &mended) || d.m.calls != calls {
 		t.Error(err)
 	}
 	d.check(1, 1)

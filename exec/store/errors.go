@@ -31,15 +31,15 @@ func (e *CorruptError) Unwrap() error {
 		WithHint("The segment is read from another replica where there is one.")
 }
 
-// MendedError says that a statement met damage which is repaired by now: if it is run again it
+// RepairedError says that a statement met damage which is repaired by now: if it is run again it
 // finds good data.
-type MendedError struct{ Segment catalog.SegmentID }
+type RepairedError struct{ Segment catalog.SegmentID }
 
 // Error implements error.
-func (e *MendedError) Error() string { return e.Unwrap().Error() }
+func (e *RepairedError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns the error a client sees.
-func (e *MendedError) Unwrap() error {
+func (e *RepairedError) Unwrap() error {
 	return pgerr.New(pgerr.DataCorrupted, "segment %s was damaged and has been replaced from another replica", e.Segment).
 		WithHint("Run the statement again.")
 }

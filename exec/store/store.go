@@ -26,10 +26,10 @@ const (
 )
 
 // Remote gets a segment's file from another replica and installs it in the
-// store (Receive). Mend replaces one that is damaged.
+// store (Receive). Repair replaces one that is damaged.
 type Remote interface {
 	Fetch(ctx context.Context, s *catalog.Segment) error
-	Mend(ctx context.Context, s *catalog.Segment) error
+	Repair(ctx context.Context, s *catalog.Segment) error
 }
 
 // Options of a Store.

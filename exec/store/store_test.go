@@ -503,14 +503,14 @@ func TestPlanCompaction(t *testing.T) {
 	}
 }
 
-// mender is a Remote that has a good copy of each file.
-type mender struct {
+// repairer is a Remote that has a good copy of each file.
+type repairer struct {
 	s     *store.Store
 	good  map[catalog.SegmentID][]byte
 	calls int
 }
 
-func (m *mender) Fetch(_ context.Context, seg *catalog.Segment) error {
+func (m *repairer) Fetch(_ context.Context, seg *catalog.Segment) error {
 	m.calls++
 	in, err := m.s.Receive(seg)
 	if err != nil {
@@ -521,11 +521,11 @@ func (m *mender) Fetch(_ context.Context, seg *catalog.Segment) error {
 	}
 	return in.Commit()
 }
-func (m *mender) Mend(ctx context.Context, seg *catalog.Segment) error { return m.Fetch(ctx, seg) }
+func (m *repairer) Repair(ctx context.Context, seg *catalog.Segment) error { return m.Fetch(ctx, seg) }
 
 func TestCorruption(t *testing.T) {
 	dir := t.TempDir()
-	m := &mender{good: map[catalog.SegmentID][]byte{}}
+	m := &repairer{good: map[catalog.SegmentID][]byte{}}
 	s, err := store.Open(store.Options{Dir: dir, Node: 1, Remote: m})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Task struct {
 	err  error // the first of a thread
 	left atomic.Int32
 
-	short *short // a task without goroutines; nil for others
+	short *inlineThread // a task without goroutines; nil for others
 }
 
 // Start builds a stage and starts its threads. It returns no task where building
@@ -54,7 +54,7 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 	tctx, cancel := context.WithCancelCause(ctx)
 	t.cancel = cancel
 	if c.Stage.Short && c.Stage.Out == nil && len(tree.Root) == 1 {
-		t.short = &short{t: t, ctx: tctx, root: tree.Root[0]}
+		t.short = &inlineThread{t: t, ctx: tctx, root: tree.Root[0]}
 		return t, nil
 	}
 	t.left.Store(int32(len(tree.Root)))

@@ -87,13 +87,13 @@ func (d *driver) Next() *family.Step {
 			d.builds = append(d.builds, t.build(0))
 		}
 		if d.fresh {
-			b.again = &again{past: d.past()}
+			b.again = &recovery{past: d.past()}
 			b.round.update = nil
 		}
 	case opGrow:
 		if d.fresh {
 			s.Set = d.sets()
-			b.again = &again{past: d.past(), round: d.round}
+			b.again = &recovery{past: d.past(), round: d.round}
 			for _, t := range d.growers {
 				b.again.splits = append(b.again.splits, t.done...)
 			}
@@ -178,7 +178,7 @@ func (d *driver) Tell(m family.Message) error {
 		if err := d.take(m.(*grown), parents); err != nil {
 			return err
 		}
-		if err := d.planted(m.(*grown)); err != nil {
+		if err := d.growSubtrees(m.(*grown)); err != nil {
 			return err
 		}
 		return d.plan()

@@ -309,34 +309,34 @@ func (p *pass) addLabels(b *dataset.Block) {
 	}
 }
 
-// hops is a tree in the layout for walking over the bins of a block.
-type hops struct {
-	nodes  []hop
+// treeWalk is a tree in the layout for walking over the bins of a block.
+type treeWalk struct {
+	nodes  []walkNode
 	values []float64
 }
 
-type hop struct {
+type walkNode struct {
 	bins  int // where the column's bins begin; -1: a leaf
 	width int
 	left  int32
 	set   set
 }
 
-func newHops(b *bins, t *tree, n int) *hops {
-	h := &hops{nodes: make([]hop, len(t.nodes)), values: t.values}
+func newHops(b *bins, t *tree, n int) *treeWalk {
+	h := &treeWalk{nodes: make([]walkNode, len(t.nodes)), values: t.values}
 	for i := range t.nodes {
 		nd := &t.nodes[i]
 		h.nodes[i].bins = -1
 		if nd.col != leaf {
 			c := &b.cols[nd.col]
-			h.nodes[i] = hop{n*c.before + c.k, c.width, nd.left, nd.set}
+			h.nodes[i] = walkNode{n*c.before + c.k, c.width, nd.left, nd.set}
 		}
 	}
 	return h
 }
 
 // walk returns the leaf below node at that a row reaches.
-func (h *hops) walk(bins []uint8, row int, at int32) int32 {
+func (h *treeWalk) walk(bins []uint8, row int, at int32) int32 {
 	for {
 		n := &h.nodes[at]
 		if n.bins < 0 {
@@ -348,7 +348,7 @@ func (h *hops) walk(bins []uint8, row int, at int32) int32 {
 }
 
 // all adds the tree's values to the scores of all rows of a block.
-func (h *hops) all(k *rows, scores []float64) {
+func (h *treeWalk) all(k *rows, scores []float64) {
 	for i := range scores {
 		scores[i] += h.values[h.walk(k.bins, i, 0)]
 	}
@@ -356,7 +356,7 @@ func (h *hops) all(k *rows, scores []float64) {
 
 // update adds the values of the t-th tree that grew to the scores of all rows:
 // for the rows it was grown on the leaf is known from the splits.
-func (h *hops) update(k *rows, t int, scores []float64) {
+func (h *treeWalk) update(k *rows, t int, scores []float64) {
 	order := k.order[t*k.n:][:k.n]
 	for i, sp := range k.spans[t] {
 		if i >= len(h.nodes) || sp.from == sp.to {

@@ -19,18 +19,18 @@ const (
 
 // body is the body of all steps.
 type body struct {
-	ground *ground // of opBin, and where workers have no state
-	again  *again  // where workers lost their state in the middle of a training
-	round  *round  // of opRound
-	splits []split // of opGrow
+	ground *ground   // of opBin, and where workers have no state
+	again  *recovery // where workers lost their state in the middle of a training
+	round  *round    // of opRound
+	splits []split   // of opGrow
 	builds []build
 	takes  []take
 }
 
-// again is the data from which workers without state recompute it: the scores
+// recovery is the data from which workers without state recompute it: the scores
 // from all trees so far, the rows' order in growing trees from the splits so
 // far.
-type again struct {
+type recovery struct {
 	past   []tree
 	round  *round // nil: before the first
 	splits []split
@@ -139,7 +139,7 @@ func decodeStep(op uint8, d *canon.D) family.Message {
 		b.ground = decodeGround(d)
 	}
 	if d.Bool() {
-		b.again = &again{past: decodeTrees(d), round: decodeRound(d), splits: decodeSplits(d)}
+		b.again = &recovery{past: decodeTrees(d), round: decodeRound(d), splits: decodeSplits(d)}
 	}
 	b.round, b.splits = decodeRound(d), decodeSplits(d)
 	for range d.Count(13) {

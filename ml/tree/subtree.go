@@ -80,8 +80,8 @@ func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 	return k, nil
 }
 
-// gardener grows subtrees from the rows of their root. It is for one goroutine.
-type gardener struct {
+// subtreeGrower grows subtrees from the rows of their root. It is for one goroutine.
+type subtreeGrower struct {
 	adder *adder
 	s     *searcher
 	task  task
@@ -89,12 +89,12 @@ type gardener struct {
 	pairs []int64
 }
 
-func newGardener(p *problem, g *ground, s *searcher) *gardener {
-	return &gardener{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
+func newGardener(p *problem, g *ground, s *searcher) *subtreeGrower {
+	return &subtreeGrower{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
 }
 
 // grow returns the subtree grown below a node; the node itself is its number 0.
-func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
+func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
 	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
 	sub.nodes[0].hist = nil
@@ -127,7 +127,7 @@ func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 }
 
 // histogram makes the histogram of a node. It is valid until the next call.
-func (w *gardener) histogram(k *rows, b build) []int64 {
+func (w *subtreeGrower) histogram(k *rows, b build) []int64 {
 	g := w.adder.g
 	t := &w.task
 	t.build, t.len = b, width(g, b.cols)*w.adder.p.channels
@@ -145,8 +145,8 @@ func (w *gardener) histogram(k *rows, b build) []int64 {
 	return w.hist
 }
 
-// planted receives the rows of nodes and grows the subtrees below them.
-func (d *driver) planted(g *grown) error {
+// growSubtrees receives the rows of nodes and grows the subtrees below them.
+func (d *driver) growSubtrees(g *grown) error {
 	if len(d.takes) == 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (d *driver) planted(g *grown) error {
 		return err
 	}
 	for i, t := range d.takes {
-		d.growers[t.tree].graft(t.node, grown[i])
+		d.growers[t.tree].insertSubtree(t.node, grown[i])
 	}
 	return nil
 }
@@ -197,8 +197,8 @@ func (d *driver) each(n int, begin func() func(i int) error) error {
 	return nil
 }
 
-// graft inserts the subtree grown below a node.
-func (t *grower) graft(at int32, sub []growNode) {
+// insertSubtree inserts the subtree grown below a node.
+func (t *grower) insertSubtree(at int32, sub []growNode) {
 	t.drop(at)
 	first := int32(len(t.nodes)) - 1
 	for i := range sub {

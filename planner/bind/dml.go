@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// writing is a DML statement while it is being bound.
-type writing struct {
+// dmlBinder is a DML statement while it is being bound.
+type dmlBinder struct {
 	sc     *scope.Scope
 	b      *scope.Binder
 	table  *catalog.Relation
@@ -50,7 +50,7 @@ func bindDML(around *scope.Scope, n ast.Stmt) (*plan.DML, error) {
 			return nil, err
 		}
 	}
-	w := &writing{sc: sc, b: b, name: target}
+	w := &dmlBinder{sc: sc, b: b, name: target}
 	verb := map[bool]string{true: "insert into", false: "update"}
 	_, isInsert := n.(*ast.InsertStmt)
 	word := verb[isInsert]
@@ -81,7 +81,7 @@ func bindDML(around *scope.Scope, n ast.Stmt) (*plan.DML, error) {
 }
 
 // open finds the table that is written.
-func (w *writing) open(word string) error {
+func (w *dmlBinder) open(word string) error {
 	b := w.b
 	pos := b.SpotIdent(w.name.RelName)
 	if w.name.SchemaName == "" {
@@ -119,7 +119,7 @@ func (w *writing) open(word string) error {
 }
 
 // scanTarget reads the table that is changed, with the rows' ids.
-func (w *writing) scanTarget() (plan.Node, error) {
+func (w *dmlBinder) scanTarget() (plan.Node, error) {
 	use := 0
 	if w.view == nil {
 		use = w.readUse()
@@ -147,7 +147,7 @@ func (w *writing) scanTarget() (plan.Node, error) {
 
 // readUse returns the use of the target for the old row's columns that the statement reads. It is
 // the target's own: the same table may be read elsewhere in the statement too.
-func (w *writing) readUse() int {
+func (w *dmlBinder) readUse() int {
 	if w.read == 0 {
 		w.read = w.b.OwnUse(w.named(), 'r')
 	}
@@ -156,7 +156,7 @@ func (w *writing) readUse() int {
 
 // dropUnread removes the privilege to read the target from the needed ones if nothing reads it,
 // also for a view.
-func (w *writing) dropUnread() {
+func (w *dmlBinder) dropUnread() {
 	uses := w.b.Stmt.Uses
 	if w.read > 0 && len(uses[w.read-1].Columns) > 0 {
 		return
@@ -170,7 +170,7 @@ func (w *writing) dropUnread() {
 }
 
 // column finds a column that is assigned to.
-func (w *writing) column(name string) (int, error) {
+func (w *dmlBinder) column(name string) (int, error) {
 	if w.view != nil {
 		return w.writable(name)
 	}
@@ -183,7 +183,7 @@ func (w *writing) column(name string) (int, error) {
 }
 
 // defaultOf returns the value of a column for which none is given.
-func (w *writing) defaultOf(c *catalog.Column) (expr.Expr, error) {
+func (w *dmlBinder) defaultOf(c *catalog.Column) (expr.Expr, error) {
 	b := w.b
 	var e expr.Expr
 	var err error
@@ -204,7 +204,7 @@ func (w *writing) defaultOf(c *catalog.Column) (expr.Expr, error) {
 func isNextval(s string) bool { return len(s) > 8 && s[:8] == "nextval(" }
 
 // over returns an item whose columns are the given expressions: a row of the table.
-func (w *writing) over(name string, es []expr.Expr, use int) *scope.Item {
+func (w *dmlBinder) over(name string, es []expr.Expr, use int) *scope.Item {
 	r := &scope.Item{Name: name, Schema: w.schema, OID: w.table.OID, System: query.TableOID(w.table.OID), Table: w.table, Named: true, Open: true}
 	for i, c := range w.live {
 		r.Cols = append(r.Cols, scope.Column{Name: c.Name, Expr: es[i], Table: w.table.OID, Num: c.Num, Use: use})
@@ -213,7 +213,7 @@ func (w *writing) over(name string, es []expr.Expr, use int) *scope.Item {
 }
 
 // alias returns the table's name in the statement.
-func (w *writing) alias() string {
+func (w *dmlBinder) alias() string {
 	if w.name.Alias != nil {
 		return w.name.Alias.AliasName
 	}
@@ -221,7 +221,7 @@ func (w *writing) alias() string {
 }
 
 // named returns the relation that the statement names.
-func (w *writing) named() *catalog.Relation {
+func (w *dmlBinder) named() *catalog.Relation {
 	if w.view != nil {
 		return w.view.rel
 	}
@@ -230,7 +230,7 @@ func (w *writing) named() *catalog.Relation {
 
 // newRow adds the columns of the new row to the source: vals by live column,
 // nil for generated ones, which are computed from the others.
-func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node, error) {
+func (w *dmlBinder) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node, error) {
 	b := w.b
 	p := &plan.Project{Input: node}
 	if keep {
@@ -294,7 +294,7 @@ func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node
 }
 
 // generated binds a generated column's expression over a row.
-func (w *writing) generated(c *catalog.Column, row *scope.Scope) (expr.Expr, error) {
+func (w *dmlBinder) generated(c *catalog.Column, row *scope.Scope) (expr.Expr, error) {
 	e, err := w.b.TextExpr(c.Generated, row, scope.InGenerated)
 	if err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func (w *writing) generated(c *catalog.Column, row *scope.Scope) (expr.Expr, err
 }
 
 // checks binds the CHECK constraints over the new row.
-func (w *writing) checks(ids []expr.Expr) error {
+func (w *dmlBinder) checks(ids []expr.Expr) error {
 	w.d.Checks = nil
 	row := (&scope.Scope{Binder: w.b, Level: w.sc.Level}).WithItems([]*scope.Item{w.over(w.table.Name, ids, 0)})
 	for _, c := range w.table.Constraints {
@@ -323,7 +323,7 @@ func (w *writing) checks(ids []expr.Expr) error {
 }
 
 // valueCols returns the new row's columns as expressions.
-func (w *writing) valueCols() []expr.Expr {
+func (w *dmlBinder) valueCols() []expr.Expr {
 	out := make([]expr.Expr, len(w.live))
 	for i, c := range w.live {
 		out[i] = &expr.Col{ID: w.d.Values[i], Typ: c.Type, Name: c.Name}
@@ -333,7 +333,7 @@ func (w *writing) valueCols() []expr.Expr {
 
 // returning binds RETURNING over the written row and the other FROM items. Items with subqueries
 // are computed by the source, as they do not depend on the write.
-func (w *writing) returning(list []ast.Node, target *scope.Item, others []*scope.Item) error {
+func (w *dmlBinder) returning(list []ast.Node, target *scope.Item, others []*scope.Item) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -372,7 +372,7 @@ func (w *writing) returning(list []ast.Node, target *scope.Item, others []*scope
 // noteColumns records which columns a privilege is needed for: those of the
 // relation that the statement names, and where that is a view also those behind
 // them, as the view reads its table.
-func (w *writing) noteColumns(priv byte, at []int) {
+func (w *dmlBinder) noteColumns(priv byte, at []int) {
 	use := w.b.TableUse(w.named(), priv)
 	for vt := w.view; vt != nil; vt = vt.below {
 		for _, i := range at {
@@ -390,7 +390,7 @@ func (w *writing) noteColumns(priv byte, at []int) {
 }
 
 // noteRead records that columns of the table are read.
-func (w *writing) noteRead(nums []int16) {
+func (w *dmlBinder) noteRead(nums []int16) {
 	use := w.readUse()
 	for _, n := range nums {
 		if w.view == nil {

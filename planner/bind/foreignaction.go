@@ -37,7 +37,7 @@ type ForeignAction struct {
 func Action(s *Session, a ForeignAction) (*plan.DML, []plan.Column, error) {
 	b := newBinder(s)
 	sc := (&scope.Scope{Binder: b}).Child(scope.Place{Name: "FOREIGN KEY"})
-	w := &writing{sc: sc, b: b, table: a.Table, schema: a.Schema, live: a.Table.Live(), d: &plan.DML{Table: a.Table, Kind: plan.UpdateRows},
+	w := &dmlBinder{sc: sc, b: b, table: a.Table, schema: a.Schema, live: a.Table.Live(), d: &plan.DML{Table: a.Table, Kind: plan.UpdateRows},
 		name: &ast.RangeVar{SchemaName: a.Schema, RelName: a.Table.Name}}
 	node, err := w.scanTarget()
 	if err != nil {
@@ -83,7 +83,7 @@ func Action(s *Session, a ForeignAction) (*plan.DML, []plan.Column, error) {
 }
 
 // setKeys makes the new rows of a foreign key's action.
-func (w *writing) setKeys(node plan.Node, a ForeignAction, keys []plan.Column, own func(num int16) int) (err error) {
+func (w *dmlBinder) setKeys(node plan.Node, a ForeignAction, keys []plan.Column, own func(num int16) int) (err error) {
 	vals := make([]expr.Expr, len(w.live))
 	for i, c := range w.live {
 		if c.Generated == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // insert binds INSERT.
-func (w *writing) insert(n *ast.InsertStmt) error {
+func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 	b := w.b
 	w.d.Kind = plan.InsertRows
 	cols, err := w.insertColumns(n)
@@ -100,7 +100,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 }
 
 // insertColumns resolves the column list; without one, all columns in order.
-func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
+func (w *dmlBinder) insertColumns(n *ast.InsertStmt) ([]int, error) {
 	var cols []int
 	if n.Cols == nil && w.view != nil {
 		for _, c := range w.view.cols {
@@ -134,7 +134,7 @@ func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
 }
 
 // fitColumns checks the number of values.
-func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typing.Position) ([]int, error) {
+func (w *dmlBinder) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typing.Position) ([]int, error) {
 	if n > len(cols) {
 		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more expressions than target columns").At(pos.At())
 	}
@@ -152,7 +152,7 @@ func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typing
 
 // given checks that a column may be given a value; keep is false where OVERRIDING USER VALUE drops
 // it.
-func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
+func (w *dmlBinder) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
 	switch {
 	case c.Generated != "":
 		return false, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
@@ -169,7 +169,7 @@ func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err
 
 // insertValues binds the rows of INSERT … VALUES, each value as its column's type, so that literals
 // and DEFAULT have the column's type and default.
-func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []int, vals []expr.Expr) (plan.Node, []int, error) {
+func (w *dmlBinder) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []int, vals []expr.Expr) (plan.Node, []int, error) {
 	b := w.b
 	sc := w.sc.Child(scope.Place{Name: "VALUES"})
 	v := &plan.Values{}
@@ -239,7 +239,7 @@ func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []in
 }
 
 // onConflict binds ON CONFLICT.
-func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
+func (w *dmlBinder) onConflict(n *ast.OnConflictClause, use int) error {
 	b := w.b
 	c := &plan.OnConflict{}
 	if n.Infer != nil {
@@ -309,18 +309,18 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 		c.Where = &expr.And{Args: conds}
 	}
 	for i := range c.Set {
-		if c.Set[i], err = w.lift(c.Set[i]); err != nil {
+		if c.Set[i], err = w.liftSubqueries(c.Set[i]); err != nil {
 			return err
 		}
 	}
-	c.Where, err = w.lift(c.Where)
+	c.Where, err = w.liftSubqueries(c.Where)
 	return err
 }
 
-// lift moves the subqueries of ON CONFLICT DO UPDATE into the source, as
+// liftSubqueries moves the subqueries of ON CONFLICT DO UPDATE into the source, as
 // further columns of the proposed row. Those that read the existing row cannot
 // be computed there.
-func (w *writing) lift(e expr.Expr) (expr.Expr, error) {
+func (w *dmlBinder) liftSubqueries(e expr.Expr) (expr.Expr, error) {
 	if e == nil || !scope.HasSubquery(e) {
 		return e, nil
 	}
@@ -343,7 +343,7 @@ func (w *writing) lift(e expr.Expr) (expr.Expr, error) {
 }
 
 // overProposed makes an expression over the excluded row one over the source.
-func (w *writing) overProposed(e expr.Expr) (expr.Expr, error) {
+func (w *dmlBinder) overProposed(e expr.Expr) (expr.Expr, error) {
 	var bad error
 	c := w.d.OnConflict
 	out := scope.MapExpr(e, func(x expr.Expr) expr.Expr {
@@ -365,7 +365,7 @@ func (w *writing) overProposed(e expr.Expr) (expr.Expr, error) {
 }
 
 // arbiter finds the unique constraint or index that an ON CONFLICT names.
-func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
+func (w *dmlBinder) arbiter(n *ast.InferClause) (types.OID, error) {
 	b := w.b
 	if n.Conname != "" {
 		for _, k := range w.table.Constraints {

@@ -25,7 +25,7 @@ type mergeWhen struct {
 //
 //	source ⟕ target ─▶ which := CASE WHEN matched AND … THEN 1 … END
 //	                ─▶ action, values := CASE which WHEN 1 THEN … END
-func (w *writing) merge(n *ast.MergeStmt) error {
+func (w *dmlBinder) merge(n *ast.MergeStmt) error {
 	b, sc := w.b, w.sc
 	w.d.Kind = plan.MergeRows
 	if len(typing.Items(n.ReturningList)) > 0 {
@@ -131,7 +131,7 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 }
 
 // extend adds a computed column to a plan.
-func (w *writing) extend(node plan.Node, name string, e expr.Expr) (plan.Node, *expr.Col) {
+func (w *dmlBinder) extend(node plan.Node, name string, e expr.Expr) (plan.Node, *expr.Col) {
 	p := &plan.Project{Input: node}
 	for _, c := range node.Schema() {
 		p.Items = append(p.Items, plan.Item{Col: c, Expr: scope.Col(c)})
@@ -143,7 +143,7 @@ func (w *writing) extend(node plan.Node, name string, e expr.Expr) (plan.Node, *
 
 // whens binds the WHEN clauses: both sides are visible where a row matched, the source alone where
 // it did not.
-func (w *writing) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhen, error) {
+func (w *dmlBinder) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhen, error) {
 	b := w.b
 	var out []mergeWhen
 	always := map[bool]bool{}
@@ -207,7 +207,7 @@ func (w *writing) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhe
 }
 
 // mergeInsert binds the INSERT of a WHEN clause.
-func (w *writing) mergeInsert(c *ast.MergeWhenClause, sc *scope.Scope) ([]expr.Expr, error) {
+func (w *dmlBinder) mergeInsert(c *ast.MergeWhenClause, sc *scope.Scope) ([]expr.Expr, error) {
 	b := w.b
 	ins := &ast.InsertStmt{}
 	if len(c.TargetList) > 0 {

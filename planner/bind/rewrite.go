@@ -20,7 +20,7 @@ import (
 func Rewrite(s *Session, was, now *catalog.Relation, using map[int16]string) (*plan.Query, error) {
 	b := newBinder(s)
 	sc := (&scope.Scope{Binder: b}).Child(scope.Place{Name: "ALTER TABLE"})
-	w := &writing{sc: sc, b: b, table: was, schema: s.State.Schema(was.Schema).Name, live: was.Live(), d: &plan.DML{Table: now}, name: &ast.RangeVar{RelName: was.Name}}
+	w := &dmlBinder{sc: sc, b: b, table: was, schema: s.State.Schema(was.Schema).Name, live: was.Live(), d: &plan.DML{Table: now}, name: &ast.RangeVar{RelName: was.Name}}
 	node, err := w.scanTarget()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Rewrite(s *Session, was, now *catalog.Relation, using map[int16]string) (*p
 }
 
 // converted is what a column's value becomes in its new type.
-func (w *writing) converted(c *catalog.Column, e expr.Expr, using string) (_ expr.Expr, err error) {
+func (w *dmlBinder) converted(c *catalog.Column, e expr.Expr, using string) (_ expr.Expr, err error) {
 	if using == "" {
 		return convert(w.b, e, TheColumn, c.Name, c.Type)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // update binds UPDATE.
-func (w *writing) update(n *ast.UpdateStmt) error {
+func (w *dmlBinder) update(n *ast.UpdateStmt) error {
 	w.d.Kind = plan.UpdateRows
 	node, others, err := w.rows(typing.Items(n.FromClause), n.WhereClause)
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *writing) update(n *ast.UpdateStmt) error {
 }
 
 // delete binds DELETE.
-func (w *writing) delete(n *ast.DeleteStmt) error {
+func (w *dmlBinder) delete(n *ast.DeleteStmt) error {
 	w.d.Kind = plan.DeleteRows
 	node, others, err := w.rows(typing.Items(n.UsingClause), n.WhereClause)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *writing) delete(n *ast.DeleteStmt) error {
 
 // rows returns the source of UPDATE and DELETE: the table's rows, joined with the other items, that
 // the condition keeps. A row that joins several of them comes several times.
-func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Item, error) {
+func (w *dmlBinder) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Item, error) {
 	if _, ok := where.(*ast.CurrentOfExpr); ok {
 		return nil, nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(w.b.PosWord("current"))
 	}
@@ -115,7 +115,7 @@ func settable(c *catalog.Column) error {
 // assignments binds a SET list: the new value by live column, nil for those
 // not set, and the columns that are. A multiple assignment from a subquery is
 // joined to *node; node is nil where that cannot be.
-func (w *writing) assignments(sc *scope.Scope, list []ast.Node, node *plan.Node) ([]expr.Expr, []int, error) {
+func (w *dmlBinder) assignments(sc *scope.Scope, list []ast.Node, node *plan.Node) ([]expr.Expr, []int, error) {
 	b := w.b
 	set := make([]expr.Expr, len(w.live))
 	var at []int
@@ -208,7 +208,7 @@ func (w *writing) assignments(sc *scope.Scope, list []ast.Node, node *plan.Node)
 
 // multi binds the subquery of (a, b) = (SELECT …): its row is joined to the
 // row that is updated.
-func (w *writing) multi(sc *scope.Scope, n ast.Node, width int, node *plan.Node) ([]expr.Expr, error) {
+func (w *dmlBinder) multi(sc *scope.Scope, n ast.Node, width int, node *plan.Node) ([]expr.Expr, error) {
 	b := w.b
 	sub, ok := n.(*ast.SubLink)
 	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {

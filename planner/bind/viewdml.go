@@ -35,7 +35,7 @@ type viewCol struct {
 }
 
 // reads returns the relation that a view reads.
-func (w *writing) reads(vt *viewTarget) *catalog.Relation {
+func (w *dmlBinder) reads(vt *viewTarget) *catalog.Relation {
 	if vt.below != nil {
 		return vt.below.rel
 	}
@@ -43,7 +43,7 @@ func (w *writing) reads(vt *viewTarget) *catalog.Relation {
 }
 
 // throughView makes the view's table the target of the statement.
-func (w *writing) throughView(v *catalog.Relation, word string) (err error) {
+func (w *dmlBinder) throughView(v *catalog.Relation, word string) (err error) {
 	if w.view, err = w.through(w.b, v, word); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (w *writing) throughView(v *catalog.Relation, word string) (err error) {
 }
 
 // through follows a view that the text of b names to the table below it.
-func (w *writing) through(b *scope.Binder, v *catalog.Relation, word string) (*viewTarget, error) {
+func (w *dmlBinder) through(b *scope.Binder, v *catalog.Relation, word string) (*viewTarget, error) {
 	refuse := func(why string) error { return errNotUpdatable(v, word, why) }
 	sel, err := query.ViewText(v)
 	if err != nil {
@@ -97,7 +97,7 @@ func errNotUpdatable(v *catalog.Relation, word, why string) error {
 }
 
 // viewColumns finds the base columns or expressions of a view's columns.
-func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
+func (w *dmlBinder) viewColumns(vt *viewTarget, targets []ast.Node) error {
 	below := w.over(w.table.Name, make([]expr.Expr, len(w.live)), 0)
 	if vt.below != nil {
 		below = &scope.Item{}
@@ -171,7 +171,7 @@ func notSimple(sel *ast.SelectStmt) string {
 }
 
 // writable finds the table's column behind a column of the view.
-func (w *writing) writable(name string) (int, error) {
+func (w *dmlBinder) writable(name string) (int, error) {
 	for _, c := range w.view.cols {
 		if c.name != name {
 			continue
@@ -187,12 +187,12 @@ func (w *writing) writable(name string) (int, error) {
 
 // seen returns the row of the target by the statement's names: the table's columns, or the view's
 // over them.
-func (w *writing) seen(name string, es []expr.Expr, use int) (*scope.Item, error) {
+func (w *dmlBinder) seen(name string, es []expr.Expr, use int) (*scope.Item, error) {
 	return w.shown(w.view, name, es, use)
 }
 
 // shown returns a row of the table as a view shows it, or unchanged where vt is nil.
-func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*scope.Item, error) {
+func (w *dmlBinder) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*scope.Item, error) {
 	if vt == nil {
 		return w.over(name, es, use), nil
 	}
@@ -221,7 +221,7 @@ func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*
 }
 
 // base returns the row of what a view reads, by the names of the view's text.
-func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
+func (w *dmlBinder) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 	r, err := w.shown(vt.below, w.reads(vt).Name, es, vt.use)
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 }
 
 // renamed gives a row of what a view reads the names that the view's text has for it.
-func (w *writing) renamed(vt *viewTarget, r *scope.Item) error {
+func (w *dmlBinder) renamed(vt *viewTarget, r *scope.Item) error {
 	cols, alias := vt.inner.AsSeen(w.reads(vt), r.Cols, vt.from.Alias)
 	r.Cols = cols
 	return query.Rename(vt.inner, r, alias, "table")
@@ -238,7 +238,7 @@ func (w *writing) renamed(vt *viewTarget, r *scope.Item) error {
 
 // viewRows shows the scanned table as the view: its columns, and only the rows
 // that the view has.
-func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
+func (w *dmlBinder) viewRows(scan *plan.Scan) (plan.Node, error) {
 	es := scope.ColumnsOf(scan.Cols)
 	r, err := w.seen(w.alias(), es, w.readUse())
 	if err != nil {
@@ -255,7 +255,7 @@ func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
 
 // viewConds binds the conditions of a view, and of those below it, over a row
 // of its table.
-func (w *writing) viewConds(vt *viewTarget, es []expr.Expr) (conds []expr.Expr, err error) {
+func (w *dmlBinder) viewConds(vt *viewTarget, es []expr.Expr) (conds []expr.Expr, err error) {
 	if vt.below != nil {
 		if conds, err = w.viewConds(vt.below, es); err != nil {
 			return nil, err

@@ -57,7 +57,7 @@ func flattenUnion(n *plan.SetOp) *plan.SetOp {
 			below = p.Input
 		}
 		u, ok := below.(*plan.SetOp)
-		if ok && u.Kind == plan.Union && u.All && len(u.Cols) == len(n.Cols) && sameCarriage(u.Cols, n.Cols) {
+		if ok && u.Kind == plan.Union && u.All && len(u.Cols) == len(n.Cols) && samePhysical(u.Cols, n.Cols) {
 			inputs = append(inputs, u.Inputs...)
 			changed = true
 			continue
@@ -72,7 +72,7 @@ func flattenUnion(n *plan.SetOp) *plan.SetOp {
 	return &c
 }
 
-func sameCarriage(a, b []plan.Column) bool {
+func samePhysical(a, b []plan.Column) bool {
 	for i := range a {
 		if !a[i].Type.SamePhysical(b[i].Type) {
 			return false

@@ -25,7 +25,7 @@ type trimmer struct {
 // trim rewrites n of which need is read; with drop n's other columns would cost something and are
 // removed.
 func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
-	t.r.Look()
+	t.r.Poll()
 	used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
 	var out plan.Node
 	switch n := n.(type) {

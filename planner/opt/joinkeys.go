@@ -22,7 +22,7 @@ func ruleJoinKeys(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 		if !ok {
 			return n
 		}
-		return turnJoin(r, joinKeys(r, j))
+		return commuteJoin(r, joinKeys(r, j))
 	}), nil
 }
 
@@ -91,12 +91,12 @@ func keyPair(c expr.Expr, l, r plan.ColSet) (a, b expr.Expr, nullSafe, ok bool) 
 	default:
 		return nil, nil, false, false
 	}
-	a, b, ok = alike(a, b)
+	a, b, ok = toCommonPhysical(a, b)
 	return a, b, nullSafe, ok
 }
 
-// alike casts two keys to one physical representation, in which equal values have equal hashes.
-func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
+// toCommonPhysical casts two keys to one physical representation, in which equal values have equal hashes.
+func toCommonPhysical(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 	ta, tb := a.Type(), b.Type()
 	if ta.SamePhysical(tb) {
 		return a, b, true
@@ -137,17 +137,17 @@ func isText(t types.Type) bool {
 	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
 }
 
-// turnJoin puts the smaller side on the right, or one that is small beside a scan which it saves
+// commuteJoin puts the smaller side on the right, or one that is small beside a scan which it saves
 // rows.
-func turnJoin(r *rule.Run, j *plan.Join) plan.Node {
+func commuteJoin(r *rule.Run, j *plan.Join) plan.Node {
 	if len(j.LKeys) == 0 && j.Kind != plan.Inner {
 		return j
 	}
 	if j.Kind == plan.Inner {
-		if spares(r, j) {
+		if savesRows(r, j) {
 			return j
 		}
-		if c := turned(j, plan.Inner); spares(r, c) {
+		if c := commuted(j, plan.Inner); savesRows(r, c) {
 			return c
 		}
 	}
@@ -168,11 +168,11 @@ func turnJoin(r *rule.Run, j *plan.Join) plan.Node {
 	default:
 		return j
 	}
-	return turned(j, kind)
+	return commuted(j, kind)
 }
 
-// turned returns a join with its sides swapped.
-func turned(j *plan.Join, kind plan.JoinKind) *plan.Join {
+// commuted returns a join with its sides swapped.
+func commuted(j *plan.Join, kind plan.JoinKind) *plan.Join {
 	c := *j
 	c.Kind = kind
 	c.L, c.R = j.R, j.L
@@ -191,11 +191,11 @@ const (
 	sparedShare = 0.125
 )
 
-// spares reports whether the right side of a join, small by what it reads and not by what joins are estimated
+// savesRows reports whether the right side of a join, small by what it reads and not by what joins are estimated
 // to leave of it, has few of the keys of a large scan on the left. If few items are left, so that few sales
 // are, the sales should still be read after the days of a quarter, which filter the scan of sales, even if the
 // days are more than those sales. Groupings on the left were reduced where it pays (ruleReduce).
-func spares(r *rule.Run, j *plan.Join) bool {
+func savesRows(r *rule.Run, j *plan.Join) bool {
 	if aggregateIn(j.L) != nil {
 		return false
 	}

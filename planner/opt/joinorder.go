@@ -112,7 +112,7 @@ func (p *joinPlanner) exhaustive(full uint64) {
 
 // consider tries to join two sets, either way round.
 func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
-	p.g.r.Look()
+	p.g.r.Poll()
 	pa, pb := p.best[a], p.best[b]
 	if pa == nil || pb == nil {
 		return false
@@ -163,7 +163,7 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 		return l + r + 0.3*l*r + outCost*out
 	}
 	build, probe := r, l
-	if turnable(kind) && l < r {
+	if commutable(kind) && l < r {
 		build, probe = l, r
 	}
 	return 2*build + probe + outCost*out
@@ -172,8 +172,8 @@ func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 // outCost is the cost of a row of a join's result, whichever side is built.
 const outCost = 0.5
 
-// turnable reports whether k has a mirror image.
-func turnable(k plan.JoinKind) bool {
+// commutable reports whether k has a mirror image.
+func commutable(k plan.JoinKind) bool {
 	switch k {
 	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
 		return true

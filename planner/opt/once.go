@@ -40,18 +40,18 @@ func onceBelow(n plan.Node, i int, once bool) bool {
 // better.
 const multiplies = 2
 
-// ruleFirstPartner makes a join that multiplies rows a semi-join where nothing above reads the
+// ruleFirstMatch makes a join that multiplies rows a semi-join where nothing above reads the
 // columns of one side or depends on duplicates of the other:
 //
 //	SELECT DISTINCT x.k FROM t x, t y WHERE x.k = y.k AND x.v <> y.v
 //	x.k IN (SELECT y.k FROM t y, u WHERE y.k = u.k)
 //
 // and a semi-join of a table with itself a grouping (otherValue).
-func ruleFirstPartner(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
-	return firstPartner(r, n, want, false), nil
+func ruleFirstMatch(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
+	return firstMatch(r, n, want, false), nil
 }
 
-func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.Node {
+func firstMatch(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.Node {
 	j, ok := n.(*plan.Join)
 	if ok && once && j.Kind == plan.Inner && !slices.ContainsFunc(j.On, rewrite.IsVolatile) {
 		est := r.Estimates()
@@ -71,7 +71,7 @@ func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.No
 	kids := n.Children()
 	out := slices.Clone(kids)
 	for i, k := range kids {
-		out[i] = firstPartner(r, k, neededBelow(n, k, need), onceBelow(n, i, once))
+		out[i] = firstMatch(r, k, neededBelow(n, k, need), onceBelow(n, i, once))
 	}
 	if slices.Equal(out, kids) {
 		return n

@@ -11,7 +11,7 @@ import (
 
 // Optimize rewrites a query. q is not changed.
 func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
-	defer rule.Caught(&err)
+	defer rule.CatchStop(&err)
 	out := *q
 	next := q.NextCol
 	e := withNext(env, &next)
@@ -44,7 +44,7 @@ func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
 
 // DML rewrites a data-modifying statement.
 func DML(d *plan.DML, env *rule.Env) (_ *plan.DML, err error) {
-	defer rule.Caught(&err)
+	defer rule.CatchStop(&err)
 	next := d.NextCol
 	var maxBuf int
 	for _, b := range d.Buffers {
@@ -120,7 +120,7 @@ func runPhases(r *rule.Run, root plan.Node, need []expr.ColID) (plan.Node, error
 	}
 	n := root
 	for _, p := range phases {
-		r.Look()
+		r.Poll()
 		m, err := p.run(r, n, want)
 		if err == nil {
 			err = r.Err

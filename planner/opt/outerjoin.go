@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleOuterJoins turns outer joins into inner ones where a condition above drops the padded rows
-// anyway: it cannot be true with NULLs for that side's columns.
+// ruleOuterJoins turns outer joins into inner ones where a condition above drops the
+// null-extended rows anyway: it cannot be true with NULLs for that side's columns.
 //
 //	(a LEFT JOIN b) WHERE b.x > 0          inner
 //	(a FULL JOIN b) WHERE a.x = 1          left join
@@ -18,7 +18,7 @@ import (
 //	               WHERE b.x IS NULL       anti-join: no partner has a NULL there
 //
 // Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
-// padded row finds a partner.
+// null-extended row finds a match.
 func ruleOuterJoins(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
@@ -38,7 +38,7 @@ type outerReducer struct{ r *rule.Run }
 // reduce rewrites n; every row of its result that does not meet conds is
 // dropped above.
 func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
-	o.r.Look()
+	o.r.Poll()
 	with := func(more []expr.Expr) []expr.Expr {
 		return append(conds[:len(conds):len(conds)], more...)
 	}
@@ -95,10 +95,10 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	case plan.Left:
 		if rejectsAny(r) {
 			kind = plan.Inner
-		} else if wantsPadded(n, r, conds) {
+		} else if wantsUnmatched(n, r, conds) {
 			anti := *n
 			anti.Kind = plan.Anti
-			return o.reduce(padded(&anti), conds)
+			return o.reduce(nullExtended(&anti), conds)
 		}
 	case plan.Right:
 		if rejectsAny(l) {
@@ -145,9 +145,9 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	return &c
 }
 
-// wantsPadded reports whether conds drop each row of a left join that has a partner: they require a
+// wantsUnmatched reports whether conds drop each row of a left join that has a partner: they require a
 // column to be NULL that cannot be where the join's condition is true.
-func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
+func wantsUnmatched(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	for _, c := range rewrite.SplitAll(conds) {
 		x, ok := c.(*expr.IsNull)
 		if !ok || x.Not || x.Arg.Type().OID == types.RecordOID { // a record of NULLs IS NULL too
@@ -160,8 +160,8 @@ func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
 	return false
 }
 
-// padded returns the rows of an anti-join with NULLs for its right side.
-func padded(n *plan.Join) plan.Node {
+// nullExtended returns the rows of an anti-join with NULLs for its right side.
+func nullExtended(n *plan.Join) plan.Node {
 	p := &plan.Project{Input: n, Items: rewrite.PassItems(n.L.Schema())}
 	for _, c := range n.R.Schema() {
 		p.Items = append(p.Items, plan.Item{Col: c, Expr: &expr.Const{Typ: c.Type}})

@@ -41,7 +41,7 @@ var phases = []phase{
 	{"mergeprojects", ruleMergeProjects},
 	{"joinorder", ruleJoinOrder},
 	{"reduce", ruleReduce},
-	{"firstpartner", ruleFirstPartner},
+	{"firstpartner", ruleFirstMatch},
 	{"pushdown", rulePushdown},
 	{"mergeprojects", ruleMergeProjects},
 	{"limits", ruleLimits},

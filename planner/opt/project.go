@@ -18,7 +18,7 @@ func ruleMergeProjects(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, erro
 			return n
 		}
 		for {
-			r.Look() // the expressions grow as they merge
+			r.Poll() // the expressions grow as they merge
 			in, ok := p.Input.(*plan.Project)
 			if !ok {
 				break

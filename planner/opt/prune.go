@@ -26,7 +26,7 @@ type pruner struct{ r *rule.Run }
 
 // prune returns n with at least the columns of need. ordered: the order of n's rows has an effect.
 func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
-	p.r.Look()
+	p.r.Poll()
 	switch n := n.(type) {
 	case *plan.Scan:
 		return rewrite.NarrowScan(n, need)

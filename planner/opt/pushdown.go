@@ -15,7 +15,7 @@ import (
 //
 //	Project     with its columns replaced by their expressions
 //	Inner       to the side that it reads; into On if it reads both
-//	Left        over the left side's columns only: on a padded row a condition
+//	Left        over the left side's columns only: on a null-extended row a condition
 //	            over the right side sees NULLs that are not there yet below
 //	Semi, Anti  over the left side's columns
 //	Aggregate   over grouping columns: HAVING sum(x) > 1 must stay, and with
@@ -42,7 +42,7 @@ func (p *pusher) kids(n plan.Node) plan.Node {
 
 // push returns n with conds applied as low as they can be.
 func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
-	p.r.Look()
+	p.r.Poll()
 	switch n := n.(type) {
 	case *plan.Filter:
 		return p.filter(n, conds)

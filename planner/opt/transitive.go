@@ -31,7 +31,7 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 			return n
 		}
 		l, rr := plan.Emits(j.L), plan.Emits(j.R)
-		lknown, rknown := known(j.L), known(j.R)
+		lknown, rknown := impliedConds(j.L), impliedConds(j.R)
 		var forL, forR []expr.Expr
 		for _, c := range rewrite.SplitAll(j.On) {
 			a, b, ok := rewrite.Equality(c)
@@ -49,9 +49,9 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 			if !l[ca.ID] || !rr[cb.ID] {
 				continue
 			}
-			forR = append(forR, carryOver(lknown, ca, cb, rknown)...)
+			forR = append(forR, deriveConds(lknown, ca, cb, rknown)...)
 			if toL {
-				forL = append(forL, carryOver(rknown, cb, ca, lknown)...)
+				forL = append(forL, deriveConds(rknown, cb, ca, lknown)...)
 			}
 		}
 		if len(forL) == 0 && len(forR) == 0 {
@@ -63,9 +63,9 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 	}), nil
 }
 
-// carryOver returns the conditions of from over column a alone as conditions on b, without those
+// deriveConds returns the conditions of from over column a alone as conditions on b, without those
 // that are in have.
-func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
+func deriveConds(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 	var out rewrite.ExprSet
 	all := rewrite.SetOf(have)
 	by := map[expr.ColID]expr.Expr{a.ID: b}
@@ -85,8 +85,8 @@ func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 	return out.List
 }
 
-// known lists conditions that every row of n meets, over n's columns.
-func known(n plan.Node) []expr.Expr {
+// impliedConds lists conditions that every row of n meets, over n's columns.
+func impliedConds(n plan.Node) []expr.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return n.Filter
@@ -95,7 +95,7 @@ func known(n plan.Node) []expr.Expr {
 	case *plan.Source:
 		return n.Filter
 	case *plan.Filter:
-		return append(rewrite.SplitAll(n.Conds), known(n.Input)...)
+		return append(rewrite.SplitAll(n.Conds), impliedConds(n.Input)...)
 	case *plan.Project:
 		to := map[expr.ColID]expr.Expr{}
 		for _, it := range n.Items {
@@ -103,7 +103,7 @@ func known(n plan.Node) []expr.Expr {
 				to[c.ID] = rewrite.ColOf(it.Col)
 			}
 		}
-		return renamed(known(n.Input), to)
+		return renamed(impliedConds(n.Input), to)
 	case *plan.Aggregate:
 		if len(n.Sets) > 0 {
 			return nil
@@ -114,17 +114,17 @@ func known(n plan.Node) []expr.Expr {
 				to[c.ID] = rewrite.ColOf(g.Col)
 			}
 		}
-		return renamed(known(n.Input), to)
+		return renamed(impliedConds(n.Input), to)
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Inner:
-			return append(append(known(n.L), known(n.R)...), n.On...)
+			return append(append(impliedConds(n.L), impliedConds(n.R)...), n.On...)
 		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single, plan.Left:
-			return known(n.L)
+			return impliedConds(n.L)
 		}
 	}
 	if n.Traits().Rows.KeepsColumns() {
-		return known(n.Children()[0])
+		return impliedConds(n.Children()[0])
 	}
 	return nil
 }

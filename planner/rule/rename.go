@@ -168,13 +168,13 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 	return n
 }
 
-// Apart gives new ids to columns of n that only pass a column of taken on: in (SELECT … GROUP BY
+// Disambiguate gives new ids to columns of n that only pass a column of taken on: in (SELECT … GROUP BY
 // outer.x) the group has outer.x's id, which a relation that is joined with outer must not emit. It
 // returns the new ids by the old ones.
-func (r *Run) Apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
+func (r *Run) Disambiguate(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}
 	n = r.MapChildren(n, func(k plan.Node) plan.Node {
-		m, ids := r.Apart(k, taken)
+		m, ids := r.Disambiguate(k, taken)
 		for from, id := range ids {
 			to[from] = id
 		}

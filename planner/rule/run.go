@@ -53,7 +53,7 @@ func NewRun(env *Env, nextBuf int) *Run { return &Run{Env: env, NextBuf: nextBuf
 func (r *Run) Estimates() *props.Estimator {
 	if r.Card == nil {
 		r.Card = props.New(r.Env.Stats)
-		r.Card.Look, r.Card.Filled = r.Look, r.Filled
+		r.Card.Look, r.Card.Filled = r.Poll, r.Filled
 	}
 	return r.Card
 }
@@ -80,7 +80,7 @@ func (r *Run) BottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 
 // MapChildren rewrites the inputs of n; it returns n if none changed.
 func (r *Run) MapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
-	r.Look()
+	r.Poll()
 	return plan.MapChildren(n, f)
 }
 

@@ -4,10 +4,10 @@ package rule
 // no errors, and the rest of a rule must not see half a rewrite.
 type stopped struct{ err error }
 
-// Look checks whether the statement may go on. It is called where the work between two calls is
+// Poll checks whether the statement may go on. It is called where the work between two calls is
 // about linear in the statement: at each node that a rule enters, each pair that join ordering
 // tries and each estimate that is made.
-func (r *Run) Look() {
+func (r *Run) Poll() {
 	if r.Env.Poll == nil {
 		return
 	}
@@ -16,8 +16,8 @@ func (r *Run) Look() {
 	}
 }
 
-// Caught turns a panic of Look into the error of an exported function.
-func Caught(err *error) {
+// CatchStop turns a panic of Poll into the error of an exported function.
+func CatchStop(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case stopped:

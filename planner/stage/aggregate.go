@@ -42,7 +42,7 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 		return with1(n, in), d.renamed(n.Groups), nil
 	}
 	if len(n.Sets) == 0 && (!mergeable(n) || p.rows(n) > gatherGroups) {
-		if t, ok := p.together(d, groups); ok {
+		if t, ok := p.alignScans(d, groups); ok {
 			return with1(n, in), t.renamed(n.Groups), nil
 		}
 		if keys := p.dividing(n); p.pickedBy(in, d, keys) {
@@ -57,7 +57,7 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 		return with1(n, m), hd.renamed(n.Groups), nil
 	}
 	rows, inRows := p.rows(n), p.rows(n.Input)
-	if len(n.Sets) == 0 && len(n.Groups) > 0 && rows > gatherGroups && (rows > 0.5*inRows || p.rawIsLess(n, rows, inRows)) {
+	if len(n.Sets) == 0 && len(n.Groups) > 0 && rows > gatherGroups && (rows > 0.5*inRows || p.rawRowsCheaper(n, rows, inRows)) {
 		// Hardly two rows of a group are on one node: a partial phase would only pass the rows on.
 		m, hd := p.hashBy(in, p.dividing(n))
 		return with1(n, m), hd.renamed(n.Groups), nil
@@ -108,13 +108,13 @@ const largeTable = 64 << 10
 // its bytes.
 const stateCost = 16
 
-// rawIsLess reports whether sending the rows of a grouping, inRows, costs less than sending the
+// rawRowsCheaper reports whether sending the rows of a grouping, inRows, costs less than sending the
 // groups that a partial phase would make of them. Where each thread has rows of any group, the
 // phase makes most groups once in each thread, or node: with 100,000 groups in 1,500,000 rows,
 // 500,000 on three nodes of two threads.
-func (p *placer) rawIsLess(n *plan.Aggregate, groups, inRows float64) bool {
+func (p *placer) rawRowsCheaper(n *plan.Aggregate, groups, inRows float64) bool {
 	for _, g := range n.Groups {
-		if c, ok := g.Expr.(*expr.Col); !ok || p.liesTogether(n.Input, c.ID) {
+		if c, ok := g.Expr.(*expr.Col); !ok || p.isClustered(n.Input, c.ID) {
 			return false
 		}
 	}
@@ -135,12 +135,12 @@ func (p *placer) rawIsLess(n *plan.Aggregate, groups, inRows float64) bool {
 // the number of groups is a guess, and rows of one frequent group go to one node.
 const rawShare = 0.25
 
-// liesTogether reports whether column id of n is a scan's whose rows are clustered by it: except
+// isClustered reports whether column id of n is a scan's whose rows are clustered by it: except
 // for a few, each group is then on one node.
-func (p *placer) liesTogether(n plan.Node, id expr.ColID) bool {
+func (p *placer) isClustered(n plan.Node, id expr.ColID) bool {
 	s, ok := n.(*plan.Scan)
 	if !ok {
-		return slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return p.liesTogether(k, id) })
+		return slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return p.isClustered(k, id) })
 	}
 	at := slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.ID == id })
 	return at >= 0 && p.replicas != nil && s.Cols[at].Type.IsIntegral() && p.replicas.Clustered(s, s.Cols[at])

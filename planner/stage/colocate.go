@@ -179,8 +179,8 @@ func (p *placer) align(j *plan.Join, ld, rd dist) (at, group int) {
 	return -1, 0
 }
 
-// together makes scans be read so that rows that agree in cols are on one node, if they can be.
-func (p *placer) together(d dist, cols []expr.Expr) (dist, bool) {
+// alignScans makes scans be read so that rows that agree in cols are on one node, if they can be.
+func (p *placer) alignScans(d dist, cols []expr.Expr) (dist, bool) {
 	if d.within(columnsOf(cols)) {
 		return d, true
 	}

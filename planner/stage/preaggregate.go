@@ -102,7 +102,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 					plan.ExprColumns(it.Expr, below)
 				}
 			}
-			by, args = lowered(by, args, items)
+			by, args = throughProject(by, args, items)
 			need = below
 			path = append(path, step)
 			cur = x.Input
@@ -143,7 +143,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 				// Below, rows would be grouped that the join drops, unless a runtime filter drops them in the
 				// scans; how many that leaves is not known well enough to prefer it.
 				if found != nil || !droppedInScan(x, side) {
-					return p.begun(n, calls, found, above)
+					return p.partialAggregation(n, calls, found, above)
 				}
 				drops = true
 				kept *= min(rows/max(in, 1), 1)
@@ -169,7 +169,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 		}
 		break
 	}
-	return p.begun(n, calls, found, above)
+	return p.partialAggregation(n, calls, found, above)
 }
 
 // earlyPlace is where an aggregation may begin.
@@ -252,9 +252,9 @@ func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	return false
 }
 
-// begun makes the partial aggregation at a place (nil: there is none) and the final one, where
+// partialAggregation makes the partial aggregation at a place (nil: there is none) and the final one, where
 // there is enough work.
-func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, work float64) plan.Node {
+func (p *placer) partialAggregation(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, work float64) plan.Node {
 	if at == nil || work < earlyRows && !p.always {
 		return n
 	}
@@ -444,8 +444,8 @@ func passed(n plan.Node, cols colSet) []plan.Item {
 	return out
 }
 
-// lowered follows the arguments' columns through a projection.
-func lowered(by map[expr.ColID]expr.Expr, args colSet, items map[expr.ColID]expr.Expr) (map[expr.ColID]expr.Expr, colSet) {
+// throughProject follows the arguments' columns through a projection.
+func throughProject(by map[expr.ColID]expr.Expr, args colSet, items map[expr.ColID]expr.Expr) (map[expr.ColID]expr.Expr, colSet) {
 	out, reads := map[expr.ColID]expr.Expr{}, colSet{}
 	for c, e := range by {
 		out[c] = rewrite.Subst(e, items)

@@ -339,7 +339,7 @@ func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
 		in, d = p.gather(in, d), dist{}
 	default:
 		var ok bool
-		if d, ok = p.together(d, n.PartitionBy); !ok {
+		if d, ok = p.alignScans(d, n.PartitionBy); !ok {
 			in, d, _ = p.sendBy(in, d, n.PartitionBy)
 		}
 	}

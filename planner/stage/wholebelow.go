@@ -27,7 +27,7 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	if !p.wholeAt(n, calls, path, &whole) {
 		return nil
 	}
-	padded := slices.ContainsFunc(path, earlyStep.padded)
+	padded := slices.ContainsFunc(path, earlyStep.nullExtended)
 	if whole.Aggs = slices.Clone(whole.Aggs); padded {
 		for i := range whole.Aggs {
 			whole.Aggs[i].Col.ID = p.newCol()
@@ -45,8 +45,8 @@ func (p *placer) wholeBelow(n *plan.Aggregate, calls []earlyCall, path []earlySt
 	return out
 }
 
-// padded reports whether a step is to the side of a join that it may pad with NULLs.
-func (s earlyStep) padded() bool {
+// nullExtended reports whether a step is to the side of a join that it may pad with NULLs.
+func (s earlyStep) nullExtended() bool {
 	j, ok := s.n.(*plan.Join)
 	return ok && (j.Kind == plan.Left && s.side == 1 || j.Kind == plan.Right && s.side == 0)
 }
@@ -84,25 +84,25 @@ func (p *placer) havingBelow(before, f *plan.Filter) plan.Node {
 	if len(down) == 0 {
 		return f
 	}
-	return rewrite.Filter(sunk(f.Input, down), up)
+	return rewrite.Filter(pushedDown(f.Input, down), up)
 }
 
-// sunk returns n with conditions as far below projections and joins as they can be.
-func sunk(n plan.Node, conds []expr.Expr) plan.Node {
+// pushedDown returns n with conditions as far below projections and joins as they can be.
+func pushedDown(n plan.Node, conds []expr.Expr) plan.Node {
 	switch x := n.(type) {
 	case *plan.Project:
 		items := map[expr.ColID]expr.Expr{}
 		for _, it := range x.Items {
 			items[it.Col.ID] = it.Expr
 		}
-		return x.WithChildren([]plan.Node{sunk(x.Input, rewrite.SubstAll(conds, items))})
+		return x.WithChildren([]plan.Node{pushedDown(x.Input, rewrite.SubstAll(conds, items))})
 	case *plan.Join:
 		reads := rewrite.ColumnsOf(conds...)
 		if x.Kind == plan.Inner && rewrite.Subset(reads, plan.Emits(x.R)) {
-			return x.WithChildren([]plan.Node{x.L, sunk(x.R, conds)})
+			return x.WithChildren([]plan.Node{x.L, pushedDown(x.R, conds)})
 		}
 		if (x.Kind == plan.Inner || x.Kind == plan.Left || x.Kind == plan.Semi || x.Kind == plan.Anti) && rewrite.Subset(reads, plan.Emits(x.L)) {
-			return x.WithChildren([]plan.Node{sunk(x.L, conds), x.R})
+			return x.WithChildren([]plan.Node{pushedDown(x.L, conds), x.R})
 		}
 	}
 	return rewrite.Filter(n, conds)

@@ -87,7 +87,7 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if len(d.correlated(c.R)) == 0 {
 		return d.join(&c)
 	}
-	c.R, _ = d.r.Apart(c.R, d.corr)
+	c.R, _ = d.r.Disambiguate(c.R, d.corr)
 	if n := d.simpler(&c); n != nil {
 		return n
 	}

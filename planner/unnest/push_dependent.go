@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// link ties an expression over L's columns to a column of a table.
-type link struct {
+// correlation ties an expression over L's columns to a column of a table.
+type correlation struct {
 	outer expr.Expr   // over L's columns
 	col   plan.Column // of the table
 	cond  expr.Expr   // outer ≡ col, as a condition over L and the table
@@ -27,7 +27,7 @@ type link struct {
 // for values that L does not have; the join with L drops them.
 type table struct {
 	n     plan.Node
-	links []link
+	links []correlation
 	// missing, where not nil: for values without a row here R has exactly one,
 	// with these columns (over L's columns, if any).
 	missing map[expr.ColID]expr.Expr
@@ -85,7 +85,7 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 		if !c.Type.EqualIsSame() {
 			groups = append(groups, plan.Item{Col: d.r.NewCol("image", types.Text), Expr: rewrite.Image(rewrite.ColOf(in))})
 		}
-		t.links = append(t.links, link{outer: rewrite.ColOf(c), col: out, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(out)), value: true})
+		t.links = append(t.links, correlation{outer: rewrite.ColOf(c), col: out, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(out)), value: true})
 	}
 	t.n = &plan.Aggregate{Input: cp, Groups: groups}
 	return t
@@ -179,7 +179,7 @@ func (d *decorrelator) complete(t *table) *table {
 // push makes the table of n. above are L's columns whose values nodes above
 // need.
 func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
-	d.r.Look()
+	d.r.Poll()
 	if len(d.correlated(n)) == 0 && !d.readsRounds(n) {
 		return &table{n: n, one: props.AtMostOneRow(n)}
 	}
@@ -381,7 +381,7 @@ func (d *decorrelator) addLink(t *table, k candidate) *table {
 			args[i] = rewrite.ColOf(col)
 		}
 	}
-	out.links = append(out.links, link{outer: k.outer, col: col, cond: cond.With(args), value: k.exact, strict: true})
+	out.links = append(out.links, correlation{outer: k.outer, col: col, cond: cond.With(args), value: k.exact, strict: true})
 	return out
 }
 
@@ -456,7 +456,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 	c = *(plan.MapExprs(&c, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) }).(*plan.Aggregate))
 	c.Input = t.n
 	groups := append([]plan.Item(nil), c.Groups...)
-	out := &table{links: append([]link(nil), t.links...), one: len(n.Groups) == 0}
+	out := &table{links: append([]correlation(nil), t.links...), one: len(n.Groups) == 0}
 	var extra []int
 	for i, l := range out.links {
 		at := -1

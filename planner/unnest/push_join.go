@@ -37,7 +37,7 @@ func (d *decorrelator) pushInner(n *plan.Join, above plan.ColSet) *table {
 	}
 	// A value that is needed above must come from one side at least; ensure
 	// adds it later. Links of the same expression must agree.
-	out := &table{links: append([]link(nil), l.links...)}
+	out := &table{links: append([]correlation(nil), l.links...)}
 	on := append([]expr.Expr(nil), n.On...)
 	for _, rl := range r.links {
 		at := -1
@@ -158,7 +158,7 @@ func (d *decorrelator) pushFull(n *plan.Join, above plan.ColSet) *table {
 		on = append(on, rewrite.SameValue(lv[id], rv[id]))
 		col := d.r.NewCol(c.Name, c.Type)
 		items = append(items, plan.Item{Col: col, Expr: &expr.Coalesce{Args: []expr.Expr{lv[id], rv[id]}, Typ: c.Type}})
-		out.links = append(out.links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
+		out.links = append(out.links, correlation{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 	}
 	out.n = &plan.Project{Input: &plan.Join{Kind: plan.Full, L: l.n, R: r.n, On: on}, Items: items}
 	return out

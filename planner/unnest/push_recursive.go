@@ -64,11 +64,11 @@ func (d *decorrelator) readsRounds(n plan.Node) bool {
 
 // valueLinks makes columns that stand for some of L's, and lists all that
 // withValues emits for them.
-func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.Column) {
+func (d *decorrelator) valueLinks(ids []expr.ColID) (links []correlation, cols []plan.Column) {
 	for _, id := range ids {
 		c := d.cols[id]
 		col := d.r.NewCol(c.Name, c.Type)
-		links = append(links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
+		links = append(links, correlation{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 		cols = append(cols, col)
 		if !c.Type.EqualIsSame() {
 			cols = append(cols, d.r.NewCol("image", types.Text))

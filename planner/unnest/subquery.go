@@ -243,7 +243,7 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 		// same one.
 		if taken := plan.Emits(input); taken[col.ID] {
 			var ids map[expr.ColID]expr.ColID
-			sub, ids = u.r.Apart(sub, taken)
+			sub, ids = u.r.Disambiguate(sub, taken)
 			if id, ok := ids[col.ID]; ok {
 				col.ID = id
 			} else {

@@ -335,7 +335,7 @@ func cteRef(sc *scope.Scope, c *scope.CTE, env *scope.With, n *ast.RangeVar) (sc
 			return scope.FromItem{}, err
 		}
 	}
-	apart(sc.Binder, sc.Level, r)
+	mergeDuplicates(sc.Binder, sc.Level, r)
 	rl := &scope.Item{Name: c.Name}
 	for i, o := range r.Out {
 		rl.Cols = append(rl.Cols, scope.Column{Name: c.Names[i], Expr: scope.Col(o.Column), Table: o.Table, Num: o.Num})

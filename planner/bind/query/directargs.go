@@ -86,7 +86,7 @@ func (g *grouper) bits(keys []int) int64 {
 }
 
 // keysOf lists the keys that expressions use, ascending.
-func (s *selecting) keysOf(es []expr.Expr) []int {
+func (s *selectBinder) keysOf(es []expr.Expr) []int {
 	var out []int
 	for k := range s.keys {
 		found := false
@@ -102,7 +102,7 @@ func (s *selecting) keysOf(es []expr.Expr) []int {
 }
 
 // nullKeys returns es with these keys NULL.
-func (s *selecting) nullKeys(es []expr.Expr, keys []int) []expr.Expr {
+func (s *selectBinder) nullKeys(es []expr.Expr, keys []int) []expr.Expr {
 	return scope.MapList(es, func(x expr.Expr) expr.Expr {
 		for _, k := range keys {
 			if scope.EqualExpr(s.keys[k].e, x) {

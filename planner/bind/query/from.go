@@ -62,9 +62,9 @@ func DistinctNames(sc *scope.Scope, have, more []*scope.Item) error {
 	return nil
 }
 
-// beside returns the scope in which a FROM item's own expressions and subqueries are bound: that of
+// fromScope returns the scope in which a FROM item's own expressions and subqueries are bound: that of
 // the enclosing query, with the items to the left visible for LATERAL ones and blocked for others.
-func beside(sc *scope.Scope, left []*scope.Item, lateral bool) *scope.Scope {
+func fromScope(sc *scope.Scope, left []*scope.Item, lateral bool) *scope.Scope {
 	s := sc.WithItems(left)
 	if !lateral {
 		s.Items = make([]*scope.Item, len(left))
@@ -112,11 +112,11 @@ func rangeSubselect(sc *scope.Scope, n *ast.RangeSubselect, left []*scope.Item) 
 		}
 		return scope.FromItem{}, pgerr.New(pgerr.SyntaxError, "%s in FROM must have an alias", what).WithHint("%s", hint)
 	}
-	r, err := Bind(beside(sc, left, n.Lateral), sel, scope.InFromClause, true)
+	r, err := Bind(fromScope(sc, left, n.Lateral), sel, scope.InFromClause, true)
 	if err != nil {
 		return scope.FromItem{}, err
 	}
-	apart(sc.Binder, sc.Level, r)
+	mergeDuplicates(sc.Binder, sc.Level, r)
 	rl := &scope.Item{Name: n.Alias.AliasName}
 	for _, c := range r.Out {
 		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(c.Column), Table: c.Table, Num: c.Num})
@@ -366,7 +366,7 @@ func view(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar) 
 	if err != nil {
 		return scope.FromItem{}, b.At(err, b.SpotIdent(n.RelName))
 	}
-	apart(b, sc.Level, q)
+	mergeDuplicates(b, sc.Level, q)
 	live := r.Live()
 	if len(live) > len(q.Out) {
 		return scope.FromItem{}, pgerr.Internal("view \"%s\" has %d columns and its query %d", r.Name, len(live), len(q.Out))

@@ -25,7 +25,7 @@ type tableFunc struct {
 // rangeFunction binds functions in FROM: set-returning and scalar ones, the
 // sources, and the ml relations.
 func rangeFunction(sc *scope.Scope, n *ast.RangeFunction, left []*scope.Item) (scope.FromItem, error) {
-	lat := beside(sc, left, true)
+	lat := fromScope(sc, left, true)
 	funcs := typing.Items(n.Functions)
 	if !n.IsRowsFrom && len(funcs) == 1 {
 		if fc, ok := typing.Items(funcs[0].(*ast.NodeList))[0].(*ast.FuncCall); ok {

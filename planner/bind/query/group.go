@@ -20,7 +20,7 @@ type groupKey struct {
 
 // groupBy binds the GROUP BY clause to keys and, where it has grouping sets,
 // to lists of them.
-func (s *selecting) groupBy(list []ast.Node) error {
+func (s *selectBinder) groupBy(list []ast.Node) error {
 	s.grouped = len(list) > 0 || s.sel.HavingClause != nil
 	if len(list) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (s *selecting) groupBy(list []ast.Node) error {
 }
 
 // groupItem returns the grouping sets of one item of GROUP BY.
-func (s *selecting) groupItem(n ast.Node) ([][]int, error) {
+func (s *selectBinder) groupItem(n ast.Node) ([][]int, error) {
 	b := s.sc.Binder
 	switch g := typing.Unparen(n).(type) {
 	case *ast.RowExpr:
@@ -199,7 +199,7 @@ func (s *selecting) groupItem(n ast.Node) ([][]int, error) {
 }
 
 // early moves a set-returning call before the grouping, with those it needs.
-func (s *selecting) early(id expr.ColID) {
+func (s *selectBinder) early(id expr.ColID) {
 	for _, f := range s.sc.Level.SetCalls {
 		for _, c := range f.Call.Cols {
 			if c.ID == id && !f.Early {
@@ -243,7 +243,7 @@ func dropEqual(sets [][]int) [][]int {
 
 // grouper rewrites the expressions above the aggregation.
 type grouper struct {
-	s        *selecting
+	s        *selectBinder
 	mask     plan.Column    // the grouping id, where it is needed
 	variants []plan.AggItem // of calls whose direct arguments are NULL in some grouping sets
 }
@@ -291,7 +291,7 @@ func (g *grouper) groupings() error {
 			if s.sets == nil {
 				continue
 			}
-			bit, err := bit(b, g.mask, len(s.keys)-1-at, len(gr.Args)-1-i)
+			bit, err := moveBit(b, g.mask, len(s.keys)-1-at, len(gr.Args)-1-i)
 			if err != nil {
 				return err
 			}
@@ -313,8 +313,8 @@ func (g *grouper) groupings() error {
 	})
 }
 
-// bit returns a bit of a mask moved to another place.
-func bit(b *scope.Binder, mask plan.Column, from, to int) (expr.Expr, error) {
+// moveBit returns a bit of a mask moved to another place.
+func moveBit(b *scope.Binder, mask plan.Column, from, to int) (expr.Expr, error) {
 	e, err := b.Operator(">>", scope.Col(mask), typing.IntLit(int64(from)), typing.Position{})
 	if err != nil {
 		return nil, err
@@ -403,7 +403,7 @@ func posColumn(b *scope.Binder, qualifiedName, name string) int {
 }
 
 // qualifiedName returns rel.column for messages.
-func (s *selecting) qualifiedName(c *expr.Col) string {
+func (s *selectBinder) qualifiedName(c *expr.Col) string {
 	for _, r := range s.sc.Level.Items {
 		for _, rc := range r.Cols {
 			if x, ok := rc.Expr.(*expr.Col); ok && x.ID == c.ID && r.Name != "" {
@@ -416,7 +416,7 @@ func (s *selecting) qualifiedName(c *expr.Col) string {
 
 // dependent reports whether the grouping keys fix a column: they hold the whole
 // primary key of its table.
-func (s *selecting) dependent(id expr.ColID) bool {
+func (s *selectBinder) dependent(id expr.ColID) bool {
 	everywhere := func(key int) bool {
 		for _, set := range s.sets {
 			in := false
@@ -465,7 +465,7 @@ func (s *selecting) dependent(id expr.ColID) bool {
 }
 
 // rewrite applies post to all expressions after the aggregation.
-func (s *selecting) rewrite(post func(expr.Expr) (expr.Expr, error)) error {
+func (s *selectBinder) rewrite(post func(expr.Expr) (expr.Expr, error)) error {
 	lv := s.sc.Level
 	var err error
 	one := func(e *expr.Expr) {

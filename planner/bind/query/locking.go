@@ -15,7 +15,7 @@ import (
 )
 
 // locking records FOR UPDATE, FOR SHARE and the like.
-func (s *selecting) locking() error {
+func (s *selectBinder) locking() error {
 	b := s.sc.Binder
 	for _, n := range typing.Items(s.sel.LockingClause) {
 		l := n.(*ast.LockingClause)
@@ -65,7 +65,7 @@ func (s *selecting) locking() error {
 
 // lock locks an item of FROM: the rows of a table, or for other items all rows of the tables that
 // the statement has read so far.
-func (s *selecting) lock(r *scope.Item, share bool) {
+func (s *selectBinder) lock(r *scope.Item, share bool) {
 	b := s.sc.Binder
 	b.LockUse(r)
 	if r.Table == nil || r.Scan == nil {
@@ -89,7 +89,7 @@ type lockedScan struct {
 }
 
 // lockIDs emits the row ids of locked tables beside the query's columns.
-func (s *selecting) lockIDs(pr *Projector) {
+func (s *selectBinder) lockIDs(pr *Projector) {
 	for _, l := range s.locked {
 		c := pr.Emit(&expr.Col{ID: l.scan.RowID, Typ: types.Int8, Name: "rowid"}, "rowid")
 		s.sc.Binder.Stmt.Locks = append(s.sc.Binder.Stmt.Locks, plan.Lock{Table: l.scan.Table, Col: c.ID, Share: l.share})

@@ -12,7 +12,7 @@ import (
 )
 
 // sortList binds ORDER BY, and with another place DISTINCT ON.
-func (s *selecting) sortList(list []ast.Node, p scope.Place) ([]sortItem, error) {
+func (s *selectBinder) sortList(list []ast.Node, p scope.Place) ([]sortItem, error) {
 	var out []sortItem
 	for _, n := range list {
 		sb, ok := n.(*ast.SortBy)
@@ -56,7 +56,7 @@ func (s *selecting) sortList(list []ast.Node, p scope.Place) ([]sortItem, error)
 // outputRef finds the target that an item of ORDER BY or GROUP BY names by
 // position or by alias; -1 if it does neither. In GROUP BY an input column of
 // that name comes first.
-func (s *selecting) outputRef(n ast.Node, clause string, group bool) (int, error) {
+func (s *selectBinder) outputRef(n ast.Node, clause string, group bool) (int, error) {
 	b := s.sc.Binder
 	if c, sign := signedConst(n); c != nil {
 		v, ok := c.Val.(*ast.Integer)
@@ -119,7 +119,7 @@ func signedConst(n ast.Node) (c *ast.A_Const, sign int) {
 }
 
 // distinctClause checks DISTINCT against ORDER BY and binds DISTINCT ON.
-func (s *selecting) distinctClause() error {
+func (s *selectBinder) distinctClause() error {
 	b := s.sc.Binder
 	if s.sel.DistinctClause == nil {
 		return nil
@@ -175,7 +175,7 @@ func (s *selecting) distinctClause() error {
 // outputOrder binds the ORDER BY and LIMIT of a query that has no select list of its own: a set
 // operation or VALUES. exprs: expressions over the columns are allowed.
 func outputOrder(sc *scope.Scope, sel *ast.SelectStmt, r *scope.Query, exprs bool) (*scope.Query, error) {
-	s := &selecting{sc: sc, sel: sel}
+	s := &selectBinder{sc: sc, sel: sel}
 	rl := &scope.Item{Open: true}
 	for _, c := range r.Out {
 		s.targets = append(s.targets, Target{Name: c.Name, E: scope.Col(c.Column)})
@@ -274,7 +274,7 @@ func setTree(sc *scope.Scope, sel *ast.SelectStmt) (*scope.Query, error) {
 		le[i], re[i], ts[i], names[i] = pair[0], pair[1], t, l.Out[i].Name
 	}
 	op := &plan.SetOp{Kind: kind, All: sel.All}
-	if s, ok := l.Node.(*plan.SetOp); ok && s.Kind == plan.Union && kind == plan.Union && s.All == sel.All && passes(le, l.Out) {
+	if s, ok := l.Node.(*plan.SetOp); ok && s.Kind == plan.Union && kind == plan.Union && s.All == sel.All && passColumns(le, l.Out) {
 		op.Inputs = append(op.Inputs, s.Inputs...)
 	} else {
 		ln, _ := shape(b, sc.Level, l.Node, le, names)
@@ -300,8 +300,8 @@ func operand(sc *scope.Scope, sel *ast.SelectStmt) (*scope.Query, error) {
 	return Bind(sc, sel, sc.Place, false)
 }
 
-// passes reports whether expressions are just the columns.
-func passes(es []expr.Expr, out []scope.Output) bool {
+// passColumns reports whether expressions are just the columns.
+func passColumns(es []expr.Expr, out []scope.Output) bool {
 	for i, e := range es {
 		c, ok := e.(*expr.Col)
 		if !ok || c.ID != out[i].ID {

@@ -19,8 +19,8 @@ type Target struct {
 	node ast.Node
 }
 
-// selecting is one SELECT while it is being bound.
-type selecting struct {
+// selectBinder is one SELECT while it is being bound.
+type selectBinder struct {
 	sc      *scope.Scope
 	sel     *ast.SelectStmt
 	targets []Target
@@ -68,7 +68,7 @@ func Bind(sc *scope.Scope, sel *ast.SelectStmt, at scope.Place, resolve bool) (*
 // selectStmt binds a SELECT, clause by clause in PostgreSQL's order, so that
 // of several errors the same one is reported.
 func selectStmt(sc *scope.Scope, sel *ast.SelectStmt, resolve bool) (*scope.Query, error) {
-	s := &selecting{sc: sc, sel: sel}
+	s := &selectBinder{sc: sc, sel: sel}
 	if err := sc.DefineWindows(typing.Items(sel.WindowClause)); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func conjuncts(e expr.Expr) []expr.Expr {
 }
 
 // bindTargets binds the select list.
-func (s *selecting) bindTargets(list []ast.Node) error {
+func (s *selectBinder) bindTargets(list []ast.Node) error {
 	ts, err := TargetList(s.sc, list, scope.InSelect)
 	s.targets = ts
 	return err
@@ -207,7 +207,7 @@ func origin(sc *scope.Scope, id expr.ColID) scope.Column {
 }
 
 // assemble stacks the plan nodes.
-func (s *selecting) assemble(node plan.Node) (*scope.Query, error) {
+func (s *selectBinder) assemble(node plan.Node) (*scope.Query, error) {
 	b, lv := s.sc.Binder, s.sc.Level
 	if len(s.where) > 0 {
 		node = &plan.Filter{Input: node, Conds: s.where}
@@ -325,7 +325,7 @@ func distinct(node plan.Node, out []scope.Output) plan.Node {
 }
 
 // orders turns sort items into keys over the projected columns.
-func (s *selecting) orders(list []sortItem, pr *Projector, out []scope.Output) []expr.Order {
+func (s *selectBinder) orders(list []sortItem, pr *Projector, out []scope.Output) []expr.Order {
 	var keys []expr.Order
 	for _, it := range list {
 		o := it.order
@@ -450,9 +450,9 @@ func shape(b *scope.Binder, lv *scope.Level, node plan.Node, es []expr.Expr, nam
 	return p, cols
 }
 
-// apart makes two columns of what a FROM item has twice as one: GROUP BY, with grouping sets, and
+// mergeDuplicates makes two columns of what a FROM item has twice as one: GROUP BY, with grouping sets, and
 // DISTINCT ON distinguish them.
-func apart(b *scope.Binder, lv *scope.Level, r *scope.Query) {
+func mergeDuplicates(b *scope.Binder, lv *scope.Level, r *scope.Query) {
 	had := map[expr.ColID]bool{}
 	es, names := make([]expr.Expr, len(r.Out)), make([]string, len(r.Out))
 	for i, c := range r.Out {

@@ -117,7 +117,7 @@ func quantified(sc *scope.Scope, kind expr.SubKind, op string, args []expr.Expr,
 		s.Args, s.Cmp = append(s.Args, c.Args[0]), append(s.Cmp, c.Fn)
 		right[i], names[i] = c.Args[1], r.Out[i].Name
 	}
-	if passes(right, r.Out) {
+	if passColumns(right, r.Out) {
 		s.Plan = r.Node
 		for _, c := range r.Out {
 			s.Cols = append(s.Cols, c.ID)

@@ -18,9 +18,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// solo runs a plan of one stage on this node: a task without scheduler or exchange,
+// singleStage runs a plan of one stage on this node: a task without scheduler or exchange,
 // since most statements are short.
-type solo struct {
+type singleStage struct {
 	s        *Statement
 	root     *plan.Stage
 	start    func() error
@@ -33,9 +33,9 @@ type solo struct {
 	queue *queue
 }
 
-func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[*plan.Scan]*catalog.Manifest) (*solo, error) {
+func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifests map[*plan.Scan]*catalog.Manifest) (*singleStage, error) {
 	c := &s.g.w.cfg
-	r := &solo{s: s, root: root}
+	r := &singleStage{s: s, root: root}
 	var lists [][]op.Split
 	for i, n := range build.Leaves(root.Root) {
 		list := s.keySplits(ctx, n, i, manifests)
@@ -79,16 +79,16 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, keep)
 }
 
-// Lacks reports whether indexes prove that no row of a manifest has these values of a
+// ProvenAbsent reports whether indexes prove that no row of a manifest has these values of a
 // constraint's columns.
-func (s *Statement) Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool {
+func (s *Statement) ProvenAbsent(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool {
 	k := store.KeyFor(rel, c, vals)
 	return k != nil && s.pin.Lacks(ctx, m, k)
 }
 
 // Next implements op.BatchReader. Damage that a task meets is repaired, and where no
 // row was returned or written the task restarts.
-func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
+func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
 		b, err := r.task.Next(ctx)
 		if err == nil {
@@ -97,12 +97,12 @@ func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
 		if err == nil || err == io.EOF {
 			return b, err
 		}
-		err = r.s.g.w.cfg.Store.Mend(ctx, err)
-		var mended *store.MendedError
+		err = r.s.g.w.cfg.Store.Repair(ctx, err)
+		var mended *store.RepairedError
 		if !errors.As(err, &mended) || r.left || r.attempts > maxMends {
 			return nil, err
 		}
-		if _, writes, _ := look(&plan.Staged{Stages: []plan.Stage{*r.root}}, r.s.common()); writes {
+		if _, writes, _ := inspect(&plan.Staged{Stages: []plan.Stage{*r.root}}, r.s.common()); writes {
 			return nil, err
 		}
 		if err := r.task.Close(); err != nil {
@@ -115,16 +115,16 @@ func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
 }
 
 // Close implements op.BatchReader.
-func (r *solo) Close() error { return r.task.Close() }
+func (r *singleStage) Close() error { return r.task.Close() }
 
 // now returns the running task and its splits.
-func (r *solo) now() (*task.Task, *queue) {
+func (r *singleStage) now() (*task.Task, *queue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.task, r.queue
 }
 
-func (r *solo) actuals() stage.Actuals {
+func (r *singleStage) actuals() stage.Actuals {
 	out := stage.Actuals{}
 	t, _ := r.now()
 	addStats(out, statsOf(r.root.ID, t.Stats()))

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A line is a connection that carries one Put at a time and nothing else meanwhile. Its
+// A streamConn is a connection that carries one Put at a time and nothing else. Its
 // bytes go from the sender's memory to the kernel and from there to the reader's,
 // whereas gRPC frames them and copies them twice at each end. Each chunk is preceded by
 // its length, which has endMark set for the last one; the first two chunks are the
@@ -31,13 +31,13 @@ const (
 	shortChunk = 16 << 10
 	// lineBuffer is the size of a server's read buffer.
 	lineBuffer = 16 << 10
-	// mostIdle bounds the idle lines kept for each node.
+	// mostIdle bounds the idle connections kept for each node.
 	mostIdle = 64
 )
 
-// line is the sending end of a line.
-type line struct {
-	at      place
+// streamConn is the sending end of a stream connection.
+type streamConn struct {
+	at      endpoint
 	conn    net.Conn
 	buf     []byte // buffered output before the next chunk
 	answers chan answer
@@ -50,8 +50,8 @@ type answer struct {
 	body []byte
 }
 
-// read delivers answers until the line ends.
-func (l *line) read() {
+// read delivers answers until the connection ends.
+func (l *streamConn) read() {
 	defer close(l.dead)
 	defer l.conn.Close()
 	r := bufio.NewReaderSize(l.conn, 512)
@@ -78,17 +78,17 @@ func (l *line) read() {
 	}
 }
 
-// lines are a node's idle and active lines to all others.
-type lines struct {
+// connPool has a node's idle and active stream connections to all others.
+type connPool struct {
 	mu     sync.Mutex
-	all    map[*line]struct{}
-	idle   map[place][]*line
+	all    map[*streamConn]struct{}
+	idle   map[endpoint][]*streamConn
 	closed bool
 	wg     sync.WaitGroup
 }
 
-// take returns an idle line to at, nil if there is none.
-func (s *lines) take(at place) *line {
+// take returns an idle connection to at, nil if there is none.
+func (s *connPool) take(at endpoint) *streamConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.idle[at]
@@ -100,9 +100,9 @@ func (s *lines) take(at place) *line {
 	return l
 }
 
-// start makes a line of a connection, which it takes over.
-func (s *lines) start(at place, c net.Conn) (*line, error) {
-	l := &line{at: at, conn: c, answers: make(chan answer, 1), dead: make(chan struct{})}
+// start makes a streamConn of a connection, which belongs to the pool then.
+func (s *connPool) start(at endpoint, c net.Conn) (*streamConn, error) {
+	l := &streamConn{at: at, conn: c, answers: make(chan answer, 1), dead: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -122,8 +122,8 @@ func (s *lines) start(at place, c net.Conn) (*line, error) {
 	return l, nil
 }
 
-// put returns a line to the idle ones.
-func (s *lines) put(l *line) {
+// put returns a connection to the idle ones.
+func (s *connPool) put(l *streamConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.all[l]; ok && len(s.idle[l.at]) < mostIdle {
@@ -133,8 +133,8 @@ func (s *lines) put(l *line) {
 	l.conn.Close()
 }
 
-// cut closes the lines to a node.
-func (s *lines) cut(node uint64) {
+// cut closes the connections to a node.
+func (s *connPool) cut(node uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.all {
@@ -149,8 +149,8 @@ func (s *lines) cut(node uint64) {
 	}
 }
 
-// close closes all lines.
-func (s *lines) close() {
+// close closes all connections.
+func (s *connPool) close() {
 	s.mu.Lock()
 	s.closed = true
 	for l := range s.all {
@@ -165,12 +165,12 @@ func (s *lines) close() {
 // any state and must be called in the end.
 type Put struct {
 	ctx  context.Context
-	line *line
-	from *lines
+	line *streamConn
+	from *connPool
 	stop func() bool
 
 	mu   sync.Mutex
-	done bool // the line has been returned, or closed
+	done bool // the connection has been returned, or closed
 }
 
 // Put opens a stream to a node.
@@ -182,7 +182,7 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	at := place{node: node, addr: addr}
+	at := endpoint{node: node, addr: addr}
 	l := p.lines.take(at)
 	if l == nil {
 		c, err := p.dialer.dial(ctx, node, addr, kindPut)
@@ -215,7 +215,7 @@ func (s *Put) send(b []byte, mark uint32) error {
 	l := s.line
 	select {
 	case a := <-l.answers: // the handler has ended
-		return s.early(a)
+		return s.handlerError(a)
 	default:
 	}
 	if len(b) > MaxMessage {
@@ -236,14 +236,14 @@ func (s *Put) send(b []byte, mark uint32) error {
 	<-l.dead
 	select {
 	case a := <-l.answers:
-		return s.early(a)
+		return s.handlerError(a)
 	default:
 		return fromWire(s.ctx, l.at.addr, nil, err, nil)
 	}
 }
 
-// early returns the error of a stream whose handler ended before the stream's end.
-func (s *Put) early(a answer) error {
+// handlerError returns the error of a stream whose handler ended before the stream's end.
+func (s *Put) handlerError(a answer) error {
 	s.Cancel()
 	if _, err := s.reply(a); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 )
 
-// solo writes and applies the commands of a single member in the goroutines that
+// soleVoter writes and applies the commands of a single member in the goroutines that
 // propose them. With raft's loop each command would take two more wake-ups, of the loop
 // and then of the proposer, on processors that have gone to sleep while the disk syncs:
 // a fifth of a statement's time. It is a group commit: those who arrive while another
@@ -22,16 +22,16 @@ import (
 // simple. Raft gets the same entries in the same order within feedEvery, and finds them
 // in its log already. So raft's memory lags behind its log for a while, as that of a
 // node that has just started does, and nothing else may be appended to the log
-// meanwhile: a change of raft's configuration, or a barrier, must pause solo first.
+// meanwhile: a change of raft's configuration, or a barrier, must call pause first.
 //
 //	propose ─▶ journal (sync) ─▶ meta.FSM ─▶ answer
 //	                  └─ within 5 ms ─▶ raft.Apply ─▶ journal: has it ─▶ meta.FSM: has it
 //
 // Should raft append another entry all the same, or refuse these, the journal rejects
 // it and the node stops; the next process finds what was committed.
-type solo struct {
+type soleVoter struct {
 	ctx   context.Context
-	early *early
+	early *earlyApplier
 	fsm   *meta.FSM
 	self  raft.ServerID
 	store func(entries []*raft.Log) error // the journal's storeAhead
@@ -73,7 +73,7 @@ type proposal struct {
 var errNotLed = errors.New("the node does not lead the term any more")
 
 // propose writes and applies a command; ok is false where it must go through raft.
-func (s *solo) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
+func (s *soleVoter) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 	s.mu.Lock()
 	for !s.open && s.led && !s.over && s.early.single(s.term) {
 		s.changed.Wait() // otherwise those who propose through raft would keep each other there
@@ -122,7 +122,7 @@ func (s *solo) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 
 // write makes log entries of commands after entry at, writes and applies them; it
 // returns those that are in the log.
-func (s *solo) write(batch []*proposal, term, at uint64) []*raft.Log {
+func (s *soleVoter) write(batch []*proposal, term, at uint64) []*raft.Log {
 	failed := func(err error) []*raft.Log {
 		for _, p := range batch {
 			p.err = err
@@ -155,7 +155,7 @@ func (s *solo) write(batch []*proposal, term, at uint64) []*raft.Log {
 // resume is called. known says that raft's operation is in the log, or never will be.
 // Where that is unknown, raft keeps the log until the node leads again: by then raft
 // has answered earlier operations.
-func (s *solo) pause() (resume func(known bool)) {
+func (s *soleVoter) pause() (resume func(known bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outside++
@@ -177,14 +177,14 @@ func (s *solo) pause() (resume func(known bool)) {
 }
 
 // reopen takes the log back once nobody else may append to it; mu is held.
-func (s *solo) reopen() {
+func (s *soleVoter) reopen() {
 	s.open = s.led && s.outside == 0 && !s.over && s.early.single(s.term)
 	s.changed.Broadcast()
 }
 
 // lead records that the node leads a term, and that everything before it is applied; 0:
 // that it no longer leads.
-func (s *solo) lead(term uint64) {
+func (s *soleVoter) lead(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.term, s.led = term, term != 0
@@ -193,7 +193,7 @@ func (s *solo) lead(term uint64) {
 
 // stored is called with entries that raft stores; it returns those that were not
 // written here.
-func (s *solo) stored(entries []*raft.Log) []*raft.Log {
+func (s *soleVoter) stored(entries []*raft.Log) []*raft.Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(entries) > 0 && entries[0].Index <= s.ahead {
@@ -209,7 +209,7 @@ func (s *solo) stored(entries []*raft.Log) []*raft.Log {
 }
 
 // feed hands the written entries to raft until the node ends.
-func (s *solo) feed() {
+func (s *soleVoter) feed() {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func (s *solo) feed() {
 }
 
 // give hands entries to raft.
-func (s *solo) give(list []*raft.Log) raft.Future {
+func (s *soleVoter) give(list []*raft.Log) raft.Future {
 	out := make(futures, len(list))
 	for i, l := range list {
 		out[i] = s.apply(l.Data)

@@ -19,9 +19,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Run is a statement being carried out: its optimised plans over one view of
-// the catalog. It must be closed, after all its readers.
-type Run struct {
+// Executor plans one statement over one view of the catalog, and runs the plans.
+// It must be closed, after all its readers.
+type Executor struct {
 	Statement // the Runner's
 	x         *Execution
 	state     *catalog.State
@@ -34,15 +34,15 @@ type Run struct {
 }
 
 // Open opens the statement's resources over a view.
-func (x *Execution) Open(st *catalog.State) *Run {
+func (x *Execution) Open(st *catalog.State) *Executor {
 	r, c := x.planner.Runner, x.Context
-	return &Run{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
+	return &Executor{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}
 }
 
 // planning is what a plan over the run's view is made for; manifests are those of
 // scans that do not read the view's.
-func (r *Run) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
+func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
 	x := r.x
 	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Threads: x.planner.Runner.Threads(), Folder: eval.Folder{Env: x.Env},
 		WithoutParams: func(readNow func()) rule.Folder {
@@ -51,27 +51,27 @@ func (r *Run) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Ma
 			return eval.Folder{Env: &function.Env{Types: &values, Pool: x.Env.Pool, Host: x.Env.Host}}
 		},
 		NodesFor: func(root plan.Node) int { return r.nodesFor(root, manifests) },
-		Local:    func(root plan.Node) bool { return r.here(root, manifests) },
+		Local:    func(root plan.Node) bool { return r.isLocal(root, manifests) },
 		Replicas: r.replicas(manifests), Scarce: x.Pool.Paused, Poll: Poll(ctx)}
 }
 
 // Optimize makes a bound statement one whose tree can be staged.
-func (r *Run) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+func (r *Executor) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
 	return planner.Optimize(b, r.planning(ctx, nil))
 }
 
 // Plan makes a bound statement one that can run.
-func (r *Run) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
-	p, err := planner.Known(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.here(root, nil) })
+func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	p, err := planner.KnownGeneric(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.isLocal(root, nil) })
 	if p != nil || err != nil {
 		return p, err
 	}
 	return planner.Plan(b, r.planning(ctx, nil))
 }
 
-// Query plans and starts a bound query. The reader gives the columns returned. For
+// Query plans and starts a bound query. The reader has the returned columns. For
 // write see Buffers.
-func (r *Run) Query(ctx context.Context, b *planner.Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
+func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
 	p, err := r.Plan(ctx, b)
 	if err != nil {
 		return nil, nil, err
@@ -84,22 +84,22 @@ func (r *Run) Query(ctx context.Context, b *planner.Bound, write func(*plan.DML)
 }
 
 // Staged runs a plan that was staged before.
-func (r *Run) Staged(ctx context.Context, s *plan.Staged) (op.BatchReader, error) {
+func (r *Executor) Staged(ctx context.Context, s *plan.Staged) (op.BatchReader, error) {
 	r.staged = s
-	return r.Run(ctx, s, nil)
+	return r.Execute(ctx, s, nil)
 }
 
-// Buffers fills the statement's buffers, in order. write runs what writes a table
-// and gives its rows; nil where nothing may be written.
-func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*plan.DML) (op.BatchReader, error)) error {
+// Buffers fills the statement's buffers, in order. write runs a data-modifying
+// statement in WITH and returns its RETURNING rows; nil where none is allowed.
+func (r *Executor) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*plan.DML) (op.BatchReader, error)) error {
 	for _, d := range defs {
 		var rows op.BatchReader
 		var err error
 		cols := d.Cols
 		switch {
 		case d.DML == nil:
-			if err = r.part(ctx, d); err == nil {
-				rows, err = r.Run(ctx, r.staged, nil)
+			if err = r.stageBuffer(ctx, d); err == nil {
+				rows, err = r.Execute(ctx, r.staged, nil)
 			}
 		case write == nil:
 			err = pgerr.Unsupported("WITH clause containing a data-modifying statement is not supported here")
@@ -115,7 +115,7 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 		switch {
 		case r.Analyze && d.DML == nil:
 			r.parts[len(r.parts)-1].Actuals = r.Actuals()
-		case r.main != nil: // what writes within the statement is a part of it
+		case r.main != nil: // a data-modifying WITH item
 			r.main.Name = d.Name
 			r.parts, r.main = append(r.parts, *r.main), nil
 		}
@@ -123,8 +123,8 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 	return nil
 }
 
-// part makes the stages of what fills a buffer.
-func (r *Run) part(ctx context.Context, d plan.BufferDef) error {
+// stageBuffer makes the stages of the plan that fills a buffer.
+func (r *Executor) stageBuffer(ctx context.Context, d plan.BufferDef) error {
 	root, cols := d.Root, d.Cols
 	if d.DML != nil {
 		if d.DML.Source == nil {
@@ -139,15 +139,15 @@ func (r *Run) part(ctx context.Context, d plan.BufferDef) error {
 	return err
 }
 
-// Parts makes the stages of what fills a statement's buffers, for Show.
-func (r *Run) Parts(ctx context.Context, defs []plan.BufferDef) error {
+// StageBuffers makes the stages of the plans that fill a statement's buffers, for Show.
+func (r *Executor) StageBuffers(ctx context.Context, defs []plan.BufferDef) error {
 	for _, d := range defs {
 		if d.DML != nil {
-			if err := r.Parts(ctx, d.DML.Buffers); err != nil {
+			if err := r.StageBuffers(ctx, d.DML.Buffers); err != nil {
 				return err
 			}
 		}
-		if err := r.part(ctx, d); err != nil {
+		if err := r.stageBuffer(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -156,41 +156,41 @@ func (r *Run) Parts(ctx context.Context, defs []plan.BufferDef) error {
 
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
-func (r *Run) Stage(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) error {
+func (r *Executor) Stage(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) error {
 	staged, err := planner.Stage(root, cols, r.planning(ctx, manifests))
 	r.staged = staged
 	return err
 }
 
 // Start stages an optimised tree and runs it. The reader's columns are cols.
-func (r *Run) Start(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+func (r *Executor) Start(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	if err := r.Stage(ctx, root, cols, manifests); err != nil {
 		return nil, err
 	}
-	return r.Run(ctx, r.staged, manifests)
+	return r.Execute(ctx, r.staged, manifests)
 }
 
-// Few starts a tree of which the caller knows that it reads and gives few rows, as
-// one that looks for keys. Its place is not estimated.
-func (r *Run) Few(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
-	if !r.here(root, manifests) {
+// StartSmall starts a tree that reads and returns few rows, such as a look-up of keys.
+// Where all it reads is on this node, it is not estimated and runs here.
+func (r *Executor) StartSmall(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	if !r.isLocal(root, manifests) {
 		return r.Start(ctx, root, cols, manifests)
 	}
-	s, err := planner.Short(root, cols, props.FromState(nil))
+	s, err := planner.SingleStage(root, cols, props.FromState(nil))
 	if err != nil {
 		return nil, err
 	}
 	r.staged = s
-	return r.Run(ctx, s, manifests)
+	return r.Execute(ctx, s, manifests)
 }
 
-// nodesFor is how many nodes a tree is worth: those over few rows stay on this one.
-func (r *Run) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) int {
+// nodesFor is the number of nodes that run a tree: trees over few rows run on this one.
+func (r *Executor) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) int {
 	least := r.x.Context.DistributeRows
-	if c, ok := root.(*plan.Collect); ok && least > 0 { // they will be read over and over: every value counts
+	if c, ok := root.(*plan.Collect); ok && least > 0 { // collected rows are read many times, so values are counted, not rows
 		least = max(least/int64(max(len(c.Input.Schema()), 1)), 1)
 	}
-	if least > 0 && r.Reads(root, manifests, least, false) < least {
+	if least > 0 && r.LeafRows(root, manifests, least, false) < least {
 		return 1
 	}
 	if c := r.x.Context.DistributeCost; least > 0 && c > 0 && !isCollect(root) && props.Work(root, props.FromState(r.state)) < float64(c) {
@@ -204,17 +204,18 @@ func isCollect(n plan.Node) bool {
 	return ok
 }
 
-// replicas returns what of the tables lies where, unless that is not to count.
-func (r *Run) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
+// replicas returns which nodes hold which parts of the tables; nil where the setting colocate is
+// off or there is one node.
+func (r *Executor) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
 	if r.nodes <= 1 || !r.x.Context.Colocate {
 		return nil
 	}
 	return r.Replicas(manifests)
 }
 
-// here reports whether a tree of few rows may run on this node alone: all that its
-// scans may read is here.
-func (r *Run) here(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool {
+// isLocal reports whether a tree of few rows may run on this node alone: it holds all
+// segments that the scans may read.
+func (r *Executor) isLocal(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	if r.nodes <= 1 {
 		return true
 	}
@@ -237,17 +238,17 @@ func (r *Run) here(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool
 		}
 	}
 	for _, k := range n.Children() {
-		if !r.here(k, manifests) {
+		if !r.isLocal(k, manifests) {
 			return false
 		}
 	}
 	return true
 }
 
-// Reads is how many rows the leaves of a plan read; counting may end at enough.
-// Segments that a scan's filter rules out do not count. Files of this node, which
-// only it can read, do where files says so.
-func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64, files bool) (rows int64) {
+// LeafRows is the number of rows that the leaves of a plan read; counting may end
+// at enough. Segments that a scan's filter rules out do not count, and files that
+// only this node can read count if files is set.
+func (r *Executor) LeafRows(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64, files bool) (rows int64) {
 	switch n := n.(type) {
 	case *plan.Source:
 		if files || !source.Local(n) {
@@ -278,7 +279,7 @@ func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, eno
 		}
 	}
 	for _, k := range n.Children() {
-		rows += r.Reads(k, manifests, enough, files)
+		rows += r.LeafRows(k, manifests, enough, files)
 	}
 	return rows
 }

@@ -15,17 +15,17 @@ import (
 // lag is how many entries a member may be behind to count as caught up.
 const lag = 1024
 
-// reseat wakes the leader's loop.
-func (n *Node) reseat() {
+// wakeReconcile wakes the leader's loop.
+func (n *Node) wakeReconcile() {
 	select {
 	case n.kick <- struct{}{}:
 	default:
 	}
 }
 
-// seat brings raft's configuration in line with the catalog's members: a duty of the
+// reconcileVoters brings raft's configuration in line with the catalog's members: a duty of the
 // leader.
-func (n *Node) seat(ctx context.Context) {
+func (n *Node) reconcileVoters(ctx context.Context) {
 	tick := time.NewTicker(n.o.Ping)
 	defer tick.Stop()
 	for {
@@ -35,18 +35,18 @@ func (n *Node) seat(ctx context.Context) {
 		case <-tick.C:
 		case <-n.kick:
 		}
-		for n.seatOnce(ctx) {
+		for n.reconcileOnce(ctx) {
 		}
-		n.handOver(ctx)
+		n.transferLeadership(ctx)
 	}
 }
 
-// handOver transfers leadership to another voter where this node is to leave.
-func (n *Node) handOver(ctx context.Context) {
+// transferLeadership transfers leadership to another voter where this node is to leave.
+func (n *Node) transferLeadership(ctx context.Context) {
 	if m := n.fsm.Current().Node(n.o.Self.ID); m == nil || !m.Draining {
 		return
 	}
-	conf, _, err := n.seats(ctx)
+	conf, _, err := n.configuration(ctx)
 	if err != nil {
 		return
 	}
@@ -61,13 +61,13 @@ func (n *Node) handOver(ctx context.Context) {
 	}
 }
 
-// seatOnce makes one change; it reports whether there was one to make.
-func (n *Node) seatOnce(ctx context.Context) bool {
-	conf, index, err := n.seats(ctx)
+// reconcileOnce makes one change; it reports whether there was one to make.
+func (n *Node) reconcileOnce(ctx context.Context) bool {
+	conf, index, err := n.configuration(ctx)
 	if err != nil {
 		return false
 	}
-	next := func() step { return nextStep(n.o.Self.ID, conf, n.standees(), n.voters(), n.o.ReplaceAfter) }
+	next := func() step { return nextStep(n.o.Self.ID, conf, n.memberStates(), n.voters(), n.o.ReplaceAfter) }
 	s := next()
 	if s.Kind == stepPromote {
 		// The state of learners may be a few seconds old: they must answer now.
@@ -77,7 +77,7 @@ func (n *Node) seatOnce(ctx context.Context) bool {
 	if s.Kind == stepNone {
 		return false
 	}
-	resume := n.solo.pause()
+	resume := n.soleVoter.pause()
 	var f raft.Future
 	switch id, addr := serverID(s.ID), raft.ServerAddress(s.Addr); s.Kind {
 	case stepAdd:
@@ -103,7 +103,7 @@ func (n *Node) seatOnce(ctx context.Context) bool {
 
 // askLearners pings the members without a vote. One that does not answer has not
 // caught up.
-func (n *Node) askLearners(ctx context.Context, conf []seat) {
+func (n *Node) askLearners(ctx context.Context, conf []server) {
 	var wg sync.WaitGroup
 	for _, s := range conf {
 		if alive, _ := n.Liveness(s.ID); !s.Voter && alive && ctx.Err() == nil {
@@ -117,22 +117,22 @@ func (n *Node) askLearners(ctx context.Context, conf []seat) {
 	wg.Wait()
 }
 
-// seats returns raft's configuration as this node knows it, and its index.
-func (n *Node) seats(ctx context.Context) ([]seat, uint64, error) {
+// configuration returns raft's configuration as this node knows it, and its index.
+func (n *Node) configuration(ctx context.Context) ([]server, uint64, error) {
 	f := n.raft.GetConfiguration()
 	if err := n.await(ctx, f); err != nil {
 		return nil, 0, pgerr.Wrap(pgerr.InternalError, err, "could not read the cluster's configuration")
 	}
-	var out []seat
+	var out []server
 	for _, s := range f.Configuration().Servers {
-		out = append(out, seat{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
+		out = append(out, server{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
 	}
 	return out, f.Index(), nil
 }
 
 // Voters returns the ids of the voting members, as far as this node knows.
 func (n *Node) Voters() (ids []uint64) {
-	conf, _, err := n.seats(n.ctx)
+	conf, _, err := n.configuration(n.ctx)
 	for _, s := range conf {
 		if err == nil && s.Voter {
 			ids = append(ids, s.ID)
@@ -141,12 +141,12 @@ func (n *Node) Voters() (ids []uint64) {
 	return ids
 }
 
-// standees returns the members with their state as this node sees it.
-func (n *Node) standees() []standee {
-	var out []standee
+// memberStates returns the members with their state as this node sees it.
+func (n *Node) memberStates() []memberState {
+	var out []memberState
 	now, last := time.Now(), n.raft.AppliedIndex()
 	for _, m := range n.fsm.Current().Nodes() {
-		s := standee{ID: m.ID, Addr: m.Addr, Zone: m.Zone, Draining: m.Draining}
+		s := memberState{ID: m.ID, Addr: m.Addr, Zone: m.Zone, Draining: m.Draining}
 		alive, since := n.Liveness(m.ID)
 		if s.Alive = alive; !alive {
 			s.DeadFor = now.Sub(since)
@@ -172,8 +172,8 @@ func (n *Node) voters() int {
 	return ask
 }
 
-// found records the cluster's id in the catalog: a duty of the leader.
-func (n *Node) found(ctx context.Context) {
+// recordClusterID records the cluster's id in the catalog: a duty of the leader.
+func (n *Node) recordClusterID(ctx context.Context) {
 	id := n.o.Dir.Identity().Cluster
 	if n.fsm.Current().Cluster().IsZero() && !id.IsZero() {
 		if _, err := n.Propose(ctx, []catalog.Change{&catalog.SetCluster{ID: id}}); err != nil && ctx.Err() == nil {
@@ -193,14 +193,14 @@ func (n *Node) ownCluster() error {
 		WithHint("Put the directory's own parts back together, or start with an empty one and --join.")
 }
 
-// seated waits until as many members vote as should, so that the cluster survives the
+// waitVoters waits until as many members vote as should, so that the cluster survives the
 // loss of one. Members may be down, so it does not wait for ever.
-func (n *Node) seated(ctx context.Context) {
+func (n *Node) waitVoters(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	for {
-		conf, _, err := n.seats(ctx)
-		if err != nil || allSeated(conf, len(n.fsm.Current().Nodes()), n.voters()) {
+		conf, _, err := n.configuration(ctx)
+		if err != nil || allVote(conf, len(n.fsm.Current().Nodes()), n.voters()) {
 			return
 		}
 		select {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// shared coalesces calls. The result of a call is valid only for those who asked before
+// coalescer coalesces calls. The result of a call is valid only for those who asked before
 // it began; while one is under way, later callers wait together for the next. So there
 // is one call at a time, however many ask, and nobody waits for more than two.
-type shared[T any] struct {
+type coalescer[T any] struct {
 	// spawn runs a function in a goroutine of the owner's.
 	spawn func(func())
 	call  func() (T, error)
@@ -25,7 +25,7 @@ type round[T any] struct {
 }
 
 // do returns the result of a call that begins after do was called.
-func (s *shared[T]) do(ctx context.Context) (T, error) {
+func (s *coalescer[T]) do(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	r := s.next
 	if r == nil {
@@ -46,7 +46,7 @@ func (s *shared[T]) do(ctx context.Context) (T, error) {
 }
 
 // begin starts the next call, if anybody waits for it. mu is held.
-func (s *shared[T]) begin() {
+func (s *coalescer[T]) begin() {
 	r := s.next
 	s.next, s.running = nil, r != nil
 	if r == nil {

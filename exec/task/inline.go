@@ -13,10 +13,10 @@ import (
 // shortStage is where a short task panics.
 const shortStage = "a short stage"
 
-// short runs a task's only thread in the goroutine that reads its rows: for a
+// inlineThread runs a task's only thread in the goroutine that reads its rows: for a
 // statement of a few rows, starting others and handing rows over costs more than
 // its work.
-type short struct {
+type inlineThread struct {
 	t    *Task
 	ctx  context.Context
 	root op.Operator
@@ -26,7 +26,7 @@ type short struct {
 	ended  bool
 }
 
-func (s *short) next() (*batch.Batch, error) {
+func (s *inlineThread) next() (*batch.Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -70,7 +70,7 @@ func (s *short) next() (*batch.Batch, error) {
 }
 
 // end closes the operators; mu is held.
-func (s *short) end() {
+func (s *inlineThread) end() {
 	s.ended = true
 	s.t.fail(op.Guard(shortStage, s.root.Close))
 	s.t.cancel(nil)
@@ -78,7 +78,7 @@ func (s *short) end() {
 	close(s.t.out)
 }
 
-func (s *short) close() {
+func (s *inlineThread) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {

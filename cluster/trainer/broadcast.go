@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// down is the header of a task that is broadcast down a tree of members, each of which
+// broadcast is the header of a task that is sent down a tree of members, each of which
 // forwards chunks while it receives more.
-type down struct {
+type broadcast struct {
 	name    string
 	iter    int
 	size    int   // bytes of the task
@@ -26,7 +26,7 @@ type down struct {
 	star    bool // all are children of the first
 }
 
-func (m *down) encode() []byte {
+func (m *broadcast) encode() []byte {
 	var e canon.E
 	e.Str(m.name)
 	for _, v := range []int{m.iter, m.size, m.at, m.stripe, m.stripes} {
@@ -40,9 +40,9 @@ func (m *down) encode() []byte {
 	return e.B
 }
 
-func decodeDown(b []byte) (*down, error) {
+func decodeBroadcast(b []byte) (*broadcast, error) {
 	d := canon.Read(b)
-	m := &down{name: d.Str(), iter: d.Int(), size: d.Int(), at: d.Int(), stripe: d.Int(), stripes: d.Int(), star: d.Bool()}
+	m := &broadcast{name: d.Str(), iter: d.Int(), size: d.Int(), at: d.Int(), stripe: d.Int(), stripes: d.Int(), star: d.Bool()}
 	for range d.Count(4) {
 		m.who = append(m.who, int(d.U32()))
 	}
@@ -53,7 +53,7 @@ func decodeDown(b []byte) (*down, error) {
 }
 
 // children returns the indexes of the members to which the receiver forwards.
-func (m *down) children() []int {
+func (m *broadcast) children() []int {
 	if m.star {
 		return reduce.Star(len(m.who), m.at)
 	}
@@ -61,7 +61,7 @@ func (m *down) children() []int {
 }
 
 // chunks returns an iterator over the stripe's chunks of a whole task.
-func (m *down) chunks(b []byte) func() ([]byte, error) {
+func (m *broadcast) chunks(b []byte) func() ([]byte, error) {
 	at := m.stripe * chunkBytes
 	return func() ([]byte, error) {
 		if at >= len(b) {
@@ -75,11 +75,11 @@ func (m *down) chunks(b []byte) func() ([]byte, error) {
 
 // pass stores the stripe's chunks with take and forwards them to the receiver's
 // children, while own runs, and waits until all children are done with the task.
-func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take taker, own func(context.Context) error) error {
+func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, error), take chunkStore, own func(context.Context) error) error {
 	children := m.children()
 	puts := make([]*rpc.Put, len(children))
 	sent := make(chan struct{})
-	return every(ctx, 2+len(children), func(ctx context.Context, i int) error {
+	return parallel(ctx, 2+len(children), func(ctx context.Context, i int) error {
 		switch i {
 		case 0:
 			return own(ctx)
@@ -107,11 +107,11 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 	})
 }
 
-// taker stores a chunk and returns the copy, which stays valid until the task is over.
-type taker func(chunk []byte) ([]byte, error)
+// chunkStore stores a chunk and returns the copy, which stays valid until the task is over.
+type chunkStore func(chunk []byte) ([]byte, error)
 
 // forward stores the chunks that recv returns and sends them to puts.
-func forward(recv func() ([]byte, error), take taker, puts []*rpc.Put) error {
+func forward(recv func() ([]byte, error), take chunkStore, puts []*rpc.Put) error {
 	for {
 		chunk, err := recv()
 		if err == io.EOF {
@@ -131,8 +131,8 @@ func forward(recv func() ([]byte, error), take taker, puts []*rpc.Put) error {
 	}
 }
 
-// arrival is a task that is being received.
-type arrival struct {
+// incomingTask is a task that is being received.
+type incomingTask struct {
 	size int
 	refs int // stripes that have arrived or are expected
 
@@ -143,12 +143,12 @@ type arrival struct {
 	step bool          // no decoded value aliases the bytes any more
 }
 
-// arrive returns the arrival that a stripe belongs to.
-func (p *part) arrive(m *down) (*arrival, error) {
+// incoming returns the task that a stripe belongs to.
+func (p *part) incoming(m *broadcast) (*incomingTask, error) {
 	p.mu.Lock()
 	a := p.coming[m.iter]
 	if a == nil {
-		a = &arrival{size: m.size, refs: m.stripes, full: make(chan struct{})}
+		a = &incomingTask{size: m.size, refs: m.stripes, full: make(chan struct{})}
 		p.coming[m.iter] = a
 	}
 	p.mu.Unlock()
@@ -175,7 +175,7 @@ func (p *part) arrive(m *down) (*arrival, error) {
 }
 
 // leave is called when a stripe is finished.
-func (p *part) leave(m *down, a *arrival) {
+func (p *part) leave(m *broadcast, a *incomingTask) {
 	p.mu.Lock()
 	a.refs--
 	last := a.refs == 0
@@ -217,7 +217,7 @@ func (p *part) reuse(size int) []byte {
 }
 
 // put copies bytes to their position in the task, and returns the copy.
-func (a *arrival) put(at int, b []byte) ([]byte, error) {
+func (a *incomingTask) put(at int, b []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(b) == 0 || at > len(a.buf)-len(b) {
@@ -232,13 +232,13 @@ func (a *arrival) put(at int, b []byte) ([]byte, error) {
 
 // receive receives a stripe of a task and forwards it. The first stripe's call runs the
 // task, once all stripes are complete.
-func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)) (err error) {
+func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, error)) (err error) {
 	for _, i := range m.who {
 		if i >= len(p.members) || m.who[m.at] != p.self {
 			return pgerr.New(pgerr.DataCorrupted, "a training task went to the wrong member")
 		}
 	}
-	a, err := p.arrive(m)
+	a, err := p.incoming(m)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 
 // send has the members with these indexes do a task; this member is the first.
 func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction, err error) {
-	m := down{name: p.name, iter: t.Iter, who: who, stripes: 1, star: p.w.Job().Gathers()}
+	m := broadcast{name: p.name, iter: t.Iter, who: who, stripes: 1, star: p.w.Job().Gathers()}
 	var b []byte
 	if len(who) > 1 { // on one node nothing is encoded
 		had := p.reuse(-1)
@@ -285,7 +285,7 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 			m.stripes = reduce.Stripes
 		}
 	}
-	err = every(ctx, m.stripes, func(ctx context.Context, i int) error {
+	err = parallel(ctx, m.stripes, func(ctx context.Context, i int) error {
 		m := m
 		m.stripe = i
 		return p.pass(ctx, &m, m.chunks(b), func(chunk []byte) ([]byte, error) { return chunk, nil }, func(ctx context.Context) (err error) {
@@ -298,10 +298,10 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	return r, err
 }
 
-// every runs f for 0 … n-1 at once and returns the first error; cancellations and cut
+// parallel runs f for 0 … n-1 at once and returns the first error; cancellations and cut
 // connections, which may follow from another error, are returned only if there is no
 // other.
-func every(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	errs := make([]error, n)

@@ -83,9 +83,9 @@ func TestStoredAhead(t *testing.T) {
 
 // fakeRaft assigns entries consecutive indexes of a log and applies them to the state machine.
 type fakeRaft struct {
-	s     *solo
+	s     *soleVoter
 	j     *journal
-	early *early
+	early *earlyApplier
 	fsm   *meta.FSM
 
 	mu   sync.Mutex
@@ -122,16 +122,16 @@ func (f *fakeRaft) put(typ raft.LogType, data []byte) raft.ApplyFuture {
 	return done{index: f.last}
 }
 
-func newSolo(t *testing.T) (*fakeRaft, *solo, chan error) {
+func newSolo(t *testing.T) (*fakeRaft, *soleVoter, chan error) {
 	j, err := openBoth(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &fakeRaft{j: j, fsm: meta.New(slog.New(slog.DiscardHandler))}
-	f.early = &early{fsm: f.fsm}
+	f.early = &earlyApplier{fsm: f.fsm}
 	failed := make(chan error, 1)
-	s := &solo{ctx: ctx, early: f.early, fsm: f.fsm, self: "me", store: j.storeAhead, leads: func(uint64) bool { return true },
+	s := &soleVoter{ctx: ctx, early: f.early, fsm: f.fsm, self: "me", store: j.storeAhead, leads: func(uint64) bool { return true },
 		apply: func(cmd []byte) raft.ApplyFuture { return f.put(raft.LogCommand, cmd) },
 		await: func(_ context.Context, x raft.Future) error { return x.Error() },
 		fail:  func(err error) { failed <- err }, hurry: make(chan struct{}, 1), timer: time.NewTimer(feedEvery)}
@@ -152,7 +152,7 @@ func newSolo(t *testing.T) (*fakeRaft, *solo, chan error) {
 	return f, s, failed
 }
 
-func (s *solo) isOpen() bool {
+func (s *soleVoter) isOpen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open

@@ -13,7 +13,7 @@ func TestShared(t *testing.T) {
 	var wg sync.WaitGroup
 	began, end := make(chan int64), make(chan error)
 	var calls atomic.Int64
-	s := &shared[int64]{spawn: func(f func()) { wg.Add(1); go func() { defer wg.Done(); f() }() }, call: func() (int64, error) {
+	s := &coalescer[int64]{spawn: func(f func()) { wg.Add(1); go func() { defer wg.Done(); f() }() }, call: func() (int64, error) {
 		n := calls.Add(1)
 		began <- n
 		return n, <-end
@@ -83,7 +83,7 @@ func (j waited) Done() <-chan struct{} {
 func TestSharedIsFresh(t *testing.T) {
 	var wg sync.WaitGroup
 	var now atomic.Int64
-	s := &shared[int64]{spawn: func(f func()) { wg.Add(1); go func() { defer wg.Done(); f() }() }, call: func() (int64, error) { return now.Load(), nil }}
+	s := &coalescer[int64]{spawn: func(f func()) { wg.Add(1); go func() { defer wg.Done(); f() }() }, call: func() (int64, error) { return now.Load(), nil }}
 	for range 8 {
 		wg.Add(1)
 		go func() {
