@@ -1,6 +1,7 @@
-// Package raftnode makes a node a member of the cluster: it runs raft over the
-// cluster's port, forwards proposals and reads to the leader, admits and
-// dismisses members, and knows which members are alive.
+// Package raftnode makes a node a member of the cluster: it runs Raft (Ongaro
+// and Ousterhout, "In search of an understandable consensus algorithm", 2014;
+// hashicorp/raft) over the cluster's port, forwards proposals and reads to the
+// leader, admits and removes members, and records which members are alive.
 //
 //	Propose ─┬─ only member ─▶ log (fsync) ─▶ meta.FSM, and raft.Apply afterwards (solevoter.go)
 //	         ├─ leader here ─▶ raft.Apply ─▶ log (fsync) ─▶ majority ─▶ meta.FSM
@@ -11,11 +12,12 @@
 //	                                        version it reads, what it reports
 //	leader ── OnLead functions run while it leads (repair, jobs, …)
 //
-// The catalog says who is a member; the leader brings raft's configuration to that, one
-// step after the other (voters.go): a member enters as a learner that no commit waits
-// for, and an odd number of up to five of them vote. The log and votes are in a bbolt
-// database, the newest entries in a journal in front of it (journal.go), snapshots are
-// files, and a small file holds the node's identity and its cluster (dir.go):
+// The members are those of the catalog; the leader changes raft's configuration to
+// match them, one step after the other (voters.go): a member enters as a learner that
+// no commit waits for, and an odd number of up to five of them vote. The log and votes
+// are in a bbolt database, the newest entries in a journal in front of it (journal.go),
+// snapshots are files, and a small file holds the node's identity and its cluster
+// (dir.go):
 //
 //	data/LOCK  data/identity  data/cluster-secret
 //	data/raft/log.db  data/raft/journal  data/raft/snapshots/

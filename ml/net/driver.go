@@ -202,8 +202,10 @@ func (d *driver) learned(p *partial) error {
 	return nil
 }
 
-// move divides the summed gradient by the weight, adds the penalty's, clips it and runs
-// the optimiser's step. Only the norm for clipping needs all parameters: everything
+// move divides the summed gradient by the weight, adds the penalty's, clips it by its
+// norm (Pascanu, Mikolov and Bengio 2013) and runs the optimiser's step. Weight decay
+// is decoupled from the gradient (Loshchilov and Hutter, "Decoupled weight decay
+// regularization", 2019). Only the norm for clipping needs all parameters: everything
 // else is computed by range of parameters in parallel.
 func (d *driver) move(g []float32, weight float64) error {
 	s := &d.s

@@ -186,7 +186,8 @@ func trainingOf(s *family.Setup) training {
 }
 
 // rateAt is the learning rate of a step that begins epoch epochs after the
-// start, steps being the number of steps of an epoch.
+// start, steps being the number of steps of an epoch. The cosine schedule is
+// Loshchilov and Hutter's (2017) without restarts.
 func (t *training) rateAt(epoch float64, steps int) float64 {
 	by := 1.0
 	switch t.schedule {

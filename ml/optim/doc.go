@@ -1,7 +1,7 @@
 // Package optim holds the optimisers, as step machines by reverse communication: an
-// optimiser returns the parameters to be evaluated, is told loss, gradient and perhaps
-// Hessian, and proceeds. It does no I/O, starts no goroutines and knows neither data
-// nor penalty, so the evaluation may be a sum over a cluster.
+// optimiser returns the parameters to be evaluated, receives loss, gradient and
+// perhaps Hessian, and proceeds. It does no I/O, starts no goroutines, and does not
+// depend on the data or the penalty, so the evaluation may be a sum over a cluster.
 //
 //	for {
 //	    req := o.Next()                      θ, and what is wanted of it

@@ -16,14 +16,14 @@ const (
 	Adam
 )
 
-// Constants are those of the rules.
+// Constants are the parameters of the rules.
 type Constants struct {
 	Momentum     float64
 	Beta1, Beta2 float64 // of Adam (Kingma and Ba 2015)
 	Epsilon      float64
 }
 
-// usual are the defaults of the rules' authors and of common frameworks.
+// usual are Kingma and Ba's defaults, which Keras and PyTorch have too, and the common momentum.
 var usual = Constants{Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
 // Mover updates parameters by a rule. It computes in float64 for either type.

@@ -30,8 +30,9 @@ type apartRow struct {
 	one  *feature.Stats // of one copy, nil before the first; guarded by flow.mu
 }
 
-// flowedBy is a Bloom filter, of two bits a row, of the rows that may have been read
-// uncounted. Frequent rows are detected while few bits are set.
+// flowedBy is a Bloom filter (Bloom 1970), with two bits set for each row, of the
+// rows that may have been read without being counted. Frequent rows are detected
+// while few bits are set.
 type flowedBy [1 << 15]atomic.Uint64
 
 const flowedBytes = 8 << 15
