@@ -9,7 +9,7 @@
 //	Prove   that files are still where a commit is about to say they are
 //	sweep   every node's loop: remove files nobody needs, as two looks at what a
 //	        majority confirms find
-//	scrub   every node's loop: look for files that are gone or damaged, mend them
+//	scrub   every node's loop: look for files that are missing or damaged, and repair them
 //
 //	            repl.push (stream)          repl.fetch (stream)
 //	  writer ─────────────────▶ replica ◀──────────────────── reader

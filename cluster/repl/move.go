@@ -186,7 +186,7 @@ func (r *Repl) Repair(ctx context.Context, s *catalog.Segment) error {
 	}
 	err := r.get(ctx, refOf(s), s.Nodes)
 	if err != nil {
-		r.o.Log.Error("a segment is damaged and could not be mended", "segment", s.ID, "err", err)
+		r.o.Log.Error("a segment is damaged and could not be repaired", "segment", s.ID, "err", err)
 	} else {
 		r.o.Log.Warn("a damaged segment was replaced from another replica", "segment", s.ID)
 	}

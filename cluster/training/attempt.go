@@ -23,12 +23,12 @@ func (d *drive) run(ctx context.Context) error {
 	rec, rescan := d.rec, true
 	for n := 1; ; n++ {
 		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
-		var mended *store.RepairedError
+		var repaired *store.RepairedError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
-		case errors.As(err, &mended) && n < maxAttempts:
-			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
+		case errors.As(err, &repaired) && n < maxAttempts:
+			rec.log().Warn("training begins again over a repaired file", "segment", repaired.Segment)
 			continue
 		case pgerr.Is(err, pgerr.RowsNotHeld) && rescan:
 			rec.log().Info("training holds its rows", "why", err)

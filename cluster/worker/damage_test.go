@@ -163,8 +163,8 @@ func TestFaultAfterRows(t *testing.T) {
 		if !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(err.Error(), r.seg.ID.String()) {
 			t.Error(err)
 		}
-		var mended *store.RepairedError
-		if errors.As(err, &mended) != replicas {
+		var repaired *store.RepairedError
+		if errors.As(err, &repaired) != replicas {
 			t.Error(err)
 		}
 		rows.Close()

@@ -25,8 +25,8 @@ import (
 // errRestart stops an attempt that will be restarted.
 var errRestart = errors.New("a node was lost; the plan starts again")
 
-// maxMends bounds how often a plan is restarted after a damaged file was repaired.
-const maxMends = 3
+// maxRepairs bounds how often a plan is restarted after a damaged file was repaired.
+const maxRepairs = 3
 
 // query runs a plan, over as many attempts as it takes, and is the reader of its rows.
 type query struct {
@@ -40,7 +40,7 @@ type query struct {
 	restart   func() error // starts the next attempt, if one is due
 
 	mu       sync.Mutex
-	mends    int          // attempts that met damage
+	repairs  int          // attempts that met damage
 	members  []sched.Node // of the next attempt
 	sched    *sched.Scheduler
 	names    map[uint64]string
@@ -291,9 +291,9 @@ func (q *query) lost(node uint64) error {
 // for the scheduler to decide on; anything else ends the attempt.
 func (q *query) handleError(a *attempt, node uint64, err error) {
 	var lost *flow.LostError
-	var mended *store.RepairedError
+	var repaired *store.RepairedError
 	switch {
-	case errors.As(err, &mended) && !a.over() && q.countRepair():
+	case errors.As(err, &repaired) && !a.over() && q.countRepair():
 		q.event(a, sched.Repaired{})
 		a.fail(err) // unless another attempt has begun
 	case errors.As(err, &lost):
@@ -311,8 +311,8 @@ func (q *query) handleError(a *attempt, node uint64, err error) {
 func (q *query) countRepair() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.mends++
-	return q.mends <= maxMends
+	q.repairs++
+	return q.repairs <= maxRepairs
 }
 
 // remoteError handles an error of a task on another node. A node that cannot reach this

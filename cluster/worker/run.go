@@ -162,10 +162,10 @@ func (r *run) admit(ctx context.Context, notify func(event) error) (bool, error)
 // work runs the tasks to their end, or until the run is stopped. A failed task does not
 // end the run: its node's end of the exchange stays, so that other nodes do not fail
 // for lack of it before the gateway knows the cause and stops all.
-func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, notify func(event) error) error {
+func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, repair func(context.Context, error) error, notify func(event) error) error {
 	report := func(err error) error {
 		r.part.fail(err)
-		return notify(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
+		return notify(event{Kind: evFailed, Err: errOut(repair(ctx, err))})
 	}
 	if err := r.part.start(c); err != nil {
 		if err := report(err); err != nil {

@@ -98,8 +98,8 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 			return b, err
 		}
 		err = r.s.g.w.cfg.Store.Repair(ctx, err)
-		var mended *store.RepairedError
-		if !errors.As(err, &mended) || r.left || r.attempts > maxMends {
+		var repaired *store.RepairedError
+		if !errors.As(err, &repaired) || r.left || r.attempts > maxRepairs {
 			return nil, err
 		}
 		if _, writes, _ := inspect(&plan.Staged{Stages: []plan.Stage{*r.root}}, r.s.common()); writes {

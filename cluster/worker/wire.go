@@ -177,9 +177,9 @@ func errOut(err error) *errMsg {
 	if errors.As(err, &lost) {
 		m.Lost = lost.Node
 	}
-	var mended *store.RepairedError
-	if errors.As(err, &mended) {
-		m.Repaired = mended.Segment
+	var repaired *store.RepairedError
+	if errors.As(err, &repaired) {
+		m.Repaired = repaired.Segment
 	}
 	if errors.Is(err, context.Canceled) {
 		err = pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
