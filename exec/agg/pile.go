@@ -5,8 +5,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-
-	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // pile is a collection of numbers in no order. They are not moved, and full lists are shared with
@@ -67,8 +65,8 @@ type slab struct {
 }
 
 const (
-	firstSlab = 64
-	mostSlab  = 1 << 18 // a large page
+	firstSlab = 16
+	mostSlab  = 1 << 15
 )
 
 // list returns an empty list with room for n numbers, a power of two.
@@ -78,7 +76,7 @@ func (s *slab) list(n int) []uint64 {
 		for size < mostSlab && 64*int64(size) < s.bytes { // the rest takes an eighth at most
 			size *= 2
 		}
-		s.rest = spare.Zeros[uint64](size)
+		s.rest = make([]uint64, size)
 		s.bytes += 8 * int64(size)
 	}
 	out := s.rest[:0:n]

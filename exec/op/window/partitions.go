@@ -53,7 +53,7 @@ func newPartitions(ts []types.Type, near bool) *partitions {
 
 // holds reports whether n more rows can be found; it comes before bytes and find.
 func (p *partitions) holds(cols []arrow.Array, n int) bool {
-	if !p.close || n == 0 {
+	if !p.close {
 		return true
 	}
 	lo, hi, ok := kernel.IntRange(cols[0])
@@ -104,7 +104,6 @@ func (p *partitions) find(cols []arrow.Array, n int) []uint32 {
 	}
 	of := p.of[:n]
 	switch {
-	case n == 0:
 	case len(cols) == 0:
 		clear(of)
 		p.n = 1

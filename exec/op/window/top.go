@@ -102,6 +102,9 @@ func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 // sift holds the rows of b that may satisfy the run condition.
 func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	n := b.Rows()
+	if n == 0 {
+		return nil
+	}
 	part, err := op.Columns(ctx, b, o.part)
 	if err != nil {
 		return err
