@@ -20,48 +20,10 @@ type percentile struct {
 	call expr.AggCall
 	p    []types.Datum // the fraction, once there is a value
 	keys []pile
-	held int64
+	slab slab
+	held int64    // bytes of lists beside the slab
 	all  []uint64 // scratch: those of a group
-}
-
-// pile is a collection of numbers in no order. They are not moved, and full lists are shared with
-// piles that this one is merged into.
-type pile struct {
-	last []uint64
-	full [][]uint64
-}
-
-const (
-	firstPile = 4
-	mostPile  = 1 << 14
-)
-
-func (p *pile) n() int {
-	n := len(p.last)
-	for _, l := range p.full {
-		n += len(l)
-	}
-	return n
-}
-
-// next begins another list, twice as large, and returns its bytes.
-func (p *pile) next() int64 {
-	size := min(max(2*cap(p.last), firstPile), mostPile)
-	var list int64
-	if cap(p.last) > 0 {
-		p.full = append(p.full, p.last)
-		list = 48
-	}
-	p.last = make([]uint64, 0, size)
-	return 8*int64(size) + list
-}
-
-// appendTo appends all.
-func (p *pile) appendTo(dst []uint64) []uint64 {
-	for _, l := range p.full {
-		dst = append(dst, l...)
-	}
-	return append(dst, p.last...)
+	late lateKeys
 }
 
 // newPercentile returns nil for other calls.
@@ -103,7 +65,7 @@ func orderedFloat(k uint64) float64 {
 func (s *percentile) add(g uint32, key uint64) {
 	p := &s.keys[g]
 	if len(p.last) == cap(p.last) {
-		s.held += p.next()
+		s.held += p.next(&s.slab, 1)
 	}
 	p.last = append(p.last, key)
 }
@@ -111,6 +73,13 @@ func (s *percentile) add(g uint32, key uint64) {
 func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 	x := args[1].(*array.Float64)
 	vals, nulls := x.Float64Values(), x.NullN() > 0
+	if !nulls && s.late.take(len(s.keys), groups, vals, args[0]) {
+		if s.late.full() {
+			s.settle()
+		}
+		return nil
+	}
+	s.settle()
 	for i, g := range groups {
 		if nulls && x.IsNull(i) {
 			continue
@@ -123,9 +92,34 @@ func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
+// settle adds the late keys to their piles. Several threads may merge from s at once.
+func (s *percentile) settle() {
+	s.late.Lock()
+	defer s.late.Unlock()
+	if len(s.late.groups) == 0 {
+		return
+	}
+	s.late.each(len(s.keys), func(g int, keys []uint64) {
+		p := &s.keys[g]
+		if cap(p.last) == 0 {
+			s.p[g] = s.late.fraction
+		}
+		for {
+			n := copy(p.last[len(p.last):cap(p.last)], keys)
+			p.last, keys = p.last[:len(p.last)+n], keys[n:]
+			if len(keys) == 0 {
+				break
+			}
+			s.held += p.next(&s.slab, len(keys))
+		}
+	})
+}
+
 // MergeFrom implements Merger.
 func (s *percentile) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*percentile)
+	s.settle()
+	o.settle()
 	for i, g := range groups {
 		to, from := &s.keys[g], &o.keys[ids[i]]
 		if cap(from.last) == 0 {
@@ -134,9 +128,9 @@ func (s *percentile) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 		if cap(to.last) == 0 {
 			s.p[g] = o.p[ids[i]]
 		} else {
-			to.full = append(to.full, to.last)
+			to.full = append(slices.Grow(to.full, len(from.full)+1), to.last)
 		}
-		to.full = append(to.full, from.full...)
+		to.full = append(slices.Grow(to.full, len(from.full)), from.full...)
 		to.last = slices.Clip(from.last)
 		s.held += 48 * int64(len(from.full)+1)
 		for _, l := range from.full {
@@ -162,6 +156,7 @@ func (s *percentile) Need(from, to int, states bool) int64 {
 	if !states {
 		return 0
 	}
+	s.settle()
 	return 8*s.count(from, to) + 9*int64(to-from)
 }
 
@@ -197,6 +192,7 @@ func (s *percentile) appendFraction(dst []byte, g int) []byte {
 }
 
 func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
+	s.settle()
 	le := binary.LittleEndian
 	for i, g := range groups {
 		if states.IsNull(i) {
@@ -222,22 +218,24 @@ func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
 func (s *percentile) Results(from, to int) (arrow.Array, error) {
 	out := make([]float64, to-from)
 	valid := make([]byte, batch.BitmapBytes(len(out)))
+	s.settle()
 	for i := range out {
-		s.all = s.keys[from+i].appendTo(s.all[:0])
-		keys := s.all
+		n := s.keys[from+i].n()
 		p, ok := s.p[from+i].(float64)
-		if len(keys) == 0 || !ok {
+		if n == 0 || !ok {
 			continue
 		}
 		if err := checkFraction(p); err != nil {
 			return nil, err
 		}
-		pos := p * float64(len(keys)-1)
+		pos := p * float64(n-1)
 		lo, hi := int(math.Floor(pos)), int(math.Ceil(pos))
 		a, b := lo, hi // places of the two in the order of keys
 		if s.desc() {
-			a, b = len(keys)-1-lo, len(keys)-1-hi
+			a, b = n-1-lo, n-1-hi
 		}
+		var keys []uint64
+		keys, a, b = s.about(&s.keys[from+i], n, a, b)
 		nth(keys, a)
 		if out[i] = orderedFloat(keys[a]); a != b {
 			next := keys[a+1:] // of which b is the least
@@ -254,7 +252,76 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
 }
 
-func (s *percentile) Bytes() int64 { return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held }
+func (s *percentile) Bytes() int64 {
+	return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held + s.slab.bytes + s.late.bytes()
+}
+
+const (
+	aboutFrom   = 512 // keys for which a sample pays
+	aboutSample = 64
+	aboutRoom   = 8 // of the sample on either side
+)
+
+// about copies keys of a pile among which are those of the places a and b, which are neighbours, in
+// their order, and returns their places there: all, or, of many, those that a sample says are about
+// (Floyd and Rivest, "Expected Time Bounds for Selection", 1975), if it is right.
+func (s *percentile) about(p *pile, n, a, b int) (keys []uint64, x, y int) {
+	if n >= aboutFrom {
+		lo, hi := p.bounds(n, min(a, b), max(a, b))
+		s.all = slices.Grow(s.all[:0], n)[:n]
+		k, below := 0, 0
+		p.lists(func(list []uint64) {
+			in, less := within(list, lo, hi, s.all[k:])
+			k, below = k+in, below+less
+		})
+		if below <= min(a, b) && max(a, b) < below+k {
+			return s.all[:k], a - below, b - below
+		}
+	}
+	s.all = p.appendTo(s.all[:0])
+	return s.all, a, b
+}
+
+// within writes those of the keys that are between lo and hi, and returns how many these are and how
+// many are below. out is as long as keys.
+func within(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
+	for _, x := range keys {
+		out[in] = x
+		is, less := 0, 0
+		if x-lo <= hi-lo {
+			is = 1
+		}
+		if x < lo {
+			less = 1
+		}
+		in, below = in+is, below+less
+	}
+	return in, below
+}
+
+// bounds returns keys of a sample that are likely to stand before and after the places a ≤ b of n.
+func (p *pile) bounds(n, a, b int) (lo, hi uint64) {
+	var sample [aboutSample]uint64
+	k, skip := 0, 0
+	p.lists(func(list []uint64) {
+		i := skip
+		for ; i < len(list) && k < len(sample); i += n / aboutSample {
+			sample[k] = list[i]
+			k++
+		}
+		skip = i - len(list)
+	})
+	some := sample[:k]
+	slices.Sort(some)
+	hi = math.MaxUint64
+	if at := a*k/n - aboutRoom; at >= 0 {
+		lo = some[at]
+	}
+	if at := b*k/n + aboutRoom; at < k {
+		hi = some[at]
+	}
+	return lo, hi
+}
 
 // nth partitions keys so that keys[k] is what it would be if they were sorted: none before it is
 // greater, none after it less (Hoare, "Algorithm 65: Find", 1961).

@@ -2,11 +2,15 @@ package agg_test
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -55,4 +59,93 @@ func TestPercentilesOfAllFloats(t *testing.T) {
 			t.Errorf("percentile %v (desc %v): %v, not %v", c.p, c.desc, got, c.want)
 		}
 	}
+}
+
+// TestPercentilesOfManyGroups: keys that come late to their groups, lists of many of them of which a
+// sample is right or wrong, states and merges, beside all values of a group in order.
+func TestPercentilesOfManyGroups(t *testing.T) {
+	var f *fn.Func
+	for _, x := range fn.Lookup("percentile_cont") {
+		if x.Args[0] == types.Float8OID && x.Args[1] == types.Float8OID {
+			f = x
+		}
+	}
+	for _, groups := range []int{1, 300, 20000} {
+		for _, desc := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(uint64(groups), 7))
+			call := expr.AggCall{Fn: f, Args: []expr.Expr{&expr.Col{ID: 1, Typ: types.Float8}}, Direct: 1, Typ: types.Float8,
+				OrderBy: []expr.Order{{Expr: &expr.Col{ID: 2, Typ: types.Float8}, Desc: desc}}}
+			made := make([]agg.Agg, 2)
+			vals, fraction := make([][]float64, groups), make([]float64, groups)
+			for i := range made {
+				var err error
+				if made[i], err = agg.New(call, types.DefaultEnv); err != nil {
+					t.Fatal(err)
+				}
+				for batch := range 20 {
+					made[i].Resize(groups)
+					const n = 8000
+					gs, ps, xs := make([]uint32, n), make([]float64, n), make([]float64, n)
+					for k := range gs {
+						// Some groups have many, some few, some sorted ones.
+						g := min(r.IntN(groups), r.IntN(groups))
+						if gs[k], ps[k], xs[k] = uint32(g), 0.3, r.NormFloat64(); g%3 == 1 {
+							xs[k] = float64(len(vals[g]) / 40)
+						}
+						if batch == 11 {
+							ps[k] = 0.9
+						}
+						if len(vals[g]) == 0 {
+							fraction[g] = ps[k]
+						}
+						vals[g] = append(vals[g], xs[k])
+					}
+					if err := made[i].Update(gs, []arrow.Array{floats(ps), floats(xs)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			ids := make([]uint32, groups)
+			for g := range ids {
+				ids[g] = uint32(g)
+			}
+			half := groups / 2
+			if err := made[0].(agg.Merger).MergeFrom(ids[:half], made[1], ids[:half]); err != nil {
+				t.Fatal(err)
+			}
+			states, err := made[1].States(half, groups)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := made[0].MergeStates(ids[half:], states.(*array.Binary)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := made[0].Results(0, groups)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for g, list := range vals {
+				if len(list) == 0 {
+					continue
+				}
+				slices.Sort(list)
+				if desc {
+					slices.Reverse(list)
+				}
+				pos := fraction[g] * float64(len(list)-1)
+				at := int(pos)
+				want := list[at]
+				if pos > float64(at) {
+					want += (pos - float64(at)) * (list[at+1] - want)
+				}
+				if got := out.(*array.Float64).Value(g); got != want {
+					t.Fatalf("%d groups, desc %v: group %d of %d has %v, not %v", groups, desc, g, len(list), got, want)
+				}
+			}
+		}
+	}
+}
+
+func floats(vals []float64) arrow.Array {
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil)
 }

@@ -138,6 +138,7 @@ func (s *percentile) SortKeys() []SortKey {
 
 // Piece implements Sortable.
 func (s *percentile) Piece(g, at, size int) ([]byte, int, error) {
+	s.settle()
 	p := &s.keys[g]
 	end := min(at+max(size/8, 1), p.n())
 	dst := s.appendFraction(make([]byte, 0, 9+8*(end-at)), g)

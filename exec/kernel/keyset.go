@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -224,4 +225,53 @@ func fill32[T ~int32 | ~uint32](dst []byte, at, stride int, vals []T, flip uint3
 		binary.BigEndian.PutUint32(dst[p+1:p+5], uint32(v)^flip)
 		p += stride
 	}
+}
+
+// Leading appends to out the first eight bytes of the keys of numbers, as a number; NULLs tie with
+// the least or the greatest. It returns false for other types.
+func (s *KeySpec) Leading(arr arrow.Array, out *[]uint64) bool {
+	var flip uint64
+	if s.Desc {
+		flip = ^uint64(0)
+	}
+	from := len(*out)
+	switch a := arr.(type) {
+	case *array.Int64:
+		*out = leading(*out, a.Int64Values(), flip^1<<63)
+	case *array.Timestamp:
+		*out = leading(*out, a.TimestampValues(), flip^1<<63)
+	case *array.Int32:
+		*out = leading(*out, a.Int32Values(), flip^1<<63)
+	case *array.Date32:
+		*out = leading(*out, a.Date32Values(), flip^1<<63)
+	case *array.Float64:
+		vals := a.Float64Values()
+		*out = slices.Grow(*out, len(vals))[:from+len(vals)]
+		for i, v := range vals {
+			(*out)[from+i] = floatKey(v) ^ flip
+		}
+	default:
+		return false
+	}
+	if arr.NullN() > 0 {
+		null := uint64(math.MaxUint64)
+		if s.NullsFirst {
+			null = 0
+		}
+		for i := range arr.Len() {
+			if arr.IsNull(i) {
+				(*out)[from+i] = null
+			}
+		}
+	}
+	return true
+}
+
+func leading[T ~int32 | ~int64](out []uint64, vals []T, flip uint64) []uint64 {
+	from := len(out)
+	out = slices.Grow(out, len(vals))[:from+len(vals)]
+	for i, v := range vals {
+		out[from+i] = uint64(int64(v)) ^ flip
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package window
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"math"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -19,22 +21,32 @@ import (
 // <= k): those that k rows of their partition stand before by the first key of the order. It
 // compares eight bytes of that, which order as the keys do except for ties, and keeps the k least
 // of each partition that its thread has seen in a heap with the greatest on top; a row beyond that
-// is dropped, all others are passed on. So some rows are passed on that later ones displace: of n
-// in random order about k·(1 + ln(n/k)).
+// is dropped.
+//
+//	rows ─▶ at most the greatest of the heap? ─▶ held ─▶ still? ─▶ passed on
+//
+// The others are held, and looked at again, for later rows displace them: of n in random order about
+// k·(1 + ln(n/k)) are held, and at the end k. Where there is no room to hold them they are passed on.
 //
 // Without memory for keys, or where few rows are dropped, it passes all rows.
 type top struct {
 	in          op.Operator
 	rt          *op.Runtime
 	k           int
+	types       []types.Type // of the rows
 	part, order []op.Item
 	partTypes   []types.Type
+	spec        kernel.KeySpec
 	orderEnc    *kernel.KeyEncoder
 	acct        *mem.Account
 	parts       *partitions
 	heaps       []uint64 // k of each partition; missing keys are the greatest value
 	keys        kernel.Keys
 	first       []uint64 // of the batch's rows
+	rows        []int32  // of them, those that are held
+	held        []topRows
+	holds, left int   // how many rows are held, and were when all were looked at last
+	bytes       int64 // that they take
 	// Rows that were seen, those whose partition had k by then, and those dropped.
 	seen, met, drops int
 	off              bool
@@ -42,22 +54,36 @@ type top struct {
 	closed           bool
 }
 
+// topRows are rows that are held: their partitions and keys.
+type topRows struct {
+	b     *batch.Batch
+	of    []uint32
+	first []uint64
+}
+
 // topTrial is after how many rows few drops end the filtering, counted once their partitions have
-// k; topFill after how many it ends because few partitions have k.
+// k; topFill after how many it ends because few partitions have k. topHold is how many more rows
+// are held before all are looked at again: so many, or twice as many as were left.
 const (
 	topTrial = 1 << 16
 	topFill  = 1 << 20
+	topHold  = 1 << 16
 )
 
 func (o *top) Open(ctx context.Context) error {
 	o.acct = o.rt.Pool.Account("window top", false)
-	o.parts = newPartitions(o.partTypes)
+	o.parts = newPartitions(o.partTypes, true)
 	return o.in.Open(ctx)
 }
 
 func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 	for len(o.todo) == 0 {
 		b, err := o.in.Next(ctx)
+		if err == io.EOF && o.holds > 0 {
+			o.again()
+			o.give()
+			continue
+		}
 		if err != nil || o.off {
 			return b, err
 		}
@@ -73,9 +99,12 @@ func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-// sift adds to todo the rows of b that may satisfy the run condition.
+// sift holds the rows of b that may satisfy the run condition.
 func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	n := b.Rows()
+	if n == 0 {
+		return nil
+	}
 	part, err := op.Columns(ctx, b, o.part)
 	if err != nil {
 		return err
@@ -84,17 +113,20 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	if err != nil {
 		return err
 	}
-	o.keys.Reset()
-	o.keys.Width = o.orderEnc.Width()
-	o.orderEnc.Append(&o.keys, order, n)
+	if !o.parts.holds(part, n) {
+		// Begin anew: that only drops fewer rows.
+		o.give()
+		o.heaps, o.parts = nil, newPartitions(o.partTypes, false)
+	}
+	o.leading(order[0], n)
 	var size int64
 	for _, col := range part {
 		size += batch.ArrayBytes(col)
 	}
 	most := o.parts.n + n // partitions
-	need := o.parts.bytes(n, size) + 16*int64(o.k)*int64(most) + 8*int64(n) + o.keys.Bytes()
+	need := o.parts.bytes(n, size) + 16*int64(o.k)*int64(most) + 12*int64(n) + o.keys.Bytes()
 	// Large heaps of many partitions take more memory than the rows that they may save.
-	if o.k > 8*(o.seen+topFill)/most || !o.acct.Try(max(need-o.acct.Used(), 0)) {
+	if o.k > 8*(o.seen+topFill)/most || !o.acct.Try(max(need+o.bytes-o.acct.Used(), 0)) {
 		o.stop()
 		o.todo = append(o.todo, b)
 		return nil
@@ -103,40 +135,154 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	for more := o.k*o.parts.n - len(o.heaps); more > 0; more-- {
 		o.heaps = append(o.heaps, math.MaxUint64)
 	}
-	o.first = firstKeys(&o.keys, o.first[:0])
-	rows := make([]int32, 0, n)
+	// First those that are not beyond the heaps as they are now, so that reading them does not wait
+	// for what is decided of the rows before.
+	rows, m := o.room(n), 0
 	for i, key := range o.first {
-		heap := o.heaps[int(of[i])*o.k:][:o.k]
-		if heap[0] != math.MaxUint64 {
-			o.met++
-			if key > heap[0] {
-				continue
-			}
+		top := o.heaps[int(of[i])*o.k]
+		rows[m] = int32(i)
+		if key <= top {
+			m++
 		}
-		rows = append(rows, int32(i))
-		if key < heap[0] {
-			replaceGreatest(heap, key)
+		if top != math.MaxUint64 {
+			o.met++
+		}
+	}
+	pass := rows[:0]
+	for _, i := range rows[:m] {
+		key, heap := o.first[i], o.heaps[int(of[i])*o.k:][:o.k]
+		if key <= heap[0] {
+			pass = append(pass, i)
+			if key < heap[0] {
+				replaceGreatest(heap, key)
+			}
 		}
 	}
 	o.seen += n
-	o.drops += n - len(rows)
+	o.drops += n - len(pass)
 	if o.met >= topTrial && o.drops < o.met/8 || o.seen >= topFill && o.met < o.seen/4 {
 		o.stop()
-	}
-	switch len(rows) {
-	case 0:
-	case n:
 		o.todo = append(o.todo, b)
-	default:
-		b = kernel.Compact(b)
-		o.todo = append(o.todo, kernel.Compact(&batch.Batch{Cols: b.Cols, N: b.N, Sel: rows, Seq: -1}))
+		return nil
+	}
+	if len(pass) > 0 {
+		o.hold(b, of, pass)
 	}
 	return nil
 }
 
-// stop passes all further rows.
+// room is where numbers of n rows are written.
+func (o *top) room(n int) []int32 {
+	if cap(o.rows) < n {
+		o.rows = make([]int32, n)
+	}
+	return o.rows[:n]
+}
+
+// leading finds the first keys of n rows.
+func (o *top) leading(col arrow.Array, n int) {
+	if o.first = o.first[:0]; o.spec.Leading(col, &o.first) {
+		return
+	}
+	o.keys.Reset()
+	o.keys.Width = o.orderEnc.Width()
+	o.orderEnc.Append(&o.keys, []arrow.Array{col}, n)
+	o.first = firstKeys(&o.keys, o.first)
+}
+
+// hold keeps some rows of b, whose partitions are of.
+func (o *top) hold(b *batch.Batch, of []uint32, rows []int32) {
+	n := int64(len(rows))
+	bytes := 2 * (b.Bytes()*n/int64(b.N) + 12*n) // what is left of them is made beside them
+	if o.bytes+bytes > o.rt.Pool.Limit()/int64(8*o.rt.Threads) || !o.acct.Try(bytes) {
+		o.give()
+		o.todo = append(o.todo, some(b, rows))
+		return
+	}
+	h := topRows{of: make([]uint32, n), first: make([]uint64, n)}
+	for k, i := range rows {
+		h.of[k], h.first[k] = of[i], o.first[i]
+	}
+	h.b = some(b, rows)
+	o.held = append(o.held, h)
+	o.holds, o.bytes = o.holds+len(rows), o.bytes+bytes
+	if o.holds >= 2*o.left+topHold {
+		o.again()
+	}
+}
+
+// some returns those of the rows of b.
+func some(b *batch.Batch, rows []int32) *batch.Batch {
+	if len(rows) < b.Rows() {
+		sel := make([]int32, len(rows))
+		for k, i := range rows {
+			if sel[k] = i; b.Sel != nil {
+				sel[k] = b.Sel[i]
+			}
+		}
+		b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
+	}
+	return kernel.Compact(b)
+}
+
+// again drops rows that are held and were displaced, and joins the others to long batches.
+func (o *top) again() {
+	var out []topRows
+	var last []*batch.Batch // of which the last of out is to be made
+	join := func() {
+		if len(last) > 0 {
+			out[len(out)-1].b = rowset.Concat(o.types, last)
+		}
+		last = nil
+	}
+	o.left = 0
+	for _, h := range o.held {
+		rows, m := o.room(len(h.of)), 0
+		for i, key := range h.first {
+			rows[m] = int32(i)
+			if key <= o.heaps[int(h.of[i])*o.k] {
+				m++
+			}
+		}
+		if m == 0 {
+			continue
+		}
+		for k, i := range rows[:m] {
+			h.of[k], h.first[k] = h.of[i], h.first[i]
+		}
+		h.of, h.first = h.of[:m], h.first[:m]
+		if at := len(out) - 1; at >= 0 && len(out[at].of)+m <= kernel.ChunkRows {
+			out[at].of, out[at].first = append(out[at].of, h.of...), append(out[at].first, h.first...)
+		} else {
+			join()
+			out = append(out, topRows{of: slices.Clone(h.of), first: slices.Clone(h.first)})
+		}
+		last = append(last, some(h.b, rows[:m]))
+		o.left += m
+	}
+	join()
+	var bytes int64
+	for _, h := range out {
+		bytes += 2 * (h.b.Bytes() + 12*int64(h.b.N))
+	}
+	bytes = min(bytes, o.bytes)
+	o.acct.Shrink(o.bytes - bytes)
+	o.held, o.holds, o.bytes = out, o.left, bytes
+}
+
+// give passes on what is held.
+func (o *top) give() {
+	for _, h := range o.held {
+		o.todo = append(o.todo, h.b)
+	}
+	o.acct.Shrink(o.bytes)
+	o.held, o.holds, o.left, o.bytes = nil, 0, 0, 0
+}
+
+// stop passes all rows.
 func (o *top) stop() {
-	o.off, o.parts, o.heaps, o.first, o.keys = true, nil, nil, nil, kernel.Keys{}
+	o.give()
+	o.off, o.parts, o.heaps, o.first, o.rows, o.keys = true, nil, nil, nil, nil, kernel.Keys{}
 	o.acct.Shrink(o.acct.Used())
 }
 
@@ -178,87 +324,6 @@ func replaceGreatest(h []uint64, key uint64) {
 	h[i] = key
 }
 
-// partitions numbers the partitions that a thread has seen.
-//
-//	slots[hash & mask] = number + 1, linear probing
-type partitions struct {
-	pack   *kernel.Packer
-	width  int
-	n      int
-	slots  []uint32
-	words  []uint64 // the keys, packed
-	hashes []uint64
-
-	rows, hbuf []uint64
-	of         []uint32
-}
-
-func newPartitions(ts []types.Type) *partitions {
-	p := &partitions{pack: kernel.NewPacker(ts), slots: make([]uint32, 1024)}
-	p.width = p.pack.Words()
-	return p
-}
-
-// bytes returns the memory held and what n more rows may add to it, if each is a new partition with
-// numbered values of size bytes.
-func (p *partitions) bytes(n int, size int64) int64 {
-	held := p.pack.Bytes() + 4*int64(len(p.slots)) + 8*int64(cap(p.words)+cap(p.hashes))
-	row := int64(p.width + 1)
-	held += 8*row*int64(p.n+n) + (8*row+64)*int64(n) + 2*size // twice the room where it grows, and scratch
-	if 2*(p.n+n) > len(p.slots) {
-		held += 16 * int64(p.n+n)
-	}
-	return held
-}
-
-// find returns the partitions of n rows, valid until the next call.
-func (p *partitions) find(cols []arrow.Array, n int) []uint32 {
-	if cap(p.of) < n {
-		p.of = make([]uint32, n)
-	}
-	of := p.of[:n]
-	if len(cols) == 0 {
-		clear(of)
-		p.n = 1
-		return of
-	}
-	for 2*(p.n+n) > len(p.slots) {
-		p.grow()
-	}
-	p.rows, p.hbuf = p.pack.Pack(cols, n, p.rows, p.hbuf)
-	w, mask := p.width, uint64(len(p.slots)-1)
-	for i, h := range p.hbuf {
-		row := p.rows[i*w:][:w]
-		at := h & mask
-		for ; ; at = (at + 1) & mask {
-			s := p.slots[at]
-			if s == 0 {
-				p.words, p.hashes = append(p.words, row...), append(p.hashes, h)
-				p.n++
-				s = uint32(p.n)
-				p.slots[at] = s
-			} else if !slices.Equal(p.words[int(s-1)*w:][:w], row) {
-				continue
-			}
-			of[i] = s - 1
-			break
-		}
-	}
-	return of
-}
-
-func (p *partitions) grow() {
-	p.slots = make([]uint32, 2*len(p.slots))
-	mask := uint64(len(p.slots) - 1)
-	for i, h := range p.hashes {
-		at := h & mask
-		for p.slots[at] != 0 {
-			at = (at + 1) & mask
-		}
-		p.slots[at] = uint32(i + 1)
-	}
-}
-
 func (o *top) Close() error {
 	if o.closed {
 		return nil
@@ -267,6 +332,6 @@ func (o *top) Close() error {
 	if o.acct != nil {
 		o.acct.Close()
 	}
-	o.parts, o.heaps, o.todo = nil, nil, nil
+	o.parts, o.heaps, o.held, o.todo = nil, nil, nil, nil
 	return o.in.Close()
 }

@@ -138,19 +138,31 @@ func stands(ty types.Type, a, b types.Datum, desc, nullsFirst bool) bool {
 }
 
 // TestWindowTopOfManyPartitions: that the first rows find their partitions with too few
-// rows is no reason to give up; that no partition ever has k is.
+// rows is no reason to give up; that no partition ever has k is. Rows that later ones displace are
+// not passed on. Partitions' numbers lie close together, or do until far ones come, or are far apart.
 func TestWindowTopOfManyPartitions(t *testing.T) {
 	rank := slices.DeleteFunc(slices.Clone(fn.Lookup("rank")), func(f *fn.Func) bool { return f.Kind != fn.Window })
 	const rows, k = 1 << 18, 2
 	cols := []plan.Column{{ID: 1, Type: types.Int8}, {ID: 2, Type: types.Int8}}
 	w := &plan.Window{Top: k, PartitionBy: []expr.Expr{&expr.Col{ID: 1, Typ: types.Int8}}, OrderBy: []expr.Order{{Expr: &expr.Col{ID: 2, Typ: types.Int8}}},
 		Items: []plan.WindowItem{{Col: plan.Column{ID: 9, Type: types.Int8}, Call: expr.AggCall{Fn: rank[0], Typ: types.Int8}}}}
-	for _, parts := range []int{rows / 20, rows} {
+	for _, c := range []struct {
+		parts int
+		key   func(i int, of int64) int64
+		most  int64 // rows that are passed on
+	}{
+		{rows / 20, func(_ int, of int64) int64 { return of }, k * rows / 20},
+		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 }, rows / 2},
+		{rows / 20, func(i int, of int64) int64 { return of * int64(1+i/(rows/2)*1_000_003) }, rows / 2},
+		{rows / 20, func(_ int, of int64) int64 { return of<<40 - 1<<60 }, k * rows / 20},
+		{rows, func(_ int, of int64) int64 { return of }, rows},
+	} {
+		parts := c.parts
 		r := rand.New(rand.NewSource(3))
 		of, by := make([]int64, rows), make([]int64, rows)
 		least := map[int64][]int64{} // the k least of each partition
 		for i := range of {
-			of[i], by[i] = int64(r.Intn(parts)), r.Int63()
+			of[i], by[i] = c.key(i, int64(r.Intn(parts))), r.Int63()
 			l := least[of[i]]
 			at, _ := slices.BinarySearch(l, by[i])
 			l = slices.Insert(l, at, by[i])
@@ -191,7 +203,7 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 		if got != want {
 			t.Errorf("%d partitions: the sum of the least is %d, not %d", parts, got, want)
 		}
-		if parts < rows && seen.Load() > rows/2 {
+		if seen.Load() > c.most {
 			t.Errorf("%d partitions: %d rows of %d were sorted", parts, seen.Load(), rows)
 		}
 	}

@@ -82,8 +82,8 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 			partTypes[k] = e.Type()
 		}
 		for i, in := range inputs {
-			inputs[i] = &top{in: in, rt: rt, k: int(n.Top), part: cfg.Keys[i][:of], order: cfg.Keys[i][of : of+1],
-				partTypes: partTypes, orderEnc: kernel.NewKeyEncoder(cfg.Specs[of : of+1])}
+			inputs[i] = &top{in: in, rt: rt, k: int(n.Top), types: cfg.Types, part: cfg.Keys[i][:of], order: cfg.Keys[i][of : of+1],
+				partTypes: partTypes, spec: cfg.Specs[of], orderEnc: kernel.NewKeyEncoder(cfg.Specs[of : of+1])}
 		}
 	}
 	return order.NewSort(rt, st, cfg, inputs), nil

@@ -1,0 +1,167 @@
+package agg
+
+import (
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// pile is a collection of numbers in no order. They are not moved, and full lists are shared with
+// piles that this one is merged into.
+type pile struct {
+	last []uint64
+	full [][]uint64
+}
+
+const (
+	firstPile = 4
+	mostPile  = 1 << 14
+)
+
+func (p *pile) n() int {
+	n := len(p.last)
+	for _, l := range p.full {
+		n += len(l)
+	}
+	return n
+}
+
+// next begins another list, twice as large or for so many numbers, and returns what it takes beside
+// the slab.
+func (p *pile) next(s *slab, numbers int) int64 {
+	size := max(2*cap(p.last), firstPile)
+	for size < numbers {
+		size *= 2
+	}
+	var list int64
+	if cap(p.last) > 0 {
+		p.full = append(p.full, p.last)
+		list = 48
+	}
+	p.last = s.list(min(size, mostPile))
+	return list
+}
+
+// lists calls f with the numbers, some at a time.
+func (p *pile) lists(f func([]uint64)) {
+	for _, l := range p.full {
+		f(l)
+	}
+	f(p.last)
+}
+
+// appendTo appends all.
+func (p *pile) appendTo(dst []uint64) []uint64 {
+	p.lists(func(l []uint64) { dst = append(dst, l...) })
+	return dst
+}
+
+// slab is memory from which the lists of piles are cut: the collector would look at each of
+// thousands of short ones.
+type slab struct {
+	rest  []uint64
+	bytes int64 // of all
+}
+
+const (
+	firstSlab = 16
+	mostSlab  = 1 << 15
+)
+
+// list returns an empty list with room for n numbers, a power of two.
+func (s *slab) list(n int) []uint64 {
+	if len(s.rest) < n {
+		size := max(firstSlab, n)
+		for size < mostSlab && 64*int64(size) < s.bytes { // the rest takes an eighth at most
+			size *= 2
+		}
+		s.rest = make([]uint64, size)
+		s.bytes += 8 * int64(size)
+	}
+	out := s.rest[:0:n]
+	s.rest = s.rest[n:]
+	return out
+}
+
+// lateKeys are keys that are not in their piles yet. Where there are more groups than the cache has
+// room for the ends of, it is quicker to put keys down in a row, and to bring so many at once into
+// the order of groups that each has several.
+type lateKeys struct {
+	sync.Mutex
+	groups   []uint32
+	keys     []uint64
+	fraction float64 // of all
+
+	starts []uint32
+	sorted []uint64
+}
+
+const (
+	lateKeysMost    = 1 << 16
+	lateGroupsLeast = 256
+	lateGroupsMost  = lateKeysMost / 4
+)
+
+// bytes is what they take, and the piles that they are added to.
+func (l *lateKeys) bytes() int64 {
+	return 4*int64(cap(l.groups)+cap(l.starts)) + 8*int64(cap(l.keys)+cap(l.sorted)+2*len(l.keys))
+}
+
+func (l *lateKeys) full() bool { return len(l.groups) >= lateKeysMost }
+
+// take adds keys of groups, of which there are so many, all of one fraction; false where they are
+// of several, or where it is quicker to add them to their piles at once.
+func (l *lateKeys) take(n int, groups []uint32, vals []float64, fractions arrow.Array) bool {
+	f, ok := fractions.(*array.Float64)
+	if !ok || n < lateGroupsLeast || n > lateGroupsMost || f.NullN() > 0 || len(vals) == 0 {
+		return false
+	}
+	first := f.Value(0)
+	if len(l.groups) > 0 {
+		first = l.fraction
+	}
+	for _, x := range f.Float64Values() {
+		if x != first {
+			return false
+		}
+	}
+	l.fraction = first
+	l.groups = append(l.groups, groups...)
+	for _, v := range vals {
+		l.keys = append(l.keys, floatOrder(v))
+	}
+	return true
+}
+
+// each calls f with the keys of each of n groups that has any, and empties l.
+func (l *lateKeys) each(n int, f func(g int, keys []uint64)) {
+	if cap(l.starts) < n+1 {
+		l.starts = make([]uint32, n+1)
+	}
+	if cap(l.sorted) < len(l.keys) {
+		l.sorted = make([]uint64, cap(l.keys))
+	}
+	ends, sorted := l.starts[:n], l.sorted[:len(l.keys)]
+	clear(ends)
+	for _, g := range l.groups {
+		ends[g]++
+	}
+	at := uint32(0)
+	for g, k := range ends {
+		ends[g] = at
+		at += k
+	}
+	for i, g := range l.groups {
+		sorted[ends[g]] = l.keys[i]
+		ends[g]++
+	}
+	at = 0
+	for g, end := range ends {
+		if end > at {
+			f(g, sorted[at:end])
+		}
+		at = end
+	}
+	l.groups, l.keys = l.groups[:0], l.keys[:0]
+}
