@@ -1,5 +1,5 @@
-// Package sketch estimates how many different values a column has (Flajolet et al.,
-// "HyperLogLog", 2007), of the values' hashes.
+// Package sketch estimates how many different values a column has, by the values' hashes.
+// (Flajolet et al., "HyperLogLog", 2007.)
 //
 //	values ─▶ hashes ─▶ 1,024 registers: the hash of fewest leading zeros by the top bits
 //
