@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/sketch"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -30,7 +31,7 @@ type builder struct {
 
 	dict   *dictionary // nil: plain strings
 	index  []int32
-	sketch kernel.Sketch
+	sketch sketch.Sketch
 	once   once
 	run    consecutive // of the newest values; not in the sketch yet
 }
@@ -129,7 +130,7 @@ func (b *builder) expand() {
 
 // restart makes the builder ready for a new segment.
 func (b *builder) restart() {
-	b.sketch, b.once, b.run = kernel.Sketch{}, once{}, consecutive{}
+	b.sketch, b.once, b.run = sketch.Sketch{}, once{}, consecutive{}
 	if b.form == stringForm {
 		b.dict = newDictionary()
 	}

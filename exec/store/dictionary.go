@@ -103,16 +103,29 @@ func (d *dictionary) encode(index []int32, s batch.Strings, arr arrow.Array, sel
 			d.lastTo[i] = -1
 		}
 	}
-	m := d.lastTo
-	rows, all := s.Index, sel == nil
-	for i := range out {
-		row := i
-		if !all {
-			row = int(sel[i])
+	m, rows := d.lastTo, s.Index
+	if null.valid == nil {
+		low := int32(0) // negative once a value was not looked up
+		if sel == nil {
+			for i, k := range rows[:n] {
+				out[i] = m[k]
+				low |= out[i]
+			}
+		} else {
+			for i, row := range sel {
+				out[i] = m[rows[row]]
+				low |= out[i]
+			}
 		}
+		if low >= 0 {
+			return index
+		}
+	}
+	for i := range out {
+		row := rowAt(sel, i)
 		k := rows[row]
 		switch {
-		case null.valid != nil && null.at(row):
+		case null.at(row):
 			out[i] = -1
 		case m[k] >= 0:
 			out[i] = m[k]

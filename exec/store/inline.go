@@ -34,9 +34,10 @@ func (w *Writer) inline() *catalog.Segment {
 	arrs := make([]arrow.Array, len(w.cols))
 	for i, c := range w.cols {
 		arrs[i] = c.array()
-		z := bounds(c.num, c.typ, arrs[i])
+		lo, hi := extremes(c.typ, arrs[i])
+		z := zoneAt(c.num, c.typ, arrs[i], lo, hi)
 		if seg.Rows > 1 {
-			c.observe(arrs[i])
+			c.observe(arrs[i], lo, hi)
 			c.observed()
 			z.Distinct = min(c.sketch.Estimate(), seg.Rows-z.Nulls)
 			z.Unique = c.once.known()
@@ -208,7 +209,8 @@ func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok boo
 	seg = &catalog.Segment{ID: newID(), Rows: int64(b.N)}
 	seg.Zones = make([]catalog.Zone, 0, len(cols))
 	for i, c := range cols {
-		z := bounds(c.Num, c.Type, b.Cols[i])
+		lo, hi := extremes(c.Type, b.Cols[i])
+		z := zoneAt(c.Num, c.Type, b.Cols[i], lo, hi)
 		z.Distinct = seg.Rows - z.Nulls
 		z.Unique = seg.Rows == 1 && z.Nulls == 0
 		seg.Zones = append(seg.Zones, z)

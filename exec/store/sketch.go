@@ -1,17 +1,20 @@
 package store
 
 import (
+	"unsafe"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/sketch"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// observe adds a group's values to the segment's statistics, except those of a dictionary, which
-// are added at its end.
-func (b *builder) observe(arr arrow.Array) {
+// observe adds a group's values, with their extremes, to the segment's statistics, except those of a
+// dictionary, which are added at its end.
+func (b *builder) observe(arr arrow.Array, lo, hi int) {
 	switch a := arr.(type) {
 	case *array.Dictionary:
 	case *array.String:
@@ -25,9 +28,9 @@ func (b *builder) observe(arr arrow.Array) {
 		}
 		switch w := b.width; w {
 		case 4:
-			kernel.AddNumbers[uint32](&b.sketch, arr)
+			observeNumbers[uint32](&b.sketch, arr, lo, hi)
 		case 8:
-			kernel.AddNumbers[uint64](&b.sketch, arr)
+			observeNumbers[uint64](&b.sketch, arr, lo, hi)
 		default:
 			vals := arr.Data().Buffers()[1].Bytes()[arr.Data().Offset()*w:]
 			for i := range arr.Len() {
@@ -38,6 +41,17 @@ func (b *builder) observe(arr arrow.Array) {
 		}
 	}
 	b.once.observe(b.typ, arr)
+}
+
+func observeNumbers[T uint32 | uint64](s *sketch.Sketch, arr arrow.Array, lo, hi int) {
+	d, null := arr.Data(), nullsOf(arr)
+	b := d.Buffers()[1].Bytes()
+	vals := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), d.Offset()+d.Len())[d.Offset():]
+	least, most := T(0), ^T(0)
+	if lo >= 0 {
+		least, most = vals[lo], vals[hi]
+	}
+	sketch.AddNumbers(s, vals, null.valid, null.off, least, most)
 }
 
 // observeBytes is observe for strings and bytes, whose hashes once may need too.

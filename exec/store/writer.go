@@ -245,11 +245,12 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 		arr := c.array()
 		z, ok := c.observeConsecutive(arr)
 		if !ok {
-			z = bounds(c.num, c.typ, arr)
+			lo, hi := extremes(c.typ, arr)
+			z = zoneAt(c.num, c.typ, arr, lo, hi)
 			if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
 				c.once.giveUp()
 			}
-			c.observe(arr)
+			c.observe(arr, lo, hi)
 		}
 		g.Zones = append(g.Zones, z)
 		ch, err := w.file.writeArray(arr, w.o.Compress)

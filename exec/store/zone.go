@@ -3,65 +3,72 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bounds returns the zone of a group's column: least and greatest value, for types that compare
-// simply, and the number of NULLs. Distinct is left to the sketch.
-func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
-	z := catalog.Zone{Column: num, Nulls: int64(arr.NullN())}
-	n := arr.Len()
-	if int(z.Nulls) == n {
-		return z
+// extremes returns rows of the least and of the greatest value, -1 where there is none or values do
+// not compare simply.
+func extremes(t types.Type, arr arrow.Array) (lo, hi int) {
+	n, null := arr.Len(), nullsOf(arr)
+	if arr.NullN() == n {
+		return -1, -1
 	}
-	lo, hi := -1, -1
+	valid, off := null.valid, null.off
+	there := func(i int) bool { return !null.at(i) }
 	switch a := arr.(type) {
 	case *array.Int16:
-		lo, hi = extremes(a, a.Int16Values())
+		return kernel.Extremes(a.Int16Values(), valid, off)
 	case *array.Int32:
-		lo, hi = extremes(a, a.Int32Values())
+		return kernel.Extremes(a.Int32Values(), valid, off)
 	case *array.Int64:
-		lo, hi = extremes(a, a.Int64Values())
+		return kernel.Extremes(a.Int64Values(), valid, off)
 	case *array.Uint32:
-		lo, hi = extremes(a, a.Uint32Values())
+		return kernel.Extremes(a.Uint32Values(), valid, off)
 	case *array.Date32:
-		lo, hi = extremes(a, a.Date32Values())
+		return kernel.Extremes(a.Date32Values(), valid, off)
 	case *array.Time64:
-		lo, hi = extremes(a, a.Time64Values())
+		return kernel.Extremes(a.Time64Values(), valid, off)
 	case *array.Timestamp:
-		lo, hi = extremes(a, a.TimestampValues())
+		return kernel.Extremes(a.TimestampValues(), valid, off)
 	case *array.Float32:
-		lo, hi = floatExtremes(a, a.Float32Values())
+		return kernel.FloatExtremes(a.Float32Values(), valid, off)
 	case *array.Float64:
-		lo, hi = floatExtremes(a, a.Float64Values())
+		return kernel.FloatExtremes(a.Float64Values(), valid, off)
 	case *array.String:
 		switch {
 		case ordered(t) && t.OID != types.BpcharOID:
-			lo, hi = textExtremes(a)
+			return kernel.TextExtremes(a, valid, off)
 		case ordered(t):
-			lo, hi = extremesBy(a, func(i, j int) int { return cmp.Compare(types.Compared(t, a.Value(i)), types.Compared(t, a.Value(j))) })
+			return extremesBy(n, there, func(i, j int) int { return compareText(t, a, i, j) })
 		}
 	case *array.Binary:
 		if t.OID == types.NumericOID {
-			lo, hi = extremesBy(a, func(i, j int) int { return number.CompareDecimalBytes(a.Value(i), a.Value(j)) })
+			return extremesBy(n, there, func(i, j int) int { return number.CompareDecimalBytes(a.Value(i), a.Value(j)) })
 		}
 	case *array.FixedSizeBinary:
 		if t.OID == types.UUIDOID {
-			lo, hi = extremesBy(a, func(i, j int) int { return bytes.Compare(a.Value(i), a.Value(j)) })
+			return extremesBy(n, there, func(i, j int) int { return bytes.Compare(a.Value(i), a.Value(j)) })
 		}
 	case *array.Dictionary:
 		if ordered(t) {
-			lo, hi = dictExtremes(t, a)
+			return dictExtremes(t, a)
 		}
 	}
+	return -1, -1
+}
+
+// zoneAt returns the zone of a group's column with the extremes lo and hi, and the number of NULLs. Distinct
+// is left to the sketch.
+func zoneAt(num int16, t types.Type, arr arrow.Array, lo, hi int) catalog.Zone {
+	z := catalog.Zone{Column: num, Nulls: int64(arr.NullN())}
 	if lo < 0 {
 		return z
 	}
@@ -121,142 +128,54 @@ func (n nulls) at(i int) bool {
 	return n.valid != nil && n.valid[(n.off+i)>>3]>>((n.off+i)&7)&1 == 0
 }
 
-func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
-	if arr.NullN() == 0 {
-		least, most := v[0], v[0]
-		for i, x := range v {
-			if x < least {
-				least, lo = x, i
-			}
-			if x > most {
-				most, hi = x, i
-			}
-		}
-		return lo, hi
-	}
-	lo, hi = -1, -1
-	null := nullsOf(arr)
-	for i, x := range v {
-		if null.at(i) {
-			continue
-		}
-		if lo < 0 || x < v[lo] {
-			lo = i
-		}
-		if hi < 0 || x > v[hi] {
-			hi = i
-		}
-	}
-	return lo, hi
-}
-
-// floatExtremes orders NaN after everything, as SQL does.
-func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
-	null := nullsOf(arr)
-	lo, hi, nan := -1, -1, -1
-	var least, most T
-	for i, x := range v {
-		if lo >= 0 && x >= least && x <= most || null.at(i) {
-			continue
-		}
-		switch {
-		case x != x:
-			if nan < 0 {
-				nan = i
-			}
-		case lo < 0:
-			lo, hi, least, most = i, i, x, x
-		case x < least:
-			lo, least = i, x
-		default:
-			hi, most = i, x
-		}
-	}
-	if nan >= 0 {
-		if hi = nan; lo < 0 {
-			lo = nan
-		}
-	}
-	return lo, hi
-}
-
-// head returns the first eight bytes of a text as a number that orders as they do: a text is less
-// than another if its head is. The text is data[from:to].
-func head(data []byte, from, to int32) uint64 {
-	if int(from)+8 > len(data) {
-		var last [8]byte
-		copy(last[:], data[from:to])
-		return binary.BigEndian.Uint64(last[:])
-	}
-	h := binary.BigEndian.Uint64(data[from:])
-	if n := to - from; n < 8 {
-		h &= ^(^uint64(0) >> (8 * uint32(n)))
-	}
-	return h
-}
-
-// textExtremes is extremesBy bytes: few texts are compared beyond their heads.
-func textExtremes(a *array.String) (lo, hi int) {
-	lo, hi = -1, -1
-	offs, data := a.ValueOffsets(), a.ValueBytes()
-	null := nullsOf(a)
-	var least, most uint64
-	for i := range a.Len() {
-		h := head(data, offs[i]-offs[0], offs[i+1]-offs[0])
-		if lo >= 0 && h > least && h < most || null.at(i) {
-			continue
-		}
-		if lo < 0 {
-			lo, hi, least, most = i, i, h, h
-			continue
-		}
-		if h < least || h == least && a.Value(i) < a.Value(lo) {
-			lo, least = i, h
-		}
-		if h > most || h == most && a.Value(i) > a.Value(hi) {
-			hi, most = i, h
-		}
-	}
-	return lo, hi
-}
-
 // dictExtremes compares each value that some row has once.
 func dictExtremes(t types.Type, a *array.Dictionary) (lo, hi int) {
-	lo, hi = -1, -1
-	s := batch.StringsOf(a)
-	rows := make([]int32, s.Values.Len()) // by value: a row that has it, + 1
-	null := nullsOf(a)
+	s, null := batch.StringsOf(a), nullsOf(a)
+	n := s.Values.Len()
+	there := make([]bool, n+1) // by value; the last: NULL
 	if null.valid == nil {
-		for i, k := range s.Index {
-			rows[k] = int32(i) + 1
+		for _, k := range s.Index {
+			there[k] = true
 		}
 	} else {
 		for i, k := range s.Index {
-			if !null.at(i) {
-				rows[k] = int32(i) + 1
+			if null.at(i) {
+				k = int32(n)
+			}
+			there[k] = true
+		}
+	}
+	if t.OID == types.BpcharOID {
+		lo, hi = extremesBy(n, func(k int) bool { return there[k] }, func(i, j int) int { return compareText(t, s.Values, i, j) })
+	} else {
+		bits := make([]byte, batch.BitmapBytes(n))
+		for k := range n {
+			if there[k] {
+				batch.SetBit(bits, k)
 			}
 		}
+		lo, hi = kernel.TextExtremes(s.Values, bits, 0)
 	}
-	var least, most string
-	for k, row := range rows {
-		if row == 0 {
-			continue
+	row := func(k int) int {
+		for i, v := range s.Index {
+			if int(v) == k && !null.at(i) {
+				return i
+			}
 		}
-		v := types.Compared(t, s.Values.Value(k))
-		if lo < 0 || v < least {
-			lo, least = int(row)-1, v
-		}
-		if hi < 0 || v > most {
-			hi, most = int(row)-1, v
-		}
+		return -1
 	}
-	return lo, hi
+	return row(lo), row(hi)
 }
 
-func extremesBy(arr arrow.Array, compare func(i, j int) int) (lo, hi int) {
+func compareText(t types.Type, a *array.String, i, j int) int {
+	return cmp.Compare(types.Compared(t, a.Value(i)), types.Compared(t, a.Value(j)))
+}
+
+// extremesBy returns the first rows of the least and of the greatest value of those that are there.
+func extremesBy(n int, there func(i int) bool, compare func(i, j int) int) (lo, hi int) {
 	lo, hi = -1, -1
-	for i := 0; i < arr.Len(); i++ {
-		if arr.IsNull(i) {
+	for i := range n {
+		if !there(i) {
 			continue
 		}
 		if lo < 0 || compare(i, lo) < 0 {

@@ -1,0 +1,2 @@
+// Command gen writes the assembly of package sketch (go generate).
+package main

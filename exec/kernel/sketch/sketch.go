@@ -1,0 +1,116 @@
+package sketch
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// Sketch has 1,024 registers: about 3 % off. A register has as many leading one bits as the paper's
+// register counts, so that a comparison finds whether a hash changes it, which few do.
+type Sketch struct{ reg [1024]uint64 }
+
+// Add adds a value's hash.
+func (s *Sketch) Add(h uint64) {
+	x := h<<10 | 1<<9
+	if i := h >> 54; x <= ^s.reg[i] {
+		s.reg[i] = ^(^uint64(0) >> (bits.LeadingZeros64(x) + 1))
+	}
+}
+
+// nearby is up to how large a range of numbers is added by value: a byte for each stays in the
+// first cache.
+const nearby = 16 << 10
+
+// AddNumbers adds those of the numbers whose bit of valid, from bit off on, is set; nil: all. They
+// lie from least to most, as signed numbers or others.
+func AddNumbers[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, least, most T) {
+	if width := most - least; width < nearby && int(width) < len(vals)/4 {
+		addNearby(s, vals, valid, off, least, int(width))
+		return
+	}
+	if valid != nil && off&7 != 0 {
+		addNumbers(s, vals, valid, off)
+		return
+	}
+	const some = 512 // registers that change meanwhile are not seen to
+	var maybe [some]uint64
+	for len(vals) > 0 {
+		n := min(some, len(vals))
+		k, done := changes(s, vals[:n], valid, off, maybe[:])
+		for _, h := range maybe[:k] {
+			s.Add(h)
+		}
+		addNumbers(s, vals[done:n], valid, off+done)
+		vals, off = vals[n:], off+n
+	}
+}
+
+func addNumbers[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int) {
+	for i, v := range vals {
+		if valid == nil || batch.Bit(valid, off+i) {
+			s.Add(mix(uint64(v)))
+		}
+	}
+}
+
+// addNearby adds numbers from least to least+width.
+func addNearby[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, least T, width int) {
+	var seen [nearby]bool
+	if valid == nil {
+		for _, v := range vals {
+			seen[(v-least)%nearby] = true
+		}
+	} else {
+		for i, v := range vals {
+			if batch.Bit(valid, off+i) { // the value of a NULL may be any
+				seen[(v-least)%nearby] = true
+			}
+		}
+	}
+	for i, there := range seen[:width+1] {
+		if there {
+			s.Add(mix(uint64(least + T(i))))
+		}
+	}
+}
+
+// AddConsecutive is AddNumbers of n numbers from first on, each of so many bytes.
+func (s *Sketch) AddConsecutive(first, n int64, width int) {
+	for i := range n {
+		v := uint64(first + i)
+		if width == 4 {
+			v = uint64(uint32(v))
+		}
+		s.Add(mix(v))
+	}
+}
+
+// Estimate estimates how many different hashes were added.
+func (s *Sketch) Estimate() int64 {
+	const m = 1024
+	sum, zero := 0.0, 0
+	for _, r := range s.reg {
+		sum += math.Ldexp(1, -bits.LeadingZeros64(^r))
+		if r == 0 {
+			zero++
+		}
+	}
+	e := 0.7213 / (1 + 1.079/m) * m * m / sum
+	if e < 2.5*m && zero > 0 {
+		e = m * math.Log(float64(m)/float64(zero))
+	}
+	return int64(math.Round(e))
+}
+
+// mix returns a hash of a number.
+func mix(x uint64) uint64 {
+	x ^= x >> 32
+	x *= factor
+	x ^= x >> 32
+	x *= factor
+	return x ^ x>>32
+}
+
+const factor = 0xd6e8feb86659fd93
