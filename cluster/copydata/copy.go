@@ -16,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -105,6 +104,12 @@ func mayFile(x *write.Execution, st *catalog.State) error {
 	return nil
 }
 
+// decoding are rows from bytes. It must be closed.
+type decoding interface {
+	Next() (*batch.Batch, error) // io.EOF at the end
+	Close()
+}
+
 func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	if err := x.Txn.Writable("COPY FROM"); err != nil {
 		return nil, "", err
@@ -132,15 +137,19 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
 	}
 	var rows int64
-	load := func(in io.Reader) error {
-		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
-		dec, err := copyfmt.NewReader(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
-		if err != nil {
-			return err
+	load := func(dec decoding, err error) error {
+		if err == nil {
+			defer dec.Close()
+			rows, err = r.Load(rel, cols, dec.Next)
 		}
-		defer dec.Close()
-		rows, err = r.Load(rel, cols, dec.Next)
 		return err
+	}
+	decode := func(in io.Reader) (decoding, error) {
+		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
+		return copyfmt.NewReader(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
+	}
+	if opts.Format == copyfmt.Parquet {
+		decode = func(in io.Reader) (decoding, error) { return spool(x, st, cols, in) }
 	}
 	if n.Filename != "" {
 		defer r.Close()
@@ -152,16 +161,21 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 			return nil, "", fileError(err, n.Filename, "reading")
 		}
 		defer f.Close()
-		if err := load(f); err != nil {
+		if opts.Format == copyfmt.Parquet {
+			err = load(openParquet(x, st, cols, n.Filename, n.Filename))
+		} else {
+			err = load(decode(f))
+		}
+		if err != nil {
 			return nil, "", err
 		}
 		return nil, fmt.Sprintf("COPY %d", rows), nil
 	}
 	pr, pw := io.Pipe()
-	cs := &Stream{binary: opts.Format == copyfmt.Binary, columns: len(cols), in: pw, decoded: make(chan error, 1), tag: func() string { return fmt.Sprintf("COPY %d", rows) }}
+	cs := &Stream{binary: opts.Format.Bytes(), columns: len(cols), in: pw, decoded: make(chan error, 1), tag: func() string { return fmt.Sprintf("COPY %d", rows) }}
 	stop := context.AfterFunc(x.Ctx, func() { _ = pr.CloseWithError(context.Cause(x.Ctx)) })
 	go func() {
-		err := op.Guard("copy", func() error { return load(pr) })
+		err := op.Guard("copy", func() error { return load(decode(pr)) })
 		_ = pr.CloseWithError(io.ErrClosedPipe) // a failed decoder must not block the writer
 		cs.decoded <- err
 	}()
@@ -208,8 +222,15 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 	for i, c := range cols {
 		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
 	}
-	e := &encoding{rows: rows, to: copyfmt.NewEncoder(fields, opts, x.Context.Values), binary: opts.Format == copyfmt.Binary}
+	enc, err := copyfmt.NewEncoder(fields, opts, x.Context.Values, func() *mem.Account { return x.Pool.Account("copy encoder", true) })
+	if err != nil {
+		_ = rows.Close()
+		r.Close()
+		return nil, "", err
+	}
+	e := &encoding{rows: rows, to: enc, binary: opts.Format.Bytes()}
 	closeAll := func() error {
+		enc.Close()
 		err := rows.Close()
 		r.Close()
 		return err
@@ -246,7 +267,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 
 // open starts what a COPY TO writes.
 func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
-	b, err := source(x, st, n)
+	b, err := written(x, st, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -264,7 +285,7 @@ func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyS
 // encoding turns rows into bytes.
 type encoding struct {
 	rows         op.BatchReader
-	to           *copyfmt.Encoder
+	to           copyfmt.Encoder
 	binary       bool
 	count        int64
 	buf          []byte
@@ -288,25 +309,23 @@ func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 		b, err := e.rows.Next(ctx)
 		if err == io.EOF {
 			e.ended = true
-			if e.buf = e.to.End(e.buf); len(e.buf) > 0 {
-				return e.buf, append(e.ends, len(e.buf)), nil
-			}
-			break
+			e.buf, e.ends, err = e.to.End(e.buf, e.ends)
+		} else if err == nil && b.Rows() > 0 {
+			e.count += int64(b.Rows())
+			e.buf, e.ends, err = e.to.Append(e.buf, e.ends, b)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if b.Rows() > 0 {
-			e.count += int64(b.Rows())
-			e.buf, e.ends = e.to.Append(e.buf, e.ends, b)
+		if len(e.buf) > 0 {
 			return e.buf, e.ends, nil
 		}
 	}
 	return nil, nil, io.EOF
 }
 
-// source binds what a COPY TO writes: a table's columns or a query.
-func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
+// written binds what a COPY TO writes: a table's columns or a query.
+func written(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {
@@ -329,16 +348,10 @@ func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bo
 		}
 		return nil, e
 	}
-	list := ""
-	for i, c := range cols {
-		if i > 0 {
-			list += ", "
-		}
-		list += lex.QuoteIdent(c.Name)
+	sel := ast.NewSelectStmt()
+	sel.FromClause.Append(ast.NewRangeVar(rel.Name, st.Schema(rel.Schema).Name, ""))
+	for _, c := range cols {
+		sel.TargetList.Append(ast.NewResTarget("", ast.NewColumnRef(ast.NewString(c.Name))))
 	}
-	sub, err := parse.One("SELECT "+list+" FROM "+lex.QuoteIdent(st.Schema(rel.Schema).Name)+"."+lex.QuoteIdent(rel.Name), parse.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	return planner.Bind(x.Binding(x.Ctx, st, sub, nil), sub.Node)
+	return planner.Bind(x.Binding(x.Ctx, st, nil, nil), sel)
 }

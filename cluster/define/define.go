@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -37,7 +38,8 @@ func (s *Session) env(x *write.Execution, st *catalog.State, text *parse.Stateme
 		NewOID:      func() (types.OID, error) { return s.NewOID(x.Ctx) },
 		Partitions:  catalog.DefaultPartitions,
 		Super:       st.Super(x.Context.Role),
-		Password:    s.Password,
+		Setting:     settings.ForRole, ResetSetting: settings.Known,
+		Password: s.Password,
 	}
 }
 

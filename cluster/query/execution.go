@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -66,6 +67,9 @@ func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
 	}
 	return x.planner.Runner.Buffer(x.Pool, ts)
 }
+
+// Spill makes a directory for temporary files. It must be closed.
+func (x *Execution) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
 
 // Binding is what binding a text over a view takes, whose parameters have the types
 // given and whose planning ends with ctx.

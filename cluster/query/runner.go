@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -25,6 +26,9 @@ type Runner interface {
 	// Buffer makes a buffer of columns ts that outlives a statement's plans. It charges
 	// pool and must be closed before it.
 	Buffer(pool *mem.Pool, ts []types.Type) *op.Buffer
+	// Spill makes a directory for temporary files of a statement, which counts them for
+	// pool. It must be closed before it.
+	Spill(pool *mem.Pool) *spill.Dir
 	// Admission makes the admission of a statement of a role, which is asked for
 	// when the first plan runs that needs one.
 	Admission(role types.OID, pool *mem.Pool) Admission

@@ -242,6 +242,20 @@ func changeable(name, value string) (*Def, string, error) {
 	return d, v, err
 }
 
+// ForRole checks a value that sessions of a role are to begin with.
+func ForRole(name, value string) error {
+	_, _, err := changeable(name, value)
+	return err
+}
+
+// Known fails where there is no such setting, nor can be one: a name with a point is a client's own.
+func Known(name string) error {
+	if Find(name) == nil && !strings.Contains(name, ".") {
+		return unknown(name)
+	}
+	return nil
+}
+
 // ForCluster checks a value that ALTER SYSTEM gives, for the sessions that are to
 // come or for the nodes.
 func ForCluster(name, value string) (*Def, string, error) {

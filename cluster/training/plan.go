@@ -2,9 +2,10 @@ package training
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -13,10 +14,9 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -125,20 +125,19 @@ func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, j
 	if err != nil {
 		return nil, pgerr.From(err).At(g.Pos)
 	}
-	for i, p := range parts {
-		parts[i] = lex.QuoteName(p)
+	if len(parts) > 2 {
+		return nil, pgerr.New(pgerr.InvalidName, "improper relation name (too many dotted names): %s", g.Relation).At(g.Pos)
 	}
-	var cols, order []string
+	sel := ast.NewSelectStmt()
+	sel.FromClause.Append(ast.NewRangeVar(parts[len(parts)-1], strings.Join(parts[:len(parts)-1], ""), ""))
+	sel.SortClause = ast.NewNodeList()
 	for i, c := range job.Features() {
-		cols = append(cols, fmt.Sprintf("%s::%s", lex.QuoteName(c.Name), c.Type))
-		order = append(order, fmt.Sprint(i+1))
+		of := ast.NewColumnRef(ast.NewString(c.Name))
+		sel.TargetList.Append(ast.NewResTarget("", ast.NewTypeCast(of, typing.TypeNode(c.Type), -1)))
+		sel.SortClause.Append(ast.NewSortBy(ast.NewA_Const(ast.NewInteger(i+1), -1), ast.SORTBY_DEFAULT, ast.SORTBY_NULLS_DEFAULT, -1))
 	}
-	list, err := parse.Parse(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),
-		strings.Join(order, ", "), g.Most+1), parse.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	q, err := bind.Query(j.cfg.Queries.Binding(c.With(nil, nil), st, list[0], query.Poll(ctx)), list[0].Node)
+	sel.LimitCount = ast.NewA_Const(ast.NewInteger(g.Most+1), -1)
+	q, err := bind.Query(j.cfg.Queries.Binding(c.With(nil, nil), st, nil, query.Poll(ctx)), sel)
 	if err != nil {
 		e := pgerr.From(err).At(g.Pos)
 		switch e.Code {

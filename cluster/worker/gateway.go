@@ -114,6 +114,9 @@ func (g *Gateway) dir(pool *mem.Pool) *spill.Dir {
 	return spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})
 }
 
+// Spill implements query.Runner.
+func (g *Gateway) Spill(pool *mem.Pool) *spill.Dir { return g.dir(pool) }
+
 // Buffer makes a buffer that outlives a statement's plans. It must be closed.
 func (g *Gateway) Buffer(pool *mem.Pool, ts []types.Type) *op.Buffer {
 	return op.NewOwnBuffer(pool, g.dir(pool), ts)

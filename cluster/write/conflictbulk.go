@@ -148,7 +148,8 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 			})
 		}
 		for _, c := range was.Checks {
-			d.Checks = append(d.Checks, plan.Check{Name: c.Name, Expr: written(c.Expr)})
+			c.Expr = written(c.Expr)
+			d.Checks = append(d.Checks, c)
 		}
 		for _, it := range was.Returning {
 			d.Returning = append(d.Returning, plan.Item{Col: it.Col, Expr: written(it.Expr)})

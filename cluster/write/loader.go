@@ -40,7 +40,7 @@ func (r *Executor) newLoader(rel *catalog.Relation, copied []catalog.Column) (*l
 		if err != nil {
 			return nil, err
 		}
-		if e, err = bind.AssignTo(b, e, c.Name, c.Type); err != nil {
+		if e, err = bind.AssignTo(b, e, c.Name, c.Type, nil); err != nil {
 			return nil, err
 		}
 		return eval.Compile(e, in, r.x.Env)

@@ -104,7 +104,11 @@ func rowCheck(n *plan.TableWrite, checks []plan.Check, src []plan.Column, env *f
 		if err != nil {
 			return nil, err
 		}
-		c.Checks = append(c.Checks, op.NamedCheck{Name: k.Name, Program: p})
+		to := &c.Checks
+		if k.View {
+			to = &c.Views
+		}
+		*to = append(*to, op.NamedCheck{Name: k.Name, Program: p})
 	}
 	return c, nil
 }

@@ -142,7 +142,10 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		enc := copyfmt.NewEncoder(cols, options(t, false, copyfmt.Option{Name: "format", Value: format}), env)
+		enc, err := copyfmt.NewEncoder(cols, options(t, false, copyfmt.Option{Name: "format", Value: format}), env, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		out := enc.Begin(nil)
 		var ends []int
 		for {
@@ -153,9 +156,13 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, ends = enc.Append(out, ends, b)
+			if out, ends, err = enc.Append(out, ends, b); err != nil {
+				t.Fatal(err)
+			}
 		}
-		out = enc.End(out)
+		if out, _, err = enc.End(out, nil); err != nil {
+			t.Fatal(err)
+		}
 		if len(ends) != len(rows) {
 			t.Fatalf("%d ends of %d rows", len(ends), len(rows))
 		}

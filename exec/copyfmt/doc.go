@@ -1,6 +1,6 @@
-// Package copyfmt reads and writes the three formats of COPY (PostgreSQL manual, "COPY"): text, csv
-// and binary. It turns bytes into batches and batches into bytes; it does not know where the bytes
-// come from or go to.
+// Package copyfmt reads and writes the formats of COPY (PostgreSQL manual, "COPY"): text, csv and
+// binary, and writes parquet, which exec/source reads. It turns bytes into batches and batches into
+// bytes; it does not know where the bytes come from or go to.
 //
 //	bytes ─▶ records (lines, quoted lines, tuples) ─▶ fields ─▶ column builders ─▶ batch
 //

@@ -5,32 +5,48 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Encoder writes batches as COPY data. It is for one goroutine.
-type Encoder struct {
+// Encoder writes batches as COPY data. It is for one goroutine, and must be closed.
+type Encoder interface {
+	// Begin appends what comes before the rows: a header line, or a signature.
+	Begin(dst []byte) []byte
+	// Append appends a batch's rows to dst and where each ends in it to ends. A format that writes
+	// many rows at once may append nothing yet.
+	Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, error)
+	// End appends what comes after the rows.
+	End(dst []byte, ends []int) ([]byte, []int, error)
+	Close()
+}
+
+// NewEncoder writes rows of cols; what it holds is charged to account's, which may be nil.
+func NewEncoder(cols []Column, opts Options, env *types.Env, account func() *mem.Account) (Encoder, error) {
+	if opts.Format == Parquet {
+		return newParquet(cols, opts.File, env, account)
+	}
+	return newRows(cols, opts, env), nil
+}
+
+// rows writes the formats that have a row after the other.
+type rows struct {
 	opts  Options
 	cols  []Column
 	env   *types.Env
 	force []bool
 	field []byte
-	begun bool
 }
 
-// NewEncoder writes rows of cols.
-func NewEncoder(cols []Column, opts Options, env *types.Env) *Encoder {
-	e := &Encoder{opts: opts, cols: cols, env: env, force: make([]bool, len(cols))}
+func newRows(cols []Column, opts Options, env *types.Env) *rows {
+	e := &rows{opts: opts, cols: cols, env: env, force: make([]bool, len(cols))}
 	for i, c := range cols {
 		e.force[i] = opts.ForceAll || slices.Contains(opts.ForceQuote, c.Name)
 	}
 	return e
 }
 
-// Begin appends what comes before the rows: a header line, or the binary
-// signature.
-func (e *Encoder) Begin(dst []byte) []byte {
-	e.begun = true
+func (e *rows) Begin(dst []byte) []byte {
 	if e.opts.Format == Binary {
 		dst = append(dst, signature...)
 		return append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -47,16 +63,17 @@ func (e *Encoder) Begin(dst []byte) []byte {
 	return dst
 }
 
-// End appends what comes after the rows.
-func (e *Encoder) End(dst []byte) []byte {
+func (e *rows) End(dst []byte, ends []int) ([]byte, []int, error) {
 	if e.opts.Format == Binary {
-		return append(dst, 0xff, 0xff)
+		dst = append(dst, 0xff, 0xff)
+		ends = append(ends, len(dst))
 	}
-	return dst
+	return dst, ends, nil
 }
 
-// Append writes a batch's rows to dst and where each ends in it to ends.
-func (e *Encoder) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int) {
+func (e *rows) Close() {}
+
+func (e *rows) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, error) {
 	n := b.Rows()
 	for k := 0; k < n; k++ {
 		row := k
@@ -95,10 +112,10 @@ func (e *Encoder) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int)
 		}
 		ends = append(ends, len(dst))
 	}
-	return dst, ends
+	return dst, ends, nil
 }
 
-func (e *Encoder) appendField(dst, f []byte, force bool) []byte {
+func (e *rows) appendField(dst, f []byte, force bool) []byte {
 	if e.opts.Format == Text {
 		for _, c := range f {
 			switch c {

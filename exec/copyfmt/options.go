@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Format is text, csv or binary.
+// Format is text, csv, binary or parquet.
 type Format uint8
 
 // The formats.
@@ -14,7 +14,11 @@ const (
 	Text Format = iota
 	CSV
 	Binary
+	Parquet
 )
+
+// Bytes reports whether a format is one of bytes, not of text.
+func (f Format) Bytes() bool { return f == Binary || f == Parquet }
 
 // MaxRecord is the longest record accepted, in bytes.
 const MaxRecord = 256 << 20
@@ -32,6 +36,7 @@ type Options struct {
 	ForceAll     bool // FORCE_QUOTE *
 	ForceNotNull []string
 	ForceNull    []string
+	File         ParquetOptions
 }
 
 // Option is one option as it was written; List is set where it was a list of
@@ -49,6 +54,7 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 	o := Options{}
 	seen := map[string]bool{}
 	var delim, quote, escape, null *string
+	var files []string // options of Parquet files that are given
 	for _, p := range opts {
 		if seen[p.Name] {
 			return o, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
@@ -63,6 +69,8 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 				o.Format = CSV
 			case "binary":
 				o.Format = Binary
+			case "parquet":
+				o.Format = Parquet
 			default:
 				return o, pgerr.New(pgerr.InvalidParameterValue, "COPY format %q not recognized", v)
 			}
@@ -105,18 +113,32 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 		case "freeze":
 			// Rows are visible at commit in any case.
 		default:
-			return o, pgerr.New(pgerr.SyntaxError, "option %q not recognized", p.Name)
+			known, err := o.File.parse(p)
+			if err != nil {
+				return o, err
+			}
+			if !known {
+				return o, pgerr.New(pgerr.SyntaxError, "option %q not recognized", p.Name)
+			}
+			files = append(files, p.Name)
 		}
 	}
-	if o.Format == Binary {
+	if o.Format.Bytes() {
+		mode := map[Format]string{Binary: "BINARY", Parquet: "PARQUET"}[o.Format]
 		switch {
 		case delim != nil:
-			return o, pgerr.New(pgerr.SyntaxError, "cannot specify DELIMITER in BINARY mode")
+			return o, pgerr.New(pgerr.SyntaxError, "cannot specify DELIMITER in %s mode", mode)
 		case null != nil:
-			return o, pgerr.New(pgerr.SyntaxError, "cannot specify NULL in BINARY mode")
+			return o, pgerr.New(pgerr.SyntaxError, "cannot specify NULL in %s mode", mode)
 		case o.Header:
-			return o, pgerr.Unsupported("cannot specify HEADER in BINARY mode")
+			return o, pgerr.Unsupported("cannot specify HEADER in %s mode", mode)
 		}
+	}
+	switch {
+	case len(files) > 0 && o.Format != Parquet:
+		return o, pgerr.Unsupported("COPY %s available only in PARQUET mode", strings.ReplaceAll(files[0], "_", " "))
+	case len(files) > 0 && from:
+		return o, pgerr.Unsupported("COPY %s only available using COPY TO", strings.ReplaceAll(files[0], "_", " "))
 	}
 	o.Delimiter, o.Null = '\t', "\\N"
 	if o.Format == CSV {

@@ -18,6 +18,7 @@ type RowCheck struct {
 	Schema string           // the name of the table's schema, for errors
 	Cols   []catalog.Column // of the rows that are checked, in order
 	Checks []NamedCheck     // over the rows' source
+	Views  []NamedCheck     // the same, by the names of the views whose CHECK OPTION they are
 	Env    *types.Env       // how error details print values
 }
 
@@ -44,7 +45,22 @@ func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) error {
 			}
 		}
 	}
-	for _, k := range c.Checks {
+	return c.each(ctx, c.Checks, src, rows, func(name string) *pgerr.Error {
+		return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", c.Table.Name, name).
+			OnTable(c.Schema, c.Table.Name).OnConstraint(name)
+	})
+}
+
+// Shown checks that the new rows are rows of the views that they are written through.
+func (c *RowCheck) Shown(ctx context.Context, src, rows *batch.Batch) error {
+	return c.each(ctx, c.Views, src, rows, func(name string) *pgerr.Error {
+		return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view %q", name)
+	})
+}
+
+// each fails at the first check that is false for a row.
+func (c *RowCheck) each(ctx context.Context, checks []NamedCheck, src, rows *batch.Batch, violates func(name string) *pgerr.Error) error {
+	for _, k := range checks {
 		at := 0
 		err := InHalves(src, func(src *batch.Batch) error {
 			arr, err := k.Program.EvalScratch(ctx, src)
@@ -56,9 +72,7 @@ func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) error {
 				at += src.Rows()
 				return nil
 			}
-			row += at
-			return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", c.Table.Name, k.Name).
-				WithDetail("Failing row contains %s.", c.text(rows, row)).OnTable(c.Schema, c.Table.Name).OnConstraint(k.Name)
+			return violates(k.Name).WithDetail("Failing row contains %s.", c.text(rows, row+at))
 		})
 		if err != nil {
 			return err

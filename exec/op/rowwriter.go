@@ -167,8 +167,14 @@ func columnsAt(src *batch.Batch, at []int) *batch.Batch {
 	return src.With(cols)
 }
 
-// PutChecked is Put for rows that were checked.
+// PutChecked is Put for rows that were checked against constraints. Views are asked only now, about
+// rows that are written: one that ON CONFLICT turns away need not be a row of theirs.
 func (w *RowWriter) PutChecked(ctx context.Context, src *batch.Batch, updated bool) error {
+	if w.Check != nil && len(w.Check.Views) > 0 {
+		if err := w.Check.Shown(ctx, src, w.New(src)); err != nil {
+			return err
+		}
+	}
 	if w.w == nil {
 		var err error
 		if w.w, err = w.Open(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
@@ -17,34 +16,33 @@ type pageReader struct {
 	pageHead
 	body    []byte // of the page, uncompressed
 	in      rangeReader
-	codec   compress.Codec // nil: pages are not compressed
-	left    int64          // values of the pages that are not read yet
-	page    []byte         // buffer for uncompressed pages
-	numbers []int32        // scratch for decoding the pages
-	column  []uint64       // the column of a batch that was lent
+	codec   decoder  // nil: pages are not compressed
+	left    int64    // values of the pages that are not read yet
+	page    []byte   // buffer for uncompressed pages
+	bill    *bill    // parquetInfo's
+	numbers []int32  // scratch for decoding the pages
+	column  []uint64 // the column of a batch that was lent
 }
 
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
 // openChunk reads the pages of a column chunk; free returns the reader for reuse.
-func openChunk(in io.ReaderAt, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion) (*pageReader, error) {
+// of is the size of the file.
+func openChunk(in io.ReaderAt, of int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
 		start = d
 	}
-	if start < 0 || size < 0 || start+size < 0 {
+	if start < 0 || size < 0 || start > of || size > of-start {
 		return nil, errors.New("a column lies outside of the file")
 	}
 	if writer.LessThan(metadata.Parquet816FixedVersion) {
-		size += dictionaryHeader
+		size = min(size+dictionaryHeader, of-start)
 	}
-	var codec compress.Codec
-	if c := chunk.Compression(); c != compress.Codecs.Uncompressed {
-		var err error
-		if codec, err = compress.GetCodec(c); err != nil {
-			return nil, err
-		}
+	codec, err := decoderOf(chunk.Compression())
+	if err != nil {
+		return nil, err
 	}
 	p := pageReaders.Get().(*pageReader)
 	p.in.open(in, start, start+size)
@@ -123,15 +121,16 @@ func (p *pageReader) unpack(b []byte) ([]byte, error) {
 		return nil, errPage
 	}
 	if cap(p.page) < p.size {
+		if err := p.bill.charge(int64(p.size)); err != nil {
+			return nil, err
+		}
 		p.page = make([]byte, p.size)
 	}
 	out := p.page[:p.size]
 	copy(out, b[:head])
 	if rest := out[head:]; len(rest) > 0 {
-		if got := p.codec.Decode(rest, b[head:]); len(got) != len(rest) {
-			return nil, errPage
-		} else if &got[0] != &rest[0] {
-			copy(rest, got)
+		if err := p.codec(rest, b[head:]); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -148,7 +147,7 @@ const mostKept = 4 << 20
 // free returns the reader for reuse. Nothing of its pages may be read any more.
 func (p *pageReader) free() {
 	p.in.open(nil, 0, 0)
-	p.body, p.left = nil, 0
+	p.body, p.left, p.bill = nil, 0, nil
 	if cap(p.page)+cap(p.in.buf)+4*cap(p.numbers)+8*cap(p.column) <= mostKept {
 		pageReaders.Put(p)
 	}

@@ -1,13 +1,16 @@
 package source
 
 import (
+	"encoding/binary"
 	stdjson "encoding/json"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -61,6 +64,35 @@ func sqlType(dt arrow.DataType) types.Type {
 	return types.JSONB
 }
 
+// annotated is the type of a column, or of one of arrays, whose only leaf has an annotation that
+// the library passes over.
+func annotated(t types.Type, leaf schema.LogicalType) types.Type {
+	if e, ok := t.Elem(); ok {
+		if a, ok := types.ArrayOf(annotated(e, leaf)); ok {
+			return a
+		}
+		return t
+	}
+	// The library takes all times for UTC, also those that the file says are local.
+	if ts, ok := leaf.(*schema.TimestampLogicalType); ok && t.OID == types.TimestamptzOID && !ts.IsAdjustedToUTC() && !ts.IsFromConvertedType() {
+		return types.Timestamp
+	}
+	if t.OID != types.ByteaOID {
+		return t
+	}
+	switch leaf.(type) {
+	case schema.UUIDLogicalType:
+		return types.UUID
+	case schema.JSONLogicalType:
+		return types.JSON
+	case schema.EnumLogicalType:
+		return types.Text
+	case schema.IntervalLogicalType:
+		return types.IntervalT
+	}
+	return t
+}
+
 // reseat returns arr as a column of dt, which has the same buffers. The new array holds them on its
 // own: the reader drops arr.
 func reseat(arr arrow.Array, dt arrow.DataType) arrow.Array {
@@ -101,6 +133,18 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 		if arrow.TypeEqual(arr.DataType(), dt) {
 			return reseat(arr, dt), nil
 		}
+		if a, ok := arr.(*array.Binary); ok && dt.ID() == arrow.STRING {
+			return reseat(a, dt), nil
+		}
+	case *array.FixedSizeBinary:
+		switch {
+		case arrow.TypeEqual(arr.DataType(), dt):
+			return reseat(arr, dt), nil
+		case t.OID == types.IntervalOID && a.DataType().(*arrow.FixedSizeBinaryType).ByteWidth == 12:
+			return intervals(a, dt)
+		}
+	case *array.Null: // whose values are not marked as NULL
+		return batch.Nulls(dt, a.Len()), nil
 	case *array.Int8:
 		return numbers(a, dt, func(i int) int16 { return int16(a.Value(i)) }), nil
 	case *array.Uint8:
@@ -161,6 +205,26 @@ func fixedDecimals(a *array.Decimal128, t types.Type, dt arrow.DataType) arrow.A
 		}
 	}
 	return batch.FromSlice(dt, vals, validity(a))
+}
+
+// intervals converts Parquet's months, days and milliseconds.
+func intervals(a *array.FixedSizeBinary, dt arrow.DataType) (arrow.Array, error) {
+	b := array.NewFixedSizeBinaryBuilder(memory.DefaultAllocator, dt.(*arrow.FixedSizeBinaryType))
+	var to [16]byte
+	for i := range a.Len() {
+		if a.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		v := a.Value(i)
+		datetime.PutInterval(to[:], datetime.Interval{
+			Months: int32(binary.LittleEndian.Uint32(v)),
+			Days:   int32(binary.LittleEndian.Uint32(v[4:])),
+			Micros: int64(binary.LittleEndian.Uint32(v[8:])) * 1000,
+		})
+		b.Append(to[:])
+	}
+	return b.NewArray(), nil
 }
 
 func convertList(a *array.List, e types.Type, dt arrow.DataType) (arrow.Array, error) {

@@ -20,8 +20,17 @@ import (
 // file is one file that a pattern names.
 type file struct {
 	path string
+	name string // in errors; "" for the path
 	size int64
 	key  string // path, size and time of change: cached facts are valid for it
+}
+
+// shown is what errors call the file.
+func (f file) shown() string {
+	if f.name != "" {
+		return f.name
+	}
+	return f.path
 }
 
 // packed reports whether it is a compressed file, which can be read from its beginning only.

@@ -189,6 +189,8 @@ func bigEndian(b []byte, w int, out []int64) error {
 type textValues struct {
 	dt   arrow.DataType
 	rows int64 // of the chunk
+	bill *bill // parquetInfo's
+	paid int   // bytes of strings of a batch that are charged for
 
 	dictOffs []int32
 	dictData []byte
@@ -288,7 +290,20 @@ func (v *textValues) plain(b []byte, n int) (rest []byte, err error) {
 		v.index = nil
 	}
 	v.offs, v.data, rest, err = v.strings(v.offs, v.data, b, n)
+	if err == nil {
+		err = v.pay(len(v.data)) // a page of them, which is paid for, came before
+	}
 	return rest, err
+}
+
+// pay charges for a batch's strings, n bytes so far.
+func (v *textValues) pay(n int) error {
+	if n <= v.paid {
+		return nil
+	}
+	more := int64(n - v.paid)
+	v.paid = n
+	return v.bill.charge(2 * more)
 }
 
 func (v *textValues) indices(idx []int32) error {
@@ -305,8 +320,18 @@ func (v *textValues) indices(idx []int32) error {
 	return v.look(idx)
 }
 
-// look appends the strings of the dictionary at the indices.
+// look appends the strings of the dictionary at the indices. A page of some bytes may name a long
+// string often, which is paid for first.
 func (v *textValues) look(idx []int32) error {
+	if v.bill != nil {
+		n := len(v.data)
+		for _, k := range idx {
+			n += int(v.dictOffs[k+1] - v.dictOffs[k])
+		}
+		if err := v.pay(n); err != nil {
+			return err
+		}
+	}
 	for _, k := range idx {
 		s := v.dictData[v.dictOffs[k]:v.dictOffs[k+1]]
 		if uint64(len(v.data))+uint64(len(s)) > math.MaxInt32 {

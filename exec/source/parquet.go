@@ -40,9 +40,11 @@ type parquetTable struct {
 type parquetInfo struct {
 	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // the decoded footer, shared while somebody has it: it may be large
 	cols   []plan.Column
-	from   []arrow.DataType // what the library makes of each column
-	leaves [][]int          // of each column, the leaf columns that make it
-	groups []int64          // rows of each row group
+	from   []arrow.DataType       // what the library makes of each column
+	leaves [][]int                // of each column, the leaf columns that make it
+	groups []int64                // rows of each row group
+	bill   *bill                  // nil for files of superusers
+	held   *metadata.FileMetaData // the decoded footer that bill has paid for
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
@@ -53,14 +55,14 @@ func newParquet(s *Sources, a *args) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &parquetTable{files: files, starts: make([]int64, len(files)+1), seqs: make([]int64, len(files)+1)}
-	for k, f := range files {
+	var infos []*parquetInfo
+	for _, f := range files {
 		info, err := remember(s, "parquet\x00"+f.key, func() (*parquetInfo, int, error) {
-			info, err := footer(f)
-			if err != nil {
+			info := &parquetInfo{}
+			if err := footer(f, info); err != nil {
 				return nil, 0, err
 			}
-			if k > 0 && info.like(t.infos[0]) { // many files are of one schema
+			if len(infos) > 0 && info.like(infos[0]) { // many files are of one schema
 				return info, len(info.groups), nil
 			}
 			return info, len(info.groups) + len(info.cols), nil
@@ -68,18 +70,26 @@ func newParquet(s *Sources, a *args) (table, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.infos = append(t.infos, info)
-		t.starts[k+1], t.seqs[k+1] = t.starts[k]+int64(len(info.groups)), t.seqs[k]
-		for _, n := range info.groups {
-			t.seqs[k+1] += n
-		}
-		for i, c := range t.infos[0].cols {
+		infos = append(infos, info)
+		for i, c := range infos[0].cols {
 			if i >= len(info.cols) || info.cols[i].Name != c.Name || info.cols[i].Type != c.Type {
 				return nil, pgerr.New(pgerr.DatatypeMismatch, "files %q and %q have different columns", files[0].path, f.path)
 			}
 		}
 	}
-	return t, nil
+	return parquetOf(files, infos), nil
+}
+
+// parquetOf is read_parquet of files, whose footers are infos.
+func parquetOf(files []file, infos []*parquetInfo) *parquetTable {
+	t := &parquetTable{files: files, infos: infos, starts: make([]int64, len(files)+1), seqs: make([]int64, len(files)+1)}
+	for k, info := range infos {
+		t.starts[k+1], t.seqs[k+1] = t.starts[k]+int64(len(info.groups)), t.seqs[k]
+		for _, n := range info.groups {
+			t.seqs[k+1] += n
+		}
+	}
+	return t
 }
 
 // like shares another file's columns where they are the same; it returns false where they are not.
@@ -119,7 +129,8 @@ func damaged(path string, err error) error {
 // parquetFile is a file that is open.
 type parquetFile struct {
 	*pqfile.Reader
-	in *os.File
+	in   *os.File
+	size int64
 }
 
 // openParquet opens a file.
@@ -128,22 +139,30 @@ func openParquet(f file, info *parquetInfo) (*parquetFile, error) {
 	if err != nil {
 		return nil, fileError(f.path, err)
 	}
-	raw := &parquetFile{in: in}
+	raw := &parquetFile{in: in, size: f.size}
 	var meta *metadata.FileMetaData
 	if w := info.meta.Load(); w != nil {
 		meta = w.Value()
 	}
-	err = guarded(f.path, func() (err error) {
+	err = guarded(f.shown(), func() (err error) {
+		if meta == nil {
+			if err = checkFooter(in, f.size, info.bill); err != nil {
+				return err
+			}
+		}
 		raw.Reader, err = pqfile.NewParquetReader(in, pqfile.WithMetadata(meta))
 		return err
 	})
 	if err != nil {
 		_ = in.Close()
-		return nil, damaged(f.path, err)
+		return nil, damaged(f.shown(), err)
 	}
 	if meta == nil {
 		w := weak.Make(raw.MetaData())
 		info.meta.Store(&w)
+		if info.bill != nil {
+			info.held = raw.MetaData()
+		}
 	}
 	return raw, nil
 }
@@ -160,35 +179,39 @@ func arrowReader(path string, raw *parquetFile) (r *pqarrow.FileReader, err erro
 	return r, nil
 }
 
-func footer(f file) (*parquetInfo, error) {
-	info := &parquetInfo{}
+// footer reads a file's footer into info.
+func footer(f file, info *parquetInfo) error {
 	raw, err := openParquet(f, info)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = raw.Close() }()
-	r, err := arrowReader(f.path, raw)
+	r, err := arrowReader(f.shown(), raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	local := localTimes(raw)
 	for i := range r.Manifest.Fields {
 		sf := &r.Manifest.Fields[i]
 		if i >= maxFileColumns {
-			return nil, pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxFileColumns)
+			return pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.shown(), maxFileColumns)
 		}
 		t := sqlType(sf.Field.Type)
+		leaves := leavesOf(sf, nil)
+		if len(leaves) == 1 {
+			t = annotated(t, raw.MetaData().Schema.Column(leaves[0]).LogicalType())
+		}
 		if t.OID == types.TimestamptzOID && local[sf.Field.Name] {
 			t = types.Timestamp
 		}
 		info.cols = append(info.cols, plan.Column{Name: types.TruncateName(sf.Field.Name), Type: t})
 		info.from = append(info.from, sf.Field.Type)
-		info.leaves = append(info.leaves, leavesOf(sf, nil))
+		info.leaves = append(info.leaves, leaves)
 	}
 	for i := range raw.NumRowGroups() {
 		info.groups = append(info.groups, raw.MetaData().RowGroup(i).NumRows())
 	}
-	return info, nil
+	return nil
 }
 
 // localTimes names the timestamps without a time zone that some writers mark as
@@ -220,8 +243,8 @@ func localTimes(raw *parquetFile) map[string]bool {
 }
 
 func leavesOf(f *pqarrow.SchemaField, out []int) []int {
-	if f.IsLeaf() {
-		out = append(out, f.ColIndex)
+	if len(f.Children) == 0 { // IsLeaf says so of groups too
+		return append(out, f.ColIndex)
 	}
 	for i := range f.Children {
 		out = leavesOf(&f.Children[i], out)
@@ -233,6 +256,9 @@ func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []p
 	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
 		info, n, seq := t.infos[i], int(u-t.starts[i]), t.seqs[i]
+		if err := info.bill.begin(); err != nil {
+			return nil, err
+		}
 		for _, rows := range info.groups[:n] {
 			seq += rows
 		}
@@ -257,7 +283,7 @@ type column interface {
 }
 
 func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64) (op.BatchReader, error) {
-	g := &group{path: f.path, left: info.groups[n], seq: seq}
+	g := &group{path: f.shown(), left: info.groups[n], seq: seq}
 	if len(cols) == 0 {
 		return g, nil
 	}
@@ -265,7 +291,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	if g.raw, err = openParquet(f, info); err != nil {
 		return nil, err
 	}
-	err = guarded(f.path, func() error {
+	err = guarded(g.path, func() error {
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
@@ -278,13 +304,18 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 				continue
 			}
 			if r == nil {
-				if r, err = arrowReader(f.path, g.raw); err != nil {
+				if r, err = arrowReader(g.path, g.raw); err != nil {
 					return err
 				}
 			}
 			leaves := map[int]bool{}
 			for _, l := range info.leaves[c] {
 				leaves[l] = true
+				if info.bill != nil {
+					if err := checkPages(g.raw, n, l, info.bill); err != nil {
+						return err
+					}
+				}
 			}
 			rd, err := r.GetFieldReader(ctx, c, leaves, []int{n})
 			if err != nil {
@@ -296,7 +327,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	})
 	if err != nil {
 		_ = g.Close()
-		return nil, damaged(f.path, err)
+		return nil, damaged(g.path, err)
 	}
 	return g, nil
 }
@@ -320,10 +351,14 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error
 	if !readable(chunk.Encodings(), optional) || chunk.CryptoMetadata() != nil {
 		return nil, nil
 	}
-	rd, err := openChunk(raw.in, chunk, raw.WriterVersion())
+	if t, ok := vals.(*textValues); ok {
+		t.bill = info.bill
+	}
+	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion())
 	if err != nil {
 		return nil, err
 	}
+	rd.bill = info.bill
 	return &pages{rd: rd, optional: optional, vals: vals}, nil
 }
 

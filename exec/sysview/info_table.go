@@ -84,7 +84,11 @@ func infoViews(v *view, put put) error {
 		if v.owns(r.Owner) {
 			def = v.viewText(r)
 		}
-		if err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, def, "NONE", "NO", "NO", "NO", "NO", "NO"); err != nil {
+		check := "NONE"
+		if option := r.Options[catalog.CheckOption]; option != "" {
+			check = strings.ToUpper(option)
+		}
+		if err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, def, check, "NO", "NO", "NO", "NO", "NO"); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,8 @@ type dmlBinder struct {
 	target *scope.Item
 	view   *viewTarget // what the statement names, where that is a view
 	read   int         // the target's use for reading, 0 while there is none
+	// updates says that it is an INSERT with ON CONFLICT DO UPDATE.
+	updates bool
 }
 
 // bindDML binds a data-modifying statement; around is the scope around it.
@@ -290,7 +292,10 @@ func (w *dmlBinder) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.No
 	for _, e := range ids {
 		w.d.Values = append(w.d.Values, e.(*expr.Col).ID)
 	}
-	return node, w.checks(ids)
+	if err := w.checks(ids); err != nil {
+		return nil, err
+	}
+	return w.viewChecks(node, ids)
 }
 
 // generated binds a generated column's expression over a row.

@@ -72,11 +72,12 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 	} else {
 		w.noteColumns('a', cols)
 	}
+	w.updates = n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE
 	if w.d.Source, err = w.newRow(node, vals, false); err != nil {
 		return err
 	}
 	use := 0
-	if len(typing.Items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
+	if len(typing.Items(n.ReturningList)) > 0 || w.updates {
 		use = w.readUse()
 	}
 	row, err := w.seen(w.alias(), w.valueCols(), use)

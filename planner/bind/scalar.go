@@ -111,12 +111,40 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	return e, cols, nil
 }
 
-// AssignTo makes an expression that Scalar bound for a column fit it.
-func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, error) {
+// AssignTo makes an expression that Scalar bound for a column fit it. n is the expression as it is
+// written, nil for one that is kept.
+func AssignTo(s *Session, e expr.Expr, column string, t types.Type, n ast.Node) (expr.Expr, error) {
 	b := newBinder(s)
+	var at typing.Position
+	if n != nil {
+		at = b.SpotExpr(n)
+	} else {
+		b.Text = nil
+	}
 	if !b.CanCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but default expression is of type %s", column, b.TypeName(t), b.TypeName(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return b.Assign(e, column, t, at)
+}
+
+// Loaded makes a column of a file, e, fit a table's column: as an assignment does, and text is read as the
+// type's input function reads it, which is how COPY writes values that the file's format has no
+// type for.
+func Loaded(s *Session, e *expr.Col, column string, t types.Type) (expr.Expr, error) {
+	b := newBinder(s)
+	from, to := e.Typ, t
+	if fe, ok := from.Elem(); ok {
+		if te, ok := to.Elem(); ok {
+			from, to = fe, te
+		}
+	}
+	if from.OID == types.TextOID && !b.CanCoerce(from.OID, to.OID, fn.AssignmentCast) {
+		read, err := b.Coerce(e, types.Type{OID: t.OID, Mod: -1, Rec: t.Rec}, fn.ExplicitCast, typing.Position{})
+		if err != nil {
+			return nil, err
+		}
+		return b.Assign(read, column, t, typing.Position{})
 	}
 	return b.Assign(e, column, t, typing.Position{})
 }

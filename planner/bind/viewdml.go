@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/query"
@@ -69,9 +71,6 @@ func (w *dmlBinder) through(b *scope.Binder, v *catalog.Relation, word string) (
 	h, err := query.FindRelation(inner, from)
 	if err != nil {
 		return nil, err
-	}
-	if v.Options["check_option"] != "" {
-		return nil, pgerr.Unsupported("writing through a view WITH CHECK OPTION is not supported")
 	}
 	vt := &viewTarget{rel: v, word: word, inner: inner, from: from, where: sel.WhereClause}
 	switch {
@@ -261,11 +260,81 @@ func (w *dmlBinder) viewConds(vt *viewTarget, es []expr.Expr) (conds []expr.Expr
 			return nil, err
 		}
 	}
+	own, err := w.ownConds(vt, es)
+	return append(conds, own...), err
+}
+
+// ownConds binds the conditions of a view alone.
+func (w *dmlBinder) ownConds(vt *viewTarget, es []expr.Expr) ([]expr.Expr, error) {
 	base, err := w.base(vt, es)
 	if err != nil {
 		return nil, err
 	}
 	row := (&scope.Scope{Binder: vt.inner, Level: w.sc.Level}).WithItems([]*scope.Item{base})
-	own, err := query.Conditions(row, vt.where, scope.InWhere)
-	return append(conds, own...), err
+	return query.Conditions(row, vt.where, scope.InWhere)
+}
+
+// viewChecks adds the conditions of views WITH CHECK OPTION over the new row to the checks, those of
+// the lowest view first. CASCADED is of all views below too. A condition with a subquery is computed by
+// the source.
+func (w *dmlBinder) viewChecks(node plan.Node, ids []expr.Expr) (plan.Node, error) {
+	var checked []*viewTarget
+	cascaded := false
+	for vt := w.view; vt != nil; vt = vt.below {
+		option := vt.rel.Options[catalog.CheckOption]
+		if cascaded = cascaded || option == "cascaded"; cascaded || option == "local" {
+			checked = append(checked, vt)
+		}
+	}
+	slices.Reverse(checked)
+	for _, vt := range checked {
+		conds, err := w.ownConds(vt, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range conds {
+			var e expr.Expr = &expr.BoolTest{Arg: c, Kind: expr.IsTrue}
+			if scope.HasSubquery(e) {
+				if w.updates {
+					return nil, pgerr.Unsupported("ON CONFLICT DO UPDATE through a view whose CHECK OPTION has a subquery is not supported")
+				}
+				var col *expr.Col
+				node, col = w.extend(node, "check", e)
+				e = col
+			}
+			w.d.Checks = append(w.d.Checks, plan.Check{Name: vt.rel.Name, View: true, Expr: e})
+		}
+	}
+	return node, nil
+}
+
+// NotUpdatable returns why a view of a query, whose columns bound has, is not updatable; "" if it is.
+func NotUpdatable(n ast.Stmt, bound *plan.Query) string {
+	sel, ok := n.(*ast.SelectStmt)
+	if !ok {
+		return "Views that do not select from a single table or view are not automatically updatable."
+	}
+	if why := notSimple(sel); why != "" {
+		return why
+	}
+	if _, ok := typing.Items(sel.FromClause)[0].(*ast.RangeVar); !ok {
+		return "Views that do not select from a single table or view are not automatically updatable."
+	}
+	computed := bound.Root
+	if p, ok := computed.(*plan.Project); ok {
+		computed = p.Input
+	}
+	switch computed.(type) {
+	case *plan.Aggregate:
+		return "Views that return aggregate functions are not automatically updatable."
+	case *plan.Window:
+		return "Views that return window functions are not automatically updatable."
+	}
+	if !slices.ContainsFunc(typing.Items(sel.TargetList), func(t ast.Node) bool {
+		_, is := typing.Unparen(t.(*ast.ResTarget).Val).(*ast.ColumnRef)
+		return is
+	}) {
+		return "Views that have no updatable columns are not automatically updatable."
+	}
+	return ""
 }

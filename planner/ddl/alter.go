@@ -359,7 +359,7 @@ func (a *alteration) generatedFrom(col *catalog.Column) (names []string, err err
 		if g.Generated == "" || g.Num == col.Num {
 			continue
 		}
-		used, err := a.p.used(g.Generated, a.t.rel, bind.ForGenerated)
+		used, err := a.p.used(spot{}, g.Generated, a.t.rel, bind.ForGenerated)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +381,7 @@ func (p *planner) indexReads(x *catalog.Index, over *catalog.Relation) ([]int16,
 		if i == len(x.Exprs) {
 			kind = bind.ForPredicate
 		}
-		used, err := p.used(e, over, kind)
+		used, err := p.used(spot{}, e, over, kind)
 		if err != nil {
 			return nil, err
 		}

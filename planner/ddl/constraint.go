@@ -23,7 +23,7 @@ func (t *tableBuilder) constraint(l pending) error {
 	}
 	switch c.Contype {
 	case ast.CONSTR_CHECK:
-		return t.check(c, l.col)
+		return t.check(l)
 	case ast.CONSTR_PRIMARY, ast.CONSTR_UNIQUE:
 		return t.unique(c, l.col)
 	case ast.CONSTR_FOREIGN:
@@ -38,12 +38,13 @@ func (t *tableBuilder) hasConstraint(name string) bool {
 	return slices.ContainsFunc(t.rel.Constraints, func(c catalog.Constraint) bool { return c.Name == name })
 }
 
-func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
+func (t *tableBuilder) check(l pending) error {
+	c := l.c
 	sql, err := parse.Keep(c.RawExpr)
 	if err != nil {
 		return err
 	}
-	used, err := t.p.used(sql, t.rel, bind.ForCheck)
+	used, err := t.p.used(l.spot, sql, t.rel, bind.ForCheck)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 			if err != nil {
 				return err
 			}
-			used, err := p.used(sql, rel, bind.ForIndex)
+			used, err := p.used(spot{}, sql, rel, bind.ForIndex)
 			if err != nil {
 				return err
 			}
@@ -233,7 +234,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if idx.Where, err = parse.Keep(n.WhereClause); err != nil {
 			return err
 		}
-		used, err := p.used(idx.Where, rel, bind.ForPredicate)
+		used, err := p.used(spot{}, idx.Where, rel, bind.ForPredicate)
 		if err != nil {
 			return err
 		}

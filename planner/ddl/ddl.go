@@ -26,6 +26,10 @@ type Env struct {
 	// Partitions is the number of partitions of tables that name none.
 	Partitions int
 	Super      bool
+	// Setting checks a value that sessions of a role are to begin with, and ResetSetting that there
+	// is such a setting.
+	Setting      func(name, value string) error
+	ResetSetting func(name string) error
 	// Password makes the verifier of a password, which may already be one.
 	Password func(plain string) (string, error)
 }
@@ -144,6 +148,8 @@ func (p *planner) statement(n ast.Stmt) error {
 		return p.alterRoleSet(n)
 	case *ast.DropRoleStmt:
 		return p.dropRole(n)
+	case *ast.ReassignOwnedStmt:
+		return p.reassignOwned(n)
 	case *ast.CreateEnumStmt:
 		return p.createEnum(n)
 	case *ast.AlterEnumStmt:

@@ -22,7 +22,7 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 	if e.allowCols {
 		kind = bind.ForGenerated
 	}
-	x, cols, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
+	x, cols, err := p.scalar(e.spot, e.text, over, kind)
 	if err != nil {
 		return 0, err
 	}
@@ -30,11 +30,11 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 		for _, num := range numbers(x, cols) {
 			if c := over.ColumnNum(num); c.Generated != "" {
 				return 0, pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column %q in column generation expression", c.Name).
-					WithDetail("A generated column cannot reference another generated column.")
+					WithDetail("A generated column cannot reference another generated column.").At(e.find(c.Name))
 			}
 		}
 	}
-	if _, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ); err != nil {
+	if _, err = bind.AssignTo(p.at(e.spot), x, e.column, e.typ, e.node); err != nil {
 		return 0, err
 	}
 	if c, ok := x.(*expr.Call); ok && kind == bind.ForDefault && c.Fn.Name == "nextval" && p.env.Bind.Fold != nil {
@@ -54,9 +54,35 @@ func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence type
 	return 0, nil
 }
 
-// used returns the attribute numbers that a kept expression reads, sorted.
-func (p *planner) used(text string, over *catalog.Relation, kind bind.ScalarKind) ([]int16, error) {
-	x, cols, err := bind.ScalarText(p.env.Bind, text, over, kind)
+// find is the place of a name in the expression, 0 where it has none.
+func (s spot) find(name string) int {
+	if s.text == nil {
+		return 0
+	}
+	return s.text.FindIdent(name)
+}
+
+// at is the session for binding what is written at a spot.
+func (p *planner) at(s spot) *bind.Session {
+	if s.node == nil {
+		return p.env.Bind
+	}
+	at := *p.env.Bind
+	at.Text = s.text
+	return &at
+}
+
+// scalar binds an expression where it is written, or its text as it is kept.
+func (p *planner) scalar(s spot, text string, over *catalog.Relation, kind bind.ScalarKind) (expr.Expr, []plan.Column, error) {
+	if s.node != nil {
+		return bind.Scalar(p.at(s), s.node, over, kind)
+	}
+	return bind.ScalarText(p.env.Bind, text, over, kind)
+}
+
+// used returns the attribute numbers that an expression reads, sorted.
+func (p *planner) used(s spot, text string, over *catalog.Relation, kind bind.ScalarKind) ([]int16, error) {
+	x, cols, err := p.scalar(s, text, over, kind)
 	if err != nil {
 		return nil, err
 	}

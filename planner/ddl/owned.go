@@ -3,7 +3,10 @@ package ddl
 import (
 	"slices"
 
+	"github.com/multigres/multigres/go/common/parser/ast"
+
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -50,4 +53,69 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 		note(catalog.Object{Owner: d.Key.Role, ACL: d.ACL}, what)
 	}
 	return out
+}
+
+// reassignOwned gives what roles own to another. What was granted to them stays.
+func (p *planner) reassignOwned(n *ast.ReassignOwnedStmt) error {
+	p.res.Tag = "REASSIGN OWNED"
+	mine := func(spec *ast.RoleSpec) (types.OID, error) {
+		r, err := p.namedRole(spec)
+		if err != nil {
+			return 0, err
+		}
+		if !p.owns(r.OID) {
+			return 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied to reassign objects")
+		}
+		return r.OID, nil
+	}
+	from := map[types.OID]bool{}
+	for _, x := range items(n.Roles) {
+		spec, ok := x.(*ast.RoleSpec)
+		if !ok {
+			continue
+		}
+		oid, err := mine(spec)
+		if err != nil {
+			return err
+		}
+		from[oid] = true
+	}
+	to, err := mine(n.Newrole)
+	if err != nil {
+		return err
+	}
+	if from[catalog.BootstrapRoleOID] {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot reassign ownership of objects owned by role %s because they are required by the database system",
+			p.st.Role(catalog.BootstrapRoleOID).Name)
+	}
+	var changes []catalog.Change
+	for _, sc := range p.st.Schemas() {
+		if from[sc.Owner] {
+			up := *sc
+			up.ACL, up.Owner = sc.Object().Reown(to), to
+			changes = append(changes, &catalog.PutSchema{Schema: &up})
+		}
+	}
+	for _, r := range p.st.Relations() {
+		if from[r.Owner] {
+			up := r.Clone()
+			reown(up, to)
+			changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: r.Version})
+		}
+	}
+	for _, m := range p.st.Models() {
+		if from[m.Owner] {
+			up := m.Bare()
+			up.ACL, up.Owner = m.Object().Reown(to), to
+			changes = append(changes, &catalog.ChangeModel{Model: up, ExpectVersion: m.Version})
+		}
+	}
+	for _, e := range p.st.Enums() {
+		if from[e.Owner] {
+			up := *e
+			up.ACL, up.Owner = e.Object().Reown(to), to
+			changes = append(changes, &catalog.PutEnum{Enum: &up})
+		}
+	}
+	return p.add(changes...)
 }

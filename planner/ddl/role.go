@@ -356,13 +356,25 @@ func (p *planner) alterRoleSet(n *ast.AlterRoleSetStmt) error {
 	for k, v := range up.Settings {
 		set[k] = v
 	}
+	name := strings.ToLower(n.Setstmt.Name)
 	switch n.Setstmt.Kind {
 	case ast.VAR_SET_VALUE:
-		set[strings.ToLower(n.Setstmt.Name)] = strings.Join(texts(n.Setstmt.Args), ", ")
+		value := strings.Join(texts(n.Setstmt.Args), ", ")
+		if err := p.env.Setting(name, value); err != nil {
+			return err
+		}
+		set[name] = value
 	case ast.VAR_RESET_ALL:
 		clear(set)
+	case ast.VAR_RESET, ast.VAR_SET_DEFAULT:
+		if _, has := set[name]; !has {
+			if err := p.env.ResetSetting(name); err != nil {
+				return err
+			}
+		}
+		delete(set, name)
 	default:
-		delete(set, strings.ToLower(n.Setstmt.Name))
+		return pgerr.Unsupported("ALTER ROLE ... SET ... FROM CURRENT is not supported")
 	}
 	up.Settings = set
 	return p.add(&catalog.PutRole{Role: &up})

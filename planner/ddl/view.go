@@ -16,12 +16,15 @@ import (
 
 func (p *planner) createView(n *ast.ViewStmt) error {
 	p.res.Tag = "CREATE VIEW"
-	if n.WithCheckOption != ast.NO_CHECK_OPTION {
-		return pgerr.Unsupported("WITH CHECK OPTION is not supported")
-	}
 	opts, err := viewOptions(n.Options)
 	if err != nil {
 		return err
+	}
+	if option := map[ast.ViewCheckOption]string{ast.LOCAL_CHECK_OPTION: "local", ast.CASCADED_CHECK_OPTION: "cascaded"}[n.WithCheckOption]; option != "" {
+		if opts == nil {
+			opts = map[string]string{}
+		}
+		opts[catalog.CheckOption] = option
 	}
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
@@ -33,6 +36,9 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 	}
 	if len(bound.Params) > 0 {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
+	}
+	if why := bind.NotUpdatable(q, bound); opts[catalog.CheckOption] != "" && why != "" {
+		return pgerr.Unsupported("WITH CHECK OPTION is supported only on automatically updatable views").WithHint("%s", why)
 	}
 	rv := *n.View
 	if p.readsTemp(bound.Tables) && rv.RelPersistence != 't' {
@@ -219,8 +225,11 @@ func viewOptions(l *ast.NodeList) (map[string]string, error) {
 			v = strings.ToLower(text(d.Arg))
 		}
 		switch d.Defname {
-		case "check_option":
-			return nil, pgerr.Unsupported("WITH CHECK OPTION is not supported")
+		case catalog.CheckOption:
+			if v != "local" && v != "cascaded" {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for enum option %q: %s", d.Defname, v).
+					WithDetail("Valid values are \"local\" and \"cascaded\".")
+			}
 		case "security_barrier", "security_invoker":
 			on, err := types.ParseText(types.Bool, v, nil)
 			if err != nil {

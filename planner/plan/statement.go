@@ -96,9 +96,11 @@ func (d *DML) ReturningColumns() (cols []Column) {
 	return cols
 }
 
-// Check is a CHECK constraint over a DML's source columns.
+// Check is a CHECK constraint over a DML's source columns, or the condition of a view that rows are
+// written through WITH CHECK OPTION, which has the view's name and is never NULL.
 type Check struct {
 	Name string
+	View bool
 	Expr expr.Expr
 }
 

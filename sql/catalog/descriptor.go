@@ -50,6 +50,9 @@ const (
 	KindComposite RelKind = 'c'
 )
 
+// CheckOption is the option of a view that WITH CHECK OPTION sets, to local or cascaded.
+const CheckOption = "check_option"
+
 // Relation describes anything that pg_class lists. Descriptors are shared and
 // never changed: to alter one, Clone it and put the clone.
 type Relation struct {

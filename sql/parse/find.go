@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/tributarydb/tributary/sql/lex"
@@ -226,6 +227,32 @@ func (s *Statement) FindParam(n int) int {
 // FindWord is the position of the first keyword w.
 func (s *Statement) FindWord(w string) int {
 	return s.src.FindWord(s.lo, s.hi, lex.Fold(w))
+}
+
+// FindSubquery is the position of the first parenthesis that opens a subquery.
+func (s *Statement) FindSubquery() int {
+	return s.best(func(i int) int {
+		if s.src.IsSelf(i, '(') && (s.src.IsWord(i+1, "select") || s.src.IsWord(i+1, "values") || s.src.IsWord(i+1, "with")) {
+			return 0
+		}
+		return -1
+	})
+}
+
+// After is the statement's text after the nth keyword w that does not follow one of others: where to
+// look for what is within a part of it. It is the whole text where there is none.
+func (s *Statement) After(n int, w string, others ...string) *Statement {
+	out := *s
+	for i := s.lo; i < s.hi; i++ {
+		if !s.src.IsWord(i, w) || slices.ContainsFunc(others, func(o string) bool { return s.src.IsWord(i-1, o) }) {
+			continue
+		}
+		if n--; n == 0 {
+			out.lo = i + 1
+			break
+		}
+	}
+	return &out
 }
 
 // qualifiedFrom steps back over the qualifiers of the name at token i.

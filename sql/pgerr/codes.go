@@ -110,6 +110,7 @@ const (
 	InvalidRecursion                  Code = "42P19"
 	WindowingError                    Code = "42P20"
 	GeneratedAlways                   Code = "428C9"
+	WithCheckOptionViolation          Code = "44000"
 	InsufficientResources             Code = "53000"
 	DiskFull                          Code = "53100"
 	OutOfMemory                       Code = "53200"

@@ -22,7 +22,7 @@ func Subquery(sc *scope.Scope, n *ast.SubLink, p scope.Place) (expr.Expr, error)
 	}
 	switch p.Name {
 	case scope.InDefault.Name, scope.InCheck.Name, scope.InGenerated.Name, scope.InIndex.Name, scope.InPredicate.Name, scope.InUsing.Name:
-		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s"))
+		return nil, pgerr.Unsupported("cannot use subquery in %s", strings.TrimSuffix(p.Name, "s")).At(b.PosSubquery(n))
 	}
 	switch n.SubLinkType {
 	case ast.EXISTS_SUBLINK:

@@ -161,6 +161,23 @@ func (b *Resolver) PosExpr(n ast.Node) int {
 	return 0
 }
 
+// PosSubquery returns the position of a subquery as PostgreSQL reports it.
+func (b *Resolver) PosSubquery(n *ast.SubLink) int {
+	switch {
+	case b.Text == nil:
+		return 0
+	case n.SubLinkType == ast.EXISTS_SUBLINK:
+		return b.PosWord("exists")
+	case n.SubLinkType == ast.ARRAY_SUBLINK:
+		return b.PosWord("array")
+	case n.SubLinkType == ast.ANY_SUBLINK && len(Items(n.OperName)) == 0:
+		return b.PosWord("in")
+	case len(Items(n.OperName)) > 0:
+		return b.PosOp(OpName(n.OperName))
+	}
+	return b.Text.FindSubquery()
+}
+
 func (b *Resolver) PosConst(n *ast.A_Const) int {
 	switch v := n.Val.(type) {
 	case *ast.String:

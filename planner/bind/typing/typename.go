@@ -14,7 +14,16 @@ import (
 
 func Itoa(n int) string { return strconv.Itoa(n) }
 
+// TypeNode names a type in a tree that is made, not parsed: by its OID, as PostgreSQL's
+// makeTypeNameFromOid does.
+func TypeNode(t types.Type) *ast.TypeName {
+	return &ast.TypeName{BaseNode: ast.BaseNode{Tag: ast.T_TypeName}, TypeOid: ast.Oid(t.OID), Typemod: t.Mod}
+}
+
 func (b *Resolver) ResolveType(n *ast.TypeName) (types.Type, error) {
+	if n.TypeOid != 0 {
+		return Physical(types.Type{OID: types.OID(n.TypeOid), Mod: n.Typemod}), nil
+	}
 	var t types.Type
 	schema, name, err := b.ObjectName(n.Names, b.spotType)
 	if err != nil {

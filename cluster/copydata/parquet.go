@@ -1,0 +1,155 @@
+package copydata
+
+import (
+	"io"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/source"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// parquetRows are the rows of a Parquet file as columns of a table.
+type parquetRows struct {
+	x     *write.Execution
+	acct  *mem.Account
+	rows  op.BatchReader
+	conv  []*eval.Program // of each column of the table; nil where the file's is one
+	after func()          // Close ends with
+}
+
+// spool reads all of a stream into a temporary file, and its rows from there: what a Parquet file
+// consists of is written at its end.
+func spool(x *write.Execution, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {
+	dir := x.Spill()
+	file, err := dir.Spool(x.Ctx)
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	remove := func() {
+		_ = file.Close() // what is left goes with the directory
+		_ = dir.Close()
+	}
+	if _, err := io.Copy(file, in); err != nil {
+		remove()
+		return nil, err
+	}
+	p, err := openParquet(x, st, cols, file.Path(), "STDIN")
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	p.after = remove
+	return p, nil
+}
+
+// openParquet opens a file, which errors call name, for columns of a table.
+func openParquet(x *write.Execution, st *catalog.State, cols []catalog.Column, path, name string) (_ *parquetRows, err error) {
+	p := &parquetRows{x: x, acct: x.Pool.Account("copy decoder", false)}
+	defer func() {
+		if err != nil {
+			p.acct.Close()
+		}
+	}()
+	file, err := source.OpenParquet(path, name, p.acct)
+	if err != nil {
+		return nil, err
+	}
+	have := file.Columns()
+	at, err := matchColumns(have, cols, name)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]plan.Column, len(at))
+	for i, k := range at {
+		in[i] = have[k]
+		in[i].ID = expr.ColID(i + 1)
+	}
+	session := x.Binding(x.Ctx, st, x.Text, nil)
+	p.conv = make([]*eval.Program, len(at))
+	for i, c := range cols {
+		e, err := bind.Loaded(session, &expr.Col{ID: in[i].ID, Typ: in[i].Type, Name: in[i].Name}, c.Name, c.Type)
+		if err != nil {
+			return nil, err
+		}
+		if _, same := e.(*expr.Col); same {
+			continue
+		}
+		if p.conv[i], err = eval.Compile(e, in, x.Env); err != nil {
+			return nil, err
+		}
+	}
+	p.rows, err = file.Read(x.Ctx, at)
+	return p, err
+}
+
+// Close implements decoding.
+func (p *parquetRows) Close() {
+	_ = p.rows.Close() // it was read only
+	p.acct.Close()
+	if p.after != nil {
+		p.after()
+	}
+}
+
+// matchColumns finds a table's columns in a file by their names: as they are written, or else in any
+// case, since other systems keep it. The file has no others: a column that is left out in silence
+// is lost.
+func matchColumns(have []plan.Column, cols []catalog.Column, name string) ([]int, error) {
+	const hint = "Columns are matched by name; COPY table (column, ...) names those that the file has."
+	find := func(is func(a, b string) bool, want string) int {
+		for k, h := range have {
+			if is(h.Name, want) {
+				return k
+			}
+		}
+		return -1
+	}
+	used := make([]bool, len(have))
+	var at []int
+	for _, c := range cols {
+		k := find(func(a, b string) bool { return a == b }, c.Name)
+		if k < 0 {
+			k = find(strings.EqualFold, c.Name)
+		}
+		if k < 0 || used[k] {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "parquet file %q has no column %q", name, c.Name).WithHint(hint)
+		}
+		used[k] = true
+		at = append(at, k)
+	}
+	for k, h := range have {
+		if !used[k] {
+			return nil, pgerr.New(pgerr.BadCopyFileFormat, "parquet file %q has a column %q, which is not copied", name, h.Name).WithHint(hint)
+		}
+	}
+	return at, nil
+}
+
+// Next implements decoding.
+func (p *parquetRows) Next() (*batch.Batch, error) {
+	b, err := p.rows.Next(p.x.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := batch.New(make([]arrow.Array, len(p.conv)), b.N)
+	for i, conv := range p.conv {
+		if conv == nil {
+			out.Cols[i] = b.Cols[i]
+		} else if out.Cols[i], err = conv.Eval(p.x.Ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

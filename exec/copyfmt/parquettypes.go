@@ -1,0 +1,221 @@
+package copyfmt
+
+import (
+	"encoding/binary"
+	"math/big"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/parquet"
+	pqfile "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// parquetLeaf collects values of one column, or of the elements of one, and writes them.
+type parquetLeaf interface {
+	of(arr arrow.Array) // the array that add takes from
+	add(i int) error    // value i, which is not NULL
+	// write writes the values added since the last time, and their levels.
+	write(w pqfile.ColumnChunkWriter, defs, reps []int16) error
+}
+
+type leafOf[T any] struct {
+	vals []T
+	get  func(arr arrow.Array) func(i int) (T, error)
+	at   func(i int) (T, error)
+}
+
+func (l *leafOf[T]) of(arr arrow.Array) { l.at = l.get(arr) }
+
+func (l *leafOf[T]) add(i int) error {
+	v, err := l.at(i)
+	l.vals = append(l.vals, v)
+	return err
+}
+
+func (l *leafOf[T]) write(w pqfile.ColumnChunkWriter, defs, reps []int16) error {
+	if len(reps) == 0 {
+		reps = nil
+	}
+	_, err := w.(interface {
+		WriteBatch(values []T, defs, reps []int16) (int64, error)
+	}).WriteBatch(l.vals, defs, reps)
+	clear(l.vals) // they may be of the batch's memory
+	l.vals = l.vals[:0]
+	return err
+}
+
+// as is a leaf whose values are those of an array of type A, converted.
+func as[A arrow.Array, V, T any](value func(A, int) V, convert func(V) T) parquetLeaf {
+	return &leafOf[T]{get: func(arr arrow.Array) func(int) (T, error) {
+		a := arr.(A)
+		return func(i int) (T, error) { return convert(value(a, i)), nil }
+	}}
+}
+
+// parquetKind is how values of a type are written.
+type parquetKind struct {
+	physical parquet.Type
+	logical  schema.LogicalType
+	width    int
+	leaf     parquetLeaf
+}
+
+// mostPrecision is the most digits of a DECIMAL that every reader knows.
+const mostPrecision = 38
+
+// kindOf returns how values of t are written: as read_parquet reads them, or, for types that Parquet
+// does not have, as their text. A numeric of no precision is one of these: no DECIMAL has room for
+// all its values, and a floating-point number would change them.
+func kindOf(t types.Type, env *types.Env) parquetKind {
+	plain := func(p parquet.Type, leaf parquetLeaf) parquetKind {
+		return parquetKind{p, schema.NoLogicalType{}, -1, leaf}
+	}
+	whole := func(bits int8, p parquet.Type, leaf parquetLeaf) parquetKind {
+		return parquetKind{p, schema.NewIntLogicalType(bits, true), -1, leaf}
+	}
+	switch t.OID {
+	case types.BoolOID:
+		return plain(parquet.Types.Boolean, as((*array.Boolean).Value, same[bool]))
+	case types.Int2OID:
+		return whole(16, parquet.Types.Int32, as((*array.Int16).Value, to32[int16]))
+	case types.Int4OID:
+		return whole(32, parquet.Types.Int32, as((*array.Int32).Value, same[int32]))
+	case types.Int8OID:
+		return whole(64, parquet.Types.Int64, as((*array.Int64).Value, same[int64]))
+	case types.OIDOID, types.XIDOID, types.CIDOID:
+		return whole(64, parquet.Types.Int64, as((*array.Uint32).Value, to64[uint32]))
+	case types.Float4OID:
+		return plain(parquet.Types.Float, as((*array.Float32).Value, same[float32]))
+	case types.Float8OID:
+		return plain(parquet.Types.Double, as((*array.Float64).Value, same[float64]))
+	case types.NumericOID:
+		if k, ok := decimalKind(t); ok {
+			return k
+		}
+	case types.ByteaOID:
+		return plain(parquet.Types.ByteArray, as((*array.Binary).Value, same2[[]byte, parquet.ByteArray]))
+	case types.UUIDOID:
+		return parquetKind{parquet.Types.FixedLenByteArray, schema.UUIDLogicalType{}, 16, as((*array.FixedSizeBinary).Value, same2[[]byte, parquet.FixedLenByteArray])}
+	case types.DateOID:
+		return parquetKind{parquet.Types.Int32, schema.DateLogicalType{}, -1, as((*array.Date32).Value, to32[arrow.Date32])}
+	case types.TimeOID:
+		return parquetKind{parquet.Types.Int64, schema.NewTimeLogicalType(false, schema.TimeUnitMicros), -1, as((*array.Time64).Value, to64[arrow.Time64])}
+	case types.TimestampOID, types.TimestamptzOID:
+		return parquetKind{parquet.Types.Int64, schema.NewTimestampLogicalTypeForce(t.OID == types.TimestamptzOID, schema.TimeUnitMicros), -1,
+			as((*array.Timestamp).Value, to64[arrow.Timestamp])}
+	}
+	return parquetKind{parquet.Types.ByteArray, schema.StringLogicalType{}, -1, &leafOf[parquet.ByteArray]{get: texts(t, env)}}
+}
+
+func same[T any](v T) T                  { return v }
+func same2[V ~[]byte, T ~[]byte](v V) T  { return T(v) }
+func to32[V ~int16 | ~int32](v V) int32  { return int32(v) }
+func to64[V ~int64 | ~uint32](v V) int64 { return int64(v) }
+
+// texts are values as text: a string as it is, another value as COPY in text has it.
+func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
+	str := func(s *array.String, i int) (parquet.ByteArray, error) { return parquet.ByteArray(s.Value(i)), nil }
+	return func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
+		if t.IsString() {
+			switch a := arr.(type) {
+			case *array.String:
+				return func(i int) (parquet.ByteArray, error) { return str(a, i) }
+			case *array.Dictionary:
+				if s, ok := a.Dictionary().(*array.String); ok {
+					return func(i int) (parquet.ByteArray, error) { return str(s, a.GetValueIndex(i)) }
+				}
+			}
+		}
+		return func(i int) (parquet.ByteArray, error) {
+			return types.AppendText(nil, t, types.DatumAt(t, arr, i), env), nil
+		}
+	}
+}
+
+// decimalKind is how a numeric with a precision is written; ok is false where it is none that a
+// DECIMAL can be.
+func decimalKind(t types.Type) (k parquetKind, ok bool) {
+	if t.IsFixed() {
+		k.logical, k.width = schema.NewDecimalLogicalType(int32(t.Prec), int32(t.Scale)), -1
+		if t.Prec <= 9 {
+			k.physical, k.leaf = parquet.Types.Int32, as((*array.Int64).Value, func(v int64) int32 { return int32(v) })
+		} else {
+			k.physical, k.leaf = parquet.Types.Int64, as((*array.Int64).Value, same[int64])
+		}
+		return k, true
+	}
+	p, s, ok := number.NumericMod(t.Mod)
+	prec, scale := int32(p), int32(s)
+	if !ok || prec > mostPrecision || scale < 0 || scale > prec {
+		return k, false
+	}
+	return parquetKind{parquet.Types.FixedLenByteArray, schema.NewDecimalLogicalType(prec, scale), 16, &leafOf[parquet.FixedLenByteArray]{
+		get: func(arr arrow.Array) func(i int) (parquet.FixedLenByteArray, error) {
+			a := arr.(*array.Binary)
+			return func(i int) (parquet.FixedLenByteArray, error) { return decimal128(a.Value(i), prec, scale) }
+		}}}, true
+}
+
+// decimal128 returns the coefficient of a numeric's column form at a scale, big-endian.
+func decimal128(b []byte, prec, scale int32) (parquet.FixedLenByteArray, error) {
+	out := make(parquet.FixedLenByteArray, 16)
+	hi, lo, s, ok := number.WideDecimalBytes(b)
+	if !ok || s != scale {
+		d, err := number.DecodeDecimal(b)
+		if err != nil {
+			return out, err
+		}
+		coef, ok := new(big.Int).SetString(strings.Replace(d.Round(scale).String(), ".", "", 1), 10)
+		if !ok || coef.BitLen() > 127 { // NaN
+			return out, pgerr.New(pgerr.NumericValueOutOfRange, "numeric value %s cannot be written to a parquet file as numeric(%d,%d)", d, prec, scale).
+				WithHint("Cast the column to text.")
+		}
+		if coef.Sign() < 0 { // to two's complement
+			for i := range out {
+				out[i] = 0xff
+			}
+			coef.Not(coef)
+			coef.FillBytes(out)
+			for i := range out {
+				out[i] = ^out[i]
+			}
+			return out, nil
+		}
+		coef.FillBytes(out)
+		return out, nil
+	}
+	binary.BigEndian.PutUint64(out, uint64(hi))
+	binary.BigEndian.PutUint64(out[8:], lo)
+	return out, nil
+}
+
+// parquetField returns a column's field of the file's schema, and what writes its values.
+func parquetField(c Column, env *types.Env) (schema.Node, parquetLeaf, error) {
+	t, name, list := c.Type, c.Name, false
+	if e, ok := t.Elem(); ok {
+		t, name, list = e, "element", true
+	}
+	k := kindOf(t, env)
+	node, err := schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, k.logical, k.physical, k.width, -1)
+	if err != nil {
+		return nil, nil, parquetError(err)
+	}
+	if !list {
+		return node, k.leaf, nil
+	}
+	items, err := schema.NewGroupNode("list", parquet.Repetitions.Repeated, schema.FieldList{node}, -1)
+	if err != nil {
+		return nil, nil, parquetError(err)
+	}
+	group, err := schema.NewGroupNodeLogical(c.Name, parquet.Repetitions.Optional, schema.FieldList{items}, schema.NewListLogicalType(), -1)
+	if err != nil {
+		return nil, nil, parquetError(err)
+	}
+	return group, k.leaf, nil
+}
