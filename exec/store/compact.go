@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -104,6 +105,15 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer, between func(context.Context, int) error) error {
+	if b, err := inlineRows(ref, w.o.Columns); b != nil || err != nil {
+		if err == nil {
+			err = w.Write(ctx, b)
+		}
+		if err == nil && between != nil {
+			err = between(ctx, b.Rows())
+		}
+		return err
+	}
 	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{}, nil)
 	if err != nil {
 		return err
@@ -124,4 +134,21 @@ func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *ca
 			return err
 		}
 	}
+}
+
+// inlineRows returns the rows of an inline segment that has these columns, and all of its rows, or
+// nil. Small INSERTs leave such segments by the thousand, and a scan of each, with what it keeps for
+// later ones, costs several times its row.
+func inlineRows(ref *catalog.Segment, cols []WriterColumn) (*batch.Batch, error) {
+	if ref.Inline == nil || ref.DeletedRows > 0 {
+		return nil, nil
+	}
+	g, err := openInline(ref)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
+		return nil, nil
+	}
+	return batch.New(g.rows, int(ref.Rows)), nil
 }
