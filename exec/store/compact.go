@@ -105,10 +105,8 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer, between func(context.Context, int) error) error {
-	if b, err := inlineRows(ref, w.o.Columns); b != nil || err != nil {
-		if err == nil {
-			err = w.Write(ctx, b)
-		}
+	if b := inlineRows(ref, w.o.Columns); b != nil {
+		err := w.Write(ctx, b)
 		if err == nil && between != nil {
 			err = between(ctx, b.Rows())
 		}
@@ -136,19 +134,15 @@ func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *ca
 	}
 }
 
-// inlineRows returns the rows of an inline segment that has these columns, and all of its rows, or
-// nil. Small INSERTs leave such segments by the thousand, and a scan of each, with what it keeps for
-// later ones, costs several times its row.
-func inlineRows(ref *catalog.Segment, cols []WriterColumn) (*batch.Batch, error) {
+// inlineRows returns the rows of an inline segment that is to be written as it is; nil for others, and
+// damaged ones. Small INSERTs leave them by the thousand, and a scan of each costs more than its row.
+func inlineRows(ref *catalog.Segment, cols []WriterColumn) *batch.Batch {
 	if ref.Inline == nil || ref.DeletedRows > 0 {
-		return nil, nil
+		return nil
 	}
 	g, err := openInline(ref)
-	if err != nil {
-		return nil, err
+	if err != nil || !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
+		return nil
 	}
-	if !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
-		return nil, nil
-	}
-	return batch.New(g.rows, int(ref.Rows)), nil
+	return batch.New(g.rows, int(ref.Rows))
 }

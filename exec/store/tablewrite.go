@@ -34,9 +34,6 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 		out.o.Columns[i] = WriterColumn{Num: num, Type: c.Type}
 	}
 	parts, err := newDivider(w.Table, w.Cols)
-	if err != nil {
-		return nil, err
-	}
 	if parts != nil {
 		out.parts = &divided{divider: parts, open: func(part int, relieve func(context.Context) error) *Writer {
 			o := out.o
@@ -44,7 +41,7 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 			return out.open(o)
 		}}
 	}
-	return out, nil
+	return out, err
 }
 
 // tableWriter makes a Writer for the second batch: a first of one row, as small
