@@ -75,11 +75,11 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 }
 
 // At is the context for another statement of the same identity and settings, which
-// host gives at a time of its own. It has no parameters.
-func (c *Context) At(at time.Time, host Host) *Context {
+// host gives at a time of its own, with its parameters.
+func (c *Context) At(at time.Time, host Host, params []types.Datum, of []types.Type) *Context {
 	n, v := *c, *c.Values
 	v.Now = at
-	n.Values, n.Host, n.Params, n.ParamTypes = &v, host, nil, nil
+	n.Values, n.Host, n.Params, n.ParamTypes = &v, host, params, of
 	return &n
 }
 

@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -107,15 +108,21 @@ func (s *soleVoter) propose(cmd meta.Command) (a meta.Answer, err error, ok bool
 		}
 		s.behind = append(s.behind, entries...)
 	}
-	if len(s.waiting) > 0 {
+	for _, o := range batch[1:] {
+		o.turn <- false
+	}
+	next := len(s.waiting) > 0
+	if next { // woken last, so that the scheduler runs it first
 		s.waiting[0].turn <- true
 	} else {
 		s.writing = false
 		s.changed.Broadcast()
 	}
 	s.mu.Unlock()
-	for _, o := range batch[1:] {
-		o.turn <- false
+	if next {
+		// The disk must not wait for the answers that this batch's goroutines write to their
+		// clients now.
+		runtime.Gosched()
 	}
 	return p.answer, p.err, true
 }

@@ -44,13 +44,16 @@ const (
 	mostAhead    = 1 << 20
 )
 
-// Context is what a text means that the session gives now.
-func (s *Session) Context() *query.Context {
+// Context is what a text means that the session gives now, without parameters.
+func (s *Session) Context() *query.Context { return s.contextOf(nil, nil) }
+
+// contextOf is Context with parameters.
+func (s *Session) contextOf(params []types.Datum, of []types.Type) *query.Context {
 	at := time.Now()
 	if s.tx != nil {
 		at = s.tx.Start
 	}
-	return s.known().context.At(at, &host{s: s})
+	return s.known().context.At(at, &host{s: s}, params, of)
 }
 
 // Enter implements write.Host.

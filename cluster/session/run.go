@@ -20,7 +20,7 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	if !p.h.Control {
 		s.OpenTxn()
 	}
-	q := s.registry.cfg.Queries.Begin(s.Context().With(params, p.h.Params), s.start.PID, func(err error) { w.cancel(err) })
+	q := s.registry.cfg.Queries.Begin(s.contextOf(params, p.h.Params), s.start.PID, func(err error) { w.cancel(err) })
 	x := s.execution(ctx, q, p.stmt)
 	x.watch = w
 	s.doing.pool.Store(x.Pool)

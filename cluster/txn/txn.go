@@ -81,6 +81,9 @@ func (t *Txn) Begun() bool { return t.base != nil }
 // State returns the view without moving to a newer base. The transaction must have
 // begun.
 func (t *Txn) State() (*catalog.State, error) {
+	if t.view == nil && len(t.changes) == 0 {
+		t.view = t.base
+	}
 	if t.view == nil {
 		v, err := t.base.Apply(t.changes)
 		if err != nil {

@@ -117,8 +117,9 @@ func references(st *catalog.State, rel *catalog.Relation) []foreignKey {
 
 // watch begins to follow a DML over a view.
 func watch(x *query.Execution, st *catalog.State, d *plan.DML) *keyWatch {
-	k := &keyWatch{kind: d.Kind, live: d.Table.Live(), kept: map[int16]bool{}}
+	k := &keyWatch{kind: d.Kind, live: d.Table.Live()}
 	if d.Kind == plan.UpdateRows && len(d.Old) == len(k.live) {
+		k.kept = make(map[int16]bool, len(k.live))
 		for i, c := range k.live {
 			k.kept[c.Num] = d.Values[i] == d.Old[i]
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // ModifyTable is one DML statement in progress. A plan.TableWrite does the work, on
@@ -69,8 +70,9 @@ func (w *ModifyTable) node(input plan.Node) *plan.TableWrite {
 		n.Proposed, n.ProposedChecks = w.conflict.values, w.conflict.checks
 	}
 	if w.d.Kind != plan.DeleteRows {
-		for _, c := range w.live {
-			n.Cols = append(n.Cols, c.Num)
+		n.Cols = make([]int16, len(w.live))
+		for i := range w.live {
+			n.Cols[i] = w.live[i].Num
 		}
 	}
 	return n
@@ -104,7 +106,7 @@ func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool) error {
 	if k := w.r.x.Txn.foreign.keys; k != nil {
 		if k.only = nil; w.count == 0 && b.Rows() == 1 && len(w.rows.Values) > 0 {
-			k.only = rowAt(w.rows.New(b), w.newCols(), 0)
+			k.only = w.row(b)
 		}
 		if updated && k.pairs {
 			olds, news := make([]arrow.Array, len(w.live)), make([]arrow.Array, len(w.live))
@@ -131,13 +133,17 @@ func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool)
 	return w.keep(batch.New(cols, b.Rows()))
 }
 
-// newCols are the columns of the table's rows.
-func (w *ModifyTable) newCols() []plan.Column {
-	cols := make([]plan.Column, len(w.live))
-	for i, c := range w.live {
-		cols[i] = plan.Column{Name: c.Name, Type: c.Type, Num: c.Num}
+// row reads the new row of a batch of one row of the source.
+func (w *ModifyTable) row(b *batch.Batch) []types.Datum {
+	i := 0
+	if b.Sel != nil {
+		i = int(b.Sel[0])
 	}
-	return cols
+	out := make([]types.Datum, len(w.live))
+	for c := range w.live {
+		out[c] = types.DatumAt(w.live[c].Type, b.Cols[w.rows.Values[c]], i)
+	}
+	return out
 }
 
 // keep keeps rows of RETURNING until the statement's end: nothing is shown that may

@@ -24,8 +24,7 @@ func (b *builder) filter(ctx context.Context, n *plan.Filter, need colSet) (rel,
 }
 
 func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (rel, error) {
-	var cols []plan.Column
-	var es []expr.Expr
+	cols, es := make([]plan.Column, 0, len(n.Items)), make([]expr.Expr, 0, len(n.Items))
 	for _, it := range n.Items {
 		if need[it.Col.ID] {
 			cols, es = append(cols, it.Col), append(es, it.Expr)

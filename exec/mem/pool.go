@@ -55,7 +55,7 @@ type Pool struct {
 // NewPool makes a node's pool of limit bytes (0: no limit). name is the node's
 // name, which errors quote.
 func NewPool(name string, limit int64) *Pool {
-	p := &Pool{name: name, node: name, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
+	p := &Pool{name: name, node: name, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
 	p.SetLimit(limit)
 	return p
 }
@@ -81,9 +81,12 @@ func (p *Pool) Child(name string, limit int64) *Pool {
 	if limit <= 0 {
 		limit = noLimit
 	}
-	c := &Pool{name: name, node: p.node, parent: p, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}}
+	c := &Pool{name: name, node: p.node, parent: p, accounts: map[*Account]struct{}{}}
 	c.limit.Store(limit)
 	p.mu.Lock()
+	if p.children == nil { // most have none
+		p.children = map[*Pool]struct{}{}
+	}
 	p.children[c] = struct{}{}
 	p.mu.Unlock()
 	return c

@@ -15,11 +15,11 @@ import (
 // constraints do not allow. It is for one thread.
 type RowCheck struct {
 	Table  *catalog.Relation
-	Schema string           // the name of the table's schema, for errors
-	Cols   []catalog.Column // of the rows that are checked, in order
-	Checks []NamedCheck     // over the rows' source
-	Views  []NamedCheck     // the same, by the names of the views whose CHECK OPTION they are
-	Env    *types.Env       // how error details print values
+	Schema string            // the name of the table's schema, for errors
+	Cols   []*catalog.Column // of the rows that are checked, in order
+	Checks []NamedCheck      // over the rows' source
+	Views  []NamedCheck      // the same, by the names of the views whose CHECK OPTION they are
+	Env    *types.Env        // how error details print values
 }
 
 // NamedCheck is a compiled CHECK constraint: true or NULL passes.

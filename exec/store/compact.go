@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -104,6 +105,13 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer, between func(context.Context, int) error) error {
+	if b := inlineRows(ref, w.o.Columns); b != nil {
+		err := w.Write(ctx, b)
+		if err == nil && between != nil {
+			err = between(ctx, b.Rows())
+		}
+		return err
+	}
 	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{}, nil)
 	if err != nil {
 		return err
@@ -124,4 +132,17 @@ func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *ca
 			return err
 		}
 	}
+}
+
+// inlineRows returns the rows of an inline segment that is to be written as it is; nil for others, and
+// damaged ones. Small INSERTs leave them by the thousand, and a scan of each costs more than its row.
+func inlineRows(ref *catalog.Segment, cols []WriterColumn) *batch.Batch {
+	if ref.Inline == nil || ref.DeletedRows > 0 {
+		return nil
+	}
+	g, err := openInline(ref)
+	if err != nil || !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
+		return nil
+	}
+	return batch.New(g.rows, int(ref.Rows))
 }

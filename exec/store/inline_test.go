@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -84,5 +86,66 @@ func TestInlineAsRead(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, *g) {
 			t.Fatalf("%v\n%+v\n%+v", err, got, *g)
 		}
+	}
+}
+
+// TestCompactInline: compaction of inline segments keeps the live rows, in order, of those that have
+// the table's columns as they are, and of those with deleted rows or fewer columns.
+func TestCompactInline(t *testing.T) {
+	r, s := rand.New(rand.NewPCG(4, 4)), open(t, nil)
+	rel := &catalog.Relation{OID: 1, Name: "t"}
+	for _, c := range cols {
+		rel.Columns = append(rel.Columns, catalog.Column{Num: c.Num, Type: c.Type})
+	}
+	last := len(cols) - 1
+	rel.Columns[last].Missing = `{"a": 2}`
+	for round := range 40 {
+		var segs []*catalog.Segment
+		var want rows
+		for range 1 + r.IntN(30) {
+			in := randomRows(r, 1+r.IntN(4))
+			has := cols
+			kind := r.IntN(4)
+			if kind == 1 { // from before the last column was added
+				has = cols[:last]
+			}
+			g, ok := store.InlineOf(has, batchOf(t, has, in, false))
+			if !ok {
+				t.Fatal("not inline")
+			}
+			for i, row := range in {
+				if kind == 1 {
+					row[last] = `{"a": 2}`
+				}
+				if kind == 2 && i == 0 { // deleted
+					var err error
+					if g.Deleted, g.DeletedRows, err = store.AddDeleted(g, []uint32{0}); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				want = append(want, row)
+			}
+			segs = append(segs, g)
+		}
+		seen := 0
+		ch, err := s.Compact(ctx, rel, 0, segs, nil, nil, func(_ context.Context, rows int) error {
+			seen += rows
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := readAll(t, s, scanOf(cols), manifest(ch.New...), 0, 0)
+		if !same(got, want) || seen != len(want) || len(ch.Old) != len(segs) {
+			t.Fatalf("round %d: %d rows, %d of them seen, not %d", round, len(got), seen, len(want))
+		}
+	}
+	// A damaged one is an error.
+	g, _ := store.InlineOf(cols, toBatch(t, randomRows(r, 1), false))
+	g.Inline = g.Inline[:len(g.Inline)-8]
+	var bad *store.CorruptError
+	if _, err := s.Compact(ctx, rel, 0, []*catalog.Segment{g}, nil, nil, nil); !errors.As(err, &bad) {
+		t.Fatal(err)
 	}
 }

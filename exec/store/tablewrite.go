@@ -24,43 +24,32 @@ type TableWriters struct {
 
 // Writer implements op.Writers.
 func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer, error) {
-	o := WriterOptions{Compress: w.Table.Options["compression"] == "zstd", Done: t.Replicate, SegmentRows: w.SegmentRows}
-	for _, num := range w.Cols {
+	out := &tableWriter{of: t, name: w.Table.Name, seq: -1,
+		o: WriterOptions{Columns: make([]WriterColumn, len(w.Cols)), Compress: w.Table.Options["compression"] == "zstd", Done: t.Replicate, SegmentRows: w.SegmentRows}}
+	for i, num := range w.Cols {
 		c := w.Table.ColumnNum(num)
 		if c == nil {
 			return nil, pgerr.Internal("store: table %d has no column %d", w.Table.OID, num)
 		}
-		o.Columns = append(o.Columns, WriterColumn{Num: num, Type: c.Type})
+		out.o.Columns[i] = WriterColumn{Num: num, Type: c.Type}
 	}
 	parts, err := newDivider(w.Table, w.Cols)
-	if err != nil {
-		return nil, err
+	if parts != nil {
+		out.parts = &divided{divider: parts, open: func(part int, relieve func(context.Context) error) *Writer {
+			o := out.o
+			o.Part, o.Of, o.Relieve = part, parts.of, relieve
+			return out.open(o)
+		}}
 	}
-	out := &tableWriter{o: o, seq: -1}
-	open := func(o WriterOptions) *Writer {
-		if t.Pool != nil {
-			o.Account = t.Pool.Account("write of "+w.Table.Name, false)
-			out.accounts = append(out.accounts, o.Account)
-		}
-		return t.Store.NewWriter(o)
-	}
-	if parts == nil {
-		out.open = func() *Writer { return open(o) }
-		return out, nil
-	}
-	out.parts = &divided{divider: parts, open: func(part int, relieve func(context.Context) error) *Writer {
-		o := o
-		o.Part, o.Of, o.Relieve = part, parts.of, relieve
-		return open(o)
-	}}
-	return out, nil
+	return out, err
 }
 
 // tableWriter makes a Writer for the second batch: a first of one row, as small
 // statements write, is an inline segment at once.
 type tableWriter struct {
+	of       *TableWriters
+	name     string // the table's
 	o        WriterOptions
-	open     func() *Writer
 	accounts []*mem.Account
 	first    *catalog.Segment // of one row; nil: none, or a writer has it
 	w        *Writer          // nil until it is needed
@@ -94,12 +83,20 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 	return w.put(ctx, b)
 }
 
+func (w *tableWriter) open(o WriterOptions) *Writer {
+	if w.of.Pool != nil {
+		o.Account = w.of.Pool.Account("write of "+w.name, false)
+		w.accounts = append(w.accounts, o.Account)
+	}
+	return w.of.Store.NewWriter(o)
+}
+
 func (w *tableWriter) put(ctx context.Context, b *batch.Batch) error {
 	if w.parts != nil {
 		return w.parts.write(ctx, b)
 	}
 	if w.w == nil {
-		w.w = w.open()
+		w.w = w.open(w.o)
 	}
 	return w.w.Write(ctx, b)
 }

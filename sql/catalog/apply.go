@@ -25,8 +25,9 @@ func (s *State) Commit(version uint64, changes []Change) (*State, Outcome, error
 }
 
 func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Outcome, error) {
-	e := &edit{s: *s, base: s, version: version, commit: commit}
-	e.s.version = version
+	next := *s // not part of e, which would keep its base, and so all states there ever were
+	next.version = version
+	e := &edit{s: &next, base: s, version: version, commit: commit}
 	for _, c := range changes {
 		if c == nil {
 			return nil, Outcome{}, pgerr.Internal("catalog: a change is nil")
@@ -39,16 +40,15 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 		return nil, Outcome{}, err
 	}
 	if slices.ContainsFunc(changes, defines) {
-		e.s.definitions = new(Definitions)
+		next.definitions = new(Definitions)
 	}
-	next := e.s // not &e.s, which would keep e and its base, and so all states there ever were
 	return &next, e.out, nil
 }
 
 // edit is a state being built: a copy of base whose maps are shared with base until own copies
 // them.
 type edit struct {
-	s       State
+	s       *State
 	base    *State
 	version uint64
 	commit  bool

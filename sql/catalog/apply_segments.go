@@ -208,9 +208,12 @@ func (e *edit) unknown(me *manifestEdit, segs []*Segment) error {
 	if !e.commit {
 		return nil
 	}
-	files := map[SegmentID]bool{}
+	var files map[SegmentID]bool
 	for _, s := range segs {
 		if s.Inline == nil {
+			if files == nil {
+				files = map[SegmentID]bool{}
+			}
 			if files[s.ID] {
 				return knownSegment(s.ID)
 			}
@@ -250,8 +253,19 @@ func (c *ReplaceSegments) apply(e *edit) error {
 	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
 		return conflict("update") // the table has fewer partitions since
 	}
-	old := make(map[SegmentID]bool, len(c.Old))
+	segs := me.m.Partitions[c.Part]
+	at := make(map[SegmentID]int, len(c.Old)) // of those to be replaced alone: the list is long
+	for _, r := range c.Old {
+		at[r.ID] = -1
+	}
 	first := -1
+	for i, s := range segs {
+		if _, ok := at[s.ID]; ok {
+			if at[s.ID] = i; first < 0 {
+				first = i
+			}
+		}
+	}
 	var moves []*Move
 	var live, written int64
 	to := make([]MoveTo, 0, len(c.New))
@@ -260,28 +274,23 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		written += n.Rows
 	}
 	for _, r := range c.Old {
-		p, i, ok := me.find(r.ID)
-		if !ok || p != c.Part || me.removed[r.ID] {
+		i := at[r.ID]
+		if i < 0 || me.removed[r.ID] {
 			return conflict("delete")
 		}
-		if me.m.Partitions[p][i].DeletedRows != r.DeletedRows {
+		o := segs[i]
+		if o.DeletedRows != r.DeletedRows {
 			return conflict("update")
 		}
-		o := me.m.Partitions[p][i]
 		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted.Portable(), From: live, To: to})
 		live += o.Live()
-		old[r.ID] = true
-		if first < 0 || i < first {
-			first = i
-		}
 	}
-	segs := me.m.Partitions[c.Part]
 	out := make([]*Segment, 0, len(segs)-len(c.Old)+len(c.New))
 	for i, s := range segs {
 		if i == first {
 			out = append(out, c.New...)
 		}
-		if !old[s.ID] {
+		if _, ok := at[s.ID]; !ok {
 			out = append(out, s)
 		}
 	}

@@ -241,8 +241,12 @@ func (r *Relation) ColumnNum(num int16) *Column {
 	return nil
 }
 
-// Live returns the columns that are not dropped, in order.
+// Live returns the columns that are not dropped, in order. They must not be modified: where none is
+// dropped they are the relation's own, for each statement that writes asks for them.
 func (r *Relation) Live() []Column {
+	if !slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Dropped }) {
+		return slices.Clip(r.Columns)
+	}
 	out := make([]Column, 0, len(r.Columns))
 	for _, c := range r.Columns {
 		if !c.Dropped {

@@ -73,22 +73,21 @@ func (e *edit) recordKeys() {
 		return
 	}
 	logs := own(e, ownUnique, &e.s.unique)
-	type key struct {
+	type claim struct { // what the commit claims under a constraint, of a side
+		keyEntry
 		constraint types.OID
-		side       uint8
 	}
-	fresh := map[key]*keyEntry{}
-	var order []key
+	var fresh []*claim // a commit claims under few constraints
 	for _, c := range e.keys {
 		if e.s.relations[c.Table] == nil {
 			continue
 		}
-		k := key{c.Constraint, c.Side}
-		x := fresh[k]
-		if x == nil {
-			x = &keyEntry{version: e.version, side: c.Side}
-			fresh[k] = x
-			order = append(order, k)
+		var x *claim
+		if i := slices.IndexFunc(fresh, func(x *claim) bool { return x.constraint == c.Constraint && x.side == c.Side }); i >= 0 {
+			x = fresh[i]
+		} else {
+			x = &claim{keyEntry{version: e.version, side: c.Side}, c.Constraint}
+			fresh = append(fresh, x)
 			l := keyLog{table: c.Table}
 			if old := logs[c.Constraint]; old != nil {
 				l = *old
@@ -102,10 +101,10 @@ func (e *edit) recordKeys() {
 			x.hashes = append(x.hashes, c.Hashes...)
 		}
 	}
-	for _, k := range order {
-		x, l := fresh[k], logs[k.constraint]
+	for _, x := range fresh {
+		l := logs[x.constraint]
 		slices.Sort(x.hashes)
-		l.add(*x)
+		l.add(x.keyEntry)
 		if len(l.entries) > maxLogEntries || l.hashes > maxLogHashes {
 			l.trim()
 		}
