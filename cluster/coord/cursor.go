@@ -54,14 +54,19 @@ func (c *dispatcher) fetch(n *ast.FetchStmt) (*session.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	verb := "FETCH"
-	var cols []plan.Column
 	if n.IsMove {
-		verb = "MOVE"
-	} else {
-		cols = cur.Columns()
+		return &session.Command{Run: c.fetched(n, "MOVE")}, nil
 	}
-	return &session.Command{Columns: cols, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+	// A prepared FETCH is of the cursor that has the name when it is bound, then when it runs.
+	shape := func() []plan.Column {
+		cols, _ := c.s.Cursor(n.PortalName)
+		return cols
+	}
+	return &session.Command{Columns: cur.Columns(), Shape: shape, Run: c.fetched(n, "FETCH")}, nil
+}
+
+func (c *commands) fetched(n *ast.FetchStmt, verb string) func(context.Context, *session.Execution) (*session.Result, error) {
+	return func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		cur, err := c.s.Cursors().Find(n.PortalName)
 		if err != nil {
 			return nil, err
@@ -71,12 +76,11 @@ func (c *dispatcher) fetch(n *ast.FetchStmt) (*session.Command, error) {
 			return nil, err
 		}
 		res := session.Done(fmt.Sprintf("%s %d", verb, rows.Count()))
-		res.Columns = cols
 		if !n.IsMove {
-			res.Rows = rows
+			res.Columns, res.Rows = cur.Columns(), rows
 		}
 		return res, nil
-	}}, nil
+	}
 }
 
 func (c *dispatcher) closeCursor(n *ast.ClosePortalStmt) (*session.Command, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -53,14 +54,21 @@ func (c *dispatcher) deallocate(n *ast.DeallocateStmt) (*session.Command, error)
 	}), nil
 }
 
-// execute handles EXECUTE. The name is looked up for the columns now, and
-// again when the statement runs.
+// execute handles EXECUTE. The name is looked up for the columns now and whenever it is
+// bound, and again when the statement runs.
 func (c *dispatcher) execute(n *ast.ExecuteStmt) (*session.Command, error) {
 	p, err := c.s.LookupPrepared(n.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &session.Command{Columns: p.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+	shape := func() []plan.Column {
+		p, err := c.s.LookupPrepared(n.Name)
+		if err != nil {
+			return nil
+		}
+		return p.Columns()
+	}
+	return &session.Command{Columns: p.Columns(), Shape: shape, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		p, err := c.s.LookupPrepared(n.Name)
 		if err != nil {
 			return nil, err
@@ -68,7 +76,11 @@ func (c *dispatcher) execute(n *ast.ExecuteStmt) (*session.Command, error) {
 		if p.Command().Control {
 			return nil, pgerr.Unsupported("EXECUTE of a transaction command is not supported")
 		}
-		return withArguments(p, p.Command(), n).Run(ctx, x)
+		res, err := withArguments(p, p.Command(), n).Run(ctx, x)
+		if err == nil && res.Columns == nil {
+			res.Columns = p.Columns()
+		}
+		return res, err
 	}}, nil
 }
 

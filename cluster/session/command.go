@@ -21,8 +21,11 @@ import (
 type Command struct {
 	Columns []plan.Column
 	Params  []types.Type
+	// Shape gives the columns as they are when the command is bound, where a name decides them that
+	// may stand for something else by then (EXECUTE, FETCH). nil: they are Columns.
+	Shape func() []plan.Column
 	// Run starts an execution. The result's columns may differ from Columns only
-	// where those are nil (EXECUTE, FETCH).
+	// where those are nil or there is a Shape.
 	Run func(ctx context.Context, x *Execution) (*Result, error)
 	// Repeatable marks a statement that may be run anew where its commit met a
 	// conflict.

@@ -17,6 +17,7 @@ type Portal struct {
 	s      *Session
 	p      prepared
 	params []types.Datum
+	shape  []plan.Column // of the command's Shape
 	x      *Execution
 	res    *Result
 	state  portalState
@@ -38,6 +39,9 @@ const (
 func (p *Portal) Columns() []plan.Column {
 	if p.res != nil && p.res.Columns != nil {
 		return p.res.Columns
+	}
+	if p.shape != nil {
+		return p.shape
 	}
 	return p.p.h.Columns
 }
@@ -93,6 +97,9 @@ func (p *Portal) retry(ctx context.Context, conflict error) error {
 
 // Next returns the next rows, io.EOF at the end.
 func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
+	if p.state != portalDone && p.s.refuses(p.p) {
+		return nil, errFailedTransaction()
+	}
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}

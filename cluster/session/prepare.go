@@ -71,7 +71,7 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 		return nil, err
 	}
 	if s.tx != nil && s.tx.Failed && !isControl(st) {
-		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+		return nil, errFailedTransaction()
 	}
 	ctx, w, err := s.watch(ctx)
 	if err != nil {
@@ -108,11 +108,24 @@ func isControl(st *parse.Statement) bool {
 
 // Bind makes a portal. Parameters are in the order of Params.
 func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, error) {
-	if p.s.tx != nil && p.s.tx.Failed && !p.h.Control && p.stmt != nil {
-		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	if p.s.refuses(p.prepared) {
+		return nil, errFailedTransaction()
 	}
 	if len(params) != len(p.h.Params) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(params), len(p.h.Params))
 	}
-	return &Portal{s: p.s, p: p.prepared, params: params}, nil
+	po := &Portal{s: p.s, p: p.prepared, params: params}
+	if p.h.Shape != nil {
+		po.shape = p.h.Shape()
+	}
+	return po, nil
+}
+
+// refuses reports whether the transaction has failed and the statement does not end it.
+func (s *Session) refuses(p prepared) bool {
+	return s.tx != nil && s.tx.Failed && !p.h.Control && p.stmt != nil
+}
+
+func errFailedTransaction() error {
+	return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 }

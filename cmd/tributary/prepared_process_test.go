@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -86,4 +89,49 @@ func TestStatementNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails("EXECUTE of COMMIT", exec("EXECUTE \"end\""), "0A000")
+}
+
+// TestPreparedFetch: drivers prepare a FETCH that comes often, and the cursor that has its name
+// next may have other columns. Its rows used to be read by the types of the first one's. The same
+// goes for EXECUTE.
+func TestPreparedFetch(t *testing.T) {
+	c := startProcess(t, t.TempDir(), "").connect()
+	ctx := context.Background()
+	run := func(name string) string {
+		r := c.PgConn().ExecPrepared(ctx, name, nil, nil, nil).Read()
+		if r.Err != nil {
+			t.Fatalf("%s: %v", name, r.Err)
+		}
+		var out []string
+		for _, f := range r.FieldDescriptions {
+			out = append(out, fmt.Sprint(f.Name, ":", f.DataTypeOID))
+		}
+		for _, row := range r.Rows {
+			out = append(out, string(bytes.Join(row, []byte("|"))))
+		}
+		return strings.Join(out, " ")
+	}
+	wants := func(name, want string) {
+		t.Helper()
+		if got := run(name); got != want {
+			t.Errorf("%s gives %s, want %s", name, got, want)
+		}
+	}
+	do(t, c, "BEGIN")
+	do(t, c, "DECLARE q CURSOR FOR SELECT 1 AS a, 'x' AS b")
+	do(t, c, "PREPARE p AS SELECT 1 AS a, 'x' AS b")
+	for name, sql := range map[string]string{"fetch": "FETCH 5 FROM q", "exec": "EXECUTE p"} {
+		if _, err := c.PgConn().Prepare(ctx, name, sql, nil); err != nil {
+			t.Fatal(err)
+		}
+		wants(name, "a:23 b:25 1|x")
+	}
+	do(t, c, "COMMIT")
+	do(t, c, "DEALLOCATE p")
+	do(t, c, "BEGIN")
+	do(t, c, "DECLARE q CURSOR FOR SELECT 'only' AS c")
+	do(t, c, "PREPARE p AS SELECT 'only' AS c")
+	wants("fetch", "c:25 only")
+	wants("exec", "c:25 only")
+	do(t, c, "COMMIT")
 }

@@ -73,11 +73,14 @@ func Run(t *testing.T, c Case) {
 				if n := c.once(t, l, Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 {
 					t.Error("nothing was spilled")
 				}
+				if c.Err == nil {
+					Stopped(t, c, l, 1000, budget)
+				}
 			})
 		}
 		for _, at := range []int{0, 2} {
-			t.Run(fmt.Sprintf("threads=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, at, false) })
-			t.Run(fmt.Sprintf("threads=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, at, true) })
+			t.Run(fmt.Sprintf("threads=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, 16, at, false, 0) })
+			t.Run(fmt.Sprintf("threads=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, 16, at, true, 0) })
 		}
 	}
 }
@@ -225,14 +228,15 @@ func Compare(t *testing.T, got, want []types.Row, ts []types.Type, ordered bool)
 	}
 }
 
-// stop ends the run after some batches, by Close alone or by cancelling first.
-func (c *Case) stop(t *testing.T, threads, after int, cancelled bool) {
+// stop ends the run after some batches, by Close alone or by cancelling first, and returns the
+// bytes that it spilled.
+func (c *Case) stop(t *testing.T, threads, size, after int, cancelled bool, budget int64) (spilled int64) {
 	t.Helper()
-	e := newEnv(t, threads, 16, 0)
+	e := newEnv(t, threads, size, budget)
 	defer e.check(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	root := c.ops(t, e, Form{Size: 16})
+	root := c.ops(t, e, Form{Size: size})
 	var wg sync.WaitGroup
 	for _, o := range root {
 		wg.Add(1)
@@ -272,6 +276,14 @@ func (c *Case) stop(t *testing.T, threads, after int, cancelled bool) {
 		}()
 	}
 	wg.Wait()
+	return e.pool.Spilled()
+}
+
+// Stopped runs the case until each thread has given a batch, then closes it, and returns the
+// bytes that it spilled. No file may be left then, though the statement's directory is still there.
+func Stopped(t *testing.T, c Case, threads, size int, budget int64) (spilled int64) {
+	t.Helper()
+	return c.stop(t, threads, size, 1, false, budget)
 }
 
 // Once runs the case in one form and returns the bytes that it spilled. Budget 0 is no

@@ -274,9 +274,17 @@ func (c *conn) flushFull() error {
 	return nil
 }
 
-// ready ends a cycle.
+// ready ends a cycle. Portals live no longer than their transaction, whichever
+// protocol ended it: a simple COMMIT ends those of the extended one.
 func (c *conn) ready() error {
-	c.send(&pgproto3.ReadyForQuery{TxStatus: c.sess.TxStatus()})
+	status := c.sess.TxStatus()
+	if status == 'I' {
+		for name, p := range c.portals {
+			p.close()
+			delete(c.portals, name)
+		}
+	}
+	c.send(&pgproto3.ReadyForQuery{TxStatus: status})
 	return c.flush()
 }
 
@@ -370,13 +378,6 @@ func (c *conn) sync() error {
 			return e
 		}
 		c.sendError(e)
-	}
-	if c.sess.TxStatus() == 'I' {
-		// Portals live no longer than their transaction.
-		for name, p := range c.portals {
-			p.close()
-			delete(c.portals, name)
-		}
 	}
 	return c.ready()
 }

@@ -205,6 +205,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 				return err
 			}
 			p.rest, p.from = b, 0
+		} else if c.sess.TxStatus() == 'E' {
+			// What a limit left is refused as the session refuses what follows it.
+			return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 		}
 		cols := p.po.Columns()
 		if p.rows == nil && cols != nil {

@@ -183,6 +183,7 @@ type aggThread struct {
 	// ownLost is lost of own.
 	ownLost []bool
 	todo    []aggPart
+	merging []*spill.Run // of the partition that was begun last
 	closed  bool
 	pieces  *partition.Reader // rows of a partial phase that are given as they are
 
@@ -308,7 +309,7 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, io.EOF
 		}
 		p := o.todo[0]
-		o.todo = o.todo[1:]
+		o.todo, o.merging = o.todo[1:], p.runs
 		if err := o.mergePart(ctx, p); err != nil {
 			return nil, err
 		}
@@ -641,6 +642,23 @@ func (o *aggThread) groupingIDs(num *array.Int32) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int32, out, nil)
 }
 
+// removeRuns removes the runs that were not read to their end, since all threads are closed: the
+// statement may live on, with other plans, rounds of a recursion or a client that does not
+// read what it has been sent.
+func (s *aggShared) removeRuns() {
+	for _, o := range s.threads {
+		for _, r := range o.runs {
+			if r != nil {
+				_ = r.Remove() // or else with the directory
+			}
+		}
+		spill.RemoveAll(o.merging)
+		for _, p := range o.todo {
+			spill.RemoveAll(p.runs)
+		}
+	}
+}
+
 func (o *aggThread) Close() error {
 	if o.closed {
 		return nil
@@ -661,8 +679,11 @@ func (o *aggThread) Close() error {
 	if o.pieces != nil {
 		o.pieces.Close()
 	}
-	if o.s.open.Add(-1) == 0 && o.s.radix != nil {
-		o.s.radix.acct.Close()
+	if o.s.open.Add(-1) == 0 {
+		if o.s.radix != nil {
+			o.s.radix.acct.Close()
+		}
+		o.s.removeRuns()
 	}
 	o.out, o.own, o.merged = nil, nil, nil // but not the table: another thread may still be reading it
 	return o.in.Close()

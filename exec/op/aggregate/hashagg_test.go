@@ -513,6 +513,9 @@ func TestHashAggSpill(t *testing.T) {
 							t.Error("nothing was spilled")
 						}
 					}
+					if optest.Stopped(t, tc, threads, 1000, least) == 0 {
+						t.Error("nothing was spilled before it was closed")
+					}
 				})
 			}
 		})
