@@ -5,6 +5,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // pile is a collection of numbers in no order. They are not moved, and full lists are shared with
@@ -76,7 +78,7 @@ func (s *slab) list(n int) []uint64 {
 		for size < mostSlab && 64*int64(size) < s.bytes { // the rest takes an eighth at most
 			size *= 2
 		}
-		s.rest = make([]uint64, size)
+		s.rest = spare.Zeros[uint64](size)
 		s.bytes += 8 * int64(size)
 	}
 	out := s.rest[:0:n]
