@@ -65,7 +65,7 @@ func (c *dispatcher) fetch(n *ast.FetchStmt) (*session.Command, error) {
 	return &session.Command{Columns: cur.Columns(), Shape: shape, Run: c.fetched(n, "FETCH")}, nil
 }
 
-func (c *commands) fetched(n *ast.FetchStmt, verb string) func(context.Context, *session.Execution) (*session.Result, error) {
+func (c *dispatcher) fetched(n *ast.FetchStmt, verb string) func(context.Context, *session.Execution) (*session.Result, error) {
 	return func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		cur, err := c.s.Cursors().Find(n.PortalName)
 		if err != nil {
