@@ -92,7 +92,7 @@ func (c *collect) SortKeys() []SortKey {
 // PartialState implements Sortable.
 func (c *collect) PartialState(g, at, size int) ([]byte, int, error) {
 	rows := c.rows[g]
-	var dst []byte
+	dst := make([]byte, 0, size+size/8)
 	for ; at < len(rows) && len(dst) < size; at++ {
 		dst = c.encode(dst, rows[at])
 	}

@@ -145,12 +145,17 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	t := o.newTable(aggs)
 	nk := len(o.s.keyTypes)
 	sorted := make([]agg.Sortable, len(aggs))
+	plain := nk > 0 // the rows have groups to find, or states of their own
 	for i, a := range aggs {
 		if s, ok := a.(agg.Sortable); ok {
 			sorted[i], t.aggs[i] = s, &results{}
+		} else {
+			plain = true
 		}
 	}
-	if err := eachBatch(ctx, p.runs, func(b *batch.Batch) error {
+	if !plain {
+		t.alone()
+	} else if err := eachBatch(ctx, p.runs, func(b *batch.Batch) error {
 		groups := o.groupsOf(t, b)
 		for i, a := range t.aggs {
 			if sorted[i] != nil {
