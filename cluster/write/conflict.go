@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -38,14 +39,14 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
-	cw := &upsert{ModifyTable: w, next: w.d.NextCol + 1000}
+	cw := &upsert{ModifyTable: w, newColumns: newColumns{w.d.NextCol + 1000}}
 	src := w.d.Source.Schema()
 	cw.seq = cw.column("seq", types.Int8)
 	cw.cols = append(slices.Clone(src), cw.seq)
 	for _, k := range arbiters {
-		cw.arbiter(k)
+		cw.add(w.arbiter(k, &cw.newColumns))
 	}
-	into := cw.existing(cw.keyed()) // what the rows are written from
+	into := cw.existing(cw.keyed(), plan.Left) // what the rows are written from
 	if err := w.prepare(into.Schema()); err != nil {
 		return err
 	}
@@ -150,7 +151,11 @@ func (w *upsert) batch(b *batch.Batch) error {
 	keys := make([]kernel.Keys, len(w.arbiters))
 	for i, a := range w.arbiters {
 		if a.seen != nil {
-			cols := kernel.Compact(columnsOf(b, a.keys, w.at))
+			at := make([]int, len(a.keys))
+			for k, c := range a.keys {
+				at[k] = w.at[c.ID]
+			}
+			cols := kernel.Compact(b.Columns(at))
 			a.enc.Append(&keys[i], cols.Cols, cols.N)
 		}
 	}

@@ -52,61 +52,26 @@ func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
 // The join's table is made of the proposed rows, whose keys the scan is told. Equal new
 // keys are found by the unique constraint, once all are written: then DO UPDATE fails,
 // as it does for a row of the table that is met twice, and DO NOTHING begins anew at the
-// gateway (duplicate), which takes the first of them. To look for them before would
-// number the rows of all keys.
-func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
+// gateway (duplicate), which takes the first of them. To look for them before would number
+// the rows of all keys.
+func (w *ModifyTable) conflictInThreads(k *uniqueKey) (again bool, err error) {
 	was, oc := w.d, w.d.OnConflict
-	next := was.NextCol + 1000
-	column := func(name string, t types.Type) plan.Column {
-		next++
-		return plan.Column{ID: next - 1, Name: name, Type: t}
-	}
+	made := &newColumns{was.NextCol + 1000}
+	a := w.arbiter(k, made)
 	proposed := copied(was.Source)
-	var keys []plan.Column
-	var items []plan.Item
-	for i, e := range a.ofRow(was.Values) {
-		col := plan.Column{Name: a.names[i], Type: e.Type()}
-		if x, ok := e.(*expr.Col); ok {
-			col.ID = x.ID
-		} else {
-			col = column(a.names[i], e.Type())
-			items = append(items, plan.Item{Col: col, Expr: e})
-		}
-		keys = append(keys, col)
+	if len(a.computed) > 0 {
+		proposed = &plan.Project{Input: proposed, Items: append(kept(proposed), a.computed...)}
 	}
-	if len(items) > 0 {
-		proposed = &plan.Project{Input: proposed, Items: append(kept(proposed), items...)}
-	}
-	rowid := column("rowid", types.Int8)
-	sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}
-	for i, live := range w.live {
-		c := column(live.Name, live.Type)
-		if c.Table, c.Num = w.rel.OID, live.Num; oc.Update {
-			c.ID = oc.Existing[i]
-		}
-		sc.Cols = append(sc.Cols, c)
-		sc.Missing = append(sc.Missing, live.Missing)
-	}
-	there := func(i int) expr.ColID { return sc.Cols[i].ID }
-	if a.where != nil {
-		sc.Filter = append(sc.Filter, a.over(a.where, there))
-	}
-	join := &plan.Join{Kind: plan.Right, L: sc, R: proposed}
-	read := map[expr.ColID]bool{}
-	for i, e := range a.keys {
-		theirs := a.over(e, there)
-		expr.Columns(theirs, read)
-		join.LKeys, join.RKeys = append(join.LKeys, theirs), append(join.RKeys, colRef(keys[i]))
-		join.NullSafe = append(join.NullSafe, a.NullsNotDistinct)
-	}
+	rowid := plan.Column{ID: a.scan.RowID, Name: "rowid", Type: types.Int8}
+	join := &plan.Join{Kind: plan.Right, L: a.scan, R: proposed, LKeys: a.theirs, RKeys: a.mine(), NullSafe: a.nullSafe}
 	if !oc.Update {
-		narrow := &plan.Scan{Table: sc.Table, Name: sc.Name, RowID: sc.RowID, Filter: sc.Filter}
-		for _, e := range sc.Filter {
-			expr.Columns(e, read)
+		narrow := &plan.Scan{Table: a.scan.Table, Name: a.scan.Name, RowID: rowid.ID, Filter: a.scan.Filter}
+		for _, e := range a.scan.Filter {
+			expr.Columns(e, a.read)
 		}
-		for i, c := range sc.Cols {
-			if read[c.ID] {
-				narrow.Cols, narrow.Missing = append(narrow.Cols, c), append(narrow.Missing, sc.Missing[i])
+		for i, c := range a.scan.Cols {
+			if a.read[c.ID] {
+				narrow.Cols, narrow.Missing = append(narrow.Cols, c), append(narrow.Missing, a.scan.Missing[i])
 			}
 		}
 		join.L = narrow
@@ -121,7 +86,7 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 		}
 		choice.Whens = append(choice.Whens, expr.When{Cond: hit, Then: number(2)})
 	}
-	action := column("action", types.Int4)
+	action := made.column("action", types.Int4)
 	source := plan.Node(&plan.Project{Input: join, Items: append(kept(join), plan.Item{Col: action, Expr: choice})})
 
 	d := *was
@@ -132,7 +97,7 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 		to := map[expr.ColID]expr.ColID{}
 		values := kept(source)
 		for i, live := range w.live {
-			c := column(live.Name, live.Type)
+			c := made.column(live.Name, live.Type)
 			d.Values, to[was.Values[i]] = append(d.Values, c.ID), c.ID
 			mine := &expr.Col{ID: was.Values[i], Typ: live.Type, Name: live.Name}
 			values = append(values, plan.Item{Col: c, Expr: &expr.Case{Typ: live.Type, Whens: []expr.When{
@@ -155,7 +120,7 @@ func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
 			d.Returning = append(d.Returning, plan.Item{Col: it.Col, Expr: written(it.Expr)})
 		}
 	}
-	d.Source, d.NextCol = source, next
+	d.Source, d.NextCol = source, made.next
 	w.d = &d
 	err = w.inThreads(source)
 	w.d = was

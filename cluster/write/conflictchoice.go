@@ -3,7 +3,6 @@ package write
 import (
 	"io"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -73,9 +72,9 @@ func (w *upsert) duplicate(b *batch.Batch, keys []kernel.Keys, k, row int) bool 
 // each row and constraint the row before it of the same key, and the rows come in their
 // order:
 //
-//	proposed ⟕ there
+//	proposed ▷ there
 //	   → previous := lag(seq) OVER (PARTITION BY key ORDER BY seq)   for each constraint
-//	   → seq, exists, previous …   ORDER BY seq
+//	   → seq, previous …   ORDER BY seq
 //
 //	taken(row, c) = is the key taken once the row was looked at?
 //	              = taken(previous(row, c), c), or the row is inserted
@@ -127,9 +126,8 @@ func (w *upsert) bits(n int64) ([]byte, error) {
 	return make([]byte, size), nil
 }
 
-// choices gives the proposed rows' numbers, whether the table has one of their keys, and
-// for each constraint the number of the row before of the same key; in order, if that
-// matters.
+// choices gives the numbers of the proposed rows of whose keys the table has none, and for
+// each constraint the number of the row before of the same key; in order, if that matters.
 func (w *upsert) choices() plan.Node {
 	narrow := &plan.Project{Input: w.keyed(), Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}}}
 	has := map[expr.ColID]bool{}
@@ -141,12 +139,8 @@ func (w *upsert) choices() plan.Node {
 			}
 		}
 	}
-	in := w.existing(narrow)
-	exists := &expr.Or{}
-	for _, a := range w.arbiters {
-		exists.Args = append(exists.Args, &expr.IsNull{Arg: &expr.Col{ID: a.scan.RowID, Typ: types.Int8, Name: "rowid"}, Not: true})
-	}
-	out := &plan.Project{Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}, {Col: w.column("exists", types.Bool), Expr: exists}}}
+	in := w.existing(narrow, plan.Anti)
+	out := &plan.Project{Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}}}
 	for _, a := range w.arbiters {
 		previous := w.column("previous", types.Int8)
 		win := &plan.Window{Input: in, OrderBy: []expr.Order{{Expr: colRef(w.seq)}}, Items: []plan.WindowItem{{
@@ -183,24 +177,23 @@ type choice struct {
 }
 
 func (c *choice) batch(b *batch.Batch) error {
-	seqs, exists := b.Cols[0].(*array.Int64), b.Cols[1].(*array.Boolean)
-	previous := make([]*array.Int64, len(b.Cols)-2)
+	seqs := b.Cols[0].(*array.Int64)
+	previous := make([]*array.Int64, len(b.Cols)-1)
 	for i := range previous {
-		previous[i] = b.Cols[2+i].(*array.Int64)
+		previous[i] = b.Cols[1+i].(*array.Int64)
 	}
 	for k := range b.Rows() {
 		row := k
 		if b.Sel != nil {
 			row = int(b.Sel[k])
 		}
-		there := exists.Value(row)
 		if c.update {
-			if !there && previous[0].IsValid(row) {
+			if previous[0].IsValid(row) {
 				return op.ErrConflictTwice()
 			}
 			continue
 		}
-		seq, free := int(seqs.Value(row)), !there
+		seq, free := int(seqs.Value(row)), true
 		for i, p := range previous {
 			if p.IsValid(row) && batch.Bit(c.taken[i], int(p.Value(row))) {
 				batch.SetBit(c.taken[i], seq)
@@ -216,13 +209,4 @@ func (c *choice) batch(b *batch.Batch) error {
 		}
 	}
 	return nil
-}
-
-// columnsOf are some columns of a batch, which at tells the places of.
-func columnsOf(b *batch.Batch, cols []plan.Column, at map[expr.ColID]int) *batch.Batch {
-	out := make([]arrow.Array, len(cols))
-	for i, c := range cols {
-		out[i] = b.Cols[at[c.ID]]
-	}
-	return b.With(out)
 }

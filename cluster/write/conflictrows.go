@@ -23,7 +23,7 @@ const proposedBuffer = 1 << 20
 // upsert distributes proposed rows to insert, update or nothing.
 type upsert struct {
 	*ModifyTable
-	next     expr.ColID    // the first that is free
+	newColumns
 	cols     []plan.Column // of the proposed rows, seq the last
 	seq      plan.Column   // their number
 	n, size  int64         // how many there are, and their bytes
@@ -34,9 +34,12 @@ type upsert struct {
 	where    *eval.Program
 }
 
-func (w *upsert) column(name string, t types.Type) plan.Column {
-	w.next++
-	return plan.Column{ID: w.next - 1, Name: name, Type: t}
+// newColumns gives columns their ids.
+type newColumns struct{ next expr.ColID }
+
+func (n *newColumns) column(name string, t types.Type) plan.Column {
+	n.next++
+	return plan.Column{ID: n.next - 1, Name: name, Type: t}
 }
 
 // proposedReader numbers the rows that are proposed, from 0. Each must be one of the
@@ -67,21 +70,23 @@ func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
 type conflictArbiter struct {
 	*uniqueKey
 	scan     *plan.Scan
-	keys     []plan.Column // of the proposed rows
-	theirs   []expr.Expr   // the same of the table's
-	nullSafe []bool        // which of them are equal where both are NULL
-	found    *plan.Buffer  // the table's rows that have a proposed row's key
+	keys     []plan.Column       // of the proposed rows
+	computed []plan.Item         // those of them that are expressions
+	theirs   []expr.Expr         // the same of the table's
+	read     map[expr.ColID]bool // columns of scan that these read
+	nullSafe []bool              // which of them are equal where both are NULL
+	found    *plan.Buffer        // the table's rows that have a proposed row's key
 	enc      *kernel.KeyEncoder
 	seen     map[string]bool // keys of rows inserted so far, where the proposed are few
 }
 
-// arbiter adds one. Keys that are expressions become columns of the proposed rows.
-func (w *upsert) arbiter(k *uniqueKey) {
+// arbiter makes one of a constraint.
+func (w *ModifyTable) arbiter(k *uniqueKey, made *newColumns) *conflictArbiter {
 	oc := w.d.OnConflict
-	rowid := w.column("rowid", types.Int8)
-	a := &conflictArbiter{uniqueKey: k, scan: &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}}
+	rowid := made.column("rowid", types.Int8)
+	a := &conflictArbiter{uniqueKey: k, scan: &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}, read: map[expr.ColID]bool{}}
 	for i, live := range w.live {
-		c := w.column(live.Name, live.Type)
+		c := made.column(live.Name, live.Type)
 		if c.Table, c.Num = w.rel.OID, live.Num; oc.Update && i < len(oc.Existing) {
 			c.ID = oc.Existing[i]
 		}
@@ -96,9 +101,10 @@ func (w *upsert) arbiter(k *uniqueKey) {
 		if x, ok := mine.(*expr.Col); ok {
 			c.ID = x.ID
 		} else {
-			c = w.column(name, c.Type)
-			w.computed = append(w.computed, plan.Item{Col: c, Expr: mine})
+			c = made.column(name, c.Type)
+			a.computed = append(a.computed, plan.Item{Col: c, Expr: mine})
 		}
+		expr.Columns(theirs, a.read)
 		a.keys, a.theirs, a.nullSafe = append(a.keys, c), append(a.theirs, theirs), append(a.nullSafe, nullSafe)
 	}
 	for i, e := range k.ofRow(w.d.Values) {
@@ -110,26 +116,32 @@ func (w *upsert) arbiter(k *uniqueKey) {
 		covered := &expr.Const{Val: true, Typ: types.Bool}
 		add("covered", &expr.Case{Whens: []expr.When{{Cond: k.over(k.where, id), Then: covered}}, Typ: types.Bool}, k.over(k.where, there), false)
 	}
-	read := map[expr.ColID]bool{rowid.ID: true}
-	for _, e := range a.theirs {
-		expr.Columns(e, read)
+	return a
+}
+
+// mine are the keys of the proposed rows.
+func (a *conflictArbiter) mine() (keys []expr.Expr) {
+	for _, c := range a.keys {
+		keys = append(keys, colRef(c))
 	}
+	return keys
+}
+
+// add adds an arbiter, and the buffer of the table's rows that it finds.
+func (w *upsert) add(a *conflictArbiter) {
 	a.found = &plan.Buffer{ID: proposedBuffer + 1 + len(w.arbiters), Name: "there"}
 	for _, c := range a.scan.Schema() {
-		if oc.Update || read[c.ID] {
+		if w.d.OnConflict.Update || a.read[c.ID] || c.ID == a.scan.RowID {
 			a.found.Cols = append(a.found.Cols, c)
 		}
 	}
+	w.computed = append(w.computed, a.computed...)
 	w.arbiters = append(w.arbiters, a)
 }
 
 // lookUp finds the table's rows that have a proposed row's key.
 func (a *conflictArbiter) lookUp(proposed plan.Node) plan.Node {
-	j := &plan.Join{Kind: plan.Semi, L: a.scan, R: proposed, Broadcast: true, LKeys: a.theirs, NullSafe: a.nullSafe}
-	for _, c := range a.keys {
-		j.RKeys = append(j.RKeys, colRef(c))
-	}
-	return j
+	return &plan.Join{Kind: plan.Semi, L: a.scan, R: proposed, Broadcast: true, LKeys: a.theirs, RKeys: a.mine(), NullSafe: a.nullSafe}
 }
 
 // keyed gives the proposed rows and their keys; anew for each plan, for to run one
@@ -142,15 +154,12 @@ func (w *upsert) keyed() plan.Node {
 	return &plan.Project{Input: in, Items: append(kept(in), w.computed...)}
 }
 
-// existing adds to the proposed rows those of the table that have their keys.
-func (w *upsert) existing(in plan.Node) plan.Node {
+// existing adds to the proposed rows those of the table that have their keys (plan.Left), or
+// leaves out those that have some (plan.Anti).
+func (w *upsert) existing(in plan.Node, kind plan.JoinKind) plan.Node {
 	for _, a := range w.arbiters {
 		there := *a.found
-		j := &plan.Join{Kind: plan.Left, L: in, R: &there, RKeys: a.theirs, NullSafe: a.nullSafe}
-		for _, c := range a.keys {
-			j.LKeys = append(j.LKeys, colRef(c))
-		}
-		in = j
+		in = &plan.Join{Kind: kind, L: in, R: &there, LKeys: a.mine(), RKeys: a.theirs, NullSafe: a.nullSafe}
 	}
 	return in
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -41,6 +40,9 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 		c.inner = func() Agg { return plain(call.Fn.Name, args, call.Typ) }
 	} else if err := c.known(); err != nil {
 		return nil, err
+	}
+	if call.Fn.Name == "concordance_index" {
+		return concordance{c}, nil
 	}
 	return c, nil
 }
@@ -185,8 +187,6 @@ func (c *collect) Need(from, to int, states bool) int64 {
 		return arranged + 8*(size+16*n)
 	case "jsonb_agg", "jsonb_object_agg":
 		return arranged + 8*size + 320*n
-	case "concordance_index":
-		return arranged + kernel.ConcordanceBytes(rows)
 	}
 	if c.inner != nil {
 		return arranged + 3*(size+16*n)
@@ -238,29 +238,37 @@ func (c *collect) encode(dst []byte, row types.Row) []byte {
 	return dst
 }
 
+// nextValue cuts the next value of an encoded state off; has is false for NULL.
+func nextValue(b []byte) (v []byte, has bool, rest []byte, err error) {
+	if len(b) < 4 {
+		return nil, false, nil, badState()
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if b = b[4:]; n == 0xffffffff {
+		return nil, false, b, nil
+	}
+	if uint64(n) > uint64(len(b)) {
+		return nil, false, nil, badState()
+	}
+	return b[:n], true, b[n:], nil
+}
+
 // decode calls f with each row of an encoded state. The row's values may alias b.
 func (c *collect) decode(b []byte, f func(types.Row)) error {
-	le := binary.LittleEndian
 	width := len(c.args) + len(c.order)
 	for len(b) > 0 {
 		row := make(types.Row, width)
 		for k := range row {
-			if len(b) < 4 {
-				return badState()
-			}
-			n := le.Uint32(b)
-			b = b[4:]
-			if n == 0xffffffff {
-				continue
-			}
-			if uint64(n) > uint64(len(b)) {
-				return badState()
-			}
-			d, err := types.ParseBinary(c.typeOf(k), b[:n])
+			v, has, rest, err := nextValue(b)
 			if err != nil {
 				return err
 			}
-			row[k], b = d, b[n:]
+			if b = rest; !has {
+				continue
+			}
+			if row[k], err = types.ParseBinary(c.typeOf(k), v); err != nil {
+				return err
+			}
 		}
 		if width == 0 {
 			return badState()

@@ -3,12 +3,10 @@ package agg
 import (
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -28,6 +26,11 @@ func (c *collect) known() error {
 // asks, one after the other.
 type fold interface {
 	add(row types.Row) error
+	outcome
+}
+
+// outcome is what comes of a group's rows.
+type outcome interface {
 	result() (types.Datum, error)
 	// held returns the bytes that it keeps of the rows.
 	held() int64
@@ -54,8 +57,6 @@ func (c *collect) newFold(n int64) fold {
 		return &percentileFold{c: c, n: n}
 	case "mode":
 		return &modeFold{c: c}
-	case "concordance_index":
-		return &concordanceFold{}
 	}
 	return &rankFold{c: c}
 }
@@ -274,6 +275,16 @@ type percentileFold struct {
 	values    []types.Datum
 }
 
+// pass leaves out the next row, if it is not needed.
+func (f *percentileFold) pass() bool {
+	k := len(f.values)
+	if f.at == 0 || k < len(f.wanted) && f.wanted[k] == f.at {
+		return false
+	}
+	f.at++
+	return true
+}
+
 func (f *percentileFold) add(row types.Row) error {
 	if f.at == 0 {
 		f.fractions = []types.Datum{row[0]}
@@ -435,22 +446,3 @@ func (f *rankFold) result() (types.Datum, error) {
 }
 
 func (f *rankFold) held() int64 { return 0 }
-
-// concordanceFold is of rows of a time, whether the event came then, and a risk.
-type concordanceFold struct{ list []kernel.Survival }
-
-func (f *concordanceFold) add(r types.Row) error {
-	f.list = append(f.list, kernel.Survival{Time: r[0].(float64), Event: r[1].(bool), Risk: r[2].(float64), Weight: 1})
-	return nil
-}
-
-func (f *concordanceFold) result() (types.Datum, error) {
-	if v, ok := kernel.Concordance(f.list); ok {
-		return v, nil
-	}
-	return nil, nil
-}
-
-func (f *concordanceFold) held() int64 {
-	return int64(cap(f.list))*int64(unsafe.Sizeof(kernel.Survival{})) + kernel.ConcordanceBytes(int64(len(f.list)))
-}

@@ -156,8 +156,7 @@ func (a *area) value() float64 {
 	for i := range a.workers {
 		c.merge(&a.workers[i].pairs)
 	}
-	wins := math.Ldexp(float64(c.high), 64) + float64(c.low)
-	return wins / (2 * (float64(a.n[0]) * float64(a.n[1])))
+	return c.float() / (2 * (float64(a.n[0]) * float64(a.n[1])))
 }
 
 // pairCounter counts two for each pair in which the first is the greater one, and
@@ -173,6 +172,8 @@ func (c *pairCounter) add(a, b int) {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	c.merge(&pairCounter{high: high, low: low})
 }
+
+func (c *pairCounter) float() float64 { return math.Ldexp(float64(c.high), 64) + float64(c.low) }
 
 func (c *pairCounter) merge(o *pairCounter) {
 	var carry uint64

@@ -2,7 +2,6 @@ package agg
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -20,8 +19,8 @@ func (s *ranked) RowTypes() []types.Type { return []types.Type{types.Bytea, type
 // SortKeys implements Sortable.
 func (s *ranked) SortKeys() []SortKey { return []SortKey{{1, kernel.KeySpec{Type: types.Int8}}} }
 
-// Piece implements Sortable: a state of the scores from one on, of one label after the other.
-func (s *ranked) Piece(g, at, size int) ([]byte, int, error) {
+// PartialState implements Sortable: a state of the scores from one on, of one label after the other.
+func (s *ranked) PartialState(g, at, size int) ([]byte, int, error) {
 	x := &s.groups[g]
 	if x.over {
 		return []byte{1}, -1, nil
@@ -36,7 +35,7 @@ func (s *ranked) Piece(g, at, size int) ([]byte, int, error) {
 		n := min(d.of.n-skip, left)
 		key := s.labels.keys[d.label]
 		state = append(binary.AppendUvarint(state, uint64(len(key))), key...)
-		state = d.of.appendSome(binary.AppendUvarint(state, uint64(n)), skip, n)
+		state = appendKeys(binary.AppendUvarint(state, uint64(n)), d.of.chunks, skip, n)
 		at, skip, left = at+n, 0, left-n
 		if left == 0 {
 			break
@@ -50,25 +49,6 @@ func (s *ranked) Piece(g, at, size int) ([]byte, int, error) {
 		at = -1
 	}
 	return state, at, nil
-}
-
-// appendSome appends n keys from one on.
-func (s *scores) appendSome(dst []byte, from, n int) []byte {
-	for _, c := range s.chunks {
-		if from >= len(c) {
-			from -= len(c)
-			continue
-		}
-		c = c[from:min(from+n, len(c))]
-		from, n = 0, n-len(c)
-		for _, v := range c {
-			dst = binary.LittleEndian.AppendUint64(dst, v)
-		}
-		if n == 0 {
-			break
-		}
-	}
-	return dst
 }
 
 // Rows implements Sortable. A group that is over has rows of three labels.
@@ -96,19 +76,20 @@ func (s *ranked) Rows(state []byte) ([]arrow.Array, int, error) {
 			return nil, 0, badState()
 		}
 		b = b[w:]
-		for k := range n {
+		for range n {
 			labels.Append(label)
-			keys = append(keys, int64(binary.LittleEndian.Uint64(b[8*k:])^signBit))
 		}
-		b = b[8*n:]
+		keys, b = signedKeys(keys, b[:8*n]), b[8*n:]
 	}
 	return []arrow.Array{labels.NewArray(), batch.FromSlice(arrow.PrimitiveTypes.Int64, keys, nil)}, len(keys), nil
 }
 
 // Sorted implements Sortable.
 func (s *ranked) Sorted(int64) *Sorted {
-	return &Sorted{of: &collect{}, fold: &areaFold{}, row: func(cols []arrow.Array, i int) types.Row {
-		return types.Row{types.DatumAt(types.Bytea, cols[0], i), types.DatumAt(types.Int8, cols[1], i)}
+	f := &areaFold{}
+	return &Sorted{outcome: f, add: func(cols []arrow.Array, i int) error {
+		f.add(types.DatumAt(types.Bytea, cols[0], i).([]byte), cols[1].(*array.Int64).Value(i))
+		return nil
 	}}
 }
 
@@ -127,27 +108,25 @@ type foldSide struct {
 	pairs     pairCounter
 }
 
-func (f *areaFold) add(row types.Row) error {
+func (f *areaFold) add(label []byte, score int64) {
 	if f.over {
-		return nil
+		return
 	}
-	if score := row[1].(int64); score != f.score {
+	if score != f.score {
 		f.countTies()
 		f.score = score
 	}
-	label := row[0].([]byte)
 	for i := range f.sides {
 		switch d := &f.sides[i]; {
 		case !d.any:
 			d.label, d.any, d.tie = string(label), true, 1
-			return nil
+			return
 		case d.label == string(label):
 			d.tie++
-			return nil
+			return
 		}
 	}
 	f.over = true
-	return nil
 }
 
 // countTies counts the pairs of the rows that tie.
@@ -170,8 +149,7 @@ func (f *areaFold) result() (types.Datum, error) {
 	if b.label > a.label {
 		a = b
 	}
-	wins := math.Ldexp(float64(a.pairs.high), 64) + float64(a.pairs.low)
-	return wins / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
+	return a.pairs.float() / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
 }
 
 func (f *areaFold) held() int64 { return 0 }

@@ -1,11 +1,13 @@
 package agg
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -13,16 +15,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Sortable is a Heavy Agg that memory need not hold a group of: its state goes away in
-// pieces, and its result comes of the rows in those once they are sorted.
+// Sortable is a Heavy Agg that memory need not hold a group of: it goes away in partial
+// states, and its result comes of the rows in those once they are sorted.
 //
-//	group ─▶ Piece, Piece, …   (states of some rows each; MergeStates takes them too)
-//	piece ─▶ Rows ─▶ sorted by SortKeys within the group ─▶ Sorted ─▶ the result
+//	group ─▶ PartialState, PartialState, …   (of some rows each; MergeStates takes them too)
+//	state ─▶ Rows ─▶ sorted by SortKeys within the group ─▶ Sorted ─▶ the result
 type Sortable interface {
 	Heavy
-	// Piece encodes about size bytes of group g's rows from row at on. next is the row
+	// PartialState encodes about size bytes of group g's rows from row at on. next is the row
 	// after them, -1 at the end.
-	Piece(g, at, size int) (state []byte, next int, err error)
+	PartialState(g, at, size int) (state []byte, next int, err error)
 	// RowTypes are the columns of rows, SortKeys those by which they are sorted.
 	RowTypes() []types.Type
 	SortKeys() []SortKey
@@ -38,31 +40,36 @@ type SortKey struct {
 	kernel.KeySpec
 }
 
+// Resortable is a Sortable whose result needs its rows in a second order: what Sorted makes of
+// them (Ready) is sorted by AgainKeys within the group, and goes to Again.
+type Resortable interface {
+	Sortable
+	AgainTypes() []types.Type
+	AgainKeys() []SortKey
+}
+
 // Sorted computes the result of a group from its rows in order.
 type Sorted struct {
-	of   *collect
-	fold fold
-	row  func(cols []arrow.Array, i int) types.Row
-	last types.Row
+	outcome
+	add   func(cols []arrow.Array, i int) error
+	ready func(end bool) ([]arrow.Array, int)
+	again func() *Sorted
 }
 
-// Add takes row i of cols, which are RowTypes.
-func (s *Sorted) Add(cols []arrow.Array, i int) error {
-	row := s.row(cols, i)
-	if s.of.call.Distinct {
-		if s.last != nil && s.of.byArgs(s.last, row) == 0 {
-			return nil
-		}
-		s.last = row
-	}
-	return s.fold.add(row)
-}
+// Add takes row i of cols, which are RowTypes, or AgainTypes.
+func (s *Sorted) Add(cols []arrow.Array, i int) error { return s.add(cols, i) }
+
+// Ready returns, of a Resortable, rows to be sorted again: after each row, and at the end.
+func (s *Sorted) Ready(end bool) (cols []arrow.Array, n int) { return s.ready(end) }
+
+// Again takes the rows that are sorted again, after all that are Ready.
+func (s *Sorted) Again() *Sorted { return s.again() }
 
 // Result comes after the last row. Its type is the call's.
-func (s *Sorted) Result() (types.Datum, error) { return s.fold.result() }
+func (s *Sorted) Result() (types.Datum, error) { return s.result() }
 
 // Held is the bytes that are kept of the rows.
-func (s *Sorted) Held() int64 { return s.fold.held() }
+func (s *Sorted) Held() int64 { return s.held() }
 
 // RowTypes implements Sortable.
 func (c *collect) RowTypes() []types.Type { return slices.Concat(c.args, c.order) }
@@ -82,10 +89,10 @@ func (c *collect) SortKeys() []SortKey {
 	return out
 }
 
-// Piece implements Sortable.
-func (c *collect) Piece(g, at, size int) ([]byte, int, error) {
+// PartialState implements Sortable.
+func (c *collect) PartialState(g, at, size int) ([]byte, int, error) {
 	rows := c.rows[g]
-	var dst []byte
+	dst := make([]byte, 0, size+size/8)
 	for ; at < len(rows) && len(dst) < size; at++ {
 		dst = c.encode(dst, rows[at])
 	}
@@ -98,32 +105,94 @@ func (c *collect) Piece(g, at, size int) ([]byte, int, error) {
 	return dst, at, nil
 }
 
-// Rows implements Sortable.
+// Rows implements Sortable. Texts go into their column as they are.
 func (c *collect) Rows(state []byte) ([]arrow.Array, int, error) {
-	var rows []types.Row
-	if err := c.decode(state, func(row types.Row) { rows = append(rows, row) }); err != nil {
-		return nil, 0, err
-	}
 	ts := c.RowTypes()
-	cols := make([]arrow.Array, len(ts))
+	if len(ts) == 0 && len(state) > 0 {
+		return nil, 0, badState()
+	}
+	type column struct {
+		vals []types.Datum
+		offs []int32
+		text []byte
+	}
+	cols, n := make([]column, len(ts)), 0
+	var missing []int // (row, column) of texts that are NULL
+	for b := state; len(b) > 0; n++ {
+		for k, t := range ts {
+			v, has, rest, err := nextValue(b)
+			if err != nil {
+				return nil, 0, err
+			}
+			b = rest
+			to := &cols[k]
+			if t.OID == types.TextOID || t.OID == types.VarcharOID {
+				if to.offs == nil {
+					to.offs = []int32{0}
+				}
+				if !has {
+					missing = append(missing, n, k)
+				}
+				to.text = append(to.text, v...)
+				to.offs = append(to.offs, int32(len(to.text)))
+				continue
+			}
+			var d types.Datum
+			if has {
+				if d, err = types.ParseBinary(t, v); err != nil {
+					return nil, 0, err
+				}
+			}
+			to.vals = append(to.vals, d)
+		}
+	}
+	out := make([]arrow.Array, len(ts))
 	for k, t := range ts {
+		if cols[k].offs != nil {
+			var valid []byte
+			for i := 0; i < len(missing); i += 2 {
+				if missing[i+1] != k {
+					continue
+				}
+				if valid == nil {
+					valid = bytes.Repeat([]byte{0xff}, batch.BitmapBytes(n))
+				}
+				valid[missing[i]/8] &^= 1 << (missing[i] % 8)
+			}
+			out[k] = batch.FromOffsets(t.Arrow(), cols[k].offs, cols[k].text, valid)
+			continue
+		}
 		var err error
-		if cols[k], err = datumColumn(t, 0, len(rows), func(i int) (types.Datum, error) { return rows[i][k], nil }); err != nil {
+		if out[k], err = datumColumn(t, 0, n, func(i int) (types.Datum, error) { return cols[k].vals[i], nil }); err != nil {
 			return nil, 0, err
 		}
 	}
-	return cols, len(rows), nil
+	return out, n, nil
 }
 
 // Sorted implements Sortable.
 func (c *collect) Sorted(n int64) *Sorted {
-	ts := c.RowTypes()
-	return &Sorted{of: c, fold: c.newFold(n), row: func(cols []arrow.Array, i int) types.Row {
+	ts, f := c.RowTypes(), c.newFold(n)
+	pass := func() bool { return false }
+	if p, ok := f.(*percentileFold); ok && !c.call.Distinct {
+		pass = p.pass
+	}
+	var last types.Row
+	return &Sorted{outcome: f, add: func(cols []arrow.Array, i int) error {
+		if pass() {
+			return nil
+		}
 		row := make(types.Row, len(cols))
 		for k, col := range cols {
 			row[k] = keep(types.DatumAt(ts[k], col, i))
 		}
-		return row
+		if c.call.Distinct {
+			if last != nil && c.byArgs(last, row) == 0 {
+				return nil
+			}
+			last = row
+		}
+		return f.add(row)
 	}}
 }
 
@@ -136,37 +205,48 @@ func (s *percentile) SortKeys() []SortKey {
 	return []SortKey{{1, kernel.KeySpec{Type: types.Int8, Desc: s.desc()}}}
 }
 
-// Piece implements Sortable.
-func (s *percentile) Piece(g, at, size int) ([]byte, int, error) {
+// PartialState implements Sortable.
+func (s *percentile) PartialState(g, at, size int) ([]byte, int, error) {
 	s.settle()
 	p := &s.keys[g]
 	end := min(at+max(size/8, 1), p.n())
 	dst := s.appendFraction(make([]byte, 0, 9+8*(end-at)), g)
-	skip, left := at, end-at
-	for i := 0; i <= len(p.full) && left > 0; i++ {
-		list := p.last
-		if i < len(p.full) {
-			list = p.full[i]
-		}
-		if skip >= len(list) {
-			skip -= len(list)
-			continue
-		}
-		list = list[skip:min(skip+left, len(list))]
-		skip, left = 0, left-len(list)
-		for _, k := range list {
-			dst = binary.LittleEndian.AppendUint64(dst, k)
-		}
-	}
+	dst = appendKeys(dst, append(slices.Clip(p.full), p.last), at, end-at)
 	if end == p.n() {
 		end = -1
 	}
 	return dst, end, nil
 }
 
+// appendKeys appends n keys of lists from one on.
+func appendKeys(dst []byte, lists [][]uint64, from, n int) []byte {
+	for _, l := range lists {
+		if n == 0 {
+			break
+		}
+		if from >= len(l) {
+			from -= len(l)
+			continue
+		}
+		l = l[from:min(from+n, len(l))]
+		from, n = 0, n-len(l)
+		for _, k := range l {
+			dst = binary.LittleEndian.AppendUint64(dst, k)
+		}
+	}
+	return dst
+}
+
+// signedKeys appends, as numbers of the same order, the keys that appendKeys wrote.
+func signedKeys(to []int64, b []byte) []int64 {
+	for ; len(b) > 0; b = b[8:] {
+		to = append(to, int64(binary.LittleEndian.Uint64(b)^signBit))
+	}
+	return to
+}
+
 // Rows implements Sortable.
 func (s *percentile) Rows(state []byte) ([]arrow.Array, int, error) {
-	le := binary.LittleEndian
 	if len(state) == 0 {
 		state = make([]byte, 9)
 	}
@@ -174,23 +254,25 @@ func (s *percentile) Rows(state []byte) ([]arrow.Array, int, error) {
 		return nil, 0, badState()
 	}
 	n := (len(state) - 9) / 8
-	fractions, keys := make([]float64, n), make([]int64, n)
+	fractions, keys := make([]float64, n), signedKeys(nil, state[9:])
 	valid := make([]byte, batch.BitmapBytes(n))
 	for i := range n {
-		if fractions[i] = math.Float64frombits(le.Uint64(state[1:])); state[0] == 1 {
+		if fractions[i] = math.Float64frombits(binary.LittleEndian.Uint64(state[1:])); state[0] == 1 {
 			batch.SetBit(valid, i)
 		}
-		keys[i] = int64(le.Uint64(state[9+8*i:]) ^ signBit)
 	}
 	return []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, fractions, valid), batch.FromSlice(arrow.PrimitiveTypes.Int64, keys, nil)}, n, nil
 }
 
 // Sorted implements Sortable.
 func (s *percentile) Sorted(n int64) *Sorted {
-	c := &collect{call: s.call, args: []types.Type{types.Float8}, order: []types.Type{types.Float8}}
-	return &Sorted{of: c, fold: c.newFold(n), row: func(cols []arrow.Array, i int) types.Row {
-		key := uint64(types.DatumAt(types.Int8, cols[1], i).(int64)) ^ signBit
-		return types.Row{types.DatumAt(types.Float8, cols[0], i), orderedFloat(key)}
+	f := &percentileFold{c: &collect{call: s.call, args: []types.Type{types.Float8}, order: []types.Type{types.Float8}}, n: n}
+	return &Sorted{outcome: f, add: func(cols []arrow.Array, i int) error {
+		if f.pass() {
+			return nil
+		}
+		key := uint64(cols[1].(*array.Int64).Value(i)) ^ signBit
+		return f.add(types.Row{types.DatumAt(types.Float8, cols[0], i), orderedFloat(key)})
 	}}
 }
 

@@ -37,6 +37,15 @@ func (b *Batch) With(cols []arrow.Array) *Batch {
 	return &Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: b.Seq}
 }
 
+// Columns returns a batch of the columns at some places, with the same rows, selection and order.
+func (b *Batch) Columns(at []int) *Batch {
+	cols := make([]arrow.Array, len(at))
+	for i, c := range at {
+		cols[i] = b.Cols[c]
+	}
+	return b.With(cols)
+}
+
 // Bytes returns the size of the buffers that the batch refers to. Buffers that several columns
 // share are counted for each.
 func (b *Batch) Bytes() int64 {

@@ -5,8 +5,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -212,11 +210,7 @@ func (r *bufferReader) Next(ctx context.Context) (*batch.Batch, error) {
 		b := r.held[0]
 		r.held = r.held[1:]
 		if r.cols != nil {
-			cols := make([]arrow.Array, len(r.cols))
-			for i, c := range r.cols {
-				cols[i] = b.Cols[c]
-			}
-			b = b.With(cols)
+			b = b.Columns(r.cols)
 		}
 		return b, ctx.Err()
 	}

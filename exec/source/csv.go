@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/exec/op"
@@ -156,11 +154,7 @@ func (r *csvReader) Next(context.Context) (*batch.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]arrow.Array, len(r.cols))
-	for i, c := range r.cols {
-		out[i] = b.Cols[c]
-	}
-	nb := batch.New(out, b.N)
+	nb := b.Columns(r.cols)
 	nb.Seq = r.seq
 	r.seq += int64(b.N)
 	return nb, nil

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
@@ -27,11 +25,7 @@ type outlet struct {
 
 func (o *outlet) send(ctx context.Context, b *batch.Batch) error {
 	if o.keys != nil && b.Rows() > 0 {
-		t := &batch.Batch{Cols: make([]arrow.Array, len(o.cols)), N: b.N, Sel: b.Sel}
-		for i, c := range o.cols {
-			t.Cols[i] = b.Cols[c]
-		}
-		if err := o.keys.Send(ctx, t); err != nil {
+		if err := o.keys.Send(ctx, b.Columns(o.cols)); err != nil {
 			return err
 		}
 	}

@@ -37,14 +37,14 @@ var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"max(numeric)": sameRule,
 	"count(any)":   keepRule(types.Int8),
 
-	"first_value(anyelement)":    sameRule,
-	"last_value(anyelement)":     sameRule,
-	"nth_value(anyelement,int4)": sameRule,
-	"ml_windows(anyelement)":     sameRule,
-	"lag(anyelement)":            sameRule,
-	"lag(anyelement,int4)":       sameRule,
-	"lead(anyelement)":           sameRule,
-	"lead(anyelement,int4)":      sameRule,
+	"first_value(anyelement)":          sameRule,
+	"last_value(anyelement)":           sameRule,
+	"nth_value(anyelement,int4)":       sameRule,
+	"ml_windows(anyelement,int4,int4)": sameRule,
+	"lag(anyelement)":                  sameRule,
+	"lag(anyelement,int4)":             sameRule,
+	"lead(anyelement)":                 sameRule,
+	"lead(anyelement,int4)":            sameRule,
 }
 
 const maxFixed = types.MaxFixedDigits

@@ -92,7 +92,7 @@ type aggShared struct {
 	apart    bool      // each thread returns its own table, unmerged
 	shared   *sharedBlocks
 	layouts  *codeLayouts // nil: the keys have no codes
-	spills   bool         // there are keys, or aggregates that can be written in pieces
+	spills   bool         // there are keys, or aggregates that can be written in partial states
 	joint    bool         // the threads find the only group's results together, in these steps
 	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
@@ -185,7 +185,7 @@ type aggThread struct {
 	todo    []aggPart
 	merging []*spill.Run // of the partition that was begun last
 	closed  bool
-	pieces  *partition.Reader // rows of a partial phase that are given as they are
+	states  *partition.Reader // rows of a partial phase that are given as they are
 
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
@@ -277,8 +277,8 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 	}
 	for {
-		if o.pieces != nil {
-			if b, err := o.givePiece(ctx); b != nil || err != nil {
+		if o.states != nil {
+			if b, err := o.giveState(ctx); b != nil || err != nil {
 				return b, err
 			}
 			continue
@@ -676,8 +676,8 @@ func (o *aggThread) Close() error {
 		o.parts.Abort()
 		o.parts.Account().Close()
 	}
-	if o.pieces != nil {
-		o.pieces.Close()
+	if o.states != nil {
+		o.states.Close()
 	}
 	if o.s.open.Add(-1) == 0 {
 		if o.s.radix != nil {

@@ -168,16 +168,16 @@ func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) er
 
 // writeSome is writeGroups of those from one on that are not lost.
 func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts *partition.Writer) error {
-	pieces, most := sortable(t.aggs), int64(op.BatchBytes)
-	if pieces {
-		most = pieceBytes // the reader makes columns of the rows
+	divided, most := sortable(t.aggs), int64(op.BatchBytes)
+	if divided {
+		most = stateBytes // the reader makes columns of the rows
 	}
 	for to := 0; from < t.n(); from = to {
 		var need int64
 		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true, most)
-		if pieces && need > most {
+		if divided && need > most {
 			if lost == nil || !lost[from] {
-				if err := writePieces(ctx, t, from, parts); err != nil {
+				if err := writeStates(ctx, t, from, parts); err != nil {
 					return err
 				}
 			}

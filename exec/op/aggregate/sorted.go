@@ -21,19 +21,19 @@ import (
 )
 
 // A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory:
-// DISTINCT and ORDER BY in a call, percentiles, modes. It is written in pieces, and
+// DISTINCT and ORDER BY in a call, percentiles, modes. It is written in partial states, and
 // where its partition does not fit and has few groups, so that to divide it once more
-// would not help, the rows in the pieces are sorted by their group and as the call wants
+// would not help, the rows in the states are sorted by their group and as the call wants
 // them, and the result is found as they come out.
 //
 //	partition ─▶ plain states ─▶ the table of its groups ───────────────────▶ results
-//	         └─▶ for each call that keeps rows: pieces ─▶ rows ─▶ order.NewSort ─┘
+//	         └─▶ for each call that keeps rows: states ─▶ rows ─▶ order.NewSort ─┘
 //
-// A partial phase need not make anything of the pieces: each goes on as a state.
+// A partial phase need not make anything of them: each goes on.
 
 const (
-	// pieceBytes is about what a piece of a group's rows takes.
-	pieceBytes = 64 << 10
+	// stateBytes is about what a partial state takes.
+	stateBytes = 64 << 10
 	// undivided is of how many groups at most a partition is sorted.
 	undivided = 16
 )
@@ -48,9 +48,9 @@ func sortable(aggs []agg.Agg) bool {
 	return false
 }
 
-// writePieces writes group g of t as several rows, each with a piece of what its
+// writeStates writes group g of t as several rows, each with a partial state of what its
 // aggregates keep. What the others keep goes with the first, and is charged.
-func writePieces(ctx context.Context, t *groupTable, g int, parts *partition.Writer) error {
+func writeStates(ctx context.Context, t *groupTable, g int, parts *partition.Writer) error {
 	at := make([]int, len(t.aggs))
 	var whole int64
 	for _, a := range t.aggs {
@@ -73,7 +73,7 @@ func writePieces(ctx context.Context, t *groupTable, g int, parts *partition.Wri
 			var col arrow.Array
 			switch {
 			case ok && at[i] >= 0:
-				st, next, err := s.Piece(g, at[i], pieceBytes)
+				st, next, err := s.PartialState(g, at[i], stateBytes)
 				if err != nil {
 					return err
 				}
@@ -135,7 +135,7 @@ func removeAll(runs []*spill.Run) error {
 // mergeSorted finds the results of a partition by sorting.
 func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	if o.s.n.Phase == plan.AggPartial {
-		o.pieces = &partition.Reader{Runs: p.runs}
+		o.states = &partition.Reader{Runs: p.runs}
 		return nil
 	}
 	aggs, err := o.s.newAggs()
@@ -145,12 +145,17 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	t := o.newTable(aggs)
 	nk := len(o.s.keyTypes)
 	sorted := make([]agg.Sortable, len(aggs))
+	plain := nk > 0 // the rows have groups to find, or states of their own
 	for i, a := range aggs {
 		if s, ok := a.(agg.Sortable); ok {
 			sorted[i], t.aggs[i] = s, &results{}
+		} else {
+			plain = true
 		}
 	}
-	if err := eachBatch(ctx, p.runs, func(b *batch.Batch) error {
+	if !plain {
+		t.alone()
+	} else if err := eachBatch(ctx, p.runs, func(b *batch.Batch) error {
 		groups := o.groupsOf(t, b)
 		for i, a := range t.aggs {
 			if sorted[i] != nil {
@@ -182,18 +187,15 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	return removeAll(p.runs)
 }
 
-// sortRows sorts the rows in the pieces of one call and returns its results, one a group.
+// sortRows sorts the rows in the states of one call and returns its results, one a group.
 func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.Run, state int, s agg.Sortable, typ types.Type) (arrow.Array, error) {
-	rt := *o.s.rt
-	rt.Threads = 1
-	in := &pieceRows{runs: partition.Reader{Runs: runs}, state: state, rows: s, counts: make([]int64, t.n()), groups: func(b *batch.Batch) []uint32 { return o.groupsOf(t, b) }}
-	cfg := order.Config{Types: append([]types.Type{types.Int4}, s.RowTypes()...), Limit: -1,
-		Keys: [][]op.Item{{{Col: 0}}}, Specs: []kernel.KeySpec{{Type: types.Int4}}}
-	for _, k := range s.SortKeys() {
-		cfg.Keys[0] = append(cfg.Keys[0], op.Item{Col: 1 + k.Col})
-		cfg.Specs = append(cfg.Specs, k.KeySpec)
+	in := &stateRows{runs: partition.Reader{Runs: runs}, state: state, rows: s, counts: make([]int64, t.n()), groups: func(b *batch.Batch) []uint32 { return o.groupsOf(t, b) }}
+	sort := o.sortOf(in, s.RowTypes(), s.SortKeys())
+	begin := func(g int) *agg.Sorted { return s.Sorted(in.counts[g]) }
+	if a, ok := s.(agg.Resortable); ok {
+		first := &resorted{in: sort, acct: o.acct, begin: begin, groups: make([]*agg.Sorted, t.n())}
+		sort, begin = o.sortOf(first, a.AgainTypes(), a.AgainKeys()), first.again
 	}
-	sort := order.NewSort(&rt, o.s.st, cfg, []op.Operator{in})[0]
 	defer sort.Close()
 	if err := sort.Open(ctx); err != nil {
 		return nil, err
@@ -206,7 +208,7 @@ func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.R
 	finish := func(g int) error {
 		for ; done < g; done++ {
 			if cur == nil {
-				cur = s.Sorted(0)
+				cur = begin(done)
 			}
 			// The result is made beside the rows, and Arrow's builder doubles.
 			if err := o.hold(ctx, o.acct.Used()+2*cur.Held()); err != nil {
@@ -243,7 +245,7 @@ func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.R
 				return err
 			}
 			if cur == nil {
-				cur = s.Sorted(in.counts[g])
+				cur = begin(int(g))
 			}
 			if err := cur.Add(b.Cols[1:], i); err != nil {
 				return err
@@ -260,6 +262,19 @@ func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.R
 	return out.NewArray(), nil
 }
 
+// sortOf sorts rows of types behind the number of their group, by group and keys.
+func (o *aggThread) sortOf(in op.Operator, ts []types.Type, keys []agg.SortKey) op.Operator {
+	rt := *o.s.rt
+	rt.Threads = 1
+	cfg := order.Config{Types: append([]types.Type{types.Int4}, ts...), Limit: -1,
+		Keys: [][]op.Item{{{Col: 0}}}, Specs: []kernel.KeySpec{{Type: types.Int4}}}
+	for _, k := range keys {
+		cfg.Keys[0] = append(cfg.Keys[0], op.Item{Col: 1 + k.Col})
+		cfg.Specs = append(cfg.Specs, k.KeySpec)
+	}
+	return order.NewSort(&rt, o.s.st, cfg, []op.Operator{in})[0]
+}
+
 // hold makes the account hold so much: others have to give way where there is no room, but
 // for little.
 func (o *aggThread) hold(ctx context.Context, bytes int64) error {
@@ -274,10 +289,10 @@ func (o *aggThread) hold(ctx context.Context, bytes int64) error {
 	return o.acct.Insist(ctx, more)
 }
 
-// pieceRows gives the rows in the pieces of one call, behind the number of their group.
-type pieceRows struct {
+// stateRows gives the rows in the states of one call, behind the number of their group.
+type stateRows struct {
 	runs   partition.Reader
-	state  int // the column of the pieces
+	state  int // its column
 	rows   agg.Sortable
 	groups func(*batch.Batch) []uint32
 	counts []int64 // rows of each group that were given
@@ -286,13 +301,13 @@ type pieceRows struct {
 	at     int
 }
 
-func (o *pieceRows) Open(context.Context) error { return nil }
-func (o *pieceRows) Close() error {
+func (o *stateRows) Open(context.Context) error { return nil }
+func (o *stateRows) Close() error {
 	o.runs.Close()
 	return nil
 }
 
-func (o *pieceRows) Next(ctx context.Context) (*batch.Batch, error) {
+func (o *stateRows) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
 		if o.b == nil || o.at == o.b.N {
 			b, err := o.runs.Next(ctx)
@@ -320,12 +335,17 @@ func (o *pieceRows) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 		g := o.of[i]
 		o.counts[g] += int64(n)
-		number := make([]int32, n)
-		for k := range number {
-			number[k] = int32(g)
-		}
-		return batch.New(append([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int32, number, nil)}, cols...), n), nil
+		return numbered(int(g), cols, n), nil
 	}
+}
+
+// numbered puts the number of their group before rows.
+func numbered(group int, cols []arrow.Array, n int) *batch.Batch {
+	number := make([]int32, n)
+	for k := range number {
+		number[k] = int32(group)
+	}
+	return batch.New(append([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int32, number, nil)}, cols...), n)
 }
 
 // results are those of an aggregate that are found already.
@@ -351,15 +371,15 @@ func (r *results) Bytes() int64 {
 	return batch.ArrayBytes(r.col)
 }
 
-// givePiece gives the next rows of a partition of a partial phase as they are.
-func (o *aggThread) givePiece(ctx context.Context) (*batch.Batch, error) {
-	b, err := o.pieces.Next(ctx)
+// giveState gives the next rows of a partition of a partial phase as they are.
+func (o *aggThread) giveState(ctx context.Context) (*batch.Batch, error) {
+	b, err := o.states.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if b == nil {
-		runs := o.pieces.Runs
-		o.pieces = nil
+		runs := o.states.Runs
+		o.states = nil
 		return nil, removeAll(runs)
 	}
 	nk := len(o.s.keyTypes)

@@ -42,6 +42,7 @@ func keepers(c *aggCase) {
 		percentile("percentile_disc(float8,anyelement)", 2, false),
 		mode,
 		c.call("roc_auc(int8,float8)", c.col(4), c.col(3)), some(c.call("roc_auc(int8,float8)", c.col(4), c.col(3))), c.call("roc_auc(int8,float8)", c.col(1), c.col(3)),
+		c.call("concordance_index(float8,bool,float8)", c.col(3), c.col(5), c.col(6)), distinct(some(c.call("concordance_index(float8,bool,float8)", c.col(6), c.col(5), c.col(3)))),
 	}
 }
 
@@ -55,13 +56,13 @@ func TestHashAggSorted(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("keys=%d/groups=%d", keys, groups), func(t *testing.T) {
 				r := rand.New(rand.NewSource(groups))
-				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8, types.Int8}}, keys: keys, drop: -1}
+				c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text, types.Float8, types.Int8, types.Bool, types.Float8}}, keys: keys, drop: -1}
 				for i := range 6000 {
 					k := r.Int63n(groups)
 					if r.Intn(2) == 0 {
 						k = 0 // one group is large
 					}
-					row := types.Row{k, r.Int63n(1000), fmt.Sprint("value ", r.Intn(5000)), float64(r.Intn(3000)) / 7, 1 - r.Int63n(2)}
+					row := types.Row{k, r.Int63n(1000), fmt.Sprint("value ", r.Intn(5000)), float64(r.Intn(3000)) / 7, 1 - r.Int63n(2), r.Intn(3) > 0, float64(r.Intn(50))}
 					for at := 1; at < 4; at++ {
 						if i%9 == at {
 							row[at] = nil
@@ -87,8 +88,8 @@ func TestHashAggSorted(t *testing.T) {
 	}
 }
 
-// TestHashAggPieces: what a partial phase keeps of one group goes on in pieces.
-func TestHashAggPieces(t *testing.T) {
+// TestHashAggPartialStates: what a partial phase keeps of one group goes on in partial states.
+func TestHashAggPartialStates(t *testing.T) {
 	for _, keys := range [][]int{{}, {0}} {
 		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text}}, keys: keys, drop: -1}
 		for i := range 20000 {

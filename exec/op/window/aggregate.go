@@ -48,7 +48,10 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 	var states func(frames []frame) (agg.Agg, int, error)
 	switch {
 	case cr.keeps || !cr.shrinks && !cr.merges && cr.states == nil:
-		return f.takeAfresh(ctx, r, p, spans)
+		of.later = func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) {
+			return f.takeAfresh(ctx, r, p, from, to, bounded, spans)
+		}
+		return nil, nil
 	case !cr.shrinks && cr.states == nil:
 		if cr.running == nil {
 			cr.running = &runningFrames{fresh: f.fresh, update: func(to agg.Agg, groups []uint32, from int64) error {
@@ -307,7 +310,7 @@ type afreshFrames struct {
 // hold charges n bytes more for rows that the state keeps.
 func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
 	var err error
-	if r.file != nil {
+	if r.file != nil || r.w.began() {
 		err = r.w.acct.Insist(ctx, n)
 	} else {
 		err = r.w.charge(ctx, n)
@@ -318,13 +321,13 @@ func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
 	return err
 }
 
-// takeAfresh computes frames one after the other: where a frame only adds rows to the last one its
-// state is kept, else it is computed again.
-func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, spans func(i int) ([3]span, error)) (arrow.Array, error) {
+// takeAfresh computes the frames of some rows one after the other: where a frame only adds rows to the
+// last one its state is kept, else it is computed again.
+func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, from, to int, bounded bool, spans func(i int) ([3]span, error)) (arrow.Array, error) {
 	cr := &r.calls[f.k]
 	a := &cr.afresh
 	var zeros []uint32
-	return f.w.column(ctx, f.item.Call.Typ, p.n, func(i int) (types.Datum, error) {
+	return f.w.columnOf(ctx, f.item.Call.Typ, from, to, bounded, func(i int) (types.Datum, error) {
 		s, err := spans(i)
 		if err != nil {
 			return nil, err

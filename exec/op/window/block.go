@@ -1,6 +1,8 @@
 package window
 
 import (
+	"context"
+
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -33,6 +35,7 @@ type blockCall struct {
 	before []int32       // how many of those come before each row, and the end; nil without FILTER
 	tree   *frameTree
 	known  bool
+	later  func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) // values of rows, in their order (giving)
 }
 
 func newBlock(b *batch.Batch, calls int) *block {

@@ -44,9 +44,7 @@ func (f *call) fresh() (agg.Agg, error) { return agg.New(f.item.Call, f.env) }
 // compute returns the call's values for p's rows, which are rows of r.
 func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	if f.item.Call.Fn.Name == "ml_windows" {
-		if err := f.w.sequence(ctx, p); err != nil {
-			return nil, err
-		}
+		return f.sequence(ctx, r, p)
 	}
 	if f.item.Call.Fn.Kind == fn.Aggregate {
 		return f.aggregate(ctx, r, p)
@@ -60,10 +58,6 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 	at := func(k, i int) types.Datum { return types.DatumAt(f.item.Call.Args[k].Type(), args[k], i) }
 	n := p.n
 	switch f.item.Call.Fn.Name {
-	case "ml_windows":
-		// The argument is a model's score of the partition: the model saw its rows
-		// in their order, as one sequence.
-		return args[0], nil
 	case "row_number":
 		return integers(n, func(i int) int64 { return p.base + int64(i) - p.first(i) + 1 }), nil
 	case "rank":
@@ -174,20 +168,4 @@ func (r *rows) tiles(ctx context.Context, f *call, row int64) (types.Datum, erro
 	}
 	cr.tile, cr.tileAt = types.DatumAt(f.item.Call.Args[0].Type(), of.args[0], int(row-p.base)), row+1
 	return cr.tile, nil
-}
-
-// sequence checks that the partition's rows have an order that a model can use, and charges for the
-// sequence that the model makes of them.
-func (o *window) sequence(ctx context.Context, p *block) error {
-	for i, e := range o.order {
-		arr, err := e.Eval(ctx, p.b)
-		if err != nil {
-			return err
-		}
-		if arr.NullN() > 0 {
-			return pgerr.New(pgerr.NullValueNotAllowed, "a column by which windows are ordered contains NULL").
-				WithDetail("It is number %d of the model's order_by.", i+1).WithHint("Leave these rows out of the query.")
-		}
-	}
-	return o.acct.Insist(ctx, 2*p.b.Bytes())
 }

@@ -20,6 +20,6 @@
 //
 // Memory: a block is charged while its functions are computed. Where that is refused, or another
 // operator needs the bytes, the partition goes to a file; a few chunks and some hundred bytes for
-// each other one stay. A model's scores of sequences (ml_windows) need their partition in memory,
-// and an aggregate that keeps its rows its state: if that is refused it is an error, 53200.
+// each other one stay. An aggregate that keeps its rows needs its state: if that is refused it is an
+// error, 53200. Its values may be as long: they are made as the rows are given (give.go).
 package window

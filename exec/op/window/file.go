@@ -285,7 +285,7 @@ func (f *filed) finish(ctx context.Context) error {
 
 // next returns the next rows, io.EOF after the last.
 func (f *filed) next(ctx context.Context) (*batch.Batch, error) {
-	f.w.acct.Shrink(f.w.long) // the batch before was returned
+	f.w.acct.Shrink(f.w.long) // the chunk before was given
 	f.w.long = 0
 	if f.at == len(f.chunks) {
 		return nil, io.EOF

@@ -182,6 +182,45 @@ func TestInFile(t *testing.T) {
 	}
 }
 
+// TestLongValues: the values of an aggregate that keeps its rows are made as the rows are given, so that
+// all of them need not fit, in memory and from a file.
+func TestLongValues(t *testing.T) {
+	tb := windowRows(rand.New(rand.NewSource(25)), 1500, false, false)
+	var w plan.Window
+	w.PartitionBy = []expr.Expr{windowCol(wPart)}
+	w.OrderBy = []expr.Order{{Expr: windowCol(wOrder)}}
+	frame := plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}}
+	comma := &expr.Const{Typ: types.Text, Val: ","}
+	for k, call := range []expr.AggCall{
+		{Fn: fn.ByID("string_agg(text,text)"), Args: []expr.Expr{windowCol(wText), comma}, Typ: types.Text},
+		{Fn: fn.ByID("sum(int8)"), Args: []expr.Expr{windowCol(wRow)}, Typ: types.Numeric},
+		{Fn: fn.ByID("string_agg(text,text)"), Args: []expr.Expr{windowCol(wText), comma}, Filter: windowCol(wBool), Typ: types.Text},
+	} {
+		w.Items = append(w.Items, plan.WindowItem{Col: plan.Column{ID: expr.ColID(50 + k), Type: call.Typ}, Call: call, Frame: frame})
+	}
+	c := windowOver(t, tb, &w, nil, nil)
+	var long int64
+	c.Check = func(_ *testing.T, got []types.Row) {
+		for _, row := range got {
+			if s, ok := row[len(longTypes)].(string); ok {
+				long += int64(len(s))
+			}
+		}
+		c.Want = got
+	}
+	optest.Once(t, c, 1, optest.Form{Size: 8192}, 0)
+	c.Check = nil
+	const budget = 5 << 19
+	if long < 2*budget {
+		t.Fatalf("the values have %d bytes", long)
+	}
+	for _, size := range []int{7, 8192} {
+		for _, of := range []int64{budget, 4 * budget} {
+			optest.Once(t, c, 1, optest.Form{Size: size}, of)
+		}
+	}
+}
+
 // failing returns an error after some batches.
 type failing struct {
 	op.Operator

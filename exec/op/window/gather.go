@@ -7,11 +7,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
-	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -40,7 +35,6 @@ type window struct {
 	partSpecs, orderSpecs []kernel.KeySpec
 	funcs                 []*call
 	acct                  *mem.Account
-	alone                 bool // a block is one partition, which must be in memory
 	ranged                bool // RANGE has offsets
 
 	mu      sync.Mutex   // held while the thread works, not while it waits for rows
@@ -57,15 +51,13 @@ type window struct {
 	at      int
 	ended   bool
 	long    int64 // bytes charged for long values of the batch that is made
-	out     []*batch.Batch
+	giving  *giving
 	closed  bool
 }
 
 func (o *window) Open(ctx context.Context) error {
-	o.acct = o.rt.Pool.Account("window", !o.alone)
-	if !o.alone {
-		o.acct.OnReclaim(func() (bool, error) { return o.reclaim(ctx) })
-	}
+	o.acct = o.rt.Pool.Account("window", true)
+	o.acct.OnReclaim(func() (bool, error) { return o.reclaim(ctx) })
 	return o.in.Open(ctx)
 }
 
@@ -83,7 +75,7 @@ func (o *window) Close() error {
 	if o.acct != nil {
 		o.acct.Close()
 	}
-	o.pend, o.starts, o.held, o.filed, o.out = nil, nil, nil, nil, nil
+	o.pend, o.starts, o.held, o.filed, o.giving = nil, nil, nil, nil, nil
 	return o.in.Close()
 }
 
@@ -91,10 +83,8 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		if len(o.out) > 0 {
-			b := o.out[0]
-			o.out = o.out[1:]
-			return b, nil
+		if o.giving != nil {
+			return o.give(ctx)
 		}
 		if o.filed != nil && o.filed.whole {
 			b, err := o.filed.next(ctx)
@@ -111,11 +101,13 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 		if b == nil {
 			continue // it is in a file
 		}
-		err = o.compute(ctx, b, starts)
-		if len(starts) == 1 && !o.alone && o.acct.Refused(err) {
-			if err = o.toFile(ctx, []run{{b, 0, b.N}}); err == nil {
-				err = o.filed.finish(ctx)
-			}
+		out, err := o.compute(ctx, b, starts)
+		if len(starts) != 1 || !o.acct.Refused(err) {
+			return out, err
+		}
+		o.giving = nil
+		if err = o.toFile(ctx, []run{{b, 0, b.N}}); err == nil {
+			err = o.filed.finish(ctx)
 		}
 		if err != nil {
 			return nil, err
@@ -138,9 +130,6 @@ func (o *window) reclaim(ctx context.Context) (bool, error) {
 // charge reserves n bytes for rows in memory. A refusal moves a partition to a file; the little
 // that several partitions, or a small one, take is always granted.
 func (o *window) charge(ctx context.Context, n int64) error {
-	if o.alone {
-		return o.acct.Insist(ctx, n)
-	}
 	err := o.acct.Grow(n)
 	if err != nil && o.acct.Refused(err) && (len(o.starts) > 1 || o.acct.Used()+n <= minFile) {
 		o.acct.Take(n)
@@ -214,7 +203,7 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 			break
 		}
 		if key := o.restKey.At(o.at); o.filed == nil && len(o.starts) == 0 || !bytes.Equal(key, o.key) {
-			if o.filed != nil || len(o.starts) > 0 && (o.alone || o.rows >= o.rt.Rows() || o.acct.Used() >= blockBytes) {
+			if o.filed != nil || len(o.starts) > 0 && (o.rows >= o.rt.Rows() || o.acct.Used() >= blockBytes) {
 				break
 			}
 			o.key = append(o.key[:0], key...)
@@ -233,7 +222,7 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 			} else {
 				err = o.acct.Grow(cost)
 			}
-			if err != nil && err != errBlockFull && (o.alone || !o.acct.Refused(err)) {
+			if err != nil && err != errBlockFull && !o.acct.Refused(err) {
 				return nil, nil, err
 			}
 			if err != nil && len(o.starts) > 1 {
@@ -251,7 +240,7 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 		}
 		if o.filed != nil {
 			err = o.filed.put(ctx, r)
-		} else if o.pend = added(o.pend, r); err != nil || len(o.starts) == 1 && !o.alone && o.acct.Used() >= minFile && o.acct.ShouldSpill() {
+		} else if o.pend = added(o.pend, r); err != nil || len(o.starts) == 1 && o.acct.Used() >= minFile && o.acct.ShouldSpill() {
 			err = o.toFile(ctx, o.pend)
 		}
 		if err != nil {
@@ -339,59 +328,11 @@ func (o *window) keys(ctx context.Context, progs []*eval.Program, specs []kernel
 // likeLast reports whether row i has the key of the one before.
 func likeLast(keys *kernel.Keys, i int) bool { return bytes.Equal(keys.At(i-1), keys.At(i)) }
 
-// compute adds the functions' columns to a block and cuts it to batches.
-func (o *window) compute(ctx context.Context, b *batch.Batch, starts []int32) error {
+// compute computes a block's functions and returns its first rows.
+func (o *window) compute(ctx context.Context, b *batch.Batch, starts []int32) (*batch.Batch, error) {
 	r, p, err := o.inMemory(ctx, b, starts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all, err := o.functions(ctx, r, p)
-	if err != nil {
-		return err
-	}
-	for from := 0; from < b.N; from += o.rt.Rows() {
-		o.out = append(o.out, all.Slice(from, min(from+o.rt.Rows(), b.N)))
-	}
-	return nil
-}
-
-// functions adds the functions' columns to a block.
-func (o *window) functions(ctx context.Context, r *rows, p *block) (*batch.Batch, error) {
-	cols := append([]arrow.Array(nil), p.b.Cols...)
-	for _, f := range o.funcs {
-		arr, err := f.compute(ctx, r, p)
-		if err != nil {
-			return nil, err
-		}
-		cols = append(cols, arr)
-	}
-	return batch.New(cols, p.n), nil
-}
-
-// column builds a column of values. One value may take a pass over all rows, and be as long as all
-// of them.
-func (o *window) column(ctx context.Context, t types.Type, n int, f func(i int) (types.Datum, error)) (arrow.Array, error) {
-	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
-	b.Reserve(n)
-	var long int64 // not charged yet
-	for i := 0; i < n; i++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		d, err := f(i)
-		if err != nil {
-			return nil, err
-		}
-		// Arrow's builders double.
-		if long += 3 * agg.DatumBytes(d); long > 1<<20 {
-			if err := o.insist(ctx, long); err != nil {
-				return nil, err
-			}
-			long = 0
-		}
-		if err := types.AppendDatum(b, t, d); err != nil {
-			return nil, err
-		}
-	}
-	return b.NewArray(), nil
+	return o.functions(ctx, r, p)
 }

@@ -12,7 +12,6 @@ import (
 type Sorting struct {
 	keys  []expr.Order
 	split int  // rows that agree in so many keys stay in one thread; 0: there is one
-	alone bool // a block is one partition
 	own   bool // for no other window
 }
 
@@ -24,12 +23,11 @@ func SortingOf(n *plan.Window) Sorting {
 	}
 	s.keys = append(s.keys, n.OrderBy...)
 	for _, it := range n.Items {
-		s.alone = s.alone || it.Call.Fn.Name == "ml_windows"
+		if it.Call.Fn.Name == "ml_windows" {
+			s.split = 0
+		}
 	}
-	if s.alone {
-		s.split = 0
-	}
-	s.own = s.alone || s.split == 0 || n.Top > 0
+	s.own = s.split == 0 || n.Top > 0
 	return s
 }
 

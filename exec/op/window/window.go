@@ -43,7 +43,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env *fu
 			out[i] = &feeder{in: inputs[i]}
 			continue
 		}
-		w := &window{rt: rt, st: st, n: n, in: inputs[i], types: ts, alone: s.alone}
+		w := &window{rt: rt, st: st, n: n, in: inputs[i], types: ts}
 		if err := w.compile(in, env); err != nil {
 			return nil, err
 		}

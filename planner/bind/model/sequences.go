@@ -40,7 +40,7 @@ func overWindows(sc *scope.Scope, m *model, node plan.Node, fields, scores []sco
 		w.OrderBy = append(w.OrderBy, expr.Order{Expr: e})
 	}
 	for i, s := range scores {
-		inv := &typing.Invocation{Name: "ml_windows", Args: []expr.Expr{s.Expr}, Names: make([]string, 1)}
+		inv := &typing.Invocation{Name: "ml_windows", Args: []expr.Expr{s.Expr, typing.IntLit(int64(m.v.Windows.Length)), typing.IntLit(int64(m.v.Windows.Stride))}, Names: make([]string, 3)}
 		c, err := b.Resolve(inv)
 		if err != nil {
 			return nil, err
