@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
@@ -89,7 +90,7 @@ func inParts(t *testing.T, rows []types.Row, distinct bool, most int) types.Datu
 	slices.SortFunc(rows, func(a, b types.Row) int {
 		return cmp.Or(types.Compare(types.Float8, b[0], a[0]), types.Compare(types.Bool, a[1], b[1]), types.Compare(types.Float8, a[2], b[2]))
 	})
-	s := &survivors{most: most, distinct: distinct}
+	s := survivors{&pairs.Survivors{Most: most, Distinct: distinct}}
 	type ready struct {
 		risk, part int64
 		event      bool
@@ -102,12 +103,12 @@ func inParts(t *testing.T, rows []types.Row, distinct bool, most int) types.Datu
 		}
 	}
 	for _, r := range rows {
-		s.add(survivalOf(r[0].(float64), r[1].(bool), r[2].(float64)))
+		s.Add(pairs.SurvivalOf(r[0].(float64), r[1].(bool), r[2].(float64)))
 		take(false)
 	}
 	take(true)
 	slices.SortFunc(all, func(a, b ready) int { return cmp.Or(cmp.Compare(a.risk, b.risk), cmp.Compare(a.part, b.part)) })
-	out := s.byRisk()
+	out := s.again()
 	for _, r := range all {
 		bit := []byte{0}
 		if r.event {

@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -133,7 +134,7 @@ func TestAreaOfManyShapes(t *testing.T) {
 				sides[l].add(f64.ScoreKey(score[i]))
 			}
 			for _, workers := range []int{1, 2, 5} {
-				if got := rankSum(&sides[1], &sides[0], workers); math.Abs(got-want) > 1e-15 {
+				if got := pairs.RankSum(&sides[1].Keys, &sides[0].Keys, workers); math.Abs(got-want) > 1e-15 {
 					t.Errorf("shape %d, %d scores, %d workers: %v, want %v", k, n, workers, got, want)
 				}
 			}
@@ -283,7 +284,7 @@ func TestRankingsHandMemoryOn(t *testing.T) {
 		}
 		for _, a := range aggs {
 			for i := range a.groups[0].sides {
-				for _, c := range a.groups[0].sides[i].of.chunks {
+				for _, c := range a.groups[0].sides[i].of.Chunks {
 					if at := &c[0]; was[at] {
 						again++
 					} else {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/exec/spare"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -14,15 +15,14 @@ import (
 // ranked is roc_auc: it keeps the scores of each label's rows.
 type ranked struct {
 	byLabel[scores, *scores]
-	area *area // of group 0, once it is counted
+	area *pairs.Area // of group 0, once it is counted
 }
 
 // scores are keys (f64.ScoreKey) in no order. Full chunks do not change, and are shared with scores
 // that they are merged into.
 type scores struct {
-	chunks      [][]uint64
-	n, cap      int
-	least, most uint64 // bounds of the keys
+	pairs.Keys
+	cap int
 }
 
 const (
@@ -30,40 +30,40 @@ const (
 	mostScores  = 1 << 14 // in a chunk
 )
 
-func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
+func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.Chunks)) }
 
 // room returns where the next keys go, at least one; took records how many were written there, and
 // their bounds.
 func (s *scores) room() []uint64 {
-	last := len(s.chunks) - 1
-	if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
+	last := len(s.Chunks) - 1
+	if last < 0 || len(s.Chunks[last]) == cap(s.Chunks[last]) {
 		size := min(max(s.cap, firstScores), mostScores)
-		s.chunks = append(s.chunks, spare.Dirty[uint64](size)[:0])
+		s.Chunks = append(s.Chunks, spare.Dirty[uint64](size)[:0])
 		s.cap += size
 		last++
 	}
-	c := s.chunks[last]
+	c := s.Chunks[last]
 	return c[len(c):cap(c)]
 }
 
 func (s *scores) took(n int, least, most uint64) {
 	if n > 0 {
-		if s.n == 0 {
-			s.least = least
+		if s.N == 0 {
+			s.Least = least
 		}
-		s.least, s.most = min(s.least, least), max(s.most, most)
-		c := &s.chunks[len(s.chunks)-1]
+		s.Least, s.Most = min(s.Least, least), max(s.Most, most)
+		c := &s.Chunks[len(s.Chunks)-1]
 		*c = (*c)[:len(*c)+n]
-		s.n += n
+		s.N += n
 	}
 }
 
 // free returns the memory; nobody may read it any more.
 func (s *scores) free() {
-	for _, c := range s.chunks {
+	for _, c := range s.Chunks {
 		spare.Reuse(c)
 	}
-	s.chunks, s.cap = nil, 0
+	s.Chunks, s.cap = nil, 0
 }
 
 func (s *scores) add(v uint64) {
@@ -72,20 +72,20 @@ func (s *scores) add(v uint64) {
 }
 
 func (s *scores) merge(o *scores) {
-	if s.n == 0 {
-		s.least = o.least
+	if s.N == 0 {
+		s.Least = o.Least
 	}
-	s.least, s.most = min(s.least, o.least), max(s.most, o.most)
-	for _, c := range o.chunks {
-		s.chunks = append(s.chunks, c[:len(c):len(c)])
-		s.n += len(c)
+	s.Least, s.Most = min(s.Least, o.Least), max(s.Most, o.Most)
+	for _, c := range o.Chunks {
+		s.Chunks = append(s.Chunks, c[:len(c):len(c)])
+		s.N += len(c)
 		s.cap += len(c)
 	}
 }
 
 func (s *scores) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(s.n))
-	for _, c := range s.chunks {
+	dst = binary.AppendUvarint(dst, uint64(s.N))
+	for _, c := range s.Chunks {
 		for _, v := range c {
 			dst = binary.LittleEndian.AppendUint64(dst, v)
 		}
@@ -191,7 +191,7 @@ func (s *ranked) Need(from, to int, states bool) int64 {
 	for g := from; g < to; g++ {
 		n := 0
 		for i := range s.groups[g].sides {
-			n += s.groups[g].sides[i].of.n
+			n += s.groups[g].sides[i].of.N
 		}
 		most = max(most, n)
 	}
@@ -204,20 +204,19 @@ func (s *ranked) Begin(workers int) (steps int) {
 	if len(sides) < 2 {
 		return 0
 	}
-	s.area = newArea(&sides[1].of, &sides[0].of, workers)
-	return areaSteps
+	s.area = pairs.NewArea(&sides[1].of.Keys, &sides[0].of.Keys, workers)
+	return pairs.AreaSteps
 }
 
 // Step implements Together. The scores are not needed once their pairs are counted.
-func (s *ranked) Step(step, worker int) { s.area.step(step, worker) }
+func (s *ranked) Step(step, worker int) { s.area.Step(step, worker) }
 
 // End implements Together.
 func (s *ranked) End() {
 	if s.area == nil {
 		return
 	}
-	spare.Reuse(s.area.to)
-	s.area.to = nil
+	s.area.Free()
 	for i := range s.groups[0].sides {
 		s.change(&s.groups[0].sides[i].of, (*scores).free)
 	}
@@ -226,12 +225,12 @@ func (s *ranked) End() {
 func (s *ranked) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
 		if g == 0 && s.area != nil {
-			return s.area.value(), nil
+			return s.area.Value(), nil
 		}
 		sides := s.sorted(g)
 		if len(sides) < 2 {
 			return nil, nil
 		}
-		return rankSum(&sides[1].of, &sides[0].of, 1), nil
+		return pairs.RankSum(&sides[1].of.Keys, &sides[0].of.Keys, 1), nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -28,14 +29,14 @@ func (s *ranked) PartialState(g, at, size int) ([]byte, int, error) {
 	state, skip, left := []byte{0}, at, max(size/8, 1)
 	for i := range x.sides {
 		d := &x.sides[i]
-		if skip >= d.of.n {
-			skip -= d.of.n
+		if skip >= d.of.N {
+			skip -= d.of.N
 			continue
 		}
-		n := min(d.of.n-skip, left)
+		n := min(d.of.N-skip, left)
 		key := s.labels.keys[d.label]
 		state = append(binary.AppendUvarint(state, uint64(len(key))), key...)
-		state = appendKeys(binary.AppendUvarint(state, uint64(n)), d.of.chunks, skip, n)
+		state = appendKeys(binary.AppendUvarint(state, uint64(n)), d.of.Chunks, skip, n)
 		at, skip, left = at+n, 0, left-n
 		if left == 0 {
 			break
@@ -43,7 +44,7 @@ func (s *ranked) PartialState(g, at, size int) ([]byte, int, error) {
 	}
 	total := 0
 	for i := range x.sides {
-		total += x.sides[i].of.n
+		total += x.sides[i].of.N
 	}
 	if at == total {
 		at = -1
@@ -105,7 +106,7 @@ type foldSide struct {
 	label     string
 	any       bool
 	rows, tie int // in all, and of the score of now
-	pairs     pairCounter
+	pairs     pairs.Counter
 }
 
 func (f *areaFold) add(label []byte, score int64) {
@@ -133,8 +134,8 @@ func (f *areaFold) add(label []byte, score int64) {
 func (f *areaFold) countTies() {
 	a, b := &f.sides[0], &f.sides[1]
 	for _, p := range [2][2]*foldSide{{a, b}, {b, a}} {
-		p[0].pairs.add(2*p[0].tie, p[1].rows)
-		p[0].pairs.add(p[0].tie, p[1].tie)
+		p[0].pairs.Add(2*p[0].tie, p[1].rows)
+		p[0].pairs.Add(p[0].tie, p[1].tie)
 	}
 	a.rows, a.tie = a.rows+a.tie, 0
 	b.rows, b.tie = b.rows+b.tie, 0
@@ -149,7 +150,7 @@ func (f *areaFold) result() (types.Datum, error) {
 	if b.label > a.label {
 		a = b
 	}
-	return a.pairs.float() / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
+	return a.pairs.Float() / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
 }
 
 func (f *areaFold) held() int64 { return 0 }

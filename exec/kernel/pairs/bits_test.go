@@ -1,4 +1,4 @@
-package agg
+package pairs
 
 import (
 	"math/rand"
@@ -31,7 +31,7 @@ func TestPairsByBits(t *testing.T) {
 					want += uint64(wins(k, keys[firsts:]))
 				}
 				was := slices.Clone(keys)
-				var c pairCounter
+				var c Counter
 				switch ok := c.byBits(keys[:firsts], keys[firsts:], least, most, make([]uint64, n)); {
 				case !ok:
 					if gaveUp++; !slices.Equal(keys, was) || c.low != 0 {

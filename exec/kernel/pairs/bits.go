@@ -1,4 +1,4 @@
-package agg
+package pairs
 
 import "math/bits"
 
@@ -20,7 +20,7 @@ const (
 // the keys in the words below its own and those of the bits below its own. Only where its own cell
 // has a bit, or two of the second ones share a cell of its word, is it compared with the keys of
 // the word. It returns false, with all keys unchanged, where that is too much.
-func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []uint64) bool {
+func (c *Counter) byBits(first, second []uint64, least, most uint64, room []uint64) bool {
 	by := bits.Len(uint(len(second))) + spareBits
 	if 1<<by > mostCells {
 		return false
@@ -57,7 +57,7 @@ func (c *pairCounter) byBits(first, second []uint64, least, most uint64, room []
 	}
 	wins, ok := inWords(in, room[:open], second, room[open:], shift, low)
 	if ok {
-		c.merge(&pairCounter{low: 2*n + wins})
+		c.Merge(&Counter{low: 2*n + wins})
 	}
 	return ok
 }

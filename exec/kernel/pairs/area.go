@@ -1,0 +1,175 @@
+package pairs
+
+import (
+	"math/bits"
+
+	"github.com/tributarydb/tributary/exec/spare"
+)
+
+// Keys are the scores of one side as keys (f64.ScoreKey), in no order.
+type Keys struct {
+	Chunks      [][]uint64
+	N           int
+	Least, Most uint64 // bounds of the keys
+}
+
+// Area is the Mann-Whitney statistic over the number of pairs: the probability that one of the
+// first scores is above one of the second, ties counting half. The pairs are counted, for which the
+// scores of one side need no order; the counts are integers, so that they do not depend on the
+// number of threads.
+//
+//	step 0   how many there are in each part of the range of the keys
+//	step 1   the keys in their parts: the first ones of a part, then the second ones
+//	step 2   the pairs of each part
+//
+// A worker does its chunks' share of the first two, and its parts' of the last.
+type Area struct {
+	sides   [2]*Keys
+	n       [2]int // of them
+	to      []uint64
+	workers []areaWorker
+}
+
+type areaWorker struct {
+	n     [2][]int // of each side in each part
+	next  [2][]int // where the next one goes, and in the end where the last worker's end
+	pairs Counter
+}
+
+const (
+	AreaSteps = 3  // how often each worker calls Step
+	partBits  = 11 // bits of a key that one pass partitions by at most, so that the counts stay in a cache
+	partKeys  = 1 << 12
+)
+
+// NewArea makes an area of so many workers, each of which calls Step for 0 to AreaSteps-1.
+func NewArea(first, second *Keys, workers int) *Area {
+	return &Area{sides: [2]*Keys{first, second}, n: [2]int{first.N, second.N}, to: spare.Dirty[uint64](first.N + second.N), workers: make([]areaWorker, workers)}
+}
+
+// RankSum returns the area, counted by one thread as so many workers would.
+func RankSum(first, second *Keys, workers int) float64 {
+	a := NewArea(first, second, workers)
+	for step := range AreaSteps {
+		for worker := range workers {
+			a.Step(step, worker)
+		}
+	}
+	return a.Value()
+}
+
+// Step does a worker's share of a step, which all end before the next begins.
+func (a *Area) Step(step, worker int) {
+	w := &a.workers[worker]
+	switch step {
+	case 0:
+		shift, low, parts := a.parts()
+		w.n = [2][]int{make([]int, parts), make([]int, parts)}
+		a.chunks(worker, func(side int, keys []uint64) {
+			n := w.n[side]
+			for _, k := range keys {
+				n[k>>(shift&63)-low]++
+			}
+		})
+	case 1:
+		shift, low, parts := a.parts()
+		a.place(worker, parts)
+		a.chunks(worker, func(side int, keys []uint64) {
+			next := w.next[side]
+			for _, k := range keys {
+				e := &next[k>>(shift&63)-low]
+				a.to[*e] = k
+				*e++
+			}
+		})
+	case 2:
+		a.count(worker)
+	}
+}
+
+// chunks calls f for a worker's share of the chunks.
+func (a *Area) chunks(worker int, f func(side int, keys []uint64)) {
+	i := 0
+	for side, s := range a.sides {
+		for _, keys := range s.Chunks {
+			if i%len(a.workers) == worker {
+				f(side, keys)
+			}
+			i++
+		}
+	}
+}
+
+func span(keys []uint64, least, most uint64) (uint64, uint64) {
+	for _, k := range keys {
+		least, most = min(least, k), max(most, k)
+	}
+	return least, most
+}
+
+// parts returns which part a key k is of, k>>shift − low, and how many there are.
+func (a *Area) parts() (shift int, low uint64, parts int) {
+	least, most := min(a.sides[0].Least, a.sides[1].Least), max(a.sides[0].Most, a.sides[1].Most)
+	return divide(least, most, min(bits.Len(uint(len(a.to)/partKeys)), partBits))
+}
+
+// divide divides a range by so many bits of those that differ.
+func divide(least, most uint64, by int) (shift int, low uint64, parts int) {
+	// The bits above those that differ are those of all.
+	shift = max(bits.Len64(least^most)-max(by, 1), 0)
+	low = least >> (shift & 63)
+	return shift, low, int(most>>(shift&63)-low) + 1
+}
+
+// place finds where a worker puts its keys: behind those of the workers before it.
+func (a *Area) place(worker, parts int) {
+	next := [2][]int{make([]int, parts), make([]int, parts)}
+	sum := 0
+	for p := range parts {
+		for side := range a.sides {
+			for w := range a.workers {
+				if w == worker {
+					next[side][p] = sum
+				}
+				sum += a.workers[w].n[side][p]
+			}
+		}
+	}
+	a.workers[worker].next = next
+}
+
+// count counts the pairs of which the first is in the worker's share of the parts.
+func (a *Area) count(worker int) {
+	c := &a.workers[worker].pairs
+	below, from := 0, 0 // of the second
+	last := &a.workers[len(a.workers)-1]
+	shift, low, _ := a.parts()
+	for p := range last.next[0] {
+		middle, end := last.next[0][p], last.next[1][p]
+		if p%len(a.workers) == worker {
+			if len(c.room) < end-from {
+				c.room = make([]uint64, end-from)
+			}
+			c.Add(2*(middle-from), below)
+			least := (low + uint64(p)) << (shift & 63)
+			c.count(a.to[from:end], middle-from, c.room, least, least|(1<<(shift&63)-1))
+		}
+		below += end - middle
+		from = end
+	}
+}
+
+// Free returns the memory for reuse, when all steps are done.
+func (a *Area) Free() {
+	spare.Reuse(a.to)
+	a.to = nil
+}
+
+// Value returns the area, once all steps are done.
+func (a *Area) Value() float64 {
+	var c Counter
+	for i := range a.workers {
+		c.Merge(&a.workers[i].pairs)
+	}
+	return c.Float() / (2 * (float64(a.n[0]) * float64(a.n[1])))
+}

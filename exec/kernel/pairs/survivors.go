@@ -1,0 +1,198 @@
+package pairs
+
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+)
+
+// Survival is a row: the time of its event, or until when there was none, and the key of its risk.
+type Survival struct {
+	Time  float64
+	Risk  uint64
+	Event bool
+}
+
+// SurvivalOf makes a row.
+func SurvivalOf(time float64, event bool, risk float64) Survival {
+	return Survival{Time: time, Event: event, Risk: f64.ScoreKey(risk)}
+}
+
+// Survivors counts the pairs of rows that come in an order: those with the longest time first, and
+// of one time those without an event, who lasted longer. Each row with an event is the first of its
+// pair with all rows before it, but for those with an event at the same time.
+//
+// Rows that memory does not hold are counted in parts. The pairs within a part are counted here,
+// those of rows of two parts once all rows come again in the order of their risks (RiskFold):
+//
+//	in order of time   part 0 │ part 1 │ part 2 …     pairs within each
+//	in order of risk   (risk, part, event) …          of each, the rows of parts before that came already
+//
+// Rows with an event at the same time are never in two parts. If they are more than a part holds they
+// are one, without pairs.
+type Survivors struct {
+	Most     int // rows of a part
+	Distinct bool
+	part     int64
+	rows     []Survival // of the part
+	open     bool       // the part began with rows that are gone, all with an event at this time
+	last     Survival
+	n, tie   int // all rows so far, and the first of those with an event at the time of the last one
+	pairs    Counter
+	wins     Counter // twice, and once for a tie
+
+	risks, parts []int64 // of rows that are ready for the order of their risks
+	events       []bool
+}
+
+// Add takes the next row.
+func (s *Survivors) Add(r Survival) {
+	now := s.n > 0 && cmp.Compare(s.last.Time, r.Time) == 0
+	if s.Distinct && now && s.last.Event == r.Event && s.last.Risk == r.Risk {
+		return
+	}
+	if !now || !r.Event || !s.last.Event {
+		if s.tie = s.n; s.open {
+			s.next(len(s.rows))
+		}
+	}
+	if len(s.rows) == s.Most {
+		if k := s.tie - (s.n - len(s.rows)); k > 0 {
+			s.next(k)
+		} else {
+			s.give(len(s.rows))
+			s.open = true
+		}
+	}
+	if r.Event {
+		s.pairs.Add(1, s.tie)
+	}
+	s.rows, s.last = append(s.rows, r), r
+	s.n++
+}
+
+// next ends the part after k rows.
+func (s *Survivors) next(k int) {
+	if !s.open {
+		s.within(s.rows[:k])
+	}
+	s.give(k)
+	s.part++
+	s.open = false
+}
+
+// give makes the first k rows ready.
+func (s *Survivors) give(k int) {
+	for _, r := range s.rows[:k] {
+		s.risks, s.parts, s.events = append(s.risks, int64(r.Risk^1<<63)), append(s.parts, s.part), append(s.events, r.Event)
+	}
+	s.rows = s.rows[:copy(s.rows, s.rows[k:])]
+}
+
+// within counts the pairs of rows.
+func (s *Survivors) within(rows []Survival) {
+	risks := make([]uint64, len(rows))
+	for i, r := range rows {
+		risks[i] = r.Risk
+	}
+	slices.Sort(risks)
+	risks = slices.Compact(risks)
+	longer := make(tally, len(risks)+1) // rows that lasted longer, by risk
+	var wins uint64
+	for from, to := 0, 0; from < len(rows); from = to {
+		for to = from + 1; rows[from].Event && to < len(rows) && rows[to].Event && cmp.Compare(rows[to].Time, rows[from].Time) == 0; {
+			to++
+		}
+		for _, r := range rows[from:to] {
+			if r.Event {
+				at, _ := slices.BinarySearch(risks, r.Risk)
+				wins += longer.below(at) + longer.below(at+1)
+			}
+		}
+		for _, r := range rows[from:to] {
+			at, _ := slices.BinarySearch(risks, r.Risk)
+			longer.add(at)
+		}
+	}
+	s.wins.Merge(&Counter{low: wins})
+}
+
+// Whole returns the index of rows that are all in one part.
+func (s *Survivors) Whole() (v float64, ok bool) {
+	s.within(s.rows)
+	return s.Value()
+}
+
+// Value returns the index, once all pairs are counted; ok is false where there are none.
+func (s *Survivors) Value() (v float64, ok bool) {
+	if s.pairs.high == 0 && s.pairs.low == 0 {
+		return 0, false
+	}
+	return s.wins.Float() / (2 * s.pairs.Float()), true
+}
+
+// Take returns rows for the order of their risks: their risks as numbers of the same order, their
+// parts, and whether there was an event. At the end of all it returns those of the last part too.
+func (s *Survivors) Take(end bool) (risks, parts []int64, events []bool) {
+	if end {
+		s.next(len(s.rows))
+		s.rows, s.Most = nil, 0
+	}
+	risks, parts, events = s.risks, s.parts, s.events
+	s.risks, s.parts, s.events = nil, nil, nil
+	return risks, parts, events
+}
+
+// ByRisk returns what takes the rows again, in the order of their risks.
+func (s *Survivors) ByRisk() *RiskFold { return &RiskFold{Survivors: s, came: make(tally, s.part+1)} }
+
+// tally is a binary indexed tree of counts (Fenwick 1994).
+type tally []uint64
+
+func (s tally) add(i int) {
+	for i++; i < len(s); i += i & -i {
+		s[i]++
+	}
+}
+
+// below returns the sum of the first n.
+func (s tally) below(n int) (v uint64) {
+	for ; n > 0; n -= n & -n {
+		v += s[n]
+	}
+	return v
+}
+
+// Held is the bytes that a part takes at most, and nothing after the end.
+func (s *Survivors) Held() int64 {
+	return int64(s.Most) * int64(unsafe.Sizeof(Survival{})+17+2*unsafe.Sizeof(uint64(0)))
+}
+
+// RiskFold counts the pairs of rows of two parts.
+type RiskFold struct {
+	*Survivors
+	came       tally // rows of each part
+	risk, part int64 // of the last row
+	ties, same int64 // rows of its risk: in parts before its own, and in that
+}
+
+// Add takes the next row in the order of risks and, of one risk, of parts.
+func (f *RiskFold) Add(risk, part int64, event bool) {
+	switch {
+	case risk != f.risk:
+		f.risk, f.part, f.ties, f.same = risk, part, 0, 0
+	case part != f.part:
+		f.part, f.ties, f.same = part, f.ties+f.same, 0
+	}
+	if event {
+		upTo := f.came.below(int(part))
+		f.wins.Merge(&Counter{low: 2*upTo - uint64(f.ties)})
+	}
+	f.came.add(int(part))
+	f.same++
+}
+
+// Held is the bytes it takes.
+func (f *RiskFold) Held() int64 { return 8 * int64(len(f.came)) }
