@@ -99,12 +99,13 @@ func rowCheck(n *plan.TableWrite, checks []plan.Check, src []plan.Column, env *f
 		}
 		c.Cols = append(c.Cols, *col)
 	}
-	for _, k := range checks {
-		p, err := eval.Compile(k.Expr, src, env)
-		if err != nil {
-			return nil, err
-		}
-		c.Checks = append(c.Checks, op.NamedCheck{Name: k.Name, Program: p})
+	es := make([]expr.Expr, len(checks))
+	for i, k := range checks {
+		es[i] = k.Expr
 	}
-	return c, nil
+	ps, err := eval.CompileColumns(es, src, env)
+	for i, p := range ps {
+		c.Checks = append(c.Checks, op.NamedCheck{Name: checks[i].Name, Program: p})
+	}
+	return c, err
 }

@@ -106,6 +106,10 @@ func (v *fixedValues[T]) start(n int) {
 
 func (v *fixedValues[T]) lend(room *[]uint64) { v.room = room }
 
+func (v *fixedValues[T]) free(bool) int { return math.MaxInt }
+
+func (v *fixedValues[T]) whole(b []byte, n int) (k, need int) { return min(n, len(b)/v.width), v.width }
+
 func (v *fixedValues[T]) plain(b []byte, n int) ([]byte, error) {
 	if n > len(b)/v.width {
 		return nil, errPage
@@ -189,7 +193,9 @@ func bigEndian(b []byte, w int, out []int64) error {
 type textValues struct {
 	dt   arrow.DataType
 	rows int64 // of the chunk
+	most int   // bytes of a batch
 
+	longest  int // string of the dictionary
 	dictOffs []int32
 	dictData []byte
 	dict     arrow.Array // nil: batches have the strings themselves
@@ -264,6 +270,9 @@ func (v *textValues) dictionary(b []byte, n int) (err error) {
 		return errText
 	}
 	v.dictOffs, v.dictData, _, err = v.strings(append(make([]int32, 0, n+1), 0), make([]byte, 0, len(b)-4*n), b, n)
+	for i := range max(len(v.dictOffs)-1, 0) {
+		v.longest = max(v.longest, int(v.dictOffs[i+1]-v.dictOffs[i]))
+	}
 	if err == nil && v.dt.ID() == arrow.STRING && n > 0 && int64(n)*4 <= v.rows {
 		v.dict = batch.FromOffsets(arrow.BinaryTypes.String, v.dictOffs, v.dictData, nil)
 	}
@@ -277,6 +286,35 @@ func (v *textValues) start(n int) {
 		return
 	}
 	v.offs = append(make([]int32, 0, n+1), 0)
+}
+
+func (v *textValues) free(indexed bool) int {
+	switch {
+	case v.offs != nil && indexed:
+		return (v.most - len(v.data)) / max(v.longest, 1)
+	case v.offs != nil:
+		return v.most - len(v.data)
+	case indexed:
+		return math.MaxInt
+	case len(v.index) > 0:
+		return 0 // its strings may be many times as long as the dictionary's
+	}
+	return v.most
+}
+
+func (v *textValues) whole(b []byte, n int) (k, need int) {
+	room := v.free(false)
+	for k < n {
+		if len(b) < 4 {
+			return k, 4
+		}
+		l := binary.LittleEndian.Uint32(b)
+		if need = 4 + int(l); need > len(b) || int(l) > room {
+			break
+		}
+		k, b, room = k+1, b[need:], room-int(l)
+	}
+	return k, need
 }
 
 func (v *textValues) plain(b []byte, n int) (rest []byte, err error) {

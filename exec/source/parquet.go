@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"weak"
@@ -21,6 +22,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -230,14 +232,16 @@ func leavesOf(f *pqarrow.SchemaField, out []int) []int {
 }
 
 func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
-	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
+	r := &units{next: from, end: to}
+	r.open = func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
 		info, n, seq := t.infos[i], int(u-t.starts[i]), t.seqs[i]
 		for _, rows := range info.groups[:n] {
 			seq += rows
 		}
-		return openGroup(ctx, t.files[i], info, n, cols, seq)
-	}}, nil
+		return openGroup(ctx, t.files[i], info, n, cols, seq, r.pool)
+	}
+	return r, nil
 }
 
 // group reads one row group.
@@ -248,19 +252,55 @@ type group struct {
 	names []string // of cols
 	left  int64
 	seq   int64
+	rest  []arrow.Array // of cols: rows that others of the batch were too long for; nil: none
+
+	acct *mem.Account // may be nil
+	used int64        // bytes of pages
 }
+
+// freePages are bytes of pages that a thread may hold without an account. Pages of usual size are
+// part of the batches in flight, for which there is room beside the accounts.
+const freePages = 8 << 20
+
+// charge charges the bytes of pages, for as long as ctx is that of the statement.
+func (g *group) charge(ctx context.Context) charge {
+	return func(more int, must bool) error {
+		owed := func(n int64) int64 { return max(n-freePages, 0) }
+		d := owed(g.used+int64(more)) - owed(g.used)
+		switch {
+		case g.acct == nil:
+		case d < 0:
+			g.acct.Shrink(-d)
+		case must:
+			if err := g.acct.Insist(ctx, d); err != nil {
+				return pgerr.From(err).WithHint("Raise --memory, or write the file with smaller pages, or row groups, or fewer columns.")
+			}
+		case !g.acct.Try(d):
+			return errNoRoom
+		}
+		g.used += int64(more)
+		return nil
+	}
+}
+
+var errNoRoom = errors.New("there is no memory for the page")
 
 // column reads a column of a row group.
 type column interface {
-	next(n int) (arrow.Array, error) // the next n rows
+	next(n int) (arrow.Array, error) // the next rows: n, or fewer, at least one, where they are long
 	close()
 }
 
-func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64) (op.BatchReader, error) {
-	g := &group{path: f.path, left: info.groups[n], seq: seq}
+func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64, pool *mem.Pool) (op.BatchReader, error) {
+	g := &group{path: f.path, left: info.groups[n], seq: seq, rest: make([]arrow.Array, len(cols))}
 	if len(cols) == 0 {
 		return g, nil
 	}
+	if pool != nil {
+		g.acct = pool.Account("pages of parquet file "+strconv.Quote(f.path), false)
+	}
+	charge := g.charge(ctx)
+	most := max(op.BatchBytes/len(cols), 64<<10)
 	var err error
 	if g.raw, err = openParquet(f, info); err != nil {
 		return nil, err
@@ -269,7 +309,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
-			p, err := openPages(g.raw, n, info, c)
+			p, err := openPages(g.raw, f.size, n, info, c, most, charge)
 			if err != nil {
 				return err
 			}
@@ -286,6 +326,13 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 			for _, l := range info.leaves[c] {
 				leaves[l] = true
 			}
+			held, err := byLibraryHeld(g.raw, f.size, n, info.leaves[c])
+			if err == nil {
+				err = charge(held, true)
+			}
+			if err != nil {
+				return err
+			}
 			rd, err := r.GetFieldReader(ctx, c, leaves, []int{n})
 			if err != nil {
 				return err
@@ -301,8 +348,30 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	return g, nil
 }
 
+// byLibraryHeld returns how many bytes the library's reader of a column holds: the whole chunk and
+// its copy, the largest page and its copy, and what that becomes.
+func byLibraryHeld(raw *parquetFile, size int64, n int, leaves []int) (int, error) {
+	held := int64(0)
+	for _, l := range leaves {
+		chunk, err := raw.RowGroup(n).MetaData().ColumnChunk(l)
+		if err != nil {
+			return 0, err
+		}
+		p, err := openChunk(raw.in, size, chunk, raw.WriterVersion(), nil)
+		if err != nil {
+			return 0, err
+		}
+		page, err := p.largest()
+		held += 2*min(chunk.TotalCompressedSize(), size) + 3*page
+		if p.free(); err != nil {
+			return 0, err
+		}
+	}
+	return int(held), nil
+}
+
 // openPages reads a column of a row group page by page; nil where the library must.
-func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error) {
+func openPages(raw *parquetFile, size int64, n int, info *parquetInfo, c, most int, charge charge) (*pages, error) {
 	if len(info.leaves[c]) != 1 {
 		return nil, nil
 	}
@@ -312,6 +381,9 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error
 	if vals == nil {
 		return nil, nil
 	}
+	if v, ok := vals.(*textValues); ok {
+		v.most = most
+	}
 	chunk, err := rg.MetaData().ColumnChunk(leaf)
 	if err != nil {
 		return nil, err
@@ -320,7 +392,7 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error
 	if !readable(chunk.Encodings(), optional) || chunk.CryptoMetadata() != nil {
 		return nil, nil
 	}
-	rd, err := openChunk(raw.in, chunk, raw.WriterVersion())
+	rd, err := openChunk(raw.in, size, chunk, raw.WriterVersion(), charge)
 	if err != nil {
 		return nil, err
 	}
@@ -335,17 +407,28 @@ func (g *group) Next(ctx context.Context) (*batch.Batch, error) {
 	out := make([]arrow.Array, len(g.cols))
 	err := guarded(g.path, func() (err error) {
 		for i, c := range g.cols {
+			if out[i] = g.rest[i]; out[i] != nil {
+				n = min(n, out[i].Len())
+				continue
+			}
 			if out[i], err = c.next(n); err != nil {
-				if e, ok := err.(*pgerr.Error); ok {
+				if e, ok := err.(*pgerr.Error); ok && e.Detail == "" {
 					return e.WithDetail("Column %q of file %q.", g.names[i], g.path)
 				}
 				return err
 			}
+			n = min(n, out[i].Len())
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, damaged(g.path, err)
+	}
+	for i, arr := range out {
+		if g.rest[i] = nil; arr.Len() > n {
+			out[i] = types.Shareable(array.NewSlice(arr, 0, int64(n)))
+			g.rest[i] = types.Shareable(array.NewSlice(arr, int64(n), int64(arr.Len())))
+		}
 	}
 	return g.emit(out, n), nil
 }
@@ -427,7 +510,10 @@ func (g *group) Close() error {
 	for _, c := range g.cols {
 		c.close()
 	}
-	g.cols = nil
+	g.cols, g.rest = nil, nil
+	if g.acct != nil {
+		g.acct.Close()
+	}
 	if g.raw == nil {
 		return nil
 	}
