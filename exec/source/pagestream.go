@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/klauspost/compress/zstd"
 )
 
 // pageStream is the uncompressed bytes of a page that is too large to be held: a writer may make
@@ -29,7 +30,8 @@ const (
 	streamWindow = 64 << 10
 	// What decompressors hold beside it: a window of their own.
 	snappyState = snappyBack + 32<<10
-	otherState  = 8 << 20
+	gzipState   = 64 << 10
+	zstdState   = 1 << 20 // and twice the window that the page's writer has chosen
 )
 
 // streams reports whether pages of a compression can be read bit by bit.
@@ -59,7 +61,7 @@ func (p *pageReader) openStream() error {
 		}
 		s.out = &s.packed
 	} else {
-		if state = otherState; p.compression == compress.Codecs.Snappy {
+		if state = gzipState; p.compression == compress.Codecs.Snappy {
 			state = snappyState
 		}
 		head := io.LimitReader(&s.packed, int64(plain))
@@ -67,8 +69,30 @@ func (p *pageReader) openStream() error {
 			if p.compression == compress.Codecs.Snappy {
 				return newSnappyReader(&s.packed, p.size-plain)
 			}
-			rd := p.codec.NewReader(&s.packed)
-			s.close = rd
+			if p.compression == compress.Codecs.Gzip {
+				rd := p.codec.NewReader(&s.packed)
+				s.close = rd
+				return rd, nil
+			}
+			b, _ := p.in.Peek(min(s.packed.left, zstd.HeaderMaxSize))
+			var head zstd.Header
+			err := head.Decode(b)
+			look := head.WindowSize // how far back it looks
+			if head.SingleSegment {
+				look = head.FrameContentSize
+			}
+			if err != nil || look > 1<<31 {
+				return nil, errPage
+			}
+			state = 2*int(look) + zstdState
+			if err := s.hold(len(s.window)); err != nil {
+				return nil, err
+			}
+			rd, err := zstd.NewReader(&s.packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(max(look, zstd.MinWindowSize)))
+			if err != nil {
+				return nil, err
+			}
+			s.close = rd.IOReadCloser()
 			return rd, nil
 		}}
 		s.out = io.MultiReader(head, rest)

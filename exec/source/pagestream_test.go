@@ -94,7 +94,7 @@ func TestLargePages(t *testing.T) {
 			path := onePage(t, 300, 200_000, parquet.WithCompression(c), parquet.WithDataPageVersion(version))
 			s := New()
 			p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
-			pool := mem.NewPool("n", 32<<20).Child("statement", 2<<20)
+			pool := mem.NewPool("n", 64<<20).Child("statement", 12<<20) // of zstd the window counts too
 			lines, most, err := readRows(s, p, pool)
 			if err != nil {
 				t.Fatal(c, err)
