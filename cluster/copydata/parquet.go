@@ -90,8 +90,8 @@ func openParquet(x *write.Execution, st *catalog.State, cols []catalog.Column, p
 			return nil, err
 		}
 	}
-	p.rows, err = file.Read(x.Ctx, at)
-	return p, err
+	p.rows = file.Read(at)
+	return p, nil
 }
 
 // Close implements decoding.

@@ -57,3 +57,46 @@ func TestRowsThatAreThere(t *testing.T) {
 		}
 	}
 }
+
+// Rows stay as they are where the new type has all values of the old one; constraints and what the
+// new type allows are as if they had been written anew.
+func TestWidenedColumn(t *testing.T) {
+	n := start(t, 1)[0]
+	c := connect(t, n)
+	c.must("create table t (id int primary key, s varchar(4) unique, m numeric(4,2), at timestamp(0), check (length(s) < 10))")
+	c.must("insert into t select g, 'k' || g, g, '2020-01-01'::timestamp + g * interval '1 s' from generate_series(1, 60) g")
+	files := func() string {
+		return strings.Join(c.must("select id from cluster.segments where \"table\" = 't' order by id"), " ")
+	}
+	before := files()
+	for _, sql := range []string{
+		"alter table t alter id type int",
+		"alter table t alter s type varchar(4)",
+		"alter table t alter s type varchar(6), alter m type numeric(6,2), alter at type timestamp(3)",
+		"alter table t alter s type text, alter at type timestamp",
+		"alter table t alter s type varchar",
+	} {
+		c.must(sql)
+		if got := files(); got != before {
+			t.Errorf("%s wrote the rows anew: %s, then %s", sql, before, got)
+		}
+	}
+	c.must("insert into t values (61, 'k61 long', 1234.56, '2020-01-01 00:00:00.25')")
+	for _, k := range []struct{ sql, want string }{
+		{"insert into t values (62, 'k7', 1, now())", "23505"},
+		{"insert into t values (62, 'k62 is longer', 1, now())", "23514"},
+		{"insert into t values (62, 'k62', 12345, now())", "22003"},
+		{"alter table t alter m type numeric(4,2)", "22003"},
+		{"alter table t alter s type varchar(4)", "22001"},
+	} {
+		if _, err := c.do(k.sql); string(pgerr.From(err).Code) != k.want {
+			t.Errorf("%s: %v, want %s", k.sql, err, k.want)
+		}
+	}
+	if got := c.must("select id, m, at from t where s in ('k7', 'k61 long') order by id"); strings.Join(got, ";") != "7|7.00|2020-01-01 00:00:07;61|1234.56|2020-01-01 00:00:00.25" {
+		t.Error(got)
+	}
+	if c.must("alter table t alter s type varchar(12)"); files() == before {
+		t.Error("a shorter type was not looked at")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -39,8 +40,8 @@ type rottenOf struct {
 	node uint64
 }
 
-func (r rottenOf) Open(ctx context.Context, s *plan.Source, part, of int) (op.BatchReader, error) {
-	in, err := gateOf{r.gate, r.node}.Open(ctx, s, part, of)
+func (r rottenOf) Open(ctx context.Context, s *plan.Source, part, of int, pool *mem.Pool) (op.BatchReader, error) {
+	in, err := gateOf{r.gate, r.node}.Open(ctx, s, part, of, pool)
 	if err != nil || r.node != r.bad {
 		return in, err
 	}

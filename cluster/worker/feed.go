@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -163,8 +164,8 @@ func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *functi
 type feedSources struct{ *feed }
 
 // Open implements op.Sources.
-func (f feedSources) Open(ctx context.Context, s *plan.Source, part, of int) (op.BatchReader, error) {
-	r, err := f.sources.Open(ctx, s, part, of)
+func (f feedSources) Open(ctx context.Context, s *plan.Source, part, of int, pool *mem.Pool) (op.BatchReader, error) {
+	r, err := f.sources.Open(ctx, s, part, of, pool)
 	if err != nil {
 		return nil, err
 	}

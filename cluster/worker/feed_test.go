@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -16,7 +17,7 @@ import (
 // noRows is a source whose parts have no rows.
 type noRows struct{}
 
-func (noRows) Open(context.Context, *plan.Source, int, int) (op.BatchReader, error) {
+func (noRows) Open(context.Context, *plan.Source, int, int, *mem.Pool) (op.BatchReader, error) {
 	return noRows{}, nil
 }
 func (noRows) Next(context.Context) (*batch.Batch, error) { return nil, io.EOF }
@@ -68,7 +69,7 @@ func TestPortionsAreTold(t *testing.T) {
 				if err != nil {
 					return
 				}
-				in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0)
+				in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0, nil)
 				mu.Lock()
 				read[of[sp.Part]]++
 				mu.Unlock()
@@ -90,7 +91,7 @@ func TestPortionsAreTold(t *testing.T) {
 	f.add(0, last...)
 	for range last {
 		sp, _ := f.Next(t.Context(), 0)
-		in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0)
+		in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0, nil)
 		_ = in.Close()
 	}
 	if len(told) != had {

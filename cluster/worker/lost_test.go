@@ -14,6 +14,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -55,7 +56,7 @@ type gateOf struct {
 	node uint64
 }
 
-func (g gateOf) Open(_ context.Context, _ *plan.Source, part, _ int) (op.BatchReader, error) {
+func (g gateOf) Open(_ context.Context, _ *plan.Source, part, _ int, _ *mem.Pool) (op.BatchReader, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if ch := g.asked[g.node]; ch != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -126,12 +127,13 @@ func (w *upsert) compile() error {
 	if !oc.Update {
 		return nil
 	}
-	for i := range oc.Set {
-		p, err := eval.Compile(w.set(i), w.src, w.r.x.Env)
-		if err != nil {
-			return err
-		}
-		w.sets = append(w.sets, p)
+	sets := make([]expr.Expr, len(oc.Set))
+	for i := range sets {
+		sets[i] = w.set(i)
+	}
+	var err error
+	if w.sets, err = eval.CompileColumns(sets, w.src, w.r.x.Env); err != nil {
+		return err
 	}
 	if oc.Where != nil {
 		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.Env)

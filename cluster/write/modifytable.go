@@ -92,14 +92,12 @@ func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 	w.rows.Acct = w.acct
 	w.rows.Open = func(ctx context.Context) (op.Writer, error) { return w.r.x.Files.Writer(ctx, w.r.x.Pool, n) }
 	w.rows.Done = w.changed
-	for _, it := range w.d.Returning {
-		p, err := eval.Compile(it.Expr, src, w.r.x.Env)
-		if err != nil {
-			return err
-		}
-		w.ret = append(w.ret, p)
+	ret := make([]expr.Expr, len(w.d.Returning))
+	for i, it := range w.d.Returning {
+		ret[i] = it.Expr
 	}
-	return nil
+	w.ret, err = eval.CompileColumns(ret, src, w.r.x.Env)
+	return err
 }
 
 // changed notes rows of the source that were carried out.

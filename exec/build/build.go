@@ -262,6 +262,8 @@ func (b *builder) items(es []expr.Expr, in []plan.Column) ([][]op.Item, error) {
 
 func (b *builder) threadItems(es []expr.Expr, in []plan.Column) ([]op.Item, error) {
 	out := make([]op.Item, len(es))
+	var computed []int
+	var list []expr.Expr
 	for i, e := range es {
 		if c, ok := e.(*expr.Col); ok {
 			if at := find(in, c.ID); at >= 0 {
@@ -269,13 +271,16 @@ func (b *builder) threadItems(es []expr.Expr, in []plan.Column) ([]op.Item, erro
 				continue
 			}
 		}
-		p, err := b.program(e, in)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = op.Item{Program: p}
+		computed, list = append(computed, i), append(list, e)
 	}
-	return out, nil
+	if len(list) == 0 {
+		return out, nil
+	}
+	ps, err := compiled(b, func() ([]*eval.Program, error) { return eval.CompileColumns(list, in, b.Env) })
+	for k, p := range ps {
+		out[computed[k]] = op.Item{Program: p}
+	}
+	return out, err
 }
 
 // filters compiles conditions for every thread.

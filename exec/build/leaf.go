@@ -32,7 +32,7 @@ func (b *builder) source(n *plan.Source) (rel, error) {
 		return rel{}, pgerr.Internal("the task cannot read sources")
 	}
 	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
-		return b.Sources.Open(ctx, n, sp.Part, sp.Of)
+		return b.Sources.Open(ctx, n, sp.Part, sp.Of, b.rt.Pool)
 	}
 	return b.filtered(rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, n.Filter)
 }

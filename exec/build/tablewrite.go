@@ -99,16 +99,17 @@ func rowCheck(n *plan.TableWrite, checks []plan.Check, src []plan.Column, env *f
 		}
 		c.Cols = append(c.Cols, col)
 	}
-	for _, k := range checks {
-		p, err := eval.Compile(k.Expr, src, env)
-		if err != nil {
-			return nil, err
-		}
+	es := make([]expr.Expr, len(checks))
+	for i, k := range checks {
+		es[i] = k.Expr
+	}
+	ps, err := eval.CompileColumns(es, src, env)
+	for i, p := range ps {
 		to := &c.Checks
-		if k.View {
+		if checks[i].View {
 			to = &c.Views
 		}
-		*to = append(*to, op.NamedCheck{Name: k.Name, Program: p})
+		*to = append(*to, op.NamedCheck{Name: checks[i].Name, Program: p})
 	}
-	return c, nil
+	return c, err
 }

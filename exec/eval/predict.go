@@ -117,10 +117,13 @@ func SameScores(a, b *expr.Predict) bool {
 // CompileScores makes the programs of predictions that share one scoring (SameScores). For
 // each batch they must be run in this order, all of them.
 func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*Program, error) {
+	if env == nil {
+		env = &function.Env{}
+	}
 	var all *predictNode
 	out := make([]*Program, len(es))
 	for i, e := range es {
-		p, err := compileRoot(e.Typ, in, env, func(c *compiler) (node, error) {
+		p, err := compileRoot(e.Typ, in, env, newScratch(env), func(c *compiler) (node, error) {
 			if i > 0 {
 				return &sameScores{all, i}, nil
 			}

@@ -19,11 +19,38 @@ type Program struct {
 	root node
 	typ  types.Type
 	env  *function.Env
-	a    vector.Arena
-	m    vector.Meter
+	mem  *scratch
+	used uint64      // the batch of mem that the last call was for
+	from vector.Mark // of mem, where it began
 	fr   frame
 	// col is the ordinal of the input column that the expression is, else -1.
 	col int
+}
+
+// scratch is the memory of programs that compute the columns of a batch one after the other. Each
+// with its own would take little, and a table of 1,600 columns a gigabyte.
+type scratch struct {
+	m    vector.Meter
+	a    vector.Arena
+	b    *batch.Batch // that is computed for
+	used uint64       // how many there were
+}
+
+func newScratch(env *function.Env) *scratch {
+	s := &scratch{m: env.NewMeter()}
+	s.a = vector.NewArena(&s.m)
+	return s
+}
+
+// begin starts a call of p: for another batch than the last call's, or a second one of p, what was
+// made before is not read any more.
+func (s *scratch) begin(ctx context.Context, p *Program, b *batch.Batch) {
+	if s.b != b || p.used == s.used {
+		s.b, s.used = b, s.used+1
+		s.m.Begin(ctx)
+		s.a.Reset()
+	}
+	p.used = s.used
 }
 
 // node computes one expression for the rows of a frame.
@@ -88,20 +115,37 @@ func (fr *frame) column(i int, t types.Type) (*vector.Vec, error) {
 // Compile makes a program of an expression over the columns of an input, which
 // it finds by their IDs.
 func Compile(e expr.Expr, in []plan.Column, env *function.Env) (*Program, error) {
-	return compileRoot(e.Type(), in, env, func(c *compiler) (node, error) { return c.compile(e) })
+	p, err := CompileColumns([]expr.Expr{e}, in, env)
+	if err != nil {
+		return nil, err
+	}
+	return p[0], nil
 }
 
-func compileRoot(t types.Type, in []plan.Column, env *function.Env, compile func(*compiler) (node, error)) (*Program, error) {
+// CompileColumns makes programs that compute columns of the same batches, in one goroutine: they
+// share their memory, and what they have made of a batch counts together.
+func CompileColumns(es []expr.Expr, in []plan.Column, env *function.Env) ([]*Program, error) {
 	if env == nil {
 		env = &function.Env{}
 	}
+	mem := newScratch(env)
+	out := make([]*Program, len(es))
+	for i, e := range es {
+		var err error
+		if out[i], err = compileRoot(e.Type(), in, env, mem, func(c *compiler) (node, error) { return c.compile(e) }); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func compileRoot(t types.Type, in []plan.Column, env *function.Env, mem *scratch, compile func(*compiler) (node, error)) (*Program, error) {
 	c := newCompiler(in, env)
 	root, err := compile(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{root: root, typ: t, env: env, m: env.NewMeter(), col: -1}
-	p.a = vector.NewArena(&p.m)
+	p := &Program{root: root, typ: t, env: env, mem: mem, col: -1}
 	if cn, ok := root.(*colNode); ok {
 		p.col = cn.ord
 	}
@@ -115,14 +159,14 @@ func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vecto
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p.m.Begin(ctx)
-	p.a.Reset()
+	p.mem.begin(ctx, p, b)
+	p.from = p.mem.a.Mark()
 	cols := p.fr.cols
 	clear(cols)
 	if len(cols) != len(b.Cols) {
 		cols = make([]*vector.Vec, len(b.Cols))
 	}
-	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, scratch: scratch}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.mem.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, scratch: scratch}
 	if p.fr.n == 0 {
 		return vector.NewNull(0), nil
 	}
@@ -131,14 +175,14 @@ func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vecto
 
 // start begins an evaluation whose meter belongs to the caller.
 func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vector.Vec, err error) {
-	defer p.m.Catch(b.Rows(), &err)
+	defer p.mem.m.Catch(b.Rows(), &err)
 	return p.run(ctx, b, false)
 }
 
 // Eval computes the expression for the rows of b that count: row i of the
 // result is for the i-th of them. The result is immutable and may be kept.
 func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
-	defer p.m.Catch(b.Rows(), &err)
+	defer p.mem.m.Catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -146,12 +190,15 @@ func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, er
 	if err != nil {
 		return nil, err
 	}
-	return p.a.Detach(v.Spread(&p.a)).ToArrow(p.typ)
+	a := &p.mem.a
+	out, err = a.Detach(v.Spread(a)).ToArrow(p.typ)
+	a.Rewind(p.from) // the result lies on the heap
+	return out, err
 }
 
 // EvalScratch is Eval with a result that is valid until the next call only.
 func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
-	defer p.m.Catch(b.Rows(), &err)
+	defer p.mem.m.Catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -159,7 +206,7 @@ func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Ar
 	if err != nil {
 		return nil, err
 	}
-	return v.Spread(&p.a).ToArrow(p.typ)
+	return v.Spread(&p.mem.a).ToArrow(p.typ)
 }
 
 // Constant evaluates an expression without columns.
@@ -187,7 +234,7 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types
 // constant returns the value of a program without columns, which is not used
 // again: what it charged stays charged for the value.
 func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
-	defer p.m.Catch(1, &err)
+	defer p.mem.m.Catch(1, &err)
 	v, err := p.run(ctx, batch.New(nil, 1), false)
 	if err != nil {
 		return nil, err
@@ -229,6 +276,6 @@ func (f Folder) Fold(e expr.Expr) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.m = vector.NewLimited(foldBytes, foldWork)
+	p.mem.m = vector.NewLimited(foldBytes, foldWork)
 	return p.constant(context.Background())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
@@ -94,7 +95,7 @@ type Virtuals interface {
 
 // Sources reads table functions that can be split.
 type Sources interface {
-	Open(ctx context.Context, s *plan.Source, part, of int) (BatchReader, error)
+	Open(ctx context.Context, s *plan.Source, part, of int, pool *mem.Pool) (BatchReader, error)
 }
 
 // Exchange connects the stages of a statement.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
@@ -14,31 +16,37 @@ import (
 // until the next; one that is not compressed is read in place.
 type pageReader struct {
 	pageHead
-	body    []byte // of the page, uncompressed
+	body    []byte      // of the page, uncompressed
+	stream  *pageStream // in place of body: the page is too large
 	in      rangeReader
-	codec   decoder  // nil: pages are not compressed
-	left    int64    // values of the pages that are not read yet
-	page    []byte   // buffer for uncompressed pages
-	bill    *bill    // parquetInfo's
-	numbers []int32  // scratch for decoding the pages
-	column  []uint64 // the column of a batch that was lent
+	codec   decoder // nil: pages are not compressed
+	left    int64   // values of the pages that are not read yet
+	page    []byte  // buffer for uncompressed pages
+	charge  charge
+	charged int
+	kept    int // bytes of the chunk's dictionary
+	long    int // and of a string that has a batch for itself
+
+	compression compress.Compression
+	numbers     []int32  // scratch for decoding the pages
+	column      []uint64 // the column of a batch that was lent
 }
 
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk; free returns the reader for reuse.
-// of is the size of the file.
-func openChunk(in io.ReaderAt, of int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion) (*pageReader, error) {
+// openChunk reads the pages of a column chunk of a file of so many bytes; free returns the reader for
+// reuse. charge is called before memory is allocated, and when it is released.
+func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, charge charge) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
 		start = d
 	}
-	if start < 0 || size < 0 || start > of || size > of-start {
+	if start < 0 || size < 0 || start > fileSize || size > fileSize-start {
 		return nil, errors.New("a column lies outside of the file")
 	}
 	if writer.LessThan(metadata.Parquet816FixedVersion) {
-		size = min(size+dictionaryHeader, of-start)
+		size = min(size+dictionaryHeader, fileSize-start)
 	}
 	codec, err := decoderOf(chunk.Compression())
 	if err != nil {
@@ -46,7 +54,11 @@ func openChunk(in io.ReaderAt, of int64, chunk *metadata.ColumnChunkMetaData, wr
 	}
 	p := pageReaders.Get().(*pageReader)
 	p.in.open(in, start, start+size)
-	p.codec, p.left = codec, chunk.NumValues()
+	p.codec, p.left, p.charge, p.compression = codec, chunk.NumValues(), charge, chunk.Compression()
+	if err := p.hold(0, true); err != nil {
+		p.free()
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -57,6 +69,12 @@ const (
 
 // next goes to the next page; false at the end.
 func (p *pageReader) next() (bool, error) {
+	if p.stream != nil {
+		err := p.stream.end()
+		if p.stream = nil; err != nil {
+			return false, err
+		}
+	}
 	if p.left <= 0 {
 		return false, nil
 	}
@@ -72,16 +90,118 @@ func (p *pageReader) next() (bool, error) {
 		_, err := p.in.Discard(p.packed)
 		return err == nil, err
 	}
+	if p.tooLong() {
+		return false, errPage
+	}
+	stream := p.kind != dictionaryPage && p.encoding == parquet.Encodings.Plain && streams(p.compression)
+	if stream && max(p.size, p.packed) <= streamFrom {
+		stream = p.hold(0, false) != nil
+	}
+	if stream {
+		p.body = nil
+		return true, p.openStream()
+	}
+	err := p.load()
+	return err == nil, err
+}
+
+// load reads the whole page whose bytes are next in the file.
+func (p *pageReader) load() error {
+	if err := p.hold(0, true); err != nil {
+		return err
+	}
 	b, err := p.in.Peek(p.packed)
 	if err != nil && err != io.EOF {
-		return false, err
+		return err
 	}
 	if len(b) < p.packed {
-		return false, errPage
+		return errPage
 	}
 	_, _ = p.in.Discard(p.packed)
 	p.body, err = p.unpack(b)
-	return err == nil, err
+	return err
+}
+
+// sizes returns the uncompressed bytes of the chunk's largest page, and of all its pages. Only the
+// heads are read, unless what they say is to be checked.
+func (p *pageReader) sizes(check bool) (most, all int64, err error) {
+	for p.left > 0 {
+		more, err := p.head()
+		if !more || err != nil {
+			return most, all, err
+		}
+		if p.tooLong() {
+			return 0, 0, errPage
+		}
+		most, all = max(most, int64(p.size)), all+int64(p.size)
+		switch p.kind {
+		case dataPage, dataPage2:
+			p.left -= int64(p.values)
+		case dictionaryPage:
+		default:
+			if check { // the library takes the bytes of such a page for heads
+				return 0, 0, errPage
+			}
+		}
+		if check {
+			err = p.load()
+		} else {
+			_, err = p.in.Discard(p.packed)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return most, all, nil
+}
+
+// tooLong reports whether a page's head claims more than there can be, before that is allocated.
+func (p *pageReader) tooLong() bool {
+	return int64(p.packed) > p.in.rest() || int64(p.size) > int64(p.packed)*mostRatio(p.compression)+mostHead
+}
+
+// charge charges for more bytes, or fewer; must says that the statement fails without them.
+type charge func(more int, must bool) error
+
+// hold charges the buffers that the page needs, and more beside them.
+func (p *pageReader) hold(more int, must bool) error {
+	if p.charge == nil {
+		return nil
+	}
+	need := max(cap(p.in.buf), readBytes) + cap(p.page) + p.kept + p.long + more
+	if p.stream == nil {
+		need += max(p.packed-max(cap(p.in.buf), readBytes), 0)
+		if p.codec != nil {
+			need += max(p.size-cap(p.page), 0)
+		}
+	}
+	err := p.charge(need-p.charged, must)
+	if err == nil {
+		p.charged = need
+	}
+	return err
+}
+
+// alone charges for a string of n bytes that a batch has no room for beside others.
+func (p *pageReader) alone(n int) error {
+	if n <= p.long || p.stream != nil { // whose window counts for it
+		return nil
+	}
+	p.long = n
+	return p.hold(0, true)
+}
+
+// mostRatio returns how many times as long as its compressed form a page can be.
+func mostRatio(c compress.Compression) int64 {
+	switch c {
+	case compress.Codecs.Uncompressed:
+		return 1
+	case compress.Codecs.Snappy:
+		return 22 // three bytes make 64
+	case compress.Codecs.Gzip:
+		return 1032
+	}
+	return 1 << 16
 }
 
 // head reads a page's header; false at the end.
@@ -121,9 +241,6 @@ func (p *pageReader) unpack(b []byte) ([]byte, error) {
 		return nil, errPage
 	}
 	if cap(p.page) < p.size {
-		if err := p.bill.charge(int64(p.size)); err != nil {
-			return nil, err
-		}
 		p.page = make([]byte, p.size)
 	}
 	out := p.page[:p.size]
@@ -146,8 +263,14 @@ const mostKept = 4 << 20
 
 // free returns the reader for reuse. Nothing of its pages may be read any more.
 func (p *pageReader) free() {
+	if p.stream != nil && p.stream.close != nil {
+		_ = p.stream.close.Close()
+	}
+	if p.charge != nil {
+		_ = p.charge(-p.charged, true) // a release is not refused
+	}
 	p.in.open(nil, 0, 0)
-	p.body, p.left, p.bill = nil, 0, nil
+	p.pageHead, p.body, p.stream, p.left, p.charge, p.charged, p.kept, p.long = pageHead{}, nil, nil, 0, nil, 0, 0, 0
 	if cap(p.page)+cap(p.in.buf)+4*cap(p.numbers)+8*cap(p.column) <= mostKept {
 		pageReaders.Put(p)
 	}
@@ -167,6 +290,9 @@ type rangeReader struct {
 func (p *rangeReader) open(in io.ReaderAt, from, to int64) {
 	p.in, p.at, p.end, p.r, p.w = in, from, to, 0, 0
 }
+
+// rest returns how many bytes of the range are not consumed.
+func (p *rangeReader) rest() int64 { return int64(p.w-p.r) + p.end - p.at }
 
 // Peek returns the next n bytes without advancing; fewer, and io.EOF, at the end.
 func (p *rangeReader) Peek(n int) ([]byte, error) {

@@ -36,6 +36,7 @@ var (
 // readPageHead reads the head at the start of b, and returns how long it is.
 func readPageHead(b []byte) (h pageHead, n int, err error) {
 	t := thrift{b: b}
+	of := 0 // the field with the head of the kind
 	t.fields(func(id int, typ byte) {
 		switch id {
 		case 1:
@@ -45,6 +46,11 @@ func readPageHead(b []byte) (h pageHead, n int, err error) {
 		case 3:
 			h.packed = t.int(typ)
 		case 5, 7, 8: // DataPageHeader, DictionaryPageHeader, DataPageHeaderV2
+			if of != 0 {
+				t.fail(errHead)
+				return
+			}
+			of = id
 			t.within(typ, func(in int, typ byte) {
 				switch {
 				case in == 1:
@@ -67,10 +73,24 @@ func readPageHead(b []byte) (h pageHead, n int, err error) {
 			t.skip(typ)
 		}
 	})
-	if t.err == nil && min(h.size, h.packed, h.values, h.reps, h.defs) < 0 {
+	if t.err == nil && (min(h.size, h.packed, h.values, h.reps, h.defs) < 0 || of != headOf(h.kind)) {
 		t.err = errHead
 	}
 	return h, len(b) - len(t.b), t.err
+}
+
+// headOf returns the field that has the head of a kind of page, the only one: the library reads that
+// one, and must not find other numbers there than readPageHead has checked.
+func headOf(k pageKind) int {
+	switch k {
+	case dataPage:
+		return 5
+	case dictionaryPage:
+		return 7
+	case dataPage2:
+		return 8
+	}
+	return 0
 }
 
 // thrift reads values of Thrift's compact protocol. The first error sticks, and all values after it

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -25,7 +26,8 @@ type pages struct {
 	defs     hybrid // of an optional column
 	indexed  bool
 	indices  hybrid
-	plain    []byte
+	plain    []byte // what is there of plain values; the rest is in the reader's stream
+	levels   []byte // of a stream
 	vals     values
 }
 
@@ -37,6 +39,14 @@ type values interface {
 	start(n int)
 	// plain decodes n values from the start of b and returns the rest.
 	plain(b []byte, n int) ([]byte, error)
+	// free returns how many more values of the dictionary the batch may have, or bytes of plain ones.
+	free(indexed bool) int
+	// alone returns the bytes of the dictionary's longest value, if a batch has no room for it beside
+	// others.
+	alone() int
+	// whole returns how many of n plain values lie wholly in b and have room; if there is none, need
+	// is how many bytes the first one takes, as far as it is known.
+	whole(b []byte, n int) (k, need int)
 	// indices appends the values of the dictionary at idx.
 	indices(idx []int32) error
 	// spread puts the last values, fewer than rows, where valid has ones from row
@@ -76,13 +86,29 @@ func (p *pages) open() error {
 		if !more {
 			return errors.New("a column has fewer rows than its row group")
 		}
+		if p.plain = nil; p.rd.stream != nil {
+			if err := p.openStream(); err != nil {
+				return err
+			}
+			if p.left > 0 {
+				return nil
+			}
+			continue
+		}
 		n, body := p.rd.values, p.rd.body
 		switch p.rd.kind {
 		case dictionaryPage:
 			if e := p.rd.encoding; e != parquet.Encodings.Plain && e != parquet.Encodings.PlainDict {
 				return fmt.Errorf("the dictionary is encoded as %s", e)
 			}
+			p.rd.kept = max(2*len(body), 8*min(n, len(body))) // decimals of a byte become eight
+			if err := p.rd.hold(0, true); err != nil {
+				return err
+			}
 			if err := p.vals.dictionary(body, n); err != nil {
+				return err
+			}
+			if err := p.rd.alone(p.vals.alone()); err != nil {
 				return err
 			}
 			continue
@@ -132,7 +158,37 @@ func (p *pages) open() error {
 	}
 }
 
-// next makes a column of the next n rows.
+// openStream goes to the values of a page that is a stream.
+func (p *pages) openStream() error {
+	s, size := p.rd.stream, p.rd.defs
+	skip := 0 // bytes before the levels
+	switch {
+	case p.rd.kind == dataPage2:
+		skip = p.rd.reps
+	case !p.optional:
+		size = 0
+	default:
+		if e := p.rd.levels; e != parquet.Encodings.RLE {
+			return fmt.Errorf("levels are encoded as %s", e)
+		}
+		b, err := s.peek(4)
+		if err != nil {
+			return err
+		}
+		skip, size = 4, int(min(binary.LittleEndian.Uint32(b), math.MaxInt32-4))
+	}
+	b, err := s.peek(skip + size)
+	if err != nil {
+		return err
+	}
+	p.levels = append(p.levels[:0], b[skip:skip+size]...)
+	s.skip(skip + size)
+	p.defs, err = newHybrid(p.levels, 1)
+	p.left, p.indexed = p.rd.values, false
+	return err
+}
+
+// next makes a column of the next rows: n, or fewer, at least one, where they are long.
 func (p *pages) next(n int) (arrow.Array, error) {
 	if p.left == 0 && n > 0 { // the first page may be the dictionary
 		if err := p.open(); err != nil {
@@ -147,7 +203,13 @@ func (p *pages) next(n int) (arrow.Array, error) {
 				return nil, err
 			}
 		}
-		k := min(n-row, p.left)
+		k, err := p.few(min(n-row, p.left), row == 0)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			break
+		}
 		there := k
 		spread := false
 		if p.optional {
@@ -201,6 +263,37 @@ func (p *pages) Lend() { p.vals.lend(&p.rd.column) }
 
 func (p *pages) close() { p.rd.free() }
 
+// few returns how many of the next n rows a batch has room for, and what is there of the page has.
+func (p *pages) few(n int, first bool) (int, error) {
+	room := p.vals.free(p.indexed)
+	switch {
+	case room <= 0 && !first:
+		return 0, nil
+	case p.indexed:
+		return min(n, max(room, 1)), nil
+	case p.rd.stream == nil && len(p.plain) <= room:
+		return n, nil
+	}
+	for {
+		k, need := p.vals.whole(p.plain, n)
+		switch {
+		case k > 0:
+			return k, nil
+		case need <= len(p.plain): // and there is no room for it
+			if first {
+				return 1, p.rd.alone(need)
+			}
+			return 0, nil
+		case p.rd.stream == nil || !p.rd.stream.more(): // the rows are NULL, or it is missed when it is taken
+			return n, nil
+		}
+		var err error
+		if p.plain, err = p.rd.stream.peek(need); err != nil {
+			return 0, err
+		}
+	}
+}
+
 func (p *pages) numbers(n int) []int32 {
 	if cap(p.rd.numbers) < n {
 		p.rd.numbers = make([]int32, n)
@@ -220,6 +313,10 @@ func (p *pages) take(n int) (err error) {
 		}
 		return p.vals.indices(idx)
 	}
-	p.plain, err = p.vals.plain(p.plain, n)
+	rest, err := p.vals.plain(p.plain, n)
+	if p.rd.stream != nil {
+		p.rd.stream.skip(len(p.plain) - len(rest))
+	}
+	p.plain = rest
 	return err
 }

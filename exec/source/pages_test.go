@@ -106,7 +106,7 @@ func byLibrary(t *testing.T, path string, cols []plan.Column) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := openParquet(f[0], &parquetInfo{})
+	raw, err := openParquet(f[0], &parquetInfo{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestParquetLends(t *testing.T) {
 	s := New()
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
 	for _, lent := range []bool{false, true} {
-		r, err := s.Open(context.Background(), p, 0, 2)
+		r, err := s.Open(context.Background(), p, 0, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

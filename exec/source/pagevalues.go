@@ -106,6 +106,12 @@ func (v *fixedValues[T]) start(n int) {
 
 func (v *fixedValues[T]) lend(room *[]uint64) { v.room = room }
 
+func (v *fixedValues[T]) free(bool) int { return math.MaxInt }
+
+func (v *fixedValues[T]) alone() int { return 0 }
+
+func (v *fixedValues[T]) whole(b []byte, n int) (k, need int) { return min(n, len(b)/v.width), v.width }
+
 func (v *fixedValues[T]) plain(b []byte, n int) ([]byte, error) {
 	if n > len(b)/v.width {
 		return nil, errPage
@@ -189,9 +195,9 @@ func bigEndian(b []byte, w int, out []int64) error {
 type textValues struct {
 	dt   arrow.DataType
 	rows int64 // of the chunk
-	bill *bill // parquetInfo's
-	paid int   // bytes of strings of a batch that are charged for
+	most int   // bytes of a batch
 
+	longest  int // string of the dictionary
 	dictOffs []int32
 	dictData []byte
 	dict     arrow.Array // nil: batches have the strings themselves
@@ -266,6 +272,9 @@ func (v *textValues) dictionary(b []byte, n int) (err error) {
 		return errText
 	}
 	v.dictOffs, v.dictData, _, err = v.strings(append(make([]int32, 0, n+1), 0), make([]byte, 0, len(b)-4*n), b, n)
+	for i := range max(len(v.dictOffs)-1, 0) {
+		v.longest = max(v.longest, int(v.dictOffs[i+1]-v.dictOffs[i]))
+	}
 	if err == nil && v.dt.ID() == arrow.STRING && n > 0 && int64(n)*4 <= v.rows {
 		v.dict = batch.FromOffsets(arrow.BinaryTypes.String, v.dictOffs, v.dictData, nil)
 	}
@@ -281,6 +290,42 @@ func (v *textValues) start(n int) {
 	v.offs = append(make([]int32, 0, n+1), 0)
 }
 
+func (v *textValues) free(indexed bool) int {
+	switch {
+	case v.offs != nil && indexed:
+		return (v.most - len(v.data)) / max(v.longest, 1)
+	case v.offs != nil:
+		return v.most - len(v.data)
+	case indexed:
+		return math.MaxInt
+	case len(v.index) > 0:
+		return 0 // its strings may be many times as long as the dictionary's
+	}
+	return v.most
+}
+
+func (v *textValues) alone() int {
+	if v.dict != nil || v.longest <= v.most { // indices are no strings
+		return 0
+	}
+	return v.longest
+}
+
+func (v *textValues) whole(b []byte, n int) (k, need int) {
+	room := v.free(false)
+	for k < n {
+		if len(b) < 4 {
+			return k, 4
+		}
+		l := binary.LittleEndian.Uint32(b)
+		if need = 4 + int(l); need > len(b) || int(l) > room {
+			break
+		}
+		k, b, room = k+1, b[need:], room-int(l)
+	}
+	return k, need
+}
+
 func (v *textValues) plain(b []byte, n int) (rest []byte, err error) {
 	if v.offs == nil {
 		v.offs = append(make([]int32, 0, cap(v.index)+1), 0)
@@ -290,20 +335,7 @@ func (v *textValues) plain(b []byte, n int) (rest []byte, err error) {
 		v.index = nil
 	}
 	v.offs, v.data, rest, err = v.strings(v.offs, v.data, b, n)
-	if err == nil {
-		err = v.pay(len(v.data)) // a page of them, which is paid for, came before
-	}
 	return rest, err
-}
-
-// pay charges for a batch's strings, n bytes so far.
-func (v *textValues) pay(n int) error {
-	if n <= v.paid {
-		return nil
-	}
-	more := int64(n - v.paid)
-	v.paid = n
-	return v.bill.charge(2 * more)
 }
 
 func (v *textValues) indices(idx []int32) error {
@@ -320,18 +352,8 @@ func (v *textValues) indices(idx []int32) error {
 	return v.look(idx)
 }
 
-// look appends the strings of the dictionary at the indices. A page of some bytes may name a long
-// string often, which is paid for first.
+// look appends the strings of the dictionary at the indices.
 func (v *textValues) look(idx []int32) error {
-	if v.bill != nil {
-		n := len(v.data)
-		for _, k := range idx {
-			n += int(v.dictOffs[k+1] - v.dictOffs[k])
-		}
-		if err := v.pay(n); err != nil {
-			return err
-		}
-	}
 	for _, k := range idx {
 		s := v.dictData[v.dictOffs[k]:v.dictOffs[k+1]]
 		if uint64(len(v.data))+uint64(len(s)) > math.MaxInt32 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"weak"
@@ -21,6 +22,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -43,8 +45,7 @@ type parquetInfo struct {
 	from   []arrow.DataType       // what the library makes of each column
 	leaves [][]int                // of each column, the leaf columns that make it
 	groups []int64                // rows of each row group
-	bill   *bill                  // nil for files of superusers
-	held   *metadata.FileMetaData // the decoded footer that bill has paid for
+	held   *metadata.FileMetaData // the decoded footer of a file that anybody may have sent, which is charged for; else nil
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
@@ -59,7 +60,7 @@ func newParquet(s *Sources, a *args) (table, error) {
 	for _, f := range files {
 		info, err := remember(s, "parquet\x00"+f.key, func() (*parquetInfo, int, error) {
 			info := &parquetInfo{}
-			if err := footer(f, info); err != nil {
+			if err := footer(f, info, nil); err != nil {
 				return nil, 0, err
 			}
 			if len(infos) > 0 && info.like(infos[0]) { // many files are of one schema
@@ -133,8 +134,9 @@ type parquetFile struct {
 	size int64
 }
 
-// openParquet opens a file.
-func openParquet(f file, info *parquetInfo) (*parquetFile, error) {
+// openParquet opens a file. The decoded footer is held, and charged to acct; where acct is nil, those
+// who read the file at the moment share it.
+func openParquet(f file, info *parquetInfo, acct *mem.Account) (*parquetFile, error) {
 	in, err := os.Open(f.path)
 	if err != nil {
 		return nil, fileError(f.path, err)
@@ -146,7 +148,7 @@ func openParquet(f file, info *parquetInfo) (*parquetFile, error) {
 	}
 	err = guarded(f.shown(), func() (err error) {
 		if meta == nil {
-			if err = checkFooter(in, f.size, info.bill); err != nil {
+			if err = checkFooter(in, f.size, acct); err != nil {
 				return err
 			}
 		}
@@ -160,7 +162,7 @@ func openParquet(f file, info *parquetInfo) (*parquetFile, error) {
 	if meta == nil {
 		w := weak.Make(raw.MetaData())
 		info.meta.Store(&w)
-		if info.bill != nil {
+		if acct != nil {
 			info.held = raw.MetaData()
 		}
 	}
@@ -179,9 +181,9 @@ func arrowReader(path string, raw *parquetFile) (r *pqarrow.FileReader, err erro
 	return r, nil
 }
 
-// footer reads a file's footer into info.
-func footer(f file, info *parquetInfo) error {
-	raw, err := openParquet(f, info)
+// footer reads a file's footer into info; see openParquet.
+func footer(f file, info *parquetInfo, acct *mem.Account) error {
+	raw, err := openParquet(f, info, acct)
 	if err != nil {
 		return err
 	}
@@ -253,17 +255,21 @@ func leavesOf(f *pqarrow.SchemaField, out []int) []int {
 }
 
 func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
-	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
+	return t.groups(from, to, cols), nil
+}
+
+// groups reads row groups [from, to).
+func (t *parquetTable) groups(from, to int64, cols []int) *units {
+	r := &units{next: from, end: to}
+	r.open = func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
 		info, n, seq := t.infos[i], int(u-t.starts[i]), t.seqs[i]
-		if err := info.bill.begin(); err != nil {
-			return nil, err
-		}
 		for _, rows := range info.groups[:n] {
 			seq += rows
 		}
-		return openGroup(ctx, t.files[i], info, n, cols, seq)
-	}}, nil
+		return openGroup(ctx, t.files[i], info, n, cols, seq, r.pool)
+	}
+	return r
 }
 
 // group reads one row group.
@@ -274,28 +280,65 @@ type group struct {
 	names []string // of cols
 	left  int64
 	seq   int64
+	rest  []arrow.Array // of cols: rows that others of the batch were too long for; nil: none
+
+	acct *mem.Account // may be nil
+	used int64        // bytes of pages
 }
+
+// freePages are bytes of pages that a thread may hold without an account. Pages of usual size are
+// part of the batches in flight, for which there is room beside the accounts.
+const freePages = 8 << 20
+
+// charge charges the bytes of pages, for as long as ctx is that of the statement.
+func (g *group) charge(ctx context.Context) charge {
+	return func(more int, must bool) error {
+		owed := func(n int64) int64 { return max(n-freePages, 0) }
+		d := owed(g.used+int64(more)) - owed(g.used)
+		switch {
+		case g.acct == nil:
+		case d < 0:
+			g.acct.Shrink(-d)
+		case must:
+			if err := g.acct.Insist(ctx, d); err != nil {
+				return pgerr.From(err).WithHint("Raise --memory, or write the file with smaller pages, or row groups, or fewer columns.")
+			}
+		case !g.acct.Try(d):
+			return errNoRoom
+		}
+		g.used += int64(more)
+		return nil
+	}
+}
+
+var errNoRoom = errors.New("there is no memory for the page")
 
 // column reads a column of a row group.
 type column interface {
-	next(n int) (arrow.Array, error) // the next n rows
+	next(n int) (arrow.Array, error) // the next rows: n, or fewer, at least one, where they are long
 	close()
 }
 
-func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64) (op.BatchReader, error) {
-	g := &group{path: f.shown(), left: info.groups[n], seq: seq}
+func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64, pool *mem.Pool) (op.BatchReader, error) {
+	g := &group{path: f.shown(), left: info.groups[n], seq: seq, rest: make([]arrow.Array, len(cols))}
 	if len(cols) == 0 {
 		return g, nil
 	}
+	if pool != nil {
+		g.acct = pool.Account("pages of parquet file "+strconv.Quote(g.path), false)
+	}
+	charge := g.charge(ctx)
+	most := max(op.BatchBytes/len(cols), 64<<10)
 	var err error
-	if g.raw, err = openParquet(f, info); err != nil {
+	if g.raw, err = openParquet(f, info, nil); err != nil {
+		_ = g.Close()
 		return nil, err
 	}
 	err = guarded(g.path, func() error {
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
-			p, err := openPages(g.raw, n, info, c)
+			p, err := openPages(g.raw, n, info, c, most, charge)
 			if err != nil {
 				return err
 			}
@@ -311,11 +354,13 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 			leaves := map[int]bool{}
 			for _, l := range info.leaves[c] {
 				leaves[l] = true
-				if info.bill != nil {
-					if err := checkPages(g.raw, n, l, info.bill); err != nil {
-						return err
-					}
-				}
+			}
+			held, err := byLibraryHeld(g.raw, n, info.leaves[c], info.held != nil, charge)
+			if err == nil {
+				err = charge(held, true)
+			}
+			if err != nil {
+				return err
 			}
 			rd, err := r.GetFieldReader(ctx, c, leaves, []int{n})
 			if err != nil {
@@ -332,8 +377,35 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	return g, nil
 }
 
+// byLibraryHeld returns how many bytes the library's reader of a column holds: the whole chunk and
+// its copy, the largest page and its copy, and what that becomes. The library's decompressors have no
+// bounds: of a file that anybody may have sent the pages are decompressed before, and as a batch may
+// have all their values, all pages count.
+func byLibraryHeld(raw *parquetFile, n int, leaves []int, anybodys bool, charge charge) (int, error) {
+	held := int64(0)
+	for _, l := range leaves {
+		chunk, err := raw.RowGroup(n).MetaData().ColumnChunk(l)
+		if err != nil {
+			return 0, err
+		}
+		p, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), charge)
+		if err != nil {
+			return 0, err
+		}
+		page, all, err := p.sizes(anybodys)
+		if p.free(); err != nil {
+			return 0, err
+		}
+		if !anybodys {
+			all = page
+		}
+		held += 2*chunk.TotalCompressedSize() + 2*page + all
+	}
+	return int(held), nil
+}
+
 // openPages reads a column of a row group page by page; nil where the library must.
-func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error) {
+func openPages(raw *parquetFile, n int, info *parquetInfo, c, most int, charge charge) (*pages, error) {
 	if len(info.leaves[c]) != 1 {
 		return nil, nil
 	}
@@ -343,6 +415,9 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error
 	if vals == nil {
 		return nil, nil
 	}
+	if v, ok := vals.(*textValues); ok {
+		v.most = most
+	}
 	chunk, err := rg.MetaData().ColumnChunk(leaf)
 	if err != nil {
 		return nil, err
@@ -351,14 +426,10 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c int) (*pages, error
 	if !readable(chunk.Encodings(), optional) || chunk.CryptoMetadata() != nil {
 		return nil, nil
 	}
-	if t, ok := vals.(*textValues); ok {
-		t.bill = info.bill
-	}
-	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion())
+	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), charge)
 	if err != nil {
 		return nil, err
 	}
-	rd.bill = info.bill
 	return &pages{rd: rd, optional: optional, vals: vals}, nil
 }
 
@@ -370,17 +441,28 @@ func (g *group) Next(ctx context.Context) (*batch.Batch, error) {
 	out := make([]arrow.Array, len(g.cols))
 	err := guarded(g.path, func() (err error) {
 		for i, c := range g.cols {
+			if out[i] = g.rest[i]; out[i] != nil {
+				n = min(n, out[i].Len())
+				continue
+			}
 			if out[i], err = c.next(n); err != nil {
-				if e, ok := err.(*pgerr.Error); ok {
+				if e, ok := err.(*pgerr.Error); ok && e.Detail == "" {
 					return e.WithDetail("Column %q of file %q.", g.names[i], g.path)
 				}
 				return err
 			}
+			n = min(n, out[i].Len())
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, damaged(g.path, err)
+	}
+	for i, arr := range out {
+		if g.rest[i] = nil; arr.Len() > n {
+			out[i] = types.Shareable(array.NewSlice(arr, 0, int64(n)))
+			g.rest[i] = types.Shareable(array.NewSlice(arr, int64(n), int64(arr.Len())))
+		}
 	}
 	return g.emit(out, n), nil
 }
@@ -462,7 +544,10 @@ func (g *group) Close() error {
 	for _, c := range g.cols {
 		c.close()
 	}
-	g.cols = nil
+	g.cols, g.rest = nil, nil
+	if g.acct != nil {
+		g.acct.Close()
+	}
 	if g.raw == nil {
 		return nil
 	}

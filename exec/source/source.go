@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -154,8 +155,8 @@ func (s *Sources) Parts(src *plan.Source) int {
 	return int(max(1, min(n, 1<<20)))
 }
 
-// Open reads split part of of.
-func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.BatchReader, error) {
+// Open reads split part of of, and charges pool, which may be nil, for what a file makes it hold.
+func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int, pool *mem.Pool) (op.BatchReader, error) {
 	t, err := s.resolved(src)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,11 @@ func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.
 		cols[i] = int(c.Num - 1)
 	}
 	n := t.units()
-	return t.read(ctx, n*int64(part)/int64(of), n*int64(part+1)/int64(of), cols, src.Cols)
+	r, err := t.read(ctx, n*int64(part)/int64(of), n*int64(part+1)/int64(of), cols, src.Cols)
+	if u, ok := r.(*units); ok {
+		u.pool = pool
+	}
+	return r, err
 }
 
 // remember returns what f found out about a file in the state that key names, from a cache where it
@@ -204,6 +209,7 @@ type units struct {
 	open      func(ctx context.Context, unit int64) (op.BatchReader, error)
 	cur       op.BatchReader
 	lent      bool
+	pool      *mem.Pool // the statement's; may be nil
 }
 
 // Lend implements op.Lender.

@@ -69,7 +69,7 @@ func tryRead(s *Sources, p *plan.Source, of int) ([]string, error) {
 	}
 	var runs []run
 	for _, part := range rand.Perm(of) {
-		r, err := s.Open(ctx, p, part, of)
+		r, err := s.Open(ctx, p, part, of, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"encoding/binary"
 	"io"
 	"os"
@@ -13,50 +12,33 @@ import (
 
 // Parquet is a file that COPY reads. read_parquet is for superusers, COPY FROM STDIN for anybody:
 // what such a file claims to be is charged for before room for it is made.
-type Parquet struct{ table *parquetTable }
-
-// bill pays for what a file claims to be; nil pays for nothing.
-type bill struct {
-	acct *mem.Account
-	kept int64 // for as long as the file is read
+type Parquet struct {
+	table *parquetTable
+	pool  *mem.Pool
 }
 
-func (b *bill) charge(bytes int64) error {
-	if b == nil {
-		return nil
-	}
-	return b.acct.Grow(bytes)
-}
-
-// begin begins a row group, for which nothing is charged yet.
-func (b *bill) begin() error {
-	if b == nil {
-		return nil
-	}
-	return b.acct.Resize(b.kept)
-}
-
-// OpenParquet opens the file at a path that errors call name. What reading it takes is charged to
-// acct.
+// OpenParquet opens the file at a path that errors call name. Its footer is charged to acct for as
+// long as that is open, and what reading the pages takes to an account of the same pool.
 func OpenParquet(path, name string, acct *mem.Account) (*Parquet, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	f, info := file{path: path, name: name, size: st.Size()}, &parquetInfo{bill: &bill{acct: acct}}
-	if err := footer(f, info); err != nil {
+	f, info := file{path: path, name: name, size: st.Size()}, &parquetInfo{}
+	if err := footer(f, info, acct); err != nil {
 		return nil, err
 	}
-	info.bill.kept = acct.Used()
-	return &Parquet{parquetOf([]file{f}, []*parquetInfo{info})}, nil
+	return &Parquet{parquetOf([]file{f}, []*parquetInfo{info}), acct.Pool()}, nil
 }
 
 // Columns are the file's columns.
 func (p *Parquet) Columns() []plan.Column { return p.table.columns() }
 
 // Read reads the columns with these indexes.
-func (p *Parquet) Read(ctx context.Context, cols []int) (op.BatchReader, error) {
-	return p.table.read(ctx, 0, p.table.units(), cols, nil)
+func (p *Parquet) Read(cols []int) op.BatchReader {
+	r := p.table.groups(0, p.table.units(), cols)
+	r.pool = p.pool
+	return r
 }
 
 // footerEnd is how a file ends: the footer's size, and a mark.
@@ -66,9 +48,9 @@ const footerEnd = 8
 const perFooterByte = 16
 
 // checkFooter finds out whether the lists of a file's footer are as long as they say, which the
-// library's decoder trusts: it makes room for all elements first. It charges for the decoded footer.
-// What is no Parquet file at all is left to the decoder to say.
-func checkFooter(in io.ReaderAt, size int64, b *bill) error {
+// library's decoder trusts: it makes room for all elements first. It charges acct, unless that is nil,
+// for the decoded footer. What is no Parquet file at all is left to the decoder to say.
+func checkFooter(in io.ReaderAt, size int64, acct *mem.Account) error {
 	var end [footerEnd]byte
 	if size < footerEnd {
 		return nil
@@ -80,8 +62,10 @@ func checkFooter(in io.ReaderAt, size int64, b *bill) error {
 	if string(end[4:]) != "PAR1" || n > size-footerEnd {
 		return nil
 	}
-	if err := b.charge(perFooterByte * n); err != nil {
-		return err
+	if acct != nil {
+		if err := acct.Grow(perFooterByte * n); err != nil {
+			return err
+		}
 	}
 	text := make([]byte, n)
 	if _, err := in.ReadAt(text, size-footerEnd-n); err != nil {
@@ -90,29 +74,4 @@ func checkFooter(in io.ReaderAt, size int64, b *bill) error {
 	t := thrift{b: text}
 	t.skip(thriftStruct)
 	return t.err
-}
-
-// checkPages decompresses the pages of a leaf of a row group that the library is to read: it has no
-// bounds.
-func checkPages(raw *parquetFile, group, leaf int, b *bill) error {
-	chunk, err := raw.RowGroup(group).MetaData().ColumnChunk(leaf)
-	if err != nil {
-		return err
-	}
-	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion())
-	if err != nil {
-		return err
-	}
-	defer rd.free()
-	rd.bill = b
-	for {
-		more, err := rd.next()
-		if err != nil || !more {
-			return err
-		}
-		// The library has the chunk twice; and a batch may have all its values.
-		if err := b.charge(2*int64(rd.packed) + int64(rd.size)); err != nil {
-			return err
-		}
-	}
 }

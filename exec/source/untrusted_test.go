@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -101,16 +103,19 @@ func TestUntrustedPagesAreCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(limit int64, col int) error {
-		acct := mem.NewPool("node", limit).Account("copy", false)
+		pool := mem.NewPool("node", limit).Child("statement", 0)
+		defer func() {
+			if leaked := pool.Close(); leaked != 0 {
+				t.Errorf("column %d of %d bytes: %d bytes stay charged", col, limit, leaked)
+			}
+		}()
+		acct := pool.Account("copy", false)
 		defer acct.Close()
 		p, err := OpenParquet(path, "STDIN", acct)
 		if err != nil {
 			return err
 		}
-		r, err := p.Read(context.Background(), []int{col})
-		if err != nil {
-			return err
-		}
+		r := p.Read([]int{col})
 		defer r.Close()
 		for {
 			if _, err := r.Next(context.Background()); err != nil {
@@ -127,6 +132,75 @@ func TestUntrustedPagesAreCharged(t *testing.T) {
 		}
 		if err := read(256<<20, col); err != nil {
 			t.Errorf("column %d: %v", col, err)
+		}
+	}
+}
+
+// A string that has a batch for itself is charged beside the page, and the dictionary, that it is
+// copied from; and all of it is released.
+func TestLongStringsAreCharged(t *testing.T) {
+	const size = 16 << 20
+	for _, c := range []struct {
+		dictionary bool
+		least      int64 // beside what is free
+	}{
+		{false, 2 * size}, // the page, the column
+		{true, 4 * size},  // the page, the dictionary (twice its page's size), the column
+	} {
+		text := array.NewBuilder(memory.DefaultAllocator, arrow.BinaryTypes.String).(*array.StringBuilder)
+		text.Append(string(bytes.Repeat([]byte("x"), size)))
+		schema := arrow.NewSchema([]arrow.Field{{Name: "t", Type: arrow.BinaryTypes.String}}, nil)
+		path := filepath.Join(t.TempDir(), "x.parquet")
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pqarrow.WriteTable(array.NewTableFromRecords(schema, []arrow.Record{array.NewRecord(schema, []arrow.Array{text.NewArray()}, 1)}), out, 1,
+			parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Brotli), parquet.WithStats(false), parquet.WithDictionaryDefault(c.dictionary),
+				parquet.WithDictionaryPageSizeLimit(2*size)), pqarrow.DefaultWriterProps()); err != nil {
+			t.Fatal(err)
+		}
+		s := New()
+		pool := mem.NewPool("node", 1<<30).Child("statement", 0)
+		lines, _, err := readRows(s, src(t, s, "read_parquet", []plan.Arg{arg("", path)}), pool)
+		if err != nil || len(lines) != 1 || len(lines[0]) != size {
+			t.Fatal(len(lines), err)
+		}
+		if got := pool.Peak() + freePages; got < c.least || got > c.least+2<<20 {
+			t.Errorf("dictionary %v: %d bytes are charged", c.dictionary, got)
+		}
+		if leaked := pool.Close(); leaked != 0 {
+			t.Errorf("dictionary %v: %d bytes stay charged", c.dictionary, leaked)
+		}
+	}
+}
+
+// A page with the head of another kind beside its own, or in its place, is damage: the library reads
+// the one and this package must not have checked the other.
+func TestHeadsOfOtherPages(t *testing.T) {
+	begin := []byte{0x15, 0, 0x15, 20, 0x15, 20} // a data page of ten bytes
+	own := []byte{0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0}
+	other := []byte{0x3c, 0x15, 200, 1, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0} // of a page of version 2
+	join := func(parts ...[]byte) []byte { return append(bytes.Join(parts, nil), 0) }
+	if h, _, err := readPageHead(join(begin, own)); err != nil || h.values != 1 {
+		t.Fatal(h, err)
+	}
+	if _, _, err := readPageHead(join(begin, own, other)); err != errHead {
+		t.Error("two heads:", err)
+	}
+	other[0] = 0x5c
+	if _, _, err := readPageHead(join(begin, other)); err != errHead {
+		t.Error("another head:", err)
+	}
+	if _, _, err := readPageHead(join(begin)); err != errHead {
+		t.Error("no head:", err)
+	}
+	index := join([]byte{0x15, 2, 0x15, 0, 0x15, 0}) // a page of an index, of no bytes
+	for _, check := range []bool{true, false} {
+		p := &pageReader{left: 1}
+		p.in.open(bytes.NewReader(index), 0, int64(len(index)))
+		if _, _, err := p.sizes(check); (err == errPage) != check {
+			t.Errorf("a page that the library does not skip, checked %v: %v", check, err)
 		}
 	}
 }

@@ -273,7 +273,7 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 func (s *segment) keyHashes(nums []int16, ts []types.Type) (out []uint64, err error) {
 	cols := make([]int, len(nums))
 	for i, n := range nums {
-		if cols[i] = s.column(n); cols[i] < 0 || s.foot.Cols[cols[i]].Type.OID != ts[i].OID {
+		if cols[i] = s.column(n); cols[i] < 0 || !samePhysicalType(s.foot.Cols[cols[i]].Type, ts[i]) {
 			return nil, nil
 		}
 	}

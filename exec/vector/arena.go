@@ -68,6 +68,15 @@ func (a *Arena) Reset() {
 	}
 }
 
+// Mark is a place in an arena.
+type Mark struct{ chunk, used int }
+
+// Mark returns where the next memory will lie.
+func (a *Arena) Mark() Mark { return Mark{a.cur, a.used} }
+
+// Rewind lets what was handed out since the mark be reused.
+func (a *Arena) Rewind(m Mark) { a.cur, a.used = m.chunk, m.used }
+
 func (a *Arena) words(n int) []uint64 {
 	n = (n + 7) &^ 7 // 64 bytes
 	for a.cur < len(a.chunks) {

@@ -426,7 +426,12 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	if err := p.convertible(def.RawDefault, a.old, col, t); err != nil {
 		return err
 	}
-	if a.anew = true; def.RawDefault != nil {
+	same := def.RawDefault == nil && (col.Type == t || col.Generated == "" && col.Type.Widens(t))
+	if col.Type == t && same {
+		return nil // what is computed of it stays as it is
+	}
+	a.anew = a.anew || !same
+	if def.RawDefault != nil {
 		if a.using == nil {
 			a.using = map[int16]string{}
 		}
@@ -440,6 +445,9 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	}
 	for i := range rel.Constraints {
 		k := &rel.Constraints[i]
+		if same && k.Kind != 'c' { // equal values are equal in both types
+			continue
+		}
 		if k.Kind == 'f' && (slices.Contains(k.Columns, col.Num) || k.RefTable == rel.OID && slices.Contains(k.RefCols, col.Num)) {
 			parent := rel
 			if k.RefTable != rel.OID {

@@ -190,3 +190,42 @@ func TestBadBinary(t *testing.T) {
 		}
 	}
 }
+
+func TestWidens(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"varchar(10)", "varchar(20)", true},
+		{"varchar(20)", "varchar(10)", false},
+		{"varchar(20)", "varchar", true},
+		{"varchar(20)", "text", true},
+		{"text", "varchar", true},
+		{"text", "varchar(20)", false},
+		{"char(4)", "char(8)", false}, // the values get blanks
+		{"char(4)", "text", false},    // and lose them
+		{"numeric(8,2)", "numeric(10,2)", true},
+		{"numeric(10,2)", "numeric(8,2)", false},
+		{"numeric(8,2)", "numeric(10,3)", false},
+		{"numeric(8,2)", "numeric(30,2)", false}, // is represented otherwise
+		{"numeric(8,2)", "numeric", false},
+		{"timestamp(3)", "timestamp(4)", true},
+		{"timestamp(3)", "timestamp", true},
+		{"timestamp", "timestamp(6)", true},
+		{"timestamp", "timestamp(5)", false},
+		{"timestamp", "timestamptz", false},
+		{"int", "bigint", false},
+	} {
+		column := func(name string) Type {
+			typ := testType(t, name)
+			if m := typ.Mod - 4; typ.OID == NumericOID && m >= 0 && m>>16 <= 18 {
+				return FixedNumeric(uint8(m>>16), uint8(m), true)
+			}
+			return typ
+		}
+		from, to := column(c.from), column(c.to)
+		if from.Widens(to) != c.want {
+			t.Errorf("%s to %s: %t", c.from, c.to, !c.want)
+		}
+	}
+}

@@ -152,6 +152,29 @@ func (t Type) SamePhysical(o Type) bool {
 	return t.OID == o.OID && (t.Prec == 0) == (o.Prec == 0) && (t.Prec == 0 || t.Scale == o.Scale)
 }
 
+// Widens reports whether o has every value of t, as it is: a column of t becomes one of o without
+// its rows being looked at. It need not know all such pairs.
+//
+//	varchar(10) ─▶ varchar(20) ─▶ varchar ⇄ text      numeric(8,2) ─▶ numeric(10,2)
+//	timestamp(3) ─▶ timestamp(4) ─▶ timestamp ⇄ timestamp(6)
+func (t Type) Widens(o Type) bool {
+	switch t.OID {
+	case TextOID, VarcharOID:
+		return (o.OID == TextOID || o.OID == VarcharOID) && (o.Mod < 0 || t.Mod >= 0 && o.Mod >= t.Mod)
+	case NumericOID:
+		return t.IsFixed() && t.SamePhysical(o) && (o.Mod < 0 || t.Mod >= 0 && o.Prec >= t.Prec)
+	case TimeOID, TimetzOID, TimestampOID, TimestamptzOID:
+		digits := func(mod int32) int32 {
+			if mod < 0 {
+				return 6
+			}
+			return mod
+		}
+		return t.OID == o.OID && digits(t.Mod) <= digits(o.Mod)
+	}
+	return false
+}
+
 // arrayOf pairs element and array types (pg_type.typarray).
 var arrayOf = map[OID]OID{
 	BoolOID: 1000, ByteaOID: 1001, CharOID: 1002, NameOID: 1003, Int2OID: 1005, Int2VectorOID: 1006,
