@@ -262,14 +262,19 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		if parts != nil {
 			return parts.Add(ctx, b)
 		}
-		if err := o.mergeBatch(t, b); err == nil || !o.acct.Refused(err) {
+		err := o.mergeBatch(t, b)
+		if err == nil || !o.acct.Refused(err) {
 			return err
-		} else if level := p.level; sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel) {
+		}
+		if t.bytes() <= smallTable { // others of the statement hold the memory: to divide so little would not help
+			return o.hold(ctx, t.bytes())
+		}
+		if level := p.level; sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel) {
 			sorted, parts = true, o.partitions(-1)
 		} else if level < partition.MaxLevel {
 			parts = o.partitions(level)
 		} else {
-			return err
+			return o.hold(ctx, t.bytes())
 		}
 		if err := writeGroups(ctx, t, parts); err != nil {
 			return err
