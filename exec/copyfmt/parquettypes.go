@@ -138,12 +138,20 @@ func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parq
 	}
 }
 
+// mostFixed is the most digits of a fixed numeric.
+const mostFixed = 18
+
 // decimalKind is how a numeric with a precision is written; ok is false where it is none that a
-// DECIMAL can be.
+// DECIMAL can be. The precision is the declared one, not how many digits the values have that a table
+// happens to hold: files of the same statement have the same schema.
 func decimalKind(t types.Type) (k parquetKind, ok bool) {
 	if t.IsFixed() {
-		k.logical, k.width = schema.NewDecimalLogicalType(int32(t.Prec), int32(t.Scale)), -1
-		if t.Prec <= 9 {
+		prec := int32(mostFixed)
+		if p, s, ok := number.NumericMod(t.Mod); ok && s == int(t.Scale) && p >= int(t.Prec) && p <= mostFixed {
+			prec = int32(p)
+		}
+		k.logical, k.width = schema.NewDecimalLogicalType(prec, int32(t.Scale)), -1
+		if prec <= 9 {
 			k.physical, k.leaf = parquet.Types.Int32, as((*array.Int64).Value, func(v int64) int32 { return int32(v) })
 		} else {
 			k.physical, k.leaf = parquet.Types.Int64, as((*array.Int64).Value, same[int64])
