@@ -267,7 +267,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 
 // open starts what a COPY TO writes.
 func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
-	b, err := written(x, st, n)
+	b, err := bindSource(x, st, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -324,8 +324,8 @@ func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 	return nil, nil, io.EOF
 }
 
-// written binds what a COPY TO writes: a table's columns or a query.
-func written(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
+// bindSource binds what a COPY TO writes: a table's columns or a query.
+func bindSource(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// concordance is concordance_index, Harrell's index (kernel.Concordance) of rows of the same
+// concordance is concordance_index, Harrell's index (pairs.Concordance) of rows of the same
 // weight: the number of pairs is counted in integers, so that neither the order of the rows nor
 // how many there are at a time matters.
 type concordance struct{ *collect }
@@ -70,20 +70,20 @@ func (c concordance) SortKeys() []SortKey {
 // Sorted implements Sortable.
 func (c concordance) Sorted(int64) *Sorted {
 	s := &pairs.Survivors{Most: partRows, Distinct: c.call.Distinct}
-	return &Sorted{outcome: survivors{s}, ready: survivors{s}.ready, again: survivors{s}.again, add: func(cols []arrow.Array, i int) error {
+	return &Sorted{outcome: survivors{s}, ready: survivors{s}.ready, resorted: survivors{s}.resorted, add: func(cols []arrow.Array, i int) error {
 		s.Add(pairs.SurvivalOf(cols[0].(*array.Float64).Value(i), cols[1].(*array.Boolean).Value(i), cols[2].(*array.Float64).Value(i)))
 		return nil
 	}}
 }
 
-// AgainTypes implements Resortable: the risk as a number of the same order, the part, and whether
+// ResortTypes implements Resortable: the risk as a number of the same order, the part, and whether
 // there was an event.
-func (c concordance) AgainTypes() []types.Type {
+func (c concordance) ResortTypes() []types.Type {
 	return []types.Type{types.Int8, types.Int8, types.Bool}
 }
 
-// AgainKeys implements Resortable.
-func (c concordance) AgainKeys() []SortKey {
+// ResortKeys implements Resortable.
+func (c concordance) ResortKeys() []SortKey {
 	return []SortKey{{0, kernel.KeySpec{Type: types.Int8}}, {1, kernel.KeySpec{Type: types.Int8}}}
 }
 
@@ -109,8 +109,8 @@ func (s survivors) ready(end bool) ([]arrow.Array, int) {
 	return []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, risks, nil), batch.FromSlice(arrow.PrimitiveTypes.Int64, parts, nil), batch.FromBits(bits, nil, n)}, n
 }
 
-// again takes the rows in the order of their risks.
-func (s survivors) again() *Sorted {
+// resorted takes the rows in the order of their risks.
+func (s survivors) resorted() *Sorted {
 	f := s.ByRisk()
 	return &Sorted{outcome: byRisk{f}, add: func(cols []arrow.Array, i int) error {
 		f.Add(cols[0].(*array.Int64).Value(i), cols[1].(*array.Int64).Value(i), cols[2].(*array.Boolean).Value(i))

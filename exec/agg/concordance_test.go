@@ -108,7 +108,7 @@ func inParts(t *testing.T, rows []types.Row, distinct bool, most int) types.Datu
 	}
 	take(true)
 	slices.SortFunc(all, func(a, b ready) int { return cmp.Or(cmp.Compare(a.risk, b.risk), cmp.Compare(a.part, b.part)) })
-	out := s.again()
+	out := s.resorted()
 	for _, r := range all {
 		bit := []byte{0}
 		if r.event {

@@ -17,13 +17,13 @@ import (
 // percentile is percentile_cont of one fraction over floats. It keeps the values as integers of the
 // same order, NaN last.
 type percentile struct {
-	call expr.AggCall
-	p    []types.Datum // the fraction, once there is a value
-	keys []pile
-	slab slab
-	held int64    // bytes of lists beside the slab
-	all  []uint64 // scratch: those of a group
-	late lateKeys
+	call   expr.AggCall
+	p      []types.Datum // the fraction, once there is a value
+	keys   []keyList
+	slab   slab
+	held   int64    // bytes of lists beside the slab
+	all    []uint64 // scratch: those of a group
+	buffer keyBuffer
 }
 
 // newPercentile returns nil for other calls.
@@ -73,13 +73,13 @@ func (s *percentile) add(g uint32, key uint64) {
 func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 	x := args[1].(*array.Float64)
 	vals, nulls := x.Float64Values(), x.NullN() > 0
-	if !nulls && s.late.take(len(s.keys), groups, vals, args[0]) {
-		if s.late.full() {
-			s.settle()
+	if !nulls && s.buffer.take(len(s.keys), groups, vals, args[0]) {
+		if s.buffer.full() {
+			s.flush()
 		}
 		return nil
 	}
-	s.settle()
+	s.flush()
 	for i, g := range groups {
 		if nulls && x.IsNull(i) {
 			continue
@@ -92,17 +92,17 @@ func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
-// settle adds the late keys to their piles. Several threads may merge from s at once.
-func (s *percentile) settle() {
-	s.late.Lock()
-	defer s.late.Unlock()
-	if len(s.late.groups) == 0 {
+// flush adds the buffered keys to their lists. Several threads may merge from s at once.
+func (s *percentile) flush() {
+	s.buffer.Lock()
+	defer s.buffer.Unlock()
+	if len(s.buffer.groups) == 0 {
 		return
 	}
-	s.late.each(len(s.keys), func(g int, keys []uint64) {
+	s.buffer.each(len(s.keys), func(g int, keys []uint64) {
 		p := &s.keys[g]
 		if cap(p.last) == 0 {
-			s.p[g] = s.late.fraction
+			s.p[g] = s.buffer.fraction
 		}
 		for {
 			n := copy(p.last[len(p.last):cap(p.last)], keys)
@@ -118,8 +118,8 @@ func (s *percentile) settle() {
 // MergeFrom implements Merger.
 func (s *percentile) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*percentile)
-	s.settle()
-	o.settle()
+	s.flush()
+	o.flush()
 	for i, g := range groups {
 		to, from := &s.keys[g], &o.keys[ids[i]]
 		if cap(from.last) == 0 {
@@ -149,14 +149,14 @@ func (s *percentile) count(from, to int) (n int64) {
 }
 
 // Takes implements Heavy; what a list has in reserve is charged when it is made.
-func (s *percentile) Takes(_ []arrow.Array, n int) int64 { return 8 * firstPile * int64(n) }
+func (s *percentile) Takes(_ []arrow.Array, n int) int64 { return 8 * firstKeys * int64(n) }
 
 // Need implements Heavy.
 func (s *percentile) Need(from, to int, states bool) int64 {
 	if !states {
 		return 0
 	}
-	s.settle()
+	s.flush()
 	return 8*s.count(from, to) + 9*int64(to-from)
 }
 
@@ -192,7 +192,7 @@ func (s *percentile) appendFraction(dst []byte, g int) []byte {
 }
 
 func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
-	s.settle()
+	s.flush()
 	le := binary.LittleEndian
 	for i, g := range groups {
 		if states.IsNull(i) {
@@ -218,7 +218,7 @@ func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
 func (s *percentile) Results(from, to int) (arrow.Array, error) {
 	out := make([]float64, to-from)
 	valid := make([]byte, batch.BitmapBytes(len(out)))
-	s.settle()
+	s.flush()
 	for i := range out {
 		n := s.keys[from+i].n()
 		p, ok := s.p[from+i].(float64)
@@ -253,7 +253,7 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 }
 
 func (s *percentile) Bytes() int64 {
-	return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held + s.slab.bytes + s.late.bytes()
+	return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held + s.slab.bytes + s.buffer.bytes()
 }
 
 const (
@@ -262,10 +262,10 @@ const (
 	aboutRoom   = 8 // of the sample on either side
 )
 
-// about copies keys of a pile among which are those of the places a and b, which are neighbours, in
+// about copies keys of a keyList among which are those of the places a and b, which are neighbours, in
 // their order, and returns their places there: all, or, of many, those that a sample says are about
 // (Floyd and Rivest, "Expected Time Bounds for Selection", 1975), if it is right.
-func (s *percentile) about(p *pile, n, a, b int) (keys []uint64, x, y int) {
+func (s *percentile) about(p *keyList, n, a, b int) (keys []uint64, x, y int) {
 	if n >= aboutFrom {
 		lo, hi := p.bounds(n, min(a, b), max(a, b))
 		s.all = slices.Grow(s.all[:0], n)[:n]
@@ -300,7 +300,7 @@ func within(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
 }
 
 // bounds returns keys of a sample that are likely to stand before and after the places a ≤ b of n.
-func (p *pile) bounds(n, a, b int) (lo, hi uint64) {
+func (p *keyList) bounds(n, a, b int) (lo, hi uint64) {
 	var sample [aboutSample]uint64
 	k, skip := 0, 0
 	p.lists(func(list []uint64) {

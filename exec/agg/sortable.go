@@ -41,29 +41,29 @@ type SortKey struct {
 }
 
 // Resortable is a Sortable whose result needs its rows in a second order: what Sorted makes of
-// them (Ready) is sorted by AgainKeys within the group, and goes to Again.
+// them (Ready) is sorted by ResortKeys within the group, and goes to Resorted.
 type Resortable interface {
 	Sortable
-	AgainTypes() []types.Type
-	AgainKeys() []SortKey
+	ResortTypes() []types.Type
+	ResortKeys() []SortKey
 }
 
 // Sorted computes the result of a group from its rows in order.
 type Sorted struct {
 	outcome
-	add   func(cols []arrow.Array, i int) error
-	ready func(end bool) ([]arrow.Array, int)
-	again func() *Sorted
+	add      func(cols []arrow.Array, i int) error
+	ready    func(end bool) ([]arrow.Array, int)
+	resorted func() *Sorted
 }
 
-// Add takes row i of cols, which are RowTypes, or AgainTypes.
+// Add takes row i of cols, which are RowTypes, or ResortTypes.
 func (s *Sorted) Add(cols []arrow.Array, i int) error { return s.add(cols, i) }
 
 // Ready returns, of a Resortable, rows to be sorted again: after each row, and at the end.
 func (s *Sorted) Ready(end bool) (cols []arrow.Array, n int) { return s.ready(end) }
 
-// Again takes the rows that are sorted again, after all that are Ready.
-func (s *Sorted) Again() *Sorted { return s.again() }
+// Resorted takes the rows that are sorted again, after all that are Ready.
+func (s *Sorted) Resorted() *Sorted { return s.resorted() }
 
 // Result comes after the last row. Its type is the call's.
 func (s *Sorted) Result() (types.Datum, error) { return s.result() }
@@ -207,7 +207,7 @@ func (s *percentile) SortKeys() []SortKey {
 
 // PartialState implements Sortable.
 func (s *percentile) PartialState(g, at, size int) ([]byte, int, error) {
-	s.settle()
+	s.flush()
 	p := &s.keys[g]
 	end := min(at+max(size/8, 1), p.n())
 	dst := s.appendFraction(make([]byte, 0, 9+8*(end-at)), g)

@@ -99,9 +99,9 @@ func kindOf(t types.Type, env *types.Env) parquetKind {
 			return k
 		}
 	case types.ByteaOID:
-		return plain(parquet.Types.ByteArray, as((*array.Binary).Value, same2[[]byte, parquet.ByteArray]))
+		return plain(parquet.Types.ByteArray, as((*array.Binary).Value, sameBytes[[]byte, parquet.ByteArray]))
 	case types.UUIDOID:
-		return parquetKind{parquet.Types.FixedLenByteArray, schema.UUIDLogicalType{}, 16, as((*array.FixedSizeBinary).Value, same2[[]byte, parquet.FixedLenByteArray])}
+		return parquetKind{parquet.Types.FixedLenByteArray, schema.UUIDLogicalType{}, 16, as((*array.FixedSizeBinary).Value, sameBytes[[]byte, parquet.FixedLenByteArray])}
 	case types.DateOID:
 		return parquetKind{parquet.Types.Int32, schema.DateLogicalType{}, -1, as((*array.Date32).Value, to32[arrow.Date32])}
 	case types.TimeOID:
@@ -113,10 +113,10 @@ func kindOf(t types.Type, env *types.Env) parquetKind {
 	return parquetKind{parquet.Types.ByteArray, schema.StringLogicalType{}, -1, &leafOf[parquet.ByteArray]{get: texts(t, env)}}
 }
 
-func same[T any](v T) T                  { return v }
-func same2[V ~[]byte, T ~[]byte](v V) T  { return T(v) }
-func to32[V ~int16 | ~int32](v V) int32  { return int32(v) }
-func to64[V ~int64 | ~uint32](v V) int64 { return int64(v) }
+func same[T any](v T) T                     { return v }
+func sameBytes[V ~[]byte, T ~[]byte](v V) T { return T(v) }
+func to32[V ~int16 | ~int32](v V) int32     { return int32(v) }
+func to64[V ~int64 | ~uint32](v V) int64    { return int64(v) }
 
 // texts are values as text: a string as it is, another value as COPY in text has it.
 func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
@@ -138,16 +138,13 @@ func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parq
 	}
 }
 
-// mostFixed is the most digits of a fixed numeric.
-const mostFixed = 18
-
 // decimalKind is how a numeric with a precision is written; ok is false where it is none that a
 // DECIMAL can be. The precision is the declared one, not how many digits the values have that a table
 // happens to hold: files of the same statement have the same schema.
 func decimalKind(t types.Type) (k parquetKind, ok bool) {
 	if t.IsFixed() {
-		prec := int32(mostFixed)
-		if p, s, ok := number.NumericMod(t.Mod); ok && s == int(t.Scale) && p >= int(t.Prec) && p <= mostFixed {
+		prec := int32(types.MaxFixedDigits)
+		if p, s, ok := number.NumericMod(t.Mod); ok && s == int(t.Scale) && p >= int(t.Prec) && p <= types.MaxFixedDigits {
 			prec = int32(p)
 		}
 		k.logical, k.width = schema.NewDecimalLogicalType(prec, int32(t.Scale)), -1

@@ -43,17 +43,8 @@ func RangeOf[T Integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
 		}
 		return lo, hi, true
 	}
-	// Four at a time, which do not wait for each other.
-	a, b, c, d := vals[0], vals[0], vals[0], vals[0]
-	e, f, g, h := a, a, a, a
-	for ; len(vals) >= 4; vals = vals[4:] {
-		a, b, c, d = min(a, vals[0]), min(b, vals[1]), min(c, vals[2]), min(d, vals[3])
-		e, f, g, h = max(e, vals[0]), max(f, vals[1]), max(g, vals[2]), max(h, vals[3])
-	}
-	for _, v := range vals {
-		a, e = min(a, v), max(e, v)
-	}
-	return int64(min(a, b, c, d)), int64(max(e, f, g, h)), true
+	l, m := extremes(vals, vals[0], vals[0])
+	return int64(l), int64(m), true
 }
 
 // NonZero returns 1 unless v is 0, without a branch.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
@@ -15,11 +15,11 @@ func TestConcordanceAgainstPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
 		n := 1 + r.IntN(50)
-		rows := make([]kernel.Survival, n)
+		rows := make([]pairs.WeightedSurvival, n)
 		var whole Concordance
 		parts := make([]Concordance, 3)
 		for i := range rows {
-			rows[i] = kernel.Survival{Time: float64(r.IntN(9)), Event: r.IntN(3) > 0, Risk: float64(r.IntN(9)), Weight: float64(r.IntN(4))}
+			rows[i] = pairs.WeightedSurvival{Time: float64(r.IntN(9)), Event: r.IntN(3) > 0, Risk: float64(r.IntN(9)), Weight: float64(r.IntN(4))}
 			whole.Add(rows[i])
 			parts[r.IntN(3)].Add(rows[i])
 		}

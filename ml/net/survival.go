@@ -183,8 +183,8 @@ func (survival) Merge(_ uint8, left, right family.Message) (family.Message, erro
 		if b, ok := right.(*slopes); ok && len(a.grad) == len(b.grad) {
 			return a.merge(b), nil
 		}
-	case *pairs:
-		if b, ok := right.(*pairs); ok {
+	case *concordanceRows:
+		if b, ok := right.(*concordanceRows); ok {
 			a.c.Merge(&b.c)
 			return a, nil
 		}

@@ -3,7 +3,7 @@ package net
 import (
 	"math"
 
-	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -184,7 +184,7 @@ func (d *survivalDriver) Tell(m family.Message) error {
 			return d.evaluated(p.loss, p.weight, p.grad)
 		}
 		return d.evaluated(s.loss, s.weight, p.grad)
-	case *pairs:
+	case *concordanceRows:
 		if c, ok := p.c.Value(); ok {
 			s.concordance = c
 		}
@@ -322,7 +322,7 @@ func (d *survivalDriver) measure() error {
 
 // chargePairs charges the rows that the concordance is measured on.
 func (d *survivalDriver) chargePairs() error {
-	return d.pairs.Set(kernel.ConcordanceBytes(min(d.measured(), maxPairs)))
+	return d.pairs.Set(pairs.ConcordanceBytes(min(d.measured(), maxPairs)))
 }
 
 // measured is the number of rows that the concordance is of, before sampling one in every.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -66,13 +66,13 @@ func (s *slopes) merge(o *slopes) *slopes {
 	return s
 }
 
-// pairs is a partial of opPairs.
-type pairs struct{ c metric.Concordance }
+// concordanceRows is a partial of opPairs.
+type concordanceRows struct{ c metric.Concordance }
 
 // Encode implements family.Message.
-func (p *pairs) Encode(e *canon.E) { p.c.Encode(e) }
+func (p *concordanceRows) Encode(e *canon.E) { p.c.Encode(e) }
 
-func decodePairs(d *canon.D) *pairs { return &pairs{*metric.DecodeConcordance(d)} }
+func decodePairs(d *canon.D) *concordanceRows { return &concordanceRows{*metric.DecodeConcordance(d)} }
 
 // survivalWorker implements family.Worker; it has no state.
 type survivalWorker struct {
@@ -190,7 +190,7 @@ type survivalPass struct {
 	risks       risks
 	all, events []float64 // by times seen
 	touched     []int64
-	pairs       *pairs
+	pairs       *concordanceRows
 }
 
 // Add implements family.Pass.
@@ -209,7 +209,7 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block)
 		case opPairs:
 			for i := range n {
 				if hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
-					p.pairs.c.Add(kernel.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
+					p.pairs.c.Add(pairs.WeightedSurvival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
 				}
 			}
 		default:
@@ -221,7 +221,7 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block)
 
 func (p *survivalPass) begin() {
 	if p.sum == nil {
-		p.sum, p.pairs = &slopes{}, &pairs{}
+		p.sum, p.pairs = &slopes{}, &concordanceRows{}
 		if p.grad != nil {
 			p.sum.grad = make([]float64, len(p.grad))
 		}

@@ -62,7 +62,7 @@ func (s *Survivors) Add(r Survival) {
 		if k := s.tie - (s.n - len(s.rows)); k > 0 {
 			s.next(k)
 		} else {
-			s.give(len(s.rows))
+			s.makeReady(len(s.rows))
 			s.open = true
 		}
 	}
@@ -78,13 +78,13 @@ func (s *Survivors) next(k int) {
 	if !s.open {
 		s.within(s.rows[:k])
 	}
-	s.give(k)
+	s.makeReady(k)
 	s.part++
 	s.open = false
 }
 
-// give makes the first k rows ready.
-func (s *Survivors) give(k int) {
+// makeReady makes the first k rows ready.
+func (s *Survivors) makeReady(k int) {
 	for _, r := range s.rows[:k] {
 		s.risks, s.parts, s.events = append(s.risks, int64(r.Risk^1<<63)), append(s.parts, s.part), append(s.events, r.Event)
 	}
@@ -99,7 +99,7 @@ func (s *Survivors) within(rows []Survival) {
 	}
 	slices.Sort(risks)
 	risks = slices.Compact(risks)
-	longer := make(tally, len(risks)+1) // rows that lasted longer, by risk
+	longer := make(fenwick[uint64], len(risks)+1) // rows that lasted longer, by risk
 	var wins uint64
 	for from, to := 0, 0; from < len(rows); from = to {
 		for to = from + 1; rows[from].Event && to < len(rows) && rows[to].Event && cmp.Compare(rows[to].Time, rows[from].Time) == 0; {
@@ -113,7 +113,7 @@ func (s *Survivors) within(rows []Survival) {
 		}
 		for _, r := range rows[from:to] {
 			at, _ := slices.BinarySearch(risks, r.Risk)
-			longer.add(at)
+			longer.add(at, 1)
 		}
 	}
 	s.wins.Merge(&Counter{low: wins})
@@ -146,23 +146,8 @@ func (s *Survivors) Take(end bool) (risks, parts []int64, events []bool) {
 }
 
 // ByRisk returns what takes the rows again, in the order of their risks.
-func (s *Survivors) ByRisk() *RiskFold { return &RiskFold{Survivors: s, came: make(tally, s.part+1)} }
-
-// tally is a binary indexed tree of counts (Fenwick 1994).
-type tally []uint64
-
-func (s tally) add(i int) {
-	for i++; i < len(s); i += i & -i {
-		s[i]++
-	}
-}
-
-// below returns the sum of the first n.
-func (s tally) below(n int) (v uint64) {
-	for ; n > 0; n -= n & -n {
-		v += s[n]
-	}
-	return v
+func (s *Survivors) ByRisk() *RiskFold {
+	return &RiskFold{Survivors: s, came: make(fenwick[uint64], s.part+1)}
 }
 
 // Held is the bytes that a part takes at most, and nothing after the end.
@@ -173,9 +158,9 @@ func (s *Survivors) Held() int64 {
 // RiskFold counts the pairs of rows of two parts.
 type RiskFold struct {
 	*Survivors
-	came       tally // rows of each part
-	risk, part int64 // of the last row
-	ties, same int64 // rows of its risk: in parts before its own, and in that
+	came       fenwick[uint64] // rows of each part
+	risk, part int64           // of the last row
+	ties, same int64           // rows of its risk: in parts before its own, and in that
 }
 
 // Add takes the next row in the order of risks and, of one risk, of parts.
@@ -190,7 +175,7 @@ func (f *RiskFold) Add(risk, part int64, event bool) {
 		upTo := f.came.below(int(part))
 		f.wins.Merge(&Counter{low: 2*upTo - uint64(f.ties)})
 	}
-	f.came.add(int(part))
+	f.came.add(int(part), 1)
 	f.same++
 }
 

@@ -37,7 +37,7 @@ func (o *resorted) again(g int) *agg.Sorted {
 	if o.groups[g] == nil {
 		o.groups[g] = o.begin(g)
 	}
-	return o.groups[g].Again()
+	return o.groups[g].Resorted()
 }
 
 func (o *resorted) Next(ctx context.Context) (*batch.Batch, error) {

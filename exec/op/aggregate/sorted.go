@@ -194,7 +194,7 @@ func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.R
 	begin := func(g int) *agg.Sorted { return s.Sorted(in.counts[g]) }
 	if a, ok := s.(agg.Resortable); ok {
 		first := &resorted{in: sort, acct: o.acct, begin: begin, groups: make([]*agg.Sorted, t.n())}
-		sort, begin = o.sortOf(first, a.AgainTypes(), a.AgainKeys()), first.again
+		sort, begin = o.sortOf(first, a.ResortTypes(), a.ResortKeys()), first.again
 	}
 	defer sort.Close()
 	if err := sort.Open(ctx); err != nil {

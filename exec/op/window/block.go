@@ -35,7 +35,7 @@ type blockCall struct {
 	before []int32       // how many of those come before each row, and the end; nil without FILTER
 	tree   *frameTree
 	known  bool
-	later  func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) // values of rows, in their order (giving)
+	later  func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) // values of rows, in their order (emitting)
 }
 
 func newBlock(b *batch.Batch, calls int) *block {

@@ -37,22 +37,22 @@ type window struct {
 	acct                  *mem.Account
 	ranged                bool // RANGE has offsets
 
-	mu      sync.Mutex   // held while the thread works, not while it waits for rows
-	pend    []run        // rows of the block
-	starts  []int32      // of them, those at which its partitions start
-	rows    int          // how many there are
-	held    []run        // rows of the next block's first partition that are read already
-	filed   *filed       // the open partition, where memory was refused
-	failed  error        // rows were lost
-	key     []byte       // of the open partition
-	rest    *batch.Batch // rows not processed yet
-	restKey *kernel.Keys
-	cost    int64 // blockCost of all of rest
-	at      int
-	ended   bool
-	long    int64 // bytes charged for long values of the batch that is made
-	giving  *giving
-	closed  bool
+	mu       sync.Mutex   // held while the thread works, not while it waits for rows
+	pend     []run        // rows of the block
+	starts   []int32      // of them, those at which its partitions start
+	rows     int          // how many there are
+	held     []run        // rows of the next block's first partition that are read already
+	filed    *filed       // the open partition, where memory was refused
+	failed   error        // rows were lost
+	key      []byte       // of the open partition
+	rest     *batch.Batch // rows not processed yet
+	restKey  *kernel.Keys
+	cost     int64 // blockCost of all of rest
+	at       int
+	ended    bool
+	long     int64 // bytes charged for long values of the batch that is made
+	emitting *emitting
+	closed   bool
 }
 
 func (o *window) Open(ctx context.Context) error {
@@ -75,7 +75,7 @@ func (o *window) Close() error {
 	if o.acct != nil {
 		o.acct.Close()
 	}
-	o.pend, o.starts, o.held, o.filed, o.giving = nil, nil, nil, nil, nil
+	o.pend, o.starts, o.held, o.filed, o.emitting = nil, nil, nil, nil, nil
 	return o.in.Close()
 }
 
@@ -83,8 +83,8 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		if o.giving != nil {
-			return o.give(ctx)
+		if o.emitting != nil {
+			return o.emit(ctx)
 		}
 		if o.filed != nil && o.filed.whole {
 			b, err := o.filed.next(ctx)
@@ -105,7 +105,7 @@ func (o *window) Next(ctx context.Context) (*batch.Batch, error) {
 		if len(starts) != 1 || !o.acct.Refused(err) {
 			return out, err
 		}
-		o.giving = nil
+		o.emitting = nil
 		if err = o.toFile(ctx, []run{{b, 0, b.N}}); err == nil {
 			err = o.filed.finish(ctx)
 		}

@@ -80,8 +80,8 @@ func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 	for len(o.todo) == 0 {
 		b, err := o.in.Next(ctx)
 		if err == io.EOF && o.holds > 0 {
-			o.again()
-			o.give()
+			o.recheck()
+			o.flush()
 			continue
 		}
 		if err != nil || o.off {
@@ -115,7 +115,7 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	}
 	if !o.parts.holds(part, n) {
 		// Begin anew: that only drops fewer rows.
-		o.give()
+		o.flush()
 		o.heaps, o.parts = nil, newPartitions(o.partTypes, false)
 	}
 	o.leading(order[0], n)
@@ -195,7 +195,7 @@ func (o *top) hold(b *batch.Batch, of []uint32, rows []int32) {
 	n := int64(len(rows))
 	bytes := 2 * (b.Bytes()*n/int64(b.N) + 12*n) // what is left of them is made beside them
 	if o.bytes+bytes > o.rt.Pool.Limit()/int64(8*o.rt.Threads) || !o.acct.Try(bytes) {
-		o.give()
+		o.flush()
 		o.todo = append(o.todo, some(b, rows))
 		return
 	}
@@ -207,7 +207,7 @@ func (o *top) hold(b *batch.Batch, of []uint32, rows []int32) {
 	o.held = append(o.held, h)
 	o.holds, o.bytes = o.holds+len(rows), o.bytes+bytes
 	if o.holds >= 2*o.left+topHold {
-		o.again()
+		o.recheck()
 	}
 }
 
@@ -225,8 +225,8 @@ func some(b *batch.Batch, rows []int32) *batch.Batch {
 	return kernel.Compact(b)
 }
 
-// again drops rows that are held and were displaced, and joins the others to long batches.
-func (o *top) again() {
+// recheck drops rows that are held and were displaced, and joins the others to long batches.
+func (o *top) recheck() {
 	var out []topRows
 	var last []*batch.Batch // of which the last of out is to be made
 	join := func() {
@@ -270,8 +270,8 @@ func (o *top) again() {
 	o.held, o.holds, o.bytes = out, o.left, bytes
 }
 
-// give passes on what is held.
-func (o *top) give() {
+// flush passes on what is held.
+func (o *top) flush() {
 	for _, h := range o.held {
 		o.todo = append(o.todo, h.b)
 	}
@@ -281,7 +281,7 @@ func (o *top) give() {
 
 // stop passes all rows.
 func (o *top) stop() {
-	o.give()
+	o.flush()
 	o.off, o.parts, o.heaps, o.first, o.rows, o.keys = true, nil, nil, nil, nil, kernel.Keys{}
 	o.acct.Shrink(o.acct.Used())
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// pile is a collection of numbers in no order. They are not moved, and full lists are shared with
-// piles that this one is merged into.
-type pile struct {
+// keyList is a collection of numbers in no order. They are not moved, and full lists are shared with
+// lists that this one is merged into.
+type keyList struct {
 	last []uint64
 	full [][]uint64
 }
 
 const (
-	firstPile = 4
-	mostPile  = 1 << 14
+	firstKeys = 4
+	mostKeys  = 1 << 14
 )
 
-func (p *pile) n() int {
+func (p *keyList) n() int {
 	n := len(p.last)
 	for _, l := range p.full {
 		n += len(l)
@@ -31,8 +31,8 @@ func (p *pile) n() int {
 
 // next begins another list, twice as large or for so many numbers, and returns what it takes beside
 // the slab.
-func (p *pile) next(s *slab, numbers int) int64 {
-	size := max(2*cap(p.last), firstPile)
+func (p *keyList) next(s *slab, numbers int) int64 {
+	size := max(2*cap(p.last), firstKeys)
 	for size < numbers {
 		size *= 2
 	}
@@ -41,12 +41,12 @@ func (p *pile) next(s *slab, numbers int) int64 {
 		p.full = append(p.full, p.last)
 		list = 48
 	}
-	p.last = s.list(min(size, mostPile))
+	p.last = s.list(min(size, mostKeys))
 	return list
 }
 
 // lists calls f with the numbers, some at a time.
-func (p *pile) lists(f func([]uint64)) {
+func (p *keyList) lists(f func([]uint64)) {
 	for _, l := range p.full {
 		f(l)
 	}
@@ -54,12 +54,12 @@ func (p *pile) lists(f func([]uint64)) {
 }
 
 // appendTo appends all.
-func (p *pile) appendTo(dst []uint64) []uint64 {
+func (p *keyList) appendTo(dst []uint64) []uint64 {
 	p.lists(func(l []uint64) { dst = append(dst, l...) })
 	return dst
 }
 
-// slab is memory from which the lists of piles are cut: the collector would look at each of
+// slab is memory from which lists are cut: the collector would look at each of
 // thousands of short ones.
 type slab struct {
 	rest  []uint64
@@ -86,10 +86,10 @@ func (s *slab) list(n int) []uint64 {
 	return out
 }
 
-// lateKeys are keys that are not in their piles yet. Where there are more groups than the cache has
+// keyBuffer are keys that are not in their lists yet. Where there are more groups than the cache has
 // room for the ends of, it is quicker to put keys down in a row, and to bring so many at once into
 // the order of groups that each has several.
-type lateKeys struct {
+type keyBuffer struct {
 	sync.Mutex
 	groups   []uint32
 	keys     []uint64
@@ -100,23 +100,23 @@ type lateKeys struct {
 }
 
 const (
-	lateKeysMost    = 1 << 16
-	lateGroupsLeast = 256
-	lateGroupsMost  = lateKeysMost / 4
+	bufferedMost        = 1 << 16
+	bufferedGroupsLeast = 256
+	bufferedGroupsMost  = bufferedMost / 4
 )
 
-// bytes is what they take, and the piles that they are added to.
-func (l *lateKeys) bytes() int64 {
+// bytes is what they take, and the lists that they are added to.
+func (l *keyBuffer) bytes() int64 {
 	return 4*int64(cap(l.groups)+cap(l.starts)) + 8*int64(cap(l.keys)+cap(l.sorted)+2*len(l.keys))
 }
 
-func (l *lateKeys) full() bool { return len(l.groups) >= lateKeysMost }
+func (l *keyBuffer) full() bool { return len(l.groups) >= bufferedMost }
 
 // take adds keys of groups, of which there are so many, all of one fraction; false where they are
-// of several, or where it is quicker to add them to their piles at once.
-func (l *lateKeys) take(n int, groups []uint32, vals []float64, fractions arrow.Array) bool {
+// of several, or where it is quicker to add them to their lists at once.
+func (l *keyBuffer) take(n int, groups []uint32, vals []float64, fractions arrow.Array) bool {
 	f, ok := fractions.(*array.Float64)
-	if !ok || n < lateGroupsLeast || n > lateGroupsMost || f.NullN() > 0 || len(vals) == 0 {
+	if !ok || n < bufferedGroupsLeast || n > bufferedGroupsMost || f.NullN() > 0 || len(vals) == 0 {
 		return false
 	}
 	first := f.Value(0)
@@ -137,7 +137,7 @@ func (l *lateKeys) take(n int, groups []uint32, vals []float64, fractions arrow.
 }
 
 // each calls f with the keys of each of n groups that has any, and empties l.
-func (l *lateKeys) each(n int, f func(g int, keys []uint64)) {
+func (l *keyBuffer) each(n int, f func(g int, keys []uint64)) {
 	if cap(l.starts) < n+1 {
 		l.starts = make([]uint32, n+1)
 	}

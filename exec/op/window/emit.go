@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// giving is a block whose rows are given, with the functions' columns beside them.
-type giving struct {
+// emitting is a block whose rows are given, with the functions' columns beside them.
+type emitting struct {
 	p    *block
 	cols []arrow.Array // by call; nil: its values may each be as long as the partition, and are made as the rows are given
 	at   int           // the next row
@@ -23,7 +23,7 @@ type giving struct {
 
 // functions computes the functions over a block and returns its first rows.
 func (o *window) functions(ctx context.Context, r *rows, p *block) (*batch.Batch, error) {
-	g := &giving{p: p, cols: make([]arrow.Array, len(o.funcs))}
+	g := &emitting{p: p, cols: make([]arrow.Array, len(o.funcs))}
 	for k, f := range o.funcs {
 		var err error
 		if g.cols[k], err = f.compute(ctx, r, p); err != nil {
@@ -31,13 +31,13 @@ func (o *window) functions(ctx context.Context, r *rows, p *block) (*batch.Batch
 		}
 	}
 	g.long, o.long = o.long, 0
-	o.giving = g
-	return o.give(ctx)
+	o.emitting = g
+	return o.emit(ctx)
 }
 
-// give returns the next rows of the block: a batch, or fewer where their values are long.
-func (o *window) give(ctx context.Context) (*batch.Batch, error) {
-	g := o.giving
+// emit returns the next rows of the block: a batch, or fewer where their values are long.
+func (o *window) emit(ctx context.Context) (*batch.Batch, error) {
+	g := o.emitting
 	o.acct.Shrink(o.long) // the batch before was returned
 	o.long = 0
 	to := min(g.at+o.rt.Rows(), g.p.n)
@@ -60,14 +60,14 @@ func (o *window) give(ctx context.Context) (*batch.Batch, error) {
 	}
 	out := batch.New(slices.Concat(g.p.b.Slice(g.at, to).Cols, made), to-g.at)
 	if g.at = to; g.at == g.p.n {
-		o.giving = nil
+		o.emitting = nil
 		o.long += g.long
 	}
 	return out, nil
 }
 
 // began reports whether rows of the block were given: it can no longer go to a file.
-func (o *window) began() bool { return o.giving != nil && o.giving.at > 0 }
+func (o *window) began() bool { return o.emitting != nil && o.emitting.at > 0 }
 
 // column builds a column of values. One value may take a pass over all rows, and be as long as all
 // of them.

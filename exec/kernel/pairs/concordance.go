@@ -1,4 +1,4 @@
-package kernel
+package pairs
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Survival is a row: the time of its event, or until when there was none.
-type Survival struct {
+// WeightedSurvival is a row: the time of its event, or until when there was none.
+type WeightedSurvival struct {
 	Time   float64
 	Event  bool
 	Risk   float64
@@ -16,7 +16,7 @@ type Survival struct {
 
 // ConcordanceBytes returns the memory of so many rows and of their Concordance.
 func ConcordanceBytes(rows int64) int64 {
-	return rows * int64(unsafe.Sizeof(Survival{})+2*unsafe.Sizeof(float64(0)))
+	return rows * int64(unsafe.Sizeof(WeightedSurvival{})+2*unsafe.Sizeof(float64(0)))
 }
 
 // Concordance returns Harrell's index (Harrell et al. 1982): of the pairs of rows for which it is
@@ -24,8 +24,8 @@ func ConcordanceBytes(rows int64) int64 {
 // counting half. A pair counts w·w of its weights. ok is false where no pair can be compared. Two
 // rows with the same time can be compared only if one had an event and the other had none. It
 // reorders rows.
-func Concordance(rows []Survival) (v float64, ok bool) {
-	slices.SortFunc(rows, func(a, b Survival) int { // whatever order they came in
+func Concordance(rows []WeightedSurvival) (v float64, ok bool) {
+	slices.SortFunc(rows, func(a, b WeightedSurvival) int { // whatever order they came in
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Risk, b.Risk), cmp.Compare(a.Weight, b.Weight))
 	})
 	risks := make([]float64, len(rows))
@@ -34,7 +34,7 @@ func Concordance(rows []Survival) (v float64, ok bool) {
 	}
 	slices.Sort(risks)
 	risks = slices.Compact(risks)
-	later := make(sums, len(risks)+1) // weights of rows that lasted longer, by risk
+	later := make(fenwick[float64], len(risks)+1) // weights of rows that lasted longer, by risk
 	var all, concordant, pairs float64
 	for from := 0; from < len(rows); {
 		to := from
@@ -61,21 +61,4 @@ func Concordance(rows []Survival) (v float64, ok bool) {
 		return 0, false
 	}
 	return concordant / pairs, true
-}
-
-// sums is a binary indexed tree of prefix sums (Fenwick 1994).
-type sums []float64
-
-func (s sums) add(i int, v float64) {
-	for i++; i < len(s); i += i & -i {
-		s[i] += v
-	}
-}
-
-// below returns the sum of the first n.
-func (s sums) below(n int) (v float64) {
-	for ; n > 0; n -= n & -n {
-		v += s[n]
-	}
-	return v
 }
