@@ -211,7 +211,7 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 				known := false
 				var x *keyPlace
 				if marks != nil {
-					for i < len(marks) && (marks[i] != noMark && marks[i] != k.hash || list.filters[i].lacks(k.hash)) {
+					for i < len(marks) && (marks[i] != noMark && marks[i] != k.hash || list.filters[i].Lacks(k.hash)) {
 						i++
 					}
 					if i == len(marks) {
@@ -219,7 +219,7 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 					}
 					x = list.at[i]
 					if index := x.Load().look(); index != nil {
-						if rows, known = index.find(k.hash, nil), true; len(rows) == 0 {
+						if rows, known = index.Find(k.hash, nil), true; len(rows) == 0 {
 							continue
 						}
 					}
@@ -265,7 +265,7 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	if at != nil {
 		at.Store(x)
 	}
-	return index.find(k.hash, nil), true
+	return index.Find(k.hash, nil), true
 }
 
 // keyHashes returns the hashes of a segment's rows by columns; nil where it does not have all of

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/prune"
+	"github.com/tributarydb/tributary/exec/store/hashindex"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -43,9 +44,9 @@ type partMarks struct {
 // learned.
 type markList struct {
 	marks   []uint64
-	at      []*keyPlace  // what is known of the key in each
-	filters []keyFilter  // by segment: the index's filter, as of the last gather
-	learned *atomic.Bool // places have learned more by now
+	at      []*keyPlace        // what is known of the key in each
+	filters []hashindex.Filter // by segment: the index's filter, as of the last gather
+	learned *atomic.Bool       // places have learned more by now
 }
 
 // cut returns the list of the first n segments.
@@ -70,22 +71,22 @@ func (p *partMarks) add(segs []*catalog.Segment, mark func(*catalog.Segment) uin
 func (p *partMarks) grow(from markList, first, n int) {
 	p.marks = append(make([]uint64, 0, roomFor(n)), from.marks[:first]...)
 	p.at = append(make([]*keyPlace, 0, roomFor(n)), from.at[:first]...)
-	p.filters = append(make([]keyFilter, 0, roomFor(n)), from.filters[:first]...)
+	p.filters = append(make([]hashindex.Filter, 0, roomFor(n)), from.filters[:first]...)
 }
 
 // gather copies the filters of known indexes side by side, if there is memory for them: they may
 // outlive an index.
 func (p *partMarks) gather(acct *mem.Account) {
-	filters := make([]keyFilter, len(p.at), roomFor(len(p.at)))
+	filters := make([]hashindex.Filter, len(p.at), roomFor(len(p.at)))
 	p.filterBytes = 0
 	for i, x := range p.at {
 		known := x.Load()
 		if known == nil {
 			continue
 		}
-		if index := known.index.Load(); index != nil {
-			filters[i] = index.filter
-			p.filterBytes += int64(len(index.filter)) * 8
+		if index := known.Peek(); index != nil {
+			filters[i] = index.Filter()
+			p.filterBytes += int64(len(filters[i])) * 8
 		}
 	}
 	if !p.hold(acct, p.room) {

@@ -65,7 +65,7 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 		return false
 	}
 	for _, v := range keys {
-		r.picks = x.find(kernel.HashInt(v), r.picks)
+		r.picks = x.Find(kernel.HashInt(v), r.picks)
 	}
 	r.picks = slices.DeleteFunc(r.picks, func(row uint32) bool { return int64(row) < r.at || int64(row) >= r.to })
 	slices.Sort(r.picks)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store/hashindex"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -59,7 +60,7 @@ type Store struct {
 	every  time.Duration // Options.StatEvery
 	damage damage
 
-	indexes indexBudget
+	indexes hashindex.Budget
 	marks   keyMarks
 
 	mu     sync.Mutex
@@ -96,7 +97,8 @@ func Open(o Options) (*Store, error) {
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
 	if o.Pool != nil {
-		s.indexes.acct, s.marks.acct = o.Pool.Whole("key indexes"), o.Pool.Whole("key marks")
+		s.indexes.Charge(o.Pool.Whole("key indexes"))
+		s.marks.acct = o.Pool.Whole("key marks")
 	}
 	return s, nil
 }
