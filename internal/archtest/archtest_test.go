@@ -23,7 +23,7 @@ var order = []struct {
 }{
 	{"sql", []string{"pgerr", "internal/golden", "ascii", "checked", "hash", "template", "number", "datetime", "json", "jsonpath", "types", "codec", "lex", "mysql", "parse", "catalog"}},
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "opt", "stage", "", "ddl"}},
-	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/sketch", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/window", "op/recursive", "op/aggregate", "prune", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
+	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/sketch", "kernel/pairs", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/window", "op/recursive", "op/aggregate", "prune", "store/hashindex", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
 	{"cluster", []string{"tlsconf", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "advisory", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "session", "pg", "http"}},
@@ -34,7 +34,9 @@ var order = []struct {
 var wireSees = []string{"sql/", "exec/batch"}
 
 // layerOf returns the layer's rank and the rank of the package within it; the
-// longest listed prefix counts, so kernel/f64 may come before kernel.
+// longest listed prefix counts, so kernel/f64 may come before kernel. That of a package
+// without a place of its own is -1; generators (internal/gen) and the helpers of tests
+// need none.
 func layerOf(path string) (layer, within int, ok bool) {
 	first, rest, _ := strings.Cut(path, "/")
 	for i, l := range order {
@@ -45,6 +47,9 @@ func layerOf(path string) (layer, within int, ok bool) {
 		for j, p := range l.packages {
 			if (rest == p || strings.HasPrefix(rest, p+"/")) && len(p) > best {
 				best, at = len(p), j
+				if rest != p && !strings.HasSuffix(rest, "/internal/gen") && !strings.HasSuffix(rest, "test") {
+					at = -1
+				}
 			}
 		}
 		if at < 0 && first == "cmd" {
