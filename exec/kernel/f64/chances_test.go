@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChances compares what runs here with Sigmoid1 of each number.
+// TestChances compares Chances with Sigmoid1 of each number.
 func TestChances(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	z := make([]float64, 1032)
@@ -23,7 +23,7 @@ func TestChances(t *testing.T) {
 	sameBits(t, "chances", z, want)
 }
 
-// scoreBodies are the bodies of what scores rows and measures the scores.
+// scoreBodies are the kernels of one instruction set that score rows and evaluate the scores.
 type scoreBodies struct {
 	chances      func(z []float64)
 	crossEntropy func(loss, p, y []float64)
@@ -31,7 +31,8 @@ type scoreBodies struct {
 	tileScaled   func(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool
 }
 
-// TestScoreBodies compares every body that runs here with its twin.
+// TestScoreBodies compares the kernels of every instruction set of this machine with their Go
+// versions.
 func TestScoreBodies(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for i, of := range scoreLevels() {
