@@ -106,7 +106,7 @@ func TestLikelier(t *testing.T) {
 		Likelier(got, p, -3, 1<<50)
 		likelierGo(want, p, -3, 1<<50)
 		if !slices.Equal(got, want) {
-			t.Errorf("%d chances tell other classes", n)
+			t.Errorf("%d sigmoids tell other classes", n)
 		}
 		for i, v := range p {
 			if (got[i] == 1<<50) != (v > 1-v) {
