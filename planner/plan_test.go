@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// env is the environment of planning with one parameter; local says whether all
-// data that a tree reads is on this node.
+// env is a planning environment with one parameter. local says whether all rows that a plan reads
+// are on this node.
 func env(w *plantest.World, param int64, local bool) *planner.Env {
 	e := w.Planning()
 	e.Params = []types.Datum{param}
@@ -21,8 +21,8 @@ func env(w *plantest.World, param int64, local bool) *planner.Env {
 	return e
 }
 
-// TestGenericPlan: a look-up by key has a generic plan, which is used where its
-// rows are on this node; other queries are planned for each execution.
+// TestGenericPlan: a look-up by key has a generic plan, used by every execution for which the rows
+// are on this node; other queries are planned for each execution (a custom plan).
 func TestGenericPlan(t *testing.T) {
 	w := plantest.Small(t)
 	for sql, generic := range map[string]bool{
@@ -58,7 +58,8 @@ func TestGenericPlan(t *testing.T) {
 	}
 }
 
-// TestPrivilegesOfPlans: a role that may not read a table gets no plan, not even a kept one.
+// TestPrivilegesOfPlans: a role without the privilege to read a table gets no plan, not even one
+// that is cached.
 func TestPrivilegesOfPlans(t *testing.T) {
 	w := plantest.Small(t)
 	q, err := w.Bind("select c from t where a = $1")

@@ -51,8 +51,8 @@ func Options(n *ast.CopyStmt) (copyfmt.Options, error) {
 	return copyfmt.ParseOptions(raw, n.IsFrom)
 }
 
-// Copy begins a COPY over a view. One with a file is carried out at once: it has no stream,
-// only a tag.
+// Copy begins a COPY over a view of the catalog. A COPY with a file is executed at once: it has no
+// stream, only a command tag.
 func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
 	if n.IsFrom {
 		return copyFrom(x, st, n, opts)
@@ -104,7 +104,7 @@ func mayFile(x *write.Execution, st *catalog.State) error {
 	return nil
 }
 
-// decoding are rows from bytes. It must be closed.
+// decoding returns rows decoded from bytes. It must be closed.
 type decoding interface {
 	Next() (*batch.Batch, error) // io.EOF at the end
 	Close()
@@ -265,7 +265,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 	return nil, e.tag(), nil
 }
 
-// open starts what a COPY TO writes.
+// open starts the table scan or query of a COPY TO.
 func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
 	b, err := bindSource(x, st, n)
 	if err != nil {
@@ -295,12 +295,13 @@ type encoding struct {
 
 func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
 
-// next returns more bytes and where in them each row ends, io.EOF at the end.
+// next returns more bytes and the offset in them at which each row ends, io.EOF at the end.
 func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 	e.buf, e.ends = e.buf[:0], e.ends[:0]
 	if !e.begun {
 		e.begun = true
-		// The binary signature goes with the first row, the header line alone.
+		// The signature of the binary format is sent with the first row, the header line of CSV by
+		// itself.
 		if e.buf = e.to.Begin(e.buf); len(e.buf) > 0 && !e.binary {
 			return e.buf, append(e.ends, len(e.buf)), nil
 		}

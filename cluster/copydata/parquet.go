@@ -19,17 +19,17 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// parquetRows are the rows of a Parquet file as columns of a table.
+// parquetRows reads the rows of a Parquet file as columns of a table.
 type parquetRows struct {
 	x     *write.Execution
 	acct  *mem.Account
 	rows  op.BatchReader
-	conv  []*eval.Program // of each column of the table; nil where the file's is one
-	after func()          // Close ends with
+	conv  []*eval.Program // converts to each column of the table; nil where the file has its type
+	after func()          // called at the end of Close
 }
 
-// spool reads all of a stream into a temporary file, and its rows from there: what a Parquet file
-// consists of is written at its end.
+// spool copies a stream to a temporary file and reads the rows from there: the footer of a Parquet
+// file, without which nothing can be read, is at its end.
 func spool(x *write.Execution, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {
 	dir := x.Spill()
 	file, err := dir.Spool(x.Ctx)
@@ -38,7 +38,7 @@ func spool(x *write.Execution, st *catalog.State, cols []catalog.Column, in io.R
 		return nil, err
 	}
 	remove := func() {
-		_ = file.Close() // what is left goes with the directory
+		_ = file.Close() // a file that is left is deleted with its directory
 		_ = dir.Close()
 	}
 	if _, err := io.Copy(file, in); err != nil {
@@ -103,9 +103,9 @@ func (p *parquetRows) Close() {
 	}
 }
 
-// matchColumns finds a table's columns in a file by their names: as they are written, or else in any
-// case, since other systems keep it. The file has no others: a column that is left out in silence
-// is lost.
+// matchColumns finds the columns of a table in a file by name: exactly, or else ignoring case,
+// since other systems preserve it. The file may not have further columns: their values would be
+// lost silently.
 func matchColumns(have []plan.Column, cols []catalog.Column, name string) ([]int, error) {
 	const hint = "Columns are matched by name; COPY table (column, ...) names those that the file has."
 	find := func(is func(a, b string) bool, want string) int {

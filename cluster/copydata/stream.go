@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Stream is the database's side of a COPY with the client. It must be closed. The
-// decoder of one from the client runs in a goroutine of its own that ends with Finish or
-// Fail. A pipe hands each piece over whole, so a slow decoder holds the client back.
+// Stream is the server side of a COPY with a client. It must be closed. For COPY FROM the decoder
+// runs in a goroutine, which ends with Finish or Fail. The pipe to it is unbuffered, so a slow
+// decoder blocks the client (back-pressure).
 type Stream struct {
 	binary  bool
 	columns int
@@ -39,7 +39,7 @@ func (c *Stream) Write(p []byte) error {
 	return nil
 }
 
-// Finish ends the bytes; the rows are in the transaction then.
+// Finish ends the input; the rows are then part of the transaction.
 func (c *Stream) Finish() error {
 	_ = c.in.Close()
 	return c.wait()

@@ -18,8 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// spec is an aggregate with the types of what each row holds: arguments, then
-// sort keys.
+// spec is an aggregate with the types of the columns of its input: arguments, then sort keys.
 type spec struct {
 	call expr.AggCall
 	ts   []types.Type
@@ -48,7 +47,7 @@ func specs(t *testing.T) []spec {
 	return out
 }
 
-// concrete returns types to try for a declared one.
+// concrete returns the types to test for a declared argument type, several for a polymorphic one.
 func concrete(o types.OID) []types.Type {
 	switch t := (types.Type{OID: o, Mod: -1}); o {
 	case types.NumericOID:
@@ -59,7 +58,7 @@ func concrete(o types.OID) []types.Type {
 		arr, _ := types.ArrayOf(types.Int4)
 		return []types.Type{arr}
 	case types.AnyEnumOID:
-		return nil // its values need a catalog; it is ordered as other types are
+		return nil // values of an enum need a catalog; they are compared as other types are
 	default:
 		return []types.Type{t}
 	}
@@ -101,8 +100,8 @@ func bind(t *testing.T, f *fn.Func, ts []types.Type) spec {
 	return spec{call: c, ts: ts}
 }
 
-// data makes rows for an aggregate. Floats are quarters, whose sums are exact
-// in any order.
+// data makes random rows for an aggregate. Floats are multiples of ¼, whose sums are exact in any
+// order.
 func (s spec) data(r *rand.Rand, n int) []types.Row {
 	rows := make([]types.Row, n)
 	for i := range rows {
@@ -153,10 +152,10 @@ func (s spec) value(r *rand.Rand, k int, ty types.Type) types.Datum {
 	}
 }
 
-const groups = 7 // the last stays empty
+const groups = 7 // the last one gets no rows
 
-// TestAgainstReference: every aggregate, over random rows in random groups, fed
-// in every way there is.
+// TestAgainstReference compares every aggregate with its definition (reference_test.go), over
+// random rows in random groups, through every method that adds, merges, encodes and decodes.
 func TestAgainstReference(t *testing.T) {
 	for _, s := range specs(t) {
 		var ids string
@@ -187,7 +186,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// left returns what is refused, and why.
+// left returns why the aggregate must refuse these types, "" if it must not.
 func (s spec) left() string {
 	if s.name() == "array_agg" && s.ts[0].IsArray() {
 		return "arrays have one dimension"
@@ -195,7 +194,8 @@ func (s spec) left() string {
 	return ""
 }
 
-// forms checks the aggregate with DISTINCT and ORDER BY inside, where it may.
+// forms checks the aggregate with DISTINCT and with ORDER BY among its arguments, where these are
+// allowed.
 func (s spec) forms(t *testing.T, r *rand.Rand) {
 	if s.call.Fn.Ordered || len(s.ts) == 0 || isMetric(s.name()) || len(s.ts) > 1 && s.name() != "string_agg" || s.ts[0].OID == types.JSONOID {
 		return
@@ -207,7 +207,7 @@ func (s spec) forms(t *testing.T, r *rand.Rand) {
 	rows := s.data(r, 80)
 	for i, row := range rows {
 		if len(row) > 1 {
-			row[1] = "," // one delimiter, so that equal rows are equal
+			row[1] = "," // the same delimiter everywhere, so that rows with the same value are duplicates
 			if s.ts[1].OID == types.ByteaOID {
 				row[1] = []byte(",")
 			}
@@ -290,7 +290,7 @@ func (s spec) fresh(t *testing.T) agg.Agg {
 	return a
 }
 
-// fed updates with batches of a size.
+// fed calls Update with batches of a size.
 func (s spec) fed(t *testing.T, rows []types.Row, of []uint32, size int) agg.Agg {
 	t.Helper()
 	a := s.fresh(t)
@@ -300,7 +300,7 @@ func (s spec) fed(t *testing.T, rows []types.Row, of []uint32, size int) agg.Agg
 		for _, g := range of[from:to] {
 			n = max(n, g+1)
 		}
-		a.Resize(int(n)) // groups come as they do in a table
+		a.Resize(int(n)) // a hash table adds groups in the same way, as they appear
 		if err := a.Update(of[from:to], s.arrays(t, rows[from:to])); err != nil {
 			t.Fatal(err)
 		}
@@ -309,8 +309,8 @@ func (s spec) fed(t *testing.T, rows []types.Row, of []uint32, size int) agg.Agg
 	return a
 }
 
-// listed updates by lists of rows, others lying in between; nil for aggregates
-// that take none.
+// listed calls UpdateList with the row numbers of one group at a time, with rows of other groups in
+// between; nil for aggregates that are no Lister.
 func (s spec) listed(t *testing.T, r *rand.Rand, rows []types.Row, of []uint32) agg.Agg {
 	t.Helper()
 	a := s.fresh(t)
@@ -354,8 +354,8 @@ func (s spec) listed(t *testing.T, r *rand.Rand, rows []types.Row, of []uint32) 
 	return a
 }
 
-// merged adds the states of parts in their order; nil for aggregates whose
-// states only travel encoded.
+// merged merges the states of parts in order; nil for aggregates whose states can only be merged in
+// encoded form.
 func (s spec) merged(t *testing.T, parts []agg.Agg) agg.Agg {
 	t.Helper()
 	a := s.fresh(t)
@@ -384,7 +384,7 @@ func (s spec) encoded(t *testing.T, r *rand.Rand, parts []agg.Agg) agg.Agg {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Among them NULLs, as an outer join has them.
+			// Some states are NULL, as an outer join produces them.
 			var of []uint32
 			var with [][]byte
 			var valid []bool
@@ -406,8 +406,7 @@ func (s spec) encoded(t *testing.T, r *rand.Rand, parts []agg.Agg) agg.Agg {
 	return a
 }
 
-// TestShared: an average is read from the states of a sum of the same values,
-// and a sum from those of an average.
+// TestShared: avg and sum over the same values share one state, whichever of them keeps it.
 func TestShared(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	for _, ty := range []types.Type{types.Int2, types.Int4, types.Int8, types.FixedNumeric(9, 2, false), types.Float8, types.Numeric} {
@@ -443,7 +442,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestDamagedStates: what a state cannot be is an error and nothing worse.
+// TestDamagedStates: bytes that are not a valid state are refused with an error, never a panic.
 func TestDamagedStates(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for _, s := range specs(t) {

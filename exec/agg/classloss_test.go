@@ -23,7 +23,7 @@ type classLossRow struct {
 	classes bool      // not NULL
 }
 
-// append adds the row to its columns.
+// append adds the row to the builders of its columns.
 func (row classLossRow) append(label array.Builder, given, classes *array.ListBuilder, names []string) {
 	switch b := label.(type) {
 	case *array.StringBuilder:
@@ -48,7 +48,7 @@ func (row classLossRow) append(label array.Builder, given, classes *array.ListBu
 }
 
 // TestClassLossOfManyRows adds rows in batches of all sizes, to one group and to several, and
-// merges: the bits are those of a sum row by row without rounding.
+// merges: the result has the bits of a sum without rounding, row by row.
 func TestClassLossOfManyRows(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	odd := []float64{0, 1, math.NaN(), -1, 2, math.Inf(1), math.Inf(-1), 5e-324, 0x1p-52, 1 - 0x1p-53, math.Copysign(0, -1)}
@@ -59,13 +59,13 @@ func TestClassLossOfManyRows(t *testing.T) {
 		groups, nulls, odds := 1+round/2%3*2, round%3 == 0, round%5 == 0
 		names := make([]string, 3+r.Intn(40))
 		for k, at := range r.Perm(len(names)) {
-			names[at] = fmt.Sprint(k + r.Intn(2)*100*min(1, k)) // some labels are none of them
+			names[at] = fmt.Sprint(k + r.Intn(2)*100*min(1, k)) // so that some labels are not among the classes
 		}
 		rows := make([]classLossRow, 1+r.Intn(6000))
 		want := make([]exact.Sum, groups)
 		for i := range rows {
 			row := classLossRow{group: uint32(r.Intn(groups)), label: r.Intn(len(names)), classes: true}
-			row.given = []float64{} // shorter and longer than the classes
+			row.given = []float64{} // probabilities fewer than the classes, below more
 			for range len(names) + r.Intn(3) - 1 {
 				p := r.Float64()
 				if odds && r.Intn(20) == 0 {
@@ -106,7 +106,7 @@ func TestClassLossOfManyRows(t *testing.T) {
 				parts[i].Resize(groups)
 			}
 			for from := 0; from < len(rows); from += size {
-				// A row before, of which the arrays are slices.
+				// One row more at the front, so that the arrays tested are slices with an offset.
 				label := array.NewBuilder(memory.DefaultAllocator, typ.Arrow())
 				given := array.NewBuilder(memory.DefaultAllocator, floats.Arrow()).(*array.ListBuilder)
 				classes := array.NewBuilder(memory.DefaultAllocator, texts.Arrow()).(*array.ListBuilder)

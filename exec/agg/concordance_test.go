@@ -17,7 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestConcordanceInParts: whatever a part holds, the index is that of all pairs.
+// TestConcordanceInParts: Harrell's concordance index, computed over parts of any size, equals the
+// share of concordant pairs among all comparable pairs.
 func TestConcordanceInParts(t *testing.T) {
 	call := expr.AggCall{Fn: fn.ByID("concordance_index(float8,bool,float8)"), Typ: types.Float8}
 	for seed := range int64(40) {
@@ -57,7 +58,7 @@ func TestConcordanceInParts(t *testing.T) {
 	}
 }
 
-// allPairs looks at all pairs. NaN is the longest time and the least risk.
+// allPairs computes the index from all pairs. NaN is the longest time and the lowest risk.
 func allPairs(rows []types.Row, distinct bool) types.Datum {
 	seen := map[string]bool{}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r types.Row) bool {
@@ -83,7 +84,8 @@ func allPairs(rows []types.Row, distinct bool) types.Datum {
 	return float64(wins) / float64(2*pairs)
 }
 
-// inParts sorts the rows as an operator does, twice.
+// inParts computes the index as the operator does: sorted by time, cut into parts, then sorted by
+// risk.
 func inParts(t *testing.T, rows []types.Row, distinct bool, most int) types.Datum {
 	t.Helper()
 	rows = slices.Clone(rows)

@@ -14,9 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestNumericSumsOfAnySize adds numerics whose sums pass 64 bits, 128 bits, and from scale to
+// TestNumericSumsOfAnySize adds numerics whose sums exceed 64 bits, 128 bits and change their
 // scale: the result equals adding them one by one, digits after the point included, however they
-// were split.
+// are divided into parts.
 func TestNumericSumsOfAnySize(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	var sum *fn.Func

@@ -15,9 +15,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestNumericExtremes: the least and the greatest of numerics of one word and of
-// several, of equal ones the first with its digits after the point, infinities and
-// NaN in PostgreSQL's order; in one go and in parts, encoded or not.
+// TestNumericExtremes: min and max of numerics of one word and of several. Of equal ones the first
+// is returned with its digits after the point; infinities and NaN are in PostgreSQL's order; at
+// once and in parts, encoded or not.
 func TestNumericExtremes(t *testing.T) {
 	r := rand.New(rand.NewSource(12))
 	funcs := map[string]*fn.Func{}

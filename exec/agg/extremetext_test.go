@@ -11,8 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestExtremeTextBytes: the greatest of texts that rise holds the last of them, and is
-// charged for no other.
+// TestExtremeTextBytes: max over increasing texts keeps, and is charged for, the last one only.
 func TestExtremeTextBytes(t *testing.T) {
 	for _, ty := range []types.Type{types.Text} {
 		e := &anyExtreme{t: ty, max: true}

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPairsOfIntegers: what is known of integers changes no bit of a result, whether
-// states are merged as they are or encoded.
+// TestPairsOfIntegers: NewWhole adds casts of integers faster than New, in integers. Results must
+// have the same bits, whether states are merged directly or encoded.
 func TestPairsOfIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	of := func(id int) expr.Expr {

@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSumsBeyondWords: sums of bigint that pass 64 bits, and come back, in parts that
-// are merged as they are or encoded, row by row or group by group.
+// TestSumsBeyondWords: sums of bigint that exceed 64 bits and come back into range, in parts that
+// are merged directly or encoded, by row or by group.
 func TestSumsBeyondWords(t *testing.T) {
 	var f *fn.Func
 	for _, x := range fn.Lookup("sum") {
@@ -91,7 +91,7 @@ func TestSumsBeyondWords(t *testing.T) {
 		for g := range groups {
 			got := types.DatumAt(types.Numeric, out, g)
 			if got == nil {
-				continue // no value but NULLs
+				continue // only NULLs
 			}
 			if text := string(types.AppendText(nil, types.Numeric, got, types.DefaultEnv)); text != want[g].String() {
 				t.Fatalf("group %d is %s, not %v", g, text, want[g])

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// keyList is a collection of numbers in no order. They are not moved, and full lists are shared with
-// lists that this one is merged into.
+// keyList is an unordered collection of numbers in lists of growing size. Numbers are never moved,
+// and merging shares full lists instead of copying them.
 type keyList struct {
 	last []uint64
 	full [][]uint64
@@ -29,8 +29,8 @@ func (p *keyList) n() int {
 	return n
 }
 
-// next begins another list, twice as large or for so many numbers, and returns what it takes beside
-// the slab.
+// next begins another list, twice as large as the last one or as large as asked, and returns the
+// bytes allocated besides the slab.
 func (p *keyList) next(s *slab, numbers int) int64 {
 	size := max(2*cap(p.last), firstKeys)
 	for size < numbers {
@@ -45,7 +45,7 @@ func (p *keyList) next(s *slab, numbers int) int64 {
 	return list
 }
 
-// lists calls f with the numbers, some at a time.
+// lists calls f with the numbers, one list at a time.
 func (p *keyList) lists(f func([]uint64)) {
 	for _, l := range p.full {
 		f(l)
@@ -53,14 +53,14 @@ func (p *keyList) lists(f func([]uint64)) {
 	f(p.last)
 }
 
-// appendTo appends all.
+// appendTo appends all numbers to dst.
 func (p *keyList) appendTo(dst []uint64) []uint64 {
 	p.lists(func(l []uint64) { dst = append(dst, l...) })
 	return dst
 }
 
-// slab is memory from which lists are cut: the collector would look at each of
-// thousands of short ones.
+// slab is memory from which short lists are allocated together: the garbage collector would have to
+// mark each of thousands of small arrays.
 type slab struct {
 	rest  []uint64
 	bytes int64 // of all
@@ -86,9 +86,9 @@ func (s *slab) list(n int) []uint64 {
 	return out
 }
 
-// keyBuffer are keys that are not in their lists yet. Where there are more groups than the cache has
-// room for the ends of, it is quicker to put keys down in a row, and to bring so many at once into
-// the order of groups that each has several.
+// keyBuffer buffers keys that are not in the lists of their groups yet. With more groups than the
+// cache has lines for the ends of their lists, it is faster to append keys to one buffer, and to
+// sort the buffer by group when it has several keys for each group.
 type keyBuffer struct {
 	sync.Mutex
 	groups   []uint32
@@ -105,15 +105,15 @@ const (
 	bufferedGroupsMost  = bufferedMost / 4
 )
 
-// bytes is what they take, and the lists that they are added to.
+// bytes is the size of the buffer and of the lists that its keys go to.
 func (l *keyBuffer) bytes() int64 {
 	return 4*int64(cap(l.groups)+cap(l.starts)) + 8*int64(cap(l.keys)+cap(l.sorted)+2*len(l.keys))
 }
 
 func (l *keyBuffer) full() bool { return len(l.groups) >= bufferedMost }
 
-// take adds keys of groups, of which there are so many, all of one fraction; false where they are
-// of several, or where it is quicker to add them to their lists at once.
+// take adds keys of n groups, all with the same percentile fraction. It returns false where
+// fractions differ, or where adding the keys to their lists directly is faster.
 func (l *keyBuffer) take(n int, groups []uint32, vals []float64, fractions arrow.Array) bool {
 	f, ok := fractions.(*array.Float64)
 	if !ok || n < bufferedGroupsLeast || n > bufferedGroupsMost || f.NullN() > 0 || len(vals) == 0 {
@@ -136,7 +136,7 @@ func (l *keyBuffer) take(n int, groups []uint32, vals []float64, fractions arrow
 	return true
 }
 
-// each calls f with the keys of each of n groups that has any, and empties l.
+// each calls f with the keys of each of n groups that has any, and empties the buffer.
 func (l *keyBuffer) each(n int, f func(g int, keys []uint64)) {
 	if cap(l.starts) < n+1 {
 		l.starts = make([]uint32, n+1)

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestMeasuresOfLists: lists of rows of a group, some or all, measure as those rows do one
-// by one, whether there are NULLs and whatever the labels.
+// TestMeasuresOfLists: evaluation metrics over lists of row numbers of one group, of some rows or
+// all, equal those of the rows one by one, with NULLs or without, whatever the labels.
 func TestMeasuresOfLists(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	for _, name := range []string{"ml_classification", "accuracy", "roc_auc", "log_loss", "ml_regression"} {
@@ -93,8 +93,8 @@ func TestMeasuresOfLists(t *testing.T) {
 	}
 }
 
-// TestSumsOfLists: sums and variances of lists of rows among which are NULLs, few or many, are those of
-// the rows one by one; what lies where a NULL is does not count.
+// TestSumsOfLists: sums and variances over lists of row numbers, with few or many NULLs, equal
+// those of the rows one by one; the value that lies in memory under a NULL is ignored.
 func TestSumsOfLists(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	for _, nulls := range []float64{0.0005, 0.1, 0.5, 1} {
@@ -152,8 +152,8 @@ func TestSumsOfLists(t *testing.T) {
 	}
 }
 
-// TestLogicOfLists: bool_and and bool_or of lists of rows are those of the rows one by one,
-// and what is decided stays so.
+// TestLogicOfLists: bool_and and bool_or over lists of row numbers equal those of the rows one by
+// one; a group that is decided (false for bool_and) stays so.
 func TestLogicOfLists(t *testing.T) {
 	r := rand.New(rand.NewSource(8))
 	for _, and := range []bool{false, true} {

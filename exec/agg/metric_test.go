@@ -28,8 +28,8 @@ func float64s(v ...float64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, v, nil)
 }
 
-// measureIn adds the rows to one group in as many parts, each merged by its
-// state, and returns the group's value.
+// measureIn adds the rows to one group, in several parts that are merged by their encoded states,
+// and returns the result.
 func measureIn(t *testing.T, name string, parts int, label, got arrow.Array) types.Datum {
 	t.Helper()
 	whole := metric(name, []types.Type{types.Int8, types.Int8})
@@ -60,7 +60,7 @@ func measureIn(t *testing.T, name string, parts int, label, got arrow.Array) typ
 	return types.DatumAt(typ, res, 0)
 }
 
-// The expected values are scikit-learn's, average='macro'.
+// TestMetricsOfThreeClasses: the expected values are those of scikit-learn with average='macro'.
 func TestMetricsOfThreeClasses(t *testing.T) {
 	label, got := int64s(0, 1, 1, 0, 1, 1, 0, 1, 2, 2), int64s(0, 1, 0, 1, 1, 1, 0, 0, 2, 0)
 	for name, want := range map[string]float64{"accuracy": 0.6, "precision_score": (2.0/5 + 3.0/4 + 1) / 3, "recall_score": (2.0/3 + 3.0/5 + 1.0/2) / 3,
@@ -73,7 +73,7 @@ func TestMetricsOfThreeClasses(t *testing.T) {
 	}
 	scores := float64s(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 	for _, name := range []string{"roc_auc", "log_loss"} {
-		for _, parts := range []int{1, 2, 5} { // two of the five are of one label
+		for _, parts := range []int{1, 2, 5} { // two of the five have rows of one label only
 			if v := measureIn(t, name, parts, label, scores); v != nil {
 				t.Errorf("%s of three classes in %d parts: %v", name, parts, v)
 			}
@@ -81,8 +81,8 @@ func TestMetricsOfThreeClasses(t *testing.T) {
 	}
 }
 
-// A ranking is charged for its scores and little beside, and lets go of them when a
-// third label makes them useless. Its result needs two more places for each.
+// TestRankingIsCharged: roc_auc is charged for its scores and little more, and releases them when a
+// third label makes it undefined. Computing the result needs two more words per score.
 func TestRankingIsCharged(t *testing.T) {
 	const n = 100000
 	label, score := make([]int64, n), make([]float64, n)
@@ -108,8 +108,8 @@ func TestRankingIsCharged(t *testing.T) {
 	}
 }
 
-// TestAreaOfManyShapes counts pairs of scores of many shapes, whole, by states and
-// by merging, and compares with a plain sum of ranks.
+// TestAreaOfManyShapes computes roc_auc of scores of many distributions, at once, from encoded
+// states and from merged ones, and compares with a plain sum of ranks.
 func TestAreaOfManyShapes(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for k, draw := range []func() float64{r.Float64, r.NormFloat64, func() float64 { return float64(r.Intn(3)) }, func() float64 { return 7 },
@@ -147,7 +147,7 @@ func TestAreaOfManyShapes(t *testing.T) {
 	}
 }
 
-// slowArea is the share of pairs that are in order, by a sort.
+// slowArea is the share of pairs in the right order, by sorting.
 func slowArea(label []int64, score []float64) float64 {
 	order := make([]int, len(label))
 	for i := range order {
@@ -167,8 +167,8 @@ func slowArea(label []int64, score []float64) float64 {
 	return float64(wins) / (2 * float64(pos*below))
 }
 
-// TestMergedScoresStay merges aggregates of scores while both go on: neither
-// changes the other.
+// TestMergedScoresStay merges one aggregate of scores into another while rows are added to both:
+// neither changes the other.
 func TestMergedScoresStay(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	for _, name := range []string{"roc_auc", "log_loss"} {
@@ -215,8 +215,8 @@ func TestMergedScoresStay(t *testing.T) {
 	}
 }
 
-// TestEvaluationsOfManyRows takes the errors of many rows in parts of all sizes:
-// the measures are those of sums without rounding, and the same for any parts.
+// TestEvaluationsOfManyRows computes error metrics of many rows in parts of all sizes: the results
+// are those of sums without rounding, whatever the parts.
 func TestEvaluationsOfManyRows(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	for _, wide := range []bool{false, true} {
@@ -225,7 +225,7 @@ func TestEvaluationsOfManyRows(t *testing.T) {
 		var abs, sq, d, sum exact.Long
 		for i := range y {
 			y[i] = r.NormFloat64()
-			if wide { // beyond what parts of sums have bits for
+			if wide { // too far apart for the fixed-point partial sums
 				y[i] = math.Ldexp(y[i], r.Intn(60))
 			}
 			p[i] = y[i] + r.NormFloat64()
@@ -259,8 +259,8 @@ func TestEvaluationsOfManyRows(t *testing.T) {
 	}
 }
 
-// TestRankingsHandMemoryOn counts the pairs of one evaluation after the other, each of which
-// returns its memory: the next uses it again, with its own scores in it.
+// TestRankingsHandMemoryOn computes one roc_auc after another; each returns its memory, and the next
+// reuses it without seeing the scores of the one before.
 func TestRankingsHandMemoryOn(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	was := map[*uint64]bool{}
@@ -268,7 +268,7 @@ func TestRankingsHandMemoryOn(t *testing.T) {
 	for round := range 4 {
 		var label []int64
 		var score []float64
-		aggs := make([]*ranked, 3) // of threads
+		aggs := make([]*ranked, 3) // one per thread
 		for i := range aggs {
 			aggs[i] = metric("roc_auc", []types.Type{types.Int8, types.Float8}).(*ranked)
 			aggs[i].Resize(1)

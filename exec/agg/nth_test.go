@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNth picks any place of numbers that are many, few, alike, sorted or turned round.
+// TestNth: nth (quickselect) finds any position in many or few numbers, all different or not,
+// sorted or not.
 func TestNth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 400 {
@@ -21,7 +22,7 @@ func TestNth(t *testing.T) {
 			case 2:
 				keys[i] = uint64(i)
 			case 3:
-				keys[i] = uint64(min(i, n-i)) // the median of three is bad
+				keys[i] = uint64(min(i, n-i)) // the worst case of a pivot by median of three
 			}
 		}
 		want := slices.Sorted(slices.Values(keys))

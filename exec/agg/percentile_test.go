@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPercentilesOfAllFloats: NaN is the greatest, infinities are values, and the
-// order may be turned round.
+// TestPercentilesOfAllFloats: NaN is the greatest value, infinities are values, and the order may
+// be descending.
 func TestPercentilesOfAllFloats(t *testing.T) {
 	var f *fn.Func
 	for _, x := range fn.Lookup("percentile_cont") {
@@ -61,8 +61,9 @@ func TestPercentilesOfAllFloats(t *testing.T) {
 	}
 }
 
-// TestPercentilesOfManyGroups: keys that come late to their groups, lists of many of them of which a
-// sample is right or wrong, states and merges, beside all values of a group in order.
+// TestPercentilesOfManyGroups compares with all values of a group in order: values added late, long
+// lists of which a sample predicts the range of the result well or badly, encoded states and
+// merges.
 func TestPercentilesOfManyGroups(t *testing.T) {
 	var f *fn.Func
 	for _, x := range fn.Lookup("percentile_cont") {
@@ -87,7 +88,8 @@ func TestPercentilesOfManyGroups(t *testing.T) {
 					const n = 8000
 					gs, ps, xs := make([]uint32, n), make([]float64, n), make([]float64, n)
 					for k := range gs {
-						// Some groups have many, some few, some sorted ones.
+						// Low groups have many values and high ones few; every third has sorted
+						// ones.
 						g := min(r.IntN(groups), r.IntN(groups))
 						if gs[k], ps[k], xs[k] = uint32(g), 0.3, r.NormFloat64(); g%3 == 1 {
 							xs[k] = float64(len(vals[g]) / 40)

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// evaluation makes rows of two labels and a model's probabilities.
+// evaluation makes rows of two labels with the probabilities of a model.
 func evaluation(seed int64, n int) (label, got, p arrow.Array) {
 	r := rand.New(rand.NewSource(seed))
 	l, g, v := make([]int64, n), make([]int64, n), make([]float64, n)
@@ -26,7 +26,7 @@ func evaluation(seed int64, n int) (label, got, p arrow.Array) {
 	return int64s(l...), int64s(g...), float64s(v...)
 }
 
-// BenchmarkMeasures adds 4,000,000 rows in batches and computes the result.
+// BenchmarkMeasures adds 4,000,000 rows in batches to a metric and computes its result.
 func BenchmarkMeasures(b *testing.B) {
 	const rows, batches = 1 << 14, 256
 	var label, got, p []arrow.Array

@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// reference computes an aggregate from its definition over the rows of one
-// group, in exact numbers where it can.
+// reference computes an aggregate by its definition over the rows of one group, in exact arithmetic
+// where it can.
 func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 	t.Helper()
 	rows = s.arranged(rows)
@@ -128,7 +128,7 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 	return moments(t, name, s.call.Typ, some)
 }
 
-// arranged sorts and thins the rows as the call says. (mode sorts for itself.)
+// arranged sorts the rows and removes duplicates as the call says. (mode sorts by itself.)
 func (s spec) arranged(rows []types.Row) []types.Row {
 	at := len(s.call.Args)
 	out := slices.Clone(rows)
@@ -218,7 +218,7 @@ func moments(t *testing.T, name string, ty types.Type, vals []types.Datum) types
 	return rationalAs(t, ty, v)
 }
 
-// pairs are the regressions of Y on X, from exact sums.
+// pairs computes the regressions of Y on X from exact sums.
 func pairs(name string, rows []types.Row) types.Datum {
 	var xs, ys []*big.Rat
 	sx, sy := new(big.Rat), new(big.Rat)
@@ -284,7 +284,7 @@ func pairs(name string, rows []types.Row) types.Datum {
 	return unless(sxx == 0, sxy*sxy/(sxx*syy))
 }
 
-// collected are the aggregates that hold every row.
+// collected computes the aggregates that keep every row.
 func (s spec) collected(t *testing.T, rows []types.Row) types.Datum {
 	t.Helper()
 	if s.name() == "string_agg" {
@@ -354,7 +354,7 @@ func (s spec) json(t *testing.T, text string) types.Datum {
 	return d
 }
 
-// percentile: the row at fraction p, or between rows.
+// percentile returns the row at the fraction p, or interpolates between two.
 func (s spec) percentile(rows []types.Row) types.Datum {
 	var vals []types.Datum
 	for _, r := range rows {
@@ -441,7 +441,7 @@ func isMetric(name string) bool {
 	return false
 }
 
-// someClasses are labels as texts, but for one.
+// someClasses are the classes in text form; labels may be other texts.
 var someClasses = []string{"0", "no", "1", "yes"}
 
 // classLossReference looks each label up among the classes.
@@ -494,7 +494,7 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 
 func isNull(d types.Datum) bool { return d == nil }
 
-// concordanceReference looks at all pairs.
+// concordanceReference compares all pairs.
 func concordanceReference(rows []types.Row) types.Datum {
 	var good, all float64
 	for _, a := range rows {
@@ -529,7 +529,7 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 	}
 	truth := func(d types.Datum) bool { return d == true || d == int64(1) || d == 1.0 || d == "yes" }
 	if name == "log_loss" && !slices.ContainsFunc(rows, func(r types.Row) bool { return r[0] != rows[0][0] }) {
-		// One class alone is the positive one, unless it is 0 or false.
+		// If all rows have one class, it is the positive one unless it is 0 or false.
 		truth = func(d types.Datum) bool { return d != false && d != int64(0) && d != 0.0 }
 	}
 	var hits, tp, fp, fn, pos, abs, sq, sum, left, loss, above float64
@@ -585,7 +585,7 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 	if name == "ml_classification" {
 		return classReference(tp, fp, fn, n-tp-fp-fn)
 	}
-	// Of one class alone, that one is asked for, whichever it is.
+	// If no row is of the positive class, all are of one class, whose metrics these are.
 	if tp+fp+fn == 0 {
 		tp = hits
 	}
@@ -638,7 +638,7 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 	return 0.0
 }
 
-// same compares exactly, but floats and quotients to their last digits.
+// same compares exactly, except for floats and quotients, which may differ in the last digits.
 func (s spec) same(got, want types.Datum) bool {
 	if got == nil || want == nil {
 		return got == nil && want == nil
@@ -667,7 +667,7 @@ func (s spec) close(got, want types.Datum, ty types.Type) bool {
 	return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y))
 }
 
-// classReference returns the measures of two classes by their definitions.
+// classReference computes precision, recall and F1 from the counts of the confusion matrix.
 func classReference(tp, fp, fn, tn float64) types.Datum {
 	type measures [3]float64 // precision, recall, F1
 	of := func(hit, over, under float64) measures {

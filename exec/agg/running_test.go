@@ -14,9 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRun: the states of rows that follow each other, run up, are those of all rows of
-// their stretch up to them, taken one by one: sums that overflow a word, numerics of many
-// scales, of equal ones the first.
+// TestRun: running aggregates, as of a window frame that begins with its partition. The state after
+// each row equals adding the rows of its stretch one by one: sums that overflow 64 bits, numerics
+// of many scales, and the first of equal values for min and max.
 func TestRun(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	fixed := types.FixedNumeric(18, 2, false)
@@ -106,7 +106,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFixedSum: a sum that is represented as fixed is the one that is not, NULL for no rows.
+// TestFixedSum: a numeric sum kept as a fixed-point int64 equals the general one, and is NULL for
+// no rows.
 func TestFixedSum(t *testing.T) {
 	in := types.FixedNumeric(9, 2, false)
 	var sum *fn.Func

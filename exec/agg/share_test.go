@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// labelColumns makes a column of one of so many labels each row, of type t, and the
-// same as a dictionary where it is text.
+// labelColumns returns a column of n rows with random labels of type t and, for text, the same
+// column dictionary-encoded.
 func labelColumns(r *rand.Rand, t types.Type, n, labels int) (arr, dict arrow.Array) {
 	b, index := array.NewBuilder(memory.DefaultAllocator, t.Arrow()), array.NewInt32Builder(memory.DefaultAllocator)
 	names := array.NewStringBuilder(memory.DefaultAllocator)
@@ -49,8 +49,8 @@ func labelColumns(r *rand.Rand, t types.Type, n, labels int) (arr, dict arrow.Ar
 	return arr, arr
 }
 
-// TestSharedLabels: aggregates that number the labels of a column together return what each returns
-// by itself, whether texts come with dictionaries or not.
+// TestSharedLabels: aggregates that share the numbering of the labels of a column return what each
+// returns by itself, with dictionary-encoded texts or plain ones.
 func TestSharedLabels(t *testing.T) {
 	names := []string{"ml_classification", "log_loss", "accuracy", "roc_auc"}
 	for _, typ := range []types.Type{types.Text, types.Bool, types.Int8} {

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// TestValidRuns: runs are those that a look at each row finds, wherever in its
-// bitmap an array begins and ends.
+// TestValidRuns: the runs of rows that are not NULL equal those found by testing each row, wherever
+// in its bitmap an array begins and ends.
 func TestValidRuns(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for range 2000 {

@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-// world is the tables that plans read.
+// world holds the tables that plans read, and hands out their splits.
 type world struct {
 	tables      map[types.OID]optest.Table
 	mu          sync.Mutex
-	distributed map[int]int // splits by leaf
+	distributed map[int]int // how many splits of each leaf were handed out
 	leaves      []plan.Node
 }
 
@@ -69,7 +69,7 @@ func (r *list) Close() error { return nil }
 type tables struct {
 	t    *testing.T
 	w    *world
-	some func(optest.Table, []op.ScanKeys) optest.Table // of a split's rows; nil: all
+	some func(optest.Table, []op.ScanKeys) optest.Table // reduces a split's rows by the join keys given to the scan; nil: all rows
 }
 
 func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
@@ -196,7 +196,7 @@ func TestSetOps(t *testing.T) {
 				if len(g) > 0 {
 					t.Errorf("kind %d all %v: %d rows too many", kind, all, len(g))
 				}
-				// one column of them alone
+				// a projection of one column returns as many rows
 				p := &plan.Project{Input: n, Items: []plan.Item{{Col: col(9, types.Numeric), Expr: ref(o1)}}}
 				part, err := run(t, tbs, p, threads, &function.Env{})
 				if err != nil {
@@ -253,7 +253,7 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
-// TestJoinKeyTypes: keys of different types meet.
+// TestJoinKeyTypes: keys of different types that are equal are joined.
 func TestJoinKeyTypes(t *testing.T) {
 	dec := number.DecimalFromInt64
 	for _, c := range []struct {
@@ -285,7 +285,7 @@ func TestJoinKeyTypes(t *testing.T) {
 	}
 }
 
-// TestMark: the residual of a mark is three-valued.
+// TestMark: a mark join with a residual condition returns true, false or NULL.
 func TestMark(t *testing.T) {
 	a, b, c, d, m := col(1, types.Int4), col(2, types.Int4), col(3, types.Int4), col(4, types.Int4), col(5, types.Bool)
 	tbs := map[types.OID]optest.Table{
@@ -333,7 +333,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// host is a node that knows an enum.
+// host is a node whose catalog has an enum.
 type host struct {
 	function.Host
 	st *catalog.State

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// strictly leaves out every row that keys refuse, one by one by their zone and
-// all by their values, as no table does.
+// strictly leaves out every row that the filter of a join's keys excludes, by zone and by value. A
+// real scan may leave out fewer: the result must be right for both.
 func strictly(t *testing.T, tb optest.Table, keys []op.ScanKeys, refused *atomic.Int64) optest.Table {
 	out := optest.Table{Types: tb.Types}
 	sel := map[int32]int{}
@@ -49,8 +49,8 @@ func strictly(t *testing.T, tb optest.Table, keys []op.ScanKeys, refused *atomic
 	return out
 }
 
-// TestKeyFilters runs random trees over tables that return every row, and over tables that return
-// none which the joins above would drop.
+// TestKeyFilters runs random trees over tables that return every row, and over tables without the
+// rows that a filter of join keys excludes: the results are the same.
 func TestKeyFilters(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	var refused atomic.Int64
@@ -83,7 +83,8 @@ func TestKeyFilters(t *testing.T) {
 	}
 }
 
-// treeMaker makes trees of joins, and of what passes keys on or does not.
+// treeMaker makes random trees of joins and of operators through which filters of join keys may, or
+// may not, be pushed down.
 type treeMaker struct {
 	r      *rand.Rand
 	tables map[types.OID]optest.Table
@@ -160,8 +161,8 @@ func (g *treeMaker) node(depth int) plan.Node {
 	return j
 }
 
-// TestKeyFiltersAskRows: a scan under a join asks for each row where that spares the
-// join more than it costs: it has several keys to hash.
+// TestKeyFiltersAskRows: a scan tests each row against the keys of the join above it only if that
+// costs less than it saves: where the join would have to hash several keys.
 func TestKeyFiltersAskRows(t *testing.T) {
 	l, r := []plan.Column{col(1, types.Int4), col(2, types.Int8)}, []plan.Column{col(3, types.Int4), col(4, types.Int8)}
 	tb := optest.Table{Types: typesOf(l), Rows: []types.Row{{int64(1), int64(2)}}}
@@ -187,8 +188,8 @@ func TestKeyFiltersAskRows(t *testing.T) {
 	}
 }
 
-// TestKeysFarApart: of keys that are too far apart for a bit each scans leave out nearly all
-// rows that have none, by values and by zones, and none that has one.
+// TestKeysFarApart: for keys too far apart for a bitmap, scans still exclude nearly all rows
+// without a match, by value and by zone, and never one that has a match.
 func TestKeysFarApart(t *testing.T) {
 	for _, far := range []int64{1 << 20, 1 << 26, 1 << 34, 1 << 52} {
 		l, r := []plan.Column{col(1, types.Int8)}, []plan.Column{col(2, types.Int8)}

@@ -18,13 +18,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// scorerHost has models whose output k is ten times the feature and k. It counts
-// the rows that were scored.
+// scorerHost has models whose output k is ten times the feature plus k. It counts the rows that are
+// scored.
 type scorerHost struct {
 	function.Host
 	rows atomic.Int64
-	// Of scores that need not last: how many there were, and where they lie, one after the other.
-	lent    atomic.Int64
+	// Scores that are only valid until the next call: how many there were, and the memory that is
+	// reused for them.
+	reused  atomic.Int64
 	scratch [][]int32
 }
 
@@ -38,7 +39,7 @@ func (h *scorerHost) Score(_ context.Context, asked []*expr.Predict, cols []arro
 	for i, p := range asked {
 		v := slices.Clone(cols[0].(*array.Int32).Int32Values())
 		if scratch && h.scratch != nil {
-			h.lent.Add(int64(n))
+			h.reused.Add(int64(n))
 			v = append(h.scratch[i][:0], v...)
 			h.scratch[i] = v
 		}
@@ -50,8 +51,7 @@ func (h *scorerHost) Score(_ context.Context, asked []*expr.Predict, cols []arro
 	return out, nil
 }
 
-// TestScoresOnce projects predictions of a model, and counts how often it scores
-// a row: once for the same features.
+// TestScoresOnce: predictions of one model over the same features score each row once.
 func TestScoresOnce(t *testing.T) {
 	in := &plan.Values{Cols: []plan.Column{col(1, types.Int4), col(2, types.Int4)}}
 	const rows = 3000
@@ -90,9 +90,9 @@ func TestScoresOnce(t *testing.T) {
 	}
 }
 
-// TestScoresThatAreSummedUp: scores that an aggregate alone reads lie where those of the batch
-// before did, and those of rows that are given out do not.
-func TestScoresThatAreSummedUp(t *testing.T) {
+// TestScoresInReusedMemory: where only an aggregate reads the scores, each batch of them reuses the
+// memory of the one before; where rows are returned, none does.
+func TestScoresInReusedMemory(t *testing.T) {
 	in := &plan.Values{Cols: []plan.Column{col(1, types.Int4)}}
 	const rows = 30000
 	for i := range rows {
@@ -105,8 +105,8 @@ func TestScoresThatAreSummedUp(t *testing.T) {
 	}
 	h := &scorerHost{scratch: make([][]int32, 2)}
 	got, err := run(t, nil, p, 1, &function.Env{Host: h})
-	if err != nil || len(got) != rows || h.lent.Load() != 0 {
-		t.Fatalf("%d rows, %d scores lent, error %v", len(got), h.lent.Load(), err)
+	if err != nil || len(got) != rows || h.reused.Load() != 0 {
+		t.Fatalf("%d rows, %d scores reused, error %v", len(got), h.reused.Load(), err)
 	}
 	for i, r := range got {
 		if r[1] != r[0].(int64)+1 || r[0].(int64)%10 != 0 {
@@ -125,7 +125,7 @@ func TestScoresThatAreSummedUp(t *testing.T) {
 	if want := int64(10 * rows * (rows - 1) / 2); err != nil || len(got) != 1 || got[0][0] != want || got[0][1] != want+rows {
 		t.Fatalf("the sums are %v, error %v", got, err)
 	}
-	if n := h.lent.Load(); n != 2*rows {
-		t.Errorf("%d scores were lent, want %d", n, 2*rows)
+	if n := h.reused.Load(); n != 2*rows {
+		t.Errorf("%d scores were reused, want %d", n, 2*rows)
 	}
 }

@@ -33,7 +33,7 @@ func options(t testing.TB, from bool, opts ...copyfmt.Option) copyfmt.Options {
 	return o
 }
 
-// decode returns the rows as text, NULL for none, fields between bars.
+// decode returns the rows as text, fields between bars and NULL as NULL.
 func decode(r io.Reader, o copyfmt.Options, size int) (rows []string, err error) {
 	d, err := copyfmt.NewDecoder(r, cols, o, env, size, "t")
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ParquetOptions are the options of a Parquet file that is written, with DuckDB's names and
-// defaults. A row group ends at either size; the one in bytes bounds the memory that writing takes.
+// ParquetOptions are the options for writing a Parquet file, with the names and defaults of DuckDB.
+// A row group ends when it reaches either size; the size in bytes limits the memory that writing
+// uses.
 type ParquetOptions struct {
 	Compression   string // "" for snappy
 	RowGroupSize  int64  // rows; 0 for usualGroupRows
@@ -41,7 +42,7 @@ var codecs = map[string]compress.Compression{
 	"brotli":       compress.Codecs.Brotli,
 }
 
-// parse reads an option; known is false where it is none of a Parquet file.
+// parse reads an option; known is false where it is not an option of Parquet.
 func (o *ParquetOptions) parse(p Option) (known bool, err error) {
 	size := func(to *int64) error {
 		n, err := strconv.ParseInt(p.Value, 10, 64)
@@ -67,8 +68,9 @@ func (o *ParquetOptions) parse(p Option) (known bool, err error) {
 	return false, nil
 }
 
-// parquetFile writes a Parquet file, a row group after the other. A group's values are encoded as
-// they come and lie in the library's pages until its end: they are charged for before.
+// parquetFile writes a Parquet file, one row group after another. The library encodes values as
+// they are added and keeps them in pages until the row group ends, so their memory is charged
+// before.
 //
 //	batch ─▶ leaf: values, levels ─▶ pages of each column ─▶ at the group's end: sink ─▶ dst
 type parquetFile struct {
@@ -81,12 +83,12 @@ type parquetFile struct {
 	sink   sink
 	rows   int64 // of the group
 	bytes  int64 // of its values
-	foot   int64 // bytes of what the footer says of the groups before
+	foot   int64 // bytes of the footer for the row groups before
 	most   ParquetOptions
 	acct   *mem.Account // may be nil
 }
 
-// sink is what the library has written and nobody has taken.
+// sink buffers bytes that the library has written, until take.
 type sink struct{ b []byte }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -95,17 +97,20 @@ func (s *sink) Write(p []byte) (int, error) {
 }
 
 const (
-	// dictionaryBytes is the size of a dictionary from which on a column has none: hashing its values
-	// takes several times as much memory, perEntry for each of the first dictionaryRows rows.
+	// dictionaryBytes is the largest size of a dictionary; a column beyond it is not
+	// dictionary-encoded. The hash table that builds a dictionary takes several times as much
+	// memory: perEntry bytes for each of the first dictionaryRows rows.
 	dictionaryBytes = 32 << 10
 	dictionaryRows  = dictionaryBytes / 4
 	perEntry        = 64
-	// perColumn is what a column of a group takes apart from its values: buffers of the library.
+	// perColumn is the memory of a column of a row group besides its values: buffers of the
+	// library.
 	perColumn = 16 << 10
-	// perByte is how many bytes are held for one of a value: in its page, compressed, and in the sink,
-	// a little of it as a level.
+	// perByte is the memory for a byte of a value: in its page, compressed, and in the sink, with a
+	// little for its levels.
 	perByte = 3
-	// perChunk is what the footer takes for a column of a group, mostGroups what the format counts to.
+	// perChunk is the memory of the footer for one column of a row group; mostGroups is the largest
+	// number of row groups that the format can count.
 	perChunk   = 1 << 10
 	mostGroups = 1<<15 - 1
 	// messageBytes is the size of the messages to the client.
@@ -192,7 +197,7 @@ func (f *parquetFile) End(dst []byte, ends []int) ([]byte, []int, error) {
 	return dst, ends, err
 }
 
-// take moves what is written to dst, in messages.
+// take appends the bytes written so far to dst, divided into messages.
 func (f *parquetFile) take(dst []byte, ends []int) ([]byte, []int) {
 	for b := f.sink.b; len(b) > 0; {
 		n := min(len(b), messageBytes)
@@ -204,7 +209,7 @@ func (f *parquetFile) take(dst []byte, ends []int) ([]byte, []int) {
 	return dst, ends
 }
 
-// add writes rows [from, to) of a batch, in its order, to the group.
+// add writes the selected rows [from, to) of a batch to the row group.
 func (f *parquetFile) add(b *batch.Batch, from, to int) error {
 	row := func(i int) int {
 		if b.Sel != nil {
@@ -253,7 +258,7 @@ func (f *parquetFile) add(b *batch.Batch, from, to int) error {
 	return nil
 }
 
-// charge pays for rows of size bytes; where there is no memory, the group ends before them.
+// charge reserves memory for rows of size bytes; without enough, the row group ends before them.
 func (f *parquetFile) charge(size, rows int64) error {
 	if f.acct == nil {
 		return nil
@@ -276,7 +281,7 @@ func (f *parquetFile) charge(size, rows int64) error {
 	return f.acct.Grow(need())
 }
 
-// cut ends the group. What it has in the sink stays charged for until the next one.
+// cut ends the row group. Bytes in the sink stay charged until the next one.
 func (f *parquetFile) cut() error {
 	if f.group == nil {
 		return nil
@@ -296,7 +301,8 @@ func (f *parquetFile) cut() error {
 	return nil
 }
 
-// levels of a list: it is NULL, it is empty, an element is NULL, an element.
+// Definition levels of a list column: the list is NULL, the list is empty, an element is NULL, an
+// element has a value.
 const (
 	listNull = iota
 	listEmpty
@@ -304,7 +310,7 @@ const (
 	element
 )
 
-// addLists is add of a column of arrays.
+// addLists is add for a column of arrays.
 func (f *parquetFile) addLists(leaf parquetLeaf, arr arrow.Array, row func(int) int, from, to int) error {
 	a, ok := arr.(*array.List)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// parquetOf writes n rows of a number, 8,192 a batch, and returns the rows of each row group and the
-// most that was charged.
+// parquetOf writes n rows of one number in batches of 8,192, and returns the number of rows of each
+// row group and the peak of charged memory.
 func parquetOf(t *testing.T, n int, limit int64, opts copyfmt.ParquetOptions) (groups []int64, peak int64, err error) {
 	t.Helper()
 	pool := mem.NewPool("node", limit)
@@ -83,7 +83,7 @@ func TestParquetRowGroups(t *testing.T) {
 	}
 }
 
-// Where there is less memory than a row group takes, row groups are smaller.
+// TestParquetWithinMemory: where memory is too small for a whole row group, row groups are smaller.
 func TestParquetWithinMemory(t *testing.T) {
 	const limit = 4 << 20
 	groups, peak, err := parquetOf(t, 1_000_000, limit, copyfmt.ParquetOptions{RowGroupSize: 1 << 40, RowGroupBytes: 1 << 40})

@@ -16,11 +16,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// parquetLeaf collects values of one column, or of the elements of one, and writes them.
+// parquetLeaf collects the values of a column, or the elements of an array column, and writes them.
 type parquetLeaf interface {
-	of(arr arrow.Array) // the array that add takes from
+	of(arr arrow.Array) // sets the array that add reads from
 	add(i int) error    // value i, which is not NULL
-	// write writes the values added since the last time, and their levels.
+	// write writes the values added since the last call, with their definition and repetition
+	// levels.
 	write(w pqfile.ColumnChunkWriter, defs, reps []int16) error
 }
 
@@ -45,12 +46,12 @@ func (l *leafOf[T]) write(w pqfile.ColumnChunkWriter, defs, reps []int16) error 
 	_, err := w.(interface {
 		WriteBatch(values []T, defs, reps []int16) (int64, error)
 	}).WriteBatch(l.vals, defs, reps)
-	clear(l.vals) // they may be of the batch's memory
+	clear(l.vals) // they may point into the batch, which must not be kept
 	l.vals = l.vals[:0]
 	return err
 }
 
-// as is a leaf whose values are those of an array of type A, converted.
+// as returns a leaf for values of an array of type A, converted to T.
 func as[A arrow.Array, V, T any](value func(A, int) V, convert func(V) T) parquetLeaf {
 	return &leafOf[T]{get: func(arr arrow.Array) func(int) (T, error) {
 		a := arr.(A)
@@ -66,12 +67,12 @@ type parquetKind struct {
 	leaf     parquetLeaf
 }
 
-// mostPrecision is the most digits of a DECIMAL that every reader knows.
+// mostPrecision is the greatest precision of a DECIMAL that every reader supports.
 const mostPrecision = 38
 
-// kindOf returns how values of t are written: as read_parquet reads them, or, for types that Parquet
-// does not have, as their text. A numeric of no precision is one of these: no DECIMAL has room for
-// all its values, and a floating-point number would change them.
+// kindOf returns how values of t are written: as read_parquet reads them or, for types that Parquet
+// does not have, as text. A numeric without a precision is written as text: no DECIMAL can
+// represent all its values, and a floating-point number would change them.
 func kindOf(t types.Type, env *types.Env) parquetKind {
 	plain := func(p parquet.Type, leaf parquetLeaf) parquetKind {
 		return parquetKind{p, schema.NoLogicalType{}, -1, leaf}
@@ -118,7 +119,7 @@ func sameBytes[V ~[]byte, T ~[]byte](v V) T { return T(v) }
 func to32[V ~int16 | ~int32](v V) int32     { return int32(v) }
 func to64[V ~int64 | ~uint32](v V) int64    { return int64(v) }
 
-// texts are values as text: a string as it is, another value as COPY in text has it.
+// texts returns values as text: a string as it is, any other value as in COPY's text format.
 func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
 	str := func(s *array.String, i int) (parquet.ByteArray, error) { return parquet.ByteArray(s.Value(i)), nil }
 	return func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
@@ -138,9 +139,9 @@ func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parq
 	}
 }
 
-// decimalKind is how a numeric with a precision is written; ok is false where it is none that a
-// DECIMAL can be. The precision is the declared one, not how many digits the values have that a table
-// happens to hold: files of the same statement have the same schema.
+// decimalKind returns how a numeric with a declared precision is written; ok is false where DECIMAL
+// cannot represent it. The precision is the declared one, not that of the values which the table
+// happens to have: files of the same statement must have the same schema.
 func decimalKind(t types.Type) (k parquetKind, ok bool) {
 	if t.IsFixed() {
 		prec := int32(types.MaxFixedDigits)
@@ -167,7 +168,7 @@ func decimalKind(t types.Type) (k parquetKind, ok bool) {
 		}}}, true
 }
 
-// decimal128 returns the coefficient of a numeric's column form at a scale, big-endian.
+// decimal128 returns the unscaled value of a numeric at a scale, as 16 bytes, big-endian.
 func decimal128(b []byte, prec, scale int32) (parquet.FixedLenByteArray, error) {
 	out := make(parquet.FixedLenByteArray, 16)
 	hi, lo, s, ok := number.WideDecimalBytes(b)
@@ -200,7 +201,8 @@ func decimal128(b []byte, prec, scale int32) (parquet.FixedLenByteArray, error) 
 	return out, nil
 }
 
-// parquetField returns a column's field of the file's schema, and what writes its values.
+// parquetField returns the field of a column in the schema of the file, and the leaf that writes
+// its values.
 func parquetField(c Column, env *types.Env) (schema.Node, parquetLeaf, error) {
 	t, name, list := c.Type, c.Name, false
 	if e, ok := t.Elem(); ok {

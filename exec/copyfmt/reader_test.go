@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// chunks decodes as decode does, in threads.
+// chunks decodes as decode does, with several threads.
 func chunks(t *testing.T, in io.Reader, o copyfmt.Options, threads int) (rows []string, err error) {
 	t.Helper()
 	pool := mem.NewPool("test", 1<<30)
@@ -30,8 +30,8 @@ func chunks(t *testing.T, in io.Reader, o copyfmt.Options, threads int) (rows []
 	return rows, err
 }
 
-// TestReader: whatever the chunks and threads, rows and the error after them are those
-// that one Decoder finds.
+// TestReader: whatever the size of chunks and the number of threads, the rows, and the error after
+// them, are those of a single Decoder.
 func TestReader(t *testing.T) {
 	csv := copyfmt.Option{Name: "format", Value: "csv"}
 	formats := map[string][]copyfmt.Option{
@@ -81,8 +81,8 @@ func where(err error) string {
 	return ""
 }
 
-// TestReaderStops: a stream's failure is the Reader's, and where there is no memory for
-// chunks ahead it reads on with one.
+// TestReaderStops: an error of the stream is returned by the Reader; without memory to read chunks
+// ahead it works with one chunk.
 func TestReaderStops(t *testing.T) {
 	const size = 64 << 10
 	defer copyfmt.SetChunks(size)()

@@ -35,7 +35,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// TestDirect reads a file of any length around the cache as it is.
+// TestDirect: reading past the page cache returns the bytes of the file, whatever its length.
 func TestDirect(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 1 << 20, 1<<20 + 5} {
 		want := make([]byte, n)

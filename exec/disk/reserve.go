@@ -49,7 +49,7 @@ func NewReserve(dir string, log *slog.Logger) (*Reserve, error) {
 	return r, nil
 }
 
-// Release returns the room up; it reports whether there was any.
+// Release deletes the file, which frees its space; it reports whether there was one.
 func (r *Reserve) Release() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

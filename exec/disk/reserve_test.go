@@ -9,11 +9,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestReserve fills a disk and empties it: writes are refused before the room
-// that is kept is touched, and go on by themselves.
+// TestReserve fills a disk and empties it: writes are refused before the reserved space is needed,
+// and accepted when enough is free.
 func TestReserve(t *testing.T) {
 	const size = 1 << 20
-	other := int64(0) // what others have written
+	other := int64(0) // bytes written by other programs
 	path := filepath.Join(t.TempDir(), "reserve")
 	r := &Reserve{path: path, size: size, log: slog.New(slog.DiscardHandler)}
 	r.free = func() (int64, error) {
@@ -37,11 +37,11 @@ func TestReserve(t *testing.T) {
 	at(0, true, true)
 	at(75*size/10, true, true)
 	at(85*size/10, false, true)
-	at(75*size/10, false, true) // a little more room is not room enough
+	at(75*size/10, false, true) // between the two limits nothing changes, so that writes do not flip on and off
 	at(6*size, true, true)
 	at(9*size, false, true)
 	if !r.Release() || r.Release() {
-		t.Error("the reserve is given up once")
+		t.Error("the reserve must be released once")
 	}
 	at(9*size, false, false)
 	at(85*size/10, false, false)

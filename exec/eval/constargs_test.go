@@ -19,8 +19,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Loops that take a column beside constants, or values that come again, against the
-// same expression computed a row at a time.
+// TestColumnsBesideConstants compares kernels with loops for constant arguments, or for values that
+// are repeated, with the same expression evaluated row by row.
 func TestColumnsBesideConstants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	env := newEnv(newHost())
@@ -33,7 +33,7 @@ func TestColumnsBesideConstants(t *testing.T) {
 	strings := func() types.Datum {
 		return []string{"", "a", "ab", "héllo", "1234567", "12345678", "ééé", "13-345", "zz  ", " "}[rng.IntN(10)]
 	}
-	// Runs of one value, as a join makes of a single row.
+	// Runs of one value, as the output of a join has for each row of the build side.
 	run, left := types.Datum(nil), 0
 	repeated := func() types.Datum {
 		if left--; left < 0 {
@@ -133,7 +133,7 @@ func TestColumnsBesideConstants(t *testing.T) {
 					for c := range columns {
 						typ := columns[c].t
 						if typ.IsFixed() {
-							typ = types.Numeric // of which there are no short ways
+							typ = types.Numeric // for which no such loop exists
 						}
 						row[c] = &expr.Const{Val: vals[c][r], Typ: typ}
 					}

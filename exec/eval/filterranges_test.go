@@ -18,9 +18,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestFilterRanges: comparisons of integers with constants and with each other and those of
-// dictionaries, which become masks, keep the
-// rows for which the program of the same conjunction is true.
+// TestFilterRanges: filters that are evaluated as bit masks — comparisons of integers with
+// constants and with each other, and of dictionary-encoded strings — keep the rows for which the
+// general evaluation of the same conjunction is true.
 func TestFilterRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ops := []string{"eq", "ne", "lt", "le", "gt", "ge"}
@@ -81,17 +81,17 @@ func TestFilterRanges(t *testing.T) {
 		}
 		var conds []expr.Expr
 		for range 1 + rng.IntN(5) {
-			if rng.IntN(4) == 0 { // a text
+			if rng.IntN(4) == 0 { // a comparison of strings
 				conds = append(conds, call([]string{"texteq", "textne"}[rng.IntN(2)]+"(text,text)", col(schema, len(schema)),
 					&expr.Const{Val: word(rng.IntN(words)), Typ: types.Text}))
 				continue
 			}
 			i := rng.IntN(len(cols))
-			if rng.IntN(2) == 0 { // several of one
+			if rng.IntN(2) == 0 { // several comparisons of the same column, which are merged into one range
 				i = 1
 			}
 			c := cols[i]
-			if rng.IntN(3) == 0 { // with a column of its kind
+			if rng.IntN(3) == 0 { // with another column of the same type
 				conds = append(conds, call(c.name+ops[rng.IntN(len(ops))]+c.args, col(schema, i+1), col(schema, i+1+len(cols))))
 				continue
 			}
@@ -141,7 +141,8 @@ func TestFilterRanges(t *testing.T) {
 
 func word(i int) string { return fmt.Sprintf("word %d", i) }
 
-// dictionary is a column of n of so many words, some of them NULL.
+// dictionary returns a dictionary-encoded column of n rows with so many different strings, some
+// NULL.
 func dictionary(rng *rand.Rand, n, words int) arrow.Array {
 	ib, vb := array.NewInt32Builder(memory.DefaultAllocator), array.NewStringBuilder(memory.DefaultAllocator)
 	for i := range words {

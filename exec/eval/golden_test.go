@@ -11,9 +11,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestGolden runs testdata: a line an expression, and what PostgreSQL 15 returns for it: rows
-// separated by |, NULL, or ERR and the SQLSTATE. Floats may differ in the last digits, where C
-// libraries do too.
+// TestGolden runs testdata. Each line is an expression and what PostgreSQL 15 returns for it: rows
+// separated by |, NULL, or ERR and the SQLSTATE. Floats may differ in the last digits, as they do
+// between C libraries.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -16,8 +16,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// What a condition excludes must not be computed: 10 / x is guarded by x <> 0 in
-// every form that SQL has for it, over columns with zeros and NULLs.
+// TestGuards: an expression is not evaluated for rows that a condition excludes. 10 / x guarded by
+// x <> 0, in every form that SQL has for it, must not raise division by zero, over columns with
+// zeros and NULLs.
 func TestGuards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := &expr.Col{ID: 1, Typ: types.Int4}
@@ -105,8 +106,8 @@ func TestGuards(t *testing.T) {
 	})
 }
 
-// A result must outlive the program's next call, and a scratch one must not
-// need to.
+// TestResultsAreKept: the result of Eval stays valid after the next call; the result of EvalScratch
+// need not, as its memory is reused.
 func TestResultsAreKept(t *testing.T) {
 	x := &expr.Col{ID: 1, Typ: types.Text}
 	p, err := eval.Compile(&expr.Call{Fn: fn.ByID("upper(text)"), Args: []expr.Expr{x}, Typ: types.Text},

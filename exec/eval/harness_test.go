@@ -24,7 +24,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// testHost is a session without a node: an empty catalog, settings in a map.
+// testHost stands for a session without a server: an empty catalog, and settings in a map.
 type testHost struct {
 	st       *catalog.State
 	settings map[string]string
@@ -73,7 +73,7 @@ func newEnv(h *testHost) *function.Env {
 	return &function.Env{Types: &te, Host: h}
 }
 
-// errPlan says that a query needs operators that the tests here do not have.
+// errPlan is returned for queries that need operators, which these tests do not run.
 var errPlan = fmt.Errorf("needs operators")
 
 // query binds and runs a query without tables.

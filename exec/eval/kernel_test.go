@@ -23,10 +23,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Kernels against the same expression computed a row at a time as a constant:
-// over random columns with and without NULLs, selections, dictionaries, single
-// values, and batches of 0, 1, 3 and many rows. Errors must agree as well: a
-// batch fails exactly if one of the rows that count does.
+// The tests compare kernels over random columns with the same expression evaluated row by row on
+// constants: with and without NULLs, selection vectors, dictionaries, constant columns, and batches
+// of 0, 1, 3 and many rows. Errors must agree as well: a batch fails exactly if one of its selected
+// rows does.
 
 func randomDatum(rng *rand.Rand, t types.Type) types.Datum {
 	small := func() int64 { return int64(rng.IntN(7)) - 3 }
@@ -99,7 +99,7 @@ func randomColumn(t *testing.T, rng *rand.Rand, ty types.Type, n int) (arrow.Arr
 		}
 		ds[i] = randomDatum(rng, ty)
 	}
-	off := rng.IntN(4) // a slice of a longer column now and then
+	off := rng.IntN(4) // sometimes a slice of a longer column, with an offset
 	dt := ty.Arrow()
 	if ty.IsString() && rng.IntN(2) == 0 {
 		dt = types.DictArrow
@@ -257,7 +257,7 @@ func checkCall(t *testing.T, rng *rand.Rand, f *fn.Func, args []types.Type, n in
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time with a used arena and caches
+	for range 2 { // the second time the arena and caches are in use already
 		arr, err := p.Eval(context.Background(), b)
 		if (err != nil) != (len(wantErrs) > 0) || err != nil && !wantErrs[pgerr.CodeOf(err)] {
 			t.Fatalf("error %v, want %v", err, wantErrs)

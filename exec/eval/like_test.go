@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLikeOfColumns: a pattern that is looked for in a column's strings at once finds the
-// rows that it finds in each alone.
+// TestLikeOfColumns: LIKE with a pattern that is searched for in the bytes of a whole column at
+// once finds the same rows as string by string.
 func TestLikeOfColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	env := newEnv(newHost())

@@ -8,15 +8,15 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// TestMembersOfIntegers looks up values in lists of all lengths, of which some hold what
-// the column's type cannot be.
+// TestMembersOfIntegers: IN lists of all lengths over a smallint column, some with numbers beyond
+// its range.
 func TestMembersOfIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		list := make([]int64, r.IntN(8))
 		for i := range list {
 			if list[i] = r.Int64N(12) - 3; r.IntN(4) == 0 {
-				list[i] += 1 << 16 // as an int16 one of the others
+				list[i] += 1 << 16 // truncated to 16 bits it would equal another
 			}
 		}
 		if len(list) == 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bound returns the expression of SELECT sql.
+// bound returns the bound expression of SELECT sql.
 func bound(t *testing.T, sql string) expr.Expr {
 	t.Helper()
 	list, err := parse.Parse("SELECT "+sql, parse.Postgres)
@@ -43,7 +43,7 @@ func bound(t *testing.T, sql string) expr.Expr {
 	return p.Items[0].Expr
 }
 
-// long are expressions whose values, or whose ways to them, take megabytes.
+// long are expressions whose results, or intermediate results, take megabytes.
 var long = []string{
 	`repeat('x', 20000000)`,
 	`repeat('x', 3000000) || repeat('y', 3000000) || repeat('z', 3000000)`,
@@ -77,7 +77,7 @@ var long = []string{
 	`(repeat('1', 9000000)::varbit << 1)`,
 }
 
-// TestValuesAreCharged: what does not fit is refused before it is made.
+// TestValuesAreCharged: a value that exceeds the memory limit is refused before it is allocated.
 func TestValuesAreCharged(t *testing.T) {
 	const limit = 8 << 20
 	for _, sql := range long {
@@ -102,7 +102,7 @@ func TestValuesAreCharged(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends when it was asked n times.
+// countdown is a context that is cancelled at the n-th call of Err.
 type countdown struct {
 	context.Context
 	n int
@@ -115,7 +115,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestValuesAreCancelled: kernels look at the context while they make a value.
+// TestValuesAreCancelled: kernels check for cancellation while they compute one long value.
 func TestValuesAreCancelled(t *testing.T) {
 	for _, sql := range long {
 		e := bound(t, sql)
@@ -128,7 +128,7 @@ func TestValuesAreCancelled(t *testing.T) {
 	}
 }
 
-// TestValueTooLong: no value is of a gibibyte, whatever the memory.
+// TestValueTooLong: a value of a gibibyte or more is refused, however much memory there is.
 func TestValueTooLong(t *testing.T) {
 	for _, sql := range []string{
 		`repeat('ab', 536870912)`,
@@ -145,7 +145,7 @@ func TestValueTooLong(t *testing.T) {
 	}
 }
 
-// TestFoldGivesUp: the optimiser does not make what is long, nor goes through it.
+// TestFoldGivesUp: constant folding in the optimiser neither makes long values nor scans them.
 func TestFoldGivesUp(t *testing.T) {
 	env := newEnv(newHost())
 	for _, sql := range long {
@@ -158,7 +158,7 @@ func TestFoldGivesUp(t *testing.T) {
 	}
 }
 
-// TestFewerRows: many rows that do not fit together fit one by one.
+// TestFewerRows: where the results of a batch exceed the memory limit, one row at a time may fit.
 func TestFewerRows(t *testing.T) {
 	e := call("repeat(text,int4)", &expr.Const{Typ: types.Text, Val: "x"}, &expr.Col{ID: 1, Typ: types.Int4})
 	env := newEnv(newHost())
@@ -186,8 +186,8 @@ func TestFewerRows(t *testing.T) {
 	}
 }
 
-// TestSearchesAreCancelled: the matchers do not know of contexts, but what they
-// read does.
+// TestSearchesAreCancelled: regular expression matchers do not check for cancellation, but the
+// reader that feeds them does.
 func TestSearchesAreCancelled(t *testing.T) {
 	for _, sql := range []string{
 		`repeat('ab', 5000000) ~ '(a|b|ab)*c'`,
@@ -205,8 +205,8 @@ func TestSearchesAreCancelled(t *testing.T) {
 	}
 }
 
-// TestBacktrackingIsCancelled: a search that would take its whole limit does not
-// keep a statement that has ended.
+// TestBacktrackingIsCancelled: a backtracking search, which reads little but may take all the steps
+// it is allowed, ends when its statement is cancelled.
 func TestBacktrackingIsCancelled(t *testing.T) {
 	env := newEnv(newHost())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -221,7 +221,7 @@ func TestBacktrackingIsCancelled(t *testing.T) {
 	}
 }
 
-// begins signals when its end is waited for.
+// begins closes begun when Done is first called, so when the search has begun.
 type begins struct {
 	context.Context
 	begun chan struct{}

@@ -24,7 +24,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// polyTypes are types of every physical form, each with some of its values.
+// polyTypes are types of every physical representation, each with some of its values.
 var polyTypes = []struct {
 	name   string
 	vals   []string
@@ -57,8 +57,8 @@ var polyTypes = []struct {
 	{"jsonb", []string{`{"a":1}`, `[1, null]`, `1.0`, `1`}, false, false},
 }
 
-// polyGen writes random expressions over the columns of one type: p, q, r of it,
-// pa and qa of arrays of it, i of ints and b of booleans.
+// polyGen generates random expressions over columns of one type: p, q, r of the type, pa and qa of
+// arrays of it, i of integers and b of booleans.
 type polyGen struct {
 	r     *rand.Rand
 	typ   string
@@ -192,9 +192,9 @@ func (g *polyGen) cond(depth int) string {
 	return fmt.Sprintf("(%s) is %s%s", "b", not, []string{"true", "false", "unknown"}[g.r.IntN(3)])
 }
 
-// TestPolymorphic computes random CASE, COALESCE, NULLIF, GREATEST, LEAST, IN,
-// ANY, ALL, IS DISTINCT FROM, constructors and subscripts of every type over
-// columns in every form, and holds them against values computed one by one.
+// TestPolymorphic evaluates random CASE, COALESCE, NULLIF, GREATEST, LEAST, IN, ANY, ALL, IS
+// DISTINCT FROM, array constructors and subscripts of every type over columns in every form, and
+// compares with values computed one by one.
 func TestPolymorphic(t *testing.T) {
 	env := newEnv(newHost())
 	for k, pt := range polyTypes {
@@ -293,8 +293,8 @@ func show(t types.Type, d types.Datum) string {
 	return types.TextOf(t, d, nil)
 }
 
-// disguise returns the same rows in another form: sliced, selected, strings by
-// dictionary.
+// disguise returns the same rows in another form: sliced, with a selection vector, or with strings
+// dictionary-encoded.
 func disguise(r *rand.Rand, b *batch.Batch) *batch.Batch {
 	n := b.Rows()
 	if n < 2 {
@@ -356,8 +356,7 @@ func dictionaryOf(s *array.String) arrow.Array {
 	return batch.FromIndices(types.DictArrow, idx, valid, dict)
 }
 
-// reference computes an expression for one row, a value at a time. Functions
-// and casts are computed of constants.
+// reference evaluates an expression for one row, value by value; functions and casts on constants.
 type reference struct {
 	in  []plan.Column
 	b   *batch.Batch

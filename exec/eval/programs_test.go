@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestProgramsTogether: expressions that share parts return what each returns alone, for all rows,
-// for some, for none, and for another batch.
+// TestProgramsTogether: expressions compiled together share common subexpressions and return what
+// each returns when compiled alone, for all rows, for some, for none, and for another batch.
 func TestProgramsTogether(t *testing.T) {
 	b, schema := lineitem()
 	col := func(i int) expr.Expr { return &expr.Col{ID: schema[i].ID, Typ: schema[i].Type} }
@@ -80,7 +80,8 @@ func TestProgramsTogether(t *testing.T) {
 	}
 }
 
-// TestProgramsTotal: what may be computed for rows that a filter excludes.
+// TestProgramsTotal: Total is true for expressions that cannot fail, so that they may be evaluated
+// for rows that a filter excludes.
 func TestProgramsTotal(t *testing.T) {
 	_, schema := lineitem()
 	schema = append(schema, plan.Column{ID: 9, Type: types.Int8})
@@ -106,8 +107,8 @@ func TestProgramsTotal(t *testing.T) {
 	}
 }
 
-// TestProgramsShare: only what has the same value each time is computed once, and errors are
-// returned.
+// TestProgramsShare: only subexpressions that have the same value each time are computed once
+// (random() is not), and errors are returned.
 func TestProgramsShare(t *testing.T) {
 	random := func() expr.Expr { return &expr.Call{Fn: fn.ByID("random()"), Typ: types.Float8} }
 	p, at, err := eval.CompileAll([]expr.Expr{random(), random()}, nil, nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestQuotientCompare: a / b > c, and a CASE of it, are what the numeric quotient says, also
-// where that is as near to c as its rounding.
+// TestQuotientCompare: a / b > c is evaluated without the division; it and a CASE of it must agree
+// with the numeric quotient, also where rounding that quotient makes it equal c.
 func TestQuotientCompare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	v := types.Numeric
@@ -55,11 +55,11 @@ func TestQuotientCompare(t *testing.T) {
 			if rng.IntN(10) == 0 {
 				b = parse([]string{"NaN", "Infinity", "1e-300", "1e300"}[rng.IntN(4)])
 			}
-			a := must(b.Mul(c)) // the quotient is c
+			a := must(b.Mul(c)) // the quotient is exactly c
 			switch rng.IntN(4) {
 			case 0:
 				a = parse(digits(1+rng.IntN(30)) + "." + digits(rng.IntN(30)))
-			case 1: // or near it
+			case 1: // the quotient is a little more than c
 				a = must(a.Add(parse("0." + strings.Repeat("0", rng.IntN(20)) + "1")))
 			case 2:
 				a = must(a.Sub(parse("0." + strings.Repeat("0", rng.IntN(20)) + "1")))

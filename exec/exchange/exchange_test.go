@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-// sent keeps what is sent to each task.
+// sent records the rows sent to each task.
 type sent struct {
 	mu    sync.Mutex
 	rows  [][]types.Row
@@ -106,7 +106,8 @@ func TestRouter(t *testing.T) {
 	}
 }
 
-// TestRouterLongRows: what waits is bounded by its bytes too.
+// TestRouterLongRows: rows that are buffered before they are sent are limited in bytes, not only in
+// number.
 func TestRouterLongRows(t *testing.T) {
 	const long = 100 << 10
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Text}}

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestEncode: an encoded column returns the rows that it returned before, plain strings as a
-// dictionary's, unless they are too long.
+// TestEncode: dictionary-encoding a column leaves its rows the same. Plain strings are encoded
+// unless they are too long.
 func TestEncode(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for round := range 200 {

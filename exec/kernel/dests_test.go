@@ -2,8 +2,8 @@ package kernel
 
 import "testing"
 
-// TestDests: the first and the last task are those of the parts' least and greatest hashes,
-// and no row of a part goes elsewhere.
+// TestDests: every row of a table part goes to a task between those of the least and the greatest
+// hash of the part.
 func TestDests(t *testing.T) {
 	for _, of := range []int{1, 2, 3, 7, 8, 24, 32, 255, 256} {
 		for n := 1; n <= 12; n++ {
@@ -16,7 +16,7 @@ func TestDests(t *testing.T) {
 				}
 			}
 			for _, k := range []int{of, n} {
-				for i := range k { // around all bounds
+				for i := range k { // hashes around the bounds of all parts
 					at := uint64(i) << 32 / uint64(k)
 					for h := max(at, 2) - 2; h < at+3; h++ {
 						see(h)

@@ -10,7 +10,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// slowExtremes compares one row after the other; NaN is less than nothing.
+// slowExtremes compares row by row, in an order in which NaN is the greatest value or the least, as
+// less says.
 func slowExtremes[T cmp.Ordered](v []T, valid []byte, off int, less func(a, b T) bool) (lo, hi int) {
 	lo, hi = -1, -1
 	for i := range v {
@@ -35,7 +36,8 @@ func checkExtremes[T cmp.Ordered](t *testing.T, v []T, valid []byte, off int, le
 	}
 }
 
-// TestExtremes: the first rows of the least and of the greatest value, of those that are not NULL.
+// TestExtremes: the first row with the least and the first with the greatest value, of those that
+// are not NULL.
 func TestExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

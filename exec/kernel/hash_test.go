@@ -10,8 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestHashOfEqualColumns: rows whose columns have the same value differ in their hashes as
-// others do, as keys of joins and as groups.
+// TestHashOfEqualColumns: rows whose columns all have the same value, (7, 7), have hashes as
+// different as other rows: the hashes of the columns must not cancel out, for keys of joins and for
+// groups.
 func TestHashOfEqualColumns(t *testing.T) {
 	const n = 5000
 	col := optest.Int8s(n, func(i int) int64 { return int64(i) * 1_000_003 })

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// BenchmarkIntern numbers the strings of batches, of 100,000 different ones.
+// BenchmarkIntern numbers the strings of batches, with 100,000 different ones.
 func BenchmarkIntern(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var batches []arrow.Array

@@ -13,7 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestInternedBytes: the size reported for an interner is all that it holds, its scratch too.
+// TestInternedBytes: the reported size includes everything that an interner allocates, its scratch
+// space too.
 func TestInternedBytes(t *testing.T) {
 	p := NewPacker([]types.Type{types.Text})
 	b := array.NewStringBuilder(memory.DefaultAllocator)
@@ -35,8 +36,8 @@ func TestInternedBytes(t *testing.T) {
 	}
 }
 
-// TestInternedStrings: equal strings have one number and others have another, of short
-// strings and long ones, in all rows and in those that are not NULL.
+// TestInternedStrings: equal strings get the same number and different strings different ones, for
+// short strings and long ones, all rows or only those that are not NULL.
 func TestInternedStrings(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

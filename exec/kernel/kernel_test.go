@@ -24,7 +24,7 @@ func arrayOf(e types.Type) types.Type {
 
 var record = types.Type{OID: types.RecordOID, Mod: -1, Rec: &types.Record{Fields: []types.Field{{Name: "a", Type: types.Int4}, {Name: "b", Type: types.Text}}}}
 
-// all are the types that are compared, hashed and moved.
+// all are the types that are compared, hashed and copied.
 var all = []types.Type{types.Bool, types.Int2, types.Int4, types.Int8, types.Oid, types.Float4, types.Float8,
 	types.FixedNumeric(9, 2, true), types.Numeric, types.Text, types.Bytea, types.Date, types.Time, types.Timetz,
 	types.Timestamp, types.Timestamptz, types.IntervalT, types.UUID, types.JSONB, types.Bpchar, arrayOf(types.Int4), arrayOf(types.Text), record}
@@ -89,8 +89,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestGatherAll: columns are gathered together as one by one, with rows that are not there
-// and NULLs of their own.
+// TestGatherAll: gathering several columns together equals gathering them one by one, with NULLs
+// and with row numbers NoRow, which give NULLs.
 func TestGatherAll(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	var cols []*kernel.Column
@@ -100,7 +100,7 @@ func TestGatherAll(t *testing.T) {
 		c.Append(arr)
 		cols = append(cols, c)
 	}
-	whole := kernel.NewColumn(types.Int4) // without a NULL
+	whole := kernel.NewColumn(types.Int4) // a column without NULLs
 	whole.Append(batch.FromSlice(arrow.PrimitiveTypes.Int32, make([]int32, 300), nil))
 	cols = append(cols, whole, whole)
 	for _, gaps := range []int{0, 1, 9, 200} {
@@ -162,7 +162,7 @@ func TestColumnGatherMatch(t *testing.T) {
 					t.Fatalf("%s round %d: row %d is %v, want %v", ty, round, i, d, w)
 				}
 			}
-			// Spread out, the same rows are further apart.
+			// The same rows further apart, with rows in between.
 			at, n := make([]int32, len(pick)), int32(0)
 			for i := range at {
 				n += int32(1 + r.Intn(2))
@@ -237,7 +237,7 @@ func TestUnifiedDictionaries(t *testing.T) {
 	}
 }
 
-// TestHash: equal values hash alike, in every form and physical type.
+// TestHash: equal values have equal hashes, in every form and physical type.
 func TestHash(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for _, ty := range all {
@@ -285,7 +285,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestKeys: the order of keys is the order of values.
+// TestKeys: normalized sort keys, compared as bytes, are in the order of the values.
 func TestKeys(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	for _, ty := range all {
@@ -408,7 +408,7 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
-// BenchmarkKeyEncoder: two texts, a number and a date, as windows have them.
+// BenchmarkKeyEncoder encodes sort keys of two texts, a number and a date, as windows have.
 func BenchmarkKeyEncoder(b *testing.B) {
 	const n = 8192
 	r := rand.New(rand.NewSource(6))

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPack: words are equal where rows are, whatever form they come in, hash as rows do, and unpack
-// to the same rows; so do those of another packer once translated.
+// TestPack: packed words are equal for equal rows, whatever form the columns have; they hash as the
+// rows do and unpack to them. So do the words of another packer after translation.
 func TestPack(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	for round := range 60 {

@@ -12,9 +12,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRows: rows that lie side by side are those of their columns: of all widths, with NULLs,
-// strings of up to 15 bytes, dictionaries, and columns that do not lie there, for ids in no
-// order with NoRow among them.
+// TestRows: rows stored row by row equal those of their columns: columns of all widths, with NULLs,
+// strings of up to 15 bytes, dictionaries, and columns that are not stored by row, for row numbers
+// in any order, NoRow among them.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	ts := []types.Type{types.Int8, types.Text, types.Int4, types.Bool, types.Text, types.UUID, types.Int2, types.IntervalT, types.Timetz, types.Text}

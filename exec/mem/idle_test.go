@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// keeper keeps what is idle, as accounts of a size.
+// keeper has idle memory, in accounts of one size each, and releases them when asked to.
 type keeper struct {
 	accounts []*Account
 	size     int64
@@ -20,8 +20,8 @@ func (k *keeper) shed(n int64) (freed int64) {
 	return freed
 }
 
-// TestIdleIsFree: idle bytes keep nobody out, make nobody spill, and go as others
-// need them, no more of them than that.
+// TestIdleIsFree: idle memory refuses nobody and makes nobody spill; it is released when others
+// need it, and no more of it than they need.
 func TestIdleIsFree(t *testing.T) {
 	const mb = 1 << 20
 	p := NewPool("n", 100*mb)
@@ -66,8 +66,8 @@ func TestIdleIsFree(t *testing.T) {
 	}
 }
 
-// TestIdleInOrder: who is named last lets go first, and the one before only of what
-// is wanted still.
+// TestIdleInOrder: the holder of idle memory that registered last releases first, the one before it
+// only what is still needed.
 func TestIdleInOrder(t *testing.T) {
 	const mb = 1 << 20
 	p := NewPool("n", 100*mb)
@@ -97,8 +97,8 @@ func TestIdleInOrder(t *testing.T) {
 	}
 }
 
-// TestMove: what an account holds goes with it, and the node has neither more nor
-// less for that.
+// TestMove: an account that moves to another pool takes its bytes along; what the node has charged
+// stays the same.
 func TestMove(t *testing.T) {
 	const mb = 1 << 20
 	p := NewPool("n", 100*mb)
@@ -120,8 +120,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestMoveKeepsNothingToSpare: an account that is left to another pool holds what it uses, not
-// what it kept for a next time.
+// TestMoveKeepsNothingToSpare: an account that moves takes along the bytes in use, not those that
+// it had reserved in advance.
 func TestMoveKeepsNothingToSpare(t *testing.T) {
 	node := NewPool("node", 64<<20)
 	from := node.Child("statement", 0)

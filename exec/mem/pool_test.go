@@ -55,7 +55,7 @@ func TestGrowShrink(t *testing.T) {
 	}
 }
 
-// TestSpillAsk: above the share the largest spillable account is asked, once.
+// TestSpillAsk: above the spill threshold the largest spillable account is asked to spill, once.
 func TestSpillAsk(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)
 	big := node.Child("a", 0).Account("big", true)
@@ -119,7 +119,7 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestTry: what is not to be had at once is refused.
+// TestTry: a request that cannot be granted at once is refused instead of waiting.
 func TestTry(t *testing.T) {
 	node := mem.NewPool("n1", 100<<20)
 	other := node.Child("other", 0).Account("rows", true)
@@ -139,8 +139,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestSetLimit lowers, then raises the limit of a node in use: nobody fails for it, the largest
-// holder is asked to spill, and waiting requests go on.
+// TestSetLimit lowers, then raises, the limit of a node in use: no statement fails because of it,
+// the largest holder is asked to spill, and waiting requests are granted.
 func TestSetLimit(t *testing.T) {
 	p := mem.NewPool("n", 100<<20)
 	s := p.Child("s", 0)
@@ -157,7 +157,7 @@ func TestSetLimit(t *testing.T) {
 		t.Error("it lost what it held")
 	}
 	first, next := p.Child("first", 0), p.Child("next", 0)
-	held := first.Ticket(1, 1) // one is always let in
+	held := first.Ticket(1, 1) // one statement is always admitted
 	if !held.Try() {
 		t.Fatal("nobody is let in")
 	}

@@ -19,7 +19,8 @@ func grow(t *testing.T, a *mem.Account, n int64) {
 	}
 }
 
-// TestLargestFails: a small statement's request makes the largest fail, which releases its memory.
+// TestLargestFails: a request by a small statement makes the largest one fail, which releases its
+// memory.
 func TestLargestFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 100*mib)
@@ -48,8 +49,8 @@ func TestLargestFails(t *testing.T) {
 	})
 }
 
-// TestSpillBeforeFailure: a request waits for those who were asked to spill,
-// and nobody fails.
+// TestSpillBeforeFailure: a request waits for operators that were asked to spill, and no statement
+// fails.
 func TestSpillBeforeFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 100*mib)
@@ -60,7 +61,7 @@ func TestSpillBeforeFailure(t *testing.T) {
 		spilled := make(chan struct{})
 		go func() {
 			defer close(spilled)
-			time.Sleep(time.Second) // of the test's clock: a long batch
+			time.Sleep(time.Second) // on the test's fake clock: the batch takes long
 			if a.ShouldSpill() {
 				a.Shrink(90 * mib)
 			}
@@ -70,8 +71,8 @@ func TestSpillBeforeFailure(t *testing.T) {
 	})
 }
 
-// TestOwnFault: a statement that is itself the largest is refused at once, can
-// spill and go on.
+// TestOwnFault: a request by the largest statement itself is refused at once, so that it can spill
+// and continue.
 func TestOwnFault(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)
 	q := node.Child("q", 0)
@@ -91,8 +92,8 @@ func TestOwnFault(t *testing.T) {
 	}
 }
 
-// TestVictimStays: where the largest does not give way the request fails, in a
-// limited time.
+// TestVictimStays: where the largest statement does not release its memory, the request fails after
+// a limited time.
 func TestVictimStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 100*mib)
@@ -111,9 +112,8 @@ func TestVictimStays(t *testing.T) {
 	})
 }
 
-// TestWatch: what lives beyond the accounts counts as used.
-// TestWatchRecounts: bytes are not refused for what lived at the last collection and is
-// dead by now.
+// TestWatchRecounts: memory that was live at the last garbage collection, but is dead by now, does
+// not make requests fail.
 func TestWatchRecounts(t *testing.T) {
 	node := mem.NewPool("n1", 64*mib)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -139,6 +139,7 @@ func TestWatchRecounts(t *testing.T) {
 	<-done
 }
 
+// TestWatch: live memory that no account is charged for counts as used.
 func TestWatch(t *testing.T) {
 	node := mem.NewPool("n1", 32*mib)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -151,8 +152,8 @@ func TestWatch(t *testing.T) {
 		if want {
 			held = make([]byte, 128*mib)
 		}
-		// A budget of 32 MiB is half gone; half of the rest makes 75 %, which is
-		// above where holders are asked to spill.
+		// Half of the limit of 32 MiB is in use outside of accounts; the charge is half of the
+		// rest. Together 75 %, above the threshold at which accounts are asked to spill.
 		q := node.Child("q", 0)
 		a := q.Account("sort", true)
 		for asked := !want; asked != want; {

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// slowQueue is what queue must do, done without care for time: a list of all
-// who wait, and for each role when it had its last turn.
+// slowQueue is a slow reference of queue: a list of all waiting items, and for each role the time
+// of its last turn.
 type slowQueue struct {
-	wait []*item // in the order of coming
+	wait []*item // in order of arrival
 	in   []*item
 	most int
-	turn map[uint32]int // when the role came or had its turn last
+	turn map[uint32]int // when the role joined the queue or last had its turn
 	now  int
 }
 
@@ -23,7 +23,7 @@ func (s *slowQueue) held() (n int64) {
 	return n
 }
 
-// first is the item whose turn it is.
+// first is the item to admit next.
 func (s *slowQueue) first() *item {
 	var best *item
 	for _, i := range s.wait {
@@ -46,7 +46,7 @@ func (s *slowQueue) come(i *item) {
 	s.wait = append(s.wait, i)
 }
 
-// serve lets the next in, ignoring room if free.
+// serve admits the next item, even without room for it if free.
 func (s *slowQueue) serve(room int64, free bool) *item {
 	i := s.first()
 	if i == nil || !free && !s.room(i, room) {
@@ -59,7 +59,7 @@ func (s *slowQueue) serve(room int64, free bool) *item {
 	return i
 }
 
-// place serves a copy until the item is in.
+// place returns the position of an item in the queue: how many turns until it is admitted.
 func (s *slowQueue) place(i *item) int {
 	c := &slowQueue{wait: slices.Clone(s.wait), turn: map[uint32]int{}, now: s.now}
 	for r, t := range s.turn {
@@ -72,7 +72,7 @@ func (s *slowQueue) place(i *item) int {
 	}
 }
 
-// TestQueue: random events, against the slow queue.
+// TestQueue compares queue with slowQueue over random events.
 func TestQueue(t *testing.T) {
 	for seed := range int64(100) {
 		r := rand.New(rand.NewSource(seed))
@@ -122,7 +122,7 @@ func TestQueue(t *testing.T) {
 				}
 			}
 		}
-		// Nobody starves: with no room at all every one has its turn, one by one.
+		// No starvation: without room for more than one at a time, everyone has a turn.
 		for _, i := range s.in {
 			q.leave(i)
 		}

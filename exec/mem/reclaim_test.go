@@ -10,15 +10,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestReclaim: others of the statement give way to a request that is refused, the
-// largest first, but those that are at work; and what can spill does not have less
-// than it holds spilled for it.
+// TestReclaim: when a request would exceed the limit of its statement, other operators of the
+// statement are asked to spill, the largest first; operators in the middle of a batch are skipped.
+// A request by an operator that can spill itself asks only larger ones.
 func TestReclaim(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)
 	s, other := node.Child("statement", 10*mib), node.Child("other", 0)
 	defer other.Close()
 	var order []string
-	busy := map[string]int{} // times that a holder is found at work
+	busy := map[string]int{} // how often an operator answers that it is busy
 	broken := errors.New("the disk is full")
 	var fail error
 	hold := func(p *mem.Pool, name string, n int64) *mem.Account {
@@ -58,7 +58,7 @@ func TestReclaim(t *testing.T) {
 	if agg.Used() != 0 || sort.Used() != 3*mib {
 		t.Errorf("the aggregate holds %d, the sort %d", agg.Used(), sort.Used())
 	}
-	// One that spills itself asks only those that hold more.
+	// An operator that can spill itself asks only those that have more.
 	if err := agg.Grow(3 * mib); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestReclaim(t *testing.T) {
 		t.Errorf("the largest: %v", err)
 	}
 	expect("the largest's request")
-	// One that insists asks those at work again.
+	// Insist asks busy operators until they spill.
 	if err := sort.Grow(3 * mib); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestReclaim(t *testing.T) {
 	if err := sort.Grow(3 * mib); err != nil {
 		t.Fatal(err)
 	}
-	// The statement is cancelled while one waits.
+	// The statement is cancelled while a request waits.
 	cancelled, cancel := context.WithCancel(t.Context())
 	sort.OnReclaim(func() (bool, error) {
 		cancel()
@@ -100,7 +100,7 @@ func TestReclaim(t *testing.T) {
 	if err := window.Insist(cancelled, 8*mib); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled statement's request: %v", err)
 	}
-	// Another's request had it give way meanwhile.
+	// The operator has spilled meanwhile, for another request.
 	sort.OnReclaim(func() (bool, error) {
 		sort.Shrink(sort.Used())
 		return false, nil

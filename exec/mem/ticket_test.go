@@ -10,11 +10,11 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// need is what a statement of one thread is taken to need, charge what of it is
-// charged.
+// need is the memory that admission assumes for a statement of one thread; charge is the part of it
+// that a ticket reserves.
 const need, charge = 10 * mib, 2 * mib
 
-// entrant waits for a ticket and says when it has it.
+// entrant waits for a ticket in the background; the channel receives the result.
 func entrant(ctx context.Context, node *mem.Pool, role uint32) (*mem.Ticket, <-chan error) {
 	t := node.Child("statement", 0).Ticket(role, 1)
 	got := make(chan error, 1)
@@ -22,8 +22,8 @@ func entrant(ctx context.Context, node *mem.Pool, role uint32) (*mem.Ticket, <-c
 	return t, got
 }
 
-// TestTicket: as many hold tickets as find room, in turn; what others hold, more
-// than what it needs by one that has a ticket, is no room.
+// TestTicket: as many statements are admitted as there is room for, roles in turn. Memory that
+// others use takes room away; a statement with a ticket takes only what it was assumed to need.
 func TestTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -53,7 +53,7 @@ func TestTicket(t *testing.T) {
 		if tickets[3].Try() || node.Child("s", 0).Ticket(3, 1).Try() {
 			t.Error("one passes those that wait")
 		}
-		other.Shrink(25 * mib) // room for both, but four at once are enough
+		other.Shrink(25 * mib) // room for both, but at most four run at once
 		if err := <-got[3]; err != nil || late.Place() != 1 {
 			t.Error(err, late.Place())
 		}
@@ -67,7 +67,7 @@ func TestTicket(t *testing.T) {
 		for _, tk := range append(tickets, late) {
 			tk.Close()
 			tk.Close()
-			tk.Force() // it is closed
+			tk.Force() // no effect: it is closed
 		}
 		if node.Used() != 0 || node.Admissions().Holding != 0 {
 			t.Errorf("%d bytes are left", node.Used())
@@ -75,8 +75,9 @@ func TestTicket(t *testing.T) {
 	})
 }
 
-// TestTicketGreed: what a statement with a ticket took because it was to be had
-// keeps nobody out; what one without took does, but never the only one.
+// TestTicketGreed: memory that a statement with a ticket uses beyond its assumed need does not keep
+// others out, as it was free to take; memory of a statement without a ticket does. But one
+// statement is always admitted.
 func TestTicketGreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 100*mib)
@@ -90,21 +91,21 @@ func TestTicketGreed(t *testing.T) {
 			t.Error(err)
 		}
 		next.Release()
-		tk.Release() // it rests: its rows are in the way now
+		tk.Release() // between two fetches: its rows now count against others
 		if !next.Try() {
 			t.Error("nobody holds a ticket, and none is given")
 		}
 		if node.Child("third", 0).Ticket(1, 1).Try() {
 			t.Error("a second finds room beside 55 of 60 MiB")
 		}
-		tk.Force() // it goes on
+		tk.Force() // it continues
 		if node.Admissions().Holding != 2 {
 			t.Error("one that holds rows waits")
 		}
 	})
 }
 
-// TestTicketCancel: a waiter that gives up does not hold up the next.
+// TestTicketCancel: a waiter that gives up does not block the next one.
 func TestTicketCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := mem.NewPool("n1", 20*mib)
@@ -137,8 +138,8 @@ func TestTicketCancel(t *testing.T) {
 	})
 }
 
-// TestTicketsAtOnce: many statements of many goroutines, some of which give up,
-// all come to an end, and never more at once than there is room for.
+// TestTicketsAtOnce: many statements in many goroutines, some of which give up, all end, and never
+// more run at once than there is room for.
 func TestTicketsAtOnce(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)
 	var wg sync.WaitGroup

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTurns runs many goroutines that take memory in two requests, with enough for one of them at a
-// time: all end, and one that asks for more than there is gets an error.
+// TestTurns runs many goroutines that each take memory in two requests, with enough for only one
+// goroutine at a time: none deadlocks, and one that needs more than the limit gets an error.
 func TestTurns(t *testing.T) {
 	var (
 		turns Turns
@@ -39,7 +39,7 @@ func TestTurns(t *testing.T) {
 			mu.Unlock()
 			turns.Leave()
 		}()
-		spill := func() error { // as a store does: what it holds goes to disk
+		spill := func() error { // as a store does: its rows are written to disk
 			mu.Lock()
 			free += held
 			mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Memory goes back a while after much of it is held for nothing, not while
-// statements that use much follow each other, and not all the time.
+// TestReleaseAfterUse: unused heap is returned to the operating system after it has been unused for
+// a while, not between statements that follow each other, and not all the time.
 func TestReleaseAfterUse(t *testing.T) {
 	var r release
 	allocated, each := uint64(0), uint64(0)
@@ -48,8 +48,9 @@ func TestReleaseAfterUse(t *testing.T) {
 	}
 }
 
-// What a collection found beyond the accounts, because it was at work when a statement ended,
-// does not count for longer than it lives: nothing else may collect.
+// TestBeyondIsLookedAtAgain: memory that a garbage collection found live outside of the accounts,
+// because it ran just as a statement ended, counts only until the next collection, which the
+// watcher must start: nothing else may.
 func TestBeyondIsLookedAtAgain(t *testing.T) {
 	const size = 256 << 20
 	p := NewPool("n", size)
@@ -78,7 +79,8 @@ func TestBeyondIsLookedAtAgain(t *testing.T) {
 	until(false)
 }
 
-// Collections follow each other a second apart where much does live.
+// TestDoubt: while much live memory is outside of the accounts, garbage collections are at least a
+// second apart.
 func TestDoubt(t *testing.T) {
 	var d doubt
 	n := 0
@@ -92,8 +94,9 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// What was charged and given back between two looks is not beyond the accounts because a
-// collection found it alive: one that writes its rows away does that many times a second.
+// TestChargedBetweenLooks: memory that was charged and released between two samples is not counted
+// as outside of the accounts because a collection found it live in between; an operator that spills
+// does so many times a second.
 func TestChargedBetweenLooks(t *testing.T) {
 	const size = 64 << 20
 	p := NewPool("n", 4*size)

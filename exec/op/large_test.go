@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLongResults: a projection whose results are long returns them in more batches, all of them
-// and in order.
+// TestLongResults: a projection with long results returns them in several batches, complete and in
+// order.
 func TestLongResults(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int4}}
 	var want []types.Row
@@ -28,7 +28,7 @@ func TestLongResults(t *testing.T) {
 		}})
 }
 
-// TestLongRows: a leaf's batches of long rows are cut.
+// TestLongRows: batches of long rows from a scan are divided.
 func TestLongRows(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Text}}
 	for i := range 40 {

@@ -100,7 +100,7 @@ func TestAppendGather(t *testing.T) {
 	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 		return op.NewAppend(rt, in)
 	}})
-	// a gather over something with barriers, below a limit
+	// a gather over operators whose threads wait for each other, below a LIMIT
 	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 		out := op.NewGather(op.NewAppend(rt, in))
 		for i := 1; i < len(out); i++ {
@@ -110,7 +110,7 @@ func TestAppendGather(t *testing.T) {
 	}})
 }
 
-// silent must return no rows.
+// silent fails the test if it returns rows.
 type silent struct {
 	op.Operator
 	t *testing.T
@@ -266,7 +266,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// repeat returns each row as often as column 0 says (0 to 3), in two batches.
+// repeat is a set-returning function: each row as often as column 0 says (0 to 3), in two batches.
 type repeat struct {
 	b  *batch.Batch
 	at int
@@ -320,8 +320,7 @@ func TestProjectSet(t *testing.T) {
 		}})
 }
 
-// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each. distributing hands out a
-// leaf's splits.
+// distributing returns the splits of leaf 3.
 type distributing struct {
 	mu sync.Mutex
 	n  int

@@ -56,7 +56,7 @@ func (w *writer) Abort() error {
 	return nil
 }
 
-// TestTableWrite carries out each kind of statement, in threads.
+// TestTableWrite executes each kind of DML statement, in several threads.
 func TestTableWrite(t *testing.T) {
 	const rows = 200
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4, types.Int4}} // row id, action, value
@@ -71,7 +71,7 @@ func TestTableWrite(t *testing.T) {
 		a := int64(i % 4)
 		by[a]++
 		row := types.Row{id, a, int64(i)}
-		if a == 1 { // what a MERGE inserts was not there
+		if a == 1 { // rows that a MERGE inserts have no row id
 			row[0] = nil
 		}
 		tb.Rows = append(tb.Rows, row)
@@ -161,7 +161,7 @@ func (w *writers) writer(context.Context) (op.Writer, error) {
 	return &writer{w: w}, nil
 }
 
-// TestMergeTwice: a MERGE changes no row twice, an UPDATE is carried out once.
+// TestMergeTwice: a MERGE that would change a row twice is an error; an UPDATE changes it once.
 func TestMergeTwice(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4}, Rows: []types.Row{{int64(5), int64(2)}, {int64(6), int64(3)}, {int64(5), int64(3)}}}
 	for kind, want := range map[plan.DMLKind]int{plan.MergeRows: 0, plan.UpdateRows: 2} {
@@ -187,7 +187,7 @@ func TestMergeTwice(t *testing.T) {
 	}
 }
 
-// TestChangedOnce: rows that come to several threads are changed once.
+// TestChangedOnce: a row that reaches several threads is changed once.
 func TestChangedOnce(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4}}
 	for i := range int64(300) {
@@ -230,7 +230,7 @@ func TestChangedOnce(t *testing.T) {
 	}})
 }
 
-// TestRowIDs compares a set with a map.
+// TestRowIDs compares a set of row ids with a Go map.
 func TestRowIDs(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
 	for range 200 {
@@ -279,8 +279,8 @@ func TestRowIDs(t *testing.T) {
 	}
 }
 
-// TestRowIDsAreBits: a million rows are charged for as the bits that they are, and rows far
-// from each other as so many lists, but no more than they take are added.
+// TestRowIDsAreBits: a million consecutive row ids are charged as a bitmap, and ids far apart as
+// lists; ids are added only if there is memory for them.
 func TestRowIDsAreBits(t *testing.T) {
 	const rows = 1 << 20
 	for _, c := range []struct{ step, least, most int64 }{

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPartitions: all rows come back, those of one key from one partition, on
-// each level and where there are no keys; nothing stays charged.
+// TestPartitions: all rows are read back, those of one key from one partition, on each level and
+// without keys; no memory stays charged.
 func TestPartitions(t *testing.T) {
 	ctx := context.Background()
 	tb := optest.Wide(rand.New(rand.NewSource(1)), 4000, 300)

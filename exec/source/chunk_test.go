@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// TestRangeReader reads a stretch of bytes as the library reads pages: it looks ahead, skips and
-// reads, small and large, to the stretch's end and not beyond. Readers are used again.
+// TestRangeReader reads a range of a file as the Parquet library reads pages: it peeks, skips and
+// reads, little and much, up to the end of the range and not beyond. Readers are reused.
 func TestRangeReader(t *testing.T) {
 	data := make([]byte, 5*readBytes)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -40,36 +40,36 @@ func TestRangeReader(t *testing.T) {
 			}
 		}
 	}
-	p.open(bytes.NewReader(data[:100]), 50, 200) // cut off
+	p.open(bytes.NewReader(data[:100]), 50, 200) // the file ends within the range
 	if got, err := p.Peek(150); err != io.EOF || !bytes.Equal(got, data[50:100]) {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
 }
 
-// TestPageHead reads a header with all that may be passed over, whole and cut off anywhere;
-// any other bytes are an error or a header.
+// TestPageHead parses a page header with every field that may be skipped, whole and truncated
+// anywhere; any other bytes are an error or a header.
 func TestPageHead(t *testing.T) {
 	var b []byte
 	field := func(delta, typ byte, value ...byte) { b = append(append(b, delta<<4|typ), value...) }
-	field(1, 5, 0)          // a data page
-	field(1, 5, 0x90, 0x03) // of 200 bytes
-	field(1, 5, 40)         // 20 in the file
-	field(1, 5, 0xff, 0x01) // a checksum
+	field(1, 5, 0)          // type: data page
+	field(1, 5, 0x90, 0x03) // uncompressed size: 200
+	field(1, 5, 40)         // compressed size: 20
+	field(1, 5, 0xff, 0x01) // checksum
 	field(1, thriftStruct)  // DataPageHeader
-	field(1, 5, 14)         // of 7 values
-	field(1, 5, 16)         // indices of a dictionary
-	field(1, 5, 6)          // levels in runs
+	field(1, 5, 14)         // 7 values
+	field(1, 5, 16)         // encoding: indices of a dictionary
+	field(1, 5, 6)          // encoding of levels: RLE
 	field(1, 5, 6)          //
 	field(1, thriftStruct)  // statistics
 	field(1, thriftBinary, 3, 'm', 'a', 'x')
 	field(1, thriftI64, 2)
 	field(3, thriftTrue)
 	b = append(b, 0, 0)
-	field(5, thriftList, 2<<4|thriftBinary, 1, 'x', 0) // what nobody knows yet
+	field(5, thriftList, 2<<4|thriftBinary, 1, 'x', 0) // a field of a later version
 	field(1, thriftList, 0xf0|thriftTrue, 17, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1)
 	field(1, thriftMap, 1, thriftByte<<4|thriftDouble, 9, 1, 2, 3, 4, 5, 6, 7, 8)
 	field(1, thriftMap, 0)
-	field(0, thriftFalse, 0x80, 0x02) // by its number
+	field(0, thriftFalse, 0x80, 0x02) // a field numbered absolutely, not by difference
 	b = append(b, 0)
 	want := pageHead{kind: dataPage, size: 200, packed: 20, values: 7, encoding: parquet.Encodings.RLEDict, levels: parquet.Encodings.RLE}
 	if h, n, err := readPageHead(append(b, 1, 2, 3)); h != want || n != len(b) || err != nil {

@@ -47,7 +47,7 @@ func TestCSV(t *testing.T) {
 	if got := strings.Join(read(t, s, p, 1), "\n"); got != "1.00|∅\n2.00|7,5" {
 		t.Error(got)
 	}
-	// A bad value is the error of its column, and only where that is read.
+	// A bad value is an error that names its column, and only if the column is read.
 	args := []plan.Arg{arg("", path), arg("types", []string{"int", "int"})}
 	if _, err := tryRead(s, src(t, s, "read_csv", args), 1); pgerr.CodeOf(err) != pgerr.InvalidTextRepresentation {
 		t.Error(err)
@@ -57,8 +57,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestCSVChunks reads a file in chunks so small that records and quotes cross
-// them, and many files by a pattern, packed ones among them.
+// TestCSVChunks reads a file in chunks so small that records and quoted fields cross their ends,
+// and many files by a pattern, compressed ones among them.
 func TestCSVChunks(t *testing.T) {
 	old := csvChunk
 	defer func() { csvChunk = old }()
@@ -78,7 +78,7 @@ func TestCSVChunks(t *testing.T) {
 		want := read(t, s, p, 1)
 		for _, size := range []int64{5, 64, 300} {
 			csvChunk = size
-			p := new(*p) // a plan's source is looked at once
+			p := new(*p) // a copy, since files are divided into chunks only once per plan
 			if got := read(t, s, p, s.Parts(p)); !slices.Equal(got, want) {
 				t.Fatalf("chunks of %d give\n%q, not\n%q", size, got, want)
 			}
@@ -209,8 +209,8 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestSharedFiles: files below directories that all nodes have are for all nodes to
-// read, if they are those that the statement was planned with.
+// TestSharedFiles: files under directories that are declared shared are read by all nodes, which
+// check that they are the files that the statement was planned with.
 func TestSharedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -244,7 +244,7 @@ func TestSharedFiles(t *testing.T) {
 			t.Errorf("%s in %v: local %v", c.path, c.shared, !c.local)
 		}
 	}
-	// Another node finds the same files, or says so.
+	// Another node finds the same files, or returns an error.
 	p := source(dir+"/*.csv", dir)
 	if got := read(t, New(), new(*p), 2); !slices.Equal(got, []string{"0", "1", "2"}) {
 		t.Error(got)

@@ -10,11 +10,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// call is a call of a source as an argument.
+// call is a source function call as an argument of another.
 func call(name string, args ...plan.Arg) plan.Arg { return plan.Arg{Call: name, Args: args} }
 
-// TestMatrixViews compares chains of views with the same steps on cells that lie in
-// memory, in any number of splits.
+// TestMatrixViews compares chains of views of matrices with the same steps on a matrix in memory,
+// in any number of splits.
 func TestMatrixViews(t *testing.T) {
 	s := New()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -98,8 +98,8 @@ func transposed(m [][]string) [][]string {
 	return out
 }
 
-// randomRange is a range in Python's notation and the places it means among n,
-// found one at a time.
+// randomRange returns a slice in Python's notation (start:stop:step) and the positions that it
+// selects among n, found one at a time.
 func randomRange(r *rand.Rand, n int) (string, []int) {
 	start, stop, step := r.IntN(2*n+4)-n-2, r.IntN(2*n+4)-n-2, []int{1, 1, 2, 3, -1, -2}[r.IntN(6)]
 	text, from, to := "", start, stop
@@ -135,8 +135,8 @@ func randomRange(r *rand.Rand, n int) (string, []int) {
 	return text, at
 }
 
-// TestMatrixOfBillions reads ten thousand cells of a billion: the others are never
-// made, or this would not end.
+// TestMatrixOfBillions reads ten thousand cells of a billion: the others are never computed, or the
+// test would not end.
 func TestMatrixOfBillions(t *testing.T) {
 	s := New()
 	m := call("transpose", call("reshape", call("random_matrix", arg("rows", 100_000), arg("cols", 10_000)), arg("rows", 10_000), arg("cols", 100_000)))

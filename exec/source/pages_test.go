@@ -24,8 +24,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// randomParquet writes a file of columns that are read page by page: each type with
-// and without NULLs, of few and of many values.
+// randomParquet writes a file with columns that are read page by page: each type with and without
+// NULLs, of few and of many values.
 func randomParquet(t *testing.T, rng *rand.Rand, rows int, props ...parquet.WriterProperty) string {
 	t.Helper()
 	kinds := []arrow.DataType{arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float32,
@@ -43,7 +43,7 @@ func randomParquet(t *testing.T, rng *rand.Rand, rows int, props ...parquet.Writ
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	for i, f := range fields {
 		few := i%2 == 1
-		gone := 0 // rows that are NULL yet, so that whole runs are
+		gone := 0 // how many rows are yet to be NULL, to have runs of NULLs
 		for range rows {
 			if gone == 0 && f.Nullable && rng.Intn(20) == 0 {
 				gone = 1 + rng.Intn(300)*rng.Intn(2)
@@ -99,7 +99,7 @@ func randomParquet(t *testing.T, rng *rand.Rand, rows int, props ...parquet.Writ
 	return path
 }
 
-// byLibrary reads a file as text with the library's reader of columns alone.
+// byLibrary reads a file as text with the Parquet library alone.
 func byLibrary(t *testing.T, path string, cols []plan.Column) []string {
 	t.Helper()
 	f, err := expand([]string{path})
@@ -169,8 +169,8 @@ func TestParquetPages(t *testing.T) {
 	}
 }
 
-// TestParquetLends: batches of numbers lie where the one before did if their reader has said that
-// it keeps none, and only then.
+// TestParquetLends: batches of numbers reuse the memory of the batch before if the consumer has
+// allowed it (op.Lend), and only then.
 func TestParquetLends(t *testing.T) {
 	s := New()
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
@@ -197,7 +197,7 @@ func TestParquetLends(t *testing.T) {
 				}
 				at := &c.Data().Buffers()[1].Bytes()[0]
 				if n > 0 && (at == last[i]) != lent {
-					t.Fatalf("batch %d, lent %v: column %s lies where it did: %v", n, lent, p.Cols[i].Name, at == last[i])
+					t.Fatalf("batch %d, lent %v: column %s in the same memory: %v", n, lent, p.Cols[i].Name, at == last[i])
 				}
 				last[i] = at
 			}
@@ -208,7 +208,7 @@ func TestParquetLends(t *testing.T) {
 	}
 }
 
-// A damaged file is an error or other rows, never more.
+// TestParquetPagesDamaged: reading a damaged file returns an error or other rows; it never panics.
 func TestParquetPagesDamaged(t *testing.T) {
 	rng := rand.New(rand.NewSource(8))
 	path := randomParquet(t, rng, 400, parquet.WithDataPageSize(500), parquet.WithBatchSize(50))
@@ -239,7 +239,8 @@ func TestParquetPagesDamaged(t *testing.T) {
 	}
 }
 
-// Runs and packed groups as a plain decoder reads them, whatever is asked at once.
+// TestHybrid: the decoder of Parquet's RLE/bit-packing hybrid returns what a plain decoder returns,
+// however many values are read at once.
 func TestHybrid(t *testing.T) {
 	rng := rand.New(rand.NewSource(9))
 	for range 300 {
@@ -309,9 +310,8 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestParquetText: text that is not UTF-8, or holds a zero byte, is an error that says
-// where, however the file encodes it; bytes may be anything, and so may be columns that
-// are not read.
+// TestParquetText: text that is not UTF-8, or has a zero byte, is an error that names the place, in
+// every encoding; bytea values, and columns that are not read, may have any bytes.
 func TestParquetText(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32}, {Name: "s", Type: arrow.BinaryTypes.String}, {Name: "b", Type: arrow.BinaryTypes.Binary}}, nil)
 	for encoding, props := range map[string][]parquet.WriterProperty{
@@ -323,7 +323,7 @@ func TestParquetText(t *testing.T) {
 			{"plain", "text", ""},
 			{"Größe", "\u2028 and \U0001F600", ""},
 			{"", "ends with \xc3", "0xc3"},
-			{"ends with \xc3", "\xa9 begins", "0xc3"}, // a character in two strings
+			{"ends with \xc3", "\xa9 begins", "0xc3"}, // one character divided between two strings
 			{"a", "long enough for words \xff", "0xff"},
 			{"a zero\x00byte", "b", "0x00"},
 			{"\x00", "", "0x00"},

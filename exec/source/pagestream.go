@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// pageStream is the uncompressed bytes of a page that is too large to be held: a writer may make
+// pageStream decompresses a page that is too large to be in memory as a whole: a writer may make
 // one page of a whole column, of gigabytes.
 //
 //	file ── packedBytes ──▶ decompressor ──▶ window ──▶ values
@@ -21,21 +21,21 @@ type pageStream struct {
 	close  io.Closer // the decompressor's, may be nil
 	left   int       // bytes of the page not yet in the window
 	window []byte
-	r, w   int // window[r:w] is not consumed
+	r, w   int // window[r:w] is not consumed yet
 	hold   func(window int) error
 }
 
 const (
-	// streamFrom is from what size on a page is a stream. Writers make pages of 1 MiB.
+	// streamFrom is the size from which on a page is streamed. Writers usually make pages of 1 MiB.
 	streamFrom   = 4 << 20
 	streamWindow = 64 << 10
-	// What decompressors hold beside it: a window of their own.
+	// The memory of the decompressors: their windows.
 	snappyState = snappyBack + 32<<10
 	gzipState   = 64 << 10
-	zstdState   = 1 << 20 // and twice the window that the page's writer has chosen
+	zstdState   = 1 << 20 // and twice the window size, which the writer of the page chose
 )
 
-// streams reports whether pages of a compression can be read bit by bit.
+// streams reports whether pages of a compression can be decompressed incrementally.
 func streams(c compress.Compression) bool {
 	switch c {
 	case compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd:
@@ -44,9 +44,9 @@ func streams(c compress.Compression) bool {
 	return false
 }
 
-// openStream begins a page whose bytes are next in the file.
+// openStream begins to stream the page whose bytes are next in the file.
 func (p *pageReader) openStream() error {
-	plain := 0 // bytes that are not compressed, levels
+	plain := 0 // uncompressed bytes before the values: levels
 	if p.kind == dataPage2 {
 		plain = p.reps + p.defs
 	}
@@ -76,7 +76,7 @@ func (p *pageReader) openStream() error {
 			b, _ := p.in.Peek(min(s.packed.left, zstd.HeaderMaxSize))
 			var head zstd.Header
 			err := head.Decode(b)
-			look := head.WindowSize // how far back it looks
+			look := head.WindowSize // how far back references may be
 			if head.SingleSegment {
 				look = head.FrameContentSize
 			}
@@ -100,7 +100,8 @@ func (p *pageReader) openStream() error {
 	return nil
 }
 
-// lateReader opens what it reads from when it is first read: a decompressor reads ahead.
+// lateReader opens its reader at the first Read, since decompressors read ahead when they are
+// opened.
 type lateReader struct {
 	open func() (io.Reader, error)
 	in   io.Reader
@@ -124,7 +125,7 @@ func (s *pageStream) end() error {
 	return err
 }
 
-// peek returns the next n bytes of the page, and what more is in memory.
+// peek returns at least the next n bytes of the page: all that are in memory.
 func (s *pageStream) peek(n int) ([]byte, error) {
 	if s.w-s.r >= n {
 		return s.window[s.r:s.w], nil
@@ -154,13 +155,13 @@ func (s *pageStream) peek(n int) ([]byte, error) {
 	return s.window[:s.w], nil
 }
 
-// more reports whether bytes of the page are not in memory.
+// more reports whether part of the page is not in memory yet.
 func (s *pageStream) more() bool { return s.left > 0 }
 
 // skip consumes n bytes that peek has returned.
 func (s *pageStream) skip(n int) { s.r += n }
 
-// packedBytes are the next bytes of a range, left of them.
+// packedBytes reads the next bytes of a file range, of which `left` are left.
 type packedBytes struct {
 	in   *rangeReader
 	left int
@@ -180,16 +181,17 @@ func (p *packedBytes) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// snappyReader decompresses a block of Snappy as it is read. The library wants all of it in memory,
-// and its result. Encoders look back 64 KiB at most (the format allows more).
+// snappyReader decompresses a Snappy block incrementally; the library needs the whole block and its
+// result in memory. Encoders make back-references of at most 64 KiB (the format allows more, which
+// is refused).
 type snappyReader struct {
 	in   *bufio.Reader
 	left int // bytes of the block
 	ring []byte
 	at   int // where the next byte goes, modulo the ring
-	made int // bytes so far
-	lit  int // bytes of a literal that are left
-	copy int // and of a copy, from back bytes before
+	made int // bytes produced so far
+	lit  int // bytes left of the current literal
+	copy int // and of the current copy, from `back` bytes before
 	back int
 }
 
@@ -197,7 +199,7 @@ const snappyBack = 64 << 10
 
 var errSnappy = errors.New("a page's compression is damaged")
 
-// newSnappyReader reads a block of so many bytes uncompressed.
+// newSnappyReader reads a block whose uncompressed size must be `size`.
 func newSnappyReader(in io.Reader, size int) (io.Reader, error) {
 	r := &snappyReader{in: bufio.NewReaderSize(in, 32<<10), left: size, ring: make([]byte, snappyBack)}
 	if n, err := binary.ReadUvarint(r.in); err != nil || n != uint64(size) {
@@ -224,7 +226,7 @@ func (r *snappyReader) Read(b []byte) (n int, err error) {
 			}
 			r.lit -= len(out)
 		} else {
-			// What is copied may overlap what it makes: at most back bytes at a time are there.
+			// A copy may overlap its output, so at most back bytes can be copied at a time.
 			from := (r.at - r.back + snappyBack) % snappyBack
 			k := min(len(b)-n, r.copy, r.back, snappyBack-from)
 			out = b[n : n+k]
@@ -241,7 +243,7 @@ func (r *snappyReader) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// element reads the head of the next literal or copy.
+// element reads the tag of the next literal or copy.
 func (r *snappyReader) element() error {
 	tag, err := r.in.ReadByte()
 	if err != nil {

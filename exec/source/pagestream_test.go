@@ -27,8 +27,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// onePage writes a file with all values of each column in one page: numbers, numbers with NULLs, and
-// strings with NULLs of up to longest bytes.
+// onePage writes a file with all values of each column in one page: numbers, numbers with NULLs,
+// and strings with NULLs, of up to `longest` bytes.
 func onePage(t *testing.T, rows, longest int, props ...parquet.WriterProperty) string {
 	t.Helper()
 	rng := rand.New(rand.NewSource(5))
@@ -57,7 +57,8 @@ func onePage(t *testing.T, rows, longest int, props ...parquet.WriterProperty) s
 	return path
 }
 
-// readRows reads a source as text, and returns the most bytes of a batch and the most that pool had.
+// readRows reads a source as text; it returns also the bytes of the largest batch and the peak of
+// memory charged to pool.
 func readRows(s *Sources, p *plan.Source, pool *mem.Pool) (lines []string, most int64, err error) {
 	r, err := s.Open(context.Background(), p, 0, 1, pool)
 	if err != nil {
@@ -87,14 +88,15 @@ func readRows(s *Sources, p *plan.Source, pool *mem.Pool) (lines []string, most 
 	}
 }
 
-// A page that is larger than the memory is read in slices, to the rows that the library finds.
+// TestLargePages: a page that is larger than the memory limit is decompressed and decoded in
+// slices; the rows are those that the library reads.
 func TestLargePages(t *testing.T) {
 	for _, c := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd} {
 		for _, version := range []parquet.DataPageVersion{parquet.DataPageV1, parquet.DataPageV2} {
 			path := onePage(t, 300, 200_000, parquet.WithCompression(c), parquet.WithDataPageVersion(version))
 			s := New()
 			p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
-			pool := mem.NewPool("n", 64<<20).Child("statement", 12<<20) // of zstd the window counts too
+			pool := mem.NewPool("n", 64<<20).Child("statement", 12<<20) // the limit includes the window of zstd
 			lines, most, err := readRows(s, p, pool)
 			if err != nil {
 				t.Fatal(c, err)
@@ -112,7 +114,8 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// What cannot be read in slices is charged before it is decoded.
+// TestLargePagesRefused: a page that cannot be read in slices is charged before it is decoded, and
+// refused if it is too large.
 func TestLargePagesRefused(t *testing.T) {
 	path := onePage(t, 300, 200_000, parquet.WithCompression(compress.Codecs.Brotli))
 	s := New()
@@ -130,7 +133,8 @@ func TestLargePagesRefused(t *testing.T) {
 	}
 }
 
-// A header that claims two gigabytes is damage, and nothing is allocated for it.
+// TestClaimedPage: a page header that claims two gigabytes is reported as damage, and nothing is
+// allocated for it.
 func TestClaimedPage(t *testing.T) {
 	for _, c := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
 		for _, claim := range []struct{ size, packed int }{{1<<31 - 1, 1000}, {1000, 1<<31 - 1}, {1<<31 - 1, 1<<31 - 1}} {
@@ -170,8 +174,8 @@ func TestClaimedPage(t *testing.T) {
 	}
 }
 
-// The stream of a Snappy block has the bytes of the block, however it is read; of a damaged one it
-// is an error, or as many bytes as were promised.
+// TestSnappyReader: the streaming decoder of a Snappy block returns the bytes of the block, however
+// it is read; for a damaged block an error, or as many bytes as its header says.
 func TestSnappyReader(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for range 60 {

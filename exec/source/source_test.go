@@ -38,7 +38,7 @@ func arg(name string, v any) plan.Arg {
 	return plan.Arg{Name: name, Val: v, Type: types.Text}
 }
 
-// src makes the plan of a call that reads the named columns, all without any.
+// src returns the plan of a call that reads the named columns, or all if none are named.
 func src(t testing.TB, s *Sources, name string, args []plan.Arg, cols ...string) *plan.Source {
 	t.Helper()
 	out, err := s.Source(name, args, nil)
@@ -51,7 +51,8 @@ func src(t testing.TB, s *Sources, name string, args []plan.Arg, cols ...string)
 	return out
 }
 
-// read returns the rows as text by Seq, in of parts read in any order.
+// read reads all rows as text, in the order of Seq; the source is read in `of` parts in random
+// order.
 func read(t testing.TB, s *Sources, p *plan.Source, of int) []string {
 	t.Helper()
 	rows, err := tryRead(s, p, of)
@@ -73,7 +74,7 @@ func tryRead(s *Sources, p *plan.Source, of int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if part%2 == 1 { // rows are looked at before the next are asked for
+		if part%2 == 1 { // the test copies rows before it calls Next again, so memory may be reused
 			op.Lend(r)
 		}
 		for {
@@ -135,14 +136,14 @@ func shapeText(p *plan.Source) string {
 	return strings.Join(f, ", ")
 }
 
-// TestSplits reads each generator in different divisions and column choices:
-// always the same rows.
+// TestSplits reads each generator divided into different numbers of parts and with different
+// columns: the rows are always the same.
 func TestSplits(t *testing.T) {
 	s := New()
 	for _, c := range []struct {
 		name string
 		args []plan.Arg
-		cols []string // a few to read alone
+		cols []string // read these alone too
 	}{
 		{"make_classification", []plan.Arg{arg("n_samples", 20000), arg("n_features", 8), arg("n_informative", 3), arg("n_repeated", 1), arg("random_state", 7)}, []string{"x3", "y"}},
 		{"make_classification", []plan.Arg{arg("n_samples", 9000), arg("n_classes", 3), arg("n_informative", 4), arg("shift", nil), arg("scale", nil), arg("dtype", "float4"), arg("shuffle", false)}, []string{"x0", "x19"}},
@@ -173,8 +174,8 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestPinned holds some numbers fast: they are part of what a seed means, on
-// every machine and in every version.
+// TestPinned pins some generated numbers: a seed must give them on every machine and in every
+// version.
 func TestPinned(t *testing.T) {
 	s := New()
 	for _, c := range []struct {

@@ -10,15 +10,16 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// Parquet is a file that COPY reads. read_parquet is for superusers, COPY FROM STDIN for anybody:
-// what such a file claims to be is charged for before room for it is made.
+// Parquet is a file that COPY reads. Only superusers may call read_parquet, but anybody may COPY
+// FROM STDIN: the sizes that such a file claims are not trusted, and are charged before memory is
+// allocated.
 type Parquet struct {
 	table *parquetTable
 	pool  *mem.Pool
 }
 
-// OpenParquet opens the file at a path that errors call name. Its footer is charged to acct for as
-// long as that is open, and what reading the pages takes to an account of the same pool.
+// OpenParquet opens the file at path; errors call it name. Its footer is charged to acct while the
+// file is open, and the memory for reading pages to an account of the same pool.
 func OpenParquet(path, name string, acct *mem.Account) (*Parquet, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -41,15 +42,16 @@ func (p *Parquet) Read(cols []int) op.BatchReader {
 	return r
 }
 
-// footerEnd is how a file ends: the footer's size, and a mark.
+// footerEnd is the length of the end of a file: the size of the footer, and the magic bytes.
 const footerEnd = 8
 
-// perFooterByte is how many bytes a byte of a footer is in memory, decoded.
+// perFooterByte is the memory for a byte of a footer when it is decoded.
 const perFooterByte = 16
 
-// checkFooter finds out whether the lists of a file's footer are as long as they say, which the
-// library's decoder trusts: it makes room for all elements first. It charges acct, unless that is nil,
-// for the decoded footer. What is no Parquet file at all is left to the decoder to say.
+// checkFooter checks that the lists in the footer of a file are as long as they claim. The decoder
+// of the library trusts these lengths and allocates memory for all elements first. It charges acct,
+// unless nil, for the decoded footer. A file that is not Parquet at all is left to the decoder,
+// which reports that.
 func checkFooter(in io.ReaderAt, size int64, acct *mem.Account) error {
 	var end [footerEnd]byte
 	if size < footerEnd {

@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// allocates returns the bytes that f allocates.
+// allocates returns the number of bytes that f allocates.
 func allocates(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -31,7 +31,8 @@ func allocates(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// What a page is said to be uncompressed is not exceeded.
+// TestDecompressBounded: decompression stops at the uncompressed size that the page header states.
+// A page of zeros that claims 1,000 bytes but has 32 MiB must not allocate them.
 func TestDecompressBounded(t *testing.T) {
 	zeros := make([]byte, 32<<20)
 	for _, c := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Zstd, compress.Codecs.Gzip, compress.Codecs.Brotli} {
@@ -57,9 +58,10 @@ func TestDecompressBounded(t *testing.T) {
 	}
 }
 
-// A footer that claims a list of 100 million elements is refused before there is room for them.
+// TestFooterBounded: a footer that claims a list of 100 million elements is refused before memory
+// is allocated for them.
 func TestFooterBounded(t *testing.T) {
-	foot := []byte{0x15, 0x02, 0x19, 0xfc} // version 1; a list of structs, its size follows
+	foot := []byte{0x15, 0x02, 0x19, 0xfc} // version 1; a list of structs, whose length follows
 	foot = binary.AppendUvarint(foot, 100_000_000)
 	b := append([]byte("PAR1"), foot...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(foot)))
@@ -79,8 +81,9 @@ func TestFooterBounded(t *testing.T) {
 	}
 }
 
-// A file of a megabyte whose pages are large is read within the account, or not at all: a column
-// that is read page by page, and one of lists, which the library reads.
+// TestUntrustedPagesAreCharged: a file of a megabyte with pages that decompress to much more is
+// read within the memory limit or refused: a column that is read page by page, and one of lists,
+// which the library reads.
 func TestUntrustedPagesAreCharged(t *testing.T) {
 	long := make([]byte, 16<<20)
 	for i := range long {
@@ -136,13 +139,13 @@ func TestUntrustedPagesAreCharged(t *testing.T) {
 	}
 }
 
-// A string that has a batch for itself is charged beside the page, and the dictionary, that it is
-// copied from; and all of it is released.
+// TestLongStringsAreCharged: a string long enough for a batch of its own is charged in addition to
+// the page, and the dictionary, from which it is copied; all of it is released.
 func TestLongStringsAreCharged(t *testing.T) {
 	const size = 16 << 20
 	for _, c := range []struct {
 		dictionary bool
-		least      int64 // beside what is free
+		least      int64 // with the page buffers that are not charged
 	}{
 		{false, 2 * size}, // the page, the column
 		{true, 4 * size},  // the page, the dictionary (twice its page's size), the column
@@ -175,12 +178,12 @@ func TestLongStringsAreCharged(t *testing.T) {
 	}
 }
 
-// A page with the head of another kind beside its own, or in its place, is damage: the library reads
-// the one and this package must not have checked the other.
+// TestHeadsOfOtherPages: a page header with the struct of another page type, in addition to its own
+// or instead of it, is damage: the library might read the one that this package has not checked.
 func TestHeadsOfOtherPages(t *testing.T) {
 	begin := []byte{0x15, 0, 0x15, 20, 0x15, 20} // a data page of ten bytes
 	own := []byte{0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0}
-	other := []byte{0x3c, 0x15, 200, 1, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0} // of a page of version 2
+	other := []byte{0x3c, 0x15, 200, 1, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0x15, 0, 0} // the struct of a data page of version 2
 	join := func(parts ...[]byte) []byte { return append(bytes.Join(parts, nil), 0) }
 	if h, _, err := readPageHead(join(begin, own)); err != nil || h.values != 1 {
 		t.Fatal(h, err)
@@ -195,7 +198,7 @@ func TestHeadsOfOtherPages(t *testing.T) {
 	if _, _, err := readPageHead(join(begin)); err != errHead {
 		t.Error("no head:", err)
 	}
-	index := join([]byte{0x15, 2, 0x15, 0, 0x15, 0}) // a page of an index, of no bytes
+	index := join([]byte{0x15, 2, 0x15, 0, 0x15, 0}) // an index page of no bytes
 	for _, check := range []bool{true, false} {
 		p := &pageReader{left: 1}
 		p.in.open(bytes.NewReader(index), 0, int64(len(index)))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Nothing but its owner keeps memory from the collector, and a short array has none of a
-// long one.
+// TestSparesAreGarbage: spare memory is still garbage collected, and a short array is never served
+// from a long spare.
 func TestSparesAreGarbage(t *testing.T) {
 	const long = 3 << 20
 	Reuse(make([]float64, long/8))
@@ -19,7 +19,7 @@ func TestSparesAreGarbage(t *testing.T) {
 	}
 }
 
-// What is taken of spares is counted, and nothing else.
+// TestReused: Reused counts bytes taken from spares, not newly allocated ones.
 func TestReused(t *testing.T) {
 	const long = 5 << 20
 	Reuse(make([]float64, long/8))

@@ -173,7 +173,7 @@ func TestBudget(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
-		return // the device is Linux's
+		return // /dev/full exists on Linux only
 	}
 	err := spill.WriteError(func() error {
 		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -207,8 +207,8 @@ func TestSweep(t *testing.T) {
 	d.Close()
 }
 
-// TestLongFrames: what is longer than a frame is put together for is written as it
-// lies, and charged when it is read.
+// TestLongFrames: a value longer than a frame is written directly, without copying it to a buffer,
+// and charged when it is read.
 func TestLongFrames(t *testing.T) {
 	pool := mem.NewPool("node", 64<<20)
 	d := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool, Compress: true})
@@ -255,7 +255,8 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// TestColumns: a column that is read of wide rows and kept does not hold their frames.
+// TestColumns: keeping one column of wide rows that were read does not keep the whole frames in
+// memory.
 func TestColumns(t *testing.T) {
 	const frames, rows = 40, 1000
 	dir := spill.NewDir(spill.Options{Parent: t.TempDir()})

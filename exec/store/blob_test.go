@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// putBlob stores bytes as a file, readBlob reads them back.
+// putBlob stores bytes as a file; readBlob reads them back.
 func putBlob(s *store.Store, data []byte) (*catalog.Segment, error) {
 	return s.PutBlob(0, func(w io.Writer) error { _, err := w.Write(data); return err })
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// ledger is what a store has acknowledged, as a catalog would have it.
+// ledger records what a store has acknowledged, as the catalog does.
 type ledger struct {
 	t     testing.TB
 	fs    *errfs.FS
 	s     *store.Store
-	segs  map[string]*catalog.Segment // by what they are called
+	segs  map[string]*catalog.Segment // by name
 	rows  map[string]rows
 	blobs map[string][]byte
 }
@@ -62,7 +62,7 @@ func (l *ledger) blob(name string, data []byte) error {
 	return err
 }
 
-// receive takes in a file of another node, in blocks.
+// receive copies a file from another node, in blocks.
 func (l *ledger) receive(name string, data []byte, seg *catalog.Segment) error {
 	in, err := l.s.Receive(seg)
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *ledger) compact(name, a, b string) error {
 	return nil
 }
 
-// drop is a commit that a segment is not needed any more; its file may go.
+// drop commits that a segment is no longer needed; its file may be deleted.
 func (l *ledger) drop(name string) {
 	id := l.segs[name].ID
 	delete(l.segs, name)
@@ -119,7 +119,7 @@ func foreign(t testing.TB) ([]byte, *catalog.Segment) {
 	return data, seg
 }
 
-// steps are what a store does to its disk.
+// steps are the operations of a store that change its disk.
 func (l *ledger) steps() []func() error {
 	data, seg := foreign(l.t)
 	return []func() error{
@@ -131,12 +131,12 @@ func (l *ledger) steps() []func() error {
 		func() error { return l.s.SetScrubMark(store.ScrubMark{At: seg.ID, Started: 3, Completed: 2}) },
 		func() error { return l.insert("c", 3, 120) },
 		func() error { l.drop("model"); return nil },
-		func() error { return l.receive("copy", data, seg) }, // in place of itself
+		func() error { return l.receive("copy", data, seg) }, // replaces the same file
 		func() error { return l.compact("abc", "ab", "c") },
 	}
 }
 
-// check reads all that was acknowledged, and looks for what is half.
+// check reads everything that was acknowledged, and looks for incomplete files.
 func (l *ledger) check(what string) {
 	l.t.Helper()
 	for name, seg := range l.segs {
@@ -162,7 +162,7 @@ func (l *ledger) check(what string) {
 		if !strings.HasSuffix(e.Name(), ".seg") {
 			continue
 		}
-		// A file with a segment's name is whole, whether anybody needs it or not.
+		// A file with the name of a segment must be complete, whether it is needed or not.
 		b := l.bytes(e.Name())
 		segment := bytes.HasPrefix(b, []byte("TRIBSEG")) && bytes.HasSuffix(b, []byte("GESBIRT"))
 		blob := bytes.HasSuffix(b, []byte("weights")) || bytes.HasSuffix(b, []byte("another node "))
@@ -185,8 +185,8 @@ func (l *ledger) bytes(name string) []byte {
 	return b
 }
 
-// TestCrashAtEveryStep turns the power off at each step there is, and looks at
-// what a store finds that opens what the disk kept.
+// TestCrashAtEveryStep cuts the power at each file operation in turn, and checks what a store finds
+// that opens the files that were synced.
 func TestCrashAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		var steps int
@@ -224,9 +224,9 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestFailAtEveryStep has each step refused, once or from then on, by a full
-// disk or a broken one: the error says which, what was acknowledged is good, and
-// the same works once there is room again.
+// TestFailAtEveryStep makes each file operation fail, once or from then on, because the disk is
+// full or broken: the error says which, acknowledged data is intact, and the operation succeeds
+// when there is space again.
 func TestFailAtEveryStep(t *testing.T) {
 	for _, c := range []struct {
 		err   error
@@ -248,7 +248,7 @@ func TestFailAtEveryStep(t *testing.T) {
 				if pgerr.CodeOf(err) != c.code {
 					t.Fatalf("%s, step %d: %v", what, i, err)
 				}
-				if c.err != syscall.EIO { // an error of the disk may be of a remove
+				if c.err != syscall.EIO { // an I/O error may come from the removal of a file
 					l.check(what)
 				}
 				l.fs.Heal()
@@ -256,7 +256,7 @@ func TestFailAtEveryStep(t *testing.T) {
 					t.Fatalf("%s, step %d, once it is over: %v", what, i, err)
 				}
 			}
-			// What could not be removed at once is removed at the next start.
+			// Files that could not be removed are removed at the next start.
 			if err := l.s.Close(); err != nil {
 				t.Fatal(err)
 			}

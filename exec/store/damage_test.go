@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// damaged is a store with one segment, of which its Remote has a good copy.
+// damaged is a store with one segment, of which another replica (its Remote) has a good copy.
 type damaged struct {
 	*store.Store
 	t    *testing.T
@@ -67,7 +67,7 @@ func (d *damaged) read() rows {
 	return got
 }
 
-// flip changes a byte of the file as it lies on the disk.
+// flip changes a byte of the file on disk.
 func (d *damaged) flip(at int64) {
 	d.t.Helper()
 	f, err := os.OpenFile(d.path(), os.O_RDWR, 0)
@@ -87,8 +87,8 @@ func (d *damaged) check(found, repaired int64) {
 	}
 }
 
-// A file that is cut short below a mapping is an error where its bytes are
-// touched, in any goroutine that guards itself, and good again afterwards.
+// TestFaultUnderMapping: reading a file through its mapping after it was truncated is an error in
+// the goroutine that reads, if it guards against faults, and succeeds after the repair.
 func TestFaultUnderMapping(t *testing.T) {
 	d := newDamaged(t)
 	pin := d.Pin(100)
@@ -121,7 +121,7 @@ func TestFaultUnderMapping(t *testing.T) {
 	if err = d.Repair(ctx, fault); !errors.As(err, &mended) || !strings.Contains(err.Error(), d.seg.ID.String()) {
 		t.Fatal(err)
 	}
-	// The reader goes on over the good file; so does the same pin from the start.
+	// The same reader continues over the repaired file, and so does a new one of the same pin.
 	n := b.N
 	for {
 		if b, err = r.Next(ctx); err != nil {
@@ -157,7 +157,8 @@ func TestFaultUnderMapping(t *testing.T) {
 	}()
 }
 
-// Reading that meets the fault itself mends and goes on, unseen.
+// TestFaultWhileReading: a reader that hits the fault itself repairs the file and continues; the
+// statement does not fail.
 func TestFaultWhileReading(t *testing.T) {
 	for _, size := range []int64{0, 1, 5000, 70000} {
 		d := newDamaged(t)
@@ -191,8 +192,9 @@ func TestFaultWhileReading(t *testing.T) {
 	}
 }
 
-// Bytes that change after they were verified are found by the next statement
-// where somebody wrote to the file, and after a while where the disk did.
+// TestFlippedAfterVerification: a byte changed after the checksum was verified is found by the next
+// statement if a program wrote to the file (its modification time changes), and after a while if
+// the disk is at fault.
 func TestFlippedAfterVerification(t *testing.T) {
 	d := newDamaged(t)
 	st, err := os.Stat(d.path())
@@ -205,7 +207,7 @@ func TestFlippedAfterVerification(t *testing.T) {
 		}
 		d.flip(at)
 		if i > 0 {
-			// As if the disk had done it.
+			// Without a change of the modification time, as if the disk were at fault.
 			if err := os.Chtimes(d.path(), st.ModTime(), st.ModTime()); err != nil {
 				t.Fatal(err)
 			}
@@ -224,8 +226,8 @@ func TestFlippedAfterVerification(t *testing.T) {
 	}
 }
 
-// Without a good replica the statement fails, naming the segment, and other
-// segments are as good as before. Files that were put aside are few.
+// TestDamageWithoutReplica: without a good replica the statement fails with an error that names the
+// segment; other segments can be read. Few damaged files are kept aside.
 func TestDamageWithoutReplica(t *testing.T) {
 	d := newDamaged(t)
 	other, err := putBlob(d.Store, []byte("other"))
@@ -274,8 +276,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 	}
 }
 
-// TestStatEvery: a file that was looked at counts as the same for a while, and not for
-// longer.
+// TestStatEvery: a file whose state was checked is not checked again for a while, and then is.
 func TestStatEvery(t *testing.T) {
 	now := time.Unix(1000, 0)
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestGoneRows reads random bitmaps of deleted rows, few and many, in one part and in
-// two, split by split and batch by batch, and holds what is left against a look at each row.
+// TestGoneRows reads random bitmaps of deleted rows, few and many, in one container and in two,
+// split by split and batch by batch, and compares the rows left with testing each row.
 func TestGoneRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -41,7 +41,7 @@ func TestGoneRows(t *testing.T) {
 		}
 		rd := reader{deleted: two, at: from, to: to}
 		for rd.at < to {
-			if rd.at > from && r.IntN(4) == 0 { // as zone maps and picked rows have it
+			if rd.at > from && r.IntN(4) == 0 { // start further on, as after rows that zone maps or an index skip
 				rd.at = min(rd.at+r.Int64N(70_000), to-1)
 			}
 			n := int(min(1+r.Int64N(8192), to-rd.at))
@@ -63,8 +63,8 @@ func TestGoneRows(t *testing.T) {
 	}
 }
 
-// AddDeleted returns the segment's deleted rows with more of them, and how many they
-// are then. Rows may come in any order.
+// AddDeleted returns the deleted rows of the segment with more rows added, and how many there are
+// then. Rows may be in any order.
 func AddDeleted(s *catalog.Segment, rows []uint32) (all catalog.RowSet, n int64, err error) {
 	b := roaring.New()
 	if !s.Deleted.Empty() {

@@ -17,9 +17,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestDivided: the rows of a table with a distribution key are all there, each in a segment
-// of the part that its hash says, in order within it, however much memory there is; and
-// what compaction makes of a part is of it too.
+// TestDivided: a table with a distribution key has all its rows, each in a segment of the part
+// given by its hash, in insertion order within it, however much memory there is; compaction keeps
+// rows in their part.
 func TestDivided(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 36))
 	rel := &catalog.Relation{OID: 1, Name: "t", DistributionKey: []int16{2, 1}, Partitions: 7}

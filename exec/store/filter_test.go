@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestFilter pushes random comparisons into scans of tables with deleted rows,
-// and compares with a walk over the rows.
+// TestFilter pushes random comparisons down into scans of tables with deleted rows, and compares
+// with testing every row.
 func TestFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	s := open(t, nil)
@@ -26,7 +26,7 @@ func TestFilter(t *testing.T) {
 	at := []int{0, 1, 3, 13}
 	all := randomRows(r, 4000)
 	for i := range all {
-		all[i][13] = int64(i / 10) // in the order of the rows: zone maps exclude
+		all[i][13] = int64(i / 10) // increasing, so that zone maps exclude zones
 	}
 	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 300, SegmentRows: 1500})
 	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
@@ -100,7 +100,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// rowsRead returns the numbers of the rows that a scan by splits of so many rows returns.
+// rowsRead returns the row ids that a scan returns, with splits of `size` rows.
 func rowsRead(t *testing.T, pin *store.Pin, m *catalog.Manifest, scan *plan.Scan, size int64, keys []op.ScanKeys) map[int64]bool {
 	t.Helper()
 	ctx, out := context.Background(), map[int64]bool{}

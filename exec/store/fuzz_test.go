@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// fuzzSegment is a good segment file of a few rows.
+// fuzzSegment returns a valid segment file of a few rows.
 func fuzzSegment(f *testing.F) []byte {
 	f.Helper()
 	dir := f.TempDir()
@@ -51,8 +51,8 @@ func fuzzSegment(f *testing.F) []byte {
 	return b
 }
 
-// FuzzSegment damages a file and, if asked, makes its footer's checksum right
-// again: opening it and making its columns is an error or works, never a panic.
+// FuzzSegment damages a file and, if `mend`, corrects the checksum of its footer: opening it and
+// reading its columns returns an error or succeeds, never panics.
 func FuzzSegment(f *testing.F) {
 	good := fuzzSegment(f)
 	f.Add(uint32(0), []byte{1}, false)
@@ -92,8 +92,8 @@ func FuzzSegment(f *testing.F) {
 				if err != nil {
 					continue
 				}
-				// Values within buffers are the checksums' to guard: a forged footer may assign one column's to
-				// another.
+				// Values within buffers are protected by their checksums only: a forged footer may
+				// exchange the buffers of two columns.
 				for i := 0; i < arr.Len() && !mend; i++ {
 					if !arr.IsNull(i) {
 						_, _ = io.WriteString(io.Discard, arr.ValueStr(i))

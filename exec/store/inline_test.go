@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// FuzzInline reads hostile bytes as an inline segment: an error, or rows.
+// FuzzInline decodes arbitrary bytes as an inline segment: the result is an error or rows.
 func FuzzInline(f *testing.F) {
 	s := open(f, nil)
 	w := s.NewWriter(store.WriterOptions{Columns: cols})
@@ -53,15 +53,16 @@ func FuzzInline(f *testing.F) {
 	})
 }
 
-// TestInlineAsRead: what a commit says of a small segment equals, to the last nil, what is decoded
-// from its encoding, whatever its columns: a state is the same whether the log was read or not.
+// TestInlineAsRead: the catalog entry of a small segment equals, down to nil slices, the one
+// decoded from its encoding: the state of a node is the same whether it applied a commit itself or
+// read it from the log.
 func TestInlineAsRead(t *testing.T) {
 	r, s := rand.New(rand.NewPCG(3, 9)), open(t, nil)
 	for range 300 {
 		in := randomRows(r, 1+r.IntN(3))
 		for _, row := range in {
 			if f, ok := row[6].(float64); ok && math.IsNaN(f) {
-				row[6] = nil // it is not equal to itself
+				row[6] = nil // NaN is not equal to itself
 			}
 			if r.IntN(4) == 0 {
 				row[2] = strings.Repeat("é", 400)
@@ -89,8 +90,8 @@ func TestInlineAsRead(t *testing.T) {
 	}
 }
 
-// TestCompactInline: compaction of inline segments keeps the live rows, in order, of those that have
-// the table's columns as they are, and of those with deleted rows or fewer columns.
+// TestCompactInline: compaction of inline segments keeps the live rows in order, of segments with
+// all columns of the table as they are, and of segments with deleted rows or fewer columns.
 func TestCompactInline(t *testing.T) {
 	r, s := rand.New(rand.NewPCG(4, 4)), open(t, nil)
 	rel := &catalog.Relation{OID: 1, Name: "t"}
@@ -141,7 +142,7 @@ func TestCompactInline(t *testing.T) {
 			t.Fatalf("round %d: %d rows, %d of them seen, not %d", round, len(got), seen, len(want))
 		}
 	}
-	// A damaged one is an error.
+	// A damaged inline segment is an error.
 	g, _ := store.InlineOf(cols, toBatch(t, randomRows(r, 1), false))
 	g.Inline = g.Inline[:len(g.Inline)-8]
 	var bad *store.CorruptError

@@ -35,8 +35,8 @@ func equalTo(t *testing.T, col plan.Column, val types.Datum, as types.Type) expr
 	return nil
 }
 
-// keyTable has segments of many sizes, inline and not, and keys of one and of two
-// columns that are met more than once: the index knows nothing of uniqueness.
+// keyTable has segments of many sizes, inline or in files, and keys of one and of two columns that
+// are not unique: the index works without uniqueness.
 type keyTable struct {
 	s    *store.Store
 	rel  *catalog.Relation
@@ -79,7 +79,7 @@ func (k *keyTable) segment(t *testing.T, in rows, inline bool) *catalog.Segment 
 	return segs[0]
 }
 
-// find reads what a scan by a key returns.
+// find returns the rows that a scan by a key returns.
 func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (got rows, ids []int64, read int64) {
 	t.Helper()
 	sc := *k.scan
@@ -99,8 +99,8 @@ func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (
 	return got, ids, read
 }
 
-// TestKeySplits compares looks by key with scans, while segments come, are merged,
-// lose rows and go.
+// TestKeySplits compares look-ups by key with scans, while segments are added, compacted, lose rows
+// and are dropped.
 func TestKeySplits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	k := newKeyTable(t, mem.NewPool("n", 0))
@@ -115,14 +115,14 @@ func TestKeySplits(t *testing.T) {
 	}
 	m := &catalog.Manifest{Table: k.rel.OID, Partitions: make([][]*catalog.Segment, 2)}
 	var old []*catalog.Manifest
-	known := 0 // looks that indexes alone answered
+	known := 0 // look-ups answered by indexes alone
 	look := func(m *catalog.Manifest) {
 		i := r.IntN(1200)
 		sc := k.scan
 		vals, of := []types.Datum{int64(i)}, &k.rel.Constraints[1]
 		conds := []expr.Expr{equalTo(t, sc.Cols[0], int64(i), types.Int4)}
 		switch r.IntN(4) {
-		case 0: // an int8 that no int4 is
+		case 0: // an int8 beyond the range of int4
 			vals[0] = int64(i) + int64(r.IntN(2))<<32
 			conds = []expr.Expr{equalTo(t, sc.Cols[0], vals[0], types.Int8)}
 		case 1:
@@ -155,7 +155,7 @@ func TestKeySplits(t *testing.T) {
 		p := r.IntN(2)
 		segs := next.Partitions[p]
 		switch n := r.IntN(40); {
-		case n < 25: // as the catalog appends: in place, where there is room
+		case n < 25: // as the catalog appends: in place, if there is capacity
 			next.Partitions[p] = append(segs, k.segment(t, rows{row()}, true))
 		case n < 26:
 			var in rows
@@ -163,7 +163,7 @@ func TestKeySplits(t *testing.T) {
 				in = append(in, row())
 			}
 			next.Partitions[p] = append(slices.Clone(segs), k.segment(t, in, r.IntN(2) == 0))
-		case n < 36 && len(segs) > 0: // a row is deleted; with its last one a segment goes
+		case n < 36 && len(segs) > 0: // delete a row; a segment without rows is dropped
 			i := r.IntN(len(segs))
 			g := *segs[i]
 			have := roaring.New()
@@ -179,7 +179,7 @@ func TestKeySplits(t *testing.T) {
 				segs = slices.Delete(segs, i, i+1)
 			}
 			next.Partitions[p] = segs
-		case n < 37 && len(segs) > 40: // a run is merged
+		case n < 37 && len(segs) > 40: // compact several segments into one
 			from := r.IntN(len(segs) - 30)
 			ch, err := k.s.Compact(ctx, &catalog.Relation{OID: k.rel.OID, Columns: []catalog.Column{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}}}, p, segs[from:from+30], nil, nil, nil)
 			if err != nil {
@@ -192,12 +192,12 @@ func TestKeySplits(t *testing.T) {
 		}
 		look(m)
 		if len(old) > 0 && r.IntN(3) == 0 {
-			look(old[r.IntN(len(old))]) // a statement that began long ago
+			look(old[r.IntN(len(old))]) // a statement with an old snapshot
 		}
 	}
 }
 
-// TestKeyIndexReadsFew: after some looks a segment is not read any more.
+// TestKeyIndexReadsFew: after some look-ups a segment has an index and is no longer scanned.
 func TestKeyIndexReadsFew(t *testing.T) {
 	pool := mem.NewPool("n", 64<<20)
 	k := newKeyTable(t, pool)
@@ -220,11 +220,11 @@ func TestKeyIndexReadsFew(t *testing.T) {
 	if pool.Used() < 20_000*8 {
 		t.Errorf("the index is not charged: %d", pool.Used())
 	}
-	// What is not there is not read at all.
+	// A key that does not exist reads nothing.
 	if got, _, read := k.find(t, m, equalTo(t, k.scan.Cols[0], int64(70_000), types.Int4)); len(got) != 0 || read != 0 {
 		t.Errorf("%v, %d rows were read", got, read)
 	}
-	// Without memory for it there is no index, and the same rows.
+	// Without memory for the index there is none, and the rows are the same.
 	poor := newKeyTable(t, mem.NewPool("n", 1<<20))
 	m = manifest(poor.segment(t, in, false))
 	m.Table = poor.rel.OID
@@ -236,8 +236,8 @@ func TestKeyIndexReadsFew(t *testing.T) {
 	}
 }
 
-// TestIndexTakesAnothersRoom: where there is room for one index only, it is that of the
-// segment that is looked into now.
+// TestIndexTakesAnothersRoom: where memory suffices for one index only, it is that of the segment that
+// is being looked into, replacing the other.
 func TestIndexTakesAnothersRoom(t *testing.T) {
 	const n = 20_000
 	pool := mem.NewPool("n", 2<<20)
@@ -278,7 +278,7 @@ func TestIndexTakesAnothersRoom(t *testing.T) {
 	}
 }
 
-// TestKeyLooksAtOnce has many look while a segment gets its index.
+// TestKeyLooksAtOnce looks keys up from several goroutines while the index of a segment is built.
 func TestKeyLooksAtOnce(t *testing.T) {
 	k := newKeyTable(t, mem.NewPool("n", 0))
 	var in rows
@@ -300,14 +300,14 @@ func TestKeyLooksAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestKeysOfOneTag: two keys look the same to an index, and only one of them is there; a
-// row of which the index names the other is not given.
+// TestKeysOfOneTag: two keys have the same bucket and tag in the index, but only one of them
+// exists; the row that the index returns for the other is rejected by its value.
 func TestKeysOfOneTag(t *testing.T) {
 	seen := map[[2]uint64]int64{}
 	a, b := int64(-1), int64(-1)
 	for i := int64(0); a < 0 && i < 1<<20; i++ {
 		h := kernel.HashInt(i)
-		at := [2]uint64{h >> 63, h & 0xffffffff} // of a segment of few rows: the bucket, and the tag
+		at := [2]uint64{h >> 63, h & 0xffffffff} // bucket and tag in the index of a segment of few rows
 		if j, ok := seen[at]; ok {
 			a, b = j, i
 		}
@@ -324,7 +324,7 @@ func TestKeysOfOneTag(t *testing.T) {
 		}
 		m := manifest(k.segment(t, in, inline))
 		m.Table = k.rel.OID
-		for range 20 { // until there is an index
+		for range 20 { // more often than it takes to get an index
 			for key, want := range map[int64]int{a: 1, b: 0} {
 				got, _, _ := k.find(t, m, equalTo(t, k.scan.Cols[0], key, types.Int4))
 				if len(got) != want {
@@ -338,7 +338,7 @@ func TestKeysOfOneTag(t *testing.T) {
 	}
 }
 
-// TestNoKey: a filter that does not fix a whole key is no look-up by key.
+// TestNoKey: a filter that does not determine every column of a key is not a look-up by key.
 func TestNoKey(t *testing.T) {
 	k := newKeyTable(t, nil)
 	half := *k.scan
@@ -352,8 +352,8 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestKeyMarksAreCharged: the marks of segments of one row are charged, a list that grows too;
-// where there is no memory for them the same row is found without.
+// TestKeyMarksAreCharged: the hash marks of segments of one row are charged, as is a list of them
+// that grows; without memory for them the same row is found by scanning.
 func TestKeyMarksAreCharged(t *testing.T) {
 	pool := mem.NewPool("n", 64<<20)
 	k := newKeyTable(t, pool)
@@ -380,7 +380,7 @@ func TestKeyMarksAreCharged(t *testing.T) {
 	}
 	others := pool.Account("others", false)
 	defer others.Close()
-	for others.Try(64 << 10) { // all that is left
+	for others.Try(64 << 10) { // take all memory that is left
 	}
 	segs = append(segs, segs...)[:30_000]
 	for i := 20_000; i < len(segs); i++ {
@@ -392,7 +392,7 @@ func TestKeyMarksAreCharged(t *testing.T) {
 	}
 }
 
-// TestNotHere: a node does not say that a key is not in files that it has not got.
+// TestNotHere: a node does not claim that a key is missing in files that it does not have.
 func TestNotHere(t *testing.T) {
 	k := newKeyTable(t, nil)
 	var in rows
@@ -409,13 +409,13 @@ func TestNotHere(t *testing.T) {
 		t.Error("with the file")
 	}
 	away := *g
-	if away.Nodes = []uint64{8}; lacks(&away, 7) || !lacks(&away, 200) { // its zones are in the catalog
+	if away.Nodes = []uint64{8}; lacks(&away, 7) || !lacks(&away, 200) { // by its zone map, which is in the catalog
 		t.Error("without the file")
 	}
 }
 
-// TestTableWriter: rows come back as they were written, whatever the batches: a first of
-// one row is a segment of its own until another follows.
+// TestTableWriter: rows are read back as they were written, whatever the batches: a first batch of
+// one row is a segment by itself until another batch follows.
 func TestTableWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	k := newKeyTable(t, nil)
@@ -453,8 +453,8 @@ func TestTableWriter(t *testing.T) {
 	}
 }
 
-// BenchmarkLacks looks for keys that are not there, in a table as INSERTs one by one leave
-// it: eight partitions of segments of one row and of what compaction has merged them to.
+// BenchmarkLacks looks up keys that do not exist, in a table as single-row INSERTs leave it: eight
+// partitions, with segments of one row and those that compaction has made.
 func BenchmarkLacks(b *testing.B) {
 	s, err := store.Open(store.Options{Dir: b.TempDir(), Node: 7})
 	if err != nil {
@@ -502,7 +502,7 @@ func BenchmarkLacks(b *testing.B) {
 		}
 		pin.Close()
 	}
-	for i := range 2000 { // until there are indexes
+	for i := range 2000 { // more than it takes to get indexes
 		look(i)
 	}
 	for i := 0; b.Loop(); i++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestUniqueZones: a zone that says that its values are different is right, and says so
-// of integers in order and of texts.
+// TestUniqueZones: where a zone map says that the values of a column are distinct, they are; and it
+// does say so for increasing integers and for texts.
 func TestUniqueZones(t *testing.T) {
 	columns := []store.WriterColumn{
 		{Num: 1, Type: types.Int8}, {Num: 2, Type: types.Int4}, {Num: 3, Type: types.Text}, {Num: 4, Type: types.Text},
@@ -29,7 +29,7 @@ func TestUniqueZones(t *testing.T) {
 		{rows: 5000, o: store.WriterOptions{InlineBytes: -1, GroupRows: 512}},
 		{rows: 5000, o: store.WriterOptions{InlineBytes: -1, GroupRows: 256, SegmentRows: 1000}, dict: true},
 	} {
-		for _, twice := range []int{0, 1, 2} { // 1: a value of each column is there twice; 2: NULL is
+		for _, twice := range []int{0, 1, 2} { // 1: each column has one value twice; 2: NULL twice
 			one := number.DecimalFromInt64(1, 0)
 			data := make(rows, c.rows)
 			for i := range data {

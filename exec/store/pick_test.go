@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestIndexForWhatWasRead: an index is made when looks have read about what it costs, not
-// after many that zones left few rows to read; and of large segments a statement makes
-// one.
+// TestIndexForWhatWasRead: an index is built when look-ups have read about as many rows as building
+// it reads, not after many look-ups for which zone maps left few rows to read; a statement builds
+// at most one index of a large segment.
 func TestIndexForWhatWasRead(t *testing.T) {
 	const segment, group = 70_000, 10_000
 	s, err := store.Open(store.Options{Dir: t.TempDir(), Node: 7, Pool: mem.NewPool("n", 64<<20)})

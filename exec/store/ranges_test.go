@@ -12,9 +12,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRanges: of readers who divide a column's values each reads the rows in its range,
-// so that every row is read once, whatever order the rows are in; where that is the
-// column's, they read few runs twice and about as much as each other.
+// TestRanges: when readers divide the values of a column into ranges, each reads the rows of its
+// range, so that every row is read once, whatever the order of rows. If rows are sorted by the
+// column, readers read few zones twice and about the same number of rows each.
 func TestRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := open(t, nil)
@@ -22,14 +22,14 @@ func TestRanges(t *testing.T) {
 	for round := range 60 {
 		col, sorted := round%2, round%3 > 0
 		n, group, segment := 1+r.IntN(3000), 64, int64(100)
-		if round == 1 { // groups, not segments, are what is divided
+		if round == 1 { // one segment, so that its row groups are divided
 			n, group, segment = 150_000, 0, 0
 		}
 		var in rows
 		for i := range n {
 			v := int64(i) * 3
 			switch {
-			case round%10 == 9: // as far apart as can be
+			case round%10 == 9: // the least and greatest values that there are
 				v = []int64{math.MinInt64, 0, math.MaxInt64}[r.IntN(3)]
 				if col == 1 {
 					v >>= 33
@@ -100,8 +100,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestHashParts: of readers who divide rows by the hash of columns each reads those that an
-// exchange by it would send to it, deleted rows and NULLs among them as everywhere.
+// TestHashParts: when readers divide rows by the hash of columns, each reads the rows that an
+// exchange by the same hash would send to it, with deleted rows and NULLs.
 func TestHashParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	s := open(t, nil)
@@ -162,7 +162,7 @@ func TestHashParts(t *testing.T) {
 	}
 }
 
-// TestSpansUnknown: a column without zone maps cannot be read by ranges.
+// TestSpansUnknown: a column without zone maps cannot be divided into ranges.
 func TestSpansUnknown(t *testing.T) {
 	s := open(t, nil)
 	w := s.NewWriter(store.WriterOptions{Columns: cols[:1], InlineBytes: -1})

@@ -15,7 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keysOf builds a join's table over keys, and returns the filter that it publishes.
+// keysOf builds the hash table of a join over keys, and returns the filter that the join publishes
+// to scans.
 func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	t.Helper()
 	pool := mem.NewPool("n", 0)
@@ -35,8 +36,8 @@ func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	return f
 }
 
-// TestScanKeys: a scan returns every row that has one of a join's keys, and of rows in the keys'
-// order no run that has none.
+// TestScanKeys: a scan with a join's filter returns every row that has one of its keys; where rows
+// are sorted by the key it skips runs of rows without any.
 func TestScanKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	s := open(t, nil)
@@ -99,8 +100,8 @@ func TestScanKeys(t *testing.T) {
 	}
 }
 
-// scanKeysTable writes random rows, in some columns integers below a limit (column, limit), as
-// segments of several groups.
+// scanKeysTable writes random rows as segments of several row groups; `below` gives columns of
+// integers below a limit, as (column, limit).
 func scanKeysTable(t *testing.T, r *rand.Rand, n int, below ...[2]int64) (*store.Store, rows, []*catalog.Segment) {
 	t.Helper()
 	s, all := open(t, nil), randomRows(r, n)
@@ -120,15 +121,15 @@ func scanKeysTable(t *testing.T, r *rand.Rand, n int, below ...[2]int64) (*store
 	return s, all, segs
 }
 
-// TestScanKeysBeforeFilter: where the keys of a join right above refuse more rows than the
-// scan's own filter, later splits ask for them first; where they refuse fewer, nobody asks
-// but the join. No row that has a key and passes is missed.
+// TestScanKeysBeforeFilter: where the filter from a join excludes more rows than the scan's own
+// WHERE filter, later splits apply it first; where it excludes fewer, only the join tests it. No
+// row that passes both is lost.
 func TestScanKeysBeforeFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 7))
 	const num, date, rows = 0, 13, 80000
 	s, all, segs := scanKeysTable(t, r, rows, [2]int64{num, 1000}, [2]int64{date, 2})
 	cs := []store.WriterColumn{cols[num], cols[date]}
-	for _, share := range []int64{20, 900} { // of 1000 numbers, where the filter passes a half
+	for _, share := range []int64{20, 900} { // keys among 1000 numbers; the WHERE filter passes half of the rows
 		var keys []types.Datum
 		for range 1100 { // so many that they are not looked up
 			keys = append(keys, r.Int64N(share))
@@ -163,8 +164,8 @@ func TestScanKeysBeforeFilter(t *testing.T) {
 	}
 }
 
-// TestScanPicks: once segments have been looked into a few times, a join with few keys
-// reads the rows that have them and no others, of those that are not deleted.
+// TestScanPicks: once segments have an index, a join with few keys reads only the rows with these
+// keys that are not deleted.
 func TestScanPicks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	s := open(t, nil)
@@ -224,7 +225,7 @@ func TestScanPicks(t *testing.T) {
 			}
 			scan := scanOf(cs)
 			scan.Filter = []expr.Expr{in}
-			if len(keys) == 1 { // as the binder leaves it
+			if len(keys) == 1 { // as the binder rewrites IN of one value
 				scan.Filter[0] = equalTo(t, scan.Cols[0], keys[0], cs[0].Type)
 			}
 			pin := s.Pin(0)
@@ -240,7 +241,7 @@ func TestScanPicks(t *testing.T) {
 			t.Fatalf("round %d: %d rows for %d", n, len(given), len(want))
 		}
 	}
-	// Few rows that are left are found among those that are not.
+	// A few live rows in a segment of deleted ones are found.
 	last := *segs[1]
 	var gone []uint32
 	for row := range uint32(20000) {
@@ -258,7 +259,7 @@ func TestScanPicks(t *testing.T) {
 	if len(given) != 2 || !given[store.RowID(0, 7)] || !given[store.RowID(0, 19000)] {
 		t.Error(given)
 	}
-	// Many keys are read for, not looked up.
+	// For many keys the segment is scanned instead of looked up.
 	var many []types.Datum
 	for i := range 1000 {
 		many = append(many, int64(i))
@@ -268,8 +269,8 @@ func TestScanPicks(t *testing.T) {
 	}
 }
 
-// TestScanKeysInOrder: of several joins' keys those are asked for first which few rows have,
-// the others of what these leave, though the join that drops most is right above the scan.
+// TestScanKeysInOrder: of the filters of several joins the most selective is applied first, and the
+// others to the rows that it leaves, even if the join just above the scan drops most of them.
 func TestScanKeysInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 8))
 	const num, date, rows = 0, 13, 80000

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestConsecutiveZones: what zones tell of numbers that follow each other is what they tell
-// of others, whatever comes between them and after them.
+// TestConsecutiveZones: zone maps of consecutive numbers, for which there is a shorter computation,
+// equal those of numbers in any order, whatever lies between and after them.
 func TestConsecutiveZones(t *testing.T) {
 	const group = 64
 	count := func(from, n int64) (out []int64) {
@@ -28,7 +28,7 @@ func TestConsecutiveZones(t *testing.T) {
 	pool := mem.NewPool("n", 0)
 	for name, c := range map[string]struct {
 		vals  []int64
-		exact bool // the number of different values is no estimate
+		exact bool // the number of distinct values is exact, not an estimate
 	}{
 		"whole":          {count(-70, 5*group), true},
 		"one group less": {count(5, group-1), true},
@@ -46,7 +46,7 @@ func TestConsecutiveZones(t *testing.T) {
 			vals := c.vals
 			if typ.OID == types.Int8OID && (name == "turned round" || name == "inside a group") {
 				vals = nil
-				for _, v := range c.vals { // the same at the ends of int8
+				for _, v := range c.vals { // the same near the ends of the range of int8
 					if v > 0 {
 						v = math.MaxInt64 - (math.MaxInt32 - v)
 					} else {

@@ -50,7 +50,7 @@ func open(t testing.TB, remote store.Remote) *store.Store {
 	return s
 }
 
-// cols are all ways a column may be represented.
+// cols has every representation of a column.
 var cols = []store.WriterColumn{
 	{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 3, Type: types.Text}, {Num: 5, Type: types.FixedNumeric(12, 2, true)},
 	{Num: 6, Type: types.Numeric}, {Num: 7, Type: types.Bool}, {Num: 8, Type: types.Float8}, {Num: 9, Type: types.Bytea},
@@ -66,7 +66,7 @@ func randomDatum(r *rand.Rand, c store.WriterColumn, i int) types.Datum {
 	case 1:
 		return int64(i)
 	case 2:
-		return fmt.Sprint("low", r.IntN(5)) // few different
+		return fmt.Sprint("low", r.IntN(5)) // few distinct values
 	case 3:
 		return fmt.Sprint("high", r.Int64(), strings.Repeat("x", r.IntN(20)))
 	case 5:
@@ -143,7 +143,7 @@ func manifest(segs ...*catalog.Segment) *catalog.Manifest {
 	return &catalog.Manifest{Partitions: [][]*catalog.Segment{segs}}
 }
 
-// readAll reads a snapshot, by splits of a few rows.
+// readAll reads a snapshot by splits of a few rows.
 func readAll(t testing.TB, s *store.Store, scan *plan.Scan, m *catalog.Manifest, splitRows int64, batchRows int) (out rows, ids []int64) {
 	t.Helper()
 	pin := s.Pin(batchRows)
@@ -219,7 +219,7 @@ func TestWriteRead(t *testing.T) {
 					k := min(1+r.IntN(700), n-at)
 					b := toBatch(t, want[at:at+k], dict)
 					switch r.IntN(3) {
-					case 0: // with a selection: others lie between, and behind
+					case 0: // with a selection vector: other rows lie between and behind
 						var mixed rows
 						var sel []int32
 						for _, row := range want[at : at+k] {
@@ -231,7 +231,7 @@ func TestWriteRead(t *testing.T) {
 						}
 						b = toBatch(t, append(mixed, want[:k]...), dict)
 						b.Sel = sel
-					case 1: // from a row on that is not the first
+					case 1: // a slice that does not begin at the first row
 						first := min(1+r.IntN(9), n)
 						b = toBatch(t, append(append(rows{}, want[:first]...), want[at:at+k]...), dict).Slice(first, first+k)
 					}
@@ -263,7 +263,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// checkZones compares the segments' zones with the rows.
+// checkZones compares the zone maps of segments with their rows.
 func checkZones(t *testing.T, segs []*catalog.Segment, want rows) {
 	t.Helper()
 	at := 0
@@ -313,9 +313,9 @@ func TestLargeGroups(t *testing.T) {
 	for i := range ids {
 		ids[i] = int64(i)
 		if i < 150_000 {
-			data = append(data, byte('a'+i%7)) // dictionary at first
+			data = append(data, byte('a'+i%7)) // few distinct values at first, dictionary-encoded
 		} else {
-			data = fmt.Append(data, i) // then all different
+			data = fmt.Append(data, i) // then all distinct
 		}
 		offs[i+1] = int32(len(data))
 	}
@@ -453,7 +453,7 @@ func TestDeleted(t *testing.T) {
 	if !same(got, append(append(rows{}, want...), want...)) || ch.Old[0].DeletedRows != seg.DeletedRows {
 		t.Fatal("compacted rows differ")
 	}
-	// One that is stopped leaves no file behind.
+	// A cancelled compaction leaves no file behind.
 	had, err := s.List()
 	if err != nil {
 		t.Fatal(err)
@@ -503,7 +503,7 @@ func TestPlanCompaction(t *testing.T) {
 	}
 }
 
-// repairer is a Remote that has a good copy of each file.
+// repairer is a Remote with a good copy of each file.
 type repairer struct {
 	s     *store.Store
 	good  map[catalog.SegmentID][]byte
@@ -552,7 +552,7 @@ func TestCorruption(t *testing.T) {
 		} else {
 			bad = bad[:len(bad)/2]
 		}
-		os.Remove(path) // a mapping that is open stays good
+		os.Remove(path) // the open mapping stays valid
 		if err := os.WriteFile(path, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -564,7 +564,7 @@ func TestCorruption(t *testing.T) {
 			at = -1
 		}
 		damage(at)
-		// A new store: nothing mapped, nothing verified.
+		// A new store has nothing mapped and no checksum verified.
 		m.s, _ = store.Open(store.Options{Dir: dir, Node: 1, Remote: m})
 		got, _ := readAll(t, m.s, scanOf(cols), manifest(seg), 0, 0)
 		if !same(got, want) {
@@ -637,15 +637,15 @@ func TestSweep(t *testing.T) {
 	}
 	a, b := write(), write()
 	here = []catalog.SegmentID{a.ID}
-	look(10, 10, none, 0) // the first look at b
+	look(10, 10, none, 0) // the first sweep that sees b
 	now = now.Add(1000 * time.Hour)
-	look(10, 10, 0, 0)  // a node did not say what it has open
-	look(11, 11, 9, 0)  // a transaction that is older than b
-	look(11, 11, 10, 0) // or may be
-	s.Claim(b.ID)       // it is about to commit
+	look(10, 10, 0, 0)  // a node did not report its open transactions
+	look(11, 11, 9, 0)  // a transaction older than b is open, which may have written it
+	look(11, 11, 10, 0) // or one that may be as old
+	s.Claim(b.ID)       // its transaction is about to commit
 	look(12, 12, none, 0)
-	look(13, 13, 12, 0) // and does not, yet
-	look(14, 14, 13, 1) // it was given up
+	look(13, 13, 12, 0) // but has not yet
+	look(14, 14, 13, 1) // its transaction was rolled back, so the file is deleted
 	if s.Has(b.ID) || !s.Has(a.ID) {
 		t.Fatal("wrong file")
 	}
@@ -662,9 +662,9 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	pin.Close()
-	look(13, 12, 0, 1) // whoever has what open: it was committed, and has left
-	// A copy of a file that other nodes hold is kept for a while, and one that
-	// comes again between two looks is looked at anew.
+	look(13, 12, 0, 1) // deleted, whatever is open: it was committed once and dropped since
+	// A copy of a file whose replicas are on other nodes is kept for a while. If it is received
+	// again between two sweeps, the time starts anew.
 	c := write()
 	anywhere = []catalog.SegmentID{c.ID}
 	look(20, 20, none, 0)
@@ -696,7 +696,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestBudget writes with little memory: groups get small, nothing fails.
+// TestBudget writes with little memory: row groups become small, and nothing fails.
 func TestBudget(t *testing.T) {
 	s := open(t, nil)
 	pool := mem.NewPool("n", 2<<20)

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestManyStrings: strings that come again are numbered, though in the first group each
-// has come but once or twice, and strings half of which do not are not; all are read.
+// TestManyStrings: strings that repeat are dictionary-encoded, even if in the first row group each
+// occurs only once or twice; strings of which half are unique are not. All are read back.
 func TestManyStrings(t *testing.T) {
 	cs := []store.WriterColumn{{Num: 1, Type: types.Text}, {Num: 2, Type: types.Text}, {Num: 3, Type: types.Text}}
 	numbered := []bool{true, false, false}
@@ -59,8 +59,8 @@ func TestManyStrings(t *testing.T) {
 	}
 }
 
-// TestTextBounds: the bounds of texts are theirs whose first eight bytes are the same, or that
-// have less, too.
+// TestTextBounds: zone maps have the least and greatest text, also of texts that have the same
+// first eight bytes or fewer than eight.
 func TestTextBounds(t *testing.T) {
 	cs := []store.WriterColumn{{Num: 1, Type: types.Text}, {Num: 2, Type: types.Text}}
 	texts := []string{"", "a", "a\x01", "ab", "abcdefg", "abcdefgh", "abcdefgh\x01", "abcdefgha", "abcdefghb", "abcdefgi", "b", "ÿ", "zzzzzzzzz"}
@@ -83,7 +83,7 @@ func TestTextBounds(t *testing.T) {
 				in = append(in, []types.Datum{nil, nil})
 			}
 		}
-		// The second column comes as a dictionary's.
+		// The second column is dictionary-encoded.
 		b := batchOf(t, cs[:1], in, false)
 		b.Cols = append(b.Cols, batchOf(t, cs[1:], in, true).Cols[0])
 		w := s.NewWriter(store.WriterOptions{Columns: cs, InlineBytes: -1})
@@ -102,7 +102,8 @@ func TestTextBounds(t *testing.T) {
 	}
 }
 
-// TestTurns: strings that come in turn, each once before the first comes again, are numbered.
+// TestTurns: strings that repeat in a cycle, so that each occurs once before the first occurs a
+// second time, are dictionary-encoded.
 func TestTurns(t *testing.T) {
 	cs := []store.WriterColumn{{Num: 1, Type: types.Text}}
 	s := open(t, nil)
@@ -120,7 +121,7 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := segs[0].Zones[0].Distinct; got != 10_000 { // exactly, by the dictionary
+	if got := segs[0].Zones[0].Distinct; got != 10_000 { // exact, since the dictionary counts them
 		t.Errorf("%d different strings", got)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// The hash of a file that was written in blocks is that of its bytes, and the
-// library's is XXH3's.
+// TestHashOfFile: the hash of a file written in blocks is that of its bytes, and the library's XXH3
+// is XXH3.
 func TestHashOfFile(t *testing.T) {
 	empty := xxh3.Hash128(nil).Bytes()
 	if got := hex.EncodeToString(empty[:]); got != "99aa06d3014798d86001c324468d497f" {
@@ -27,8 +27,8 @@ func TestHashOfFile(t *testing.T) {
 	}
 }
 
-// Of a file whose catalog entry has the hash of before, and of one of now: what is good is
-// taken in and found good, and one bit anywhere is found.
+// TestHashFindsBit: for catalog entries with the hash of older versions (SHA-256) and of this one
+// (XXH3), a good file is accepted and one with any single bit changed is refused.
 func TestHashFindsBit(t *testing.T) {
 	before := func(d *damaged) *catalog.Segment {
 		ref := *d.seg

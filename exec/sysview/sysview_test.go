@@ -24,7 +24,7 @@ const (
 	bob  = types.OID(16391)
 )
 
-// shop is a database with one of everything.
+// shop is a database with one object of every kind.
 func shop(t testing.TB) *catalog.State {
 	schema := types.OID(16384)
 	usage := []catalog.Grant{{Role: 0, Grantor: boss, Privs: "U"}}
@@ -138,7 +138,7 @@ func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.D
 
 var testEnv = &function.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)}}}
 
-// cells opens some columns of a relation as text, NULL as "∅".
+// cells reads some columns of a relation as text, NULL as "∅".
 func cells(t testing.TB, st *catalog.State, role types.OID, schema, name string, cols []plan.Column) [][]string {
 	out, err := Open(&plan.Virtual{Schema_: schema, Name: name, Cols: cols}, st, SessionInfo{Role: role}, fakeHost{}, testEnv)
 	if err != nil {
@@ -160,8 +160,8 @@ func cells(t testing.TB, st *catalog.State, role types.OID, schema, name string,
 	return rows
 }
 
-// TestEveryRelation opens all of them: rows fit their shapes and what is NOT
-// NULL never is.
+// TestEveryRelation reads all system relations: rows fit the declared columns, and columns that are
+// NOT NULL have no NULL.
 func TestEveryRelation(t *testing.T) {
 	st := shop(t)
 	for _, sh := range shapes().list {
@@ -183,7 +183,7 @@ func TestEveryRelation(t *testing.T) {
 				seen[row[0]] = true
 			}
 		}
-		cells(t, catalog.New(), ann, sh.space, sh.name, cols[:1]) // an empty database has them all
+		cells(t, catalog.New(), ann, sh.space, sh.name, cols[:1]) // all exist in an empty database too
 		if oid, ok := RelationOID(sh.space, sh.name); !ok || oid != sh.oid || oid >= types.FirstUserOID {
 			t.Errorf("%s.%s: oid %d", sh.space, sh.name, oid)
 		}
@@ -199,12 +199,12 @@ func TestEveryRelation(t *testing.T) {
 	}
 }
 
-// TestReferences follows the OIDs from one catalog to the next: every foreign
-// key that PostgreSQL's pg_get_catalog_foreign_keys() names holds.
+// TestReferences follows the OIDs from one catalog to another: every foreign key that PostgreSQL's
+// pg_get_catalog_foreign_keys() lists must hold.
 //
 //	pg_index indrelid,indkey pg_attribute attrelid,attnum array opt
 //
-// says that each of the indkey, but 0, is an attnum beside the indrelid.
+// means that each element of indkey, except 0, is an attnum of the table indrelid.
 func TestReferences(t *testing.T) {
 	st := shop(t)
 	text, err := os.ReadFile("testdata/foreign_keys.txt")
@@ -240,7 +240,7 @@ func TestReferences(t *testing.T) {
 		for _, r := range rows(f[0], f[1]) {
 			switch last := r[len(r)-1]; {
 			case last == "∅", f[5] == "opt" && (last == "0" || last == "-"):
-			case f[0] == "pg_aggregate": // aggregates here have no functions for their steps
+			case f[0] == "pg_aggregate": // aggregates have no transition functions in this catalog
 			case !known[strings.Join(r, " ")]:
 				t.Errorf("%s: %v is not there", line, r)
 			default:
@@ -253,7 +253,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestGolden compares rows of the shop: rel=schema.name cols=(…), role=, and
+// TestGolden compares rows of the shop database. Options: rel=schema.name, cols=(…), role=, and
 // from=N to leave out rows whose first column is below N.
 func TestGolden(t *testing.T) {
 	st := shop(t)

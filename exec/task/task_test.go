@@ -34,12 +34,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // panics are on purpose here
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // tests panic on purpose
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-// cluster is nodes in one process; their tables are lists of rows cut into
-// splits.
+// cluster is several nodes in one process; their tables are lists of rows divided into splits.
 type cluster struct {
 	t       *testing.T
 	threads int
@@ -112,8 +111,8 @@ func (c *cluster) splitsOf(s *plan.Stage, tasks int) []*splits {
 	return out
 }
 
-// flows opens a run of the plan on nodes 1 to nodes, which are of one process and talk over
-// loopback.
+// flows opens the exchanges of a plan between nodes 1 to n, which are in one process and connect
+// over loopback.
 func (c *cluster) flows(ctx context.Context, staged *plan.Staged) ([]*flow.Flow, func()) {
 	c.t.Helper()
 	trust := rpc.Trust{Secret: rpc.Secret{1}}
@@ -154,8 +153,8 @@ func (c *cluster) flows(ctx context.Context, staged *plan.Staged) ([]*flow.Flow,
 	}
 }
 
-// start starts all tasks of a plan and returns the root's. A task that fails ends the run, as
-// the gateway of a statement sees to.
+// start starts all tasks of a plan and returns the root task. A task that fails ends all of them,
+// which the gateway of a statement does otherwise.
 func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, func()) {
 	c.t.Helper()
 	c.pool = mem.NewPool("n", c.limit)
@@ -181,7 +180,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 			all = append(all, tk)
 			if i == 0 {
 				root = tk
-				continue // whoever reads it hears of its error
+				continue // its reader returns the error
 			}
 			waits.Go(func() {
 				if err := wait(ctx, tk); err != nil {
@@ -205,8 +204,8 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 	}
 }
 
-// wait returns the error of a task whose threads are done. A root stage is done when
-// its rows are read.
+// wait returns the error of a task whose threads have ended. A root stage ends when its rows are
+// read.
 func wait(ctx context.Context, tk *task.Task) error {
 	select {
 	case <-tk.Done():
@@ -313,8 +312,8 @@ func TestOneStage(t *testing.T) {
 
 func konst8(v int64) expr.Expr { return &expr.Const{Val: v, Typ: types.Int8} }
 
-// stagedJoin repartitions both sides, joins and sorts on every node, and merges
-// at the gateway. The right side may have a runtime filter for the left one.
+// stagedJoin repartitions both sides, joins and sorts on every node, and merges at the gateway. The
+// right side may publish a runtime filter for the left one.
 func stagedJoin(broadcast, filter bool) *plan.Staged {
 	kind := plan.HashBy
 	lk, rk := []expr.Expr{ref(a0)}, []expr.Expr{ref(b0)}
@@ -368,8 +367,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a reader that stops reading holds the stages before it up,
-// and closing ends them.
+// TestSlowReader: a reader that stops reading blocks the stages below it (back-pressure), and
+// closing it ends them.
 func TestSlowReader(t *testing.T) {
 	c := &cluster{t: t, threads: 2, nodes: 2, tables: tables(2000)}
 	for _, staged := range []*plan.Staged{stagedJoin(false, true), {Stages: []plan.Stage{{Root: joined()}}}} {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// A program's account holds what its meter says, through calls that need much,
-// little and nothing.
+// TestMeterKeepsCount: the account of an expression is charged what its meter counts, through calls
+// that need much memory, little and none.
 func TestMeterKeepsCount(t *testing.T) {
 	pool := mem.NewPool("t", 1<<30)
 	m := &Meter{pool: pool}

@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSpreadOfArrays: a single list is written out as so many rows, each of which is it.
+// TestSpreadOfArrays: a constant array is copied out as n rows that each equal it.
 func TestSpreadOfArrays(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	texts, _ := types.ArrayOf(types.Text)

@@ -64,9 +64,9 @@ func TestEveryCutAndHugeLengthIsAFault(t *testing.T) {
 	}
 }
 
-// TestWrittenOn: an encoding that is written out in chunks has the same bytes, with no
-// more than two chunks buffered, and the writer's error is returned.
-func TestWrittenOn(t *testing.T) {
+// TestWrittenInChunks: an encoding written in chunks has the same bytes as one made at once,
+// buffers at most two chunks, and returns the error of its writer.
+func TestWrittenInChunks(t *testing.T) {
 	long, floats := make([]float64, 200_000), make([]float32, 300_001)
 	for i := range long {
 		long[i] = float64(i)
@@ -116,8 +116,8 @@ func (w *watched) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// TestCharged: lists are charged as they are before they are made, and what cannot
-// be is not read.
+// TestCharged: the memory of a list is charged before it is allocated, and a list longer than the
+// input is refused.
 func TestCharged(t *testing.T) {
 	var e E
 	e.F64s(make([]float64, 100_000))
@@ -150,8 +150,8 @@ func TestCharged(t *testing.T) {
 	}
 }
 
-// TestSparse: lists of any mixture of zeros come back, those of few other members are
-// short, and none can be said to be longer than what is charged.
+// TestSparse: lists with any share of zeros round-trip; lists with few nonzero elements are short;
+// and no list may claim to be longer than the memory charged for it.
 func TestSparse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	for trial := range 300 {

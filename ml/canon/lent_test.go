@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestLent reads lent numbers from places that are multiples of eight, where they share
-// the input, and others; written at once and in chunks the bytes are the same.
+// TestLent decodes numbers without copying, sharing memory with the input where they are aligned to
+// eight bytes, and copies them elsewhere. Encoded at once or in chunks, the bytes are the same.
 func TestLent(t *testing.T) {
 	long, short := make([]float64, 3*chunkBytes/8), []float32{1, -2, 3}
 	for i := range long {
@@ -18,7 +18,7 @@ func TestLent(t *testing.T) {
 	write := func(e *E) {
 		e.U8(1)
 		e.LentF32s(short)
-		e.F64s(long) // leaves the pieces at any place
+		e.F64s(long) // so that what follows is not aligned
 		e.U8(2)
 		e.LentF64s(long)
 		e.LentF64s(nil)
@@ -26,11 +26,11 @@ func TestLent(t *testing.T) {
 	}
 	var whole E
 	write(&whole)
-	var pieces bytes.Buffer
-	e := To(&pieces)
+	var chunks bytes.Buffer
+	e := To(&chunks)
 	write(e)
-	if err := e.Flush(); err != nil || !bytes.Equal(pieces.Bytes(), whole.B) {
-		t.Fatalf("written on: %d bytes, %v; at once: %d", pieces.Len(), err, len(whole.B))
+	if err := e.Flush(); err != nil || !bytes.Equal(chunks.Bytes(), whole.B) {
+		t.Fatalf("in chunks: %d bytes, %v; at once: %d", chunks.Len(), err, len(whole.B))
 	}
 	for shift := range 9 {
 		room := make([]byte, shift+len(whole.B))
@@ -50,7 +50,7 @@ func TestLent(t *testing.T) {
 	}
 	var odd E
 	odd.LentF64s([]float64{1})
-	odd.B[5] = 1 // where zeros belong
+	odd.B[5] = 1 // alignment padding, which must be zero
 	d := Read(odd.B)
 	d.LentF64s()
 	if err := d.Done("lent numbers"); !pgerr.Is(err, pgerr.DataCorrupted) {

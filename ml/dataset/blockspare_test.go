@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// A dataset has the memory of one that was closed before, as zeros, and nobody
-// else has it.
+// TestSpares: a dataset reuses the blocks of one that was closed before, cleared to zero, and no
+// other dataset gets the same memory.
 func TestSpares(t *testing.T) {
 	const rows, dense = 8192, 7
 	fill := func(v []float32) {
@@ -35,7 +35,7 @@ func TestSpares(t *testing.T) {
 	}
 	again, kept := 0, map[*float32]bool{}
 	for range 4 {
-		b := NewBlock(rows-4, dense, 0, true) // a little less
+		b := NewBlock(rows-4, dense, 0, true) // a little smaller
 		for i, v := range b.X32 {
 			if v != 0 {
 				t.Fatalf("number %d of a new block is %v", i, v)
@@ -54,8 +54,8 @@ func TestSpares(t *testing.T) {
 	runtime.KeepAlive(was)
 }
 
-// TestDirtyBlocks: a block whose columns are somebody's to write is zeros from
-// where they stop, whatever its memory had.
+// TestDirtyBlocks: NewDirty does not clear the memory of a block; Clear(end) must set everything
+// from row `end` on to zero, whatever was in memory before.
 func TestDirtyBlocks(t *testing.T) {
 	const rows, dense = 8192, 3
 	for _, narrow := range []bool{true, false} {
@@ -75,7 +75,7 @@ func TestDirtyBlocks(t *testing.T) {
 				}
 			}
 			for i := range b.Y {
-				b.Y[i], b.W[i] = 5, 6 // as a spare may have it
+				b.Y[i], b.W[i] = 5, 6 // as reused memory may have it
 			}
 			b.Clear(end)
 			for i := range b.Y {

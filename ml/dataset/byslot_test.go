@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// TestBySlot holds margins and gradients of blocks read by their slots against those read
-// row by row: the same bits.
+// TestBySlot: margins and gradients of a block computed one-hot slot by slot have the same bits as
+// row by row.
 func TestBySlot(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, rows := range []int{1, 7, 1000, SpanRows, SpanRows + 1, 2*SpanRows + 300} {

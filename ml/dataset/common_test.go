@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// TestCopiesOnAllLeaves: the copies of rows that are common are shared by all
-// leaves, other rows are where their hash says, and each leaf has the same rows
-// wherever the rows came and however little memory there is.
+// TestCopiesOnAllLeaves: copies of a common row are divided among all leaves, other rows are in the
+// leaf given by their hash, and each leaf has the same rows wherever they were read and however
+// little memory there is.
 func TestCopiesOnAllLeaves(t *testing.T) {
 	const leaves = 16
 	r := rand.New(rand.NewPCG(4, 4))
 	rows := make([]int64, 0, 60000)
 	for i := range int64(60000) {
-		v := i // once each
+		v := i // one copy
 		switch {
 		case i%2 == 0:
-			v = -1 // half of all
+			v = -1 // half of all rows
 		case i%8 == 1:
-			v = -2 - i%5 // some per cent each
+			v = -2 - i%5 // a few per cent of the rows each
 		case i%64 == 3:
 			v = -100 - i%70 // copies, but not common
 		}
@@ -45,7 +45,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 					}
 				}
 			}
-			// Leaves in ranges, as they are placed.
+			// Each node has a range of leaves, as placement assigns them.
 			owner := func(leaf int) int { return leaf * c.nodes / leaves }
 			for leaf := range leaves {
 				from, to := LeafBuckets(leaf, leaves)

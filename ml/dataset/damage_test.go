@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// flip changes a bit of a file, as a disk does; again, and it is as it was.
+// flip inverts a bit of a file, as a faulty disk does; a second call restores it.
 func flip(t *testing.T, f *tempFile, at int64, bit int) {
 	t.Helper()
 	b := make([]byte, 1)
@@ -24,8 +24,8 @@ func flip(t *testing.T, f *tempFile, at int64, bit int) {
 	}
 }
 
-// TestDamagedBlocks flips bits below blocks that lie on disk: those that were hit
-// cannot be opened, the others are as they were.
+// TestDamagedBlocks flips bits of blocks on disk: these blocks cannot be opened, the others are
+// unchanged.
 func TestDamagedBlocks(t *testing.T) {
 	pool := mem.NewPool("t", 1<<20)
 	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
@@ -75,8 +75,8 @@ func TestDamagedBlocks(t *testing.T) {
 	}
 }
 
-// TestDamagedRows flips bits below rows that lie on disk, before they are read
-// into leaves, shipped, or read from leaves: that fails, or gives the rows.
+// TestDamagedRows flips bits of rows on disk before they are read into leaves, sent to another
+// node, or read from leaves: that fails or returns the right rows.
 func TestDamagedRows(t *testing.T) {
 	ctx := context.Background()
 	var in []*batch.Batch

@@ -28,8 +28,7 @@ var testCols = []Column{
 	{"a", types.Type{OID: 1022, Mod: -1}}, {"u", types.UUID},
 }
 
-// someBatch makes n random rows, NULLs among them; dict chooses the form of
-// the text column.
+// someBatch makes n random rows with NULLs; with dict the text column is dictionary-encoded.
 func someBatch(r *rand.Rand, n int, dict bool) *batch.Batch {
 	alloc := memory.DefaultAllocator
 	cols := make([]arrow.Array, len(testCols))
@@ -96,7 +95,7 @@ func someBatch(r *rand.Rand, n int, dict bool) *batch.Batch {
 	return batch.New(cols, n)
 }
 
-// dump lists a leaf's rows, sorted: their order means nothing.
+// dump lists the rows of a leaf, sorted, since their order has no meaning.
 func dump(t *testing.T, l *Leaf) []byte {
 	t.Helper()
 	v, err := l.Open()
@@ -135,8 +134,8 @@ func makeLeaves(t *testing.T, s *Store, leaves int) (out [][]byte) {
 	return out
 }
 
-// TestLeavesDependOnTheRowsAlone distributes the same rows in other batches, orders,
-// forms, goroutines, nodes and memory: the leaves are the same.
+// TestLeavesDependOnTheRowsAlone distributes the same rows in other batches, orders, encodings,
+// goroutines, nodes and amounts of memory: the leaves are the same.
 func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -172,7 +171,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 			wg.Go(func() {
 				for from := 0; from < b.N; from += 97 {
 					part := b.Slice(from, min(from+97, b.N))
-					if i%2 == 0 { // the same rows through a selection
+					if i%2 == 0 { // the same rows through a selection vector
 						part = &batch.Batch{Cols: b.Cols, N: b.N, Seq: -1}
 						for j := from; j < min(from+97, b.N); j++ {
 							part.Sel = append(part.Sel, int32(j))
@@ -332,7 +331,7 @@ func TestGoldenHash(t *testing.T) {
 	if got, want := fmt.Sprintf("%x %x", hi, lo), goldenHash; got != want {
 		t.Errorf("hash %q, want %q: models would change", got, want)
 	}
-	// Neighbouring values spread over the buckets.
+	// Consecutive values are spread over the buckets.
 	var counts [16]int
 	var b [8]byte
 	for i := range 16000 {
@@ -415,8 +414,8 @@ func TestBlocksComeBackFromDisk(t *testing.T) {
 	}
 }
 
-// TestBlocksTakenFromDisk: a block that went to the file is whole once it is taken, when
-// the file is no more; and others may read it while it goes there.
+// TestBlocksTakenFromDisk: a block that was written to the file can be taken and used after the
+// file is closed, and others may read it while it is being written.
 func TestBlocksTakenFromDisk(t *testing.T) {
 	pool := mem.NewPool("t", 0)
 	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
@@ -467,7 +466,7 @@ func TestBlocksTakenFromDisk(t *testing.T) {
 	}
 }
 
-// BenchmarkDistributeAndMakeLeaves takes a million rows of 28 float4 columns and a float8
+// BenchmarkDistributeAndMakeLeaves distributes a million rows of 28 float4 columns and a float8
 // label into sorted leaves, on all processors.
 func BenchmarkDistributeAndMakeLeaves(b *testing.B) {
 	const rows, d = 1 << 20, 28
@@ -522,8 +521,8 @@ func BenchmarkDistributeAndMakeLeaves(b *testing.B) {
 	}
 }
 
-// TestLeavesInTheFile: of rows in the file nothing is held between two looks at
-// them, and they are written once.
+// TestLeavesInTheFile: rows in the file use no memory between two readings, and are written only
+// once.
 func TestLeavesInTheFile(t *testing.T) {
 	for _, distinct := range []int{100000, 10} {
 		t.Run(fmt.Sprint(distinct), func(t *testing.T) { leavesInTheFile(t, distinct) })
@@ -572,7 +571,7 @@ func leavesInTheFile(t *testing.T, distinct int) {
 				t.Fatal(err)
 			}
 			seen += v.Rows
-			l.Free() // while it is open, as a leaf that was sealed is
+			l.Free() // while it is open, as a leaf is after it was encoded
 			v.Close()
 		}
 	}
@@ -590,8 +589,8 @@ func leavesInTheFile(t *testing.T, distinct int) {
 	}
 }
 
-// TestRowsOnDiskTakeNoMemory: what a store keeps of rows that it wrote does not
-// grow with them, charged or not.
+// TestRowsOnDiskTakeNoMemory: the memory that a store needs for rows that it wrote to disk, charged
+// or not, does not grow with their number.
 func TestRowsOnDiskTakeNoMemory(t *testing.T) {
 	layout, err := NewLayout(oneColumn)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// codedStores distributes rows of three numbers of which some have many copies, as two
-// dense columns, a code, a label and a weight, and returns the stores of what was
-// encoded, of two nodes: the second has the second half of the leaves.
+// codedStores distributes rows of three numbers, some with many copies, encoded as two dense
+// columns, a category code, a label and a weight. It returns the stores of two nodes; the second
+// one has the second half of the leaves.
 func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted bool, limit int64) (nodes [2]*Store) {
 	t.Helper()
 	for i := range nodes {
@@ -34,7 +34,7 @@ func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted 
 		}
 	}
 	r.Shuffle(rows, func(i, j int) { vals[i], vals[j] = vals[j], vals[i] })
-	var counted *Counted // nil in the first reading
+	var counted *Counted // nil while rows are read the first time
 	flow := func(v *View) error {
 		if counted == nil {
 			return nil
@@ -102,10 +102,9 @@ func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted 
 	return nodes
 }
 
-// TestEncodedLeaves: the blocks of encoded rows are the same in whatever order rows
-// came, where they lie in memory, where they lie in the file and there is room for a
-// leaf's records at once, and where there is none; and they are the order of the
-// blocks that are made of the rows in any other.
+// TestEncodedLeaves: the blocks of encoded rows are the same in whatever order rows arrive, whether
+// they are in memory, in the file with memory for all records of a leaf, or in the file without.
+// Their order is that of blocks made of the rows directly.
 func TestEncodedLeaves(t *testing.T) {
 	const rows, leaves = 60000, 4
 	r := rand.New(rand.NewPCG(1, 2))
@@ -137,7 +136,7 @@ func TestEncodedLeaves(t *testing.T) {
 			if n := int64(want.Rows); ls[0].CodedBytes() != want.Bytes() || n*int64(ls[0].store.layout.fixed) > want.Bytes() {
 				t.Errorf("a block of %d bytes is %d rows of %d", want.Bytes(), n, ls[0].store.layout.fixed)
 			}
-			for _, room := range []bool{true, false} { // for the leaf's records
+			for _, room := range []bool{true, false} { // is there memory for the records of the leaf
 				pool, order := tiny[k*2/leaves].cfg.Pool, int64(ls[1].Rows)*orderBytes
 				a := pool.Account("others", false)
 				if !room {
@@ -198,9 +197,9 @@ func sameBlock(t *testing.T, got, want *Block) {
 	}
 }
 
-// TestMadeBlocks opens blocks that are made when they are wanted from several
-// goroutines, with memory for two of them: all get theirs, those that follow each
-// other are made once, and one that is too large fails.
+// TestMadeBlocks opens blocks that are made on demand from several goroutines, with memory for two:
+// each goroutine gets its block, blocks opened one after the other are made once, and one that is
+// too large fails.
 func TestMadeBlocks(t *testing.T) {
 	const rows = 4000
 	size := BlockBytes(rows, 2, 0, false)
@@ -215,7 +214,7 @@ func TestMadeBlocks(t *testing.T) {
 			return b, nil
 		})
 	}
-	for range 5 { // in turn
+	for range 5 { // one after the other
 		for id := range 2 {
 			b, release, err := s.Open(id)
 			if err != nil || b.Y[0] != float64(id) || s.End(id) != rows {
@@ -247,7 +246,7 @@ func TestMadeBlocks(t *testing.T) {
 	}
 	wg.Wait()
 	tries := 0
-	s.PutMade(1, rows, 0, size, func() (*Block, error) { // whose rows have no room beside idle blocks
+	s.PutMade(1, rows, 0, size, func() (*Block, error) { // there is memory for its rows only if idle blocks are released
 		if tries++; s.acct.Used() > size {
 			return nil, errDamaged()
 		}

@@ -18,7 +18,7 @@ import (
 
 var oneColumn = []Column{{"v", types.Int8}}
 
-// spreadOver adds rows to stores, in a random order.
+// spreadOver adds rows to the stores of several nodes, in random order.
 func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace bool) []*Store {
 	t.Helper()
 	layout, err := NewLayout(oneColumn)
@@ -43,15 +43,15 @@ func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace boo
 	return stores
 }
 
-// heldOut returns how many copies of each value are held out, as a training does.
+// heldOut returns how many copies of each value a training holds out.
 func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
 	t.Helper()
 	leaves, all, again := leavesOf(t, stores, inPlace)
 	return drawn(t, leaves, all.Holdout(share, inPlace)), again
 }
 
-// leavesOf brings rows to their leaves, by node, and counts them; again reports
-// whether that took another look.
+// leavesOf brings rows to their leaves, returns these by node, and counts copies; again reports
+// whether the rows had to be read twice.
 func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -66,7 +66,7 @@ func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, al
 			t.Fatal(err)
 		}
 	}
-	if !inPlace { // rows move
+	if !inPlace { // rows are sent to the owners of their leaves
 		if err := stores[0].endAdds(); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func view(t *testing.T, l *Leaf) *View {
 	return v
 }
 
-// drawn returns how many copies of each value a holdout draws.
+// drawn returns how many copies of each value are held out.
 func drawn(t *testing.T, leaves [][]*Leaf, h *Holdout) map[int64]int {
 	t.Helper()
 	var e canon.E
@@ -147,8 +147,8 @@ func drawn(t *testing.T, leaves [][]*Leaf, h *Holdout) map[int64]int {
 	return out
 }
 
-// TestFoldsPartTheRows draws all folds, one after the other: each copy is of one
-// fold, folds are of a size, common rows' copies are shared out, wherever rows lie.
+// TestFoldsPartTheRows: with cross-validation each copy of a row is in exactly one fold, folds are
+// of equal size, and copies of common rows are divided among them, wherever rows are.
 func TestFoldsPartTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for name, rows := range map[string]func(i int) int64{
@@ -201,8 +201,9 @@ func TestFoldsPartTheRows(t *testing.T) {
 	}
 }
 
-// TestHoldoutIsTheShare holds out of multisets of every kind of skew: as much as
-// was asked for, of a common row its own share, and the same wherever rows lie.
+// TestHoldoutIsTheShare holds out of multisets with every kind of skew: the share asked for in
+// total, the same share of the copies of each common row, and the same rows wherever they are
+// stored.
 func TestHoldoutIsTheShare(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	kinds := map[string]func() (rows []int64){
@@ -261,7 +262,7 @@ func TestHoldoutIsTheShare(t *testing.T) {
 	}
 }
 
-// fill makes n values, each with so many copies.
+// fill appends n values, each with so many copies.
 func fill(rows []int64, n int, copies func(i int) int) []int64 {
 	for i := range n {
 		for range copies(i) {
@@ -271,8 +272,7 @@ func fill(rows []int64, n int, copies func(i int) int) []int64 {
 	return rows
 }
 
-// TestNoCommonRowIsLost counts copies with little room, and compares with exact
-// counts.
+// TestNoCommonRowIsLost finds common rows with little memory, and compares with exact counts.
 func TestNoCommonRowIsLost(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 20 {
@@ -300,8 +300,8 @@ func TestNoCommonRowIsLost(t *testing.T) {
 	}
 }
 
-// TestCopiesOfARowAreSpread looks at runs of a block's rows, as mini-batches take
-// them: each is a sample of the leaf, in one order whichever the rows had before.
+// TestCopiesOfARowAreSpread: any run of rows of a block, such as a mini-batch, is a sample of its
+// leaf, in an order that does not depend on the order of arrival.
 func TestCopiesOfARowAreSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	rows := fill(nil, 8, func(int) int { return 3000 })
@@ -323,7 +323,7 @@ func TestCopiesOfARowAreSpread(t *testing.T) {
 	if !slices.Equal(one, order()) {
 		t.Fatal("rows that came in another order lie in another order")
 	}
-	for at := 0; at+260 <= len(one); at += 260 { // 30 of each of the eight, and 20 others
+	for at := 0; at+260 <= len(one); at += 260 { // on average 30 copies of each of the eight rows, and 20 others
 		n := map[float64]int{}
 		for _, v := range one[at : at+260] {
 			n[min(v, 100)]++
@@ -336,8 +336,8 @@ func TestCopiesOfARowAreSpread(t *testing.T) {
 	}
 }
 
-// TestUnsure: what may be common is sure where each node that missed copies has counted all of
-// its own, whatever others missed.
+// TestUnsure: the set of common rows is certain if each node that missed copies of a row has
+// counted all of its own; copies missed by other nodes do not matter.
 func TestUnsure(t *testing.T) {
 	node := func(node int32, missed int64, whole bool) *Copies {
 		c := &Copies{Rows: 10000, Missed: missed, List: []Copy{{Hash: RowHash{1}, Node: node, N: 300, Whole: whole}, {Hash: RowHash{2}, Node: node, N: 1}}}
@@ -356,8 +356,8 @@ func TestUnsure(t *testing.T) {
 		{[]*Copies{node(0, 5, true), node(1, 5, true)}, true},
 		{[]*Copies{node(0, 5, true), node(1, 5, false)}, false},
 		{[]*Copies{node(0, 5, true), node(1, 0, false)}, true},
-		{[]*Copies{node(0, 5, true), {Rows: 10000, Missed: 5, Lossy: 1}}, false}, // it may have missed them all
-		{[]*Copies{node(0, 30, true)}, false},                                    // the other may be common too
+		{[]*Copies{node(0, 5, true), {Rows: 10000, Missed: 5, Lossy: 1}}, false}, // the missed copies may all be of this row
+		{[]*Copies{node(0, 30, true)}, false},                                    // another row may be common too
 	} {
 		all := &Copies{}
 		for _, n := range c.nodes {

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLengthsSift: whatever order rows flow by in, those of partitions that are long enough on all
-// nodes together are handed out once, those of others never, and what is charged is given back.
+// TestLengthsSift: in whatever order rows arrive, rows of partitions that are long enough, counted
+// over all nodes, are returned once and all others never; all charged memory is released.
 func TestLengthsSift(t *testing.T) {
 	w := &Windows{Partition: []int{0}, Order: []int{1}, Length: 6, Stride: 1}
 	lay, err := NewLayout([]Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}})

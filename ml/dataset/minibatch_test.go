@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// TestMiniBatchesAreAPartition: the steps of an epoch take every tile of every
-// leaf once, are of one size whatever the leaves' are, and touch few leaves.
+// TestMiniBatchesAreAPartition: the steps of an epoch use every tile of every leaf once, are of
+// equal size however large leaves are, and read few leaves each.
 func TestMiniBatchesAreAPartition(t *testing.T) {
 	for _, rows := range [][]int64{{1}, {100}, {32768, 32768}, {20000, 0, 130000, 25000, 31111}, {8, 0, 9, 1}} {
 		for _, steps := range []int{1, 2, 7, 100, 5000} {

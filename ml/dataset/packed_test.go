@@ -17,16 +17,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRowsArePacked: rows in the file take less than they do in memory, and come back as they
-// were: of one length, of many, and ones that are longer than what is packed at once.
-func TestRowsArePacked(t *testing.T) {
+// TestRowsAreCompressed: rows in the file take less space than in memory, and are read back
+// unchanged: rows of one length, of many, and longer than the unit of compression.
+func TestRowsAreCompressed(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, c := range []struct {
 		name  string
-		text  func(i int) string // nil for no such column
-		share float64            // of the bytes of records, at most
+		text  func(i int) string // nil: no text column
+		share float64            // largest size allowed, as a share of the size in memory
 	}{
-		{"numbers", nil, 0.55}, // hashes are random
+		{"numbers", nil, 0.55}, // the hashes of rows do not compress
 		{"texts", func(i int) string { return fmt.Sprint("station ", i%7) }, 0.8},
 		{"long texts", func(i int) string { return string(bytes.Repeat([]byte{byte('a' + i%20)}, i%3*packChunk)) }, 0.05},
 		{"random texts", func(int) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// TestSeriesInLittleMemory: the rows of a leaf in the file are put into their order in the memory
-// that their block has been paid for and does not have yet.
+// TestSeriesInLittleMemory: the rows of a leaf on disk are sorted in the memory that is charged for
+// their block, before the block uses it.
 func TestSeriesInLittleMemory(t *testing.T) {
 	const parts, each, dense = 32, 1000, 9
 	n := parts * each

@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// TestStateOverflows: what memory does not hold is in the file, zeros at first,
-// and apart from everything else.
+// TestStateOverflows: per-row state that does not fit in memory is in the file, initially zero, and
+// separate from everything else there.
 func TestStateOverflows(t *testing.T) {
 	pool := mem.NewPool("state", 4<<20)
 	s := NewState(Config{Pool: pool, Temp: t.TempDir()})

@@ -6,9 +6,9 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// TestUnitBlocks: a block whose rows all weigh 1 has such weights and no others, cut to fewer
-// rows, on disk, and taken from there; what it is charged for is given back; and weights of
-// its own can be written without those of others.
+// TestUnitBlocks: all blocks whose rows have weight 1 share one array of weights: after truncation,
+// on disk, and read from there; charged memory is released; and a block that gets other weights
+// does not change those of others.
 func TestUnitBlocks(t *testing.T) {
 	pool := mem.NewPool("t", 0)
 	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})

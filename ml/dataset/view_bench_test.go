@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// BenchmarkView reads all of a leaf of 28 float4 columns, chunk by chunk.
+// BenchmarkView reads all rows of a leaf of 28 float4 columns, chunk by chunk.
 func BenchmarkView(b *testing.B) {
 	const rows, d = 32768, 28
 	cols, arrs := make([]Column, d), make([]arrow.Array, d)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLeavesOfWindows: few rows are spread over leaves, but not so that each has
-// a sliver of a mini-batch of windows.
+// TestLeavesOfWindows: few rows are divided into several leaves, but not into so many that each has
+// only a few windows of a mini-batch.
 func TestLeavesOfWindows(t *testing.T) {
 	for _, c := range []struct{ partitions, rows, stride, want int }{
 		{1, 1e6, 1, 1},
@@ -26,16 +26,16 @@ func TestLeavesOfWindows(t *testing.T) {
 	}
 }
 
-// TestSplitSharesTheOrder: the rows of windows that are all trained on are not copied, and what
-// is left out, held out or shared by windows is as if each window had been copied alone.
+// TestSplitSharesTheOrder: where all windows are trained on, their rows are not copied. What is
+// left out, held out or shared by windows must be the same as if each window had been copied.
 func TestSplitSharesTheOrder(t *testing.T) {
 	for _, c := range []struct {
-		rows    []int // of partitions
+		rows    []int // rows of each partition
 		w       Windows
 		share   float64
-		rest    []int // rows, by their numbers
+		rest    []int // row numbers
 		drawn   []int
-		windows []int32 // where the first view's begin
+		windows []int32 // where the windows of the first view begin
 		shared  bool
 	}{
 		{[]int{4, 4}, Windows{Length: 4, Stride: 4}, 0, []int{0, 1, 2, 3, 4, 5, 6, 7}, nil, []int32{0, 4}, true},
@@ -71,7 +71,8 @@ func TestSplitSharesTheOrder(t *testing.T) {
 	}
 }
 
-// partitioned makes a view of partitions of so many rows, whose draws are a half.
+// partitioned makes a view of partitions with so many rows each; the random number of every
+// partition for the holdout is ½.
 func partitioned(rows []int, w *Windows, share float64) *View {
 	l := &Layout{}
 	var region []byte

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// BenchmarkTrain is ten components of 16,384 rows of 500 float32 columns, on one
-// thread. The steps over rows, GFMA/s of the Gram matrix, are apart from the
-// root's eigenvectors.
+// BenchmarkTrain computes ten components of 16,384 rows of 500 float32 columns, on one thread. The
+// steps over rows (GFMA/s of the Gram matrix) are reported apart from the eigenvectors, which the
+// root computes.
 func BenchmarkTrain(b *testing.B) {
 	const n, d = 16384, 500
 	r := rand.New(rand.NewPCG(1, 1))

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// strong are n rows of d columns, some of whose directions stand out from noise.
+// strong returns n rows of d columns in which some directions stand out from noise.
 func strong(seed uint64, n, d int) *familytest.Data {
 	data := rows(seed, n, d, 6)
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -36,9 +36,9 @@ func trained(t *testing.T, f family.Family, d *familytest.Data, s familytest.Spr
 	return r, r.Predictor.(*predictor)
 }
 
-// TestDavidsonIsAsRightAsFull compares its components with those of the exact matrix,
-// which it comes by in fewer products: a step for the rough matrix and some passes.
-func TestDavidsonIsAsRightAsFull(t *testing.T) {
+// TestDavidsonIsAsExactAsFull: the Davidson solver finds the components of the exact matrix with
+// fewer products: one pass for a rough matrix, and a few for corrections.
+func TestDavidsonIsAsExactAsFull(t *testing.T) {
 	d := strong(11, 3000, 40)
 	for _, f := range []family.Family{pca, svd} {
 		for _, k := range []int{1, 4, 6} {
@@ -65,9 +65,9 @@ func TestDavidsonIsAsRightAsFull(t *testing.T) {
 	}
 }
 
-// TestDavidsonLeavesItToFull where the rough matrix would not do: the model is that of
-// full, to the bit.
-func TestDavidsonLeavesItToFull(t *testing.T) {
+// TestDavidsonFallsBackToFull: where the rough matrix would not converge, the model is that of
+// solver full, to the bit.
+func TestDavidsonFallsBackToFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))
 	outlier := strong(12, 2000, 40)
 	outlier.X[77][3] = 1e6
@@ -89,7 +89,7 @@ func TestDavidsonLeavesItToFull(t *testing.T) {
 	}
 }
 
-// TestDavidsonNoticesAPoorMatrix: passes that leave much of the error end in full.
+// TestDavidsonNoticesAPoorMatrix: passes that reduce the error too little end in solver full.
 func TestDavidsonNoticesAPoorMatrix(t *testing.T) {
 	data := strong(19, 1000, 40)
 	train := func(solver string, poor bool) (*predictor, int) {
@@ -142,8 +142,8 @@ func TestDavidsonNoticesAPoorMatrix(t *testing.T) {
 	}
 }
 
-// TestDavidsonUnasked: auto takes it for few components of many numbers.
-func TestDavidsonUnasked(t *testing.T) {
+// TestAutoChoosesDavidson: svd_solver auto chooses it for few components of many columns.
+func TestAutoChoosesDavidson(t *testing.T) {
 	d := strong(15, davidsonRows*davidsonLeast, davidsonLeast)
 	a, _ := trained(t, pca, d, familytest.Spread{Narrow: true, Threads: 2}, "n_components", 1)
 	b, _ := trained(t, pca, d, familytest.Spread{Narrow: true, Nodes: 3}, "n_components", 1, "solver", davidson)
@@ -156,7 +156,7 @@ func TestDavidsonUnasked(t *testing.T) {
 	}
 }
 
-// TestDavidsonBits pins a model's bytes, as TestGoldenBits does.
+// TestDavidsonBits pins the bytes of a model, as TestGoldenBits does.
 func TestDavidsonBits(t *testing.T) {
 	m, _ := trained(t, pca, strong(16, 1500, 40), familytest.Spread{Narrow: true}, "solver", davidson, "n_components", 3)
 	if got := fmt.Sprintf("%x", sha256.Sum256(m.Bytes))[:16]; got != "63c1d48ce1709b4c" {
@@ -164,7 +164,8 @@ func TestDavidsonBits(t *testing.T) {
 	}
 }
 
-// TestSpectrumSolves compares with what it solves.
+// TestSpectrumSolves compares the solution of a linear system with the vector that the system was
+// made of.
 func TestSpectrumSolves(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 18))
 	for _, n := range []int{1, 2, 3, 17} {

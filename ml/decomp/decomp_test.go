@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// rows are n rows of d columns of rank at most rank, far from the origin.
+// rows returns n rows of d columns, of at most this rank, far from the origin.
 func rows(seed uint64, n, d, rank int) *familytest.Data {
 	r := rand.New(rand.NewPCG(seed, 1))
 	basis := make([][]float64, rank)
@@ -40,7 +40,7 @@ func rows(seed uint64, n, d, rank int) *familytest.Data {
 	return data
 }
 
-// mixed has categories, weights and held out rows.
+// mixed has categories, weights and rows held out.
 func mixed() *familytest.Data {
 	d := rows(5, 1300, 4, 4)
 	r := rand.New(rand.NewPCG(5, 5))
@@ -75,7 +75,8 @@ func weight(d *familytest.Data, i int) float64 {
 	return d.W[i]
 }
 
-// jacobi is the slow reference: all eigenvalues, greatest first, and vectors.
+// jacobi is a slow reference, the Jacobi eigenvalue algorithm: all eigenvalues, greatest first, and
+// their vectors.
 func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 	n := len(a)
 	v := make([][]float64, n)
@@ -122,7 +123,7 @@ func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// reference returns mean, eigenvalues and eigenvectors of what a family looks at.
+// reference returns mean, eigenvalues and eigenvectors of the training rows.
 func reference(d *familytest.Data, center bool) (mean, values []float64, vectors [][]float64, total float64) {
 	n := len(coords(d, 0))
 	mean = make([]float64, n)
@@ -233,8 +234,8 @@ func TestAgainstJacobi(t *testing.T) {
 	}
 }
 
-// TestAllComponents: they are orthonormal, give rows back, and what is beyond
-// the rank explains nothing.
+// TestAllComponents: the components are orthonormal and reconstruct the rows; those beyond the rank
+// explain no variance.
 func TestAllComponents(t *testing.T) {
 	for _, rank := range []int{1, 3, 12} {
 		d := rows(6, 500, 12, rank)
@@ -262,7 +263,7 @@ func TestAllComponents(t *testing.T) {
 				}
 				limit := rank
 				if f == svd {
-					limit++ // the mean
+					limit++ // for the mean
 				}
 				for i := limit; i < 12; i++ {
 					if p.singular[i] > 1e-5*p.singular[0] {
@@ -289,7 +290,8 @@ func TestAllComponents(t *testing.T) {
 	}
 }
 
-// TestSmallSingularValues: tsqr finds those that squares lose.
+// TestSmallSingularValues: tsqr finds singular values so small that they are lost where the matrix
+// is squared.
 func TestSmallSingularValues(t *testing.T) {
 	d := &familytest.Data{}
 	r := rand.New(rand.NewPCG(9, 9))
@@ -307,7 +309,7 @@ func TestSmallSingularValues(t *testing.T) {
 	}
 }
 
-// TestFarFromTheOrigin: a mean of 1e6 deviations costs no digits.
+// TestFarFromTheOrigin: a mean of 10⁶ standard deviations costs no digits.
 func TestFarFromTheOrigin(t *testing.T) {
 	near, far := rows(7, 800, 5, 5), rows(7, 800, 5, 5)
 	for i := range far.X {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestGoldenBits pins models' bytes: they are the same with every body of the
-// kernels, and a change of them is seen.
+// TestGoldenBits pins the bytes of models: they are the same for every instruction set, and a
+// change of them is noticed.
 func TestGoldenBits(t *testing.T) {
 	for _, solver := range solvers {
 		m, err := familytest.Train(t, pca, mixed(), familytest.Spread{Narrow: true}, "solver", solver, "n_components", 3)

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// wide is rows of many columns: numbers, and categories.
+// wide returns rows of many columns: numbers, and categories.
 func wide(numbers, categories int) *familytest.Data {
 	r := rand.New(rand.NewPCG(4, 4))
 	d := &familytest.Data{Cats: []int{categories}, Seed: 3}
@@ -25,8 +25,9 @@ func wide(numbers, categories int) *familytest.Data {
 	return d
 }
 
-// TestDriversChargeWhatTheyHold: of models of many parameters too.
-func TestDriversChargeWhatTheyHold(t *testing.T) {
+// TestDriversChargeTheirMemory: every driver charges the memory that it uses, for models of many
+// parameters too.
+func TestDriversChargeTheirMemory(t *testing.T) {
 	classes := func(d *familytest.Data) *familytest.Data {
 		for i, y := range d.Y {
 			d.Y[i] = float64(int(y) & 1)
@@ -85,7 +86,7 @@ func TestDriversChargeWhatTheyHold(t *testing.T) {
 	}
 }
 
-// TestPartialsStaySparse: what a mini-batch says of many categories is not longer than
+// TestPartialsStaySparse: the partial of a mini-batch over very many categories is no longer than
 // its rows.
 func TestPartialsStaySparse(t *testing.T) {
 	for _, c := range []struct {

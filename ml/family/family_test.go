@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// TestCut: the parts of a leaf are its rows in their order, of whole grains but
-// for the end, and even few rows are for several threads.
+// TestCut: a leaf is cut into parts of consecutive rows, all multiples of the grain except the
+// last, and even few rows are divided among several threads.
 func TestCut(t *testing.T) {
 	p := &Plan{Grain: 64}
 	for _, from := range []int{0, 8, 1000} {
@@ -33,18 +33,19 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestChances: what is left of 1 is the first of two classes' probability, to every reader.
-func TestChances(t *testing.T) {
+// TestProbs: for two classes only the probability of the second is stored; every accessor must
+// return the remainder to 1 for the first.
+func TestProbs(t *testing.T) {
 	p := []float64{0, 0.25, 0.5, math.Nextafter(0.5, 1), 0.75, 1, math.NaN()}
-	given := &Scores{Rows: len(p), Probs: [][]float64{make([]float64, len(p)), p}}
+	explicit := &Scores{Rows: len(p), Probs: [][]float64{make([]float64, len(p)), p}}
 	for i, v := range p {
-		given.Probs[0][i] = 1 - v
+		explicit.Probs[0][i] = 1 - v
 	}
-	left := &Scores{Rows: len(p), Probs: [][]float64{nil, p}}
+	implicit := &Scores{Rows: len(p), Probs: [][]float64{nil, p}}
 	for i := range p {
 		for k := range 2 {
-			want := math.Float64bits(given.Probs[k][i])
-			for _, got := range []float64{left.Chance(k, i), left.Chances(k)[i], given.Chance(k, i), given.Chances(k)[i]} {
+			want := math.Float64bits(explicit.Probs[k][i])
+			for _, got := range []float64{implicit.Prob(k, i), implicit.ClassProbs(k)[i], explicit.Prob(k, i), explicit.ClassProbs(k)[i]} {
 				if math.Float64bits(got) != want {
 					t.Errorf("class %d of %v has %v", k, p[i], got)
 				}
@@ -54,7 +55,7 @@ func TestChances(t *testing.T) {
 		if p[i] > 0.5 {
 			class = 1
 		}
-		for _, s := range []*Scores{given, left} {
+		for _, s := range []*Scores{explicit, implicit} {
 			picked := make([]int64, len(p))
 			PickTwo(picked, s, 10, 11)
 			if s.Class(i) != class || s.Classes()[i] != int32(class) || picked[i] != int64(10+class) {
@@ -64,7 +65,8 @@ func TestChances(t *testing.T) {
 	}
 }
 
-// TestClassesOfMany: the classes of all rows are those of each, of equals and NaN also.
+// TestClassesOfMany: the classes of all rows at once are those row by row, also for equal
+// probabilities and NaN.
 func TestClassesOfMany(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for _, classes := range []int{1, 3, 4, 7} {

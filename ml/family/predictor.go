@@ -52,7 +52,7 @@ type Scores struct {
 	Rows  int
 	Value []float64 // regression
 	// Classification: by class. With two classes the first may be nil: it is 1 minus the
-	// second; see Chance and Chances.
+	// second; see Prob and ClassProbs.
 	Probs [][]float64
 	// Clustering: the number of the cluster, from 1.
 	Label []int32
@@ -62,22 +62,22 @@ type Scores struct {
 	Vector [][]float64
 }
 
-// Chance returns row i's probability of class k.
-func (s *Scores) Chance(k, i int) float64 {
+// Prob returns row i's probability of class k.
+func (s *Scores) Prob(k, i int) float64 {
 	if p := s.Probs[k]; p != nil {
 		return p[i]
 	}
 	return 1 - s.Probs[1][i]
 }
 
-// Chances returns all rows' probabilities of class k.
-func (s *Scores) Chances(k int) []float64 {
+// ClassProbs returns all rows' probabilities of class k.
+func (s *Scores) ClassProbs(k int) []float64 {
 	if p := s.Probs[k]; p != nil {
 		return p
 	}
 	out := make([]float64, s.Rows)
 	for i := range out {
-		out[i] = s.Chance(k, i)
+		out[i] = s.Prob(k, i)
 	}
 	return out
 }
@@ -86,7 +86,7 @@ func (s *Scores) Chances(k int) []float64 {
 func (s *Scores) Class(i int) int {
 	best := 0
 	for k := 1; k < len(s.Probs); k++ {
-		if s.Chance(k, i) > s.Chance(best, i) {
+		if s.Prob(k, i) > s.Prob(best, i) {
 			best = k
 		}
 	}

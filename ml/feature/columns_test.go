@@ -12,9 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRowsAreEncodedAloneAsTogether encodes batches of float4 columns, whole
-// tiles of which go a way of their own, and each row by itself; blocks are used
-// again.
+// TestRowsAreEncodedAloneAsTogether encodes batches of float4 columns, for whole tiles of which
+// there is a separate loop, and each row by itself, into new blocks and reused ones.
 func TestRowsAreEncodedAloneAsTogether(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	odd := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), -7}
@@ -76,9 +75,9 @@ func TestRowsAreEncodedAloneAsTogether(t *testing.T) {
 	}
 }
 
-// TestCodesOfNumbersAreRemembered: categories that are whole numbers, many of which share a
-// place where they are remembered, and NULLs have the codes that a look at each row gives.
-func TestCodesOfNumbersAreRemembered(t *testing.T) {
+// TestCodesOfNumbersAreCached: categories that are integers, many of which collide in the cache of
+// codes, and NULLs, have the codes that a look-up of each row returns.
+func TestCodesOfNumbersAreCached(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 1))
 	for _, spread := range []int64{1, 3, 64, 1000} {
 		vals, valid := make([]int64, 3000), make([]byte, 3000/8)

@@ -50,7 +50,7 @@ func column(t types.Type, vals ...any) arrow.Array {
 	return b.NewArray()
 }
 
-// viewOf returns rows as a dataset of one leaf has them.
+// viewOf returns rows as a dataset of one leaf.
 func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *dataset.View, done func()) {
 	t.Helper()
 	layout, err := dataset.NewLayout(s.Columns())
@@ -200,9 +200,9 @@ func TestDictionariesReadAsTheirTexts(t *testing.T) {
 	}
 }
 
-// TestStatisticsInAnyOrder: encoders fitted to rows with weights and NULLs are the
-// same bytes in whatever order rows come and however they are cut, and their moments
-// and quantiles are those of a plain computation.
+// TestStatisticsInAnyOrder: encoders fitted to rows with weights and NULLs have the same bytes
+// whatever the order of rows and the size of batches, and their moments and quantiles equal a plain
+// computation.
 func TestStatisticsInAnyOrder(t *testing.T) {
 	const rows = 30000
 	r := rand.New(rand.NewPCG(1, 1))
@@ -217,11 +217,11 @@ func TestStatisticsInAnyOrder(t *testing.T) {
 	}
 	x, q, m, c, w := make([]float64, rows), make([]float64, rows), make([]float32, rows), make([]string, rows), make([]float64, rows)
 	for i := range rows {
-		x[i] = 1e9 + r.NormFloat64() // where sums of squares would drown
+		x[i] = 1e9 + r.NormFloat64() // so large that naive sums of squares lose the variance
 		q[i] = r.ExpFloat64() * math.Ldexp(1, r.IntN(40)-20)
 		m[i] = float32(r.NormFloat64())
 		c[i] = fmt.Sprint("category ", r.IntN(12))
-		w[i] = float64(r.IntN(4)) / 10 // no sum of which is exact
+		w[i] = float64(r.IntN(4)) / 10 // whose sums in floating point are inexact
 	}
 	fit := func(order []int, cuts int) *Fitted {
 		var all *Stats

@@ -23,9 +23,8 @@ func stringColumn(vals []string, valid []bool) *array.String {
 	return b.NewStringArray()
 }
 
-// TestCategoriesAreNumberedOnce takes in batches whose strings come with dictionaries,
-// large ones and small ones that some batches share, and without: each row's code names
-// its own value.
+// TestCategoriesAreNumberedOnce takes in batches of strings with dictionaries, large ones and small
+// ones that some batches share, and without: the code of each row denotes its value.
 func TestCategoriesAreNumberedOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var dict *array.String
@@ -103,8 +102,8 @@ func TestCategoriesAreNumberedOnce(t *testing.T) {
 	}
 }
 
-// TestLongBlocksAreTheSame takes the same rows into a long block, whose tiles are written
-// past the caches, and into short ones: the values and the statistics are the same.
+// TestLongBlocksAreTheSame takes the same rows into a long block, whose tiles are stored bypassing
+// the caches, and into short ones: values and statistics are the same.
 func TestLongBlocksAreTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	const d, rows = 12, 32000

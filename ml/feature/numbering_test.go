@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNumberingIsAMap: keys have the numbers that a map would give them, empty ones and
-// long ones that differ in a byte too, and those that never came have none.
+// TestNumberingIsAMap: keys get the numbers that a Go map would give them, also empty ones and long
+// ones that differ in one byte; keys that were never added have none.
 func TestNumberingIsAMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var m numbering

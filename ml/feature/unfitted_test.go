@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// randomColumn makes n values of t; one in nulls is NULL, none for 0.
+// randomColumn makes n values of type t; one in `nulls` is NULL, or none for 0.
 func randomColumn(r *rand.Rand, t types.Type, n, classes, nulls int) arrow.Array {
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	for range n {
@@ -46,8 +46,9 @@ func randomColumn(r *rand.Rand, t types.Type, n, classes, nulls int) arrow.Array
 	return b.NewArray()
 }
 
-// TestUnfittedAreTheBlocks makes blocks of random trainings with unfitted blocks and
-// without: statistics and blocks are the same, bit by bit.
+// TestUnfittedAreTheBlocks: blocks that are made while statistics are still collected, and scaled
+// afterwards (unfitted), have the same bits as blocks made by a second reading; so have the
+// statistics.
 func TestUnfittedAreTheBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	ctx := context.Background()

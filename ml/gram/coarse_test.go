@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// TestCoarse compares sums of rounded columns with plain loops, of blocks as rows are cut
-// into, and of so many rows that they do not fit the first sums.
+// TestCoarse compares sums of products of rounded columns with plain loops, for blocks of different
+// sizes, and for so many rows that 32-bit sums must be widened.
 func TestCoarse(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const dense = 3
@@ -20,7 +20,7 @@ func TestCoarse(t *testing.T) {
 			for j := range dense {
 				v := float64(float32(float64(j) + r.Float64()*math.Pow(10, float64(j))))
 				if j == 0 {
-					v = 1 // the greatest bytes, nearly always
+					v = 1 // mostly the greatest bytes
 					if i < 2 {
 						v = float64(i) - 1
 					}

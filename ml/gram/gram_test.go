@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
-// row is a row of numbers, a category of three or none, and a weight.
+// row has numbers, a category of three or none, and a weight.
 type row struct {
 	x    []float64
 	code int32
@@ -34,8 +34,8 @@ func block(rows []row, dense int, narrow bool) *dataset.Block {
 	return b
 }
 
-// total returns the bounds of rows, and the products of their columns and ones, of
-// blocks that rows are cut into as r has it.
+// total returns the bounds of the columns, and the sums of products of all pairs of columns and
+// one-hot categories, over blocks that the rows are randomly cut into.
 func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center bool) (Columns, Sums) {
 	t.Helper()
 	var blocks []*dataset.Block
@@ -87,8 +87,8 @@ func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center boo
 	return c, sums
 }
 
-// TestProductsInAnyOrder compares products with plain loops, and with those of the
-// same rows in other orders and blocks.
+// TestProductsInAnyOrder compares with plain loops, and with the same rows in other orders and
+// blocks.
 func TestProductsInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, dense := range []int{0, 1, 4, 13} {
@@ -99,7 +99,7 @@ func TestProductsInAnyOrder(t *testing.T) {
 				for j := range dense {
 					v := r.NormFloat64()*math.Pow(10, float64(j-3)) + float64(j)
 					if rows[i].w == 0 {
-						v *= 1e6 // counts for nothing, bounds included
+						v *= 1e6 // has weight 0: must not count, not even for the bounds
 					}
 					rows[i].x = append(rows[i].x, float64(float32(v)))
 				}
@@ -157,8 +157,8 @@ func TestFitRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// TestShares: those of weights that are all the greatest are 1 and need no weighing,
-// which a single other among them, or a row of none, forbids.
+// TestShares: where all rows have the greatest weight, their weights are all 1 after scaling and
+// need no multiplication; a single other weight, or a padding row, makes them needed.
 func TestShares(t *testing.T) {
 	c := Columns{Unit: 0.5}
 	for _, n := range []int{f64.Lanes, 3, 40} {

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// TestPackedWidths: numbers up to the least and the greatest of each width come out as they
-// went in, in runs of any length between zeros, in as many bytes as their bits take, or in the
-// long form where they have more.
+// TestPackedWidths: numbers up to the least and the greatest of each bit width round-trip, in runs
+// of any length between zeros, in as many bytes as their bits take, or in the long form beyond
+// that.
 func TestPackedWidths(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for width := 1; width <= 62; width++ {
@@ -43,8 +43,8 @@ func TestPackedWidths(t *testing.T) {
 	}
 }
 
-// TestPackedOneWay: what could be written in fewer bits, in more than any, or with something
-// behind the last number is a fault.
+// TestPackedOneWay: each sum has exactly one valid encoding. An encoding that uses more bits than
+// needed, more than there are, or has bytes behind the last number is refused.
 func TestPackedOneWay(t *testing.T) {
 	s := NewSums(5)
 	copy(s.Low, []int64{3, -4, 1, 2, 3})

@@ -11,14 +11,15 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// value is sum i.
+// value returns sum i.
 func value(s *Sums, i int) *big.Int {
 	low, high := s.at(i)
 	v := new(big.Int).Lsh(big.NewInt(high), spill)
 	return v.Add(v, big.NewInt(low))
 }
 
-// someSums are of any size: what Low holds, what needs High, and both, with runs of zeros.
+// someSums returns sums of any size: those that fit in Low, those that need High, and runs of
+// zeros.
 func someSums(r *rand.Rand, n int) Sums {
 	s := NewSums(n)
 	bits := 1 + r.IntN(61)
@@ -39,9 +40,9 @@ func someSums(r *rand.Rand, n int) Sums {
 	return s
 }
 
-// TestSumsTravel: sums of any size come out as they went in, merge in slices and in any
-// order as they do whole, and cut bytes are a fault.
-func TestSumsTravel(t *testing.T) {
+// TestSumsRoundTrip: sums of any size decode to what was encoded, merging them in slices and in any
+// order gives the same, and truncated bytes are refused.
+func TestSumsRoundTrip(t *testing.T) {
 	const n = 200
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 200 {
@@ -105,7 +106,7 @@ func TestSumsTravel(t *testing.T) {
 	}
 }
 
-// TestSumsAreValues: many at once are what each is, whatever they are over.
+// TestSumsAreValues: converting many sums at once equals converting each, whatever the scale.
 func TestSumsAreValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -122,8 +123,8 @@ func TestSumsAreValues(t *testing.T) {
 	}
 }
 
-// TestJoinedMemoryIsUsedAgain: by sums joined later, which are the right ones.
-func TestJoinedMemoryIsUsedAgain(t *testing.T) {
+// TestJoinReusesMemory: Join reuses the memory of sums that were freed, and returns the right sums.
+func TestJoinReusesMemory(t *testing.T) {
 	for k := range 5 {
 		a, b := NewSums(chunkSums), NewSums(77+k)
 		for i := range a.Low {
@@ -143,8 +144,8 @@ func TestJoinedMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestSumsNeedOneWord: what few rows add stays in one word each, and so does what any
-// number of rows adds that come to little; what many rows add does not overflow it.
+// TestSumsNeedOneWord: sums of few rows need one word each, and so do those of many rows if they
+// stay small; sums of many rows do not overflow.
 func TestSumsNeedOneWord(t *testing.T) {
 	little := NewSums(1)
 	for i := range 1 << 20 {
@@ -166,7 +167,7 @@ func TestSumsNeedOneWord(t *testing.T) {
 	}
 }
 
-func BenchmarkSumsOnTheWay(b *testing.B) {
+func BenchmarkEncodeSums(b *testing.B) {
 	s := NewSums(1 << 15)
 	r := rand.New(rand.NewPCG(1, 2))
 	s.Room(1 << 46)
@@ -185,8 +186,8 @@ func BenchmarkSumsOnTheWay(b *testing.B) {
 	}
 }
 
-// TestSumsInUsedMemory decodes sums of which many are zero into memory that others were in.
-func TestSumsInUsedMemory(t *testing.T) {
+// TestSumsInReusedMemory decodes sums of which many are zero into memory with old contents.
+func TestSumsInReusedMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for k := range 20 {
 		n := chunkSums - k*1000

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// BenchmarkTrain is a whole training on one thread: 20 iterations over 200,000
-// rows of 10 float32 columns, k = 20. ns/row is of a row and an iteration.
+// BenchmarkTrain is a whole training on one thread: 20 iterations over 200,000 rows of 10 float32
+// columns, k = 20. ns/row is per row and iteration.
 func BenchmarkTrain(b *testing.B) {
 	const n, d, k, iters = 200_000, 10, 20, 20
 	for _, c := range []struct {

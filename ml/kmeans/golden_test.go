@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestGoldenBits pins a model's bytes: they are the same with every body of the
-// kernels, and a change of them is seen.
+// TestGoldenBits pins the bytes of a model: they are the same for every instruction set, and a
+// change of them is noticed.
 func TestGoldenBits(t *testing.T) {
 	m, err := familytest.Train(t, kmeans{}, mixed(), familytest.Spread{Narrow: true}, "k", 7, "max_iterations", 10)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// blobs are n rows around k points in d dimensions.
+// blobs returns n rows around k points in d dimensions.
 func blobs(seed uint64, n, k, d int, width float64) *familytest.Data {
 	r := rand.New(rand.NewPCG(seed, 1))
 	at := make([][]float64, k)
@@ -43,7 +43,7 @@ func shifted(d *familytest.Data, by float64) *familytest.Data {
 	return d
 }
 
-// mixed has categories, weights, held out rows, copies and both zeros.
+// mixed has categories, weights, rows held out, copies of rows, and zeros of both signs.
 func mixed() *familytest.Data {
 	r := rand.New(rand.NewPCG(4, 4))
 	d := blobs(4, 1500, 4, 2, 2)
@@ -99,7 +99,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// noMemory grants no memory for the state of rows.
+// noMemory refuses all memory for state kept per row.
 type noMemory struct{ family.Family }
 
 func (f noMemory) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
@@ -157,8 +157,8 @@ func centroids(r *familytest.Result) (out [][]float64) {
 	return out
 }
 
-// TestLloydAgainstPlainLoops takes the model of n iterations a step further by
-// hand and compares with that of n+1.
+// TestLloydAgainstPlainLoops computes one more iteration of Lloyd's algorithm from the model of n
+// iterations by plain loops, and compares with the model of n+1.
 func TestLloydAgainstPlainLoops(t *testing.T) {
 	for name, d := range map[string]*familytest.Data{"blobs": blobs(7, 1200, 5, 4, 3), "mixed": mixed()} {
 		var at [][]float64
@@ -203,7 +203,7 @@ func TestLloydAgainstPlainLoops(t *testing.T) {
 	}
 }
 
-// TestBlobsAreFound: k-means|| and k-means++ start in every blob.
+// TestBlobsAreFound: k-means|| and k-means++ choose an initial centroid in every blob.
 func TestBlobsAreFound(t *testing.T) {
 	d := blobs(11, 3000, 10, 5, 0.05)
 	for _, options := range [][]any{{"k", 10}, {"k", 10, "batch_size", 256}} {
@@ -257,7 +257,8 @@ func TestWeightTwoIsTheRowTwice(t *testing.T) {
 	}
 }
 
-// TestFewDistinctRows: each distinct row is a cluster, however many copies.
+// TestFewDistinctRows: with as many clusters as distinct rows each row is a cluster, however many
+// copies it has.
 func TestFewDistinctRows(t *testing.T) {
 	for _, init := range []string{"k-means||", "k-means++", "random"} {
 		d := &familytest.Data{}
@@ -273,7 +274,8 @@ func TestFewDistinctRows(t *testing.T) {
 	}
 }
 
-// TestEmptyClustersMove starts so that clusters become empty.
+// TestEmptyClustersMove begins with centroids that lose all their rows; such centroids must be
+// moved.
 func TestEmptyClustersMove(t *testing.T) {
 	f := kmeans{}
 	data := blobs(13, 200, 2, 1, 0.1)
@@ -366,15 +368,15 @@ func TestHostileBytes(t *testing.T) {
 	}
 }
 
-// TestStaleState: steps come twice to a worker, and workers miss some, as when a
-// node is lost and comes back. The model is the same.
+// TestStaleState: workers keep bounds from earlier steps. A worker may get a step twice or miss
+// some, as when a node fails and returns. The model must be the same.
 func TestStaleState(t *testing.T) {
-	for _, dims := range []int{3, 30} { // in float32, and by marks
-		stale(t, blobs(16, 2000, 6, dims, 1.5), "k", 36, "init", "random", "tol", 0.0, "max_iterations", 60)
+	for _, dims := range []int{3, 30} { // few and many columns, for which state is kept differently
+		trainWithStaleWorkers(t, blobs(16, 2000, 6, dims, 1.5), "k", 36, "init", "random", "tol", 0.0, "max_iterations", 60)
 	}
 }
 
-func stale(t *testing.T, d *familytest.Data, options ...any) {
+func trainWithStaleWorkers(t *testing.T, d *familytest.Data, options ...any) {
 	want, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -400,7 +402,7 @@ func stale(t *testing.T, d *familytest.Data, options ...any) {
 			if r.IntN(8) == 0 {
 				at = 1 - at
 			}
-			if r.IntN(8) == 0 && old != nil { // back to a checkpoint
+			if r.IntN(8) == 0 && old != nil { // resume from a checkpoint
 				if err := drv.UnmarshalBinary(old); err != nil {
 					t.Fatal(err)
 				}
@@ -436,8 +438,8 @@ func stale(t *testing.T, d *familytest.Data, options ...any) {
 	}
 }
 
-// TestHeaviest is of what the root falls back to where there are very many
-// clusters.
+// TestHeaviest tests how the root chooses initial centroids where there are too many clusters for
+// k-means++.
 func TestHeaviest(t *testing.T) {
 	if got := fmt.Sprint(heaviest([]float64{0, 0, 1, 1, 2, 2, 3, 3}, []int64{1, 5, 5, 2}, 3, 2)); got != "[1 1 2 2 3 3]" {
 		t.Errorf("the heaviest are %v", got)

@@ -10,10 +10,9 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestThreads works a step's blocks on several goroutines, parts of one block
-// among them.
+// TestThreads processes the blocks of a step in several goroutines, parts of one block among them.
 func TestThreads(t *testing.T) {
-	for _, dims := range []int{3, 30} { // in float32, and by marks
+	for _, dims := range []int{3, 30} { // few and many columns, for which state is kept differently
 		d := blobs(17, 6000, 6, dims, 1.5)
 		options := []any{"k", 36, "init", "k-means||", "tol", 0.0, "max_iterations", 15}
 		want, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, options...)

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// cars are 32 cars of 1974: mpg, cylinders, horsepower, weight, quarter mile, manual,
-// carburettors.
+// cars are the 32 cars of Motor Trend 1974 (mtcars): mpg, cylinders, horsepower, weight, quarter
+// mile time, manual transmission, carburettors.
 var cars = [][7]float64{
 	{21, 6, 110, 2.62, 16.46, 1, 4}, {21, 6, 110, 2.875, 17.02, 1, 4}, {22.8, 4, 93, 2.32, 18.61, 1, 1},
 	{21.4, 6, 110, 3.215, 19.44, 0, 1}, {18.7, 8, 175, 3.44, 17.02, 0, 2}, {18.1, 6, 105, 3.46, 20.22, 0, 1},
@@ -24,8 +24,8 @@ var cars = [][7]float64{
 	{15, 8, 335, 3.57, 14.6, 1, 8}, {21.4, 4, 109, 2.78, 18.6, 1, 2},
 }
 
-// learnt is what scikit-learn learns from them, output by output, the intercept
-// last: printed by testdata/agreement.py.
+// learnt is what scikit-learn learns from cars, output by output, the intercept last, as printed by
+// testdata/agreement.py.
 var learnt = map[string][]float64{
 	"linear":       {-1.782227161, -4.3587972, 0.5108336942, 27.61052686},
 	"ridge":        {-1.751851524, -4.089811332, 0.5340312263, 26.28652786},
@@ -45,7 +45,8 @@ var learnt = map[string][]float64{
 	"svm of three": {-0.1643262247, -0.2575512917, 0.04388695085, 0, -0.06310692551, -0.01705168494, -0.02292585606, 0, 0.2015556604, 0.2580645143, -0.0712286546, 0},
 }
 
-// errors are statsmodels' parameters, standard errors and p-values, likewise.
+// errors are the parameters, standard errors and p-values of statsmodels, printed by the same
+// program.
 var errors = map[string][]float64{
 	"linear":         {-1.782227161, -4.3587972, 0.5108336942, 27.61052686, 1.498116885, 0.7527003922, 0.439221532, 8.419928477, 0.2441762409, 3.21722153e-06, 0.254628381, 0.002784555661},
 	"logistic":       {-4.467896175, -1.842893939, 38.77277418, 1.684514194, 0.7026516636, 14.68295162, 0.007993715613, 0.008721804395, 0.008274319534},
@@ -55,7 +56,7 @@ var errors = map[string][]float64{
 	"tweedie":        {-0.09420023355, -0.2231039413, 0.02343421332, 3.400315074, 0.06590792111, 0.0337700678, 0.01845170204, 0.3534221979, 0.1529265616, 3.933558672e-11, 0.2040739795, 6.512233869e-22},
 }
 
-// columns of cars
+// Columns of cars.
 const (
 	mpg = iota
 	cylinders
@@ -66,7 +67,7 @@ const (
 	carburettors
 )
 
-// carData are the cars with some columns for features, horsepower by the hundred.
+// carData returns cars with some columns as features, horsepower in hundreds.
 func carData(target int, features ...int) *familytest.Data {
 	d := &familytest.Data{}
 	for _, c := range cars {
@@ -92,12 +93,12 @@ func carData(target int, features ...int) *familytest.Data {
 	return d
 }
 
-// TestAgreesWithScikitLearn minimises the same objectives.
+// TestAgreesWithScikitLearn minimises the same objectives as scikit-learn and compares parameters.
 func TestAgreesWithScikitLearn(t *testing.T) {
 	for name, c := range map[string]struct {
 		g         *glm
 		target    int
-		tolerance float64 // of a parameter, relative where it is above 1
+		tolerance float64 // of a parameter, relative if it is above 1
 		options   []any
 	}{
 		"linear":       {linearRegression, mpg, 1e-9, nil},
@@ -123,7 +124,7 @@ func TestAgreesWithScikitLearn(t *testing.T) {
 		}
 		p := got.Predictor.(*predictor)
 		want := learnt[name]
-		// Of several classes the intercepts are unique but for what is added to all.
+		// The intercepts of several classes are unique up to a constant added to all.
 		shift := 0.0
 		if name == "multinomial" {
 			shift = p.theta[3] - want[3]
@@ -182,7 +183,8 @@ func TestAgreesWithStatsmodels(t *testing.T) {
 	}
 }
 
-// TestErrorsThatThereAreNot: with a penalty, and of a column that others explain.
+// TestErrorsThatThereAreNot: standard errors are not defined with a penalty, nor for a column that
+// is a linear combination of others.
 func TestErrorsThatThereAreNot(t *testing.T) {
 	d := carData(mpg, weighs, weighs)
 	got, err := familytest.Train(t, linearRegression, d, familytest.Spread{}, "calculate_p_values", true)

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// BenchmarkIteration is a thread's part of an iteration of logistic regression over a
-// block that no cache holds, beside reading the block once, the best of all of each.
+// BenchmarkIteration is the share of one thread in an iteration of logistic regression over a block
+// larger than the caches, compared with reading the block once; the best of all runs of each.
 func BenchmarkIteration(b *testing.B) {
 	for _, c := range []struct {
 		rows, dense int
@@ -61,7 +61,7 @@ func BenchmarkIteration(b *testing.B) {
 				p.Partial()
 				step = min(step, time.Since(at))
 				at = time.Now()
-				sink = look(block)
+				sink = touch(block)
 				read = min(read, time.Since(at))
 			}
 			bytes := float64(block.Bytes())
@@ -76,8 +76,8 @@ func BenchmarkIteration(b *testing.B) {
 
 var sink uint64
 
-// look reads a word of each line of a block's memory.
-func look(b *dataset.Block) (sum uint64) {
+// touch reads a word of each cache line of a block.
+func touch(b *dataset.Block) (sum uint64) {
 	for i := 0; i+7 < len(b.X64); i += 8 {
 		sum += math.Float64bits(b.X64[i])
 	}

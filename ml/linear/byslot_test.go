@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// TestBlocksBySlot works steps over a block of many one-hot features: from the second on it
-// is read by their slots, where there is room, and gives the same bytes.
+// TestBlocksBySlot: a block of many one-hot features is read slot by slot from the second step on,
+// if there is memory for that order, with the same bytes as row by row.
 func TestBlocksBySlot(t *testing.T) {
 	for _, c := range []struct {
 		classes int
@@ -54,7 +54,7 @@ func TestBlocksBySlot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for leaf := range 4 { // of more spans than are added at once, and rows than fit unseen
+			for leaf := range 4 { // more spans than are added at once
 				if err := a.Add(t.Context(), family.Rows{Leaf: leaf, To: b.End()}, b); err != nil {
 					t.Fatal(err)
 				}

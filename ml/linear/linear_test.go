@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// some are random rows with categories, whose target suits a family.
+// some returns random rows with categories, with a target suitable for the family.
 func some(seed uint64, n int, g *glm, classes int) *familytest.Data {
 	r := rand.New(rand.NewPCG(seed, 7))
 	d := &familytest.Data{Cats: []int{3}, Classes: classes, Seed: 5}
@@ -36,7 +36,7 @@ func some(seed uint64, n int, g *glm, classes int) *familytest.Data {
 	return d
 }
 
-// weigh gives rows weights and holds some out.
+// weigh gives rows weights, and holds some out.
 func weigh(d *familytest.Data) *familytest.Data {
 	r := rand.New(rand.NewPCG(11, 7))
 	for range d.X {
@@ -45,7 +45,7 @@ func weigh(d *familytest.Data) *familytest.Data {
 	return d
 }
 
-// evaluator asks for evaluations of all rows of some data.
+// evaluator evaluates loss, gradient and Hessian over all rows.
 type evaluator struct {
 	t   *testing.T
 	drv *driver
@@ -113,8 +113,8 @@ func (e *evaluator) at(theta []float64, need optim.Need) *optim.Eval {
 	}
 }
 
-// TestGradientAndHessianAgainstCentralDifferences goes through everything: dense
-// columns, codes, weights, padding, intercept, offset, mean and penalty.
+// TestGradientAndHessianAgainstCentralDifferences covers dense columns, category codes, weights,
+// padding, intercept, offset, mean and penalty.
 func TestGradientAndHessianAgainstCentralDifferences(t *testing.T) {
 	for _, f := range Families() {
 		g := f.(*glm)
@@ -165,7 +165,8 @@ func TestGradientAndHessianAgainstCentralDifferences(t *testing.T) {
 	}
 }
 
-// TestTheContract trains by every loss and optimiser on any spread of the rows.
+// TestTheContract trains with every loss and optimizer, with rows spread in any way over nodes and
+// threads: the bytes of the model are the same.
 func TestTheContract(t *testing.T) {
 	for _, c := range []struct {
 		g       *glm
@@ -212,7 +213,8 @@ func TestTheContract(t *testing.T) {
 	}
 }
 
-// TestWeightTwoIsTheRowTwice holds weights and their errors to it.
+// TestWeightTwoIsTheRowTwice: parameters and their standard errors for a row of weight 2 equal
+// those for two copies of the row.
 func TestWeightTwoIsTheRowTwice(t *testing.T) {
 	for _, f := range Families() {
 		g := f.(*glm)
@@ -257,8 +259,8 @@ func TestWeightTwoIsTheRowTwice(t *testing.T) {
 	}
 }
 
-// TestGreatResiduals trains on targets so large and so uneven that the sums' first
-// grids do not do.
+// TestGreatResiduals trains on targets so large and uneven that the first scale of the fixed-point
+// sums is too coarse.
 func TestGreatResiduals(t *testing.T) {
 	d := &familytest.Data{}
 	r := rand.New(rand.NewPCG(3, 3))
@@ -285,8 +287,8 @@ func TestGreatResiduals(t *testing.T) {
 	}
 }
 
-// TestNewtonWithoutAHessian finds the minimum of more parameters than Newton's method
-// takes, which L-BFGS finds too, in fewer steps.
+// TestNewtonWithoutAHessian: for more parameters than a Hessian is made for, solver newton still
+// finds the minimum that L-BFGS finds, in fewer steps.
 func TestNewtonWithoutAHessian(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	d := &familytest.Data{Classes: 2, Cats: []int{maxNewtonParams + 1000}}
@@ -320,8 +322,9 @@ func TestNewtonWithoutAHessian(t *testing.T) {
 	}
 }
 
-// TestCorrelatedColumns takes few evaluations, however columns are scaled and correlated:
-// L-BFGS is told their products. What it is told must not decide where it ends.
+// TestCorrelatedColumns: L-BFGS with the Gram matrix of the columns as a preconditioner takes few
+// evaluations, however columns are scaled and correlated. The preconditioner must not change the
+// minimum.
 func TestCorrelatedColumns(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		d := &familytest.Data{Classes: classes}
@@ -356,7 +359,8 @@ func TestCorrelatedColumns(t *testing.T) {
 	}
 }
 
-// TestAPerfectFit is refined until nothing is left.
+// TestAPerfectFit: where the rows lie on a plane, iterative refinement ends with a loss of 0 but
+// for rounding.
 func TestAPerfectFit(t *testing.T) {
 	d := &familytest.Data{}
 	r := rand.New(rand.NewPCG(4, 4))
@@ -370,7 +374,8 @@ func TestAPerfectFit(t *testing.T) {
 	}
 }
 
-// TestEarlyStopKeepsTheBest trains by steps so long that the loss goes up again.
+// TestEarlyStopKeepsTheBest trains with steps so large that the validation loss rises again: the
+// best parameters are kept.
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	d := &familytest.Data{Classes: 2}
@@ -391,7 +396,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		s := p.Score(d.All(false))
 		for i, held := range d.Held {
 			if held {
-				sum -= math.Log(s.Chance(int(d.Y[i]), i)) / 200
+				sum -= math.Log(s.Prob(int(d.Y[i]), i)) / 200
 			}
 		}
 		return sum
@@ -401,7 +406,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	}
 }
 
-// TestMisuse are statements that only the rows or the classes show to be wrong.
+// TestMisuse lists statements whose error shows only in the rows or classes.
 func TestMisuse(t *testing.T) {
 	for _, c := range []struct {
 		g       *glm
@@ -438,8 +443,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestValuesAreTheScores: chunks of values have the bits of all scores, and classes have
-// none.
+// TestValuesAreTheScores: values scored chunk by chunk have the bits of all scores at once; a
+// classifier has no values.
 func TestValuesAreTheScores(t *testing.T) {
 	for _, g := range []*glm{linearRegression, poissonRegression, logisticRegression} {
 		d := some(31, 600, g, map[bool]int{true: 2}[g == logisticRegression])

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// plainLoss is a row's loss by the textbook; margins are of all classes.
+// plainLoss is the loss of one row by its definition; z are the margins of all classes.
 func plainLoss(g *glm, z []float64, y float64, theta []float64) float64 {
 	e := z[0] - y
 	switch g {
@@ -52,8 +52,8 @@ func plainLoss(g *glm, z []float64, y float64, theta []float64) float64 {
 	return e * e / 2
 }
 
-// TestNothingIsLower walks from what was learnt into random directions: nowhere is
-// the mean of the textbook's losses, with the penalties, lower.
+// TestNothingIsLower moves from the learnt parameters in random directions: the mean loss with
+// penalties, by definition, is nowhere lower.
 func TestNothingIsLower(t *testing.T) {
 	for _, f := range Families() {
 		g := f.(*glm)
@@ -147,8 +147,8 @@ func plainMean(d *familytest.Data, g *glm, theta []float64, per int) float64 {
 	return sum / weight
 }
 
-// TestQuantilesOfSkewedTargets: a few rows far off do not decide how much of the
-// loss is rounded off.
+// TestQuantilesOfSkewedTargets: a few outliers must not coarsen the fixed-point scale of the loss
+// so much that most rows round to 0.
 func TestQuantilesOfSkewedTargets(t *testing.T) {
 	d := &familytest.Data{}
 	r := rand.New(rand.NewPCG(17, 1))

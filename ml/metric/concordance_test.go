@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// TestConcordanceAgainstPairs compares with the definition over all pairs, and
-// any split into merged states with the whole.
+// TestConcordanceAgainstPairs compares with the definition over all pairs, and merged states of any
+// division with the whole.
 func TestConcordanceAgainstPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {

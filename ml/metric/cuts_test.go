@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// slowCuts are the cuts of scores, made of all of them at once.
+// slowCuts computes the cut points from all scores at once.
 func slowCuts(scores []float64) []float64 {
 	all := slices.Clone(scores)
 	for i, s := range all {
@@ -25,9 +25,9 @@ func slowCuts(scores []float64) []float64 {
 	return all
 }
 
-// TestCutsOfAnyParts: cuts are a function of the scores, however these lie in parts, one of
-// which may alone have more than there may be cuts and another few, and in whatever order
-// and over whatever ways the parts come together.
+// TestCutsOfAnyParts: the cut points depend on the scores alone, however these are divided into
+// parts and in whatever order parts are merged; one part may have more scores than there may be cut
+// points, another few.
 func TestCutsOfAnyParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, n := range []int{0, 1, 100, MaxCuts, MaxCuts + 1, 5*MaxCuts + 77, 20 * MaxCuts} {
@@ -70,7 +70,7 @@ func TestCutsOfAnyParts(t *testing.T) {
 	}
 }
 
-// TestDamagedCuts: what could not have been written is refused.
+// TestDamagedCuts: bytes that no encoder writes are refused.
 func TestDamagedCuts(t *testing.T) {
 	for _, c := range []struct {
 		level  uint8
@@ -95,7 +95,8 @@ func TestDamagedCuts(t *testing.T) {
 	}
 }
 
-// TestSlots finds scores among cuts, spread or close together, as a search of all cuts does.
+// TestSlots finds the interval of each score among the cut points, far apart or close together, as
+// a search of all of them does.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 2, 3, 1000, MaxCuts} {
@@ -124,7 +125,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// slot is that of a score among cuts; NaN is below all.
+// slot is the interval of a score among the cut points; NaN is below all.
 func slot(list []float64, s float64) int {
 	if s != s {
 		return 0
@@ -136,9 +137,8 @@ func slot(list []float64, s float64) int {
 	return 2 * at
 }
 
-// TestCoarseRankingOfRareEvents compares the area under the curve of a coarse
-// ranking with the exact one, for events from common to very rare, whose scores
-// all lie close to 0.
+// TestCoarseRankingOfRareEvents compares the area under the ROC curve from binned scores with the
+// exact one, for events from common to very rare, whose scores are all close to 0.
 func TestCoarseRankingOfRareEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5, 1e-6} {

@@ -18,7 +18,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The expected values are scikit-learn's.
+// TestMatrixScores: the expected values are those of scikit-learn.
 func TestMatrixScores(t *testing.T) {
 	m := NewMatrix()
 	truth := []string{"0", "1", "1", "0", "1", "1", "0", "1"}
@@ -40,7 +40,7 @@ func TestMatrixScores(t *testing.T) {
 	if c := m.Cells(cmp.Compare[string]); len(c) != 6 || c[1] != (Cell{"0", "1", 1}) {
 		t.Errorf("cells %v", c)
 	}
-	// a class that is never predicted
+	// One class is never predicted.
 	n := NewMatrix()
 	n.Add("0", "0", 1)
 	n.Add("1", "0", 1)
@@ -49,8 +49,8 @@ func TestMatrixScores(t *testing.T) {
 	}
 }
 
-// TestAUCAgainstPairs compares with the definition over all pairs, and any
-// split into merged states with the whole.
+// TestAUCAgainstPairs compares with the definition over all pairs, and merged states of any
+// division with the whole.
 func TestAUCAgainstPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
@@ -122,7 +122,7 @@ func TestRegressionMeasures(t *testing.T) {
 		near(t, "r2", r.R2(), 0.9486081370449679)
 	}
 	var l LogLoss
-	for _, p := range []float64{0.9, 0.9, 0.8, 0.65} { // scikit-learn's example
+	for _, p := range []float64{0.9, 0.9, 0.8, 0.65} { // the example in scikit-learn's documentation
 		l.Add(p, 1)
 	}
 	near(t, "log loss", l.Mean(), 0.21616187468057912)
@@ -132,8 +132,8 @@ func TestRegressionMeasures(t *testing.T) {
 	}
 }
 
-// TestLogLossOfManyRows: rows added at once are those added one by one, to the bit, at and
-// beyond the ends too.
+// TestLogLossOfManyRows: adding many rows at once equals adding them one by one, to the bit, for
+// probabilities of 0 and 1 and beyond too.
 func TestLogLossOfManyRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 4))
 	ends := []float64{0, 1, 0x1p-53, 0x1p-52, 0x1p-60, 1 - 0x1p-52, 1 - 0x1p-53, 0.5, -1, 2}
@@ -161,7 +161,7 @@ func TestLogLossOfManyRows(t *testing.T) {
 	}
 }
 
-// TestMetricsInAnyOrder adds the same rows in other orders and parts.
+// TestMetricsInAnyOrder adds the same rows in other orders and parts: the metrics are the same.
 func TestMetricsInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	n := 5000
@@ -192,8 +192,8 @@ func TestMetricsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestRegressionsOfManyRows adds rows of weight 1 at once, in parts of any size:
-// the sums are those of rows added one by one, near and far apart in size.
+// TestRegressionsOfManyRows adds rows of weight 1 in parts of any size: the sums are those of
+// adding rows one by one, for values of similar and of very different sizes.
 func TestRegressionsOfManyRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 4))
 	for _, span := range []int{1, 8, 60, 1500} {

@@ -21,7 +21,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// linear is a model of one standardised column x, mean 10, deviation 2.
+// linear is a model of one standardised column x with mean 10 and standard deviation 2.
 func linear(algorithm string, label types.Type, keys []string, theta ...float64) *Model {
 	m := &Model{Algorithm: algorithm, Task: family.Classification, Outputs: []family.Output{{}}, Fitted: &feature.Fitted{
 		Cols: []feature.FitCol{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: feature.Standard,
@@ -102,7 +102,7 @@ func TestClassesComeBackInTheirType(t *testing.T) {
 		if text != c.want {
 			t.Errorf("predictions %s, want %s", text, c.want)
 		}
-		if p := r.Probs[1][1]; p != f64.Sigmoid1(2) || r.Chance(0, 1) != 1-p || r.Chances(0)[1] != 1-p {
+		if p := r.Probs[1][1]; p != f64.Sigmoid1(2) || r.Prob(0, 1) != 1-p || r.ClassProbs(0)[1] != 1-p {
 			t.Errorf("probabilities %v", r.Probs)
 		}
 	}
@@ -135,7 +135,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		}
 		bad := bytes.Clone(good)
 		bad[n] ^= 0xff
-		if m, err := Decode(bad); err == nil { // whatever is read can be scored
+		if m, err := Decode(bad); err == nil { // a model that is accepted must be able to score
 			if _, err := NewScorer(m); err == nil {
 				m.Predictor.(family.Describer).Describe("weights")
 			}
@@ -147,9 +147,9 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	}
 }
 
-// TestScoresInLentMemory: scores that need not last are the same, and those of the next rows
-// lie where they did.
-func TestScoresInLentMemory(t *testing.T) {
+// TestScoresInReusedMemory: scores that are only valid until the next call have the same values,
+// and the next ones reuse their memory.
+func TestScoresInReusedMemory(t *testing.T) {
 	m := linear("logistic_regression", types.Int4, []string{"\x03\x00\x00\x00", "\x07\x00\x00\x00"}, 0.5, 0)
 	s, err := NewScorer(m)
 	if err != nil {

@@ -133,7 +133,7 @@ func (r *Scores) column(i int) arrow.Array {
 
 // Probability returns the column of class k's probabilities.
 func (r *Scores) Probability(k int) arrow.Array {
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Chances(k), nil)
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.ClassProbs(k), nil)
 }
 
 // Positive returns the column of probabilities of a binary classifier's second class.

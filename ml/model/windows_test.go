@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rising is a predictor of windows: its classes are whether the last of a window
-// is above the first, its vector both, its distance between them.
+// rising is a predictor of windows. Class: is the last row of a window above the first; vector:
+// both; distance: their distance.
 type rising struct{}
 
 func (rising) Encode(*canon.E) {}
@@ -35,8 +35,8 @@ func (rising) Score(b *dataset.Block) *family.Scores {
 	return s
 }
 
-// TestScoresOfWindows scores partitions, of which one is too short: the row that
-// ends a window has its score, in every form.
+// TestScoresOfWindows scores partitions, one of them too short: the last row of a window has its
+// score, in every output form.
 func TestScoresOfWindows(t *testing.T) {
 	m := linear("logistic_regression", types.Int4, []string{"\x00\x00\x00\x00", "\x01\x00\x00\x00"}, 1, 0)
 	m.Fitted.Cols[0] = feature.FitCol{Column: m.Fitted.Cols[0].Column, Encoder: feature.Plain}

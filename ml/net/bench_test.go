@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// BenchmarkLSTM is a micro-batch of the net of a known article: 50 × 10, LSTM of
-// 100, LSTM of 40, every step given, a dense layer; forward and back. It reports
-// the best of all runs, which a busy machine disturbs least.
+// BenchmarkLSTM is a micro-batch, forward and backward, of an often cited net: sequences of 50 ×
+// 10, an LSTM of 100 units and one of 40 that return sequences, and a dense layer. It reports the
+// best of all runs, which a busy machine disturbs least.
 func BenchmarkLSTM(b *testing.B) {
 	sp := &spec{loss: lossMAE, windows: &recurrent{steps: 50, units: []int{100, 40}, sequences: true, self: true}}
 	rows := grainOf(sp.windows)
@@ -29,7 +29,7 @@ func BenchmarkLSTM(b *testing.B) {
 		n.learn(p, g, n.forward(p, in, tp), in, w, tp)
 		best = min(best, time.Since(start))
 	}
-	// Multiplications and additions: a product forward, two back.
+	// Multiplications and additions: one matrix product forward, two backward.
 	flops := 3 * 2 * 50 * rows * (400*(10+100) + 160*(100+40) + 40*10)
 	b.ReportMetric(float64(flops)/best.Seconds()/1e9, "GFLOP/s")
 	b.ReportMetric(best.Seconds()*1e3, "ms")

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestGoldenBits pins models' bytes: they are the same with every body of the
-// kernels, and a change of them is seen.
+// TestGoldenBits pins the bytes of models: they are the same for every instruction set, and a
+// change of them is noticed.
 func TestGoldenBits(t *testing.T) {
 	for _, c := range []struct {
 		activation, want string
@@ -27,8 +27,8 @@ func TestGoldenBits(t *testing.T) {
 	}
 }
 
-// TestHostileBytes reads damaged models, messages and states: what is taken for
-// a model can be scored, and nothing panics or allocates what is not there.
+// TestHostileBytes decodes damaged models, messages and states: what is accepted as a model can
+// score, and nothing panics or allocates more than the input justifies.
 func TestHostileBytes(t *testing.T) {
 	d := waves(60)
 	for _, f := range []*nets{mlp, autoencoder} {

@@ -8,9 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// TestMoveInParts: however many threads move parameters, they are moved as one after the other
-// by the definition, and a gradient
-// that is not finite somewhere is an error.
+// TestMoveInParts: an optimizer step divided among any number of threads equals the definition; a
+// gradient that is not finite somewhere is an error.
 func TestMoveInParts(t *testing.T) {
 	n := newNet(shape{1, 300}, 0, pointwise(squaredError), &dense{in: shape{1, 300}, width: 200, first: true}, &dense{in: shape{1, 200}, width: 7})
 	const weight, rate, l2, decay = 96.0, 0.125, 0.01, 0.5

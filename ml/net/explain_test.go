@@ -20,7 +20,7 @@ func mlpOf(t *testing.T, d *familytest.Data, options ...any) *explained {
 	return r.Predictor.(*explained)
 }
 
-// margin is what is explained of a number or of two classes.
+// margin is the output that is explained: the value of a regression, or the margin of two classes.
 func margin(s *family.Scores, i int) float64 {
 	if s.Value != nil {
 		return s.Value[i]
@@ -28,14 +28,14 @@ func margin(s *family.Scores, i int) float64 {
 	return math.Log(s.Probs[1][i] / s.Probs[0][i])
 }
 
-// TestExplanationsAreComplete: baseline and parts add up to the prediction, to
-// which the integrals alone come near, and it is the one that predict gives.
+// TestExplanationsAreComplete: baseline and attributions add up to the prediction exactly (the
+// integrals by themselves only nearly), and that is the prediction of predict().
 func TestExplanationsAreComplete(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		d       *familytest.Data
 		options []any
-		lack    float64 // of the parts' magnitudes, what the integrals may lack
+		lack    float64 // how much the integrals may lack, relative to the sum of magnitudes
 	}{
 		{"numbers and categories", waves(600), []any{"hidden_units", 12}, 0.02},
 		{"two classes", rings(600), []any{"hidden_units", 16, "activation", "gelu"}, 0.005},
@@ -86,8 +86,8 @@ func TestExplanationsAreComplete(t *testing.T) {
 	}
 }
 
-// TestIntegratedGradients compares with differences of the margin, added up along
-// the way in many small steps.
+// TestIntegratedGradients compares with differences of the margin, summed in many small steps along
+// the path from the baseline.
 func TestIntegratedGradients(t *testing.T) {
 	const steps, h = 400, 1e-2
 	d := rings(400)

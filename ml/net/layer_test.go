@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numeric is the gradient of f by v, by central differences.
+// numeric is the gradient of f with respect to v[i], by central differences.
 func numeric(v []float32, i int, f func() float64) float64 {
 	const h = 1.0 / 256
 	was := v[i]
@@ -18,7 +18,7 @@ func numeric(v []float32, i int, f func() float64) float64 {
 	return (up - down) / (2 * h)
 }
 
-// near fails unless two gradients agree to what differences of float32 tell.
+// near fails unless two gradients agree within the precision of float32 differences.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 2e-3*(1+math.Abs(want)) {
@@ -26,9 +26,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestLayers: the gradients of every layer are what differences of its output
-// say, gradients are added to what is there, and a tape of the size that the
-// layer asks for suffices and is all used.
+// TestLayers: the gradients of every layer agree with differences of its output and are added to
+// existing ones; the tape of the size that the layer states is filled exactly.
 func TestLayers(t *testing.T) {
 	in := shape{2, 3}
 	for name, l := range map[string]layer{
@@ -49,7 +48,7 @@ func TestLayers(t *testing.T) {
 			x := &tensor{n, in, make([]float32, n*in.size())}
 			r.fill(p[:len(p):len(p)], 1)
 			r.fill(x.v, 2)
-			for i, v := range x.v { // not where relu has no slope
+			for i, v := range x.v { // not near 0, where ReLU has no derivative
 				x.v[i] = v + float32(math.Copysign(0.1, float64(v)))
 			}
 			along := make([]float32, n*l.out().size())
@@ -95,7 +94,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLosses: a loss's gradient is that of the sum that it gives.
+// TestLosses: the gradient of a loss agrees with differences of the loss.
 func TestLosses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -126,8 +125,8 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestNet: layers find their own parameters, and the whole net's gradient is
-// right, dropout, categories and all.
+// TestNet: layers find their parameters in the vector, and the gradient of the whole net is right,
+// with dropout and categories.
 func TestNet(t *testing.T) {
 	in := shape{1, 3}
 	e := &embedding{in: in, sizes: []int{3}, wide: []int{2}}

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// reference is an LSTM in float64, as the equations have it, over one sample.
+// reference is an LSTM in float64 by its equations, for one sample.
 func (l *lstm) reference(p []float64, x []float64) []float64 {
 	u, wide := l.units, 4*l.units
 	wh, b := p[l.in.width*wide:], p[(l.in.width+u)*wide:]
@@ -40,8 +40,8 @@ func (l *lstm) reference(p []float64, x []float64) []float64 {
 	return out
 }
 
-// TestLSTM: outputs and gradients are those of the equations in float64, whose
-// differences are exact enough to tell each of them.
+// TestLSTM: outputs and gradients agree with the equations in float64, whose differences are
+// precise enough to check every gradient.
 func TestLSTM(t *testing.T) {
 	for _, in := range []shape{{1, 3}, {6, 2}} {
 		for _, sequences := range []bool{false, true} {
@@ -57,7 +57,7 @@ func TestLSTM(t *testing.T) {
 					along := make([]float32, n*l.out().size())
 					r.fill(along, 1)
 					wideP := widened(p)
-					var wideX []float64 // a sample after the other
+					var wideX []float64 // one sample after the other
 					for i := range n {
 						wideX = append(wideX, widened(x.sample(i, nil))...)
 					}
@@ -124,7 +124,8 @@ func widened(x []float32) []float64 {
 	return out
 }
 
-// TestLSTMStart: the recurrent weights are orthonormal rows, and gates remember.
+// TestLSTMStart: recurrent weights are initialised with orthonormal rows, and forget gates with a
+// bias of 1.
 func TestLSTMStart(t *testing.T) {
 	l := &lstm{in: shape{4, 3}, units: 20}
 	p := make([]float32, l.params())
@@ -153,8 +154,8 @@ func TestLSTMStart(t *testing.T) {
 	}
 }
 
-// TestAutoencoderOfSequences: encoder, repeat, decoder and a dense layer at every
-// step learn together: the whole net's gradient is right, dropout and all.
+// TestAutoencoderOfSequences: the gradient of the whole net is right for encoder, repeat, decoder
+// and a dense layer at every step, with dropout.
 func TestAutoencoderOfSequences(t *testing.T) {
 	in := shape{4, 2}
 	enc := &lstm{in: in, units: 3, first: true}
@@ -178,8 +179,8 @@ func TestAutoencoderOfSequences(t *testing.T) {
 	}
 }
 
-// TestFilled: samples of zeros that weigh nothing change no bit of what the others give,
-// and products of whole registers have them.
+// TestFilled: samples are padded with zeros of weight 0 to whole registers, which changes no bit of
+// the results of the others.
 func TestFilled(t *testing.T) {
 	for _, sequences := range []bool{false, true} {
 		sp := &spec{loss: lossMAE, windows: &recurrent{steps: 20, units: []int{12, 7}, sequences: sequences, self: true}}

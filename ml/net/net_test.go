@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// rings are two classes of points, one around the other, and noise.
+// rings returns two classes of points, one around the other, and noise.
 func rings(n int) *familytest.Data {
 	r := rand.New(rand.NewPCG(4, 2))
 	d := &familytest.Data{Classes: 2}
@@ -21,7 +21,7 @@ func rings(n int) *familytest.Data {
 	return d
 }
 
-// waves are sin(3x) and two categories that shift and turn it.
+// waves returns sin(3x) and two categories that shift and turn it.
 func waves(n int) *familytest.Data {
 	r := rand.New(rand.NewPCG(1, 8))
 	d := &familytest.Data{Cats: []int{3, 2}}
@@ -34,7 +34,7 @@ func waves(n int) *familytest.Data {
 	return d
 }
 
-// three are three classes in stripes.
+// three returns three classes in stripes.
 func three(n int) *familytest.Data {
 	r := rand.New(rand.NewPCG(7, 7))
 	d := &familytest.Data{Classes: 3}
@@ -45,9 +45,9 @@ func three(n int) *familytest.Data {
 	return d
 }
 
-// right is the share of held out rows, or of all where there are none, that are
-// given their class.
-func right(r *familytest.Result, d *familytest.Data) float64 {
+// accuracy is the share of rows held out, or of all if there are none, whose predicted class is
+// right.
+func accuracy(r *familytest.Result, d *familytest.Data) float64 {
 	s := r.Score(d.All(true))
 	n, ok := 0, 0
 	for i, y := range d.Y {
@@ -61,8 +61,8 @@ func right(r *familytest.Result, d *familytest.Data) float64 {
 	return float64(ok) / float64(n)
 }
 
-// TestSame: the same bytes on any number of nodes and threads, as values and as
-// bytes, broken off after every step.
+// TestSame: the bytes of the model are the same on any number of nodes and threads, with messages
+// as values or bytes, and stopped and resumed after every step.
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -83,7 +83,7 @@ func TestSame(t *testing.T) {
 			t.Errorf("metrics %v of a loss of %v", r.State.Metrics, r.State.ValidationLoss)
 		}
 	})
-	// Without rows held out they are the last epoch's, or those of the best one where
+	// Without a validation set the metrics are those of the last epoch, or of the best one where
 	// that is the model.
 	d.Held = nil
 	t.Run("metrics", func(t *testing.T) {
@@ -98,22 +98,22 @@ func TestSame(t *testing.T) {
 	})
 }
 
-// TestLearns: what only a net with a hidden layer can learn.
+// TestLearns: functions that only a net with a hidden layer can learn.
 func TestLearns(t *testing.T) {
 	d := rings(2000)
 	r, err := familytest.Train(t, mlp, d, familytest.Spread{Threads: 2, Nodes: 1, Narrow: true}, "hidden_units", 32, "epochs", 60, "learning_rate", 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := right(r, d); got < 0.98 {
-		t.Errorf("rings: %v are right", got)
+	if got := accuracy(r, d); got < 0.98 {
+		t.Errorf("rings: accuracy %v", got)
 	}
 	d = three(3000)
 	if r, err = familytest.Train(t, mlp, d, familytest.Spread{Narrow: true}, "hidden_units", 64, "epochs", 100, "learning_rate", 0.01); err != nil {
 		t.Fatal(err)
 	}
-	if got := right(r, d); got < 0.95 {
-		t.Errorf("stripes: %v are right", got)
+	if got := accuracy(r, d); got < 0.95 {
+		t.Errorf("stripes: accuracy %v", got)
 	}
 	xor := &familytest.Data{Classes: 2}
 	for i := range 400 {
@@ -123,15 +123,15 @@ func TestLearns(t *testing.T) {
 	if r, err = familytest.Train(t, mlp, xor, familytest.Spread{}, "hidden_units", 8, "learning_rate", 0.02); err != nil {
 		t.Fatal(err)
 	}
-	if got := right(r, xor); got != 1 {
-		t.Errorf("xor: %v are right", got)
+	if got := accuracy(r, xor); got != 1 {
+		t.Errorf("xor: accuracy %v", got)
 	}
-	// A target far from 0 in its own units, with the defaults but for the rate.
+	// A target of large values far from 0, with the defaults except for the learning rate.
 	w := waves(3000)
 	if r, err = familytest.Train(t, mlp, w, familytest.Spread{}, "learning_rate", 0.01); err != nil {
 		t.Fatal(err)
 	}
-	if loss := r.State.ValidationLoss; !(loss < 100) { // of a variance of about 11000
+	if loss := r.State.ValidationLoss; !(loss < 100) { // the variance is about 11000
 		t.Errorf("waves: the mean squared error is %v", loss)
 	}
 	sum, s := 0.0, r.Score(w.All(true))
@@ -146,8 +146,8 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// TestAutoencoder: rows like those that it learnt from come back, and one that
-// is not has the greatest error.
+// TestAutoencoder: rows like the training rows are reconstructed, and a different one has the
+// greatest error.
 func TestAutoencoder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	d := &familytest.Data{}
@@ -171,9 +171,9 @@ func TestAutoencoder(t *testing.T) {
 	}
 }
 
-// TestWeights: a row of weight 2 counts as the row twice. Where all rows are one
-// mini-batch the gradients are the same sums but for the rounding of float32,
-// since micro-batches are of other rows; so are the models.
+// TestWeights: a row of weight 2 counts like two copies. If all rows are one mini-batch the
+// gradients are the same sums except for rounding in float32, since micro-batches have other rows;
+// so are the models.
 func TestWeights(t *testing.T) {
 	d := waves(300)
 	twice := &familytest.Data{Cats: d.Cats}
@@ -193,13 +193,13 @@ func TestWeights(t *testing.T) {
 		got[i] = r.Score(d.All(true)).Value
 	}
 	for i, v := range got[0] {
-		if w := got[1][i]; math.Abs(v-w) > 1e-3 { // of values from 900 to 1300
+		if w := got[1][i]; math.Abs(v-w) > 1e-3 { // the values are 900 to 1300
 			t.Fatalf("row %d: %v by weights, %v by rows", i, v, w)
 		}
 	}
 }
 
-// TestDiverges: 22003, not a model of NaNs.
+// TestDiverges: divergence is error 22003 and not a model of NaNs.
 func TestDiverges(t *testing.T) {
 	_, err := familytest.Train(t, mlp, waves(500), familytest.Spread{}, "optimizer", "sgd", "learning_rate", 1e9)
 	if err == nil || err.Error() == "" {
@@ -207,8 +207,8 @@ func TestDiverges(t *testing.T) {
 	}
 }
 
-// TestScoresAnyBlock: a row's scores do not depend on its neighbours, nor on the
-// width that its numbers are kept in.
+// TestScoresAnyBlock: the scores of a row depend neither on the other rows of its block nor on
+// whether the block has float32 or float64.
 func TestScoresAnyBlock(t *testing.T) {
 	d := waves(200)
 	for i := range d.X {

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestOptionErrors: a value or a combination that makes no sense is the user's
-// error, never ignored.
+// TestOptionErrors: a value, or a combination of options, that makes no sense is an error of the
+// user, never ignored.
 func TestOptionErrors(t *testing.T) {
 	number, class := &dataset.Column{Name: "y", Type: types.Float8}, &dataset.Column{Name: "y", Type: types.Text}
 	for _, c := range []struct {
@@ -54,10 +54,10 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a net that no message can carry is refused before it is made.
+// TestTooLarge: a net too large for a message is refused before it is allocated.
 func TestTooLarge(t *testing.T) {
 	_, err := familytest.Train(t, mlp, waves(50), familytest.Spread{}, "layers", 65536, "hidden_units", 65536)
-	if !pgerr.Is(err, pgerr.InvalidParameterValue) { // the same option twice
+	if !pgerr.Is(err, pgerr.InvalidParameterValue) { // an option given twice
 		t.Fatal(err)
 	}
 	a := types.Array{Elem: types.Int8, Elems: []types.Datum{int64(65536), int64(65536)}}
@@ -66,8 +66,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTheRoot: what the driver holds is charged where it is, before the
-// first step, and given back.
+// TestMemoryOfTheRoot: the memory of the driver is charged on its node before the first step, and
+// released.
 func TestMemoryOfTheRoot(t *testing.T) {
 	r, err := familytest.Train(t, mlp, waves(50), familytest.Spread{}, "epochs", 1, "early_stop", true)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestMemoryOfTheRoot(t *testing.T) {
 	}
 }
 
-// TestSchedules: the rate of each is what its formula says.
+// TestSchedules: the learning rate of each schedule follows its formula.
 func TestSchedules(t *testing.T) {
 	for _, c := range []struct {
 		t    training
@@ -123,10 +123,11 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestEarlyStop: the best epoch on the rows held out is kept, not the last one.
+// TestEarlyStop: the parameters of the best epoch on the validation set are kept, not those of the
+// last one.
 func TestEarlyStop(t *testing.T) {
 	d := rings(120)
-	for i := range d.Y { // a net can learn noise by heart, and gains nothing by it
+	for i := range d.Y { // noise: a net can overfit it, which does not reduce the validation loss
 		if i%3 == 0 {
 			d.Y[i] = float64(i / 6 % 2)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// other is a family beside the nets of rows, with data for it.
+// other is a family of this package beside the MLP, with data for it.
 type other struct {
 	family  family.Family
 	data    *familytest.Data
@@ -35,7 +35,7 @@ func others(t *testing.T) map[string]other {
 	}
 }
 
-// TestGoldenBitsOfOthers is TestGoldenBits for them.
+// TestGoldenBitsOfOthers is TestGoldenBits for the other families.
 func TestGoldenBitsOfOthers(t *testing.T) {
 	for name, c := range others(t) {
 		m, err := familytest.Train(t, c.family, c.data, familytest.Spread{Narrow: true}, c.options...)
@@ -48,7 +48,7 @@ func TestGoldenBitsOfOthers(t *testing.T) {
 	}
 }
 
-// TestHostileBytesOfOthers is TestHostileBytes for them.
+// TestHostileBytesOfOthers is TestHostileBytes for the other families.
 func TestHostileBytesOfOthers(t *testing.T) {
 	for name, c := range others(t) {
 		m, err := familytest.Train(t, c.family, c.data, familytest.Spread{Narrow: true}, c.options...)
@@ -76,7 +76,7 @@ func TestHostileBytesOfOthers(t *testing.T) {
 			}
 			if p, err := c.family.Decode(fit, canon.Read(b)); err == nil {
 				if s, ok := p.(family.Sequencer); ok && s.Length() != 4 {
-					continue // package model refuses it
+					continue // package model refuses this before
 				}
 				p.Score(c.block)
 				taken++

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// leukemia are weeks of remission of 42 patients (Freireich et al. 1963), 0 for
-// those seen only so long, sex, log of white cells, and 1 for the placebo.
+// leukemia has weeks of remission of 42 patients (Freireich et al. 1963), event (0: censored), sex,
+// log of the white blood cell count, and 1 for the placebo.
 const leukemia = `35,0,1,1.45,0 34,0,1,1.47,0 32,0,1,2.2,0 32,0,1,2.53,0 25,0,1,1.78,0 23,1,1,2.57,0 22,1,1,2.32,0 20,0,1,2.01,0
 19,0,0,2.05,0 17,0,0,2.16,0 16,1,1,3.6,0 13,1,0,2.88,0 11,0,0,2.6,0 10,0,0,2.7,0 10,1,0,2.96,0 9,0,0,2.8,0 7,1,0,4.43,0 6,0,0,3.2,0
 6,1,0,2.31,0 6,1,1,4.06,0 6,1,0,3.28,0 23,1,1,1.97,1 22,1,0,2.73,1 17,1,0,2.95,1 15,1,0,2.3,1 12,1,0,1.5,1 12,1,0,3.06,1 11,1,0,3.49,1
@@ -42,8 +42,8 @@ func patients(t *testing.T) *familytest.Data {
 	return d
 }
 
-// TestCox: the coefficients and likelihoods are those of lifelines and
-// statsmodels, the concordance lifelines'.
+// TestCox: coefficients and likelihoods are those of lifelines and statsmodels, the concordance
+// that of lifelines.
 func TestCox(t *testing.T) {
 	d := patients(t)
 	for _, c := range []struct {
@@ -85,8 +85,8 @@ func TestCox(t *testing.T) {
 	}
 }
 
-// TestLikelihood: sums by times seen give the partial likelihood as it is defined
-// over pairs of rows, and the hazards its gradient.
+// TestLikelihood: sums by bins of time give the partial likelihood as defined over pairs of rows,
+// and its gradient.
 func TestLikelihood(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for trial := range 40 {
@@ -112,7 +112,7 @@ func TestLikelihood(t *testing.T) {
 		line.add(times, weights)
 		sums := func() *risks {
 			out := &risks{}
-			for i := range n { // each row as a partial of its own
+			for i := range n { // each row as a separate partial
 				one := &risks{weight: w[i]}
 				at, risk := int64(seen(line.times, math.Abs(y[i]))), w[i]*math.Exp(score[i])
 				if !math.Signbit(y[i]) {
@@ -197,8 +197,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// lives have hazards that grow with x0 and the square of x1, in ten groups of
-// times, and are seen for a while only.
+// lives returns rows whose hazard grows with x0 and the square of x1, with ten groups of times, and
+// censoring.
 func lives(n int, weights bool) *familytest.Data {
 	r := rand.New(rand.NewPCG(6, 1))
 	d := &familytest.Data{Cats: []int{3}}
@@ -216,14 +216,14 @@ func lives(n int, weights bool) *familytest.Data {
 	return d
 }
 
-// TestSurvivalSame: models are the same on any number of nodes, broken off after
-// every step, and rank rows that they have not seen.
+// TestSurvivalSame: models are the same on any number of nodes and when resumed after every step,
+// and rank rows that they have not seen.
 func TestSurvivalSame(t *testing.T) {
 	hidden := types.Array{Elem: types.Int8, Elems: []types.Datum{int64(8)}}
 	edges := types.Array{Elem: types.Float8, Elems: []types.Datum{1.0, 3.0, 8.0, 20.0, 60.0}}
 	for name, c := range map[string]struct {
 		weights bool
-		least   float64 // concordance of the rows held out
+		least   float64 // the least concordance on the rows held out
 		options []any
 	}{
 		"cox":         {false, 0.69, []any{"max_iterations", 20}},
@@ -255,7 +255,7 @@ func TestSurvivalSame(t *testing.T) {
 	}
 }
 
-// TestSurvivalWeights: a row of weight 2 is two rows.
+// TestSurvivalWeights: a row of weight 2 counts like two rows.
 func TestSurvivalWeights(t *testing.T) {
 	d := lives(600, true)
 	d.Held, d.Cats, d.Code = nil, nil, nil
@@ -306,7 +306,7 @@ func TestSurvivalErrors(t *testing.T) {
 	}
 }
 
-// TestSurvivalBytes: bytes that are no model are told, however cut or changed.
+// TestSurvivalBytes: bytes that are not a model, truncated or changed, are refused.
 func TestSurvivalBytes(t *testing.T) {
 	d := patients(t)
 	for _, method := range []string{"cox", "hazard"} {
@@ -329,7 +329,8 @@ func TestSurvivalBytes(t *testing.T) {
 	}
 }
 
-// TestCurveOfManyTimes: some times tell the curve, the last among them.
+// TestCurveOfManyTimes: of very many distinct times the baseline survival curve keeps some, the
+// last among them.
 func TestCurveOfManyTimes(t *testing.T) {
 	d := &familytest.Data{}
 	for i := range 1203 {
@@ -345,8 +346,8 @@ func TestCurveOfManyTimes(t *testing.T) {
 	}
 }
 
-// TestConcordanceIsCharged: the rows that are ranked are charged before they come, and
-// where there is no memory for them the training says so.
+// TestConcordanceIsCharged: memory for the rows to rank is charged before they arrive; without
+// enough of it the training fails with a clear error.
 func TestConcordanceIsCharged(t *testing.T) {
 	charged, room := int64(0), int64(1<<40)
 	node := &family.Node{Grow: func(n int64) error {

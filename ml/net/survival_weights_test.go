@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSurvivalDescribe: the weights of a linear model, and those for columns as they were
-// before scaling, add up to what the net gives, with numbers and categories.
+// TestSurvivalDescribe: the weights shown for a linear model, and those for unscaled columns, add
+// up to the output of the net, with numbers and categories.
 func TestSurvivalDescribe(t *testing.T) {
 	d := lives(300, false)
 	for _, method := range []string{"cox", "hazard"} {
@@ -19,7 +19,7 @@ func TestSurvivalDescribe(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := r.Predictor.(*survivalPredictor)
-		const center, scale = 3.5, 0.25 // as if the first column had been scaled
+		const center, scale = 3.5, 0.25 // the scaling of the first column
 		p.fit.Cols[0].Center, p.fit.Cols[0].Scale = []float64{center}, []float64{scale}
 		for _, relation := range []string{"weights", "original_weights"} {
 			rows, ok := p.Describe(relation)
@@ -30,7 +30,7 @@ func TestSurvivalDescribe(t *testing.T) {
 			for _, row := range rows {
 				weight[fmt.Sprint(row[0], " ", row[1])] = row[2].(float64)
 			}
-			shift := math.NaN() // what all rows have beside
+			shift := math.NaN() // the constant that all rows have in addition
 			p.each(d.All(true), func(i int, z []float32) {
 				for k := range z {
 					class := "<nil>"

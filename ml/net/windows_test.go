@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// echoes are sequences of noise and a category whose target is a sum of what was
-// there up to three rows before.
+// echoes returns sequences of noise and a category; the target is a sum of values up to three rows
+// before.
 func echoes(n int) *familytest.Data {
 	r := rand.New(rand.NewPCG(2, 6))
 	d := &familytest.Data{Cats: []int{2}}
@@ -31,7 +31,7 @@ func echoes(n int) *familytest.Data {
 	return d
 }
 
-// windowsOf is a block of all whole windows, by keys.
+// windowsOf is a block of all complete windows within equal keys.
 func windowsOf(d *familytest.Data, length int) *dataset.Block {
 	b := d.All(true)
 	b.Windows, b.Length = []int32{}, length
@@ -51,11 +51,11 @@ func ints(v ...int64) types.Array {
 	return a
 }
 
-// TestLSTMSame: the model is the same on any number of nodes, broken off after
-// every step, and remembers what its target is made of.
+// TestLSTMSame: the model is the same on any number of nodes and when resumed after every step, and
+// it learns a target that depends on earlier rows.
 func TestLSTMSame(t *testing.T) {
 	for name, c := range map[string]struct {
-		most    float64 // of the share of the variance that is left
+		most    float64 // the largest unexplained share of the variance allowed
 		options []any
 	}{
 		"last":    {0.12, []any{"units", ints(12), "epochs", 12}},
@@ -85,7 +85,7 @@ func TestLSTMSame(t *testing.T) {
 	}
 }
 
-// TestLSTMClasses: a class of the rows of a window.
+// TestLSTMClasses: a class for each window.
 func TestLSTMClasses(t *testing.T) {
 	d := echoes(2000)
 	d.Classes = 2
@@ -103,13 +103,13 @@ func TestLSTMClasses(t *testing.T) {
 			ok++
 		}
 	}
-	if right := float64(ok) / float64(s.Rows); right < 0.88 {
-		t.Errorf("%v of the windows are given their class", right)
+	if accuracy := float64(ok) / float64(s.Rows); accuracy < 0.88 {
+		t.Errorf("%v of the windows are given their class", accuracy)
 	}
 }
 
-// turning are sequences of two numbers that turn with a speed of their own, some
-// of which stumble.
+// turning returns sequences of two numbers that rotate, each sequence at its speed; some jump in
+// between.
 func turning(n int) (d *familytest.Data, odd []bool) {
 	r := rand.New(rand.NewPCG(3, 9))
 	d = &familytest.Data{}
@@ -126,13 +126,13 @@ func turning(n int) (d *familytest.Data, odd []bool) {
 	return d, odd
 }
 
-// TestLSTMAutoencoderSame: windows unlike the others are reconstructed worse.
+// TestLSTMAutoencoderSame: windows unlike the others are reconstructed with a larger error.
 func TestLSTMAutoencoderSame(t *testing.T) {
 	d, odd := turning(3000)
 	for name, options := range map[string][]any{
 		"narrow": {"units", ints(10, 5), "epochs", 15},
 		"every":  {"units", ints(6, 3), "epochs", 10, "return_sequences", true, "loss", "mse"},
-		"long":   {"units", ints(6, 3), "epochs", 4, "return_sequences", true}, // which is worked in smaller parts
+		"long":   {"units", ints(6, 3), "epochs", 4, "return_sequences", true}, // processed in smaller micro-batches
 	} {
 		t.Run(name, func(t *testing.T) {
 			length := 6
@@ -174,8 +174,8 @@ func TestLSTMAutoencoderSame(t *testing.T) {
 	}
 }
 
-// TestGrainOfWindows: parts are small where a part's gradient is little work beside the
-// part's, and where weights stay in a near cache.
+// TestGrainOfWindows: micro-batches are small where the cost of adding up their gradients is small
+// beside computing them, and the weights stay in a near cache.
 func TestGrainOfWindows(t *testing.T) {
 	for _, c := range []struct {
 		steps, want int
@@ -187,7 +187,7 @@ func TestGrainOfWindows(t *testing.T) {
 	}
 }
 
-// TestWindowsBytes: bytes that are no model are told, however cut or changed.
+// TestWindowsBytes: bytes that are not a model, truncated or changed, are refused.
 func TestWindowsBytes(t *testing.T) {
 	d := echoes(300)
 	for _, f := range []*nets{lstmFamily, lstmAutoencoder} {

@@ -17,7 +17,7 @@ func (Logistic) Pass(z, h, l, y, w []float64) { f64.Logistic(z, h, l, y, w) }
 // Link implements Objective.
 func (Logistic) Link(z []float64, _ int) {
 	whole := len(z) &^ (f64.Lanes - 1)
-	f64.Chances(z[:whole])
+	f64.Sigmoids(z[:whole])
 	for i, v := range z[whole:] {
 		z[whole+i] = f64.Sigmoid1(v)
 	}

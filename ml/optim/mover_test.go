@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStepsInParts: a step in parts, whatever their order, is the step as a whole, for
-// each rule.
+// TestStepsInParts: a step over parts of the parameters, in any order, equals the step over all,
+// for each update rule.
 func TestStepsInParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for rule := SGD; rule <= Adam; rule++ {

@@ -47,7 +47,7 @@ func quadratic(n int, cond float64) (eval func(Request) *Eval, best []float64) {
 	}, best
 }
 
-// rosenbrock is not convex: the line search has to earn its keep.
+// rosenbrock is not convex, so that full steps overshoot and the line search must shorten them.
 func rosenbrock(q Request) *Eval {
 	x, y := q.Theta[0], q.Theta[1]
 	e := &Eval{Loss: 100*(y-x*x)*(y-x*x) + (1-x)*(1-x),
@@ -111,7 +111,7 @@ func TestFindsTheMinimum(t *testing.T) {
 	}
 }
 
-// noisy minimises a mean over parts, each seen by itself.
+// noisy is the mean over parts of a function, each part evaluated by itself, as mini-batches are.
 func noisy(q Request) *Eval {
 	x := q.Theta[0]
 	c := 3 + float64(q.Batch.Step%3-1)*0.1
@@ -162,8 +162,8 @@ func order(seed uint64, epoch int) (o []int) {
 	return o
 }
 
-// TestResumeIsTheUnbrokenRun saves and restores every machine before each of
-// its steps: the way it goes is the same, to the bit.
+// TestResumeIsTheUnbrokenRun saves and restores every optimizer before each step: the parameters
+// are the same to the bit.
 func TestResumeIsTheUnbrokenRun(t *testing.T) {
 	stop := Stop{Tolerance: 1e-10, MaxIter: 60, From: 2}
 	quad, _ := quadratic(12, 1e4)
@@ -214,7 +214,7 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 	}
 }
 
-// TestLossNeverRises is what a line search promises.
+// TestLossNeverRises: with a line search the loss never rises.
 func TestLossNeverRises(t *testing.T) {
 	stop := Stop{Tolerance: 1e-12, MaxIter: 300}
 	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop, nil), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop), NewGD([]float64{-1.2, 1}, stop, 0)} {
@@ -237,7 +237,7 @@ func TestLossNeverRises(t *testing.T) {
 }
 
 func TestNewtonLeavesCollinearDirections(t *testing.T) {
-	// x1 and x2 are the same feature: only their sum is determined.
+	// x1 and x2 are the same feature, so only the sum of their weights is determined.
 	eval := func(q Request) *Eval {
 		e := q.Theta[0] + q.Theta[1] - 2
 		return &Eval{Loss: 0.5 * e * e, Grad: []float64{e, e, 0}, Hess: []float64{1, 1, 0, 1, 1, 0, 0, 0, 0}}
@@ -272,9 +272,8 @@ func half(n int) []float64 {
 	return l
 }
 
-// TestOWLQNAgainstCoordinateDescent minimises quadratics under L1 penalties, of
-// which some leave a parameter free: the slow reference moves one parameter at a
-// time to its best.
+// TestOWLQNAgainstCoordinateDescent minimises quadratics with L1 penalties, some of which leave a
+// parameter without one. The slow reference is coordinate descent.
 func TestOWLQNAgainstCoordinateDescent(t *testing.T) {
 	for _, n := range []int{1, 3, 12} {
 		for _, strength := range []float64{0, 0.1, 3, 30, 1e4} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// twice is a quadratic of two outputs, each of the n parameters that eval is of, and what
-// is known of its Hessian but for the outputs' scales.
+// twice is a quadratic with two outputs of n parameters each, and its Hessian as a preconditioner,
+// known up to a factor per output.
 func twice(n int, eval func(Request) *Eval) (func(Request) *Eval, *Preconditioner) {
 	h := eval(Request{Theta: make([]float64, n)}).Hess
 	return func(q Request) *Eval {
@@ -23,8 +23,8 @@ func scaled(v []float64, by float64) []float64 {
 	return v
 }
 
-// TestLBFGSBeginsWithTheHessian: what is known of it before the first step saves steps,
-// what is known wrongly does no harm, and a state of it goes on as if unbroken.
+// TestLBFGSBeginsWithTheHessian: a known Hessian saves steps, a wrong one does no harm, and a run
+// resumed from a saved state is the unbroken run.
 func TestLBFGSBeginsWithTheHessian(t *testing.T) {
 	const n = 20
 	quad, best := quadratic(n, 1e5)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// links counts what crosses the links of nodes, in vectors.
+// links counts what is sent over the network links between nodes, in vectors.
 type links struct {
 	in, out []float64
-	depth   int // of the longest chain of messages
+	depth   int // the length of the longest chain of messages
 }
 
 func (l *links) send(from, to int, vectors float64) {
@@ -24,7 +24,7 @@ func (l *links) busiest() (most float64) {
 	return most
 }
 
-// since is what crossed after what was counted before.
+// since returns the difference to an earlier count.
 func (l *links) since(before *links) *links {
 	d := &links{in: slices.Clone(l.in), out: slices.Clone(l.out)}
 	for i := range d.in {
@@ -34,11 +34,12 @@ func (l *links) since(before *links) *links {
 	return d
 }
 
-// load is a partial that knows how many messages it is made of.
+// load is a partial that counts the messages it was made of.
 type load struct{ depth int }
 
-// iteration plays one: parameters go down to n nodes, which own these leaves, and
-// partials go up in so many parts: what crosses in all, and on the way up alone.
+// iteration simulates one iteration: parameters are broadcast to n nodes, which own these leaves,
+// and partials are reduced in so many slices. It returns all traffic, and that of the reduction
+// alone.
 func iteration(t *testing.T, n int, owners []int, parts int, gather bool) (all, rise *links) {
 	t.Helper()
 	l := &links{in: make([]float64, n), out: make([]float64, n)}
@@ -121,10 +122,11 @@ func numbers(from, to int) (out []int) {
 	return out
 }
 
-// TestLinks: a long vector crosses no link more than three times an iteration,
-// whichever way and on however many nodes; a message takes as many hops as the trees are
-// high. On their way up, for which parameters must have come down, sums cross no link more
-// than twice, and where each node has one subtree hardly more than once. Gathering takes as many vectors as there are nodes, or leaves.
+// TestLinks: in an iteration a long vector is sent over each link at most three times, in either
+// direction, however many nodes there are, and a message takes as many hops as the trees are high.
+// In the reduction (which begins after the broadcast) sums are sent over a link at most twice, and
+// little more than once where each node owns one subtree. Gathering instead sends as many vectors
+// as there are nodes, or leaves.
 func TestLinks(t *testing.T) {
 	for _, n := range numbers(2, 64) {
 		high := 2
@@ -165,8 +167,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPlace: each worker has at most two subtrees, no more leaves than a third above its
-// share or the share rounded up, and no fewer than half of it.
+// TestPlace: each worker owns at most two subtrees, at most a third more leaves than its share (or
+// the share rounded up), and at least half of it.
 func TestPlace(t *testing.T) {
 	for leaves := 1; leaves <= 4096; leaves *= 2 {
 		for n := 1; n <= 70; n++ {

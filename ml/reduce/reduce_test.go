@@ -18,7 +18,7 @@ func someSums(r *rand.Rand, n int) *Sums {
 	return s
 }
 
-// clones are copies for a merge to change.
+// clones copies partials, since a merge changes them.
 func clones(sums []*Sums) []*Sums {
 	out := make([]*Sums, len(sums))
 	for i, s := range sums {
@@ -35,8 +35,7 @@ func encoded(s *Sums) []byte {
 	return e.B
 }
 
-// reduceOver plays a reduction with partials arriving in random order, some of
-// them twice.
+// reduceOver simulates a reduction whose partials arrive in random order, some of them twice.
 func reduceOver(t *testing.T, r *rand.Rand, leaves []*Sums, owners []int, slice int) *Sums {
 	t.Helper()
 	p := NewPlan(owners).Slice(slice)
@@ -75,7 +74,7 @@ func reduceOver(t *testing.T, r *rand.Rand, leaves []*Sums, owners []int, slice 
 	for len(inbox) > 0 {
 		i := r.IntN(len(inbox))
 		s := inbox[i]
-		if r.IntN(4) > 0 { // else it comes again
+		if r.IntN(4) > 0 { // otherwise it arrives a second time
 			inbox[i] = inbox[len(inbox)-1]
 			inbox = inbox[:len(inbox)-1]
 		}
@@ -120,7 +119,7 @@ func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
 				owners := make([]int, n)
 				for i := range owners {
 					if owners[i] = 100 + r.IntN(nodes); trial%2 == 0 {
-						owners[i] = 100 + i*nodes/n // ranges, as the scheduler distributes them
+						owners[i] = 100 + i*nodes/n // a range of leaves each, as the scheduler places them
 					}
 				}
 				if got := reduceOver(t, r, leaves, owners, trial); !bytes.Equal(encoded(got), encoded(want)) {
@@ -131,7 +130,8 @@ func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
+// TestTreeOfFiveLeaves: the tree over five leaves and two workers is the one drawn in doc.go.
+func TestTreeOfFiveLeaves(t *testing.T) {
 	p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}).To('a')
 	if got := fmt.Sprint(p.Root(), Height(5), p.Tops('a'), p.Tops('b'), p.Home(p.Root()) == 'a', p.Home(Node{2, 1}) == 'b'); got !=
 		"{3 0} 3 [{1 0} {0 2}] [{0 3} {2 1}] true true" {
@@ -142,7 +142,7 @@ func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
 	if err != nil || string(got) != "(((01)(23))4)" {
 		t.Errorf("%s %v", got, err)
 	}
-	// Slices share the merging out.
+	// The roots of slices are divided among the workers.
 	roots := map[int]int{}
 	for i := range 64 {
 		q := p.Slice(i)

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Sums is a partial whose sum depends on its order, as rounded sums do.
+// Sums is a partial whose sum depends on the order of additions, as floating-point sums do.
 type Sums struct {
 	Rows   int64
 	Weight float64
@@ -14,7 +14,7 @@ type Sums struct {
 	Vec    []float64
 }
 
-// Encode gives the canonical bytes.
+// Encode writes the canonical bytes.
 func (s *Sums) Encode(e *canon.E) {
 	e.I64(s.Rows)
 	e.F64(s.Weight)
@@ -22,7 +22,7 @@ func (s *Sums) Encode(e *canon.E) {
 	e.F64s(s.Vec)
 }
 
-// MergeSums adds right to left.
+// MergeSums adds right to left, and returns left.
 func MergeSums(left, right *Sums) (*Sums, error) {
 	if len(left.Vec) != len(right.Vec) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "partial sums of %d and %d members do not belong together", len(left.Vec), len(right.Vec))

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// TestAdvice: a training that ran out of iterations is told of options that its family
-// has, by the names that the manual has first.
+// TestAdvice: the warning of a training that stopped at the iteration limit suggests options that
+// its family has, by the first name of each in the manual.
 func TestAdvice(t *testing.T) {
 	for _, f := range families.All {
 		j := &Job{Family: f}

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// minima are scikit-learn's, printed by testdata/agreement.py: the mean loss,
-// C·Σ loss + ½‖w‖², and the weights with the intercept last.
+// minima are scikit-learn's, printed by testdata/agreement.py: the mean loss, C·Σ loss + ½‖w‖², and
+// the weights, the intercept last.
 var minima = []struct {
 	name            string
 	loss, objective float64

@@ -60,9 +60,8 @@ func higgsLike(n int) ([]dataset.Column, []*batch.Batch) {
 	return cols, out
 }
 
-// BenchmarkLogistic is the whole of a training on two threads, batches in,
-// model out: a million rows of 28 float32 features, C = 1, not standardised, to
-// a relative gradient of 1e-6.
+// BenchmarkLogistic is a whole training on two threads, from batches to the model: a million rows
+// of 28 float32 features, C = 1, not standardised, to a relative gradient of 1e-6.
 func BenchmarkLogistic(b *testing.B) {
 	const rows = 1000000
 	cols, batches := higgsLike(rows)

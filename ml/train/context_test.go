@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// ending ends a job on its node once it has got so far.
+// ending ends a job at its first checkpoint.
 type ending struct{ end func() }
 
 func (e *ending) Save(context.Context, int, func(io.Writer) error) error {
@@ -17,8 +17,8 @@ func (e *ending) Save(context.Context, int, func(io.Writer) error) error {
 	return nil
 }
 
-// TestWorkerEnds: what no call has a context for ends with the job on its node: blocks
-// that are made when they are opened, rows that flow by, rows that are sent.
+// TestWorkerEnds: work that is not started by a call with a context ends with the context of the
+// job: blocks made on demand, rows read a second time, rows being sent.
 func TestWorkerEnds(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
@@ -34,7 +34,7 @@ func TestWorkerEnds(t *testing.T) {
 				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Rescan: again,
 					Send: func(ctx context.Context, to int, rows []byte) error {
 						if ctx.Value(key{}) == nil {
-							t.Error("rows are sent that no end of the job stops")
+							t.Error("rows are sent without the context of the job")
 						}
 						return l.Workers[to].PutRows(rows)
 					}})

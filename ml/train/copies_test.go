@@ -12,11 +12,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// copiesOf says how each family is trained so that a row's weight is all that
-// counts: no rows are drawn, and a mini-batch is all rows. near is how far scores may
-// be apart, for sums that round.
+// copiesOf says how to train each family so that weights and copies must give the same model: no
+// random samples of rows, and all rows in one mini-batch. near is the difference of scores allowed,
+// where sums are rounded.
 var copiesOf = map[string]struct {
-	target string // "" for none
+	target string // "": no target
 	args   []any
 	near   float64
 }{
@@ -33,7 +33,7 @@ var copiesOf = map[string]struct {
 	"linear_svm":             {"c", []any{"c", 2.0, "tolerance", 1e-9}, 1e-4},
 	"gradient_boosted_trees": {"y", []any{"n_estimators", int64(5), "max_depth", int64(3)}, 1e-6},
 	"random_forest":          {"y", []any{"n_estimators", int64(3), "max_depth", int64(4), "bootstrap", false}, 1e-6},
-	"kmeans":                 {"", []any{"k", int64(4), "standardize", false}, 1e-6}, // its draws are by all bits of the values
+	"kmeans":                 {"", []any{"k", int64(4), "standardize", false}, 1e-6}, // initial centroids are chosen by a hash of all bits of the values, which standardizing changes
 	"pca":                    {"", nil, 1e-6},
 	"svd":                    {"", nil, 1e-6},
 	"mlp":                    {"y", []any{"hidden_units", int64(6), "epochs", int64(5), "batch_size", int64(1e6)}, 1e-3},
@@ -41,8 +41,8 @@ var copiesOf = map[string]struct {
 	"time_to_event":          {"pos", []any{"ties", "breslow"}, 1e-3},
 }
 
-// TestWeightIsCopies: a row of weight 2 is the row twice, for every family. Of
-// sequences it is not: a row twice is another sequence.
+// TestWeightIsCopies: a row of weight 2 counts like two copies, for every family but those of
+// sequences: there a copied row makes another sequence.
 func TestWeightIsCopies(t *testing.T) {
 	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "k", Type: types.Text}}
 	targets := []dataset.Column{{Name: "y", Type: types.Float8}, {Name: "n", Type: types.Int4}, {Name: "pos", Type: types.Float8}, {Name: "c", Type: types.Int4}}

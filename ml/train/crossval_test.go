@@ -13,10 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestCrossValidationLeavesOneOut cross-validates with a fold for each row, and
-// trains as often by hand, each time without one row: the metrics are the means of
-// those, so that nothing of a fold gets into the model that it measures, nor into
-// its encoders.
+// TestCrossValidationLeavesOneOut cross-validates with one fold per row, and trains without each
+// row by hand: the metrics are the means of these, so nothing of a fold gets into the model that is
+// evaluated on it, nor into its encoders.
 func TestCrossValidationLeavesOneOut(t *testing.T) {
 	const n = 14
 	for _, c := range []struct {
@@ -62,7 +61,7 @@ func TestCrossValidationLeavesOneOut(t *testing.T) {
 		if len(got.Folds) != n {
 			t.Fatalf("%s: %d folds are told of", c.algorithm, len(got.Folds))
 		}
-		for name, values := range want { // the folds are told of as they were
+		for name, values := range want { // the metrics of each fold
 			var hand, told []string
 			for i, v := range values {
 				hand = append(hand, fmt.Sprint(v))
@@ -102,9 +101,9 @@ func TestCrossValidationLeavesOneOut(t *testing.T) {
 	}
 }
 
-// TestCrossValidationIsTheSameEverywhere trains with folds over rows of which some
-// occur often: metrics and model are the same wherever the rows lie, with little
-// memory, and from every checkpoint on.
+// TestCrossValidationIsTheSameEverywhere cross-validates over rows of which some have many copies:
+// metrics and model are the same wherever rows are, with little memory, and resumed from every
+// checkpoint.
 func TestCrossValidationIsTheSameEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
@@ -126,7 +125,7 @@ func TestCrossValidationIsTheSameEverywhere(t *testing.T) {
 			var saved saver
 			setups := []setup{{workers: 1, threads: 1}, {workers: 3, threads: 2, shuffle: 2}, {workers: 1, threads: 2, shuffle: 3, memory: 15 << 18}}
 			if c.algorithm == "random_forest" {
-				setups = setups[:2] // what it adds up is larger
+				setups = setups[:2] // its partials do not fit the small memory
 			}
 			same := func(what string, got *Result, err error) {
 				t.Helper()
@@ -164,7 +163,8 @@ func TestCrossValidationIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// TestCrossValidationSeesNoFold cross-validates a model that learns noise by heart.
+// TestCrossValidationSeesNoFold cross-validates a model that overfits noise: its score on the folds
+// must be that of guessing.
 func TestCrossValidationSeesNoFold(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "id", Type: types.Float8}, {Name: "y", Type: types.Bool}}}
 	h := uint64(1)
@@ -188,7 +188,7 @@ func TestCrossValidationSeesNoFold(t *testing.T) {
 	}
 }
 
-// TestCrossValidationRefuses lists what folds cannot be with.
+// TestCrossValidationRefuses lists options that cannot be combined with cross-validation.
 func TestCrossValidationRefuses(t *testing.T) {
 	tb := mixed(50, 2, 3)
 	for _, c := range []struct {

@@ -13,8 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestFromRanges compares what statistics tell of the rows with what a look at all of them
-// says, and wants it looked at where statistics do not tell.
+// TestFromRanges: column statistics from the catalog, where they are exact, spare a reading of the
+// rows for their bounds. The result must be that of the reading, and rows must be read where
+// statistics do not suffice.
 func TestFromRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	column := func(name string, typ types.Type) dataset.Column { return dataset.Column{Name: name, Type: typ} }

@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestHoldoutOfFewDistinctRows trains on ten rows, each many times: the share
-// that was asked for is held out of each, and the model is the same wherever the
-// copies lie.
+// TestHoldoutOfFewDistinctRows trains on ten distinct rows with many copies each: the share asked
+// for is held out of the copies of each, and the model is the same wherever the copies are.
 func TestHoldoutOfFewDistinctRows(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Text}, {Name: "b", Type: types.Int4}, {Name: "y", Type: types.Int4}}}
 	for i := range 30000 {
@@ -54,8 +53,8 @@ func TestHoldoutOfFewDistinctRows(t *testing.T) {
 	}
 }
 
-// TestFewDistinctRows: mini-batches of rows that are few but for their copies have
-// leaves of one size, and models and holdouts that depend on the rows alone.
+// TestFewDistinctRows: mini-batches over few distinct rows with many copies have leaves of equal
+// size, and models and holdouts that depend on the rows alone.
 func TestFewDistinctRows(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	for i := range 150000 {

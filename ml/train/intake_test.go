@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// numbers makes rows of numbers of several types, few of them NULL where nulls
-// says, with a label of some kind and a boolean column; copies is how often a row
-// occurs.
+// numbers makes rows of numbers of several types, a few NULL if nulls, with a label of a type and a
+// boolean column; each row has so many copies.
 func numbers(n, copies int, nulls bool, label types.Type, narrow bool) *table {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4},
 		{Name: "y", Type: label}, {Name: "held", Type: types.Bool}}}
@@ -47,8 +46,8 @@ func numbers(n, copies int, nulls bool, label types.Type, narrow bool) *table {
 	return tb
 }
 
-// categories adds columns of categories, one in twenty of them NULL: a few, more than
-// are kept, of which most are rare, and numbers and booleans.
+// categories adds categorical columns, one value in twenty NULL: of few categories, of more than
+// are kept, most of them rare, and of numbers and booleans.
 func categories(tb *table) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for i, row := range tb.rows {
@@ -69,9 +68,8 @@ func categories(tb *table) {
 		dataset.Column{Name: "flag", Type: types.Bool})
 }
 
-// TestRowsTakenIn trains on rows that blocks are made of as they come: spread,
-// shuffled, and with little memory, the model and its metrics are those of the
-// rows made records.
+// TestRowsTakenIn: rows that are encoded into blocks as they arrive, in one place or distributed,
+// in any order and with little memory, give the model and metrics that rows kept as records give.
 func TestRowsTakenIn(t *testing.T) {
 	setups := []setup{
 		{workers: 1, threads: 1, records: true},
@@ -133,10 +131,10 @@ func TestRowsTakenIn(t *testing.T) {
 				var want *Result
 				for i, s := range setups {
 					if s.memory > 0 && (c.algorithm == "gradient_boosted_trees" || c.cats && c.algorithm != "logistic_regression") {
-						continue // what they add up is larger
+						continue // their partials are larger
 					}
 					if c.cats {
-						s.memory *= 2 // what is known of categories is kept
+						s.memory *= 2 // the dictionaries of categories are kept in memory
 					}
 					got, err := trainTable(t, job, tb, s, Input{})
 					if err != nil {
@@ -158,8 +156,8 @@ func TestRowsTakenIn(t *testing.T) {
 	}
 }
 
-// TestAlmostFullBlock trains on rows that all but fill their one block, to less than a tile:
-// what is left of it is no rows.
+// TestAlmostFullBlock trains on rows that fill their only block except for less than a tile: the
+// padding must not count as rows.
 func TestAlmostFullBlock(t *testing.T) {
 	tb := numbers(14000, 1, false, types.Float8, true)
 	tb.cols = tb.cols[:4]

@@ -12,9 +12,9 @@ import (
 	"github.com/tributarydb/tributary/ml/reduce"
 )
 
-// TestMiniBatchConcernsItsLeaves: a step of a mini-batch is for the workers that
-// have rows of it and for the first one, and each makes items of its own leaves
-// only, numbered as they stand in the mini-batch's tree.
+// TestMiniBatchConcernsItsLeaves: the step of a mini-batch goes to the workers that have rows of
+// it, and to the first one. Each works on its leaves only, numbered by their place in the tree of
+// the mini-batch.
 func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 	rows := []int64{100, 100, 100, 100}
 	owners := []int{0, 1, 1, 2}
@@ -49,8 +49,8 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 	}
 }
 
-// TestSmallLeafIsCut: few rows in one leaf are work for several goroutines where
-// the family allows it, in a mini-batch and in all rows.
+// TestSmallLeafIsCut: few rows in one leaf are divided among several goroutines if the family
+// allows that, for a mini-batch and for all rows.
 func TestSmallLeafIsCut(t *testing.T) {
 	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
 	defer blocks.Close()
@@ -78,8 +78,8 @@ func TestSmallLeafIsCut(t *testing.T) {
 	}
 }
 
-// TestLargePartsComeFirst: what is left of leaves in a mini-batch is worked last, so that
-// goroutines end together.
+// TestLargePartsComeFirst: the small remainders of leaves in a mini-batch are worked on last, so
+// that goroutines end at about the same time.
 func TestLargePartsComeFirst(t *testing.T) {
 	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
 	defer blocks.Close()
@@ -104,7 +104,7 @@ func TestLargePartsComeFirst(t *testing.T) {
 	}
 }
 
-// TestMiniBatchFromElsewhere: slices that no step has are damage, not rows.
+// TestMiniBatchFromElsewhere: slices from another node that no step can have are refused as damage.
 func TestMiniBatchFromElsewhere(t *testing.T) {
 	job := &Job{Plan: &family.Plan{}}
 	for _, bad := range [][]dataset.Slice{{{Leaf: 0, From: 8, To: 8}}, {{Leaf: 1, From: 0, To: 8}, {Leaf: 0, From: 0, To: 8}}, {{Leaf: 0, From: 0, To: 7}}, {{Leaf: 0, From: -8, To: 8}}} {

@@ -11,18 +11,17 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Local is a Reducer over workers of one process: one on a single node, several
-// in tests. Worker i's number is i.
+// Local is a Reducer over workers in one process, which stand for a single node or several. Worker
+// i has number i.
 type Local struct {
 	Workers []*Worker
-	Rescan  bool // set by Distribute: the rows must be read once more
+	Rescan  bool // set by Distribute: the rows must be read a second time
 	rows    int64
 	owners  []int
 }
 
-// Distribute counts the rows, places the leaves in ranges and ships rows to their
-// owners. It returns the number of rows. Where they must be read once more
-// nothing is shipped.
+// Distribute counts the rows, places the leaves in ranges and sends rows to the owners of their
+// leaves. It returns the number of rows. If rows must be read a second time nothing is sent.
 func (l *Local) Distribute(ctx context.Context) (int64, error) {
 	ids := make([]int, len(l.Workers))
 	buckets := make([]int64, dataset.Buckets)
@@ -47,7 +46,7 @@ func (l *Local) Distribute(ctx context.Context) (int64, error) {
 	return total, l.DistributeTo(ctx, l.owners)
 }
 
-// DistributeRescan ends the second reading.
+// DistributeRescan completes the second reading.
 func (l *Local) DistributeRescan() error {
 	if l.Workers[0].job.InPlace() {
 		return nil
@@ -60,7 +59,7 @@ func (l *Local) DistributeRescan() error {
 	return l.spread(l.rows, l.owners)
 }
 
-// DistributeTo ships rows to the given owners of the leaves.
+// DistributeTo sends rows to the given owners of the leaves.
 func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 	var total int64
 	for _, w := range l.Workers {
@@ -84,7 +83,7 @@ func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 	return l.spread(total, owners)
 }
 
-// spread distributes the copies of common rows over all leaves, and assigns these.
+// spread divides the copies of common rows among all leaves, and assigns the leaves to owners.
 func (l *Local) spread(total int64, owners []int) error {
 	var common []dataset.Common
 	if l.Workers[0].job.Spreads(len(owners)) {
@@ -133,7 +132,7 @@ func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 	return result(parts[0])
 }
 
-// result is that of a reduction that has ended.
+// result returns the result of a reduction that has ended.
 func result(first *Part) (family.Message, error) {
 	m, err := first.Result()
 	if err == nil && m == nil {

@@ -9,6 +9,6 @@ import (
 
 // TestManualOptions keeps the manual's tables of options.
 func TestManualOptions(t *testing.T) {
-	text, _, _ := strings.Cut(Manual(), "### `fading`") // which is the tests'
+	text, _, _ := strings.Cut(Manual(), "### `fading`") // which exists in tests only
 	manual.Part(t, "docs/ml.md", "options", text)
 }

@@ -209,7 +209,7 @@ func (h *measurePass) block(b *dataset.Block, rows family.Rows) {
 		}
 		w = math.RoundToEven(w/t.unit) * t.unit
 		cells[y*k+r.Class(i)] += w
-		m.loss.Add(r.Chance(y, i), w)
+		m.loss.Add(r.Prob(y, i), w)
 		switch {
 		case h.bins != nil:
 			h.bins.Add(y, r.Probs[1][i], w)
@@ -264,7 +264,7 @@ func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) 
 	for from := 0; from < len(r.Probs[1]); from += len(given) {
 		pos := r.Probs[1][from:min(from+len(given), len(r.Probs[1]))]
 		for i, p := range pos {
-			q := r.Chance(0, from+i)
+			q := r.Prob(0, from+i)
 			of, truth, class := [2]float64{q, p}, int(y[from+i])&1, 0
 			if p > q {
 				class = 1

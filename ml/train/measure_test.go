@@ -6,7 +6,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// Kept scores are charged as what they are: of two classes there may be one array.
+// TestScoresAreCharged: kept scores are charged for their arrays; for two classes there may be a
+// single one.
 func TestScoresAreCharged(t *testing.T) {
 	p := make([]float64, 100)
 	for want, probs := range map[int64][][]float64{800: {nil, p}, 1600: {p, p}, 2400: {p, p, p}} {

@@ -16,9 +16,8 @@ import (
 // TestManualNames keeps the manual's table of names.
 func TestManualNames(t *testing.T) { manual.Part(t, "docs/ml.md", "names", ManualNames()) }
 
-// TestOtherSystems has the statements' words of BigQuery ML, the constructors' of
-// scikit-learn and Keras: each is the option that means the same here, or an error
-// that says so; none is ignored.
+// TestOtherSystems has options of BigQuery ML, scikit-learn and Keras: each means the same here, or
+// is an error that says so; none is ignored.
 func TestOtherSystems(t *testing.T) {
 	cols := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "z", Type: types.Text}, {Name: "w", Type: types.Float8}, {Name: "held", Type: types.Bool},
 		{Name: "n", Type: types.Int4}, {Name: "y", Type: types.Float8}}
@@ -36,7 +35,7 @@ func TestOtherSystems(t *testing.T) {
 	for _, c := range []struct {
 		name, target string
 		options      []any
-		want         string // family/task and the options that were read, or an error's code
+		want         string // family/task and the resulting options, or the code of an error
 	}{
 		// BigQuery ML
 		{"LINEAR_REG", "y", []any{"OPTIMIZE_STRATEGY", "AUTO_STRATEGY", "L1_REG", 0.1, "L2_REG", 0.2, "MAX_ITERATIONS", 7, "EARLY_STOP", true, "MIN_REL_PROGRESS", 0.01}, "linear_regression/regression early_stop l1_reg l2_reg max_iterations min_rel_progress optimizer"},
@@ -140,8 +139,7 @@ func TestOtherSystems(t *testing.T) {
 	}
 }
 
-// TestNamesAreOfOneOption: no name is of two options of an algorithm, nor of two
-// algorithms.
+// TestNamesAreOfOneOption: no name belongs to two options of an algorithm, or to two algorithms.
 func TestNamesAreOfOneOption(t *testing.T) {
 	algorithms := map[string]string{}
 	for _, f := range families.All {

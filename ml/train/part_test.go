@@ -8,9 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/reduce"
 )
 
-// TestPartialsThatWaitAreCharged: what came from another worker is charged until it
-// has been merged with what was waited for, and what is left of it until the next
-// task.
+// TestPartialsThatWaitAreCharged: a partial received from another worker is charged until it is
+// merged, and one that is never merged until the next task begins.
 func TestPartialsThatWaitAreCharged(t *testing.T) {
 	tb := mixed(300, 2, 1)
 	l, _ := newLocal(t, mustJob(t, "logistic_regression", "y", tb), tb, setup{workers: 2, threads: 1})
@@ -37,7 +36,7 @@ func TestPartialsThatWaitAreCharged(t *testing.T) {
 	if err := p.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got := used(); got != 0 { // what remains is the worker's own
+	if got := used(); got != 0 { // the merged partial is the worker's and charged elsewhere
 		t.Errorf("it was merged, and %d bytes are charged", got)
 	}
 	p = begin()
@@ -48,5 +47,5 @@ func TestPartialsThatWaitAreCharged(t *testing.T) {
 	if got := used(); got != 0 {
 		t.Errorf("its task is over, and %d bytes are charged", got)
 	}
-	p.release(1) // late
+	p.release(1) // after its task has ended: no effect
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// source gives the rows of a table to workers, and again on demand, to others.
+// source is a query: it returns the rows of a table to workers, and a second time to other workers.
 type source struct {
-	rows, other []*batch.Batch // other is what it gives the second time, where it is not rows
+	rows, other []*batch.Batch // other is returned the second time, if set
 	l           *Local
-	at          int // the worker that takes the first batch
+	at          int // the worker that gets the first batch
 }
 
 func batches(tb *table) (out []*batch.Batch) {
@@ -59,14 +59,14 @@ func pick(tb *table, all []*batch.Batch, cols []int) (*table, []*batch.Batch) {
 	return some, out
 }
 
-// trainRescanned trains on rows that are read a second time where they do not fit.
+// trainRescanned trains on rows that are read a second time if they do not fit in memory.
 func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64) (*Result, error) {
 	t.Helper()
 	s.l = &Local{}
 	for i := range workers {
 		threads := 2
 		if limit > 0 && len(job.Targets()) > 1 {
-			threads = 1 // what two part at a time may not fit
+			threads = 1 // two threads might need more than the memory
 		}
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Workers: workers, Rescan: true,
 			Send: func(_ context.Context, to int, rows []byte) error { return s.l.Workers[to].PutRows(rows) }})
@@ -108,15 +108,14 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 	return Run(context.Background(), in, s.l)
 }
 
-// TestRowsRescanned: rows in place that are several times as many as fit are read
-// twice, no row of them is written, and what is written is their blocks, once.
-// The model is that of ample memory.
+// TestRowsRescanned: in-place rows several times as large as memory are read twice. The rows are
+// not written to disk, only their blocks, once. The model is that with ample memory.
 func TestRowsRescanned(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
 	for _, c := range []struct {
 		algorithm, target string
-		cols              []int // of mixed; nil for all
+		cols              []int // columns of mixed; nil: all
 		args              []any
 	}{
 		{"linear_regression", "y", nil, nil},
@@ -126,7 +125,7 @@ func TestRowsRescanned(t *testing.T) {
 		{"ridge", "y", []int{0, 1, 6, 7}, nil}, // numbers, with NULLs
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(5)}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
-		{"linear_regression", "y", nil, []any{"eval_fraction", 0.2}}, // held out by a draw
+		{"linear_regression", "y", nil, []any{"eval_fraction", 0.2}}, // rows held out at random
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(3), "eval_fraction", 0.1}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4), "data_split_eval_fraction", 0.03}},
 		{"ridge", "y", []int{0, 2, 3, 6, 7}, []any{"data_split_col", "flag"}},
@@ -160,11 +159,11 @@ func TestRowsRescanned(t *testing.T) {
 				limit = 2 << 20
 			}
 			if c.algorithm == "mlp" || slices.Contains(c.args, any("sgd")) {
-				limit = 5 << 20 // of leaves of 32768 rows
+				limit = 5 << 20 // for leaves of 32,768 rows
 			}
 			predict := strings.Split(c.target, ", ")
 			if len(predict) > 1 && limit > 3<<20 {
-				limit = 6 << 20 // a block is there twice while its targets are parted
+				limit = 6 << 20 // a block is in memory twice while it is divided by target
 			}
 			if c.target == "" {
 				predict = nil
@@ -191,7 +190,7 @@ func TestRowsRescanned(t *testing.T) {
 					t.Fatal(err)
 				}
 				reads := int64(2)
-				if n := job.Folds(); n > 0 { // once more for each training after the first
+				if n := job.Folds(); n > 0 { // one more reading for each training after the first
 					reads += int64(n)
 				}
 				if u := Total(got.Usage); u.Reads != reads || u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Read != reads*Total(want.Usage).Read {
@@ -208,8 +207,8 @@ func TestRowsRescanned(t *testing.T) {
 	}
 }
 
-// TestTreesRescanned: so it is of trees, whose sketches and histograms need more memory beside
-// the rows.
+// TestTreesRescanned is TestRowsRescanned for trees, whose sketches and histograms need more memory
+// beside the rows.
 func TestTreesRescanned(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
@@ -232,8 +231,7 @@ func TestTreesRescanned(t *testing.T) {
 	}
 }
 
-// TestOtherRows: a query that gives other rows when it is read again is found
-// out.
+// TestOtherRows: a query that returns other rows when it is read a second time is detected.
 func TestOtherRows(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	job := mustJob(t, "linear_regression", "y", tb)
@@ -245,15 +243,15 @@ func TestOtherRows(t *testing.T) {
 	}
 }
 
-// TestCopiesRescanned: where rows are common, what is held out of their copies is not known
-// before all have come. Their copies are counted apart, and where that does not tell the
-// query is read once more: no row is written, and the model is that of ample memory.
+// TestCopiesRescanned: for common rows, which of their copies are held out is known only after all
+// rows were read. Copies are counted separately; where the counts are not certain the query is read
+// once more. No row is written to disk, and the model is that with ample memory.
 func TestCopiesRescanned(t *testing.T) {
 	plain := mixed(110000, 2, 3)
 	few := func(i int) int { return i % 10 }
 	for _, c := range []struct {
 		name, algorithm, target string
-		like                    func(i int) int // which row there is in the place of row i
+		like                    func(i int) int // the row that row i is a copy of
 		args                    []any
 		reads                   int64
 	}{
@@ -319,8 +317,8 @@ func TestCopiesRescanned(t *testing.T) {
 	}
 }
 
-// TestForestInLittleMemory: what the steps of trees do at once is what there is memory
-// for. The model is that of ample memory.
+// TestForestInLittleMemory: a step of a forest works on as many trees at a time as memory allows.
+// The model is that with ample memory.
 func TestForestInLittleMemory(t *testing.T) {
 	tb := mixed(110000, 0, 3)
 	all := batches(tb)

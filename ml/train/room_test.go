@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// TestRoomOfAStep: a step is charged for what it needs, not for what one before
-// did, and fewer goroutines work it where there is no memory for all.
+// TestRoomOfAStep: a step is charged for its own memory, not that of the step before, and uses
+// fewer goroutines if there is no memory for all.
 func TestRoomOfAStep(t *testing.T) {
 	pool := mem.NewPool("n", 32<<20)
 	w, err := NewWorker(mustJob(t, "linear_regression", "y", mixed(1, 0, 1)), WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 2})

@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// readings makes rows of sensors, each with as many as lengths says in turn: five numbers of random
-// digits, one of few, a text, and the order, which some rows share. They come sensor by sensor, or
-// all sensors in turn.
+// readings makes rows of sensors; the number of rows per sensor cycles through lengths. Five
+// columns of random numbers, one of few values, a text, and the order, in which some rows are
+// equal. Rows are sorted by sensor, or interleaved if inTurn.
 func readings(n int, lengths []int, inTurn bool, seed uint64) *table {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "c", Type: types.Float8},
 		{Name: "d", Type: types.Float8}, {Name: "e", Type: types.Float8}, {Name: "few", Type: types.Float8}, {Name: "city", Type: types.Text},
@@ -29,7 +29,7 @@ func readings(n int, lengths []int, inTurn bool, seed uint64) *table {
 				row[1] = nil
 			}
 			if r.IntN(50) == 0 {
-				row[8] = int64(max(at-1, 0)) // as the row before, or as two before
+				row[8] = int64(max(at-1, 0)) // a tie with the row before it
 				row[9] = float64(r.IntN(2))
 			}
 			tb.rows = append(tb.rows, row)
@@ -41,9 +41,9 @@ func readings(n int, lengths []int, inTurn bool, seed uint64) *table {
 	return tb
 }
 
-// TestWindowsRescanned: rows of windows of random digits that are several times as many as fit
-// are read twice, and no more is written than their blocks. The model is that of ample memory,
-// whatever encodes them, and that of rows that are held.
+// TestWindowsRescanned: rows of windows several times as large as memory are read twice, and no
+// more than their blocks is written. The model is that with ample memory, whatever the encoders,
+// and that of rows kept as records.
 func TestWindowsRescanned(t *testing.T) {
 	withFading(t)
 	const window = 8
@@ -54,7 +54,7 @@ func TestWindowsRescanned(t *testing.T) {
 		inTurn    bool
 		algorithm string
 		targets   []string
-		cols      []int // of the table; nil for all
+		cols      []int // columns of the table; nil: all
 		args      []any
 		encoders  []feature.Transform
 	}{
@@ -120,7 +120,7 @@ func TestWindowsRescanned(t *testing.T) {
 				u, encoded := Total(got.Usage), Total(want.Usage).Block
 				t.Logf("%d workers: %+v", workers, u)
 				if c.name == "float64" || c.name == "encoders" {
-					continue // packed they are no larger than their block
+					continue // compressed, the rows are no larger than their blocks, so they are kept
 				}
 				if u.Reads != 2 || u.Read != 2*Total(want.Usage).Read || u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Block != encoded {
 					t.Errorf("%d workers: %+v", workers, u)
@@ -135,8 +135,8 @@ func TestWindowsRescanned(t *testing.T) {
 	}
 }
 
-// TestWindowsHeld: rows of windows are read once where they take less than their blocks, or where
-// it takes all rows of a partition to know what is trained on.
+// TestWindowsHeld: rows of windows are kept, and so read once, if they take less space than their
+// blocks, or if all rows of a partition are needed to know which are trained on.
 func TestWindowsHeld(t *testing.T) {
 	withFading(t)
 	tb := readings(60000, []int{300}, true, 1)
@@ -181,8 +181,9 @@ func TestWindowsHeld(t *testing.T) {
 	}
 }
 
-// TestPartitionsTooShortLate: partitions that are about as short as windows come after many that
-// are not, so that too many rows would wait to be known: the rows are to be held.
+// TestPartitionsTooShortLate: partitions about as short as a window arrive after many long ones, so
+// that too many rows wait until their partition is known to be long enough. The training must start
+// anew and keep the rows.
 func TestPartitionsTooShortLate(t *testing.T) {
 	withFading(t)
 	tb := readings(60000, []int{300}, false, 1)
@@ -195,7 +196,7 @@ func TestPartitionsTooShortLate(t *testing.T) {
 	if _, err := trainRescanned(t, job, &source{rows: rows}, 1, 3<<20); !errors.Is(err, errDraw) {
 		t.Errorf("%v", err)
 	}
-	// Rows are left over in one of many, which the last of its rows shows.
+	// One partition of many has a row left over after its last whole window, as its last row shows.
 	some := readings(60000, []int{80}, false, 1)
 	one := slices.Clone(some.rows[0])
 	one[8] = int64(100)
@@ -204,7 +205,7 @@ func TestPartitionsTooShortLate(t *testing.T) {
 	if _, err := trainRescanned(t, job, &source{rows: rows}, 2, 3<<20); !errors.Is(err, errDraw) {
 		t.Errorf("a row left over: %v", err)
 	}
-	// Other partitions the second time.
+	// The second reading returns other partitions.
 	job = mustJob(t, "fading", "y", tb, "window", int64(8), "partition_by", "id", "order_by", "at", "precision", "float32")
 	other := &table{cols: tb.cols}
 	for _, r := range tb.rows {

@@ -24,7 +24,7 @@ func twice(n int, seed uint64) *table {
 	return tb
 }
 
-// mood has a second target of classes after the label of mixed, which has k of them.
+// mood has a second target, of classes, after the label of mixed, which has k classes.
 func mood(n, k int, seed uint64) *table {
 	tb := mixed(n, k, seed)
 	tb.cols = append(tb.cols, dataset.Column{Name: "mood", Type: types.Text})
@@ -41,7 +41,7 @@ func twoClasses() *table { return mood(3000, 2, 5) }
 
 func classAndNumber() *table { return mood(3000, 0, 5) }
 
-// without takes a column out.
+// without removes a column.
 func (t *table) without(name string) *table {
 	at := find(t.cols, name)
 	out := &table{cols: append(append([]dataset.Column{}, t.cols[:at]...), t.cols[at+1:]...)}
@@ -51,9 +51,9 @@ func (t *table) without(name string) *table {
 	return out
 }
 
-// TestSeveralTargets: each is the model that a training of it alone makes, where
-// that does not depend on how rows lie; and all of it is the same on any setup and
-// after every checkpoint.
+// TestSeveralTargets: each target gets the model that training it alone gives, where that does not
+// depend on the order of rows; and all models are the same on any setup and resumed from every
+// checkpoint.
 func TestSeveralTargets(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
@@ -150,11 +150,11 @@ func TestSeveralTargets(t *testing.T) {
 	}
 }
 
-// TestClassWeightsByTarget: weights that name a target's classes are those of a training of
-// it alone, and of no other target's.
+// TestClassWeightsByTarget: class weights given by target apply as if that target were trained
+// alone, and to no other target.
 func TestClassWeightsByTarget(t *testing.T) {
 	of := map[string]string{"y": `{"1": 7}`, "mood": `{"merry": 3, "calm": 0.25}`, "flag": `{}`}
-	both := `{"Y": {"1": 7}, "mood": {"merry": 3, "calm": 0.25}}` // column names as SQL has them
+	both := `{"Y": {"1": 7}, "mood": {"merry": 3, "calm": 0.25}}` // column names are folded as in SQL
 	for _, algorithm := range []string{"logistic_regression", "gradient_boosted_trees"} {
 		tb := twoClasses()
 		train := func(tb *table, workers int, predict []string, weights any) *Result {
@@ -226,7 +226,7 @@ func TestClassWeightsByTarget(t *testing.T) {
 	}
 }
 
-// TestSeveralTargetsHeldNull: a row held out has all targets, too.
+// TestSeveralTargetsHeldNull: a row that is held out must have all targets, too.
 func TestSeveralTargetsHeldNull(t *testing.T) {
 	tb := twice(400, 5)
 	tb.cols = append(tb.cols, dataset.Column{Name: "held", Type: types.Bool})
@@ -246,13 +246,13 @@ func TestSeveralTargetsHeldNull(t *testing.T) {
 	}
 }
 
-// TestSeveralTargetsOfWindows: a window's targets are those of its last row, and each
-// is learnt as a training of it alone does, where the order leaves no choice.
+// TestSeveralTargetsOfWindows: the targets of a window are those of its last row, and each is
+// learnt as if trained alone, where the order of windows is unique.
 func TestSeveralTargetsOfWindows(t *testing.T) {
 	tb := series(1500, 8)
 	distinctTimes(tb)
 	tb.cols = append(tb.cols, dataset.Column{Name: "y2", Type: types.Float8})
-	for i, r := range tb.rows { // numbers that float32 holds, which is what nets keep of the second target
+	for i, r := range tb.rows { // numbers exact in float32, in which nets keep the second target
 		r[6] = float64(float32(r[6].(float64)))
 		tb.rows[i] = append(r, float64(float32(3*r[6].(float64)-r[0].(float64))))
 	}
@@ -304,9 +304,9 @@ func TestSeveralTargetsOfWindows(t *testing.T) {
 	}
 }
 
-// TestSeveralTargetsOfBefore: models of several numbers from before the further targets
-// had types are read.
-func TestSeveralTargetsOfBefore(t *testing.T) {
+// TestReadsUntypedTargets: models with several targets written by versions that did not store the
+// types of further targets are read.
+func TestReadsUntypedTargets(t *testing.T) {
 	tb := twice(300, 5)
 	job, err := NewJob("ridge", []string{"y2", "y"}, nil, nil, tb.cols)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWarmStart goes on from a model over other rows: it begins where that one
-// stands, is the same on any setup and after every checkpoint, and has its encoders.
+// TestWarmStart continues from a model over other rows: it starts at its parameters, with its
+// encoders, and is the same on any setup and resumed from every checkpoint.
 func TestWarmStart(t *testing.T) {
 	for _, c := range []struct {
 		algorithm, target string
@@ -82,8 +82,8 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-// TestWarmStartSeveral: each of several targets goes on from its own model, as a
-// training of it alone would, and none from a model of others.
+// TestWarmStartSeveral: each of several targets starts from its model, as if trained alone; a model
+// of other targets is refused.
 func TestWarmStartSeveral(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
@@ -165,8 +165,8 @@ func TestWarmStartSeveral(t *testing.T) {
 	}
 }
 
-// TestWarmStartConverged: from the minimum there is nothing to do, for the tolerance
-// is of the gradient where a training without a model starts.
+// TestWarmStartConverged: from the minimum there is nothing to do, since the tolerance is relative
+// to the gradient where a training without a start model begins.
 func TestWarmStartConverged(t *testing.T) {
 	tb := mixed(3000, 2, 5)
 	for _, optimizer := range []string{"lbfgs", "newton", "gd"} {
@@ -182,8 +182,7 @@ func TestWarmStartConverged(t *testing.T) {
 	}
 }
 
-// TestWarmStartClasses: a class that the model knows may be missing, one that it
-// does not may not.
+// TestWarmStartClasses: the rows may lack a class of the start model, but may not have a new one.
 func TestWarmStartClasses(t *testing.T) {
 	three, two := mixed(2000, 3, 5), mixed(2000, 3, 6)
 	rows := two.rows
@@ -213,8 +212,8 @@ func TestWarmStartClasses(t *testing.T) {
 	}
 }
 
-// TestGivenCentroids: k-means begins with the rows it is given, encoded as the
-// others are, whichever way they come.
+// TestGivenCentroids: k-means starts from given rows, encoded as the others are, in whatever order
+// they arrive.
 func TestGivenCentroids(t *testing.T) {
 	tb := mixed(4000, 0, 5)
 	tb.cols[7].Name, tb.cols[6].Name = "z", "u"
@@ -245,7 +244,7 @@ func TestGivenCentroids(t *testing.T) {
 			t.Errorf("another model after a checkpoint, %v", err)
 		}
 	}
-	// A row that is missing something, and none at all.
+	// A row with a NULL, and no row at all.
 	for code, given := range map[pgerr.Code][]*batch.Batch{
 		pgerr.NullValueNotAllowed:   {tb.batch([][]any{append([]any{nil}, seeds[0][1:]...)})},
 		pgerr.InvalidParameterValue: nil,

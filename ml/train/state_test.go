@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestTreesBeyondMemory: what trees keep of rows, more than memory holds, goes to
-// files, and the model is the same.
+// TestTreesBeyondMemory: the per-row state of trees, larger than memory, is kept in files, and the
+// model is the same.
 func TestTreesBeyondMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4}, {Name: "y", Type: types.Bool}}}

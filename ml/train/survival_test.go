@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestTimesToEvents: the event's column is no feature and goes with the target,
-// whatever type it has, wherever the rows are.
+// TestTimesToEvents: the column of events is not a feature and is kept with the target, whatever
+// its type, wherever rows are.
 func TestTimesToEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "days", Type: types.Float8}, {Name: "died", Type: types.Bool}}

@@ -26,7 +26,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// table is rows of any columns; nil is NULL.
+// table has rows of any columns; nil is NULL.
 type table struct {
 	cols []dataset.Column
 	rows [][]any
@@ -67,13 +67,13 @@ func (t *table) batch(rows [][]any) *batch.Batch {
 	return batch.New(out, len(rows))
 }
 
-// setup says how a training is spread.
+// setup says how a training is distributed.
 type setup struct {
 	workers, threads int
 	memory           int64
 	owners           func(leaves int) []int
 	shuffle          uint64
-	records          bool // rows are made records, though blocks could be made of them at once
+	records          bool // keep rows as records, though they could be encoded at once
 	slice            int  // elements of a slice of partials, see Input
 }
 
@@ -86,7 +86,7 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 	return l, rows
 }
 
-// tryLocal returns an error of the rows.
+// tryLocal is newLocal, but returns an error of the rows.
 func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error) {
 	t.Helper()
 	l := &Local{}
@@ -161,8 +161,8 @@ func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, 
 	return Run(context.Background(), in, l)
 }
 
-// mixed makes rows of every kind of column, with a label that follows from
-// them and some noise: classes where k > 0, else a number.
+// mixed makes rows with every kind of column and a label that depends on them, with noise: k
+// classes, or a number if k is 0.
 func mixed(n, k int, seed uint64) *table {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Int4}, {Name: "city", Type: types.Text},
 		{Name: "flag", Type: types.Bool}, {Name: "at", Type: types.Timestamp}, {Name: "v", Type: types.Type{OID: 1022, Mod: -1}},
@@ -202,9 +202,8 @@ func mixed(n, k int, seed uint64) *table {
 	return tb
 }
 
-// TestTheSameBytesOnAnySetup trains one table on one worker and on several, with
-// other threads, placements, orders of arrival and memory: every model is the
-// same.
+// TestTheSameBytesOnAnySetup trains on one worker and on several, with other threads, placements,
+// orders of arrival and memory: the bytes of the model are the same.
 func TestTheSameBytesOnAnySetup(t *testing.T) {
 	scattered := func(leaves int) []int {
 		o := make([]int, leaves)
@@ -261,8 +260,7 @@ func TestTheSameBytesOnAnySetup(t *testing.T) {
 	}
 }
 
-// TestGathering: sending every partial to one worker gives the model that the
-// tree gives.
+// TestGathering: sending every partial to one worker gives the same model as the reduction tree.
 func TestGathering(t *testing.T) {
 	tb := mixed(70000, 2, 4)
 	for _, c := range []struct {
@@ -289,9 +287,9 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// TestGoldenModel pins the bytes of a model: they are the same for every body of
-// the kernels (run it with -tags noasm too), on every machine, from version to
-// version. A change of them is a change of every user's models.
+// TestGoldenModel pins the bytes of a model: they are the same for every instruction set (run it
+// with -tags noasm too), on every machine, and in every version. To change them is to change the
+// models of every user.
 func TestGoldenModel(t *testing.T) {
 	tb := mixed(3000, 3, 21)
 	job := mustJob(t, "logistic_regression", "y", tb, "l2_reg", 1e-2, "weight", "w", "max_iterations", int64(8))
@@ -346,8 +344,8 @@ func TestResumeGivesTheUnbrokenModel(t *testing.T) {
 	}
 }
 
-// TestCheckpointWithinAnEpoch: ten seconds of work are followed by a checkpoint,
-// in the middle of an epoch too, and what goes on from there is the same model.
+// TestCheckpointWithinAnEpoch: after ten seconds of work there is a checkpoint, in the middle of an
+// epoch too, and resuming from it gives the same model.
 func TestCheckpointWithinAnEpoch(t *testing.T) {
 	tb := mixed(3000, 2, 4)
 	for _, c := range []struct {
@@ -366,7 +364,7 @@ func TestCheckpointWithinAnEpoch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if some := len(s.states) > 4; some != (every > 0) { // of twenty steps
+			if some := len(s.states) > 4; some != (every > 0) { // checkpoints within the twenty steps of the epochs
 				t.Fatalf("%s, checkpoint_every %d: %d checkpoints", c.algorithm, every, len(s.states))
 			}
 			for _, state := range s.states {
@@ -382,8 +380,8 @@ func TestCheckpointWithinAnEpoch(t *testing.T) {
 	}
 }
 
-// TestLeastSquaresFindsTheTruth has no noise: the weights are those that made
-// the data, in the columns' own units.
+// TestLeastSquaresFindsTheTruth has no noise: the weights are those that the data was made with, in
+// the units of the columns.
 func TestLeastSquaresFindsTheTruth(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "x1", Type: types.Float8}, {Name: "x2", Type: types.Int8}, {Name: "k", Type: types.Text}, {Name: "const", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -419,8 +417,8 @@ func TestLeastSquaresFindsTheTruth(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreThoseOfTraining scores the training rows through Arrow
-// columns and compares with the metrics that blocks gave.
+// TestPredictionsAreThoseOfTraining scores the training rows from Arrow columns, and compares with
+// the metrics that training computed from blocks.
 func TestPredictionsAreThoseOfTraining(t *testing.T) {
 	tb := mixed(3000, 4, 8)
 	job := mustJob(t, "logistic_regression", "y", tb, "l2_reg", 1e-3)
@@ -449,7 +447,7 @@ func TestPredictionsAreThoseOfTraining(t *testing.T) {
 		}
 		var sum float64
 		for k := range sc.Probs {
-			sum += sc.Chance(k, i)
+			sum += sc.Prob(k, i)
 		}
 		if math.Abs(sum-1) > 1e-12 {
 			t.Fatalf("row %d: probabilities add up to %v", i, sum)
@@ -466,7 +464,7 @@ func TestPredictionsAreThoseOfTraining(t *testing.T) {
 	}
 }
 
-// described returns the rows of one of the relations of a model.
+// described returns the rows of a relation about the model, such as ml.weights.
 func described(res *Result, relation string) [][]types.Datum {
 	rows, _ := res.Model.Predictor.(family.Describer).Describe(relation)
 	return rows
@@ -506,7 +504,7 @@ func TestBadTrainingData(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// A constant column among others gets no weight.
+	// A constant column gets weight 0.
 	reg := &table{cols: []dataset.Column{{Name: "c", Type: types.Float8}, {Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}},
 		rows: [][]any{{7.0, 1.0, 5.0}, {7.0, 2.0, 9.0}}}
 	res, err := trainTable(t, mustJob(t, "linear_regression", "y", reg), reg, setup{workers: 1}, Input{})

@@ -14,9 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestTwiceIsWeightTwo: of every family rows of weight 2 teach what they teach when they are
-// there twice; of windows it is series that are. Sums are rounded once for a row of weight 2
-// and twice for two rows, so that models are alike, not the same; those of trees are.
+// TestTwiceIsWeightTwo: for every family rows of weight 2 count like two copies; for families of
+// windows it is series that are copied. Sums are rounded once for a row of weight 2 and twice for
+// two rows, so models are nearly equal; those of trees are equal.
 func TestTwiceIsWeightTwo(t *testing.T) {
 	kinds := map[string]types.Type{"b": types.Int4, "k": types.Text, "c": types.Int4, "n": types.Int4, "died": types.Bool, "id": types.Int8}
 	var rows []map[string]any
@@ -36,7 +36,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 	}
 	type training struct {
 		family, cols, target string
-		within               float64 // of the greatest score; 0 for the same bytes
+		within               float64 // difference allowed, relative to the greatest score; 0: the same bytes
 		args                 []any
 	}
 	list := []training{
@@ -90,7 +90,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 			if row["w"] == 2.0 {
 				v = slices.Clone(v)
 				if i := slices.Index(names, "id"); i >= 0 {
-					v[i] = v[i].(int64) + 1000 // a series of its own
+					v[i] = v[i].(int64) + 1000 // a separate series
 				}
 				copied.rows = append(copied.rows, v)
 			}
@@ -120,7 +120,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				n := 20 // a series
+				n := 20 // rows per series
 				if s.Model().Windows == nil {
 					n = len(weighted.rows)
 				}

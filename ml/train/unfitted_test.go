@@ -8,9 +8,10 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// TestUnfittedLeaveNoTrace trains with memory for the unfitted blocks of all leaves, of
-// some and of none, where rows are distributed: the model has the same bytes.
-func TestUnfittedLeaveNoTrace(t *testing.T) {
+// TestUnfittedBlocksGiveTheSameModel trains, over distributed rows, with memory for unfitted blocks
+// (made before the encoders are fitted, and scaled afterwards) of all leaves, of some and of none:
+// the model has the same bytes.
+func TestUnfittedBlocksGiveTheSameModel(t *testing.T) {
 	const rows = 100000 // four leaves
 	cols, batches := higgsLike(rows)
 	job, err := NewJob("logistic_regression", []string{"y"}, pairs("optimizer", "sgd", "max_iterations", int64(2)), nil, cols)

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestWeightsAreRows trains on rows with weights 0, 1 and 2, and on the same rows
-// none, once and twice: encoders, class weights and parameters agree.
+// TestWeightsAreRows trains on rows with weights 0, 1 and 2, and on zero, one and two copies of the
+// same rows: encoders, class weights and parameters agree.
 func TestWeightsAreRows(t *testing.T) {
 	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "id", Type: types.Int8}, {Name: "y", Type: types.Int4}}
 	weighted := &table{cols: append(slices.Clone(cols), dataset.Column{Name: "w", Type: types.Float8})}
@@ -31,10 +31,11 @@ func TestWeightsAreRows(t *testing.T) {
 			v = nil
 		}
 		k := string(rune('a' + r.IntN(4)))
-		if w == 0 { // what only a row that does not count could do
+		if w == 0 { // values that would be errors or outliers if the row counted
 			v, k, y = 1e6, "only here", 2
 		}
-		// id sets copies apart by almost nothing: equal rows share a place in the order.
+		// id makes copies differ by almost nothing: equal rows would be at the same place in the
+		// order.
 		weighted.rows = append(weighted.rows, []any{v, k, int64(i), y, float64(w)})
 		for range w {
 			copied.rows = append(copied.rows, []any{v, k, int64(i), y})
@@ -73,8 +74,8 @@ func TestWeightsAreRows(t *testing.T) {
 	}
 }
 
-// TestRankingOfFewScores: many rows of few scores, as of few categories or of a small
-// tree, are ranked exactly, held out or trained on.
+// TestRankingOfFewScores: roc_auc of many rows with few distinct scores, as from few categories or
+// a small tree, is exact, on training rows and on rows held out.
 func TestRankingOfFewScores(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	for i := range 3 * coarseRows / 2 {
@@ -96,8 +97,8 @@ func TestRankingOfFewScores(t *testing.T) {
 	}
 }
 
-// TestRankingOfManyRows trains on more rows than are ranked score by score, with a
-// rare event, and compares roc_auc with that of the model's own scores.
+// TestRankingOfManyRows trains on more rows than are ranked exactly, with a rare event, and
+// compares roc_auc with that of the scores of the model.
 func TestRankingOfManyRows(t *testing.T) {
 	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	r := rand.New(rand.NewPCG(6, 6))

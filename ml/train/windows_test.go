@@ -19,15 +19,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// withFading makes the tests' family of windows known to the test.
+// withFading registers the family of windows that exists in tests only.
 func withFading(t *testing.T) {
 	before := families.All
 	families.All = append(slices.Clip(before), familytest.Fading{})
 	t.Cleanup(func() { families.All = before })
 }
 
-// series makes rows of keys of random lengths: a key of two columns, NULL in
-// some, an order of two columns with ties, a feature, a weight and a target.
+// series makes sequences of random lengths: a key of two columns, NULL in some rows, two order
+// columns with ties, a feature, a weight and a target.
 func series(n int, seed uint64) *table {
 	tb := &table{cols: []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "id", Type: types.Int8}, {Name: "site", Type: types.Text},
 		{Name: "at", Type: types.Float8}, {Name: "seq", Type: types.Text}, {Name: "w", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
@@ -40,7 +40,7 @@ func series(n int, seed uint64) *table {
 		for range r.IntN(60) {
 			at := float64(r.IntN(40)-20) / 2
 			if r.IntN(30) == 0 {
-				at = math.NaN() // the last
+				at = math.NaN() // NaN sorts last
 			}
 			tb.rows = append(tb.rows, []any{r.NormFloat64(), id / 2, site, at, []string{"a", "b", "bb"}[r.IntN(3)], r.Float64(), r.NormFloat64()})
 		}
@@ -48,7 +48,7 @@ func series(n int, seed uint64) *table {
 	return tb
 }
 
-// wanted is what fading learns, by the book.
+// wanted computes what fading learns by its definition.
 func wanted(tb *table, w family.Windows, share float64) (m familytest.FadingSum) {
 	groups := map[string][][]any{}
 	for _, r := range tb.rows {
@@ -86,15 +86,14 @@ func wanted(tb *table, w family.Windows, share float64) (m familytest.FadingSum)
 	return m
 }
 
-// distinctTimes makes the order of every partition unambiguous.
+// distinctTimes makes the order within every partition unique.
 func distinctTimes(tb *table) {
 	for i, r := range tb.rows {
 		r[3] = float64((i*7919)%len(tb.rows)) - 100
 	}
 }
 
-// TestWindowsAreThoseOfThePartitions trains over windows and compares with the
-// definition.
+// TestWindowsAreThoseOfThePartitions trains over windows and compares with the definition.
 func TestWindowsAreThoseOfThePartitions(t *testing.T) {
 	withFading(t)
 	for _, c := range []struct {
@@ -128,12 +127,12 @@ func arrayOf(s ...string) types.Array {
 	return a
 }
 
-// TestWindowsOnAnySetup trains over windows on other numbers of workers, with
-// other arrivals and little memory: one model.
+// TestWindowsOnAnySetup trains over windows with other numbers of workers, orders of arrival and
+// little memory: the model is the same.
 func TestWindowsOnAnySetup(t *testing.T) {
 	withFading(t)
 	for _, partition := range [][]string{{"id", "site"}, {"site"}} {
-		tb := series(30000, 4) // with rows that only their bytes order
+		tb := series(30000, 4) // some rows are equal in the order columns, so their bytes decide
 		job := mustJob(t, "fading", "y", tb, "window", int64(6), "stride", int64(2), "order_by", arrayOf("at", "seq"), "partition_by", arrayOf(partition...),
 			"weight", "w", "data_split_eval_fraction", 0.25)
 		if again, err := DecodeJob(job.Encode()); err != nil || !bytes.Equal(again.Encode(), job.Encode()) || fmt.Sprint(again.windows) != fmt.Sprint(job.windows) {
@@ -160,8 +159,8 @@ func TestWindowsOnAnySetup(t *testing.T) {
 	}
 }
 
-// TestHeldOutWindowsAreTheLast holds out the end of each sequence, and trains on
-// no row that what is held out has.
+// TestHeldOutWindowsAreTheLast holds out the end of each sequence, and trains on no row that is in
+// a window held out.
 func TestHeldOutWindowsAreTheLast(t *testing.T) {
 	withFading(t)
 	tb := series(0, 1)
@@ -183,7 +182,7 @@ func TestHeldOutWindowsAreTheLast(t *testing.T) {
 	if m := got.Model.Predictor.(*familytest.FadingModel); math.Abs(m.HY-want.HY) > 1e-9*want.HH {
 		t.Errorf("learnt %+v, want %+v", m.FadingSum, want)
 	}
-	// Of sequences of one window, a share of the sequences.
+	// If sequences have one window each, a share of the sequences is held out.
 	tb.rows = nil
 	for id := range int64(2000) {
 		for i := range 5 {

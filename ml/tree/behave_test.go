@@ -17,8 +17,8 @@ import (
 
 var one = familytest.Spread{Nodes: 1, Threads: 1}
 
-// run trains on one worker, which it gives beside the driver: the training's
-// rows as a block and those held out as another.
+// run trains on one worker, and returns the driver, the worker, and two blocks: the training rows
+// and those held out.
 func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*driver, *worker, [2]*dataset.Block) {
 	t.Helper()
 	return runWith(t, f, d, func(*problem) {}, options...)
@@ -80,16 +80,16 @@ func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*pro
 	return drv.(*driver), w.(*worker), blocks
 }
 
-// trainTrees returns a training's trees over the training's own bins.
+// trainTrees returns the trees of a training over the bins of the training.
 func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
 	drv, w, _ := run(t, boosted, d, options...)
 	w.Close()
 	return drv.trees
 }
 
-// TestCategoriesSplitByManyRows: with many categories of a few rows each, a side
-// of a split by them has at least as many rows as LightGBM asks for, however
-// curved the loss is.
+// TestCategoriesSplitByManyRows: with many categories of few rows each, both sides of a categorical
+// split must have as many rows as LightGBM requires (min_data_per_group), however large the second
+// derivatives are.
 func TestCategoriesSplitByManyRows(t *testing.T) {
 	for _, classes := range []int{0, 2} {
 		d := someRows(71, 6000, 1, []int{60}, classes)
@@ -117,8 +117,8 @@ func TestCategoriesSplitByManyRows(t *testing.T) {
 	}
 }
 
-// TestLossOfNumbers: the loss of a regression is the mean squared error, as that of
-// other families, of rows to train on and of those held out.
+// TestLossOfNumbers: the reported loss of a regression is the mean squared error, as for other
+// families, on training rows and on those held out.
 func TestLossOfNumbers(t *testing.T) {
 	drv, w, blocks := run(t, boosted, holdOut(someRows(72, 500, 3, nil, 0), 4), "n_estimators", 5)
 	w.Close()
@@ -137,12 +137,13 @@ func TestLossOfNumbers(t *testing.T) {
 	}
 }
 
-// TestTakenRows: what the root grows from rows is what histograms give.
-func TestTakenRows(t *testing.T) {
+// TestSmallNodes: nodes with few rows are grown by the root, which fetches the rows themselves
+// instead of histograms: the trees are the same.
+func TestSmallNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		f       family.Family
 		classes int
-		weight  int // the most
+		weight  int // the greatest weight
 		options []any
 	}{
 		"forest":          {forest, 2, 1, []any{"n_estimators", 5, "max_depth", 9}},
@@ -168,8 +169,8 @@ func TestTakenRows(t *testing.T) {
 	}
 }
 
-// TestKeptScoresAreThePredictors compares all bits: with what the training kept
-// nothing needs to be scored again.
+// TestKeptScoresAreThePredictors: the scores kept by the training have the same bits as those of
+// the predictor, so that rows need not be scored again for metrics.
 func TestKeptScoresAreThePredictors(t *testing.T) {
 	for _, classes := range []int{0, 2, 3} {
 		d := holdOut(someRows(50, 900, 5, []int{7}, classes), 4)
@@ -189,7 +190,7 @@ func TestKeptScoresAreThePredictors(t *testing.T) {
 					same = kept.Value[i] == want.Value[i]
 				}
 				for c := range kept.Probs {
-					same = same && math.Abs(kept.Chance(c, i)-want.Chance(c, i)) == 0
+					same = same && math.Abs(kept.Prob(c, i)-want.Prob(c, i)) == 0
 				}
 				if !same {
 					t.Fatalf("%d classes, row %d: kept and scored differ", classes, i)
@@ -200,7 +201,7 @@ func TestKeptScoresAreThePredictors(t *testing.T) {
 	}
 }
 
-// TestWeightIsRepetition: a row of weight two is the row twice, with drawn rows
+// TestWeightIsRepetition: a row of weight two counts like two copies, with random samples of rows
 // too.
 func TestWeightIsRepetition(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -214,7 +215,7 @@ func TestWeightIsRepetition(t *testing.T) {
 		"forest votes":  {forest, 4, []any{"n_estimators", 4}},
 		"forest means":  {forest, 0, []any{"n_estimators", 4}},
 	} {
-		for _, most := range []int{3, 40} { // the latter do not share an integer
+		for _, most := range []int{3, 40} { // sums of weights up to 40 do not fit in one integer with the gradients
 			r := rand.New(rand.NewPCG(51, uint64(most)))
 			weighed := weigh(someRows(51, 300, 4, []int{3}, c.classes), func(int) float64 { return float64(r.IntN(most)) })
 			var twice familytest.Data = *weighed
@@ -270,8 +271,8 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestMonotoneByName: constraints of named columns are those of a list, the others having
-// none.
+// TestMonotoneByName: constraints given by column name equal those of a list, with none for the
+// other columns.
 func TestMonotoneByName(t *testing.T) {
 	d := someRows(52, 600, 4, nil, 0)
 	train := func(constraints any) ([]byte, error) {
@@ -320,7 +321,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	if !bytes.Equal(short.Bytes, got.Bytes) || short.State.ValidationLoss != got.State.ValidationLoss || short.State.TrainLoss != got.State.TrainLoss {
 		t.Errorf("not the model of %d trees: losses %v and %v", n, got.State.ValidationLoss, short.State.ValidationLoss)
 	}
-	// The loss that is told is the predictor's.
+	// The reported loss is that of the predictor.
 	var rows []int
 	for i, h := range d.Held {
 		if h {
@@ -329,7 +330,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	}
 	s, loss := got.Score(d.Block(rows, false)), 0.0
 	for i, r := range rows {
-		loss -= math.Log(s.Chance(int(d.Y[r]), i)) / float64(len(rows))
+		loss -= math.Log(s.Prob(int(d.Y[r]), i)) / float64(len(rows))
 	}
 	if math.Abs(loss-got.State.ValidationLoss) > 1e-9 {
 		t.Errorf("a loss of %v is told, it is %v", got.State.ValidationLoss, loss)
@@ -339,7 +340,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	}
 }
 
-// TestOddData goes through what has little to learn from.
+// TestOddData trains on data with little or nothing to learn.
 func TestOddData(t *testing.T) {
 	nan := math.NaN()
 	for name, d := range map[string]*familytest.Data{
@@ -363,7 +364,7 @@ func TestOddData(t *testing.T) {
 				}
 				sum := 0.0
 				for k := range s.Probs {
-					sum += s.Chance(k, i)
+					sum += s.Prob(k, i)
 				}
 				if s.Probs != nil && math.Abs(sum-1) > 1e-12 {
 					t.Errorf("%s: probabilities add up to %v", name, sum)
@@ -377,8 +378,8 @@ func TestOddData(t *testing.T) {
 	}
 }
 
-// TestStateIsChecked breaks the states of a training: each is refused, or gives
-// a driver that can go on.
+// TestStateIsChecked damages the saved states of a training: each is refused, or gives a driver
+// that can continue.
 func TestStateIsChecked(t *testing.T) {
 	d := someRows(55, 300, 3, []int{4}, 2)
 	o, err := familytest.Options(boosted, "n_estimators", 3, "max_leaves", 6)
@@ -426,7 +427,7 @@ func TestStateIsChecked(t *testing.T) {
 	}
 }
 
-// TestNoMemory: what the node does not grant is not taken.
+// TestNoMemory: memory that the node does not grant is not used.
 func TestNoMemory(t *testing.T) {
 	d := someRows(56, 300, 3, nil, 2)
 	o, err := familytest.Options(boosted)
@@ -463,7 +464,7 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestThreadsAtOnce works blocks on several goroutines.
+// TestThreadsAtOnce processes blocks in several goroutines.
 func TestThreadsAtOnce(t *testing.T) {
 	d := someRows(57, 4000, 4, nil, 2)
 	var raw []float32
@@ -488,7 +489,7 @@ func TestThreadsAtOnce(t *testing.T) {
 	}
 }
 
-// with is a block with a column of numbers replaced.
+// with returns a copy of the block with one numeric column set to x.
 func with(b *dataset.Block, j int, x float64) *dataset.Block {
 	c := *b
 	c.X64 = append([]float64(nil), b.X64...)
@@ -500,8 +501,7 @@ func with(b *dataset.Block, j int, x float64) *dataset.Block {
 	return &c
 }
 
-// FuzzDecode reads hostile bytes: whatever is taken for a model can be scored
-// with and explained.
+// FuzzDecode decodes arbitrary bytes: what is accepted as a model can score and explain.
 func FuzzDecode(f *testing.F) {
 	d := someRows(54, 200, 3, []int{4}, 3)
 	for _, fam := range []family.Family{boosted, forest} {

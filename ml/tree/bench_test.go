@@ -20,9 +20,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// table is rows in blocks: of float32 columns with labels, as a file of
-// little-endian float32 rows, label last, holds them (BENCH_ROWS, of 28 columns;
-// the last fifth is not trained on), or drawn.
+// table has rows in blocks of float32 columns with labels: from a file of little-endian float32
+// rows, the label last (BENCH_ROWS, with 28 columns; the last fifth is the test set), or random.
 type table struct {
 	blocks []*dataset.Block
 	fitted *feature.Fitted
@@ -87,7 +86,7 @@ func newTable(raw []float32, cols, block int) *table {
 	return t
 }
 
-// train trains with as many goroutines as there are threads.
+// train trains with one goroutine per thread.
 func (t *table) train(b testing.TB, f family.Family, threads int, options ...any) family.Predictor {
 	o, err := familytest.Options(f, options...)
 	if err != nil {
@@ -169,8 +168,8 @@ func (t *table) auc(b testing.TB, p family.Predictor) float64 {
 	return auc
 }
 
-// BenchmarkTrain trains 100 trees of depth 6, or the forest that scikit-learn is
-// held against, on two goroutines.
+// BenchmarkTrain trains 100 trees of depth 6, or the forest with which scikit-learn is compared, in
+// two goroutines.
 func BenchmarkTrain(b *testing.B) {
 	train, test := benchTables(b, 28)
 	for _, c := range []struct {
@@ -194,7 +193,7 @@ func BenchmarkTrain(b *testing.B) {
 	}
 }
 
-// BenchmarkScore scores with 100 trees of depth 6 on one goroutine.
+// BenchmarkScore scores with 100 trees of depth 6 in one goroutine.
 func BenchmarkScore(b *testing.B) {
 	train, test := benchTables(b, 28)
 	p := train.train(b, boosted, 2, "n_estimators", 100)

@@ -8,7 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// game is the value of a tree for a row of which some columns are known.
+// game is the expected value of a tree for a row of which only the columns in known are given: the
+// coalition game of Shapley values.
 func game(m *model, t *tree, at int32, known uint, of []int, bin func(c int) int, output int) float64 {
 	n := &t.nodes[at]
 	if n.col == leaf {
@@ -24,8 +25,8 @@ func game(m *model, t *tree, at int32, known uint, of []int, bin func(c int) int
 	return (l*game(m, t, n.left, known, of, bin, output) + r*game(m, t, n.left+1, known, of, bin, output)) / (l + r)
 }
 
-// TestExplanationsAreShapleyValues compares with the sum over all subsets of
-// columns, and holds parts and baseline to the prediction.
+// TestExplanationsAreShapleyValues compares with the definition, a sum over all subsets of columns,
+// and checks that baseline and contributions add up to the prediction.
 func TestExplanationsAreShapleyValues(t *testing.T) {
 	for _, c := range []struct {
 		forest  bool

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestGoldenBits pins models' bytes: they are the same on every machine, and a
-// change of them is seen.
+// TestGoldenBits pins the bytes of models: they are the same on every machine, and a change of them
+// is noticed.
 func TestGoldenBits(t *testing.T) {
 	for name, c := range map[string]struct {
 		f       family.Family

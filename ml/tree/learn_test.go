@@ -7,8 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// TestLearns holds the loss on rows that were not seen against that of a
-// constant.
+// TestLearns compares the loss on unseen rows with that of a constant.
 func TestLearns(t *testing.T) {
 	one := familytest.Spread{Nodes: 1, Threads: 1}
 	for name, isForest := range map[string]bool{"boosted": false, "forest": true} {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
-// slow is a plain learner over the same bins: it holds gradients as floats and
-// tries every split of every node.
+// slow is a simple reference over the same bins, with gradients in floating point, that tries every
+// split of every node.
 type slow struct {
 	t     *testing.T
 	bins  [][]int // by row and column
@@ -51,8 +51,8 @@ func (s *slow) gain(rows []int, goes func(bin int) bool, col int) float64 {
 	return (s.score(l) + s.score(r) - s.score(rows)) / 2
 }
 
-// best tries everything: of a column of numbers all bounds with missing values
-// on either side, of categories all sets.
+// best tries all splits: of a numeric column all bounds, with missing values on either side; of a
+// categorical one all subsets.
 func (s *slow) best(rows []int, b *bins) float64 {
 	best := 0.0
 	for j := range b.cols {
@@ -74,7 +74,7 @@ func (s *slow) best(rows []int, b *bins) float64 {
 	return best
 }
 
-// check walks a tree with its rows.
+// check compares the splits of a tree, from a node down, with the best ones for its rows.
 func (s *slow) check(b *bins, t *tree, at int32, rows []int, depth int, scores []float64, rate float64) {
 	n := &t.nodes[at]
 	best := s.best(rows, b)
@@ -117,8 +117,8 @@ func (s *slow) check(b *bins, t *tree, at int32, rows []int, depth int, scores [
 	s.check(b, t, n.left+1, r, depth+1, scores, rate)
 }
 
-// TestSplitsAgainstTryingAll compares trees, split by split, with a learner that
-// tries all of them in plain floats.
+// TestSplitsAgainstTryingAll compares trees, split by split, with the reference that tries all
+// splits.
 func TestSplitsAgainstTryingAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(40, 1))
 	for _, c := range []struct {
@@ -168,7 +168,8 @@ func TestSplitsAgainstTryingAll(t *testing.T) {
 				}
 				s.bins = append(s.bins, own)
 			}
-			// The driver's own trees are over these bins; the model's are over fewer.
+			// The trees of the driver use these bins; those of the model use only the bins that
+			// splits need.
 			trees := trainTrees(t, d, "n_estimators", 3, "max_depth", depth, "learning_rate", rate, "l1", c.l1, "l2", c.l2, "min_child_weight", c.least)
 			scores := make([]float64, len(d.X))
 			for i := range scores {

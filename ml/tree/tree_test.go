@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// some makes rows of numbers, of which some are missing and some few, and of
-// categories, with a label that depends on them.
+// someRows makes rows of numbers, some missing and some of few values, and of categories, with a
+// label that depends on them.
 func someRows(seed uint64, n, dense int, cats []int, classes int) *familytest.Data {
 	r := rand.New(rand.NewPCG(seed, 1))
 	d := &familytest.Data{Cats: cats, Classes: classes, Seed: seed}
@@ -67,8 +67,8 @@ func weigh(d *familytest.Data, w func(i int) float64) *familytest.Data {
 	return d
 }
 
-// TestSameModel trains on any number of nodes and threads, over rows in any
-// order, with messages as bytes and broken off after every step.
+// TestSameModel trains on any number of nodes and threads, with rows in any order, messages encoded
+// as bytes, and resumed after every step: the model is the same.
 func TestSameModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for name, c := range map[string]struct {

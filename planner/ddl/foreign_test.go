@@ -68,7 +68,7 @@ func (d *defs) must(sql string) *ddl.Result {
 	return res
 }
 
-// referenced returns the tables that are recorded as referring to a table.
+// referenced returns the tables that the catalog lists as referring to a table.
 func (d *defs) referenced(name string) (out []string) {
 	d.t.Helper()
 	for _, oid := range d.st.Relation(catalog.PublicOID, name).ReferencedBy {

@@ -8,7 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// The places are PostgreSQL 15's, which has none in ALTER TABLE: ^ stands before what is named.
+// TestPlacesInCreateTable: errors have the positions that PostgreSQL 15 gives them; ^ stands before
+// the position. Errors of ALTER TABLE have none there, nor here.
 func TestPlacesInCreateTable(t *testing.T) {
 	d := &defs{t, catalog.New()}
 	d.must("create table there (a int, b text)")

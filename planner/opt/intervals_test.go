@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestJoinIntervals: random intervals that are joined to fewer contain the same
-// numbers.
+// TestJoinIntervals: joinIntervals merges random intervals that are combined by OR into fewer,
+// which contain the same numbers.
 func TestJoinIntervals(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 11))
 	x := &expr.Col{ID: 1, Typ: types.Int8, Name: "x"}
@@ -54,7 +54,7 @@ func TestJoinIntervals(t *testing.T) {
 	}
 }
 
-// holds evaluates a condition of comparisons for x.
+// holds evaluates a condition, made of comparisons, for x.
 func holds(e expr.Expr, x int64) bool {
 	value := func(e expr.Expr) int64 {
 		if c, ok := e.(*expr.Const); ok {
@@ -83,7 +83,8 @@ func holds(e expr.Expr, x int64) bool {
 	return map[string]bool{"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[c.Op]
 }
 
-// TestIntervalsApart: conditions that are not joined.
+// TestIntervalsApart: conditions that cannot be merged into one interval, or not by this rule, are
+// left as they are.
 func TestIntervalsApart(t *testing.T) {
 	x, y := &expr.Col{ID: 1, Typ: types.Int8, Name: "x"}, &expr.Col{ID: 2, Typ: types.Int8, Name: "y"}
 	is := func(op string, c expr.Expr, k int64) expr.Expr { return rewrite.Compare(op, c, rewrite.IntConst(k)) }

@@ -35,8 +35,8 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
-// TestEstimatesProveNothing: bounds of the current rows do not prove anything
-// about the rows of a later execution of a kept plan; constraints do.
+// TestEstimatesProveNothing: the least and greatest values of the present rows prove nothing for a
+// cached plan, since rows may be added before it runs again; constraints do.
 func TestEstimatesProveNothing(t *testing.T) {
 	w := plantest.Small(t)
 	exact, est := w.Table(w.OID("t")), props.Estimates(w).Table(w.OID("t"))

@@ -32,13 +32,13 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestNarrowSum: a sum is represented as fixed where all rows together have no more than
+// TestNarrowSum: a sum is a fixed-point int64 where the sum of all rows cannot have more than
 // eighteen digits.
 func TestNarrowSum(t *testing.T) {
 	w := &narrower{r: rule.NewRun(&rule.Env{Stats: props.FromState(nil)}, 0)}
 	for _, c := range []struct {
 		rows       int
-		prec, want uint8 // 0: variable
+		prec, want uint8 // 0: numeric of any size
 	}{{999, 7, 10}, {1000, 7, 11}, {9, 17, 18}, {10, 17, 0}, {1, 18, 0}} {
 		in := &plan.Values{Rows: make([][]expr.Expr, c.rows)}
 		call := expr.AggCall{Fn: &fn.Func{Name: "sum"}, Args: []expr.Expr{&expr.Col{Typ: types.FixedNumeric(c.prec, 2, false)}}, Typ: types.Numeric}

@@ -15,9 +15,9 @@ import (
 
 // TestPlans runs testdata:
 //
-//	plan           the finished plan of a query
-//	rule=NAME      the tree after the last run of a rule (with plan)
-//	nodes=N        for a cluster of N
+//	plan           prints the optimised plan of a query
+//	rule=NAME      also prints the tree after the last change by this rule
+//	nodes=N        plans for a cluster of N nodes
 func TestPlans(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := plantest.Small(t)

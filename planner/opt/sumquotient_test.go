@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSumQuotients compares the sum of quotients of random numbers with the quotient of
-// their sum: where the rule applies all digits are the same, and the scale too.
+// TestSumQuotients: sum(x / c) may be computed as sum(x) / c only where every digit, and the scale,
+// of the result stay the same. It compares both over random numbers.
 func TestSumQuotients(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	parse := func(s string) number.Decimal {
@@ -44,7 +44,7 @@ func TestSumQuotients(t *testing.T) {
 		}
 		var want, sum, least number.Decimal
 		for i := range 1 + r.Intn(4) {
-			v := r.Int63n(limit) >> r.Intn(63) // also numbers of few digits
+			v := r.Int63n(limit) >> r.Intn(63) // numbers of all sizes, small ones too
 			if r.Intn(2) == 0 {
 				v = -v
 			}
@@ -84,8 +84,8 @@ func plus(t *testing.T, a, b number.Decimal) number.Decimal {
 	return s
 }
 
-// TestSumQuotientsPlan: the sum is divided where there are rows enough for a group, and
-// other columns stay as they are.
+// TestSumQuotientsPlan: the rule is applied where groups have many rows, so that it saves
+// divisions, and leaves the other columns as they are.
 func TestSumQuotientsPlan(t *testing.T) {
 	x := expr.Col{ID: 1, Typ: types.FixedNumeric(7, 2, false)}
 	by := &expr.Const{Val: number.DecimalFromInt64(2, 0), Typ: types.FixedNumeric(1, 0, false)}

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// filler makes a node of any kind: an expression in each place that takes one, an
+// filler makes a node of any kind by reflection: an expression in each field that takes one, an
 // input in each that takes a node.
 type filler struct {
 	next   expr.ColID
@@ -68,8 +68,9 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// TestNodesDescribeThemselves: a node's description has all of its expressions, inputs and columns;
-// one that it left out would be missed by every rule.
+// TestNodesDescribeThemselves: the description of a node lists all of its expressions, inputs and
+// columns. Rules only see what is listed: of a column that is missing, pruning would remove the
+// producer.
 func TestNodesDescribeThemselves(t *testing.T) {
 	for _, kind := range append(slices.Clone(kinds), &Apply{}) {
 		f := &filler{}

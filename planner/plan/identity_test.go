@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// TestIdentity: these queries have different identities, which do not depend on
-// layout or estimates; queries whose result depends on more than tables have
-// none.
+// TestIdentity: Identity is equal for plans with the same result, whatever their layout and
+// estimates, and differs for the others here. A query whose result depends on more than tables, as
+// on random(), has none.
 func TestIdentity(t *testing.T) {
 	w := plantest.Small(t)
 	of := func(sql string) (plan.Identity, bool) {

@@ -14,8 +14,8 @@ type tables map[types.OID]*TableStats
 
 func (t tables) Table(oid types.OID) *TableStats { return t[oid] }
 
-// TestMostRows: a join over a key returns no more rows than the other side has, any other their
-// product; a plan that is kept has no bound, since rows may be added.
+// TestMostRows: a join on a key of one side returns at most the rows of the other side, any other
+// join at most the product of both. A cached plan has no such bound, since rows may be added.
 func TestMostRows(t *testing.T) {
 	key := func(is bool) func(int16) bool { return func(int16) bool { return is } }
 	st := tables{

@@ -71,8 +71,8 @@ func TestTableStatsKeys(t *testing.T) {
 	}
 }
 
-// TestProvenKeys: a column is a key where it is unique in each segment and the
-// segments' ranges are disjoint, but not for kept plans.
+// TestProvenKeys: a column is a key where its values are unique within each segment and the ranges
+// of the segments do not overlap. For a cached plan that proves nothing, since rows may be added.
 func TestProvenKeys(t *testing.T) {
 	rel := &catalog.Relation{Columns: []catalog.Column{{Name: "a", Num: 1, Type: types.Int8}}}
 	once := func(lo, hi int64) *catalog.Segment {
@@ -99,21 +99,21 @@ func TestProvenKeys(t *testing.T) {
 			t.Errorf("%s: a key: %v", c.name, got)
 		}
 		scan := &plan.Scan{Table: 1, Cols: []plan.Column{{ID: 7, Num: 1, Type: types.Int8}}}
-		if got := len(UniqueKeys(scan, given{st})); got > 0 != c.key {
+		if got := len(UniqueKeys(scan, fixedStats{st})); got > 0 != c.key {
 			t.Errorf("%s: %d keys of a scan", c.name, got)
 		}
-		if len(UniqueKeys(scan, Estimates(given{st}))) > 0 {
+		if len(UniqueKeys(scan, Estimates(fixedStats{st}))) > 0 {
 			t.Errorf("%s: the rows there are taken for those there will be", c.name)
 		}
 	}
 }
 
-type given struct{ t *TableStats }
+type fixedStats struct{ t *TableStats }
 
-func (g given) Table(types.OID) *TableStats { return g.t }
+func (g fixedStats) Table(types.OID) *TableStats { return g.t }
 
-// TestJoinDomain: a condition that keeps a share of a table's keys keeps that share of
-// the rows that refer to them, even if few different keys are referred to.
+// TestJoinDomain: a condition that keeps a share of the keys of a table is estimated to keep that
+// share of the rows that refer to them, even if these refer to few different keys.
 func TestJoinDomain(t *testing.T) {
 	key := func(id expr.ColID, ndv, of float64, lo, hi int64) (*expr.Col, map[expr.ColID]Column) {
 		return &expr.Col{ID: id, Typ: types.Int8}, map[expr.ColID]Column{id: {ndv: ndv, of: of, min: lo, max: hi, typ: types.Int8}}

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 )
 
-// TestWork: estimates of time are in the order of measured times, and distinguish plans of tens
-// of milliseconds from those of hundreds.
+// TestWork: estimated times are of the order of measured ones, and tell plans of tens of
+// milliseconds from plans of hundreds.
 func TestWork(t *testing.T) {
 	last := 0.0
 	for _, q := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestEquivalence: queries as bound, as optimised, and as staged for several
-// nodes have the same rows, over small random tables with NULLs.
+// TestEquivalence: a query as bound, as optimised, and as staged for several nodes returns the same
+// rows, over small random tables with NULLs.
 func TestEquivalence(t *testing.T) {
 	text, err := os.ReadFile("testdata/equivalence.sql")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestEquivalence(t *testing.T) {
 	}
 }
 
-// TestEquivalenceRandom is the same with random queries.
+// TestEquivalenceRandom is TestEquivalence with random queries.
 func TestEquivalenceRandom(t *testing.T) {
 	w := plantest.Small(t)
 	for seed := range int64(randomSeeds) {
@@ -50,8 +50,8 @@ func TestEquivalenceRandom(t *testing.T) {
 	}
 }
 
-// TestEarlyAggregation: an aggregation that begins below joins has the same result, however many
-// matches rows have.
+// TestEarlyAggregation: an aggregation whose partial phase runs below joins has the same result,
+// however many matches a row has.
 func TestEarlyAggregation(t *testing.T) {
 	w := plantest.Small(t)
 	for _, sql := range []string{
@@ -68,17 +68,17 @@ func TestEarlyAggregation(t *testing.T) {
 		"SELECT u.y, count(t.c), sum(t.b), avg(t.d), max(t.c) FROM u LEFT JOIN t ON t.a = u.a AND t.b < u.x GROUP BY u.y",
 		"SELECT u.y, sum(t.b + s.v), count(s.w) FROM u LEFT JOIN (t JOIN s ON t.b = s.k) ON t.a = u.a GROUP BY u.y",
 		"SELECT u.y, s.w, min(t.b), count(t.b) FILTER (WHERE t.d > 2) FROM u LEFT JOIN t ON t.a = u.a RIGHT JOIN s ON s.k = u.x GROUP BY u.y, s.w",
-		"SELECT u.y, count(t.b), count(*) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y",  // a row without a match counts
-		"SELECT u.y, sum(coalesce(t.b, 1)) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y", // and here
+		"SELECT u.y, count(t.b), count(*) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y",  // not applied: count(*) counts a row of u without a match, of which the phase below has nothing
+		"SELECT u.y, sum(coalesce(t.b, 1)) FROM u LEFT JOIN t ON t.a = u.a GROUP BY u.y", // not applied: coalesce makes a value of the NULL of a row without a match
 		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, coalesce(t.b, 0) AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
 		"SELECT u.x, sum((t.d + t.d) / 2) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
-		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // not applied: rows without a match would raise the error
+		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // not applied: rows of t without a match, which the join drops, would raise the error
 		"SELECT u.x, sum(CASE WHEN u.a > 1 THEN t.b END), sum(CASE WHEN u.a = 1 THEN t.b ELSE NULL END), sum(t.b), count(*) FILTER (WHERE u.x < 3), count(*) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
 		"SELECT s.v, max(x.d), count(x.d), avg(x.d) FILTER (WHERE x.b > s.v) FROM (SELECT t.b, CASE WHEN u.x > 1 AND t.a < 3 THEN t.d END AS d FROM t JOIN u ON t.a = u.a) x JOIN s ON x.b = s.k GROUP BY s.v",
 		"SELECT sum(CASE WHEN u.x > 2 THEN t.b END) FROM t JOIN u ON t.a = u.a WHERE t.a > 1",
-		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                               // not applied: an argument of both sides
-		"SELECT u.x, sum(CASE WHEN t.a - t.b > 2 THEN 1 ELSE 0 END), max(t.b + 7) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // within int4 by the columns' bounds
-		"SELECT u.x, sum(t.b + 2147483600) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                        // not within
+		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                               // not applied: the argument needs columns of both sides
+		"SELECT u.x, sum(CASE WHEN t.a - t.b > 2 THEN 1 ELSE 0 END), max(t.b + 7) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // applied: the columns' bounds prove that t.b + 7 stays within int4
+		"SELECT u.x, sum(t.b + 2147483600) FROM t JOIN u ON t.a = u.a GROUP BY u.x",                                        // not applied: may overflow
 	} {
 		for seed := range int64(20) {
 			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)
@@ -94,8 +94,9 @@ func TestEarlyAggregation(t *testing.T) {
 	}
 }
 
-// TestWholeBelow: a grouping is completed below joins if its keys include a key of the
-// joined table, and else not: two rows of s may have the same w.
+// TestWholeBelow: an aggregation may be completed below joins if its grouping keys include a key of
+// the joined table, and not otherwise: two rows of s may have the same w, and so belong to one
+// group.
 func TestWholeBelow(t *testing.T) {
 	w := plantest.Small(t)
 	for sql, whole := range map[string]bool{
@@ -105,9 +106,9 @@ func TestWholeBelow(t *testing.T) {
 		"SELECT s.w, count(*), sum(t.d) FROM t JOIN s ON t.b = s.k GROUP BY s.w":                                                                 false,
 		"SELECT s.k, s.w, sum(CASE WHEN s.v > 2 THEN t.b END), sum(CASE WHEN s.v < 2 THEN t.b END) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w": false,
 		"SELECT s.k, s.w, count(t.a), sum(t.d), min(t.c) FROM s LEFT JOIN t ON t.b = s.k GROUP BY s.k, s.w":                                      true,
-		"SELECT s.k, s.w, count(t.a) FROM s LEFT JOIN t ON t.b = s.k AND t.a < s.v GROUP BY s.k, s.w":                                            false, // many a of a b
+		"SELECT s.k, s.w, count(t.a) FROM s LEFT JOIN t ON t.b = s.k AND t.a < s.v GROUP BY s.k, s.w":                                            false, // grouped by t.b and t.a below the join, so several groups for one s.k
 		"SELECT s.w, count(t.a) FROM s LEFT JOIN t ON t.b = s.k GROUP BY s.w":                                                                    false,
-		"SELECT s.k, count(*), sum(t.d) FROM t LEFT JOIN s ON t.b = s.k GROUP BY s.k":                                                            false, // many b that s lacks
+		"SELECT s.k, count(*), sum(t.d) FROM t LEFT JOIN s ON t.b = s.k GROUP BY s.k":                                                            false, // all t.b without a match are one group, of NULL
 	} {
 		for seed := range int64(20) {
 			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)
@@ -123,8 +124,8 @@ func TestWholeBelow(t *testing.T) {
 	}
 }
 
-// TestHavingBelow: a condition on groups goes with a grouping below joins, but not where
-// a group that a join drops would be an error.
+// TestHavingBelow: a HAVING condition is pushed down with its aggregation, except where it could
+// raise an error for a group that the join would drop.
 func TestHavingBelow(t *testing.T) {
 	w := plantest.Small(t)
 	for sql, below := range map[string]bool{
@@ -147,7 +148,7 @@ func TestHavingBelow(t *testing.T) {
 	}
 }
 
-// randomSeeds is how many random queries are run.
+// randomSeeds is the number of random queries.
 const randomSeeds = 60
 
 func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.Datum, sql string, seed int64) {
@@ -169,7 +170,7 @@ func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.
 			t.Errorf("%s\n%v", sql, err)
 			return
 		}
-		early := seed%2 == 1 // every second begins aggregations below joins
+		early := seed%2 == 1 // every other query is forced to aggregate partially below joins
 		got, text, err := runStaged(w, tables, o, nodes, early)
 		switch {
 		case werr != nil && err != nil && pgerr.CodeOf(err) == pgerr.CodeOf(werr):

@@ -8,9 +8,8 @@ import (
 	"github.com/tributarydb/tributary/internal/plantest"
 )
 
-// TestLateColumns: columns that are determined by a key among the grouping keys are read
-// only for the first rows of a sort, unless an operator below reads them, and the rows
-// are the same.
+// TestLateColumns: columns that depend on a key among the grouping keys are read only for the rows
+// that a sort with a LIMIT returns, unless an operator below reads them. The rows are the same.
 func TestLateColumns(t *testing.T) {
 	w := plantest.Small(t)
 	w.Resize("u", 1e6)

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// times repeats a fragment of SQL n times.
+// times returns n fragments of SQL, joined by sep.
 func times(n int, sep string, part func(i int) string) string {
 	out := make([]string, n)
 	for i := range out {
@@ -18,7 +18,7 @@ func times(n int, sep string, part func(i int) string) string {
 	return strings.Join(out, sep)
 }
 
-// long are statements whose planning takes long for different reasons.
+// long returns statements that take long to plan, each for another reason.
 func long(n int) map[string]string {
 	return map[string]string{
 		"joins": "select count(*) from " + times(n, ", ", func(i int) string { return fmt.Sprintf("u u%d", i) }) +
@@ -34,8 +34,8 @@ func long(n int) map[string]string {
 	}
 }
 
-// TestPoll: planning calls Poll throughout, and ends with its error at
-// whichever call.
+// TestPoll: planning calls Poll throughout, and returns the error of Poll whichever call fails. So
+// a statement can be cancelled while it is planned.
 func TestPoll(t *testing.T) {
 	w := plantest.Small(t)
 	w.Nodes = 3

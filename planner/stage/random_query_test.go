@@ -18,7 +18,7 @@ type generator struct {
 	used int
 }
 
-// alias is a table in scope with its integer columns.
+// alias is a table in scope and its integer columns.
 type alias struct {
 	name string
 	ints []string
@@ -169,7 +169,7 @@ func (g *generator) query(depth int) string {
 	switch g.r.Intn(4) {
 	case 0:
 		k := g.col(scope)
-		last := g.pick("count(*), count(distinct %s)", "count(%s)") // the first is not begun below joins
+		last := g.pick("count(*), count(distinct %s)", "count(%s)") // no partial aggregation below joins with DISTINCT, so both ways are taken
 		sql = fmt.Sprintf("select %s, sum(%s), "+last+" from %s where %s group by %s", k, g.col(scope), g.col(scope), from, where, k)
 		if g.r.Intn(2) == 0 {
 			sql += fmt.Sprintf(" having count(*) > %d", g.r.Intn(2))

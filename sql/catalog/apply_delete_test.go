@@ -34,9 +34,10 @@ func TestDeleteRows(t *testing.T) {
 	d.do(pgerr.SerializationFailure, del(one, 0))
 }
 
-// TestDeleteOneByOne deletes a segment's rows one after the other, as UPDATEs do. A row that is
-// gone conflicts with who deletes or locks it, however long ago that was, and a node that has
-// read its state from a snapshot half way comes to the same bytes as one that has not.
+// TestDeleteOneByOne deletes the rows of a segment one by one, as UPDATEs do. Deleting or locking a
+// row that is already deleted is a serialization failure, however long ago that was. A node that
+// restores a snapshot half way and applies the rest of the log ends with the same bytes as one that
+// applied the whole log.
 func TestDeleteOneByOne(t *testing.T) {
 	const n = 2000
 	rnd := rand.New(rand.NewPCG(9, 9))
@@ -47,12 +48,12 @@ func TestDeleteOneByOne(t *testing.T) {
 		b, _ := roaring.BitmapOf(row).ToBytes()
 		return &catalog.LockRows{Table: 20000, Segment: id, Rows: b}
 	}
-	var started *db
+	var restored *db
 	order := rnd.Perm(n)
 	for i, row := range order[:n-1] {
 		d.do("", lock(uint32(row)), del(id, uint32(row)))
-		if started != nil {
-			started.do("", lock(uint32(row)), del(id, uint32(row)))
+		if restored != nil {
+			restored.do("", lock(uint32(row)), del(id, uint32(row)))
 		}
 		if i == 700 {
 			b, err := d.s.MarshalBinary()
@@ -63,7 +64,7 @@ func TestDeleteOneByOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			started = &db{t, s}
+			restored = &db{t, s}
 		}
 		gone := uint32(order[rnd.IntN(i+1)])
 		d.do(pgerr.SerializationFailure, del(id, gone))
@@ -73,13 +74,15 @@ func TestDeleteOneByOne(t *testing.T) {
 		}
 	}
 	a, _ := d.s.MarshalBinary()
-	b, _ := started.s.MarshalBinary()
-	if !bytes.Equal(a, b) || d.s.Manifest(20000).Digest() != started.s.Manifest(20000).Digest() {
-		t.Fatal("a node that started half way has other bytes")
+	b, _ := restored.s.MarshalBinary()
+	if !bytes.Equal(a, b) || d.s.Manifest(20000).Digest() != restored.s.Manifest(20000).Digest() {
+		t.Fatal("a node that restored a snapshot half way has other bytes")
 	}
 }
 
-// TestCompactMany: one compaction of more segments than replacements are remembered of.
+// TestCompactMany: one compaction of more segments than the catalog remembers replacements of.
+// Deleting by a remembered old row number works; by one that was forgotten it is a serialization
+// failure.
 func TestCompactMany(t *testing.T) {
 	const n = 3000
 	d := &db{t, catalog.New()}
@@ -96,14 +99,14 @@ func TestCompactMany(t *testing.T) {
 	d.do("", &catalog.AppendSegments{Table: 20000, Segments: list})
 	d.do("", c)
 	d.do("", del(id(n-1), 0), del(id(n-2048), 0))
-	d.do(pgerr.SerializationFailure, del(id(n-2049), 0)) // nobody knows any more where it went
+	d.do(pgerr.SerializationFailure, del(id(n-2049), 0)) // its replacement is forgotten: the last 2048 are remembered
 	if got := d.s.Manifest(20000).Rows(); got != n-2 {
 		t.Errorf("%d rows", got)
 	}
 }
 
-// TestDeleteAcrossCompaction deletes by old row numbers while compaction goes
-// on, and compares with a model that knows each row by name.
+// TestDeleteAcrossCompaction deletes by old row numbers while compaction goes on, and compares with
+// a simple model that gives each row a number.
 func TestDeleteAcrossCompaction(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 4))
 	type place struct {
@@ -126,7 +129,7 @@ func TestDeleteAcrossCompaction(t *testing.T) {
 		}
 		d.do("", &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{s}})
 	}
-	rowsOf := func(s *catalog.Segment) (out []int) { // live ones, in order
+	rowsOf := func(s *catalog.Segment) (out []int) { // the live rows, in order
 		gone := roaring.New()
 		if !s.Deleted.Empty() {
 			gone.UnmarshalBinary(s.Deleted.Portable())

@@ -21,15 +21,15 @@ func seg(n byte, rows int64) *catalog.Segment {
 	return &catalog.Segment{ID: catalog.SegmentID{n}, Rows: rows, Nodes: []uint64{1, 2}, Zones: []catalog.Zone{{Column: 1, Min: int64(1), Max: int64(9)}}}
 }
 
-// db commits step by step.
+// db is a catalog state; each call of do commits one set of changes to it.
 type db struct {
 	t *testing.T
 	s *catalog.State
 }
 
-// counted fails where the numbers of live rows that manifests keep are not those of
-// their segments.
-func counted(t *testing.T, s *catalog.State) {
+// checkLive compares the numbers of live rows that manifests keep with those checkLive over their
+// segments.
+func checkLive(t *testing.T, s *catalog.State) {
 	t.Helper()
 	for _, r := range s.Relations() {
 		m := s.Manifest(r.OID)
@@ -42,7 +42,7 @@ func counted(t *testing.T, s *catalog.State) {
 				n += g.Live()
 			}
 			if got := m.LiveIn(p); got != n {
-				t.Fatalf("partition %d of %s is said to have %d rows, not %d", p, r.Name, got, n)
+				t.Fatalf("partition %d of %s is recorded with %d rows, has %d", p, r.Name, got, n)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func counted(t *testing.T, s *catalog.State) {
 
 func (d *db) do(want pgerr.Code, changes ...catalog.Change) catalog.Outcome {
 	d.t.Helper()
-	// What is applied always goes through the bytes of the log.
+	// Changes are always encoded and decoded first, as they are in the log.
 	changes, err := catalog.UnmarshalChanges(catalog.MarshalChanges(changes))
 	if err != nil {
 		d.t.Fatal(err)
@@ -65,7 +65,7 @@ func (d *db) do(want pgerr.Code, changes ...catalog.Change) catalog.Outcome {
 	}
 	if err == nil {
 		d.s = next
-		counted(d.t, next)
+		checkLive(d.t, next)
 	}
 	return out
 }
@@ -132,9 +132,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestForks appends along many branches of states; no branch may see the rows
-// of another.
-// TestKnownSegments: a file is committed once, whatever the id of the commit.
+// TestKnownSegments: a segment can be added only once, whatever the id of the commit.
 func TestKnownSegments(t *testing.T) {
 	d := &db{t, catalog.New()}
 	d.do("", &catalog.PutRelation{Rel: table(20000, "t")}, &catalog.PutRelation{Rel: table(20001, "u")})
@@ -148,7 +146,7 @@ func TestKnownSegments(t *testing.T) {
 	d.do(pgerr.InternalError, add(1, seg(3, 10)), add(0, seg(3, 10)))
 	merge := &catalog.ReplaceSegments{Table: 20000, Part: 0, Old: []catalog.SegmentRef{{ID: seg(1, 0).ID}, {ID: seg(2, 0).ID}}, New: []*catalog.Segment{seg(4, 20)}}
 	d.do("", merge)
-	d.do(pgerr.InternalError, add(0, seg(1, 10))) // it was merged into another
+	d.do(pgerr.InternalError, add(0, seg(1, 10))) // it was added before and replaced by a compaction since
 	d.do(pgerr.InternalError, &catalog.ReplaceSegments{Table: 20000, Part: 0, Old: []catalog.SegmentRef{{ID: seg(4, 0).ID}}, New: []*catalog.Segment{seg(4, 20)}})
 	d.do("", add(0, seg(3, 10)))
 	if got := d.s.Manifest(20000).Rows(); got != 30 {
@@ -156,6 +154,8 @@ func TestKnownSegments(t *testing.T) {
 	}
 }
 
+// TestForks makes many states from one another, as a tree, each with another segment. States share
+// memory; none may see segments of a branch that it does not descend from.
 func TestForks(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	type branch struct {
@@ -195,10 +195,10 @@ func TestUniqueKeys(t *testing.T) {
 	keys := func(read uint64, h ...uint64) catalog.Change {
 		return &catalog.UniqueKeys{Table: 20000, Constraint: 9, Hashes: h, ReadVersion: read}
 	}
-	d.do("", keys(1, 5, 3), keys(1, 3)) // own claims do not meet
+	d.do("", keys(1, 5, 3), keys(1, 3)) // claims of one commit do not conflict with each other
 	d.do(pgerr.SerializationFailure, keys(1, 3))
 	d.do("", keys(1, 4))
-	d.do("", keys(2, 3)) // looked after the first claim was in
+	d.do("", keys(2, 3)) // it read the state after the first claim, so it has seen that key
 	all := &catalog.UniqueKeys{Table: 20000, Constraint: 9, All: true, ReadVersion: d.s.Version()}
 	d.do("", all)
 	d.do(pgerr.SerializationFailure, all)
@@ -207,7 +207,7 @@ func TestUniqueKeys(t *testing.T) {
 	for i := range 3000 {
 		d.s, _, _ = d.s.Commit(d.s.Version()+1, []catalog.Change{keys(d.s.Version(), uint64(1000+i))})
 	}
-	d.do(pgerr.SerializationFailure, keys(old, 1)) // forgotten
+	d.do(pgerr.SerializationFailure, keys(old, 1)) // so long ago that the keys claimed since are forgotten: refused to be safe
 	d.do("", keys(d.s.Version()-10, 1))
 	d.do("", &catalog.DropRelation{OID: 20000})
 	d.do("", &catalog.PutRelation{Rel: table(20000, "t")}, keys(0, 1))
@@ -243,17 +243,17 @@ func TestJobs(t *testing.T) {
 	d.do(pgerr.DuplicateObject, &catalog.PutJob{Job: job})
 	d.do("", &catalog.JobProgress{OID: 20001, ExpectEpoch: 1, Iteration: 3, History: []catalog.Iteration{{Number: 2}, {Number: 3}}, Checkpoint: []byte{1}})
 	d.do("", &catalog.TakeJob{OID: 20001, ExpectEpoch: 1, Coordinator: 9})
-	// The coordinator that lost the job cannot write.
+	// A coordinator with an old epoch, which lost the job to another, cannot write.
 	d.do(pgerr.SerializationFailure, &catalog.JobProgress{OID: 20001, ExpectEpoch: 1})
 	d.do(pgerr.SerializationFailure, &catalog.TakeJob{OID: 20001, ExpectEpoch: 1})
 	d.do(pgerr.SerializationFailure, &catalog.EndJob{OID: 20001, ExpectEpoch: 1, State: catalog.JobDone})
-	// The new one goes on from iteration 2.
+	// The new coordinator continues after iteration 2: it replaces the row of iteration 3.
 	d.do("", &catalog.JobProgress{OID: 20001, ExpectEpoch: 2, Iteration: 3, History: []catalog.Iteration{{Number: 3, Seconds: 1}}})
 	j := d.s.Job(20001)
 	if j.Iteration != 3 || len(j.History) != 2 || j.History[1].Seconds != 1 || j.Coordinator != 9 || len(j.Checkpoint) != 1 {
 		t.Fatalf("%+v", j)
 	}
-	// It reads what was there when it began.
+	// The job reads the rows that were there when it began, though the table is truncated since.
 	d.do("", &catalog.Truncate{Table: 20000})
 	if n := len(d.s.Manifest(20000).Partitions[0]); n != 0 {
 		t.Fatalf("%d segments", n)
@@ -289,7 +289,7 @@ func TestStateRoundTrip(t *testing.T) {
 	if !bytes.Equal(b, b2) {
 		t.Fatal("a restored state differs")
 	}
-	// A restored state goes on as the first does.
+	// A state that was restored from bytes changes as the original does.
 	c := []catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(2, 1)}}, &catalog.UniqueKeys{Table: 20000, Constraint: 4, Hashes: []uint64{7}, ReadVersion: 1}}
 	x, _, err1 := d.s.Commit(9, c)
 	y, _, err2 := s.Commit(9, c)

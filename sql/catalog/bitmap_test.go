@@ -10,10 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/codec"
 )
 
-// TestRowSet adds rows one by one and in groups, where they lie apart, follow each other, and
-// are so many that containers change their kind. What the set has must be what a bitmap made
-// at once has, to the byte, however it came about: also where it was written and read on the
-// way, as on a node that has just started.
+// TestRowSet adds rows one by one and in groups: far apart, consecutive, and so many that a Roaring
+// container changes its kind. The set must equal, to the byte, a bitmap made of all rows at once,
+// also where it was encoded and decoded in between, as on a node that restarted.
 func TestRowSet(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -34,7 +33,7 @@ func TestRowSet(t *testing.T) {
 		have := roaring.New()
 		for i := range 20_000 {
 			rows := roaring.BitmapOf(row(i))
-			if i >= 2000 && i < 10_000 && i%3 > 0 { // larger sooner
+			if i >= 2000 && i < 10_000 && i%3 > 0 { // then more rows at a time
 				for k := range rnd.IntN(40) {
 					rows.Add(row(i + k + 1))
 				}
@@ -84,9 +83,9 @@ func TestRowSet(t *testing.T) {
 	}
 }
 
-// TestRowSetOfDamage adds rows to bytes that are no bitmap: an error, or a set, and no change
-// of what was there.
-func TestRowSetOfDamage(t *testing.T) {
+// TestDamagedRowSet adds rows to bytes that are not a bitmap: the result is an error or a set, and
+// the given bytes are not modified.
+func TestDamagedRowSet(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 6))
 	have := roaring.New()
 	for range 9000 {
@@ -109,7 +108,7 @@ func TestRowSetOfDamage(t *testing.T) {
 	}
 }
 
-// BenchmarkRowSet adds rows to what a segment has that took many UPDATEs.
+// BenchmarkRowSet adds rows to the deleted rows of a segment that many UPDATEs have changed.
 func BenchmarkRowSet(b *testing.B) {
 	have := roaring.New()
 	for i := range uint32(500_000) {

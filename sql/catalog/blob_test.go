@@ -10,16 +10,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// What was written before models were files: changes that make a model of two
-// versions and a job with a checkpoint, and the state that they made.
+// Written by versions that kept models in the catalog instead of in files: changes that make a
+// model of two versions and a job with a checkpoint, and the state that results.
 const (
 	oldChanges = "BAnbAgHXAqCcAZgRAW0KAAQDowECE2xvZ2lzdGljX3JlZ3Jlc3Npb24CAXkFGQEAAAADAWEBYgIJAXgGvQUBAAAAFAAAAAAAAAAAAAAAAAAAAAAAAAECAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABG9uZQAAAAAAAAAAAAAAAAAAAAAAAAABgMSf1QwAAA5jbGFzc2lmaWNhdGlvbgABCWNvbnZlcmdlZAAAAgQBdwFoowEEE2xvZ2lzdGljX3JlZ3Jlc3Npb24CAXkFGQEAAAADAWEBYgIJAXgGvQUBAAAAFAAAAAAAAAAAAAAAAAAAAAAAAAECAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABHR3bwAAAAAAAAAAAAAAAAAAAAAAAAABgMSf1QwAAA5jbGFzc2lmaWNhdGlvbgABCWNvbnZlcmdlZAAAAgQBdwFoAAQAC1oBWKGcAQABbgAAAAAAAAAAB3J1bm5pbmcAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAMPaGcAQEGAAAAAAAHAAAAAAAAAAAAAAAAAAAAAwECCQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	oldState   = "Ab4FAaKcAQcBGQsKcGdfY2F0YWxvZwoDBQoKAlVDBAAKAVUBDGMIcGdfdG9hc3QKAAEWmBEGcHVibGljCgMFCgoCVUMEAAoBVQEiyGUSaW5mb3JtYXRpb25fc2NoZW1hCgMFCgoCVUMEAAoBVQESyWUCbWwKAwUKCgJVQwQACgFVARfKZQdjbHVzdGVyCgMFCgoCVUMEAAoBVQEBAgEXCgl0cmlidXRhcnkBAQEBAQEBAQAAAAACAdcCoJwBmBEBbQoABAOjAQITbG9naXN0aWNfcmVncmVzc2lvbgIBeQUZAQAAAAMBYQFiAgkBeAa9BQEAAAAUAAAAAAAAAAAAAAAAAAAAAAAAAQIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEb25lAAAAAAAAAAAAAAAAAAAAAAAAAAGAxJ/VDAAADmNsYXNzaWZpY2F0aW9uAAEJY29udmVyZ2VkAAACBAF3AWijAQQTbG9naXN0aWNfcmVncmVzc2lvbgIBeQUZAQAAAAMBYQFiAgkBeAa9BQEAAAAUAAAAAAAAAAAAAAAAAAAAAAAAAQIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEdHdvAAAAAAAAAAAAAAAAAAAAAAAAAAGAxJ/VDAAADmNsYXNzaWZpY2F0aW9uAAEJY29udmVyZ2VkAAACBAF3AWgBBAIBXKGcAQABbgAAAAAAAQAAB3J1bm5pbmcAAAAAAAABBgAHAAAAAAAAAAAAAAAAAAAAAwECCQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAQEAAQMZAgsAFXN5c3RlbSBjYXRhbG9nIHNjaGVtYRsDmBEAFnN0YW5kYXJkIHB1YmxpYyBzY2hlbWEAAAAAAAAAAAAAAAAAAAAAAAACCgAB"
 )
 
-// TestModelsOfBefore: logs and snapshots from before models were files are read, and
-// what they hold can be changed.
-func TestModelsOfBefore(t *testing.T) {
+// TestReadsInlineModels: logs and snapshots of versions that kept models in the catalog can be
+// read, and the models and jobs in them can be changed.
+func TestReadsInlineModels(t *testing.T) {
 	bytesOf := func(s string) []byte {
 		b, err := base64.StdEncoding.DecodeString(s)
 		if err != nil {
@@ -71,9 +71,9 @@ func versions(s *catalog.State) (out string) {
 	return out
 }
 
-// TestVersionsComeAndGo: a change to a model carries what it adds, and leaves the
-// versions alone that it does not name.
-func TestVersionsComeAndGo(t *testing.T) {
+// TestAddAndDropVersions: a change to a model is as large as the versions that it adds, however
+// many there are, and leaves all others as they are.
+func TestAddAndDropVersions(t *testing.T) {
 	d := &db{t, catalog.New()}
 	version := func(n int, file byte, nodes ...uint64) catalog.ModelVersion {
 		v := catalog.ModelVersion{Number: n}

@@ -6,8 +6,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestDefinitions: what a state defines is known to be the same as long as only
-// rows change, in commits and in views of them, and never otherwise.
+// TestDefinitions: Definitions() is equal for two states as long as only rows changed between them,
+// by commits or by views of uncommitted changes, and differs after any other change. Cached plans
+// are kept by it.
 func TestDefinitions(t *testing.T) {
 	table := types.FirstUserOID + 1
 	rel := &Relation{OID: table, Schema: PublicOID, Name: "t", Kind: KindTable, Columns: []Column{{Num: 1, Name: "a", Type: types.Int4}}}
@@ -42,8 +43,8 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := UnmarshalState(b)
-	if err != nil || again.Definitions() == s.Definitions() || again.Definitions() == New().Definitions() {
-		t.Error("a state that was read again has definitions of its own", err)
+	restored, err := UnmarshalState(b)
+	if err != nil || restored.Definitions() == s.Definitions() || restored.Definitions() == New().Definitions() {
+		t.Error("a restored state must have definitions of its own", err)
 	}
 }

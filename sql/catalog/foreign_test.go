@@ -17,16 +17,16 @@ func TestForeignKeySides(t *testing.T) {
 	}
 	v := d.s.Version()
 	d.do("", claim(catalog.SideRefers, v, false, 1, 2))
-	// Another that refers to the same key does not mind; one that removes it does.
+	// Two references to the same key do not conflict; a reference and the removal of its key do.
 	d.do("", claim(catalog.SideRefers, v, false, 2, 3))
 	d.do(pgerr.SerializationFailure, claim(catalog.SideRemoves, v, false, 3))
 	d.do(pgerr.SerializationFailure, claim(catalog.SideRemoves, v, true))
 	d.do("", claim(catalog.SideRemoves, v, false, 4))
 	d.do("", claim(catalog.SideRemoves, d.s.Version(), false, 3))
 	d.do(pgerr.SerializationFailure, claim(catalog.SideRefers, v, false, 4))
-	// What one commit does on both sides does not meet itself.
+	// Changes of one commit on both sides do not conflict with each other.
 	d.do("", claim(catalog.SideRefers, d.s.Version(), false, 9), claim(catalog.SideRemoves, d.s.Version(), false, 9))
-	// The sides outlive a snapshot.
+	// Both sides are kept in a snapshot of the state.
 	b, err := d.s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)

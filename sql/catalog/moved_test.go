@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestDeletesFollowMovedRows merges two segments that had lost rows into two others, twice, and
-// deletes rows by the old places: in the new ones the same rows are gone.
+// TestDeletesFollowMovedRows merges two segments with deleted rows into two others, twice, and then
+// deletes rows by their first places: the same rows are deleted in the new segments.
 func TestDeletesFollowMovedRows(t *testing.T) {
 	const table = 20000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -39,7 +39,7 @@ func TestDeletesFollowMovedRows(t *testing.T) {
 		commit(&catalog.PutRelation{Rel: &catalog.Relation{OID: table, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1}})
 		first := []*catalog.Segment{segment(1 + r.Int64N(300)), segment(1 + r.Int64N(300))}
 		commit(&catalog.AppendSegments{Table: table, Segments: first})
-		// The rows are numbers; those of a segment that are left, by place.
+		// Rows are numbered. rows[segment] lists the numbers of the rows left in it, by place.
 		rows, live, n := map[catalog.SegmentID][]int{}, map[int]bool{}, 0
 		for _, g := range first {
 			for range g.Rows {

@@ -8,8 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestStatesAreForgotten: a state does not keep those before it alive.
-func TestStatesAreForgotten(t *testing.T) {
+// TestOldStatesAreCollected: a state shares memory with the state it was made from, but does not
+// keep it from the garbage collector.
+func TestOldStatesAreCollected(t *testing.T) {
 	d := &db{t, catalog.New()}
 	d.do("", &catalog.PutRelation{Rel: table(20000, "t")})
 	var before []weak.Pointer[catalog.State]

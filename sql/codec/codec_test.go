@@ -73,7 +73,8 @@ type branch struct{ L, R tree }
 
 func (*branch) isTree() {}
 
-// TestDepth: what nests without an end is an error, not the end of the process.
+// TestDepth: unbounded nesting is an error instead of a stack overflow, which would end the
+// process.
 func TestDepth(t *testing.T) {
 	codec.Union[tree](&branch{})
 	var deep tree

@@ -6,7 +6,8 @@ import (
 )
 
 func TestCalendarDays(t *testing.T) {
-	// Every day of eight centuries around year 0 and now, against counting.
+	// Every day of eight centuries, around year 0 and around now, compared with counting days one
+	// by one.
 	for _, start := range []int{-401, 1599} {
 		day := YMDToDate(start, 1, 1)
 		for y := start; y < start+801; y++ {

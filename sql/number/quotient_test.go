@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAppendQuotient: the bytes are those of Div and AppendBinary.
+// TestAppendQuotient: AppendQuotient writes the same bytes as Div followed by AppendBinary.
 func TestAppendQuotient(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	edge := []int64{0, 1, -1, 2, 3, -7, 9, 10, 9999, 10000, 10001, 99999999, math.MaxInt32, math.MaxInt64, math.MinInt64, math.MinInt64 + 1}
@@ -42,7 +42,8 @@ func TestAppendQuotient(t *testing.T) {
 	}
 }
 
-// TestAppendRounded: the bytes are those of Round and AppendBinary, and kernels read them alike.
+// TestAppendRounded: AppendRounded writes the same bytes as Round followed by AppendBinary, and
+// kernels decode them to the same number.
 func TestAppendRounded(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	edge := []int64{0, 1, -1, 5, -5, 49, 50, 127, 128, -128, -129, 999, math.MaxInt64, math.MinInt64}

@@ -36,13 +36,13 @@ func TestWideDecimalBytes(t *testing.T) {
 	}
 }
 
-// TestSqrt128: roots of one and two words are those of big integers, at squares
-// and halfway between two roots too.
+// TestSqrt128: square roots of numbers of one and two words equal those of math/big, also at
+// squares and halfway between two roots.
 func TestSqrt128(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for i := range 100000 {
 		n := new(big.Int).Rand(r, new(big.Int).Lsh(big.NewInt(1), uint(1+r.Intn(126))))
-		if i%2 == 0 { // x² + x + some
+		if i%2 == 0 { // x² + x + a little: near (x + ½)², where rounding is decided
 			x := big.NewInt(r.Int63() >> r.Intn(63))
 			n.Mul(x, x)
 			if r.Intn(2) == 0 {
@@ -63,8 +63,8 @@ func TestSqrt128(t *testing.T) {
 	}
 }
 
-// randomBig has from 1 to limit bits and either sign; every other is within one of
-// a power of two or of ten.
+// randomBig returns a number of 1 to limit bits and either sign; every other one is within one of a
+// power of two or of ten.
 func randomBig(r *rand.Rand, limit int) *big.Int {
 	v := new(big.Int)
 	switch r.Intn(4) {
@@ -83,7 +83,7 @@ func randomBig(r *rand.Rand, limit int) *big.Int {
 	return v
 }
 
-// TestDivAtWide: quotients in words are those of big integers.
+// TestDivAtWide: divisions done in machine words equal those of math/big.
 func TestDivAtWide(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	inWords := 0
@@ -113,7 +113,8 @@ func TestDivAtWide(t *testing.T) {
 	}
 }
 
-// TestLeadingDigits: the digits that scales are chosen from are those of the text.
+// TestLeadingDigits: the leading digits by which the scale of a quotient is chosen are those of the
+// decimal text.
 func TestLeadingDigits(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	for range 100000 {
@@ -150,7 +151,8 @@ func TestDecodeWide(t *testing.T) {
 	}
 }
 
-// TestDecimalFromInt128: two's complement of two words, to its ends.
+// TestDecimalFromInt128 converts two-word two's complement integers, the least and the greatest
+// included.
 func TestDecimalFromInt128(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	ends := []int64{0, -1, 1, math.MaxInt64, math.MinInt64}

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestNoSilentMisreading: these texts Vitess takes and reads as something
-// else. The Postgres dialect must read them as Postgres does; the MySQL
-// dialect as MySQL does, or refuse them.
+// TestNoSilentMisreading: Vitess accepts these texts but gives them another meaning than PostgreSQL
+// (in MySQL || is OR). The postgres dialect must read them as PostgreSQL does; the mysql dialect as
+// MySQL does, or refuse them.
 func TestNoSilentMisreading(t *testing.T) {
 	cases := []struct {
 		sql      string
@@ -21,7 +21,7 @@ func TestNoSilentMisreading(t *testing.T) {
 		{`select "Col" from t`, `SELECT "Col" FROM t`, `SELECT 'Col' AS col FROM t`},
 		{`select a from t where a || b`, `SELECT a FROM t WHERE a || b`, `SELECT a FROM t WHERE ((a <> 0) OR (b <> 0))`},
 		{`select a.x from a full join b on a.x = b.x`, `SELECT a.x FROM a FULL OUTER JOIN b ON a.x = b.x`,
-			// In MySQL full is no keyword, so it is an alias there too.
+			// FULL is not a keyword in MySQL, so it is the alias of a there.
 			`SELECT a.x FROM a AS "full" INNER JOIN b ON (a.x = b.x)`},
 		{`select a from t where a = $1`, `SELECT a FROM t WHERE a = $1`, `SELECT a FROM t WHERE (a = $1)`},
 		{`delete from t using u where t.a = u.a`, `DELETE FROM t USING u WHERE t.a = u.a`, "0A000"},
@@ -95,7 +95,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestPrecedence: what Postgres's grammar nests otherwise than it looks.
+// TestPrecedence: expressions that PostgreSQL's grammar nests otherwise than a reader may expect.
 func TestPrecedence(t *testing.T) {
 	s := one(t, "select not a = b and c or d", Postgres)
 	or := s.Node.(*ast.SelectStmt).TargetList.Items[0].(*ast.ResTarget).Val.(*ast.BoolExpr)

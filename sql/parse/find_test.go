@@ -21,7 +21,7 @@ func one(t *testing.T, sql string, d Dialect) *Statement {
 	return list[0]
 }
 
-// TestFind marks the place that must be found with ^ before it.
+// TestFind: the caret ^ in a query stands before the place that Find must return.
 func TestFind(t *testing.T) {
 	ident := func(parts ...string) func(*Statement) int {
 		return func(s *Statement) int { return s.FindIdent(parts...) }

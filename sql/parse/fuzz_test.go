@@ -69,13 +69,14 @@ func FuzzParse(f *testing.F) {
 			s.FindLiteral("x")
 		}
 		if !mysql {
-			again(t, sql, list)
+			checkAlone(t, sql, list)
 		}
 	})
 }
 
-// again parses each statement alone: it must read the same as among others.
-func again(t *testing.T, sql string, list []*Statement) {
+// checkAlone parses each statement by itself: the result must be the same as among other
+// statements.
+func checkAlone(t *testing.T, sql string, list []*Statement) {
 	for _, s := range list {
 		alone, err := Parse(s.Text, Postgres)
 		if err != nil || len(alone) != 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestGolden runs testdata/golden/*. Each case is a query string; the answer
-// is every statement with its tag, or the error with a caret under its place.
+// TestGolden runs testdata/golden/*. Each case is a query string; the expected output is every
+// statement with its command tag, or the error with a caret under its position.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -9,7 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/parse"
 )
 
-// What is kept reads back as it was meant, and what is kept again is the same.
+// TestKeep: the text that Keep stores of an expression, as of a CHECK constraint, parses to the
+// same expression, and keeping that gives the same text.
 func TestKeep(t *testing.T) {
 	cases := map[string]string{
 		"a + b * c":                       "a + (b * c)",

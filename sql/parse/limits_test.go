@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestDepth: nesting that would blow a stack is an error in either dialect,
-// and length alone is not nesting.
+// TestDepth: nesting so deep that it would overflow the stack is an error in both dialects; a list
+// that is only long is not nested and is accepted.
 func TestDepth(t *testing.T) {
 	const n = 100_000
 	rep := strings.Repeat

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// TestScanAgrees holds our tokens against those of the grammar's own lexer:
-// where both read a text, they must cut it at the same places, or a position
-// in a message would be of another token than the one refused.
+// TestScanAgrees compares the tokens of our scanner with those of the grammar's lexer: token
+// boundaries must agree wherever both accept a text. Otherwise "syntax error at or near" would name
+// another token than the one that was refused.
 func TestScanAgrees(t *testing.T) {
 	for _, sql := range []string{
 		"select a.b, c[1:2], d::int from t where x <= 1 and y >= 2 or z <> 3 and w != 4",
@@ -84,7 +84,7 @@ func TestQuoteName(t *testing.T) {
 		q := lex.QuoteName(name)
 		src, bad := lex.Postgres(q)
 		if name == "" {
-			continue // there is no such name; what matters is that nothing breaks
+			continue // no name is empty; QuoteName must only not panic
 		}
 		if bad != nil || len(src.Toks) != 1 || src.Name(0) != name {
 			t.Errorf("%q is quoted as %s", name, q)

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestFrom checks what a client receives of an error. A deadline is not taken for
-// statement_timeout, which cancels a statement with an error of its own.
+// TestFrom checks which error a client receives. An expired context is not reported as
+// statement_timeout: that cancels a statement with its own error.
 func TestFrom(t *testing.T) {
 	limit := pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
 	late, cancel := context.WithTimeout(t.Context(), 0)

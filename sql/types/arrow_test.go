@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestArrayOf1 compares columns of one row with those that builders make.
+// TestArrayOf1 compares columns of one row with those that Arrow builders make.
 func TestArrayOf1(t *testing.T) {
 	for _, c := range []struct {
 		of types.Type

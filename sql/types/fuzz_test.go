@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/number"
 )
 
-// fuzzTypes are tried with every input.
+// fuzzTypes are the types that every fuzz input is parsed as.
 func fuzzTypes() []Type {
 	var out []Type
 	for _, p := range PgTypes() {
@@ -42,7 +42,7 @@ func FuzzParseText(f *testing.F) {
 				continue
 			}
 			if tz, ok := d.(datetime.TimeTZ); ok && (tz.Zone <= -datetime.MaxZone || tz.Zone >= datetime.MaxZone) {
-				continue // a POSIX zone may be further off than its text form may
+				continue // a POSIX time zone may have a larger offset than the text format allows
 			}
 			back, err := ParseText(typ, text, &env)
 			if err != nil || TextOf(typ, back, &env) != text {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/internal/golden"
 )
 
-// testEnv reads settings written as SET has them.
+// testEnv parses settings written as in SET.
 func testEnv(t *testing.T, s string) *Env {
 	t.Helper()
 	e := *DefaultEnv
@@ -44,7 +44,7 @@ func testEnv(t *testing.T, s string) *Env {
 	return &e
 }
 
-// testType reads a type name with its modifier.
+// testType parses a type name with its modifier.
 func testType(t *testing.T, name string) Type {
 	t.Helper()
 	base, tail, mods := name, "", []int32(nil)
@@ -110,10 +110,10 @@ func textGolden(t *testing.T, file string) {
 	for _, r := range golden.Read(t, file) {
 		typ, env := testType(t, r[0]), testEnv(t, r[1])
 		d, text, err := castText(typ, r[2], env)
-		if typ.OID == BoolOID { // the cast to text spells it out
+		if typ.OID == BoolOID { // a cast to text gives true, the text format t
 			r[3] = strings.TrimSuffix(strings.TrimSuffix(r[3], "rue"), "alse")
 		}
-		if typ.OID == BpcharOID { // and drops the blanks at the end
+		if typ.OID == BpcharOID { // a cast to text drops trailing blanks
 			text = TrimBlanks(text)
 		}
 		if got := golden.Outcome(text, err); got != r[3] {
@@ -125,7 +125,8 @@ func textGolden(t *testing.T, file string) {
 		if err != nil {
 			continue
 		}
-		// Whatever can be read must come back from the wire and from a column.
+		// Every value that can be parsed must round-trip through the binary format and through an
+		// Arrow column.
 		wire := AppendBinary(nil, typ, d)
 		back, err := ParseBinary(typ, wire)
 		if err != nil || !Equal(typ, d, back) || strings.TrimRight(TextOf(typ, back, env), " ") != strings.TrimRight(text, " ") {

@@ -202,12 +202,12 @@ func TestWidens(t *testing.T) {
 		{"varchar(20)", "text", true},
 		{"text", "varchar", true},
 		{"text", "varchar(20)", false},
-		{"char(4)", "char(8)", false}, // the values get blanks
-		{"char(4)", "text", false},    // and lose them
+		{"char(4)", "char(8)", false}, // values must be padded with blanks
+		{"char(4)", "text", false},    // trailing blanks must be removed
 		{"numeric(8,2)", "numeric(10,2)", true},
 		{"numeric(10,2)", "numeric(8,2)", false},
 		{"numeric(8,2)", "numeric(10,3)", false},
-		{"numeric(8,2)", "numeric(30,2)", false}, // is represented otherwise
+		{"numeric(8,2)", "numeric(30,2)", false}, // 128 bits instead of 64
 		{"numeric(8,2)", "numeric", false},
 		{"timestamp(3)", "timestamp(4)", true},
 		{"timestamp(3)", "timestamp", true},

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestDivisor holds quotients by reciprocals against division: where rounding could go
-// wrong, next to multiples of the divisor, and at the ends of the range.
+// TestDivisor compares division by a constant, done as a multiplication by its reciprocal, with
+// true division: next to multiples of the divisor, where rounding could go wrong, and at the ends
+// of the range.
 func TestDivisor(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	number := func() int64 { return int64(r.Uint64()) >> r.IntN(64) }

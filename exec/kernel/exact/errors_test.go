@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestErrorsAddAll: many rows at once have the sums of one after the other, however they are
-// cut, of truths that were float32s, and of others, with some that are far off or not finite.
+// TestErrorsAddAll: adding many rows at once gives the sums of adding them one by one, however they
+// are divided: labels that are exactly float32s and others, some very large or not finite.
 func TestErrorsAddAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for round := range 60 {

@@ -48,8 +48,8 @@ func TestExactIsTheTrueSum(t *testing.T) {
 	}
 }
 
-// TestExactInAnyOrder sums wild values whose small parts are lost: however they
-// are ordered and split, the same is lost.
+// TestExactInAnyOrder sums values of sizes so different that the smallest bits are lost: the same
+// bits are lost in any order and any division into parts.
 func TestExactInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 500 {
@@ -88,7 +88,7 @@ func TestExactInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestExactTimes adds a value many times at once and one by one: the same is kept.
+// TestExactTimes: adding a value n times at once equals adding it n times.
 func TestExactTimes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 300 {
@@ -141,7 +141,8 @@ func TestExactSpecials(t *testing.T) {
 	}
 }
 
-// TestExactCarries adds so much that chunks would overflow without carrying.
+// TestExactCarries adds so much that the chunks of the accumulator would overflow if carries were
+// not propagated in time.
 func TestExactCarries(t *testing.T) {
 	var e Sum
 	x := math.Ldexp(1<<53-1, -20)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLongLosesNothing adds wild values, in parts that travel: the sum is the true
-// one.
+// TestLongLosesNothing adds values of very different sizes, in parts that are encoded and merged:
+// the sum is exact.
 func TestLongLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 300 {
@@ -52,7 +52,7 @@ func TestLongSpreadIsTheVariance(t *testing.T) {
 	if got := LongSpread(&two, &one, &one); got != 8250 {
 		t.Errorf("%v", got)
 	}
-	var w1, w2, w Long // each value with the weight 0.5, but 9 with 1.5
+	var w1, w2, w Long // each value has the weight 0.5, except 9, which has 1.5
 	for i := range 1000 {
 		x, by := 1e9+float64(i%10), 0.5
 		if i%10 == 9 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLossesAreExact adds losses of all sizes, all at once, one by one, in parts that
-// are merged and by their bytes, and compares with a sum in big floats.
+// TestLossesAreExact adds losses of all sizes, at once, one by one, in parts that are merged and
+// that are encoded, and compares with a sum in big.Float.
 func TestLossesAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for round := range 40 {
@@ -24,7 +24,7 @@ func TestLossesAreExact(t *testing.T) {
 				x[i] = math.Nextafter(64, 0)
 			}
 			if round%2 == 0 {
-				x[i] = math.Ldexp(1+r.Float64(), -52) // of which sums are small
+				x[i] = math.Ldexp(1+r.Float64(), -52) // small losses, near 2⁻⁵²
 			}
 			want.Add(want, big.NewFloat(x[i]))
 		}
@@ -57,8 +57,8 @@ func TestLossesAreExact(t *testing.T) {
 	}
 }
 
-// A NaN among losses makes their sum one, wherever it stands.
-func TestLossOfNothing(t *testing.T) {
+// TestLossOfNaN: a NaN among the losses makes their sum NaN, wherever it stands.
+func TestLossOfNaN(t *testing.T) {
 	for _, at := range []int{0, 7, 1023, 1030} {
 		x := make([]float64, 1031)
 		x[at] = math.NaN()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// trueSpread is Σx² − (Σx)² / N by fractions.
+// trueSpread is Σx² − (Σx)² / N in exact fractions.
 func trueSpread(xs []float64) float64 {
 	xx, x, n := new(big.Rat), new(big.Rat), new(big.Rat).SetInt64(int64(len(xs)))
 	for _, v := range xs {
@@ -23,8 +23,8 @@ func trueSpread(xs []float64) float64 {
 	return f
 }
 
-// TestSquares adds values in any order, one by one and in lists, in parts that are merged,
-// some of them encoded: the spread is always the true one.
+// TestSquares adds values in any order, one by one and in lists, in parts that are merged, some of
+// them encoded: the sum of squared deviations is always exact.
 func TestSquares(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	kinds := map[string]func() float64{"normal": r.NormFloat64, "float32": func() float64 { return float64(float32(r.NormFloat64())) },
@@ -84,16 +84,17 @@ func TestSquares(t *testing.T) {
 				for g := range groups {
 					b := parts[i].Append(nil, g)
 					if got.MergeBytes(uint32(g), b[:len(b)-1]) {
-						t.Fatalf("%s: what is cut off is read", name)
+						t.Fatalf("%s: a truncated state is accepted", name)
 					}
 				}
-				// What was cut off may be there in part: begin again, by all that was written.
+				// The truncated state may have been added in part: start anew from all complete
+				// states.
 				got = Squares{}
 				got.Resize(groups)
 				for k := range i + 1 {
 					for g := range groups {
 						if !got.MergeBytes(uint32(g), parts[k].Append(nil, g)) {
-							t.Fatalf("%s: what was written is not read", name)
+							t.Fatalf("%s: a complete state is refused", name)
 						}
 					}
 				}
@@ -108,7 +109,7 @@ func TestSquares(t *testing.T) {
 	}
 }
 
-// TestSquaresFit: squares of values of one kind need no long sums.
+// TestSquaresFit: squares of values of similar size fit the short form and need no long sum.
 func TestSquaresFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 6))
 	for _, scale := range []float64{1, 1e-9, 1e6, 1e20} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// kinds of numbers, each of which has its own trouble: none, many sizes, integers,
-// denormals, what does not fit beside the others.
+// sumKinds are distributions, each difficult in another way: many sizes, integers, denormals,
+// values too far apart for one fixed-point word.
 var sumKinds = map[string]func(r *rand.Rand) float64{
 	"money":     func(r *rand.Rand) float64 { return math.Round(r.NormFloat64()*1e6) / 100 },
 	"uniform":   func(r *rand.Rand) float64 { return r.Float64() },
@@ -23,8 +23,8 @@ var sumKinds = map[string]func(r *rand.Rand) float64{
 	"small":     func(r *rand.Rand) float64 { return 1e-200 * r.Float64() },
 }
 
-// TestSums adds values in any order, in parts that are merged, some of them encoded,
-// and parts that begin with other sizes: it is always the true sum.
+// TestSums adds values in any order, in parts that are merged, some of them encoded, parts with
+// other scales among them: the result is always the exact sum.
 func TestSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, f := range sumKinds {

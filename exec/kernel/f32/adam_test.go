@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAdam: all bits are the definition's, and what is behind the numbers stays.
+// TestAdam: every kernel has the bits of the definition in Go, and writes nothing behind the end of
+// its slices.
 func TestAdam(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := &AdamStep{0.9, 1 - 0.9, 0.999, 1 - 0.999, 0.271, 0.003, 1e-8, 0.01}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCells: all bits of both kernels are the definition's, for numbers of cells at
-// and beside the edges of registers, and what is behind them stays.
+// TestCells: both kernels have the bits of the definition in Go, for numbers of cells at and next
+// to multiples of the register width, and write nothing behind the end of their slices.
 func TestCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 50 {

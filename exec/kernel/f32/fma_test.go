@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFMA: one rounding, also where the sum in float64 would be halfway between
-// two float32s.
+// TestFMA: the result is rounded once, also where the sum in float64 lies halfway between two
+// float32s and would be rounded twice.
 func TestFMA(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	draw := func() float32 {

@@ -10,8 +10,8 @@ import (
 
 type product = func(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, add bool)
 
-// matrix is one within a larger array: what lies between its rows and behind
-// them must stay, and must not be read where there is none.
+// matrix is a matrix inside a larger array: the elements between and behind its rows must not
+// change, nor be read where the array ends.
 type matrix struct {
 	x  []float32
 	ld int
@@ -40,8 +40,8 @@ func randomMatrix(r *rand.Rand, rows, cols int) matrix {
 	return matrix{x: x, ld: ld}
 }
 
-// TestGemm: all bits of every kernel are the definition's, in all forms of the
-// operands, over shapes at and beside the edges of tiles and blocks.
+// TestGemm: every kernel has the bits of the definition in Go, with operands transposed or not, for
+// shapes at and next to the sizes of tiles and blocks.
 func TestGemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	check := func(m, n, k int) {
@@ -92,8 +92,9 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// TestGemmOfOneStrip: a B without gaps that is as wide as tiles is read where it lies, by
-// more rows than are put together at an edge; one that is not is as it was.
+// TestGemmOfOneStrip: a matrix B without gaps whose width is that of a tile is read in place
+// instead of packed, also for more rows than the kernel copies together at an edge; widths next to
+// it are packed.
 func TestGemmOfOneStrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{5, 8, 15, 16, 17, 24, 31, 32} {
@@ -114,9 +115,9 @@ func TestGemmOfOneStrip(t *testing.T) {
 	}
 }
 
-// TestGemmSteps: a sum over steps is the definition's product of one step after the other,
-// from the last on, in steps that fill blocks of k and in those that do not, of whole registers and not,
-// with more rows than are put together at an edge.
+// TestGemmSteps: a sum over time steps, as in backpropagation, has the bits of adding the product
+// of one step after the other, from the last step on: for steps that fill blocks of k and that do
+// not, whole registers and parts, and more rows than are copied together at an edge.
 func TestGemmSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 6))
 	whole := [][4]int{{111, 43, 16, 20}, {203, 77, 8, 40}, {10, 10, 64, 5}, {7, 32, 16, 16}, {13, 16, 24, 11}, {1, 9, 128, 3}}
@@ -150,7 +151,7 @@ func TestGemmSteps(t *testing.T) {
 	}
 }
 
-// dense is a matrix's numbers without gaps.
+// dense returns the elements of a matrix without gaps.
 func dense(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// guarded returns n floats with nothing behind them: who reads there dies.
+// guarded returns n floats that end at an unmapped page: reading behind them crashes the test.
 func guarded(t *testing.T, n int) []float32 {
 	page := syscall.Getpagesize()
 	size := (4*n + page - 1) / page * page
@@ -22,7 +22,7 @@ func guarded(t *testing.T, n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&mem[size-4*n])), n)
 }
 
-// TestGemmStaysInside: nothing behind the last element of a matrix is touched.
+// TestGemmStaysInside: nothing behind the last element of a matrix is read or written.
 func TestGemmStaysInside(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for range 300 {

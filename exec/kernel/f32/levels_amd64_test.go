@@ -4,7 +4,7 @@ package f32
 
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
-// bodies are the products of every level that this machine has.
+// bodies are the matrix products of every instruction set that this machine has.
 func bodies() map[string]product {
 	of := map[string]product{}
 	for _, level := range levels() {
@@ -15,7 +15,7 @@ func bodies() map[string]product {
 	return of
 }
 
-// levels are those that this machine has.
+// levels are the instruction sets that this machine has.
 func levels() []string {
 	if f64.Level == "avx512" {
 		return []string{"avx2", "avx512"}
@@ -23,7 +23,7 @@ func levels() []string {
 	return []string{f64.Level}
 }
 
-// onLevel runs f with the kernels of a level.
+// onLevel runs f with the kernels of an instruction set.
 func onLevel(level string, f func()) {
 	was, forward, backward := tiles, cellForward, cellBackward
 	tiles = tilesOf(level)

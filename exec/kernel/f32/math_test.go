@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFunctions holds each function to its bound, in units in the last place,
-// over floats of all sizes, and to the values at the ends.
+// TestFunctions checks the stated error bound of each function, in units in the last place, over
+// floats of all sizes, and its values at the ends.
 func TestFunctions(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -75,7 +75,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestLoops: all bits are the definition's, and what is behind the numbers stays.
+// TestLoops: every kernel has the bits of the definition in Go, and writes nothing behind the end
+// of its slices.
 func TestLoops(t *testing.T) {
 	inf := float32(math.Inf(1))
 	src := []float32{float32(math.NaN()), -float32(math.NaN()), 0, float32(math.Copysign(0, -1)), 3, -3, 1e-42, -1e-42, inf, -inf, 5, 0, -7, 8, 0.5, -0.5, 2, 0, 1}
@@ -95,7 +96,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// ulp is the distance of float32s at x.
+// ulp is the unit in the last place of float32 at x.
 func ulp(x float64) float64 {
 	_, e := math.Frexp(x)
 	return math.Ldexp(1, max(e, -125)-24)

@@ -68,7 +68,7 @@ var (
 	addWhole       = choose(addWholeGo, addWholeBody, addWholeBody)
 	errorEnds      = choose(errorEndsGo, errorEndsBody(errorEndsAVX2), errorEndsBody(errorEndsAVX512))
 	errorParts     = choose(errorPartsGo, errorPartsBody(errorPartsAVX2), errorPartsBody(errorPartsAVX512))
-	chances        = choose(chancesGo, chancesBody(chancesAVX2), chancesBody(chancesAVX512))
+	sigmoids       = choose(sigmoidsGo, sigmoidsBody(sigmoidsAVX2), sigmoidsBody(sigmoidsAVX512))
 	labelEntropy   = choose(labelEntropyGo, labelEntropyBody(labelEntropyAVX2), labelEntropyBody(labelEntropyAVX512))
 	splitKeys      = choose(splitKeysGo, splitKeysGo, splitKeysBody512)
 	whichOfTwo     = choose(whichOfTwoGo[int64], whichOfTwoBody, whichOfTwoBody)
@@ -318,7 +318,7 @@ func likelierBody(out []int64, p []float64, first, second int64) {
 	likelierAVX2(&out[0], &p[0], first, second, len(p))
 }
 
-func chancesBody(f func(z *float64, n int)) func(z []float64) {
+func sigmoidsBody(f func(z *float64, n int)) func(z []float64) {
 	return func(z []float64) { f(&z[0], len(z)) }
 }
 

@@ -51,8 +51,8 @@ func TestAxpy(t *testing.T) {
 	}
 }
 
-// BenchmarkTile32 makes tiles that stay in caches of columns that do not, some rows after
-// the others, as rows are taken in.
+// BenchmarkTile32 makes tiles, which stay in caches, from columns, which do not, in chunks of rows
+// as training reads them.
 func BenchmarkTile32(b *testing.B) {
 	const cols, rows, some = 20, 1 << 20, 256
 	all := make([][]float32, cols)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCoarse compares bytes and sums of products with plain loops, and with the twin.
+// TestCoarse compares the packed bytes, and the sums of products of them, with plain loops and with
+// the Go version.
 func TestCoarse(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
 	for _, d := range []int{1, 4, 7, 31, 32, 40, 70} {
@@ -20,7 +21,7 @@ func TestCoarse(t *testing.T) {
 			}
 			for i := range x {
 				j, row := i/Lanes%d, i/(d*Lanes)*Lanes+i%Lanes
-				if x[i] = 1e30; row < rows { // what is after the rows may be anything
+				if x[i] = 1e30; row < rows { // lanes behind the last row may have any value
 					x[i] = float64(float32(float64(j) + (r.Float64()-0.5)*math.Ldexp(1, j%5)))
 				}
 				if row%9 == 0 && row < rows { // a tie
@@ -91,7 +92,8 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
-// TestCoarseSumsFit: the most rows of the greatest bytes.
+// TestCoarseSumsFit: the sums do not overflow for the largest number of rows with the largest
+// bytes.
 func TestCoarseSumsFit(t *testing.T) {
 	p, m := make([]byte, CoarsePanel), make([]int32, CoarseCols*CoarseCols)
 	for i := range p {
@@ -116,7 +118,8 @@ func TestAddSquares(t *testing.T) {
 	}
 }
 
-// TestMarginsOf has the bits of a vector at a time.
+// TestMarginsOf: the margins for several weight vectors have the bits of computing one vector at a
+// time.
 func TestMarginsOf(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 1))
 	for _, d := range []int{1, 2, 9, 40} {

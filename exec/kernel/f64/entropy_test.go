@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCrossEntropy compares what runs here with its twin, and that with package
-// math, over probabilities of all sizes.
+// TestCrossEntropy compares the kernel in use with its Go version, and that with package math, over
+// probabilities of all sizes.
 func TestCrossEntropy(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	edge := []float64{0, 1, -1, 2, 0.5, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), 1 - math.Sqrt2/2, math.Nextafter(1, 0), math.Nextafter(0.5, 0),
@@ -43,7 +43,7 @@ func TestCrossEntropy(t *testing.T) {
 	}
 }
 
-// TestLossParts compares what runs here with its twin.
+// TestLossParts compares the kernel in use with its Go version.
 func TestLossParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{8, 16, 1000, LossRows} {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestErrorsAreExact compares sums over predicted numbers with exact ones, of float32s and of
-// float64s, of sizes that fit and that do not, and every processor's with each other's.
+// TestErrorsAreExact compares sums of prediction errors with exact ones: float32s and float64s, in
+// the range of the fixed-point sums and outside; and the kernels of all instruction sets with each
+// other.
 func TestErrorsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 1))
 	var e Errors
@@ -101,7 +102,7 @@ func BenchmarkErrors(b *testing.B) {
 	}
 }
 
-// errorBodies are a processor's kernels.
+// errorBodies are the kernels of one instruction set.
 type errorBodies struct {
 	ends  func(ends *[4 * Lanes]float64, y, p []float64)
 	parts func(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// bodies are the kernels of one level; the test compares each with the twin.
+// bodies are the kernels of one instruction set; the test compares each with its Go version.
 type bodies struct {
 	name          string
 	margins32     func([]float64, []float32, []float64)
@@ -238,8 +238,8 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 	}
 }
 
-// TestGoldenBits pins results, so that a change of the definition, which would change every model,
-// is seen. The values are what all bodies compute.
+// TestGoldenBits pins the bits of results, so that a change of a kernel, which would change every
+// model, is noticed. All instruction sets compute these bits.
 func TestGoldenBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const n, d = 64, 5
@@ -268,7 +268,7 @@ func ulps(got float64, want *big.Float) float64 {
 	return math.Abs(e) / (math.Nextafter(math.Abs(w), math.Inf(1)) - math.Abs(w))
 }
 
-// bigExp sums the series at 200 bits after halving the argument.
+// bigExp sums the series of exp at 200 bits after halving the argument.
 func bigExp(x float64) *big.Float {
 	v := new(big.Float).SetPrec(300).SetFloat64(x)
 	v.SetMantExp(v, -16)
@@ -335,8 +335,8 @@ func TestDotTakesAnyLength(t *testing.T) {
 	}
 }
 
-// BenchmarkLogisticPass is one evaluation of loss and gradient over a million
-// rows of 28 float32 columns, on one thread, in chunks that stay in L1.
+// BenchmarkLogisticPass evaluates loss and gradient once over a million rows of 28 float32 columns,
+// on one thread, in chunks that stay in the L1 cache.
 func BenchmarkLogisticPass(b *testing.B) {
 	const n, d, chunk = 1 << 20, 28, 256
 	x, y, w := make([]float32, n*d), make([]float64, n), make([]float64, chunk)
@@ -369,8 +369,7 @@ func BenchmarkLogisticPass(b *testing.B) {
 	}
 }
 
-// BenchmarkPassesOverMemory reads more than fits in any cache, as an iteration
-// of training does.
+// BenchmarkPassesOverMemory reads more than fits in any cache, as an iteration of training does.
 func BenchmarkPassesOverMemory(b *testing.B) {
 	const d, chunk, chunks = 28, 256, 2048
 	x := make([]float32, d*chunk*chunks)
@@ -388,7 +387,7 @@ func BenchmarkPassesOverMemory(b *testing.B) {
 	}
 }
 
-// TestAccumulatorsStayOnTheStack: who works on many short vectors makes no garbage.
+// TestAccumulatorsStayOnTheStack: kernels called for many short vectors allocate nothing.
 func TestAccumulatorsStayOnTheStack(t *testing.T) {
 	v := randoms(rand.New(rand.NewPCG(5, 5)), 8*Lanes)
 	got := testing.AllocsPerRun(10, func() {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// factors are na columns of rows factors: random ones, extremes, ones that would be ties if they
-// were not odd.
+// factors returns columns of fixed-point factors: random ones, extremes, and ones at which rounding
+// would be a tie if factors were not odd.
 func factors(r *rand.Rand, cols, rows int) []float64 {
 	v := make([]float64, cols*FixedStride)
 	for i := range v {
@@ -22,7 +22,7 @@ func factors(r *rand.Rand, cols, rows int) []float64 {
 			v[i] = Fix(r.Float64() - 0.5)
 		}
 		if i%FixedStride >= rows {
-			v[i] = math.NaN() // nobody may look
+			v[i] = math.NaN() // must not be read
 		}
 	}
 	return v
@@ -45,7 +45,7 @@ func TestAddFixed(t *testing.T) {
 		if !slices.Equal(got, twin) {
 			t.Fatalf("%d rows: not the twin's bits", rows)
 		}
-		// In any order, in any portions.
+		// The same rows in another order and in batches of other sizes give the same sums.
 		order := r.Perm(rows)
 		for len(order) > 0 {
 			n := min(len(order), 4*(1+r.IntN(20)))
@@ -88,8 +88,8 @@ func TestAddFixed(t *testing.T) {
 	}
 }
 
-// TestAddFixedUpper adds the upper half of few columns, of which the last kernels' may be
-// fewer than they have room for, of one pack and of two, and compares it with the twin's.
+// TestAddFixedUpper adds the upper triangle of the products of few columns, whose last block may be
+// partly filled, of one packed matrix and of two, and compares with the Go version.
 func TestAddFixedUpper(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 1))
 	for n := 1; n <= 40; n++ {
@@ -171,7 +171,7 @@ func BenchmarkAddFixed(b *testing.B) {
 	}
 }
 
-// TestFixAll compares with the twin, and in any order.
+// TestFixAll compares with the Go version, and with the values in another order.
 func TestFixAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	for n := Lanes; n < 300; n += Lanes {
@@ -208,9 +208,8 @@ func TestFixAll(t *testing.T) {
 	}
 }
 
-// TestGradientInAnyOrder adds the same rows in two orders and portions: the sums
-// are the same integers, and near the true ones. Values that are powers of two and
-// half units look for ties.
+// TestGradientInAnyOrder adds the same rows in two orders and batch sizes: the sums are the same
+// integers, and close to the true sums. Powers of two and half units test ties of rounding.
 func TestGradientInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 1))
 	for d := 1; d < 12; d++ {

@@ -1965,9 +1965,9 @@ DATA k40862e42fefa39ef<>+48(SB)/8, $0x40862e42fefa39ef
 DATA k40862e42fefa39ef<>+56(SB)/8, $0x40862e42fefa39ef
 GLOBL k40862e42fefa39ef<>(SB), RODATA|NOPTR, $64
 
-// func chancesAVX2(z *float64, n int)
+// func sigmoidsAVX2(z *float64, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·chancesAVX2(SB), NOSPLIT, $0-16
+TEXT ·sigmoidsAVX2(SB), NOSPLIT, $0-16
 	MOVQ z+0(FP), AX
 	MOVQ n+8(FP), CX
 
@@ -3633,9 +3633,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func chancesAVX512(z *float64, n int)
+// func sigmoidsAVX512(z *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·chancesAVX512(SB), NOSPLIT, $0-16
+TEXT ·sigmoidsAVX512(SB), NOSPLIT, $0-16
 	MOVQ z+0(FP), AX
 	MOVQ n+8(FP), CX
 

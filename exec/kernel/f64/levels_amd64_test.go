@@ -46,10 +46,10 @@ func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, 
 }
 
 func scoreLevels() []scoreBodies {
-	avx2 := scoreBodies{chancesBody(chancesAVX2), crossEntropyBody(crossEntropyAVX2), labelEntropyBody(labelEntropyAVX2), tileScaledBody(tileScaled32AVX2)}
+	avx2 := scoreBodies{sigmoidsBody(sigmoidsAVX2), crossEntropyBody(crossEntropyAVX2), labelEntropyBody(labelEntropyAVX2), tileScaledBody(tileScaled32AVX2)}
 	switch Level {
 	case "avx512":
-		return []scoreBodies{avx2, {chancesBody(chancesAVX512), crossEntropyBody(crossEntropyAVX512), labelEntropyBody(labelEntropyAVX512), tileScaledBody(tileScaled32AVX512)}}
+		return []scoreBodies{avx2, {sigmoidsBody(sigmoidsAVX512), crossEntropyBody(crossEntropyAVX512), labelEntropyBody(labelEntropyAVX512), tileScaledBody(tileScaled32AVX512)}}
 	case "avx2":
 		return []scoreBodies{avx2}
 	}

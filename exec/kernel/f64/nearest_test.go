@@ -27,7 +27,7 @@ func TestNearest(t *testing.T) {
 					c.Set(i, cs[i])
 				}
 				z := c.Starts()
-				if tiles > 2 { // each tile its own
+				if tiles > 2 { // other starting values for each tile
 					var all []float64
 					for range tiles {
 						all = append(all, c.Starts()...)

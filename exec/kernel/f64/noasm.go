@@ -87,7 +87,7 @@ func errorParts(sums *[13 * Lanes]float64, grids *[5]float64, y, p []float64) {
 	errorPartsGo(sums, grids, y, p)
 }
 func lossParts(sums *[3 * Lanes]float64, loss []float64) { lossPartsGo(sums, loss) }
-func chances(z []float64)                                { chancesGo(z) }
+func sigmoids(z []float64)                               { sigmoidsGo(z) }
 func widen(dst []float64, src []float32)                 { widenGo(dst, src) }
 func narrow(dst []float32, src []float64)                { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSplitsAreExact compares sums and squares with exact ones, over sizes that
-// fit, that do not, and that are just so, in float32 and float64.
+// TestSplitsAreExact compares sums and sums of squares with exact ones, for values inside, outside
+// and just at the ends of the fixed-point range, in float32 and float64.
 func TestSplitsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 1))
 	var s32, s64 Splits
@@ -115,8 +115,8 @@ func TestSplitsAreExact(t *testing.T) {
 	}
 }
 
-// TestTilesAndTheirEnds makes tiles past the caches, of an even number of columns and an odd one,
-// and compares them and their statistics with tiles that are made first and then read.
+// TestTilesAndTheirEnds makes tiles with stores that bypass the caches, for even and odd numbers of
+// columns, and compares them and their statistics with tiles that are made first and then read.
 func TestTilesAndTheirEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for n := range 300 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStays: no row is said to stay that does not, and few are in doubt.
+// TestStays: a row that is said to stay with its center does have no nearer one, and few rows are
+// left undecided.
 func TestStays(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 1))
 	for _, d := range []int{1, 2, 5, 10, 40} {

@@ -56,7 +56,7 @@ func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float6
 func expAVX2(x []float64)
 
 //go:noescape
-func chancesAVX2(z *float64, n int)
+func sigmoidsAVX2(z *float64, n int)
 
 //go:noescape
 func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)
@@ -122,7 +122,7 @@ func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []floa
 func expAVX512(x []float64)
 
 //go:noescape
-func chancesAVX512(z *float64, n int)
+func sigmoidsAVX512(z *float64, n int)
 
 //go:noescape
 func crossEntropyAVX512(loss *float64, p *float64, y *float64, n int)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// oddScores are scores and labels, among them all that is unlike a number.
+// oddScores returns scores and labels, with NaN, infinities and zeros of both signs among them.
 func oddScores(n int) (v []float64, label []uint32) {
 	r := rand.New(rand.NewPCG(7, 8))
 	odd := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.Nextafter(0.5, 1), math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, -5e-324, math.MaxFloat64}
@@ -20,7 +20,8 @@ func oddScores(n int) (v []float64, label []uint32) {
 	return v, label
 }
 
-// TestSplitKeys compares what runs here with its twin, and its order with that of the numbers.
+// TestSplitKeys compares the kernel in use with its Go version, and the order of keys with that of
+// the scores.
 func TestSplitKeys(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 9, 64, 4099} {
 		v, label := oddScores(n)
@@ -39,7 +40,7 @@ func TestSplitKeys(t *testing.T) {
 				}
 			}
 			if na != want || least != low || most != high || !slices.Equal(a[:na], a2[:na]) || !slices.Equal(b[:n-na], b2[:n-na]) {
-				t.Errorf("%d scores by label %d are split otherwise", n, second)
+				t.Errorf("%d scores by label %d are split differently", n, second)
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func TestLikelier(t *testing.T) {
 		Likelier(got, p, -3, 1<<50)
 		likelierGo(want, p, -3, 1<<50)
 		if !slices.Equal(got, want) {
-			t.Errorf("%d chances tell other classes", n)
+			t.Errorf("%d sigmoids tell other classes", n)
 		}
 		for i, v := range p {
 			if (got[i] == 1<<50) != (v > 1-v) {
@@ -115,7 +116,7 @@ func TestLikelier(t *testing.T) {
 	}
 }
 
-// TestCountTwo compares with a count of each row by itself, other labels among them or not.
+// TestCountTwo compares with counting row by row, with or without labels other than the two.
 func TestCountTwo(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for _, n := range []int{0, 1, 8, 13, 800, 8195} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAddWhole: sums of numbers of either sign, of halves too, rounded each by itself, are
-// those of the plain loop, added to what there was.
+// TestAddWhole: the sums equal those of a plain loop that rounds each value to the nearest integer,
+// ties to even, and are added to what the sums had before.
 func TestAddWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 1))
 	for _, d := range []int{1, 3, 10} {

@@ -32,7 +32,7 @@ func draw(r *rand.Rand, n, width, stride int) input {
 	return in
 }
 
-// plain is the definition.
+// plain is the definition of a histogram of gradients.
 func (in input) plain(width, stride int) []int64 {
 	h := slices.Clone(in.h)
 	for _, r := range in.rows {
@@ -117,7 +117,7 @@ func TestPart(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	const n, width, stride = 32768, 28, 256
 	in := draw(rand.New(rand.NewPCG(1, 1)), n, width, stride)
-	var parts [16][]uint32 // as nodes of a tree have them
+	var parts [16][]uint32 // rows of the nodes of a tree
 	for _, row := range in.rows {
 		k := row * 2654435761 >> 28
 		parts[k] = append(parts[k], row)

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/selection"
 )
 
-// reference asks a map of the table for one key after the other.
+// reference looks the keys up in a Go map, one by one.
 func reference[T selection.Integer](t Table, keys []T, sel []int32, less uint32) (rows []int32, heads []uint32) {
 	there := map[int64]uint32{}
 	for i, h := range t.Heads {
@@ -32,7 +32,7 @@ func check[T selection.Integer](t *testing.T, least, most int64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(most)))
 	for range 3000 {
-		// A table at either end of what keys may be, or somewhere, of few or many keys.
+		// A table at either end of the range of keys, or in between, of few keys or many.
 		size := int64(r.IntN(70))
 		lo := int64(T(r.Uint64()))
 		switch r.IntN(3) {
@@ -82,8 +82,8 @@ func check[T selection.Integer](t *testing.T, least, most int64) {
 	}
 }
 
-// TestFind: what is found is what a map finds, of keys at the ends of their type and beyond
-// the table on both sides, many at once and one by one.
+// TestFind finds what a map finds, for keys at the ends of their type and outside the table on both
+// sides, many at once and one by one.
 func TestFind(t *testing.T) {
 	check[int16](t, math.MinInt16, math.MaxInt16)
 	check[int32](t, math.MinInt32, math.MaxInt32)

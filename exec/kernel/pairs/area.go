@@ -6,23 +6,25 @@ import (
 	"github.com/tributarydb/tributary/exec/spare"
 )
 
-// Keys are the scores of one side as keys (f64.ScoreKey), in no order.
+// Keys are the scores of one class, positive or negative, converted to integers of the same order
+// (f64.ScoreKey), unsorted.
 type Keys struct {
 	Chunks      [][]uint64
 	N           int
 	Least, Most uint64 // bounds of the keys
 }
 
-// Area is the Mann-Whitney statistic over the number of pairs: the probability that one of the
-// first scores is above one of the second, ties counting half. The pairs are counted, for which the
-// scores of one side need no order; the counts are integers, so that they do not depend on the
-// number of threads.
+// Area computes the area under the ROC curve as the Mann-Whitney statistic over the number of pairs
+// (Mann and Whitney 1947): the probability that a score of the first class is greater than one of
+// the second, with ties counting half. It partitions the keys by range instead of sorting them.
+// Counts are integers, so the result does not depend on the number of threads.
 //
-//	step 0   how many there are in each part of the range of the keys
-//	step 1   the keys in their parts: the first ones of a part, then the second ones
-//	step 2   the pairs of each part
+//	step 0   count the keys in each partition of their range
+//	step 1   move the keys to their partitions: in each, first those of the first class
+//	step 2   count the pairs of each partition
 //
-// A worker does its chunks' share of the first two, and its parts' of the last.
+// A worker does the first two steps for its share of the chunks, and the last for its share of the
+// partitions.
 type Area struct {
 	sides   [2]*Keys
 	n       [2]int // of them
@@ -31,23 +33,23 @@ type Area struct {
 }
 
 type areaWorker struct {
-	n     [2][]int // of each side in each part
-	next  [2][]int // where the next one goes, and in the end where the last worker's end
+	n     [2][]int // keys of each class in each partition
+	next  [2][]int // where the next key goes; after step 1, where the partition ends
 	pairs Counter
 }
 
 const (
 	AreaSteps = 3  // how often each worker calls Step
-	partBits  = 11 // bits of a key that one pass partitions by at most, so that the counts stay in a cache
+	partBits  = 11 // the most key bits to partition by in one pass, so that the counts stay in the cache
 	partKeys  = 1 << 12
 )
 
-// NewArea makes an area of so many workers, each of which calls Step for 0 to AreaSteps-1.
+// NewArea makes an Area for so many workers, each of which must call Step for 0 to AreaSteps-1.
 func NewArea(first, second *Keys, workers int) *Area {
 	return &Area{sides: [2]*Keys{first, second}, n: [2]int{first.N, second.N}, to: spare.Dirty[uint64](first.N + second.N), workers: make([]areaWorker, workers)}
 }
 
-// RankSum returns the area, counted by one thread as so many workers would.
+// RankSum computes the area in one thread, with the same steps as so many workers.
 func RankSum(first, second *Keys, workers int) float64 {
 	a := NewArea(first, second, workers)
 	for step := range AreaSteps {
@@ -58,7 +60,8 @@ func RankSum(first, second *Keys, workers int) float64 {
 	return a.Value()
 }
 
-// Step does a worker's share of a step, which all end before the next begins.
+// Step does the share of one worker in a step. All workers must end a step before any begins the
+// next.
 func (a *Area) Step(step, worker int) {
 	w := &a.workers[worker]
 	switch step {
@@ -107,21 +110,22 @@ func span(keys []uint64, least, most uint64) (uint64, uint64) {
 	return least, most
 }
 
-// parts returns which part a key k is of, k>>shift − low, and how many there are.
+// parts returns how keys are partitioned, key k belonging to partition k>>shift − low, and the
+// number of partitions.
 func (a *Area) parts() (shift int, low uint64, parts int) {
 	least, most := min(a.sides[0].Least, a.sides[1].Least), max(a.sides[0].Most, a.sides[1].Most)
 	return divide(least, most, min(bits.Len(uint(len(a.to)/partKeys)), partBits))
 }
 
-// divide divides a range by so many bits of those that differ.
+// divide partitions a range by at most `by` of the highest bits in which its bounds differ.
 func divide(least, most uint64, by int) (shift int, low uint64, parts int) {
-	// The bits above those that differ are those of all.
+	// The bits above these are equal in all keys.
 	shift = max(bits.Len64(least^most)-max(by, 1), 0)
 	low = least >> (shift & 63)
 	return shift, low, int(most>>(shift&63)-low) + 1
 }
 
-// place finds where a worker puts its keys: behind those of the workers before it.
+// place computes where a worker moves its keys to: behind those of lower workers.
 func (a *Area) place(worker, parts int) {
 	next := [2][]int{make([]int, parts), make([]int, parts)}
 	sum := 0
@@ -138,7 +142,7 @@ func (a *Area) place(worker, parts int) {
 	a.workers[worker].next = next
 }
 
-// count counts the pairs of which the first is in the worker's share of the parts.
+// count counts the pairs of the partitions of one worker.
 func (a *Area) count(worker int) {
 	c := &a.workers[worker].pairs
 	below, from := 0, 0 // of the second

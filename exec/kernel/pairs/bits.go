@@ -2,8 +2,9 @@ package pairs
 
 import "math/bits"
 
-// rankWord is 64 cells of a range of keys: which of them have a key of the second ones, how
-// many keys there are below these cells, and how many more there are in them than bits.
+// rankWord is a 64-bit bitmap of cells, which are equal intervals of the range of keys: a bit is
+// set if the cell has a key of the second class. It also has the number of keys below these cells,
+// and how many more keys the cells have than bits are set.
 type rankWord struct {
 	bits  uint64
 	below uint32
@@ -11,15 +12,16 @@ type rankWord struct {
 }
 
 const (
-	spareBits = 5       // more for cells than for keys: one key in 32 to 64 shares a cell
-	mostCells = 1 << 20 // whose words stay in a cache
+	spareBits = 5       // extra bits, so that there are more cells than keys and only one key in 32 to 64 shares a cell
+	mostCells = 1 << 20 // so many that the words stay in the cache
 	inRoom    = 1 << 31 // in more: where the word's keys are
 )
 
-// byBits counts the pairs by which cells have a key of the second ones. One of the first is above
-// the keys in the words below its own and those of the bits below its own. Only where its own cell
-// has a bit, or two of the second ones share a cell of its word, is it compared with the keys of
-// the word. It returns false, with all keys unchanged, where that is too much.
+// byBits counts the pairs with a bitmap of the keys of the second class. A key of the first class
+// is greater than the keys of all lower words, and those of lower bits of its word, which is a
+// prefix sum and a popcount. Only where the bit of its cell is set, or cells of its word are
+// shared, is it compared with the keys of that word. It returns false, with all keys unchanged, if
+// that would be too many comparisons.
 func (c *Counter) byBits(first, second []uint64, least, most uint64, room []uint64) bool {
 	by := bits.Len(uint(len(second))) + spareBits
 	if 1<<by > mostCells {
@@ -62,7 +64,7 @@ func (c *Counter) byBits(first, second []uint64, least, most uint64, room []uint
 	return ok
 }
 
-// inWords counts the pairs whose order the sorted bits do not decide.
+// inWords counts the pairs that the bitmap does not decide.
 func inWords(in []rankWord, open, second, room []uint64, shift int, low uint64) (n uint64, ok bool) {
 	held, work := uint32(0), 0
 	for _, k := range open {

@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// TestPairsByBits counts pairs of keys that meet in cells seldom, often and always, and
-// compares with each pair by itself. Where keys lie too close, they stay as they were.
+// TestPairsByBits counts pairs by bits of their keys and compares with testing every pair: keys
+// that seldom, often and always share a bucket. Where keys are too close together for that, byBits
+// returns false and leaves them unchanged.
 func TestPairsByBits(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
-	told, gaveUp := 0, 0
+	counted, gaveUp := 0, 0
 	for _, wide := range []int{4, 9, 12, 16, 24, 40, 62} {
 		for _, n := range []int{2, 3, 10, 300, 1500} {
 			for _, firsts := range []int{1, n / 2, n - 1} {
@@ -19,11 +20,11 @@ func TestPairsByBits(t *testing.T) {
 				for i := range keys {
 					keys[i] = base + uint64(r.Int63n(1<<wide))
 					if i%5 == 4 {
-						keys[i] = keys[r.Intn(i)] // of either side
+						keys[i] = keys[r.Intn(i)] // equal keys, of one side or of both
 					}
 				}
 				least, most := span(keys, ^uint64(0), 0)
-				if wide == 24 { // far from the ends of their range
+				if wide == 24 { // a range much wider than the keys
 					least, most = 0, ^uint64(0)
 				}
 				var want uint64
@@ -40,12 +41,12 @@ func TestPairsByBits(t *testing.T) {
 				case c.low != want || c.high != 0:
 					t.Errorf("%d and %d keys of %d bits: %d, want %d", firsts, n-firsts, wide, c.low, want)
 				default:
-					told++
+					counted++
 				}
 			}
 		}
 	}
-	if told < 80 || gaveUp < 4 {
-		t.Errorf("bits told %d times and gave up %d times", told, gaveUp)
+	if counted < 80 || gaveUp < 4 {
+		t.Errorf("counted by bits %d times, gave up %d times", counted, gaveUp)
 	}
 }

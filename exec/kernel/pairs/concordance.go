@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// WeightedSurvival is a row: the time of its event, or until when there was none.
+// WeightedSurvival is a row: the time of its event, or the time of censoring if there was none,
+// with risk and weight.
 type WeightedSurvival struct {
 	Time   float64
 	Event  bool
@@ -25,7 +26,7 @@ func ConcordanceBytes(rows int64) int64 {
 // rows with the same time can be compared only if one had an event and the other had none. It
 // reorders rows.
 func Concordance(rows []WeightedSurvival) (v float64, ok bool) {
-	slices.SortFunc(rows, func(a, b WeightedSurvival) int { // whatever order they came in
+	slices.SortFunc(rows, func(a, b WeightedSurvival) int { // a total order, so that the order of arrival does not matter
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Risk, b.Risk), cmp.Compare(a.Weight, b.Weight))
 	})
 	risks := make([]float64, len(rows))
@@ -34,7 +35,7 @@ func Concordance(rows []WeightedSurvival) (v float64, ok bool) {
 	}
 	slices.Sort(risks)
 	risks = slices.Compact(risks)
-	later := make(fenwick[float64], len(risks)+1) // weights of rows that lasted longer, by risk
+	later := make(fenwick[float64], len(risks)+1) // weights of rows with a longer time, by risk
 	var all, concordant, pairs float64
 	for from := 0; from < len(rows); {
 		to := from

@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// Counter counts two for each pair in which the first is the greater one, and
-// one for each tie.
+// Counter counts two for each pair in which the first key is greater, and one for each tie.
 type Counter struct {
 	high, low uint64 // of 128 bits
 	words     []rankWord
@@ -35,8 +34,8 @@ const (
 	fewKeys = 1 << 20
 )
 
-// count counts the pairs of keys, of which the first n are the first ones, and all from least to
-// most. spare has room for all, and keys may be overwritten.
+// count counts the pairs between keys[:n] and keys[n:], all of which are from least to most. spare
+// must be as long as keys; keys may be overwritten.
 func (c *Counter) count(keys []uint64, n int, spare []uint64, least, most uint64) {
 	first, second := keys[:n], keys[n:]
 	if len(first) == 0 || len(second) == 0 {
@@ -90,7 +89,7 @@ func (c *Counter) count(keys []uint64, n int, spare []uint64, least, most uint64
 	}
 }
 
-// wins returns two for each of the keys that is below k, and one for each that equals k.
+// wins returns two for each of the keys that is less than k, and one for each that equals k.
 func wins(k uint64, keys []uint64) (n int) {
 	for _, s := range keys {
 		_, above := bits.Sub64(s, k, 0)
@@ -100,7 +99,7 @@ func wins(k uint64, keys []uint64) (n int) {
 	return n
 }
 
-// near counts the pairs without partitioning the keys; false where there are too many equal ones.
+// near counts the pairs without partitioning the keys; false if too many keys are equal.
 func (c *Counter) near(first, second []uint64, least, most uint64, room []uint64) bool {
 	if most-least < 1<<keyBits {
 		c.byKey(first, second, least, most)
@@ -109,7 +108,7 @@ func (c *Counter) near(first, second []uint64, least, most uint64, room []uint64
 	return c.byBits(first, second, least, most, room)
 }
 
-// byKey counts how many of the second ones are below each key that there may be.
+// byKey counts the keys of the second class below each possible key, for a narrow range of keys.
 func (c *Counter) byKey(first, second []uint64, least, most uint64) {
 	keys := int(most-least) + 1
 	if len(c.ends) <= keys {

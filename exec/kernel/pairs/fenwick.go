@@ -1,6 +1,7 @@
 package pairs
 
-// fenwick is a binary indexed tree of prefix sums (Fenwick 1994), of one less than its length.
+// fenwick is a binary indexed tree of prefix sums (Fenwick 1994), for one element less than its
+// length.
 type fenwick[T uint64 | float64] []T
 
 func (s fenwick[T]) add(i int, v T) {

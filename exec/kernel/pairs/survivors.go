@@ -8,7 +8,8 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Survival is a row: the time of its event, or until when there was none, and the key of its risk.
+// Survival is a row: the time of its event, or the time of censoring if there was none, and its
+// risk as an integer key of the same order.
 type Survival struct {
 	Time  float64
 	Risk  uint64
@@ -20,24 +21,24 @@ func SurvivalOf(time float64, event bool, risk float64) Survival {
 	return Survival{Time: time, Event: event, Risk: f64.ScoreKey(risk)}
 }
 
-// Survivors counts the pairs of rows that come in an order: those with the longest time first, and
-// of one time those without an event, who lasted longer. Each row with an event is the first of its
-// pair with all rows before it, but for those with an event at the same time.
+// Survivors counts the pairs of the concordance index (Harrell et al. 1982) over rows in descending
+// order of time; of equal times, those without an event come first, as they lasted longer. Each row
+// with an event forms a pair with every row before it, except those with an event at the same time.
 //
-// Rows that memory does not hold are counted in parts. The pairs within a part are counted here,
-// those of rows of two parts once all rows come again in the order of their risks (RiskFold):
+// Rows that do not fit in memory are counted in parts. Pairs within a part are counted here; pairs
+// of rows in different parts in a second pass over all rows, sorted by risk (RiskFold):
 //
 //	in order of time   part 0 │ part 1 │ part 2 …     pairs within each
-//	in order of risk   (risk, part, event) …          of each, the rows of parts before that came already
+//	in order of risk   (risk, part, event) …          each with the rows of earlier parts seen so far
 //
-// Rows with an event at the same time are never in two parts. If they are more than a part holds they
-// are one, without pairs.
+// Rows with an event at the same time are never divided between parts: if they exceed a part they
+// are counted as one part without pairs.
 type Survivors struct {
 	Most     int // rows of a part
 	Distinct bool
 	part     int64
 	rows     []Survival // of the part
-	open     bool       // the part began with rows that are gone, all with an event at this time
+	open     bool       // the part began with rows already returned, all with an event at this time
 	last     Survival
 	n, tie   int // all rows so far, and the first of those with an event at the time of the last one
 	pairs    Counter
@@ -83,7 +84,7 @@ func (s *Survivors) next(k int) {
 	s.open = false
 }
 
-// makeReady makes the first k rows ready.
+// makeReady moves the first k rows to those that Take returns.
 func (s *Survivors) makeReady(k int) {
 	for _, r := range s.rows[:k] {
 		s.risks, s.parts, s.events = append(s.risks, int64(r.Risk^1<<63)), append(s.parts, s.part), append(s.events, r.Event)
@@ -133,8 +134,8 @@ func (s *Survivors) Value() (v float64, ok bool) {
 	return s.wins.Float() / (2 * s.pairs.Float()), true
 }
 
-// Take returns rows for the order of their risks: their risks as numbers of the same order, their
-// parts, and whether there was an event. At the end of all it returns those of the last part too.
+// Take returns rows to be sorted by risk: their risks as integers, their parts, and whether there
+// was an event. With end it also returns those of the last part.
 func (s *Survivors) Take(end bool) (risks, parts []int64, events []bool) {
 	if end {
 		s.next(len(s.rows))
@@ -145,22 +146,22 @@ func (s *Survivors) Take(end bool) (risks, parts []int64, events []bool) {
 	return risks, parts, events
 }
 
-// ByRisk returns what takes the rows again, in the order of their risks.
+// ByRisk returns the second pass, which gets the rows in the order of their risks.
 func (s *Survivors) ByRisk() *RiskFold {
 	return &RiskFold{Survivors: s, came: make(fenwick[uint64], s.part+1)}
 }
 
-// Held is the bytes that a part takes at most, and nothing after the end.
+// Held is the most memory that a part uses, in bytes; 0 after the end.
 func (s *Survivors) Held() int64 {
 	return int64(s.Most) * int64(unsafe.Sizeof(Survival{})+17+2*unsafe.Sizeof(uint64(0)))
 }
 
-// RiskFold counts the pairs of rows of two parts.
+// RiskFold counts the pairs of rows in different parts.
 type RiskFold struct {
 	*Survivors
-	came       fenwick[uint64] // rows of each part
+	came       fenwick[uint64] // how many rows of each part were seen
 	risk, part int64           // of the last row
-	ties, same int64           // rows of its risk: in parts before its own, and in that
+	ties, same int64           // rows with the same risk: in earlier parts, and in its part
 }
 
 // Add takes the next row in the order of risks and, of one risk, of parts.
@@ -179,5 +180,5 @@ func (f *RiskFold) Add(risk, part int64, event bool) {
 	f.same++
 }
 
-// Held is the bytes it takes.
+// Held is its memory in bytes.
 func (f *RiskFold) Held() int64 { return 8 * int64(len(f.came)) }

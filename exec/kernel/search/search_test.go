@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNext: the loop over blocks finds what the plain one does.
+// TestNext: the search by blocks finds what a plain loop finds.
 func TestNext(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for range 20000 {
@@ -21,8 +21,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestRows: rows with a needle, which also lies across the ends of rows, are those that
-// strings.Contains finds.
+// TestRows finds the rows that strings.Contains finds; occurrences that begin in one row and end in
+// the next do not count.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	for range 3000 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reference decides one row at a time which are in the range from lo to hi.
+// reference tests row by row which values are in the range from lo to hi.
 func reference[T Integer](v []T, lo, hi int64, not bool, sel []int32) []int32 {
 	out := []int32{}
 	for _, r := range sel {
@@ -18,7 +18,7 @@ func reference[T Integer](v []T, lo, hi int64, not bool, sel []int32) []int32 {
 	return out
 }
 
-// check tests all that reads a column of v over random ranges of T.
+// check tests every function that reads one column, over random ranges of T.
 func check[T Integer](t *testing.T, r *rand.Rand, v []T, least, most int64, mask func([]uint16, []T, Range, bool) int) {
 	t.Helper()
 	n := len(v)
@@ -43,7 +43,7 @@ func check[T Integer](t *testing.T, r *rand.Rand, v []T, least, most int64, mask
 	want := reference(v, lo, hi, g.Not, all)
 	m, out := make([]uint16, Words(n)), make([]int32, n+Slack)
 	for i := range m {
-		m[i] = uint16(r.Uint32()) // what is there must not matter
+		m[i] = uint16(r.Uint32()) // what the mask had before must not matter
 	}
 	if k := mask(m, v, g, false); k != len(want) || !slices.Equal(out[:Rows(m, out)], want) {
 		t.Fatalf("%+v of %v: %v, want %v", g, v, out[:k], want)
@@ -61,12 +61,12 @@ func check[T Integer](t *testing.T, r *rand.Rand, v []T, least, most int64, mask
 	for _, s := range some {
 		valid[(off+int(s))/8] |= 1 << ((off + int(s)) % 8)
 	}
-	for i := range off { // not theirs
+	for i := range off { // bits before the first row, which must not count
 		valid[i/8] |= uint8(r.IntN(2)) << (i % 8)
 	}
 	ones := make([]uint8, n)
 	for i := range ones {
-		ones[i] = uint8(r.IntN(128)) << 1 // as rows that are NULL may have
+		ones[i] = uint8(r.IntN(128)) << 1 // bit 0 is unset, the others are any, as in entries of NULL rows
 	}
 	for _, s := range some {
 		ones[s] |= 1
@@ -104,7 +104,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// checkPairs tests what compares two columns of T.
+// checkPairs tests the functions that compare two columns of T.
 func checkPairs[T Integer](t *testing.T, r *rand.Rand, a, b []T, holds func(x, y T) bool, mask func([]uint16, []T, []T, bool, bool) int) {
 	t.Helper()
 	m, out := make([]uint16, Words(len(a))), make([]int32, len(a)+Slack)

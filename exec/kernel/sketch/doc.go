@@ -1,9 +1,8 @@
-// Package sketch estimates how many different values a column has, by the values' hashes.
-// (Flajolet et al., "HyperLogLog", 2007.)
+// Package sketch estimates the number of distinct values of a column from their hashes. (Flajolet
+// et al., "HyperLogLog", 2007.)
 //
-//	values ─▶ hashes ─▶ 1,024 registers: the hash of fewest leading zeros by the top bits
+//	values ─▶ hashes ─▶ 1,024 registers: by the top bits, the hash with the most leading zeros
 //
-// Few hashes change a register. Numbers of a small range are added once each, whatever their
-// number of rows; of others, with AVX-512, the hashes of eight are compared with their registers
-// at once.
+// Few hashes change a register. Numbers in a small range are added once each, however many rows
+// have them; for others, with AVX-512, eight hashes are compared with their registers at once.
 package sketch

@@ -7,8 +7,9 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// Sketch has 1,024 registers: about 3 % off. A register has as many leading one bits as the paper's
-// register counts, so that a comparison finds whether a hash changes it, which few do.
+// Sketch has 1,024 registers, for a standard error of about 3 %. A register is stored as a word
+// with as many leading one bits as the register of the paper counts, so that one comparison tells
+// whether a hash changes it; few do.
 type Sketch struct{ reg [1024]uint64 }
 
 // Add adds a value's hash.
@@ -19,12 +20,12 @@ func (s *Sketch) Add(h uint64) {
 	}
 }
 
-// nearby is up to how large a range of numbers is added by value: a byte for each stays in the
-// first cache.
+// nearby is the largest range of numbers for which each number is added only once, by marking it in
+// an array of bytes that fits in the L1 cache.
 const nearby = 16 << 10
 
-// AddNumbers adds those of the numbers whose bit of valid, from bit off on, is set; nil: all. They
-// lie from least to most, as signed numbers or others.
+// AddNumbers adds the numbers whose bit in valid is set, beginning at bit off; all of them if valid
+// is nil. All are from least to most, as signed or unsigned numbers.
 func AddNumbers[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, least, most T) {
 	if width := most - least; width < nearby && int(width) < len(vals)/4 {
 		addNearby(s, vals, valid, off, least, int(width))
@@ -34,7 +35,7 @@ func AddNumbers[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, l
 		addNumbers(s, vals, valid, off)
 		return
 	}
-	const some = 512 // registers that change meanwhile are not seen to
+	const some = 512 // hashes compared at a time; those that change a register are added after
 	var maybe [some]uint64
 	for len(vals) > 0 {
 		n := min(some, len(vals))
@@ -64,7 +65,7 @@ func addNearby[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, le
 		}
 	} else {
 		for i, v := range vals {
-			if batch.Bit(valid, off+i) { // the value of a NULL may be any
+			if batch.Bit(valid, off+i) { // under a NULL there may be any value
 				seen[(v-least)%nearby] = true
 			}
 		}
@@ -76,7 +77,7 @@ func addNearby[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int, le
 	}
 }
 
-// AddConsecutive is AddNumbers of n numbers from first on, each of so many bytes.
+// AddConsecutive adds the n numbers from first on, which are of so many bytes each.
 func (s *Sketch) AddConsecutive(first, n int64, width int) {
 	for i := range n {
 		v := uint64(first + i)
@@ -87,7 +88,7 @@ func (s *Sketch) AddConsecutive(first, n int64, width int) {
 	}
 }
 
-// Estimate estimates how many different hashes were added.
+// Estimate estimates how many different hashes were added (Flajolet et al. 2007).
 func (s *Sketch) Estimate() int64 {
 	const m = 1024
 	sum, zero := 0.0, 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// add adds numbers one by one.
+// add adds numbers to a sketch one by one.
 func add[T uint32 | uint64](s *Sketch, vals []T, valid []byte, off int) {
 	for i, v := range vals {
 		if valid == nil || valid[(off+i)>>3]>>((off+i)&7)&1 == 1 {
@@ -36,7 +36,7 @@ func check[T uint32 | uint64](t *testing.T, r *rand.Rand, from, width T) {
 				x %= width + 1
 			}
 			if vals[i] = from + x; valid != nil && valid[(off+i)>>3]>>((off+i)&7)&1 == 0 {
-				vals[i] = T(r.Uint64()) // the value of a NULL may be any
+				vals[i] = T(r.Uint64()) // under a NULL there may be any value
 				continue
 			}
 			if x < least-from {
@@ -54,8 +54,8 @@ func check[T uint32 | uint64](t *testing.T, r *rand.Rand, from, width T) {
 	}
 }
 
-// TestAddNumbers: the sketch of numbers is that of adding them one by one, whether they lie
-// close together or not, with and without NULLs.
+// TestAddNumbers: the sketch equals one to which the numbers were added one by one, whether they
+// are close together or not, with and without NULLs.
 func TestAddNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

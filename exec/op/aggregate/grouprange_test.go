@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rangeTable groups batches of keys by their range, and wants each key to have one group.
-// It returns the table, nil once that has given up its range.
+// rangeTable groups batches of keys, checks that each key has one group, and returns the table, or
+// nil if it no longer finds groups by an array over the range of keys.
 func rangeTable(t *testing.T, next func() []int64, batches int) *groupTable {
 	t.Helper()
 	g, seen := newGroupTable([]types.Type{types.Int8}, nil), map[int64]uint32{}
@@ -37,8 +37,8 @@ func rangeTable(t *testing.T, next func() []int64, batches int) *groupTable {
 	return g
 }
 
-// TestGroupRangeInAnyOrder: keys that come in no order keep their range, wherever they
-// are, and each key its place.
+// TestGroupRangeInAnyOrder: keys of a narrow range in random order are grouped by an array over the
+// range, wherever the range is.
 func TestGroupRangeInAnyOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -57,8 +57,8 @@ func TestGroupRangeInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestGroupRangeInStretches: keys of stretches that lie far apart, as a thread reads them
-// that takes a part of a table now and then, have blocks in these alone.
+// TestGroupRangeInStretches: for keys in runs that are far apart, as a thread sees that reads some
+// splits of a sorted table, the array has memory for these runs only.
 func TestGroupRangeInStretches(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	at, n := int64(0), 0
@@ -78,7 +78,7 @@ func TestGroupRangeInStretches(t *testing.T) {
 	}
 }
 
-// TestGroupRangeGivenUp: keys far apart are for hashes.
+// TestGroupRangeGivenUp: keys too far apart for an array are grouped by a hash table.
 func TestGroupRangeGivenUp(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct {

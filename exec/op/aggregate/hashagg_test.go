@@ -25,20 +25,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// aggCase is an aggregation of a table whose column i has ID i+1.
+// aggCase is an aggregation of a table whose column i has the ID i+1.
 type aggCase struct {
 	tb   optest.Table
 	keys []int // columns
 	sets [][]int
 	aggs []expr.AggCall
-	drop int // column of bool: rows where it is true do not come; -1: all come
+	drop int // a bool column: rows where it is true are filtered out before; -1: none
 }
 
 func (c aggCase) col(i int) expr.Expr {
 	return &expr.Col{ID: expr.ColID(i + 1), Typ: c.tb.Types[i]}
 }
 
-// call binds an aggregate.
+// call binds an aggregate function.
 func (c aggCase) call(id string, args ...expr.Expr) expr.AggCall {
 	f := fn.ByID(id)
 	ts := make([]types.Type, len(args))
@@ -83,8 +83,7 @@ func (c aggCase) node() *plan.Aggregate {
 	return n
 }
 
-// want computes the groups one by one, each with an aggregate of its own over
-// all of the group's rows.
+// want computes the groups one by one, each with a new aggregate over all rows of the group.
 func (c aggCase) want(t *testing.T) []types.Row {
 	t.Helper()
 	var out []types.Row
@@ -178,7 +177,7 @@ func (c aggCase) keyTypes() []types.Type {
 	return ts
 }
 
-// notTrue drops the rows where a column is true.
+// notTrue filters out the rows where a column is true.
 type notTrue int
 
 func (f notTrue) Select(_ context.Context, b *batch.Batch) (*batch.Batch, error) {
@@ -219,8 +218,8 @@ func (c aggCase) test(t *testing.T) optest.Case {
 	}}
 }
 
-// sales is a table with few and many values, strings and numbers: text, text,
-// numeric, numeric, int8, int4, date, text, and true for one row in twenty.
+// sales is a table with columns of few and of many different values: text, text, numeric, numeric,
+// int8, int4, date, text, and a bool that is true for one row in twenty.
 func sales(r *rand.Rand, n int) aggCase {
 	num := types.FixedNumeric(6, 2, false)
 	tb := optest.Table{Types: []types.Type{types.Text, types.Text, num, num, types.Int8, types.Int4, types.Date, types.Text, types.Bool}}
@@ -275,8 +274,8 @@ func TestHashAgg(t *testing.T) {
 	})
 }
 
-// TestHashAggForms: filters, DISTINCT, and sums that pass 64 bits, which batches
-// by codes and by lists take by other ways.
+// TestHashAggForms: FILTER, DISTINCT, and sums that exceed 64 bits, for which there are other code
+// paths where a batch is grouped by dictionary codes and where rows are listed by group.
 func TestHashAggForms(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	c := sales(r, 800)
@@ -298,8 +297,9 @@ func TestHashAggForms(t *testing.T) {
 	}
 }
 
-// TestHashAggTogether: without keys all threads compute the result of the only group's scores; with
-// keys each does of its groups. Some have no label, or one, or three.
+// TestHashAggTogether: without grouping keys all threads compute the result of the only group's
+// scores together; with keys each computes its groups. Some groups have one class, or three, or
+// none.
 func TestHashAggTogether(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	for _, labels := range []int64{0, 1, 2, 3} {
@@ -336,8 +336,8 @@ func TestHashAggSets(t *testing.T) {
 	}
 }
 
-// TestHashAggSpellings: a group by a value and how it is written shows each group's
-// own value, where equal ones differ.
+// TestHashAggSpellings: values may be equal but written differently (1.0 and 1.00). Each group
+// returns a value of its own rows.
 func TestHashAggSpellings(t *testing.T) {
 	r := rand.New(rand.NewSource(12))
 	c := aggCase{tb: optest.Table{Types: []types.Type{types.Numeric, types.Text, types.Float8, types.Int8}}, keys: []int{0, 1, 2}, drop: -1}
@@ -365,8 +365,8 @@ func TestHashAggSpellings(t *testing.T) {
 	}
 }
 
-// TestHashAggPadded: strings of bpchar are shown with the blanks that each group's have, and
-// those of bpchar(n) with all.
+// TestHashAggPadded: bpchar values are returned with the trailing blanks that the values of the
+// group have, and bpchar(n) values padded to n.
 func TestHashAggPadded(t *testing.T) {
 	r := rand.New(rand.NewSource(13))
 	padded := types.Type{OID: types.BpcharOID, Mod: 8 + 4}
@@ -389,7 +389,8 @@ func TestHashAggPadded(t *testing.T) {
 	}
 }
 
-// TestHashAggSetsKeepRows: aggregates that keep their rows beside others.
+// TestHashAggSetsKeepRows: grouping sets with aggregates that keep their rows (array_agg) beside
+// others.
 func TestHashAggSetsKeepRows(t *testing.T) {
 	c := sales(rand.New(rand.NewSource(5)), 300)
 	c.keys = []int{0, 1}
@@ -403,8 +404,8 @@ func TestHashAggSetsKeepRows(t *testing.T) {
 	optest.Run(t, c.test(t))
 }
 
-// TestHashAggRanges: integer keys close together, in ranges that grow both ways,
-// and such that a range is given up in the middle.
+// TestHashAggRanges: integer keys close together, in ranges that grow in both directions, and such
+// that the range becomes too wide in the middle.
 func TestHashAggRanges(t *testing.T) {
 	forms := map[string]func(r *rand.Rand, i int) types.Datum{
 		"up":       func(r *rand.Rand, i int) types.Datum { return int64(i/4*4 + r.Intn(3)) },
@@ -439,8 +440,8 @@ func TestHashAggRanges(t *testing.T) {
 	}
 }
 
-// TestHashAggOwnBlocks: where each thread reads stretches of keys, and few blocks of these are of
-// several, each returns its own groups, and shared ones are returned once.
+// TestHashAggOwnBlocks: where threads read different runs of keys, most blocks of groups belong to
+// one thread, which returns them; those that several threads have are merged and returned once.
 func TestHashAggOwnBlocks(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int4}}, keys: []int{0}, drop: -1}
@@ -460,8 +461,8 @@ func TestHashAggOwnBlocks(t *testing.T) {
 	}
 }
 
-// TestHashAggExpected: room is made for the groups that a plan thinks there are, be it right,
-// too high, or more than memory has.
+// TestHashAggExpected: memory is reserved for the number of groups that the plan estimates, be the
+// estimate right, too high, or more than memory holds.
 func TestHashAggExpected(t *testing.T) {
 	const groups = 150_000
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4}}
@@ -491,8 +492,7 @@ func TestHashAggExpected(t *testing.T) {
 	}
 }
 
-// TestHashAggSpill: more groups than memory holds, by range and by hash, and
-// with states of any size.
+// TestHashAggSpill: more groups than memory holds, by range and by hash, with states of any size.
 func TestHashAggSpill(t *testing.T) {
 	for _, keys := range [][]int{{0}, {1}, {0, 1}} {
 		t.Run(fmt.Sprintf("keys=%d", keys), func(t *testing.T) {
@@ -507,7 +507,7 @@ func TestHashAggSpill(t *testing.T) {
 			tc.Spills = true
 			for _, threads := range []int{1, 3} {
 				t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
-					least := int64(threads+1) << 19 // each thread has buffers of its own
+					least := int64(threads+1) << 19 // buffers of each thread
 					for _, budget := range []int64{least, 2 * least, 3 * least} {
 						if n := optest.Once(t, tc, threads, optest.Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 && budget == least {
 							t.Error("nothing was spilled")
@@ -522,7 +522,7 @@ func TestHashAggSpill(t *testing.T) {
 	}
 }
 
-// phases is a partial aggregation with a final one over it.
+// phases is a partial aggregation followed by a final one.
 func (c aggCase) phases(t *testing.T, rt *op.Runtime, in []op.Operator) []op.Operator {
 	partial, final := c.node(), c.node()
 	partial.Phase, final.Phase = plan.AggPartial, plan.AggFinal
@@ -547,8 +547,8 @@ func (c aggCase) phases(t *testing.T, rt *op.Runtime, in []op.Operator) []op.Ope
 	return ops
 }
 
-// TestHashAggPhases: states of a partial phase, merged by a final one, have the results of one
-// phase.
+// TestHashAggPhases: a partial aggregation followed by a final one returns what one aggregation
+// does.
 func TestHashAggPhases(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	for _, keys := range [][]int{{}, {0, 1}, {5}, {7}} {
@@ -566,10 +566,10 @@ func TestHashAggPhases(t *testing.T) {
 	}
 }
 
-// TestHashAggDeferred: so many groups that threads defer rows, with keys that come again in
-// later rows and in other threads, at last so often that rows go into the table again; and
-// what was deferred is spilled. Keys and arguments are of all kinds: numbers, strings,
-// NULLs, numerics whose equal values may differ.
+// TestHashAggDeferred: with very many groups, threads stop adding new groups to their tables and
+// defer rows to a later phase. Keys of deferred rows appear in other threads too, and at last so
+// often that rows are added directly again; deferred rows are spilled. Keys and arguments are
+// numbers, strings, NULLs, and numerics that are equal but written differently.
 func TestHashAggDeferred(t *testing.T) {
 	const fresh, rows, groups = 330_000, 450_000, 290_000
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Text, types.Float8, types.Numeric, types.Text}}
@@ -624,8 +624,8 @@ func TestHashAggDeferred(t *testing.T) {
 	}
 }
 
-// TestHashAggDictionary: one key of more strings than there are codes (groupCodes), and
-// NULL, in dictionaries that change between batches.
+// TestHashAggDictionary: one string key with more different values than there are codes
+// (groupCodes), and NULL, in dictionaries that change between batches.
 func TestHashAggDictionary(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Text, types.Int8}}
 	r := rand.New(rand.NewSource(4))
@@ -652,7 +652,7 @@ func TestHashAggDictionary(t *testing.T) {
 	optest.Run(t, tc)
 }
 
-// fewTexts is a string of few values, some of them long, and NULL.
+// fewTexts returns one of a few strings, some of them long, or NULL.
 func fewTexts(g int) types.Datum {
 	switch g % 7 {
 	case 0:

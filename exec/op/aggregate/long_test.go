@@ -21,8 +21,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLongAggregates: rows that an aggregate keeps are charged before they are
-// copied, also where they share one string, and results before they are made.
+// TestLongAggregates: rows that an aggregate keeps are charged before they are copied, even if they
+// share one string, and results before they are made.
 func TestLongAggregates(t *testing.T) {
 	const rows, long, limit = 800, 100_000, 20 << 20
 	c := aggCase{tb: optest.Table{Types: []types.Type{types.Text}}, drop: -1}
@@ -70,7 +70,7 @@ func TestLongAggregates(t *testing.T) {
 	}
 }
 
-// mostHeap returns by how much the heap grows at most while f runs.
+// mostHeap returns the peak growth of the heap while f runs.
 func mostHeap(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -96,8 +96,8 @@ func mostHeap(f func()) int64 {
 	return int64(most - before)
 }
 
-// TestLongArguments: aggregates whose arguments are too much for one batch take
-// fewer rows at a time, with and without a FILTER.
+// TestLongArguments: where the arguments of an aggregate are too large for a whole batch, fewer
+// rows are evaluated at a time, with and without a FILTER.
 func TestLongArguments(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int4, types.Text}}
 	for i := range 90 {

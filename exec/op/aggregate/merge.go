@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/exec/spill"
 )
 
-// charge reserves what n more rows may need at most for their groups, or makes
-// room.
+// charge reserves the most memory that n more rows may need for new groups, and spills the table
+// where that is refused.
 func (o *aggThread) charge(ctx context.Context, n int) error {
 	if len(o.s.keyTypes) == 0 {
 		return nil
@@ -25,7 +25,7 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	if need := (t.n() + n) * 2; need > len(t.slots) && t.hashed() {
 		want += int64(need) * 32 // see grow
 	}
-	// A slice that doubles is there twice for a while.
+	// While a slice grows, its old and new memory exist together.
 	if t.rng == nil && cap(t.hashes)-len(t.hashes) < n {
 		want += 8 * int64(len(t.hashes))
 	}
@@ -40,9 +40,9 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	return o.claim(ctx, want, int64(n)*per)
 }
 
-// chargeRange reserves what the table needs to go over to hashes, or makes room, where its range
-// does not hold these keys. Reserving that for every batch, and releasing it, is gigabytes for ten
-// million groups, for which garbage is collected each time.
+// chargeRange reserves the memory for changing from an array over the key range to a hash table,
+// where the range does not include these keys. It is not reserved for every batch: for ten million
+// groups that is gigabytes, for which the garbage collector would run each time.
 func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) error {
 	t := o.t
 	if t.rng == nil {
@@ -55,14 +55,14 @@ func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) 
 	if err := o.claim(ctx, need, int64(n)*(2*32+8)); err != nil {
 		return err
 	}
-	if o.t == t { // else it was spilled, and has no groups
+	if o.t == t { // otherwise the table was spilled, and is empty
 		t.leaveRange()
 	}
 	return nil
 }
 
-// claim reserves what a batch may need at most beside what is held, or makes room: least
-// is what it needs when nothing else is held.
+// claim reserves the most memory that a batch may need in addition to what is in use, and spills
+// the table where that is refused. least is what the batch needs with an empty table.
 func (o *aggThread) claim(ctx context.Context, more, least int64) error {
 	if o.acct.ShouldSpill() && o.holds() {
 		if err := o.spill(ctx); err != nil {
@@ -82,18 +82,17 @@ func (o *aggThread) claim(ctx context.Context, more, least int64) error {
 			return err
 		}
 	}
-	// The batch is in memory and must be added: it is all that the thread holds now.
+	// The batch is in memory already and must be added; the thread has nothing else to spill.
 	if more := o.t.bytes() + least - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 	}
 	return nil
 }
 
-// smallTable is what a table of one group has where its states do not grow, or have not
-// yet.
+// smallTable is about the memory of a table of one group whose states do not grow, or have not yet.
 const smallTable = 64 << 10
 
-// resizeAccount sets the account to what the table holds.
+// resizeAccount charges the account for the memory that the table uses.
 func (o *aggThread) resizeAccount(ctx context.Context) error {
 	have, used := o.held(), o.acct.Used()
 	if have > used || used > 2*have+1<<20 {
@@ -132,8 +131,8 @@ func (o *aggThread) spill(ctx context.Context) error {
 	if err := o.reset(); err != nil {
 		return err
 	}
-	// A thread that has just begun may have been refused even an empty table, which it
-	// cannot be without.
+	// A thread that has just begun may be refused even the memory of an empty table, which it
+	// needs.
 	if more := o.t.bytes() - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 		return nil
@@ -149,8 +148,8 @@ func upTo(n int) []int {
 	return out
 }
 
-// partitions begins to divide groups, as rows of keys and states; at a level below 0 all
-// go into one.
+// partitions begins to partition groups, as rows of keys and states; at a level below 0 there is
+// one partition.
 func (o *aggThread) partitions(level int) *partition.Writer {
 	s := o.s
 	if len(s.keyTypes) == 0 {
@@ -160,13 +159,12 @@ func (o *aggThread) partitions(level int) *partition.Writer {
 		Types: s.rowTypes, Keys: upTo(len(s.keyTypes)), KeyTypes: s.keyTypes, Level: level, Wrote: s.st.AddSpilled})
 }
 
-// writeGroups puts a table's groups, as rows of keys and states, into
-// partitions.
+// writeGroups writes the groups of a table, as rows of keys and states, to partitions.
 func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) error {
 	return writeSome(ctx, t, 0, nil, parts)
 }
 
-// writeSome is writeGroups of those from one on that are not lost.
+// writeSome is writeGroups for the groups from `from` on, except the lost ones.
 func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts *partition.Writer) error {
 	divided, most := sortable(t.aggs), int64(op.BatchBytes)
 	if divided {
@@ -183,7 +181,7 @@ func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts 
 			}
 			continue
 		}
-		// What is written gives way soon; one group may be too long for that.
+		// The memory is released soon after writing; a single group may be larger than a batch.
 		if need <= 2*op.BatchBytes {
 			parts.Account().Take(need)
 		} else if err := parts.Account().Grow(need); err != nil {
@@ -208,7 +206,7 @@ func writeSome(ctx context.Context, t *groupTable, from int, lost []bool, parts 
 	return parts.Flush(ctx)
 }
 
-// mergeThreads makes share me of n of the groups of all threads.
+// mergeThreads merges share me of n of the groups of all threads.
 func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 	aggs, err := o.s.newAggs()
 	if err != nil {
@@ -239,8 +237,8 @@ func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 	return nil
 }
 
-// mergePart merges a partition's rows into a table; one that does not fit is
-// split by the next bits of the hash, or where that would not help sorted (sorted.go).
+// mergePart merges the rows of a partition into a table. One that does not fit is partitioned by
+// the next bits of the hash or, where that would not help, sorted (sorted.go).
 func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	if p.sorted {
 		return o.mergeSorted(ctx, p)
@@ -266,7 +264,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		if err == nil || !o.acct.Refused(err) {
 			return err
 		}
-		if t.bytes() <= smallTable { // others of the statement hold the memory: to divide so little would not help
+		if t.bytes() <= smallTable { // the memory is used by other operators of the statement: partitioning so little would not help
 			return o.hold(ctx, t.bytes())
 		}
 		if level := p.level; sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel) {
@@ -308,7 +306,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	return nil
 }
 
-// mergeBatch adds rows of keys and states to a table, and charges what it holds then.
+// mergeBatch adds rows of keys and states to a table, and charges for the memory it uses then.
 func (o *aggThread) mergeBatch(t *groupTable, b *batch.Batch) error {
 	groups := o.groupsOf(t, b)
 	for i, a := range t.aggs {

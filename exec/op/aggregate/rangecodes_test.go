@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// codedRows are rows of three keys, of int8, int4 and int2.
+// codedRows are rows of three keys, int8, int4 and int2.
 type codedRows struct {
 	keys [][3]int64
 	null [][3]bool
@@ -41,7 +41,7 @@ func (r codedRows) columns() []arrow.Array {
 		batch.FromSlice(arrow.PrimitiveTypes.Int16, c, valid[2])}
 }
 
-// codedBatch returns rows whose keys are random numbers below those of spans, from from on.
+// codedBatch returns rows whose keys are random numbers from `from` on, below from + spans.
 func codedBatch(rnd *rand.Rand, n int, from, spans [3]int64, nulls bool) (r codedRows) {
 	for range n {
 		var key [3]int64
@@ -56,9 +56,9 @@ func codedBatch(rnd *rand.Rand, n int, from, spans [3]int64, nulls bool) (r code
 	return r
 }
 
-// TestGroupCodes: rows of several integer keys, whose spans grow on both sides, with NULLs or
-// without, get the group of their key, whether they keep codes or go over to hashes; the
-// groups of two tables, of which one does not know the newest layout, are merged likewise.
+// TestGroupCodes: rows with several integer keys, whose ranges grow in both directions, with or
+// without NULLs, get the group of their key, whether the keys are combined to one integer code or
+// hashed. The groups of two tables merge likewise, of which one has codes of an older layout.
 func TestGroupCodes(t *testing.T) {
 	ts := []types.Type{types.Int8, types.Int4, types.Int2}
 	coded := map[bool]int{}
@@ -88,7 +88,7 @@ func TestGroupCodes(t *testing.T) {
 				}
 			}
 			if i == 20 && seed%4 == 1 {
-				spans[1] = 1 << 30 // far too many for codes
+				spans[1] = 1 << 30 // too wide for codes
 			}
 			rows := codedBatch(rnd, 1+rnd.IntN(2000), start, spans, nulls && i > 5)
 			for i, group := range g.find(rows.columns(), len(rows.keys)) {
@@ -148,8 +148,8 @@ func TestGroupCodes(t *testing.T) {
 	}
 }
 
-// TestGroupCodesInOrder: keys of a table whose rows lie in an order keep their codes while
-// their spans grow, in a range of not many more bytes than groups.
+// TestGroupCodesInOrder: keys of a sorted table keep their codes while their ranges grow, in an
+// array of not many more bytes than there are groups.
 func TestGroupCodesInOrder(t *testing.T) {
 	ts := []types.Type{types.Int4, types.Int4, types.Int4}
 	for _, order := range [][3]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {

@@ -19,16 +19,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// greedy asks for most of the memory after each batch, and releases it: what others of the
-// statement hold has to give way.
+// greedy requests most of the memory after each batch, and releases it: other operators of the
+// statement must spill for that.
 type greedy struct {
 	op.Operator
 	acct    *mem.Account
 	bytes   int64
-	alone   bool // no other thread is at work, which would be passed over
+	alone   bool // no other thread runs: a busy one would be skipped, and the request refused
 	granted *atomic.Int64
-	// With several threads above what they divide: the first asks while the others wait,
-	// all having had a batch.
+	// With several threads, which share state above: the first one requests memory while the others
+	// wait, each having returned a batch.
 	thread int
 	meet   *meeting
 	met    bool
@@ -69,8 +69,8 @@ func (o *greedy) Close() error {
 	return o.Operator.Close()
 }
 
-// TestGivesWay: what a sort and an aggregation hold goes to disk when an operator
-// below or above them needs it, and the rows are the same.
+// TestGivesWay: a sort and an aggregation spill when an operator below or above them needs memory,
+// and the rows are the same.
 func TestGivesWay(t *testing.T) {
 	const budget, most = 8 << 20, 6 << 20
 	ts := []types.Type{types.Int4, types.Int8, types.Text}
@@ -137,8 +137,8 @@ func (c aggCase) aggregate(t *testing.T) func(rt *op.Runtime, in []op.Operator) 
 	}
 }
 
-// TestHashAggRangeCharges: a table whose only key lies in a range, without hashes, is not
-// charged for those that it would need without: it fits where its groups do.
+// TestHashAggRangeCharges: a table whose only key is found by an array over its range has no hashes
+// and is not charged for any: it fits in memory for its groups alone.
 func TestHashAggRangeCharges(t *testing.T) {
 	const groups = 300_000
 	ts := []types.Type{types.Int8, types.Int4}

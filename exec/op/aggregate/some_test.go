@@ -9,7 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// weighed is an aggregate whose groups have weights. It counts how many it was asked for.
+// weighed is an aggregate whose groups have results of different sizes. It counts how many groups
+// it was asked about.
 type weighed struct {
 	agg.Agg
 	weights []int64
@@ -26,9 +27,9 @@ func (w *weighed) Need(from, to int, _ bool) (n int64) {
 	return n
 }
 
-// TestSome: a table is gone over in pieces that are not too large, each of which is looked
-// at a few times, however large its groups are: what groups weigh is found by going over
-// their rows.
+// TestSome: the results of a table are computed in ranges of groups of limited size. The size of a
+// group is found by reading its rows, so each group may be asked about only a few times, however
+// large groups are.
 func TestSome(t *testing.T) {
 	const groups, most = 5000, 1000
 	for _, weigh := range []func(g int) int64{

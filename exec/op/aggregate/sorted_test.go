@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keepers are aggregates that keep their rows, beside others that do not.
+// keepers adds aggregates that keep their rows, and others that do not.
 func keepers(c *aggCase) {
 	distinct := func(a expr.AggCall) expr.AggCall {
 		a.Distinct = true
@@ -46,8 +46,8 @@ func keepers(c *aggCase) {
 	}
 }
 
-// TestHashAggSorted: groups whose rows do not fit are sorted, and the results are those
-// of memory.
+// TestHashAggSorted: groups whose rows do not fit in memory are sorted instead, with the same
+// results.
 func TestHashAggSorted(t *testing.T) {
 	for _, keys := range [][]int{{}, {0}} {
 		for _, groups := range []int64{1, 3, 40} {
@@ -88,7 +88,8 @@ func TestHashAggSorted(t *testing.T) {
 	}
 }
 
-// TestHashAggPartialStates: what a partial phase keeps of one group goes on in partial states.
+// TestHashAggPartialStates: rows that a partial aggregation keeps of one group are passed to the
+// final one in several states.
 func TestHashAggPartialStates(t *testing.T) {
 	for _, keys := range [][]int{{}, {0}} {
 		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text}}, keys: keys, drop: -1}

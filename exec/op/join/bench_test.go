@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// BenchmarkJoin joins 6M rows with 1.5M, as lineitem with orders: dense keys,
-// keys with gaps (a hash table), and a small build side.
+// BenchmarkJoin joins 6M rows with 1.5M, as lineitem with orders in TPC-H: consecutive keys, keys
+// with gaps (which need a hash table), and a small build side.
 func BenchmarkJoin(b *testing.B) {
 	const probe, build = 6_000_000, 1_500_000
 	ts := []types.Type{types.Int8, types.Int8}

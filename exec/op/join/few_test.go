@@ -14,10 +14,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestJoinFewMatches: threads that share a table of which most rows find nothing, so that
-// one of them makes a filter of it while the others look, miss no row that has a partner.
+// TestJoinFewMatches: where most probe rows have no match, one thread builds a filter over the hash
+// table while the others go on probing; no match is lost.
 func TestJoinFewMatches(t *testing.T) {
-	const build, probe, gap = 2000, 60_000, 1_000_000_007 // too far apart for places by value
+	const build, probe, gap = 2000, 60_000, 1_000_000_007 // too far apart for an array indexed by key
 	r := rand.New(rand.NewPCG(2, 3))
 	ts := []types.Type{types.Int8, types.Int8}
 	keys, times := make([]int64, probe), map[int64]int{}

@@ -24,8 +24,8 @@ import (
 var kindNames = map[plan.JoinKind]string{plan.Inner: "inner", plan.Left: "left", plan.Right: "right", plan.Full: "full", plan.Semi: "semi",
 	plan.Anti: "anti", plan.AntiNull: "antinull", plan.Mark: "mark", plan.Single: "single", plan.RightSemi: "rightsemi", plan.RightAnti: "rightanti"}
 
-// less is the residual of the tests: left column 1 < right column 1, as a
-// filter and as a value.
+// less is the residual condition of the tests, left column 1 < right column 1, as a filter and as
+// an expression.
 type less struct{}
 
 func (less) value(b *batch.Batch, i int) types.Datum {
@@ -114,7 +114,7 @@ func (c joinCase) out(ts []types.Type) []types.Type {
 	return append(append([]types.Type(nil), ts...), ts...)
 }
 
-// pair returns the three-valued result of a pair of rows.
+// pair evaluates the join condition for a pair of rows, with three-valued logic.
 func (c joinCase) pair(ts []types.Type, l, r types.Row) types.Datum {
 	null := false
 	for _, k := range c.keys {
@@ -133,7 +133,7 @@ func (c joinCase) pair(ts []types.Type, l, r types.Row) types.Datum {
 		}
 	}
 	if null && c.residual {
-		return false // keys choose candidates
+		return false // pairs with different keys never match
 	}
 	if c.residual {
 		if l[1] == nil || r[1] == nil {
@@ -259,8 +259,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinDictionary: left keys are strings that come again, some of them no right row's,
-// and right keys are unique, so that entries of dictionaries are looked up once.
+// TestJoinDictionary: left keys are strings that repeat, some without a match, and right keys are
+// unique, so that each dictionary entry is looked up only once.
 func TestJoinDictionary(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	name := func(i int) types.Datum {
@@ -290,7 +290,7 @@ func TestJoinDictionary(t *testing.T) {
 	}
 }
 
-// TestJoinSpills: the same results where the build side does not fit.
+// TestJoinSpills: the same results where the build side does not fit in memory.
 func TestJoinSpills(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	for kind := plan.Inner; kind <= plan.RightAnti; kind++ {
@@ -311,7 +311,8 @@ func TestJoinSpills(t *testing.T) {
 	}
 }
 
-// small is a budget that is too small: some kinds keep the key alone.
+// small returns a memory limit that is too small for the build side; some join kinds keep only its
+// keys.
 func small(kind plan.JoinKind) int64 {
 	switch kind {
 	case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark:
@@ -320,7 +321,7 @@ func small(kind plan.JoinKind) int64 {
 	return 600 << 10
 }
 
-// spillOnly compares one run with a small budget, for each number of threads.
+// spillOnly compares the results under a small memory limit, for each number of threads.
 func spillOnly(t *testing.T, c joinCase, l, r optest.Table, budget int64) {
 	t.Helper()
 	want, _ := c.want(l, r)
@@ -334,8 +335,8 @@ func spillOnly(t *testing.T, c joinCase, l, r optest.Table, budget int64) {
 	}
 }
 
-// TestJoinRanges: an integer key in a narrow range, in one for which there is a
-// bitmap, and in a wide one.
+// TestJoinRanges: an integer key in a narrow range (an array), in a wider one (a bitmap), and in a
+// very wide one (a hash table).
 func TestJoinRanges(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	for _, gap := range []int64{1, 100, 1 << 40} {
@@ -368,11 +369,12 @@ func TestJoinRanges(t *testing.T) {
 	}
 }
 
-// borrower reads batches that are lent, and copies them before it asks for the next.
+// borrower lets the join reuse the memory of a batch for the next one (op.Lend), so it copies each
+// batch before it calls Next.
 type borrower struct {
 	op.Operator
 	last   *byte
-	reused *atomic.Int32 // batches whose last column lies where the last one's did
+	reused *atomic.Int32 // batches whose last column was in the memory of the batch before
 }
 
 func (o *borrower) Open(ctx context.Context) error {
@@ -405,8 +407,7 @@ func (o *borrower) Next(ctx context.Context) (*batch.Batch, error) {
 	return batch.New(cols, len(rows)), nil
 }
 
-// TestJoinLends: batches that lie in memory that is used again are right as long as the
-// next is not asked for.
+// TestJoinLends: batches in reused memory are right until Next is called again.
 func TestJoinLends(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	ts := []types.Type{types.Int8, types.Int4}
@@ -439,8 +440,8 @@ func TestJoinLends(t *testing.T) {
 	}
 }
 
-// TestJoinSkew: one key has most rows, so that no partition of it fits, and
-// without keys there are no partitions at all.
+// TestJoinSkew: one key has most rows, so that no partition with it fits in memory; without keys
+// rows cannot be partitioned at all.
 func TestJoinSkew(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for kind := plan.Inner; kind <= plan.RightAnti; kind++ {

@@ -19,7 +19,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// asked is a context that says what a function does once an input has ended.
+// asked is a context whose Err calls a function once an input has ended, which the tests use to
+// stop a thread there.
 type asked struct {
 	context.Context
 	ended atomic.Bool
@@ -33,7 +34,7 @@ func (c *asked) Err() error {
 	return c.Context.Err()
 }
 
-// ending signals when its input ends.
+// ending tells its context when its input has ended.
 type ending struct {
 	op.Operator
 	ctx *asked
@@ -51,8 +52,8 @@ func numbers(of ...int64) op.Operator {
 	return optest.Source(1, []*batch.Batch{batch.New([]arrow.Array{optest.Int8s(len(of), func(i int) int64 { return of[i] })}, len(of))})[0]
 }
 
-// TestCancelledWhileOthersBuild: a thread that is cancelled while the table is built
-// leaves no chunk of rows behind that it has taken; the others put all in and go on.
+// TestCancelledWhileOthersBuild: a thread that is cancelled while threads build the hash table
+// together returns its share of the rows; the others insert all of them and continue.
 func TestCancelledWhileOthersBuild(t *testing.T) {
 	left := make(chan struct{})
 	ctxs := []*asked{

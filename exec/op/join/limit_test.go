@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestGatherOverBarriers: a gather over something with barriers, below a limit.
+// TestGatherOverBarriers: a gather over operators whose threads wait for each other, below a LIMIT.
 func TestGatherOverBarriers(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	a, b := optest.Random(r, 100, types.Int4, types.Text), optest.Random(r, 60, types.Int4, types.Text)
@@ -28,7 +28,8 @@ func TestGatherOverBarriers(t *testing.T) {
 		}})
 }
 
-// TestLimitOverBarriers: a thread that has enough does not leave others waiting.
+// TestLimitOverBarriers: a thread that stops because its LIMIT is reached does not leave others
+// waiting for it.
 func TestLimitOverBarriers(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	a, b := optest.Random(r, 200, types.Int4, types.Int4), optest.Random(r, 60, types.Int4, types.Int4)

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestLongKeys: a join by computed keys that are too much for one batch takes fewer
-// rows at a time.
+// TestLongKeys: where computed join keys are too large for a whole batch, fewer rows are evaluated
+// at a time.
 func TestLongKeys(t *testing.T) {
 	tb := optest.Table{Types: []types.Type{types.Int4}}
 	r := rand.New(rand.NewSource(4))

@@ -19,12 +19,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestJoinCopiesRows: right rows of a large table are right before there is a copy of them by
-// row, while threads make it and after, and where there is no memory for it. What their columns
-// hold follows from the key.
+// TestJoinCopiesRows: for a large build side, threads make a row-wise copy of its columns. Right
+// columns must be right before, while and after it is made, and where there is no memory for it.
+// The columns are functions of the key, which the test checks.
 func TestJoinCopiesRows(t *testing.T) {
 	const build, probe = 300_000, 400_000
-	const little = 30 << 20 // enough for rows and table alone
+	const little = 30 << 20 // enough for the rows and the hash table, not for the copy
 	ts := []types.Type{types.Int8, types.Text, types.Int8, types.Int8}
 	text := func(k int64) types.Datum {
 		if k%7 == 0 {
@@ -85,7 +85,7 @@ func TestJoinCopiesRows(t *testing.T) {
 	}
 }
 
-// checkCopied runs a thread to its end and checks the right columns of each row.
+// checkCopied reads all rows of a thread and checks their right columns.
 func checkCopied(o op.Operator, build int64, text func(k int64) types.Datum) (rows int64, err error) {
 	ctx := context.Background()
 	defer func() { err = errors.Join(err, o.Close()) }()

@@ -8,12 +8,12 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// TestTagFilter: a table whose rows hardly ever find anything gets a filter, one whose rows
-// do gets none, and either finds what looking at the slots finds.
+// TestTagFilter: a hash table in which most probes find nothing gets a filter, one in which most
+// find something gets none, and both find what probing every slot finds.
 func TestTagFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	for _, rows := range []int{3, 700, 5000, 70_000} {
-		for _, share := range []float64{0.01, 0.9} { // of the rows that look, with a partner
+		for _, share := range []float64{0.01, 0.9} { // the share of probe rows with a match
 			n := slotCount(int64(rows))
 			table := &hashTable{slots: make([]uint64, n), mask: uint64(n - 1), next: make([]uint32, (rows/kernel.ChunkRows+1)*kernel.ChunkRows)}
 			keys := make([]uint64, rows)

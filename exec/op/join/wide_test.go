@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// long makes rows some of which have a long text.
+// long makes rows of which some have a long text.
 func long(r *rand.Rand, n, domain, width int) optest.Table {
 	tb := optest.Table{Types: []types.Type{types.Int8, types.Int4, types.Text}}
 	for i := range n {
@@ -32,7 +32,7 @@ func long(r *rand.Rand, n, domain, width int) optest.Table {
 	return tb
 }
 
-// TestJoinWide: pairs of long rows come in batches of few bytes, all of them.
+// TestJoinWide: joined long rows are returned in batches of limited bytes, and none is lost.
 func TestJoinWide(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	for kind := plan.Inner; kind <= plan.RightAnti; kind++ {
@@ -51,9 +51,8 @@ func TestJoinWide(t *testing.T) {
 	}
 }
 
-// TestJoinWideBounded: a batch of pairs is about 8 MiB however long the rows
-// are, and less where memory is scarce; where there is not enough for a pair the
-// join fails with 53200.
+// TestJoinWideBounded: a batch of joined rows is about 8 MiB however long rows are, and less where
+// memory is scarce; where not even one row fits the join fails with 53200.
 func TestJoinWideBounded(t *testing.T) {
 	r := rand.New(rand.NewSource(12))
 	for _, keys := range [][]int{{0}, nil} {
@@ -99,7 +98,7 @@ func TestJoinWideBounded(t *testing.T) {
 					case most > c.batch:
 						t.Errorf("a batch of %d bytes", most)
 					}
-					// A row that is on its way to disk is taken in any case.
+					// A single row on its way to disk is charged in any case, beyond the limit.
 					if pool.Peak() > c.limit+int64(c.width) {
 						t.Errorf("%d of %d bytes", pool.Peak(), c.limit)
 					}
@@ -115,7 +114,7 @@ func TestJoinWideBounded(t *testing.T) {
 	}
 }
 
-// widest runs a thread to its end: its rows and its largest batch.
+// widest reads all rows of a thread: how many they are, and the bytes of the largest batch.
 func widest(o op.Operator) (rows int, most int64, err error) {
 	ctx := context.Background()
 	err = o.Open(ctx)

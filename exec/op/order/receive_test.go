@@ -49,7 +49,8 @@ func TestMergeReceive(t *testing.T) {
 	}
 }
 
-// TestMergeReceiveLongRows: batches of long rows are short, as there may be many readers.
+// TestMergeReceiveLongRows: batches of long rows have few rows, since there may be many inputs to
+// merge, each with a batch in memory.
 func TestMergeReceiveLongRows(t *testing.T) {
 	const long, readers = 100 << 10, 3
 	ts := []types.Type{types.Int8, types.Text}

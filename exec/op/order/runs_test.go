@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestManyRuns: of many times the memory a sort writes each row a few times, however many
-// runs there are, keeps rows with equal keys in order, and leaves memory to who reads.
+// TestManyRuns: a sort of many times the memory writes each row only a few times, however many runs
+// there are, keeps rows with equal keys in input order, and leaves memory to the operator above.
 func TestManyRuns(t *testing.T) {
 	const n, distinct, limit = 1_000_000, 1009, 1 << 20
 	ts := []types.Type{types.Int8, types.Int8}

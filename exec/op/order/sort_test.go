@@ -124,7 +124,7 @@ func (f first) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, er
 	return f.Eval(ctx, b)
 }
 
-// TestTopN keeps little of much.
+// TestTopN keeps the first few of many rows.
 func TestTopN(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	tb := optest.Wide(r, 150000, 1<<30)
@@ -134,7 +134,7 @@ func TestTopN(t *testing.T) {
 	c := sortCase(tb, []kernel.KeySpec{{Type: types.Int8}, {Type: types.Int4}}, 10)
 	for _, threads := range []int{1, 2} {
 		if n := optest.Once(t, c, threads, optest.Form{Size: 8192}, 16<<20); n > 4096 {
-			// A node under pressure may ask for the ten rows that are kept.
+			// A node that is short of memory may ask for the ten rows to be spilled.
 			t.Errorf("%d bytes were spilled", n)
 		}
 	}
@@ -198,7 +198,7 @@ func TestTiesAndDistinctOn(t *testing.T) {
 }
 
 func TestSortKeysAreStable(t *testing.T) {
-	// one thread: rows with equal keys keep their order, spilled or not
+	// With one thread rows with equal keys keep their order, spilled or not.
 	tb := optest.Table{Types: []types.Type{types.Int4, types.Int8, types.Bytea}}
 	for i := range 6000 {
 		tb.Rows = append(tb.Rows, types.Row{int64(i % 7), int64(i), bytes.Repeat([]byte{byte(i)}, 150)})

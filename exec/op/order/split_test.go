@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// tagged adds the thread's number to its rows.
+// tagged adds the number of its thread to each row.
 type tagged struct {
 	op.Operator
 	thread int32
@@ -33,8 +33,8 @@ func (o *tagged) Next(ctx context.Context) (*batch.Batch, error) {
 	return b.With(append(b.Cols[:len(b.Cols):len(b.Cols)], batch.FromSlice(arrow.PrimitiveTypes.Int32, tags, nil))), nil
 }
 
-// TestSortSplit: rows that agree in the first keys come out of one thread, in
-// order, from all threads where memory holds them and from the first where not.
+// TestSortSplit: rows with equal first keys are returned by one thread, in order; by all threads
+// where the sort fits in memory, and by the first one where it does not.
 func TestSortSplit(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	for _, distinct := range []int{1, 300} {

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestSeenRowsCharges: rows that were put in and not charged for yet, as while those that wait
-// are looked for, take nothing from what is charged for filters when they go to disk.
+// TestSeenRowsCharges: seen rows that were added but not yet charged, when all are written to disk,
+// must not be subtracted from the bytes charged for filters.
 func TestSeenRowsCharges(t *testing.T) {
 	pool := mem.NewPool("n1", 0).Child("statement", 64<<20)
 	dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory returns each once, through
-// rounds of many rows, most of them old, and of one row.
+// TestRecursiveSpills: a recursive UNION whose rows do not fit in memory returns each row once, in
+// rounds of many rows, most of which were seen before, and in rounds of one row.
 func TestRecursiveSpills(t *testing.T) {
 	ts := []types.Type{types.Int4, types.Text}
 	const wide, chain = 20000, 20200
@@ -88,8 +88,8 @@ func TestRecursiveSpills(t *testing.T) {
 	}
 }
 
-// TestRecursiveRounds: rounds of many new rows stay rounds of few batches when
-// the rows before them are on disk, however many rounds there were.
+// TestRecursiveRounds: a round with many new rows returns few batches even if the rows seen before
+// are on disk, however many rounds there were.
 func TestRecursiveRounds(t *testing.T) {
 	ts := []types.Type{types.Int8}
 	const width, rounds = 1000, 100

@@ -17,10 +17,10 @@ import (
 // frameGroups is how many frames' results are made at once.
 const frameGroups = 1024
 
-// aggregate computes an aggregate over each row's frame. Frames that begin with their partition and
-// only grow add the new rows to the state of the frame before; others are merged from a tree of
-// states. Aggregates that keep their rows, or whose states must travel encoded, are computed afresh
-// for each frame that does not only grow.
+// aggregate computes an aggregate over the frame of each row. Frames that start with their
+// partition and only grow add the new rows to the state of the frame before; others are merged from
+// a segment tree of states (tree.go). Aggregates that keep their rows, or whose states can only be
+// merged encoded, are computed from scratch for each frame that does not only grow.
 func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	fr, err := f.frames(ctx, r, p)
 	if err != nil {
@@ -298,7 +298,7 @@ func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg
 	return all, nil
 }
 
-// afreshFrames is the state of the last frame that was computed afresh.
+// afreshFrames has the state of the last frame that was computed from scratch.
 type afreshFrames struct {
 	cur  agg.Agg
 	held int64 // bytes charged for it
@@ -321,8 +321,8 @@ func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
 	return err
 }
 
-// takeAfresh computes the frames of some rows one after the other: where a frame only adds rows to the
-// last one its state is kept, else it is computed again.
+// takeAfresh computes the frames of some rows one after the other: the state is kept where a frame
+// only adds rows to the one before, and computed from scratch otherwise.
 func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, from, to int, bounded bool, spans func(i int) ([3]span, error)) (arrow.Array, error) {
 	cr := &r.calls[f.k]
 	a := &cr.afresh

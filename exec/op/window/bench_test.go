@@ -14,7 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// BenchmarkWindow is of 1M sorted rows: partitions of 60 rows, and one of all.
+// BenchmarkWindow computes windows over 1M sorted rows: partitions of 60 rows, and one partition of
+// all.
 func BenchmarkWindow(b *testing.B) {
 	const n = 1_000_000
 	unbounded, current := plan.FrameBound{Kind: plan.UnboundedPreceding}, plan.FrameBound{Kind: plan.CurrentRow}

@@ -13,10 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// emitting is a block whose rows are given, with the functions' columns beside them.
+// emitting is a block whose rows are being returned, with the results of the functions as further
+// columns.
 type emitting struct {
 	p    *block
-	cols []arrow.Array // by call; nil: its values may each be as long as the partition, and are made as the rows are given
+	cols []arrow.Array // by call; nil: its values may each be as long as the partition, so they are computed as rows are returned
 	at   int           // the next row
 	long int64         // bytes charged for long values of cols
 }
@@ -66,7 +67,8 @@ func (o *window) emit(ctx context.Context) (*batch.Batch, error) {
 	return out, nil
 }
 
-// began reports whether rows of the block were given: it can no longer go to a file.
+// began reports whether rows of the block were returned: then it can no longer be written to a
+// file.
 func (o *window) began() bool { return o.emitting != nil && o.emitting.at > 0 }
 
 // column builds a column of values. One value may take a pass over all rows, and be as long as all

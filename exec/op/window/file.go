@@ -15,9 +15,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// filed is a partition in a file. Its rows are written as they come, in chunks; of each chunk a
-// summary for peers, frames and aggregates stays in memory. Once all are written the file is read
-// from the beginning, and the functions are computed chunk by chunk.
+// filed is a partition that is in a file. Its rows are written as they arrive, in chunks; a summary
+// of each chunk stays in memory, for peers, frames and aggregates. When all rows are written the
+// file is read from the beginning, and the functions are computed chunk by chunk.
 //
 //	rows ─▶ pend ─▶ chunk 0 │ chunk 1 │ chunk 2 …      in the file
 //	                 number of its first row, peer group, ordering value, states

@@ -19,11 +19,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// longTypes are windowTypes and a long text, which no function asks for.
+// longTypes are windowTypes and a long text, which no function reads.
 var longTypes = append(slices.Clone(windowTypes), types.Text)
 
-// windowRows makes rows of longTypes in the order of a window: small partitions, one of
-// most rows in which many are peers, small ones again. Some have no order value.
+// windowRows makes rows of longTypes in the order of a window: small partitions, a large one with
+// many peers, small ones. Some rows have NULL as the order key.
 func windowRows(r *rand.Rand, n int, desc, nullsFirst bool) optest.Table {
 	tb := optest.Table{Types: longTypes}
 	for i := range n {
@@ -67,7 +67,7 @@ func windowRows(r *rand.Rand, n int, desc, nullsFirst bool) optest.Table {
 	return tb
 }
 
-// windowOver is a case of a window over rows that come in its order.
+// windowOver is a test case of a window over rows that are in its order.
 func windowOver(t *testing.T, tb optest.Table, w *plan.Window, under, over func(rt *op.Runtime, in op.Operator) op.Operator) optest.Case {
 	out := slices.Clone(longTypes)
 	for _, it := range w.Items {
@@ -93,7 +93,7 @@ func windowOver(t *testing.T, tb optest.Table, w *plan.Window, under, over func(
 	}}
 }
 
-// windowFunctions are the functions that are no aggregates.
+// windowFunctions are the functions that are not aggregates.
 func windowFunctions(t *testing.T) []expr.AggCall {
 	var out []expr.AggCall
 	add := func(name string, typ types.Type, args ...expr.Expr) {
@@ -124,8 +124,8 @@ func windowFunctions(t *testing.T) []expr.AggCall {
 	return out
 }
 
-// TestInFile: a partition that does not fit in memory has the results that it has where it fits, to
-// the bit, whatever the functions, frames and batches.
+// TestInFile: a partition that does not fit in memory has the same results, to the bit, as one that
+// does, whatever the functions, frames and batches.
 func TestInFile(t *testing.T) {
 	r := rand.New(rand.NewSource(21))
 	offset := func(k int) expr.Expr { return &expr.Const{Typ: types.Int8, Val: int64(k)} }
@@ -155,7 +155,7 @@ func TestInFile(t *testing.T) {
 			if len(w.OrderBy) == 0 && (fr.Start.Offset != nil || fr.End.Offset != nil) {
 				fr.Mode = 'r'
 			}
-			switch { // an aggregate that keeps its rows must have room for them
+			switch { // an aggregate that keeps its rows needs memory for them
 			case call.Distinct:
 				call.Args = []expr.Expr{windowCol(wNumeric)}
 			case call.Fn.Name == "string_agg":
@@ -182,8 +182,8 @@ func TestInFile(t *testing.T) {
 	}
 }
 
-// TestLongValues: the values of an aggregate that keeps its rows are made as the rows are given, so that
-// all of them need not fit, in memory and from a file.
+// TestLongValues: results of an aggregate that keeps its rows are made as rows are returned, so not
+// all of them need to fit in memory; for partitions in memory and on disk.
 func TestLongValues(t *testing.T) {
 	tb := windowRows(rand.New(rand.NewSource(25)), 1500, false, false)
 	var w plan.Window
@@ -236,7 +236,7 @@ func (o *failing) Next(ctx context.Context) (*batch.Batch, error) {
 	return o.Operator.Next(ctx)
 }
 
-// sumWindow is sum(numeric) over all frames from 5 rows before to 5 after.
+// sumWindow is sum(numeric) over all frames from 5 rows before to 5 rows after.
 func sumWindow() *plan.Window {
 	b := plan.FrameBound{Kind: plan.Preceding, Offset: &expr.Const{Typ: types.Int8, Val: int64(5)}}
 	e := plan.FrameBound{Kind: plan.Following, Offset: b.Offset}
@@ -244,8 +244,8 @@ func sumWindow() *plan.Window {
 		Items: []plan.WindowItem{{Call: expr.AggCall{Fn: fn.ByID("sum(float8)"), Args: []expr.Expr{windowCol(wFloat)}, Typ: types.Float8}, Frame: plan.Frame{Mode: 'r', Start: b, End: e}}}}
 }
 
-// TestInFileFails: an error while a partition goes to a file, or comes from it, leaves neither a file
-// nor bytes that are charged.
+// TestInFileFails: an error while a partition is written to a file or read from it leaves neither a
+// file nor charged bytes behind.
 func TestInFileFails(t *testing.T) {
 	tb := windowRows(rand.New(rand.NewSource(22)), 1500, false, false)
 	is := func(err error) bool { return errors.Is(err, errTest) }
@@ -262,7 +262,7 @@ func TestInFileFails(t *testing.T) {
 	}
 }
 
-// asking asks for memory before it returns a batch.
+// asking requests memory before it returns a batch.
 type asking struct {
 	op.Operator
 	t    *testing.T
@@ -284,8 +284,8 @@ func (o *asking) Close() error {
 	return o.Operator.Close()
 }
 
-// TestGivesWay: a partition that waits for rows goes to a file when another operator needs the
-// memory.
+// TestGivesWay: a partition that is not complete yet is written to a file when another operator
+// needs the memory.
 func TestGivesWay(t *testing.T) {
 	tb := windowRows(rand.New(rand.NewSource(23)), 1500, false, false)
 	c := windowOver(t, tb, sumWindow(), nil, nil)
@@ -301,12 +301,13 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
-// TestAnyBudget: whether the rows do not fit, or what is computed over them, the answer is the same.
+// TestAnyBudget: whether the rows exceed memory, or the results computed over them, the rows
+// returned are the same.
 func TestAnyBudget(t *testing.T) {
 	tb := windowRows(rand.New(rand.NewSource(24)), 1500, false, false)
 	w := sumWindow()
 	b := plan.FrameBound{Kind: plan.Preceding, Offset: &expr.Const{Typ: types.Int8, Val: int64(300)}}
-	for k := range 4 { // each takes the long texts of the rows that pass
+	for k := range 4 { // each keeps the long texts of the rows that pass its filter
 		call := expr.AggCall{Fn: fn.ByID("min(text)"), Args: []expr.Expr{&expr.Col{ID: expr.ColID(len(longTypes)), Typ: types.Text}}, Filter: windowCol(wBool), Typ: types.Text}
 		w.Items = append(w.Items, plan.WindowItem{Col: plan.Column{ID: expr.ColID(70 + k)}, Call: call, Frame: plan.Frame{Mode: 'r', Start: b, End: w.Items[0].Frame.End}})
 	}

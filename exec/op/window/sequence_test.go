@@ -21,7 +21,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// sequencesHost has a model of sequences: a row that ends one has the sum of its numbers.
+// sequencesHost has a sequence model: the last row of each sequence gets the sum of its numbers,
+// all others NULL.
 type sequencesHost struct {
 	function.Host
 	length, stride int
@@ -46,8 +47,8 @@ func (h *sequencesHost) Score(_ context.Context, _ []*expr.Predict, cols []arrow
 	return []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, sums, valid)}, nil
 }
 
-// TestSequences: a model of sequences sees some rows at a time, in memory and from a file, and its
-// scores are those of whole partitions.
+// TestSequences: a sequence model is called with some rows at a time, for partitions in memory and
+// on disk, and its scores are those of whole partitions.
 func TestSequences(t *testing.T) {
 	tb := windowRows(rand.New(rand.NewSource(31)), 1500, false, false)
 	for _, k := range []struct{ length, stride int }{{1, 1}, {7, 1}, {7, 3}, {3, 7}, {90, 40}, {700, 1}, {5000, 2}} {

@@ -12,7 +12,7 @@ import (
 type Sorting struct {
 	keys  []expr.Order
 	split int  // rows that agree in so many keys stay in one thread; 0: there is one
-	own   bool // for no other window
+	own   bool // used by this window only
 }
 
 // SortingOf returns the order for one window.

@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ranked makes rank() OVER (PARTITION BY … ORDER BY …) of columns by their numbers;
-// an order below 0 is descending.
+// ranked returns rank() OVER (PARTITION BY … ORDER BY …) of columns by number; a negative number
+// means descending.
 func ranked(id expr.ColID, part []int, order ...int) *plan.Window {
 	col := func(i int) *expr.Col { return &expr.Col{ID: expr.ColID(i), Typ: types.Int8} }
 	w := &plan.Window{Items: []plan.WindowItem{{Col: plan.Column{ID: id, Type: types.Int8}, Call: expr.AggCall{Fn: fn.ByID("rank()"), Typ: types.Int8}}}}
@@ -29,8 +29,8 @@ func ranked(id expr.ColID, part []int, order ...int) *plan.Window {
 	return w
 }
 
-// TestWith: which windows have an order in common, and that both are right in it, in
-// one thread and in several, in memory and not.
+// TestWith: which windows can share one sort, and that both are right with it, in one thread and in
+// several, in memory and spilled.
 func TestWith(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	ts := []types.Type{types.Int8, types.Int8, types.Int8, types.Int8}
@@ -64,7 +64,7 @@ func TestWith(t *testing.T) {
 		{ranked(5, []int{1, 2}, 4), ranked(6, []int{1}, 2, 3), false},
 		{ranked(5, []int{1}), ranked(6, []int{2}, 1), false},
 		{ranked(5, []int{1, 1}, 3), ranked(6, []int{1, 2}), false},
-		{ranked(5, []int{1}, 2), ranked(6, []int{1}, 5), false}, // the rank below is a key
+		{ranked(5, []int{1}, 2), ranked(6, []int{1}, 5), false}, // the second is ordered by the rank that the first computes
 		{ranked(5, nil, 1), ranked(6, []int{1}), false},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// ranksOf adds a rank to each row by looking at all different others.
+// ranksOf adds to each row its rank, by comparing with all different other rows.
 func ranksOf(rows []types.Row, w *plan.Window) []types.Row {
 	at := func(r types.Row, e expr.Expr) types.Datum { return r[e.(*expr.Col).ID-1] }
 	number, ranks := map[string]int{}, map[string]int64{}
@@ -141,7 +141,7 @@ func ranksOf(rows []types.Row, w *plan.Window) []types.Row {
 	return out
 }
 
-// compareNulls has NULL above all others.
+// compareNulls sorts NULL after all other values.
 func compareNulls(a, b types.Datum) int {
 	switch {
 	case a == nil && b == nil:

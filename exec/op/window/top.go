@@ -17,16 +17,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// top drops rows before they are sorted which a run condition of the window makes useless (rank()
-// <= k): those that k rows of their partition stand before by the first key of the order. It
-// compares eight bytes of that, which order as the keys do except for ties, and keeps the k least
-// of each partition that its thread has seen in a heap with the greatest on top; a row beyond that
-// is dropped.
+// top filters rows before the sort that a run condition of the window (rank() <= k) makes useless:
+// those with at least k rows before them in their partition, by the first key of the order. It
+// compares the first eight bytes of the normalized key, and keeps the k least of each partition, as
+// seen by its thread, in a max-heap; a row greater than the top of a full heap is dropped.
 //
-//	rows ─▶ at most the greatest of the heap? ─▶ held ─▶ still? ─▶ passed on
+//	rows ─▶ at most the top of the heap? ─▶ held ─▶ still so? ─▶ passed on
 //
-// The others are held, and looked at again, for later rows displace them: of n in random order about
-// k·(1 + ln(n/k)) are held, and at the end k. Where there is no room to hold them they are passed on.
+// The others are held and checked later once more, since later rows displace them: of n rows in
+// random order about k·(1 + ln(n/k)) are held, and at the end k are left. Without memory to hold
+// them they are passed on.
 //
 // Without memory for keys, or where few rows are dropped, it passes all rows.
 type top struct {
@@ -54,16 +54,17 @@ type top struct {
 	closed           bool
 }
 
-// topRows are rows that are held: their partitions and keys.
+// topRows are rows held in memory, with their partitions and keys.
 type topRows struct {
 	b     *batch.Batch
 	of    []uint32
 	first []uint64
 }
 
-// topTrial is after how many rows few drops end the filtering, counted once their partitions have
-// k; topFill after how many it ends because few partitions have k. topHold is how many more rows
-// are held before all are looked at again: so many, or twice as many as were left.
+// topTrial is the number of rows, counted once their partitions have k, after which the filter is
+// given up if few were dropped; topFill the number after which it is given up if few partitions
+// have k. topHold is how many more rows may be held before all are checked once more, or twice as
+// many as were left by the last check.
 const (
 	topTrial = 1 << 16
 	topFill  = 1 << 20
@@ -99,7 +100,7 @@ func (o *top) Next(ctx context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-// sift holds the rows of b that may satisfy the run condition.
+// sift holds the rows of b that may satisfy the run condition, and drops the others.
 func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	n := b.Rows()
 	if n == 0 {
@@ -125,7 +126,7 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	}
 	most := o.parts.n + n // partitions
 	need := o.parts.bytes(n, size) + 16*int64(o.k)*int64(most) + 12*int64(n) + o.keys.Bytes()
-	// Large heaps of many partitions take more memory than the rows that they may save.
+	// Large heaps of many partitions would need more memory than the rows that they may drop.
 	if o.k > 8*(o.seen+topFill)/most || !o.acct.Try(max(need+o.bytes-o.acct.Used(), 0)) {
 		o.stop()
 		o.todo = append(o.todo, b)
@@ -135,8 +136,8 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 	for more := o.k*o.parts.n - len(o.heaps); more > 0; more-- {
 		o.heaps = append(o.heaps, math.MaxUint64)
 	}
-	// First those that are not beyond the heaps as they are now, so that reading them does not wait
-	// for what is decided of the rows before.
+	// First select the rows that are within the heaps as they are now: a branch-free loop, whose
+	// reads do not depend on the rows before.
 	rows, m := o.room(n), 0
 	for i, key := range o.first {
 		top := o.heaps[int(of[i])*o.k]
@@ -179,7 +180,7 @@ func (o *top) room(n int) []int32 {
 	return o.rows[:n]
 }
 
-// leading finds the first keys of n rows.
+// leading computes the first keys of n rows.
 func (o *top) leading(col arrow.Array, n int) {
 	if o.first = o.first[:0]; o.spec.Leading(col, &o.first) {
 		return
@@ -190,7 +191,7 @@ func (o *top) leading(col arrow.Array, n int) {
 	o.first = firstKeys(&o.keys, o.first)
 }
 
-// hold keeps some rows of b, whose partitions are of.
+// hold copies some rows of b, with their partitions, to those held.
 func (o *top) hold(b *batch.Batch, of []uint32, rows []int32) {
 	n := int64(len(rows))
 	bytes := 2 * (b.Bytes()*n/int64(b.N) + 12*n) // what is left of them is made beside them
@@ -225,7 +226,7 @@ func some(b *batch.Batch, rows []int32) *batch.Batch {
 	return kernel.Compact(b)
 }
 
-// recheck drops rows that are held and were displaced, and joins the others to long batches.
+// recheck drops held rows that were displaced, and joins the others to full batches.
 func (o *top) recheck() {
 	var out []topRows
 	var last []*batch.Batch // of which the last of out is to be made
@@ -286,8 +287,8 @@ func (o *top) stop() {
 	o.acct.Shrink(o.acct.Used())
 }
 
-// firstKeys appends of each key eight bytes behind that for NULL. NULLs tie with the
-// least or the greatest.
+// firstKeys appends the eight bytes of each key behind the one for NULL. NULLs tie with the least
+// or the greatest value.
 func firstKeys(keys *kernel.Keys, out []uint64) []uint64 {
 	for i := range keys.N {
 		k := keys.At(i)
@@ -307,7 +308,7 @@ func firstKeys(keys *kernel.Keys, out []uint64) []uint64 {
 	return out
 }
 
-// replaceGreatest puts key in the place of the greatest of a heap, its first.
+// replaceGreatest replaces the top of a max-heap by key.
 func replaceGreatest(h []uint64, key uint64) {
 	i := 0
 	for {

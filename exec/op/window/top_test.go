@@ -23,7 +23,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// atMost keeps the rows whose column, an int8, is at most k, and counts all.
+// atMost is a filter that keeps rows whose int8 column is at most k, and counts all rows that it
+// sees.
 type atMost struct {
 	col  int
 	k    int64
@@ -45,9 +46,9 @@ func (f atMost) Select(_ context.Context, b *batch.Batch) (*batch.Batch, error) 
 	return &batch.Batch{Cols: b.Cols, N: b.N, Sel: rows, Seq: -1}, nil
 }
 
-// TestWindowTop: a window with a run condition returns the rows that satisfy it with the ranks they
-// have, and few others; with keys of one width and of many, NULLs, ties, no partitions, and no room
-// to keep keys.
+// TestWindowTop: a window with a run condition (rank() <= k) returns the rows that satisfy it, with
+// their ranks, and few others; with keys of fixed and of any width, NULLs, ties, no partitions, and
+// no memory for keys.
 func TestWindowTop(t *testing.T) {
 	rank := fn.Lookup("rank")
 	rank = slices.DeleteFunc(slices.Clone(rank), func(f *fn.Func) bool { return f.Kind != fn.Window })
@@ -126,7 +127,7 @@ func orEmpty(d types.Datum) types.Datum {
 	return d
 }
 
-// stands reports whether a stands before b.
+// stands reports whether a comes before b.
 func stands(ty types.Type, a, b types.Datum, desc, nullsFirst bool) bool {
 	switch {
 	case a == nil || b == nil:
@@ -137,9 +138,10 @@ func stands(ty types.Type, a, b types.Datum, desc, nullsFirst bool) bool {
 	return types.Compare(ty, a, b) < 0
 }
 
-// TestWindowTopOfManyPartitions: that the first rows find their partitions with too few
-// rows is no reason to give up; that no partition ever has k is. Rows that later ones displace are
-// not passed on. Partitions' numbers lie close together, or do until far ones come, or are far apart.
+// TestWindowTopOfManyPartitions: rows are filtered before the sort also where the first rows find
+// partitions with fewer than k rows; only if no partition ever has k is the filter given up. Rows
+// that later ones displace are not returned. Partition keys are close together, or until some
+// point, or far apart.
 func TestWindowTopOfManyPartitions(t *testing.T) {
 	rank := slices.DeleteFunc(slices.Clone(fn.Lookup("rank")), func(f *fn.Func) bool { return f.Kind != fn.Window })
 	const rows, k = 1 << 18, 2
@@ -149,7 +151,7 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 	for _, c := range []struct {
 		parts int
 		key   func(i int, of int64) int64
-		most  int64 // rows that are passed on
+		most  int64 // rows that pass
 	}{
 		{rows / 20, func(_ int, of int64) int64 { return of }, k * rows / 20},
 		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 }, rows / 2},
@@ -160,7 +162,7 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 		parts := c.parts
 		r := rand.New(rand.NewSource(3))
 		of, by := make([]int64, rows), make([]int64, rows)
-		least := map[int64][]int64{} // the k least of each partition
+		least := map[int64][]int64{} // the k least values of each partition
 		for i := range of {
 			of[i], by[i] = c.key(i, int64(r.Intn(parts))), r.Int63()
 			l := least[of[i]]

@@ -34,7 +34,7 @@ const (
 
 func windowCol(i int) *expr.Col { return &expr.Col{ID: expr.ColID(i + 1), Typ: windowTypes[i]} }
 
-// windowCalls are functions that keep their states in different ways.
+// windowCalls are functions whose states are kept in different ways.
 func windowCalls() []expr.AggCall {
 	call := func(id string, t types.Type, args ...int) expr.AggCall {
 		c := expr.AggCall{Fn: fn.ByID(id), Typ: t, Star: len(args) == 0}
@@ -67,8 +67,8 @@ func windowCalls() []expr.AggCall {
 	return append(out, distinct)
 }
 
-// windowReference computes a call over each row's frame by what a frame is: each
-// row of the partition is in it or not. Rows come in the window's order.
+// windowReference evaluates a call by the definition of its frame: for each row, whether each row
+// of its partition is in the frame. Rows are in the order of the window.
 func windowReference(t *testing.T, rows []types.Row, call expr.AggCall, fr plan.Frame, byRow bool) []types.Datum {
 	peers := func(a, b types.Row) bool {
 		return types.Compare(types.Int4, a[wOrder], b[wOrder]) == 0 && (!byRow || a[wRow] == b[wRow])
@@ -148,8 +148,8 @@ func windowReference(t *testing.T, rows []types.Row, call expr.AggCall, fr plan.
 	return out
 }
 
-// TestWindowFrames: aggregates over frames of all forms, with EXCLUDE and FILTER, have the results
-// of adding every frame's rows one by one, to the bit.
+// TestWindowFrames: aggregates over frames of all forms, with EXCLUDE and FILTER, equal to the bit
+// adding the rows of every frame one by one.
 func TestWindowFrames(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	offset := func(k int64) expr.Expr { return &expr.Const{Typ: types.Int8, Val: k} }
@@ -198,7 +198,8 @@ func TestWindowFrames(t *testing.T) {
 					} else {
 						call.Filter = nil
 					}
-					// Peers come in any order: what depends on it needs one of its own.
+					// Peers may be in any order, so results that depend on it need a total order:
+					// the row number is the last sort key.
 					byRow := fr.Mode == 'r' || n%2 == 0 || k >= 5
 					w := &plan.Window{PartitionBy: []expr.Expr{windowCol(wPart)}, OrderBy: []expr.Order{{Expr: windowCol(wOrder)}},
 						Items: []plan.WindowItem{{Call: call, Frame: fr}}}
@@ -230,8 +231,8 @@ func TestWindowFrames(t *testing.T) {
 	}
 }
 
-// TestWindowFunctions: functions that are no aggregates, over partitions of which
-// many make a block, and of which one is longer than a block.
+// TestWindowFunctions: functions that are not aggregates, over partitions many of which share a
+// block, and one that is longer than a block.
 func TestWindowFunctions(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	ts := []types.Type{types.Int8, types.Int8, types.Int8, types.Text}

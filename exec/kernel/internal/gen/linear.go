@@ -198,9 +198,9 @@ func dot(s isa) {
 	s.done()
 }
 
-// chances is chancesGo.
-func chances(s isa) {
-	kernel("chances"+s.suffix, "func(z *float64, n int)")
+// sigmoids is sigmoidsGo.
+func sigmoids(s isa) {
+	kernel("sigmoids"+s.suffix, "func(z *float64, n int)")
 	z, n := Load(Param("z"), GP64()), Load(Param("n"), GP64())
 	Label("loop")
 	for part := range s.parts {

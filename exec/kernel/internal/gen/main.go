@@ -110,7 +110,7 @@ func kernels64() {
 		errorParts(s)
 		logistic(s)
 		exp(s)
-		chances(s)
+		sigmoids(s)
 		entropy(s, "crossEntropy", false)
 		entropy(s, "labelEntropy", true)
 		tile(s, true)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestChances compares what runs here with Sigmoid1 of each number.
-func TestChances(t *testing.T) {
+// TestSigmoids compares Sigmoids with Sigmoid1 of each number.
+func TestSigmoids(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	z := make([]float64, 1032)
 	for i := range z {
@@ -19,19 +19,20 @@ func TestChances(t *testing.T) {
 	for i, v := range z {
 		want[i] = Sigmoid1(v)
 	}
-	Chances(z)
-	sameBits(t, "chances", z, want)
+	Sigmoids(z)
+	sameBits(t, "sigmoids", z, want)
 }
 
-// scoreBodies are the bodies of what scores rows and measures the scores.
+// scoreBodies are the kernels of one instruction set that score rows and evaluate the scores.
 type scoreBodies struct {
-	chances      func(z []float64)
+	sigmoids     func(z []float64)
 	crossEntropy func(loss, p, y []float64)
 	labelEntropy func(loss, p []float64, label []uint32, hit uint32)
 	tileScaled   func(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool
 }
 
-// TestScoreBodies compares every body that runs here with its twin.
+// TestScoreBodies compares the kernels of every instruction set of this machine with their Go
+// versions.
 func TestScoreBodies(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for i, of := range scoreLevels() {
@@ -44,9 +45,9 @@ func TestScoreBodies(t *testing.T) {
 		copy(z, []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 800, -800, 1e-300})
 		y[3] = math.NaN()
 		got, want := append([]float64(nil), z...), append([]float64(nil), z...)
-		of.chances(got)
-		chancesGo(want)
-		sameBits(t, fmt.Sprint("chances of body ", i), got, want)
+		of.sigmoids(got)
+		sigmoidsGo(want)
+		sameBits(t, fmt.Sprint("sigmoids of body ", i), got, want)
 		of.crossEntropy(got, p, y)
 		crossEntropyGo(want, p, y)
 		sameBits(t, fmt.Sprint("cross entropy of body ", i), got, want)

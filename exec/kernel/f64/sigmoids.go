@@ -2,15 +2,15 @@ package f64
 
 import "math"
 
-// Chances computes Sigmoid1 of z in place; len(z) is a multiple of Lanes.
-func Chances(z []float64) {
+// Sigmoids computes Sigmoid1 of z in place; len(z) is a multiple of Lanes.
+func Sigmoids(z []float64) {
 	if len(z) > 0 {
-		chances(z)
+		sigmoids(z)
 	}
 }
 
-// chancesGo has no unpredictable branch.
-func chancesGo(z []float64) {
+// sigmoidsGo has no unpredictable branch.
+func sigmoidsGo(z []float64) {
 	for i, v := range z {
 		t := Exp1(-math.Abs(v))
 		p := 1 / (1 + t)
