@@ -285,6 +285,8 @@ func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyS
 // encoding turns rows into bytes.
 type encoding struct {
 	rows         op.BatchReader
+	batch        *batch.Batch // whose rows are encoded, from the first that is left; nil: the next one's
+	from         int
 	to           copyfmt.Encoder
 	binary       bool
 	count        int64
@@ -307,13 +309,20 @@ func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 		}
 	}
 	for !e.ended {
-		b, err := e.rows.Next(ctx)
+		var err error
+		if e.batch == nil {
+			e.batch, err = e.rows.Next(ctx)
+			e.from = 0
+		}
 		if err == io.EOF {
 			e.ended = true
 			e.buf, e.ends, err = e.to.End(e.buf, e.ends)
-		} else if err == nil && b.Rows() > 0 {
-			e.count += int64(b.Rows())
-			e.buf, e.ends, err = e.to.Append(e.buf, e.ends, b)
+		} else if err == nil {
+			n := e.from
+			e.buf, e.ends, e.from, err = e.to.Append(e.buf, e.ends, e.batch, n)
+			if e.count += int64(e.from - n); e.from >= e.batch.Rows() {
+				e.batch = nil
+			}
 		}
 		if err != nil {
 			return nil, nil, err

@@ -96,6 +96,44 @@ func dataBytes(d arrow.ArrayData) int64 {
 	return n
 }
 
+// PlainBytes returns the bytes that the rows sel of arr, or all of them if sel is nil, take as plain
+// values: a dictionary's string for each row that has it, where ArrayBytes counts the dictionary.
+func PlainBytes(arr arrow.Array, sel []int32) int64 {
+	n := arr.Len()
+	if sel != nil {
+		n = len(sel)
+	}
+	if sel == nil && arr.DataType().ID() != arrow.DICTIONARY {
+		return ArrayBytes(arr)
+	}
+	var values func(row int) int
+	switch a := arr.(type) {
+	case *array.Dictionary:
+		s := StringsOf(arr)
+		values = func(row int) int {
+			if a.IsNull(row) {
+				return 0
+			}
+			return len(s.Value(row))
+		}
+	case *array.String:
+		values = a.ValueLen
+	case *array.Binary:
+		values = a.ValueLen
+	default:
+		return ArrayBytes(arr) * int64(n) / int64(max(arr.Len(), 1))
+	}
+	size := 4 * int64(n)
+	for i := range n {
+		row := i
+		if sel != nil {
+			row = int(sel[i])
+		}
+		size += int64(values(row))
+	}
+	return size
+}
+
 // SourceRows maps numbers of selected rows to row numbers of the columns: rows itself where there
 // is no selection.
 func (b *Batch) SourceRows(rows []int32) []int32 {

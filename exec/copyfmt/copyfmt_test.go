@@ -156,8 +156,10 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out, ends, err = enc.Append(out, ends, b); err != nil {
-				t.Fatal(err)
+			for from := 0; from < b.Rows(); {
+				if out, ends, from, err = enc.Append(out, ends, b, from); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		if out, _, err = enc.End(out, nil); err != nil {

@@ -13,9 +13,10 @@ import (
 type Encoder interface {
 	// Begin appends what comes before the rows: a header line, or a signature.
 	Begin(dst []byte) []byte
-	// Append appends a batch's rows to dst and where each ends in it to ends. A format that writes
-	// many rows at once may append nothing yet.
-	Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, error)
+	// Append appends a batch's rows from one on to dst and where each ends in it to ends, until it has
+	// added many bytes, and returns the first of those that are left. A format that writes many rows at once
+	// may append nothing yet.
+	Append(dst []byte, ends []int, b *batch.Batch, from int) ([]byte, []int, int, error)
 	// End appends what comes after the rows.
 	End(dst []byte, ends []int) ([]byte, []int, error)
 	Close()
@@ -73,9 +74,12 @@ func (e *rows) End(dst []byte, ends []int) ([]byte, []int, error) {
 
 func (e *rows) Close() {}
 
-func (e *rows) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, error) {
-	n := b.Rows()
-	for k := 0; k < n; k++ {
+// manyBytes: a batch may be gigabytes as text, where its rows share a dictionary's long strings.
+const manyBytes = 1 << 20
+
+func (e *rows) Append(dst []byte, ends []int, b *batch.Batch, from int) ([]byte, []int, int, error) {
+	k, begin := from, len(dst)
+	for n := b.Rows(); k < n && len(dst)-begin < manyBytes; k++ {
 		row := k
 		if b.Sel != nil {
 			row = int(b.Sel[k])
@@ -112,7 +116,7 @@ func (e *rows) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, er
 		}
 		ends = append(ends, len(dst))
 	}
-	return dst, ends, nil
+	return dst, ends, k, nil
 }
 
 func (e *rows) appendField(dst, f []byte, force bool) []byte {

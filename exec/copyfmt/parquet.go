@@ -74,7 +74,10 @@ func (o *ParquetOptions) parse(p Option) (known bool, err error) {
 //
 //	batch ─▶ leaf: values, levels ─▶ pages of each column ─▶ at the group's end: sink ─▶ dst
 type parquetFile struct {
-	w      *pqfile.Writer
+	w      *pqfile.Writer // nil before the first rows
+	root   *schema.GroupNode
+	names  []string                      // of the columns
+	hashes bool                          // columns have dictionaries
 	group  pqfile.BufferedRowGroupWriter // nil: none is begun
 	leaves []parquetLeaf
 	lists  []bool // of leaves
@@ -103,9 +106,10 @@ const (
 	dictionaryBytes = 32 << 10
 	dictionaryRows  = dictionaryBytes / 4
 	perEntry        = 64
-	// perColumn is the memory of a column of a row group besides its values: buffers of the
-	// library.
-	perColumn = 16 << 10
+	// perColumn is the memory of a column of a row group besides its values, buffers of the library;
+	// perDictionary is that of the table of its dictionary.
+	perColumn     = 9 << 10
+	perDictionary = 7 << 10
 	// perByte is the memory for a byte of a value: in its page, compressed, and in the sink, with a
 	// little for its levels.
 	perByte = 3
@@ -140,19 +144,34 @@ func newParquet(cols []Column, o ParquetOptions, env *types.Env, account func() 
 		}
 		fields = append(fields, field)
 		f.leaves = append(f.leaves, leaf)
-		f.lists = append(f.lists, c.Type.IsArray())
+		f.lists, f.names = append(f.lists, c.Type.IsArray()), append(f.names, c.Name)
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
 	if err != nil {
 		return nil, parquetError(err)
 	}
-	props := parquet.NewWriterProperties(parquet.WithCreatedBy("tributary"), parquet.WithCompression(codecs[o.Compression]),
-		parquet.WithDictionaryPageSizeLimit(dictionaryBytes))
+	f.root, f.hashes = root, true
 	if account != nil {
 		f.acct = account()
+		f.hashes = perEntry*dictionaryRows*int64(len(cols)) <= f.acct.Pool().Limit()/2 // else groups would be of few rows
 	}
-	f.w = pqfile.NewParquetWriter(&f.sink, root, pqfile.WithWriterProps(props))
 	return f, nil
+}
+
+// longBytes is the average of a column's values from which on it has no statistics. The library leaves
+// out bounds of more than 4 KiB, but keeps them until the file ends, those of each group.
+const longBytes = 1 << 10
+
+// begin makes the library's writer; b has the first rows.
+func (f *parquetFile) begin(b *batch.Batch) {
+	props := []parquet.WriterProperty{parquet.WithCreatedBy("tributary"), parquet.WithCompression(codecs[f.most.Compression]),
+		parquet.WithDictionaryPageSizeLimit(dictionaryBytes), parquet.WithDictionaryDefault(f.hashes)}
+	for c, name := range f.names {
+		if b != nil && !f.lists[c] && batch.PlainBytes(b.Cols[c], b.Sel) > longBytes*int64(b.Rows()) {
+			props = append(props, parquet.WithStatsFor(name, false))
+		}
+	}
+	f.w = pqfile.NewParquetWriter(&f.sink, f.root, pqfile.WithWriterProps(parquet.NewWriterProperties(props...)))
 }
 
 func parquetError(err error) error { return pgerr.Internal("writing a parquet file: %v", err) }
@@ -165,28 +184,59 @@ func (f *parquetFile) Close() {
 	}
 }
 
-func (f *parquetFile) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int, error) {
+func (f *parquetFile) Append(dst []byte, ends []int, b *batch.Batch, from int) ([]byte, []int, int, error) {
 	if f.acct != nil && f.acct.ShouldSpill() {
 		if err := f.cut(); err != nil {
-			return dst, ends, err
+			return dst, ends, from, err
 		}
 	}
-	for from, n := 0, b.Rows(); from < n; {
+	n := b.Rows()
+	if f.w == nil && n > 0 {
+		f.begin(b)
+	}
+	for from < n && len(f.sink.b) < manyBytes {
 		to := from + int(min(int64(n-from), f.most.RowGroupSize-f.rows))
-		if err := f.add(b, from, to); err != nil {
-			return dst, ends, err
+		size := plainBytes(b, from, to)
+		for size > f.most.RowGroupBytes && to-from > 1 {
+			to = from + (to-from)/2
+			size = plainBytes(b, from, to)
+		}
+		err := f.charge(size, int64(to-from))
+		for err != nil && to-from > 1 && f.acct.Refused(err) { // of many columns a few rows are much
+			to = from + (to-from)/2
+			size = plainBytes(b, from, to)
+			err = f.charge(size, int64(to-from))
+		}
+		if err == nil {
+			err = f.add(b, from, to, size)
+		}
+		if err != nil {
+			return dst, ends, from, err
 		}
 		if from = to; f.rows >= f.most.RowGroupSize || f.bytes >= f.most.RowGroupBytes {
 			if err := f.cut(); err != nil {
-				return dst, ends, err
+				return dst, ends, from, err
 			}
 		}
 	}
 	dst, ends = f.take(dst, ends)
-	return dst, ends, nil
+	return dst, ends, from, nil
+}
+
+// plainBytes returns the bytes of rows [from, to), and a little for each.
+func plainBytes(b *batch.Batch, from, to int) int64 {
+	b = b.Slice(from, to)
+	size := int64(to - from)
+	for _, c := range b.Cols {
+		size += batch.PlainBytes(c, b.Sel)
+	}
+	return size
 }
 
 func (f *parquetFile) End(dst []byte, ends []int) ([]byte, []int, error) {
+	if f.w == nil {
+		f.begin(nil)
+	}
 	err := f.cut()
 	if err == nil {
 		if err = f.w.Close(); err != nil {
@@ -209,17 +259,14 @@ func (f *parquetFile) take(dst []byte, ends []int) ([]byte, []int) {
 	return dst, ends
 }
 
-// add writes the selected rows [from, to) of a batch to the row group.
-func (f *parquetFile) add(b *batch.Batch, from, to int) error {
+// add writes the selected rows [from, to) of a batch to the row group; size is the bytes that were
+// charged for them.
+func (f *parquetFile) add(b *batch.Batch, from, to int, size int64) error {
 	row := func(i int) int {
 		if b.Sel != nil {
 			return int(b.Sel[i])
 		}
 		return i
-	}
-	size := b.Bytes()*int64(to-from)/int64(max(b.N, 1)) + int64(to-from)
-	if err := f.charge(size, int64(to-from)); err != nil {
-		return err
 	}
 	if f.group == nil {
 		f.group = f.w.AppendBufferedRowGroup()
@@ -264,10 +311,15 @@ func (f *parquetFile) charge(size, rows int64) error {
 		return nil
 	}
 	need := func() int64 {
-		hashed := min(f.rows+rows, dictionaryRows) - min(f.rows, dictionaryRows)
-		n := perByte*size + perEntry*hashed*int64(len(f.leaves))
+		n := perByte * size
+		if f.hashes {
+			n += perEntry * int64(len(f.leaves)) * (min(f.rows+rows, dictionaryRows) - min(f.rows, dictionaryRows))
+		}
 		if f.group == nil {
 			n += perColumn * int64(len(f.leaves))
+			if f.hashes {
+				n += perDictionary * int64(len(f.leaves))
+			}
 		}
 		return n
 	}

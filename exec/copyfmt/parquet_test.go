@@ -3,6 +3,9 @@ package copyfmt_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -33,8 +36,11 @@ func parquetOf(t *testing.T, n int, limit int64, opts copyfmt.ParquetOptions) (g
 		for i := at; i < min(at+batch.DefaultSize, n); i++ {
 			b.Append(int64(i) * 1_000_003)
 		}
-		buf, _, err = enc.Append(buf[:0], nil, batch.New([]arrow.Array{b.NewArray()}, min(batch.DefaultSize, n-at)))
-		file = append(file, buf...)
+		rows := batch.New([]arrow.Array{b.NewArray()}, min(batch.DefaultSize, n-at))
+		for from := 0; from < rows.N && err == nil; {
+			buf, _, from, err = enc.Append(buf[:0], nil, rows, from)
+			file = append(file, buf...)
+		}
 	}
 	if err == nil {
 		buf, _, err = enc.End(buf[:0], nil)
@@ -93,5 +99,86 @@ func TestParquetWithinMemory(t *testing.T) {
 	var refused *mem.BudgetError
 	if _, _, err = parquetOf(t, 100_000, 64<<10, copyfmt.ParquetOptions{}); !errors.As(err, &refused) {
 		t.Error(err)
+	}
+}
+
+// TestLongStringOfManyRows: rows that share a long string of a dictionary are encoded a few at a time, in
+// every format: together they would be gigabytes.
+func TestLongStringOfManyRows(t *testing.T) {
+	const long, n = 1 << 20, 100
+	dict := array.NewStringBuilder(memory.DefaultAllocator)
+	dict.Append(strings.Repeat("x", long))
+	b := batch.New([]arrow.Array{batch.FromIndices(types.DictArrow, make([]int32, n), nil, dict.NewArray())}, n)
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for _, format := range []string{"text", "csv", "binary", "parquet"} {
+		pool, before := mem.NewPool("node", 16<<20), live()
+		enc, err := copyfmt.NewEncoder([]copyfmt.Column{{Name: "s", Type: types.Text}}, options(t, false, copyfmt.Option{Name: "format", Value: format}), env,
+			func() *mem.Account { return pool.Account("copy encoder", true) })
+		if err != nil {
+			t.Fatal(format, err)
+		}
+		var buf []byte
+		var ends []int
+		rows := 0
+		for from := 0; from < n; {
+			if buf, ends, from, err = enc.Append(buf[:0], ends[:0], b, from); err != nil {
+				t.Fatal(format, err)
+			}
+			if rows += len(ends); len(buf) > 12*long {
+				t.Errorf("%s: %d bytes at once", format, len(buf))
+			}
+		}
+		if n := live(); n > before+40*long {
+			t.Errorf("%s: %d bytes are held", format, n-before)
+		}
+		if _, _, err = enc.End(buf[:0], nil); err != nil || format != "parquet" && rows != n {
+			t.Errorf("%s: %d rows of %d: %v", format, rows, n, err)
+		}
+		enc.Close()
+	}
+}
+
+// TestParquetOfManyColumns: where there is no memory for a batch of all columns, it is divided.
+func TestParquetOfManyColumns(t *testing.T) {
+	const columns, n = 300, 12_000
+	var cols []copyfmt.Column
+	arr := array.NewInt32Builder(memory.DefaultAllocator)
+	for i := range n {
+		arr.Append(int32(i))
+	}
+	b := &batch.Batch{N: n, Seq: -1}
+	all := arr.NewArray()
+	for i := range columns {
+		cols = append(cols, copyfmt.Column{Name: fmt.Sprint("c", i), Type: types.Int4})
+		b.Cols = append(b.Cols, all)
+	}
+	pool := mem.NewPool("node", 24<<20)
+	enc, err := copyfmt.NewEncoder(cols, copyfmt.Options{Format: copyfmt.Parquet}, env, func() *mem.Account { return pool.Account("copy encoder", true) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer enc.Close()
+	var file, buf []byte
+	for from := 0; from < n; {
+		if buf, _, from, err = enc.Append(buf[:0], nil, b, from); err != nil {
+			t.Fatal(err)
+		}
+		file = append(file, buf...)
+	}
+	if buf, _, err = enc.End(buf[:0], nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := pqfile.NewParquetReader(bytes.NewReader(append(file, buf...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.NumRows() != n || r.NumRowGroups() < 2 || r.NumRowGroups() > 8 {
+		t.Errorf("%d rows in %d groups", r.NumRows(), r.NumRowGroups())
 	}
 }

@@ -2,6 +2,7 @@ package copyfmt
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -125,8 +126,8 @@ func (r *Reader) redecode(p *chunk) error {
 // while the rows of a finished one are returned; fewer where there is no memory for more.
 func (r *Reader) readAhead() error {
 	for len(r.ahead) <= r.threads && r.end == nil {
-		p, err := r.chunk()
-		if err != nil && len(r.ahead) > 0 {
+		p, err := r.chunk(len(r.ahead) > 0)
+		if err == errNoRoom {
 			return nil
 		}
 		if err != nil || p == nil {
@@ -152,8 +153,25 @@ func (r *Reader) readAhead() error {
 	return nil
 }
 
+// errNoRoom is returned for a chunk for which there is no memory yet.
+var errNoRoom = errors.New("copyfmt: no memory to read ahead")
+
+// hold charges for n bytes. Where that can wait, as much again is left to those who take the rows: the
+// one that writes them would be refused its first.
+func (p *chunk) hold(n int64, canWait bool) error {
+	more := n - p.acct.Used()
+	if !canWait || more <= 0 {
+		return p.acct.Resize(n)
+	}
+	if !p.acct.Try(more + n) {
+		return errNoRoom
+	}
+	p.acct.Shrink(n)
+	return nil
+}
+
 // chunk reads the next chunk of the stream; nil where there is none.
-func (r *Reader) chunk() (*chunk, error) {
+func (r *Reader) chunk(canWait bool) (*chunk, error) {
 	p := &chunk{header: !r.begun, done: make(chan struct{})}
 	if r.account != nil {
 		p.acct = r.account()
@@ -165,7 +183,7 @@ func (r *Reader) chunk() (*chunk, error) {
 	for ; ; size *= 2 {
 		// The bytes are held up to four times: here, as a record, with its escapes resolved, in a column.
 		if p.acct != nil {
-			if err := p.acct.Resize(4 * int64(max(size, len(r.rest)))); err != nil {
+			if err := p.hold(4*int64(max(size, len(r.rest))), canWait); err != nil {
 				p.acct.Close()
 				return nil, err
 			}
@@ -212,6 +230,7 @@ func (p *chunk) decode() error {
 	for {
 		b, err := p.dec.Next()
 		if err == io.EOF {
+			p.shrink()
 			return nil
 		}
 		if err != nil {
@@ -219,6 +238,19 @@ func (p *chunk) decode() error {
 		}
 		p.batches = append(p.batches, b)
 	}
+}
+
+// shrink releases all but the rows.
+func (p *chunk) shrink() {
+	if p.acct == nil {
+		return
+	}
+	p.text = nil
+	n := int64(0)
+	for _, b := range p.batches {
+		n += b.Bytes()
+	}
+	p.acct.Shrink(max(p.acct.Used()-n, 0))
 }
 
 func (p *chunk) free() {

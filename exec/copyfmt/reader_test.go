@@ -105,3 +105,34 @@ func TestReaderStops(t *testing.T) {
 		pool.Close()
 	}
 }
+
+// TestReadAheadLeavesRoom: what is read ahead of long records leaves room to who writes their rows.
+func TestReadAheadLeavesRoom(t *testing.T) {
+	const records, long = 40, 1_000_000
+	pool := mem.NewPool("test", 16<<20)
+	r, err := copyfmt.NewReader(strings.NewReader(strings.Repeat("1\t"+strings.Repeat("a", long)+"\t1\t\n", records)), cols, options(t, false), env, 8192, "t", 8, func() *mem.Account { return pool.Account("copy", false) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	writer := pool.Account("write", false)
+	defer writer.Close()
+	rows := 0
+	for {
+		b, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += b.N
+		if err := writer.Grow(4 * long); err != nil {
+			t.Fatal(err)
+		}
+		writer.Shrink(4 * long)
+	}
+	if rows != records {
+		t.Errorf("%d rows of %d", rows, records)
+	}
+}

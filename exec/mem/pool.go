@@ -308,6 +308,7 @@ type Account struct {
 	number    int // among those of its pool, in the order in which they were made
 	spill     atomic.Bool
 	reclaim   atomic.Pointer[func() (bool, error)]
+	flushes   atomic.Bool
 	whole     bool // lives as long as its pool
 	refused   bool // the last request was
 	closed    bool

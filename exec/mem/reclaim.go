@@ -21,6 +21,14 @@ var ErrBusy = errors.New("mem: the holder is at work")
 // returns ErrBusy where another has it. Any other error of f is returned to the request.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
+// OnFlush is OnReclaim for what is to be written in any case, and is not read again: one that insists has
+// it written however little it is, and though it can spill itself. The writers of many partitions have
+// little each and much together.
+func (a *Account) OnFlush(f func() (bool, error)) {
+	a.flushes.Store(true)
+	a.OnReclaim(f)
+}
+
 // reclaim makes others of the statement spill for a request of a, the largest first, until it can
 // take more bytes. One that can spill itself does so rather than make a smaller one do it.
 //
@@ -36,7 +44,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	until := time.Time{}
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		freed := p.root().freeing()
-		did, busy, err := p.reclaimOnce(a, more)
+		did, busy, err := p.reclaimOnce(a, more, insist)
 		if did || err != nil {
 			return did, err
 		}
@@ -62,7 +70,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 }
 
 // reclaimOnce asks each holder once; busy reports whether one was at work.
-func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
+func (p *Pool) reclaimOnce(a *Account, more int64, insist bool) (did, busy bool, err error) {
 	type holder struct {
 		*Account
 		bytes int64
@@ -70,7 +78,7 @@ func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
 	var holders []holder
 	p.statement().walk(func(h *Account) {
 		n := h.reserved.Load()
-		if h != a && h.reclaim.Load() != nil && n >= minReclaim && (!a.spillable || n > a.reserved.Load()) {
+		if h != a && h.reclaim.Load() != nil && (insist && n > 0 && h.flushes.Load() || n >= minReclaim && (!a.spillable || n > a.reserved.Load())) {
 			holders = append(holders, holder{h, n})
 		}
 	})

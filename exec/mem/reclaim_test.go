@@ -75,6 +75,21 @@ func TestReclaim(t *testing.T) {
 		t.Errorf("the largest: %v", err)
 	}
 	expect("the largest's request")
+	// Insist makes an account of OnFlush write its rows, however few they are.
+	written := s.Account("writer", true)
+	written.OnFlush(func() (bool, error) {
+		order = append(order, "writer")
+		written.Shrink(written.Used())
+		return true, nil
+	})
+	if err := written.Grow(200 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := last.Insist(t.Context(), mib); err != nil || written.Used() != 0 {
+		t.Errorf("the largest insists, the writer holds %d: %v", written.Used(), err)
+	}
+	expect("the largest insists", "writer")
+	last.Shrink(mib)
 	// Insist asks busy operators until they spill.
 	if err := sort.Grow(3 * mib); err != nil {
 		t.Fatal(err)

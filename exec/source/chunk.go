@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
+	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
 // pageReader reads a column chunk's pages into memory that is reused, for each page and for the
@@ -22,6 +23,8 @@ type pageReader struct {
 	codec   decoder // nil: pages are not compressed
 	left    int64   // values of the pages that are not read yet
 	page    []byte  // buffer for uncompressed pages
+	flat    []byte  // for values that were encoded as differences
+	before  []byte  // the last string of the page before, if it was
 	charge  charge
 	charged int
 	kept    int // bytes of the chunk's dictionary
@@ -35,9 +38,9 @@ type pageReader struct {
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk of a file of so many bytes; free returns the reader for
+// openChunk reads the pages of a column chunk of a file of so many bytes, atOnce at least (bytesAtOnce); free returns the reader for
 // reuse. charge is called before memory is allocated, and when it is released.
-func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, charge charge) (*pageReader, error) {
+func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, atOnce int, charge charge) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
 		start = d
@@ -54,6 +57,9 @@ func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaDa
 	}
 	p := pageReaders.Get().(*pageReader)
 	p.in.open(in, start, start+size)
+	if p.in.least = atOnce; atOnce < readBytes && cap(p.in.buf) > 4*atOnce {
+		p.in.buf = nil
+	}
 	p.codec, p.left, p.charge, p.compression = codec, chunk.NumValues(), charge, chunk.Compression()
 	if err := p.hold(0, true); err != nil {
 		p.free()
@@ -122,10 +128,11 @@ func (p *pageReader) load() error {
 	return err
 }
 
-// sizes returns the uncompressed bytes of the chunk's largest page, and of all its pages. Only the
-// heads are read, unless what they say is to be checked.
-func (p *pageReader) sizes(check bool) (most, all int64, err error) {
-	for p.left > 0 {
+// sizes returns the uncompressed bytes of the chunk's largest page, and of all its pages, as plain
+// values. Only the heads are read, unless what they say is to be checked, or the values are encoded as
+// differences: then the library trusts what is in the pages too.
+func (p *pageReader) sizes(leaf *schema.Column, check bool) (most, all int64, err error) {
+	for last := 0; p.left > 0; {
 		more, err := p.head()
 		if !more || err != nil {
 			return most, all, err
@@ -133,7 +140,7 @@ func (p *pageReader) sizes(check bool) (most, all int64, err error) {
 		if p.tooLong() {
 			return 0, 0, errPage
 		}
-		most, all = max(most, int64(p.size)), all+int64(p.size)
+		size := int64(p.size)
 		switch p.kind {
 		case dataPage, dataPage2:
 			p.left -= int64(p.values)
@@ -143,14 +150,25 @@ func (p *pageReader) sizes(check bool) (most, all int64, err error) {
 				return 0, 0, errPage
 			}
 		}
-		if check {
-			err = p.load()
-		} else {
+		switch delta := p.kind != dictionaryPage && isDelta(p.encoding); {
+		case !check && !delta:
 			_, err = p.in.Discard(p.packed)
+		default:
+			if err = p.load(); err != nil || !delta {
+				break
+			}
+			var b []byte
+			if b, err = p.behindLevels(leaf.MaxRepetitionLevel() > 0, leaf.MaxDefinitionLevel() > 0); err != nil {
+				break
+			}
+			var plain int64
+			plain, last, err = deltaBytes(p.encoding, b, p.values, last, leaf.PhysicalType())
+			size += plain
 		}
 		if err != nil {
 			return 0, 0, err
 		}
+		most, all = max(most, size), all+size
 	}
 	return most, all, nil
 }
@@ -168,9 +186,9 @@ func (p *pageReader) hold(more int, must bool) error {
 	if p.charge == nil {
 		return nil
 	}
-	need := max(cap(p.in.buf), readBytes) + cap(p.page) + p.kept + p.long + more
+	need := max(cap(p.in.buf), p.in.least) + cap(p.page) + cap(p.flat) + cap(p.before) + p.kept + p.long + more
 	if p.stream == nil {
-		need += max(p.packed-max(cap(p.in.buf), readBytes), 0)
+		need += max(p.packed-max(cap(p.in.buf), p.in.least), 0)
 		if p.codec != nil {
 			need += max(p.size-cap(p.page), 0)
 		}
@@ -270,25 +288,35 @@ func (p *pageReader) free() {
 		_ = p.charge(-p.charged, true) // a release is not refused
 	}
 	p.in.open(nil, 0, 0)
+	p.before = p.before[:0]
 	p.pageHead, p.body, p.stream, p.left, p.charge, p.charged, p.kept, p.long = pageHead{}, nil, nil, 0, nil, 0, 0, 0
-	if cap(p.page)+cap(p.in.buf)+4*cap(p.numbers)+8*cap(p.column) <= mostKept {
+	if cap(p.page)+cap(p.flat)+cap(p.before)+cap(p.in.buf)+4*cap(p.numbers)+8*cap(p.column) <= mostKept {
 		pageReaders.Put(p)
 	}
 }
 
-// readBytes is how much of a file is read at once at least, if there is as much.
-const readBytes = 128 << 10
+// readBytes is how much of a file is read at once at least, if there is as much, and leastBytes where
+// there are many columns, which have a buffer each.
+const (
+	readBytes  = 128 << 10
+	leastBytes = 4 << 10
+)
 
-// rangeReader reads a range of a file through a buffer, at least readBytes at a time.
+// bytesAtOnce is how much of each of so many columns is read at once: of all, half of what a thread may
+// hold without an account.
+func bytesAtOnce(columns int) int { return max(min(freePages/2/columns, readBytes), leastBytes) }
+
+// rangeReader reads a range of a file through a buffer, at least so many bytes at a time.
 type rangeReader struct {
 	in      io.ReaderAt
 	at, end int64
 	buf     []byte
 	r, w    int // buf[r:w] is read and not yet consumed
+	least   int
 }
 
 func (p *rangeReader) open(in io.ReaderAt, from, to int64) {
-	p.in, p.at, p.end, p.r, p.w = in, from, to, 0, 0
+	p.in, p.at, p.end, p.r, p.w, p.least = in, from, to, 0, 0, readBytes
 }
 
 // rest returns how many bytes of the range are not consumed.
@@ -301,7 +329,7 @@ func (p *rangeReader) Peek(n int) ([]byte, error) {
 	}
 	p.w = copy(p.buf, p.buf[p.r:p.w])
 	p.r = 0
-	if want := int(min(int64(max(n, readBytes)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
+	if want := int(min(int64(max(n, p.least)), int64(p.w)+p.end-p.at)); len(p.buf) < want {
 		p.buf = append(make([]byte, 0, want), p.buf[:p.w]...)[:want]
 	}
 	var err error

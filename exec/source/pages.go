@@ -19,9 +19,11 @@ import (
 //
 //	page   │ definition levels: 1 1 0 1 …, if values may be NULL │ values │
 //	values   plain: one after the other       indices: bits, places in the dictionary
+//	         differences (deltas), which become plain ones
 type pages struct {
 	rd       *pageReader
 	optional bool
+	phys     parquet.Type
 	left     int    // rows of the page
 	defs     hybrid // of an optional column
 	indexed  bool
@@ -59,13 +61,21 @@ type values interface {
 }
 
 // readable reports whether all pages of a chunk are of encodings that pages knows.
-func readable(encodings []parquet.Encoding, optional bool) bool {
+func readable(encodings []parquet.Encoding, phys parquet.Type, optional bool) bool {
 	levels := false
 	for _, e := range encodings {
 		switch e {
 		case parquet.Encodings.RLE:
 			levels = true
 		case parquet.Encodings.Plain, parquet.Encodings.PlainDict, parquet.Encodings.RLEDict:
+		case parquet.Encodings.DeltaBinaryPacked:
+			if phys != parquet.Types.Int32 && phys != parquet.Types.Int64 {
+				return false
+			}
+		case parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
+			if phys != parquet.Types.ByteArray {
+				return false
+			}
 		case parquet.Encodings.BitPacked: // named by writers for levels that are not there
 		default:
 			return false
@@ -150,6 +160,11 @@ func (p *pages) open() error {
 			}
 			var err error
 			p.indices, err = newHybrid(body[1:], uint(body[0]))
+			return err
+		case parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
+			var err error
+			p.indexed = false
+			p.plain, err = p.rd.plainOf(body, p.phys)
 			return err
 		default:
 			return fmt.Errorf("a page is encoded as %s", e)

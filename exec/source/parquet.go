@@ -338,7 +338,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
-			p, err := openPages(g.raw, n, info, c, most, charge)
+			p, err := openPages(g.raw, n, info, c, most, bytesAtOnce(len(cols)), charge)
 			if err != nil {
 				return err
 			}
@@ -378,9 +378,9 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 }
 
 // byLibraryHeld returns how many bytes the library's reader of a column holds: the whole chunk and
-// its copy, the largest page and its copy, and what that becomes. The library's decompressors have no
-// bounds: of a file that anybody may have sent the pages are decompressed before, and as a batch may
-// have all their values, all pages count.
+// its copy, the largest page and its copy, and what a batch of them becomes. The library's decompressors
+// have no bounds: of a file that anybody may have sent the pages are decompressed before, and as a batch
+// may have all their values, all pages count.
 func byLibraryHeld(raw *parquetFile, n int, leaves []int, anybodys bool, charge charge) (int, error) {
 	held := int64(0)
 	for _, l := range leaves {
@@ -388,16 +388,16 @@ func byLibraryHeld(raw *parquetFile, n int, leaves []int, anybodys bool, charge 
 		if err != nil {
 			return 0, err
 		}
-		p, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), charge)
+		p, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), readBytes, charge)
 		if err != nil {
 			return 0, err
 		}
-		page, all, err := p.sizes(anybodys)
+		page, all, err := p.sizes(raw.MetaData().Schema.Column(l), anybodys)
 		if p.free(); err != nil {
 			return 0, err
 		}
-		if !anybodys {
-			all = page
+		if rows := raw.RowGroup(n).NumRows(); !anybodys && rows > 2*batch.DefaultSize {
+			all = min(all, max(page, 2*all/rows*batch.DefaultSize)) // of twice the usual rows
 		}
 		held += 2*chunk.TotalCompressedSize() + 2*page + all
 	}
@@ -405,7 +405,7 @@ func byLibraryHeld(raw *parquetFile, n int, leaves []int, anybodys bool, charge 
 }
 
 // openPages reads a column of a row group page by page; nil where the library must.
-func openPages(raw *parquetFile, n int, info *parquetInfo, c, most int, charge charge) (*pages, error) {
+func openPages(raw *parquetFile, n int, info *parquetInfo, c, most, atOnce int, charge charge) (*pages, error) {
 	if len(info.leaves[c]) != 1 {
 		return nil, nil
 	}
@@ -423,14 +423,14 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c, most int, charge c
 		return nil, err
 	}
 	optional := descr.MaxDefinitionLevel() > 0
-	if !readable(chunk.Encodings(), optional) || chunk.CryptoMetadata() != nil {
+	if !readable(chunk.Encodings(), descr.PhysicalType(), optional) || chunk.CryptoMetadata() != nil {
 		return nil, nil
 	}
-	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), charge)
+	rd, err := openChunk(raw.in, raw.size, chunk, raw.WriterVersion(), atOnce, charge)
 	if err != nil {
 		return nil, err
 	}
-	return &pages{rd: rd, optional: optional, vals: vals}, nil
+	return &pages{rd: rd, optional: optional, phys: descr.PhysicalType(), vals: vals}, nil
 }
 
 func (g *group) Next(ctx context.Context) (*batch.Batch, error) {

@@ -202,7 +202,7 @@ func TestHeadsOfOtherPages(t *testing.T) {
 	for _, check := range []bool{true, false} {
 		p := &pageReader{left: 1}
 		p.in.open(bytes.NewReader(index), 0, int64(len(index)))
-		if _, _, err := p.sizes(check); (err == errPage) != check {
+		if _, _, err := p.sizes(nil, check); (err == errPage) != check {
 			t.Errorf("a page that the library does not skip, checked %v: %v", check, err)
 		}
 	}

@@ -172,7 +172,9 @@ func (b *builder) appendStrings(arr arrow.Array, sel []int32, n int) {
 		if b.index = b.dict.encode(b.index, batch.StringsOf(arr), arr, sel, n); b.dict.fits(b.rows + n) {
 			return
 		}
-		b.expand()
+		if b.full = b.dict.shrinks(b.index); !b.full {
+			b.expand()
+		}
 		return
 	}
 	if arr.DataType().ID() == arrow.STRING {

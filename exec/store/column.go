@@ -31,6 +31,7 @@ type builder struct {
 
 	dict   *dictionary // nil: plain strings
 	index  []int32
+	full   bool // the group must end: its dictionary is to be written and takes no more values
 	sketch sketch.Sketch
 	once   once
 	run    consecutive // of the newest values; not in the sketch yet
@@ -71,6 +72,14 @@ func (b *builder) bytes() int64 {
 		n += b.dict.bytes()
 	}
 	return n
+}
+
+// adds returns about how many bytes appending the rows sel of arr, or all of them if sel is nil, adds.
+func (b *builder) adds(arr arrow.Array, sel []int32) int64 {
+	if b.dict != nil && !b.dict.closed && arr.DataType().ID() == arrow.DICTIONARY {
+		return batch.ArrayBytes(arr)
+	}
+	return batch.PlainBytes(arr, sel)
 }
 
 // room reports whether more bytes of values would overflow 32-bit offsets.
@@ -156,8 +165,9 @@ func (b *builder) array() arrow.Array {
 		out = batch.FromBits(bits, valid, n)
 	case stringForm:
 		if b.dict != nil && !b.dict.closed {
-			if b.dict.pays(n) {
+			if b.full || b.dict.pays(n) || b.dict.shrinks(b.index) {
 				b.dict.used = true
+				b.dict.closed, b.full = b.full, false
 				if b.nulls > 0 {
 					for i, k := range b.index {
 						b.index[i] = max(k, 0)

@@ -159,6 +159,18 @@ func (d *dictionary) pays(rows int) bool {
 	return d.used || d.len()*4 <= rows || rows == GroupRows && 2*len(d.data) <= dictBytes && 9*(d.len()-d.half) <= 7*d.half
 }
 
+// shrinks reports whether the strings of the rows would take several times as much outside of the
+// dictionary, and much: ten long ones that all rows but a few have would be gigabytes.
+func (d *dictionary) shrinks(index []int32) bool {
+	plain := int64(0)
+	for _, k := range index {
+		if k >= 0 {
+			plain += int64(d.offs[k+1] - d.offs[k])
+		}
+	}
+	return plain > max(2*int64(len(d.data)), dictBytes)
+}
+
 func (d *dictionary) array() *array.String {
 	if d.arr == nil {
 		// The slices only grow beyond what this array refers to.

@@ -77,7 +77,7 @@ func (d *divider) divide(b *batch.Batch) [][]int32 {
 // its first row.
 type divided struct {
 	*divider
-	open func(part int, relieve func(context.Context) error) *Writer
+	open func(part int) *Writer
 	ws   []*Writer // by part
 }
 
@@ -98,7 +98,7 @@ func (d *divided) writer(part int) *Writer {
 		d.ws = make([]*Writer, d.of)
 	}
 	if d.ws[part] == nil {
-		w := d.open(part, func(ctx context.Context) error { return d.relieve(ctx, part) })
+		w := d.open(part)
 		for _, other := range d.ws {
 			if other != nil {
 				w.inside = other.inside // they go through the log together
@@ -107,21 +107,4 @@ func (d *divided) writer(part int) *Writer {
 		d.ws[part] = w
 	}
 	return d.ws[part]
-}
-
-// relieve makes the writers of the other parts flush what they hold to their files.
-func (d *divided) relieve(ctx context.Context, part int) error {
-	for p, w := range d.ws {
-		if w == nil || p == part {
-			continue
-		}
-		if err := w.flushGroup(ctx); err != nil {
-			return err
-		}
-		w.shed()
-		if err := w.charge(0); err != nil {
-			return err
-		}
-	}
-	return nil
 }

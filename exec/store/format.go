@@ -33,7 +33,8 @@ const (
 	groupBytes      = 64 << 20 // a group with wide rows is cut early
 	dictEntries     = 128 << 10
 	dictBytes       = 4 << 20
-	zoneStringBytes = 64 // a longer bound is cut (min) or left out (max)
+	dictWorth       = 1 << 20 // of dictionaries that a segment is ended for, where memory is short
+	zoneStringBytes = 64      // a longer bound is cut (min) or left out (max)
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/prune"
@@ -157,7 +158,7 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 				in = append(in, c)
 			}
 		}
-		sp.compile = func() (op.Filter, error) { return compileFilter(s.Filter, in, env) }
+		sp.compile = func() (op.Filter, error) { return eval.CompileFilter(s.Filter, in, env) }
 	}
 	if p.scans == nil {
 		p.scans = map[*plan.Scan]*scanPlan{}

@@ -35,9 +35,9 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 	}
 	parts, err := newDivider(w.Table, w.Cols)
 	if parts != nil {
-		out.parts = &divided{divider: parts, open: func(part int, relieve func(context.Context) error) *Writer {
+		out.parts = &divided{divider: parts, open: func(part int) *Writer {
 			o := out.o
-			o.Part, o.Of, o.Relieve = part, parts.of, relieve
+			o.Part, o.Of = part, parts.of
 			return out.open(o)
 		}}
 	}
@@ -85,7 +85,7 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 
 func (w *tableWriter) open(o WriterOptions) *Writer {
 	if w.of.Pool != nil {
-		o.Account = w.of.Pool.Account("write of "+w.name, false)
+		o.Account = w.of.Pool.Account("write of "+w.name, true)
 		w.accounts = append(w.accounts, o.Account)
 	}
 	return w.of.Store.NewWriter(o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -21,7 +22,7 @@ type WriterColumn struct {
 // WriterOptions say what to write and how to divide it. Zero sizes are the package's constants.
 type WriterOptions struct {
 	Columns      []WriterColumn
-	Account      *mem.Account // charged for what is held; may be nil
+	Account      *mem.Account // charged for what is held, and released for others (OnFlush); may be nil
 	Rows         int64        // how many there will be; 0 if that is not known
 	Compress     bool         // zstd for plain strings where it pays
 	GroupRows    int
@@ -29,8 +30,6 @@ type WriterOptions struct {
 	SegmentBytes int64
 	InlineBytes  int64 // a segment below this is inline; negative: never
 	Part, Of     int   // of the segments (catalog.Segment)
-	// Relieve, if not nil, makes others release memory that this writer was refused.
-	Relieve func(ctx context.Context) error
 	// Done is called with each segment as it is finished, from a goroutine that Finish
 	// waits for: to push it to replicas while the next is written. May be nil.
 	Done func(ctx context.Context, s *catalog.Segment) error
@@ -38,11 +37,14 @@ type WriterOptions struct {
 
 // Writer turns batches into segments, streaming: it holds one group of rows at
 // most, while the file of the segment before is made durable. It belongs to one
-// goroutine.
+// goroutine; between two calls another may have it write its pending rows.
 type Writer struct {
 	store *Store
 	o     WriterOptions
-	cols  []*builder
+
+	mu   sync.Mutex // held while it works
+	asks bool       // OnFlush was called
+	cols []*builder
 
 	file   *segmentFile // nil until a group was written
 	foot   footer
@@ -83,19 +85,16 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 // few rows, many times.
 const maxExpected = 4096
 
-// Rows returns how many rows were written so far, those of finished segments included.
-func (w *Writer) Rows() int64 {
-	n := w.rows
-	for _, s := range w.done {
-		n += s.Rows
-	}
-	return n
-}
-
 // Write adds the batch's rows. Its columns are those of the options, in order.
 func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 	if len(b.Cols) != len(w.cols) {
 		return errors.New("BUG: store: a batch has other columns than its writer")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a := w.o.Account; a != nil && !w.asks {
+		w.asks = true
+		a.OnFlush(func() (bool, error) { return w.reclaim(ctx) })
 	}
 	total := b.Rows()
 	for from := 0; from < total; {
@@ -117,59 +116,55 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 }
 
 func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
-	more := b.Bytes()
+	n := b.Rows()
+	halves := func() error {
+		if err := w.writePart(ctx, b.Slice(0, n/2)); err != nil {
+			return err
+		}
+		return w.writePart(ctx, b.Slice(n/2, n))
+	}
+	more, room := int64(0), true
+	for i, c := range w.cols {
+		add := c.adds(b.Cols[i], b.Sel)
+		more, room = more+add, room && c.room(add)
+	}
+	if more > groupBytes && n > 1 {
+		return halves() // a batch has each of a dictionary's strings once, however many rows have it
+	}
+	if w.o.Account != nil && w.o.Account.ShouldSpill() {
+		if err := w.giveWay(ctx); err != nil {
+			return err
+		}
+	}
 	if err := w.charge(more); err != nil {
-		// The pending rows can go to disk now, as a smaller group; and if that is not enough the
-		// dictionaries, by ending the segment.
+		// The pending rows can go to disk now, as a smaller group.
+		if err := w.giveWay(ctx); err != nil {
+			return err
+		}
+		if err := w.insist(ctx, more); err != nil {
+			if n < 2 || !w.o.Account.Refused(err) {
+				return err
+			}
+			return halves() // a sort that releases all it holds still has its runs' batches
+		}
+	}
+	if !room {
 		if err := w.flushGroup(ctx); err != nil {
 			return err
 		}
-		w.shed()
-		if w.o.Relieve != nil && w.charge(more) != nil {
-			if err := w.o.Relieve(ctx); err != nil {
-				return err
-			}
-		}
-		if w.charge(more) != nil {
-			if w.file != nil {
-				if err := w.endFile(ctx); err != nil {
-					return err
-				}
-			}
-			if err := w.insist(ctx, more); err != nil {
-				n := b.Rows()
-				if n < 2 || !w.o.Account.Refused(err) {
-					return err
-				}
-				// A sort that releases all it holds still has its runs' batches.
-				if err := w.writePart(ctx, b.Slice(0, n/2)); err != nil {
-					return err
-				}
-				return w.writePart(ctx, b.Slice(n/2, n))
-			}
-		}
 	}
-	for i, c := range w.cols {
-		if c.form == stringForm || c.form == binaryForm {
-			if !c.room(batch.ArrayBytes(b.Cols[i])) {
-				if err := w.flushGroup(ctx); err != nil {
-					return err
-				}
-				break
-			}
-		}
-	}
+	full := false
 	for i, c := range w.cols {
 		if err := c.append(b.Cols[i], b.Sel); err != nil {
 			return err
 		}
+		full = full || c.full
 	}
+	w.rows += int64(n)
 	if len(w.cols) == 0 {
-		w.rows += int64(b.Rows())
 		return nil
 	}
-	w.rows += int64(b.Rows())
-	if w.pending() >= w.o.GroupRows || w.held() >= groupBytes {
+	if full || w.pending() >= w.o.GroupRows || w.held() >= groupBytes {
 		return w.flushGroup(ctx)
 	}
 	if w.charge(0) == nil {
@@ -178,12 +173,49 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 	return w.flushGroup(ctx) // buffers grew in steps, by more than was asked for
 }
 
+// giveWay releases what it can: the pending rows go to disk as a group, and the dictionaries, where
+// they are worth a segment of their own, by ending the segment.
+func (w *Writer) giveWay(ctx context.Context) error {
+	if err := w.flushGroup(ctx); err != nil {
+		return err
+	}
+	if err := w.shed(); err != nil {
+		return err
+	}
+	if w.file != nil && w.held() >= dictWorth {
+		if err := w.endFile(ctx); err != nil {
+			return err
+		}
+	}
+	return w.charge(0)
+}
+
+// reclaim gives way to another operator of the statement.
+func (w *Writer) reclaim(ctx context.Context) (bool, error) {
+	if !w.mu.TryLock() {
+		return false, mem.ErrBusy
+	}
+	defer w.mu.Unlock()
+	if w.closed {
+		return false, nil
+	}
+	before := w.o.Account.Reserved()
+	err := w.giveWay(ctx)
+	return w.o.Account.Reserved() < before, err
+}
+
 // shed frees the buffers of the last group.
-func (w *Writer) shed() {
+func (w *Writer) shed() error {
 	for _, c := range w.cols {
 		c.take()
 		c.once.giveUp()
 	}
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.flush()
+	w.file.buf = nil
+	return err
 }
 
 func (w *Writer) pending() int {
@@ -195,6 +227,9 @@ func (w *Writer) pending() int {
 
 func (w *Writer) held() int64 {
 	var n int64
+	if w.file != nil {
+		n = int64(cap(w.file.buf))
+	}
 	for _, c := range w.cols {
 		n += c.bytes()
 	}
@@ -270,7 +305,9 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 	if w.charge(0) == nil {
 		return nil
 	}
-	w.shed()
+	if err := w.shed(); err != nil {
+		return err
+	}
 	return w.charge(0)
 }
 
@@ -365,6 +402,8 @@ func (w *Writer) endInline() (bool, error) {
 // Finish ends the last segment and returns all, in the order of their rows. The files are on stable
 // storage then. A few rows come as an inline segment.
 func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.closed {
 		return nil, errors.New("BUG: store: Finish of a closed writer")
 	}
@@ -390,6 +429,8 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 // Abort removes what was written. It may be called twice, and after Finish
 // where the segments were not committed.
 func (w *Writer) Abort() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.closed = true
 	w.discard()
 	_ = w.published() // a segment that failed is removed like the others

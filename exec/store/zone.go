@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -98,7 +99,7 @@ func cutText(s string) string {
 	for n > 0 && s[n]&0xc0 == 0x80 {
 		n--
 	}
-	return s[:n]
+	return strings.Clone(s[:n]) // the catalog keeps it, and not what it was cut from
 }
 
 // ordered reports whether t is a string type whose order is that of its significant bytes. Enums order by
