@@ -1,4 +1,3 @@
-// Package places bounds the connections that strangers can make a server hold.
 package places
 
 import "slices"
