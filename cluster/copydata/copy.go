@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
@@ -253,6 +254,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		}
 		if err == nil {
 			_, err = f.Write(p)
+			err = disk.Error(err, "could not write to COPY file")
 		}
 		if err != nil {
 			_ = f.Close()
@@ -260,7 +262,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		}
 	}
 	if err := f.Close(); err != nil {
-		return nil, "", pgerr.Wrap(pgerr.IOError, err, "could not write file %q", n.Filename)
+		return nil, "", disk.Error(err, "could not write to COPY file")
 	}
 	return nil, e.tag(), nil
 }

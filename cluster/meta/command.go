@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // The command types. A number is never reused (1 was a commit with a random id); a
@@ -46,6 +47,28 @@ func NewCommand(id CommitID, changes []catalog.Change) Command {
 		c.made = &commit{ID: id, Changes: changes}
 	}
 	return c
+}
+
+// ReadCommand returns the command of another node, or why this node could not apply it: it
+// may be of a later version, or damaged. Once in the log such a command stops every node that
+// cannot read it, at each start again, so a leader refuses it.
+func ReadCommand(b []byte) (Command, error) {
+	switch {
+	case len(b) == 0:
+		return Command{}, pgerr.New(pgerr.ProtocolViolation, "an empty command")
+	case b[0] == cmdCommit:
+		c, err := codec.Unmarshal[commit](b[1:])
+		if err != nil {
+			return Command{}, err
+		}
+		if slices.Contains(c.Changes, nil) {
+			return Command{}, pgerr.New(pgerr.ProtocolViolation, "a commit with an empty change")
+		}
+		return Command{Bytes: b, made: &c}, nil
+	case b[0]&cmdSkipable != 0:
+		return Command{Bytes: b}, nil
+	}
+	return Command{}, pgerr.Unsupported("command %d of the log is not known", b[0])
 }
 
 // unchangedByCodec reports whether a change may be applied without encoding and decoding it. It
@@ -91,17 +114,18 @@ type Response struct {
 	Ended uint64
 }
 
-// AddsRows reports whether a command adds rows: such commands are refused where a disk is
+// AddsRows reports whether the command adds rows: such commands are refused where a disk is
 // nearly full, while those that may free space are not.
-func AddsRows(cmd []byte) bool {
-	if len(cmd) == 0 || cmd[0] != cmdCommit {
-		return false
+func (c Command) AddsRows() bool {
+	made := c.made
+	if made == nil {
+		read, err := ReadCommand(c.Bytes)
+		if err != nil || read.made == nil {
+			return err != nil
+		}
+		made = read.made
 	}
-	c, err := codec.Unmarshal[commit](cmd[1:])
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(c.Changes, func(x catalog.Change) bool {
+	return slices.ContainsFunc(made.Changes, func(x catalog.Change) bool {
 		a, ok := x.(*catalog.AppendSegments)
 		return ok && len(a.Segments) > 0
 	})

@@ -213,17 +213,14 @@ func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 	if len(l.Data) == 0 {
 		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}, nil
 	}
-	switch t := l.Data[0]; {
-	case t == cmdCommit:
-		c, err := codec.Unmarshal[commit](l.Data[1:])
-		if err != nil {
-			return Response{}, err
-		}
-		return f.commit(l.Index, &c), nil
-	case t&cmdSkipable != 0:
+	c, err := ReadCommand(l.Data)
+	switch {
+	case err != nil:
+		return Response{}, err
+	case c.made == nil:
 		return Response{Index: l.Index}, nil
 	}
-	return Response{}, pgerr.Unsupported("command %d of the log is not known", l.Data[0])
+	return f.commit(l.Index, c.made), nil
 }
 
 func (f *FSM) commit(index uint64, c *commit) Response {

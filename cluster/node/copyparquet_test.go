@@ -221,6 +221,13 @@ func TestCopyParquetFiles(t *testing.T) {
 	if got := c.must("select count(*), sum(id) from read_parquet('" + strings.Replace(path, "*", "[*]", 1) + "')"); got[0] != "10000|50005000" {
 		t.Error(got)
 	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		for _, format := range []string{"text", "binary", "parquet"} {
+			if _, err := c.do("copy p to '/dev/full' (format " + format + ")"); pgerr.CodeOf(err) != pgerr.DiskFull {
+				t.Error("a full disk:", format, err)
+			}
+		}
+	}
 	data, err := c.copyOut("copy p to stdout (format parquet)")
 	if err != nil {
 		t.Fatal(err)

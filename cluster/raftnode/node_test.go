@@ -1,6 +1,7 @@
 package raftnode_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/disk"
@@ -683,7 +685,8 @@ func TestBadCommandStopsTheNode(t *testing.T) {
 	if _, err := m.Propose(ctx, []catalog.Change{&catalog.PutSetting{Name: "kept", Value: "1"}}); err != nil {
 		t.Fatal(err)
 	}
-	unsure, err := m.Peers().ActionAt(ctx, 0, m.addr, "raft.propose", []byte{0x10})
+	bad := meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 1, Mark: 1}, []catalog.Change{&catalog.PutRelation{}})
+	unsure, err := m.Peers().ActionAt(ctx, 0, m.addr, "raft.propose", bad)
 	if err != nil {
 		t.Fatal(unsure, err)
 	}
@@ -708,6 +711,33 @@ func TestBadCommandStopsTheNode(t *testing.T) {
 	}
 	m.stop(t)
 	c.m = nil
+}
+
+// TestUnreadableProposals: a leader refuses what it could not apply, such as a command of a
+// later version, where it would stop every node that has it in its log.
+func TestUnreadableProposals(t *testing.T) {
+	c := newCluster(t, 3)
+	leader := c.m[c.leader(0, 1, 2)]
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	good := meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 1, Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: "x", Value: "1"}})
+	empty := meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 2, Mark: 1}, []catalog.Change{nil})
+	for want, cmd := range map[string][]byte{
+		"command 16 of the log is not known": {0x10},
+		"an empty command":                   {},
+		"a commit with an empty change":      empty,
+		"invalid encoding":                   good[:len(good)-3],
+	} {
+		got, err := c.m[0].Peers().ActionAt(ctx, 0, leader.addr, "raft.propose", cmd)
+		if err != nil || !bytes.Contains(got, []byte(want)) {
+			t.Errorf("%q, %v, want %s", got, err, want)
+		}
+	}
+	for _, m := range c.m {
+		if _, err := m.Propose(ctx, []catalog.Change{&catalog.PutSetting{Name: "kept", Value: m.addr}}); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestVotersSetting asks for fewer voters than there could be, and for more again.

@@ -126,7 +126,7 @@ func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
 // proposeAlone is proposeHere for a single member, and also reports a full disk; ok is
 // false where the command must go through raft.
 func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
-	if err := n.o.Dir.Reserve.Room(); err != nil && meta.AddsRows(cmd.Bytes) {
+	if err := n.o.Dir.Reserve.Room(); err != nil && cmd.AddsRows() {
 		return reply{Unlogged: pgerr.From(err)}, true
 	}
 	term := n.raft.CurrentTerm()
@@ -373,8 +373,12 @@ func noLeader(err, last error) error {
 
 func (n *Node) register() {
 	s := n.o.Server
-	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		return codec.Marshal(n.proposeHere(ctx, meta.Command{Bytes: cmd})), nil
+	s.RegisterAction(callPropose, func(ctx context.Context, b []byte) ([]byte, error) {
+		cmd, err := meta.ReadCommand(b)
+		if err != nil {
+			return codec.Marshal(reply{Unlogged: pgerr.From(err)}), nil
+		}
+		return codec.Marshal(n.proposeHere(ctx, cmd)), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)

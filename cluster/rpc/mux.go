@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,10 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interva
 // hold resources.
 const handshakeTime = 5 * time.Second
 
+// maxHandshakes bounds the connections in their handshake, which anyone can make: the oldest gives
+// way to the next. A node's takes a few milliseconds.
+const maxHandshakes = 256
+
 // mux distributes the connections of one listener to three.
 type mux struct {
 	ln    net.Listener
@@ -42,11 +47,11 @@ type mux struct {
 	once  sync.Once
 
 	mu    sync.Mutex
-	shake map[net.Conn]struct{} // in their handshake
+	shake []net.Conn // in their handshake, the oldest first
 }
 
 func newMux(ln net.Listener, trust Trust, self Self, log *slog.Logger) *mux {
-	m := &mux{ln: ln, trust: trust, self: self, log: log, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
+	m := &mux{ln: ln, trust: trust, self: self, log: log, done: make(chan struct{})}
 	m.raft, m.grpc, m.puts = newQueue(ln.Addr()), newQueue(ln.Addr()), newQueue(ln.Addr())
 	m.wg.Add(1)
 	go m.accept()
@@ -72,7 +77,11 @@ func (m *mux) accept() {
 			t.SetKeepAliveConfig(keepAlive)
 		}
 		m.mu.Lock()
-		m.shake[c] = struct{}{}
+		if len(m.shake) >= maxHandshakes {
+			m.shake[0].Close()
+			m.shake = slices.Delete(m.shake, 0, 1)
+		}
+		m.shake = append(m.shake, c)
 		m.mu.Unlock()
 		m.wg.Add(1)
 		go m.route(c)
@@ -82,11 +91,7 @@ func (m *mux) accept() {
 // route reads the first byte, performs the handshake, and passes the connection on.
 func (m *mux) route(raw net.Conn) {
 	defer m.wg.Done()
-	defer func() {
-		m.mu.Lock()
-		delete(m.shake, raw)
-		m.mu.Unlock()
-	}()
+	defer m.shaken(raw)
 	c := raw
 	raw.SetDeadline(time.Now().Add(handshakeTime))
 	key, conf := m.trust.key()
@@ -121,12 +126,21 @@ func (m *mux) route(raw net.Conn) {
 	to.put(met)
 }
 
+// shaken removes a connection from those in their handshake.
+func (m *mux) shaken(c net.Conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.Index(m.shake, c); i >= 0 {
+		m.shake = slices.Delete(m.shake, i, i+1)
+	}
+}
+
 func (m *mux) close() {
 	m.once.Do(func() {
 		close(m.done)
 		m.ln.Close()
 		m.mu.Lock()
-		for c := range m.shake {
+		for _, c := range m.shake {
 			c.Close()
 		}
 		m.mu.Unlock()

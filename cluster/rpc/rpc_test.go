@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -311,5 +312,27 @@ func TestHandshakeGarbage(t *testing.T) {
 	}
 	if n, err := rpc.Call[int](context.Background(), p, 1, "double", 4); n != 8 || err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestManyHandshakes: connections that do not go on with their handshake are bounded; the oldest
+// end long before their time is over, and a node still gets in.
+func TestManyHandshakes(t *testing.T) {
+	s, p, _ := pair(t, nil, register)
+	var all []net.Conn
+	for range 300 {
+		c, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all = append(all, c)
+	}
+	_ = all[0].SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's own limit is 5 s
+	if _, err := all[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the first of 300 connections: %v", err)
+	}
+	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
+		t.Error(err)
 	}
 }

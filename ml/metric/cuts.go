@@ -60,7 +60,7 @@ func (c *Cuts) Add(scores []float64) {
 		if bits.TrailingZeros64(h) < c.level || s != s {
 			continue
 		}
-		if c.table == nil || 2*c.n > len(c.table) {
+		if len(c.table) == 0 || 2*c.n > len(c.table) {
 			c.remake(max(2*len(c.table), leastCuts))
 		}
 		if c.put(s+0, h); c.n > MaxCuts {

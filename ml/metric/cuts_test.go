@@ -25,6 +25,27 @@ func slowCuts(scores []float64) []float64 {
 	return all
 }
 
+// TestCutsOfNoScores: a part without positive rows, as where rows lie by their label, has no cuts,
+// and takes in or goes into those of parts that have more scores than there may be cuts.
+func TestCutsOfNoScores(t *testing.T) {
+	scores := make([]float64, 3*MaxCuts)
+	for i := range scores {
+		scores[i] = float64(i)
+	}
+	want := slowCuts(scores)
+	for name, merge := range map[string]func(none, some *Cuts) *Cuts{
+		"left":  func(none, some *Cuts) *Cuts { none.Merge(some); return none },
+		"right": func(none, some *Cuts) *Cuts { some.Merge(none); return some },
+	} {
+		none, some := &Cuts{}, &Cuts{}
+		none.Add([]float64{math.NaN()})
+		some.Add(scores)
+		if got := merge(none, some).List(); !slices.Equal(got, want) {
+			t.Errorf("nothing on the %s: %d cuts, want %d", name, len(got), len(want))
+		}
+	}
+}
+
 // TestCutsOfAnyParts: the cut points depend on the scores alone, however these are divided into
 // parts and in whatever order parts are merged; one part may have more scores than there may be cut
 // points, another few.

@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tributarydb/tributary/wire/places"
 )
 
 // Source is the data of the page and the metrics.
@@ -128,9 +130,19 @@ type Options struct {
 
 // Server serves one listener.
 type Server struct {
-	srv *http.Server
-	tls *tls.Config
+	srv   *http.Server
+	tls   *tls.Config
+	crowd crowd
 }
+
+// What a client may take, who may be anyone: nothing here is charged to the node's memory.
+const (
+	maxHeader = 16 << 10 // bytes
+	// readTime is that for a header, and that for a body; writeTime that for an answer, beside what it
+	// is asked to take (profiles).
+	readTime  = 10 * time.Second
+	writeTime = 30 * time.Second
+)
 
 // NewServer makes a server.
 func NewServer(o Options) *Server {
@@ -161,8 +173,10 @@ func NewServer(o Options) *Server {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	return &Server{tls: o.TLS, srv: &http.Server{Handler: guard(mux, o), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)}}
+	s := &Server{tls: o.TLS, crowd: crowd{places: places.Places[net.Conn]{Each: connections}, log: o.Log}}
+	s.srv = &http.Server{Handler: s.crowd.working(guard(mux, o)), ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn), ConnContext: withConn, ConnState: s.crowd.state}
+	return s
 }
 
 // guard requires a password, except for the health checks, whose callers have none. Without TLS,

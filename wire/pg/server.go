@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/places"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -54,7 +55,7 @@ type Server struct {
 	mu       sync.Mutex
 	ln       []net.Listener
 	conns    map[*conn]struct{}
-	unopened unopened
+	unopened places.Places[*conn] // the connections that have no session yet
 	closed   bool
 	done     chan struct{} // closed with the server
 	wg       sync.WaitGroup
@@ -84,7 +85,7 @@ func NewServer(o Options) *Server {
 	if o.StartupTimeout == 0 {
 		o.StartupTimeout = 10 * time.Second
 	}
-	return &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: unopened{places: o.MaxUnopened},
+	return &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: places.Places[*conn]{Each: o.MaxUnopened},
 		done: make(chan struct{}), attempts: attempts{now: time.Now}}
 }
 
@@ -153,7 +154,7 @@ func (s *Server) start(nc net.Conn) {
 		defer s.wg.Done()
 		defer func() {
 			s.mu.Lock()
-			s.unopened.leave(c)
+			s.unopened.Leave(c)
 			delete(s.conns, c)
 			s.mu.Unlock()
 		}()
@@ -169,13 +170,13 @@ func (s *Server) turn(c *conn, working bool) {
 		s.mu.Unlock()
 		return // pushed out itself
 	}
-	out := s.unopened.enter(c, working)
-	n := s.unopened.dropped
-	if out != nil {
+	out, pushed := s.unopened.Enter(c, working)
+	n := s.unopened.Dropped
+	if pushed {
 		out.cancel()
 	}
 	s.mu.Unlock()
-	if out == nil {
+	if !pushed {
 		return
 	}
 	_ = out.raw.Close()
@@ -188,7 +189,7 @@ func (s *Server) turn(c *conn, working bool) {
 func (s *Server) opened(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unopened.leave(c)
+	s.unopened.Leave(c)
 }
 
 // Close stops accepting, ends all connections and waits for them. Statements in progress are

@@ -3,9 +3,7 @@ package pg
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -91,53 +89,4 @@ func TestSilentSocketsSpareLogins(t *testing.T) {
 	first.gone("")
 	close(e.goOn)
 	c.opened().alive()
-}
-
-// TestUnopened compares with the slow way: to look for the oldest of all.
-func TestUnopened(t *testing.T) {
-	type place struct {
-		c       *conn
-		working bool
-	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
-		u := unopened{places: 1 + rnd.IntN(5)}
-		conns := make([]*conn, 12)
-		for i := range conns {
-			conns[i] = &conn{pid: uint32(i)}
-		}
-		var held []place // by when they entered
-		remove := func(c *conn) {
-			held = slices.DeleteFunc(held, func(p place) bool { return p.c == c })
-		}
-		for step := range 200 {
-			c := conns[rnd.IntN(len(conns))]
-			remove(c)
-			if rnd.IntN(4) == 0 {
-				u.leave(c)
-				continue
-			}
-			working := rnd.IntN(2) == 0
-			var want *conn
-			n := 0
-			for _, p := range held {
-				if p.working == working {
-					if n++; n == 1 {
-						want = p.c
-					}
-				}
-			}
-			if n < u.places {
-				want = nil
-			}
-			remove(want)
-			held = append(held, place{c, working})
-			if got := u.enter(c, working); got != want {
-				t.Fatalf("step %d: %v is pushed out, not %v", step, got, want)
-			}
-			if len(u.silent)+len(u.working) != len(held) || max(len(u.silent), len(u.working)) > u.places {
-				t.Fatalf("step %d: %d and %d are held, want %d", step, len(u.silent), len(u.working), len(held))
-			}
-		}
-	}
 }

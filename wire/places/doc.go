@@ -1,0 +1,2 @@
+// Package places bounds the connections that strangers can make a server hold.
+package places
