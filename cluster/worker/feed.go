@@ -98,7 +98,7 @@ func (f *feed) changed() {
 }
 
 // Next implements op.Splits.
-func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
+func (f *feed) Next(ctx context.Context, leaf int, _ *op.Split) (*op.Split, error) {
 	for {
 		f.mu.Lock()
 		l := &f.leaves[leaf]

@@ -65,7 +65,7 @@ func TestPortionsAreTold(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			for {
-				sp, err := f.Next(t.Context(), 0)
+				sp, err := f.Next(t.Context(), 0, nil)
 				if err != nil {
 					return
 				}
@@ -90,7 +90,7 @@ func TestPortionsAreTold(t *testing.T) {
 	last := portion()
 	f.add(0, last...)
 	for range last {
-		sp, _ := f.Next(t.Context(), 0)
+		sp, _ := f.Next(t.Context(), 0, nil)
 		in, _ := feedSources{f}.Open(t.Context(), src, sp.Part, 0, nil)
 		_ = in.Close()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -45,7 +44,7 @@ func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifes
 	buffers := s.filled()
 	r.start = func() error {
 		r.attempts++
-		q := &queue{lists: slices.Clone(lists)}
+		q := newQueue(lists)
 		t, err := task.Start(ctx, build.Config{
 			Stage: root, Runtime: s.runtime(), Env: s.env, Splits: q, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: buffers,
 			Writers: c.writers(s.pool), Collects: c.Collects,
@@ -129,32 +128,4 @@ func (r *singleStage) actuals() stage.Actuals {
 	t, _ := r.now()
 	addStats(out, statsOf(r.root.ID, t.Stats()))
 	return out
-}
-
-// queue hands out splits in order: op.Splits.
-type queue struct {
-	mu    sync.Mutex
-	lists [][]op.Split
-}
-
-// Next implements op.Splits.
-func (q *queue) Next(_ context.Context, leaf int) (*op.Split, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if leaf >= len(q.lists) || len(q.lists[leaf]) == 0 {
-		return nil, io.EOF
-	}
-	sp := &q.lists[leaf][0]
-	q.lists[leaf] = q.lists[leaf][1:]
-	return sp, nil
-}
-
-// left returns how many splits have not been handed out.
-func (q *queue) left() (n int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, l := range q.lists {
-		n += len(l)
-	}
-	return n
 }

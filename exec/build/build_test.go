@@ -41,7 +41,7 @@ type world struct {
 
 const splitRows = 25
 
-func (w *world) Next(_ context.Context, leaf int) (*op.Split, error) {
+func (w *world) Next(_ context.Context, leaf int, _ *op.Split) (*op.Split, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	from := int64(w.distributed[leaf] * splitRows)

@@ -199,7 +199,7 @@ func (r *replay) rewind() {
 }
 
 // Next implements op.Splits.
-func (r *replay) Next(ctx context.Context, leaf int) (*op.Split, error) {
+func (r *replay) Next(ctx context.Context, leaf int, last *op.Split) (*op.Split, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.at[leaf]
@@ -210,7 +210,7 @@ func (r *replay) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	if r.ended[leaf] {
 		return nil, io.EOF
 	}
-	sp, err := r.splits.Next(ctx, leaf)
+	sp, err := r.splits.Next(ctx, leaf, last)
 	if err == io.EOF {
 		if r.ended == nil {
 			r.ended = map[int]bool{}

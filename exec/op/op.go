@@ -78,9 +78,10 @@ type Range struct {
 }
 
 // Splits hands out the splits of a task's leaves: io.EOF when a leaf has no
-// more. Any thread may call it, several at once.
+// more. Any thread may call it, several at once, with the split of the leaf that it
+// read last, nil for none.
 type Splits interface {
-	Next(ctx context.Context, leaf int) (*Split, error)
+	Next(ctx context.Context, leaf int, last *Split) (*Split, error)
 }
 
 // Tables reads tables. Any thread may call it. It may leave out any rows that keys do not have.

@@ -18,6 +18,7 @@ type scan struct {
 	leaf   int
 	splits Splits
 	open   func(ctx context.Context, sp *Split) (BatchReader, error)
+	last   *Split // cur is of it
 	cur    BatchReader
 	rest   *batch.Batch // rows of a large batch that are still to be returned
 	lent   bool
@@ -42,7 +43,7 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 			return o.cut(o.rest), nil
 		}
 		if o.cur == nil {
-			sp, err := o.splits.Next(ctx, o.leaf)
+			sp, err := o.splits.Next(ctx, o.leaf, o.last)
 			if err == io.EOF {
 				o.done = true
 				break
@@ -50,6 +51,7 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 			if err != nil {
 				return nil, err
 			}
+			o.last = sp
 			if o.cur, err = o.open(ctx, sp); err != nil {
 				return nil, err
 			}

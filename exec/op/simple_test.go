@@ -326,7 +326,7 @@ type distributing struct {
 	n  int
 }
 
-func (d *distributing) Next(ctx context.Context, leaf int) (*op.Split, error) {
+func (d *distributing) Next(ctx context.Context, leaf int, _ *op.Split) (*op.Split, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.n == 0 || leaf != 3 {

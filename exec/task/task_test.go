@@ -55,7 +55,7 @@ type splits struct {
 	all map[int]chan *op.Split
 }
 
-func (s *splits) Next(ctx context.Context, leaf int) (*op.Split, error) {
+func (s *splits) Next(ctx context.Context, leaf int, _ *op.Split) (*op.Split, error) {
 	sp, ok := <-s.all[leaf]
 	if !ok {
 		return nil, io.EOF

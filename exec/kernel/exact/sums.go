@@ -42,6 +42,8 @@ const (
 	usualMost = 56 // and at most
 	otherRoom = 40 // those that it has above another base
 	lastBase  = 2046 - 64
+
+	noBase = 1 << 12 // no exponent is at or above it
 )
 
 // Resize makes room for groups; new ones are empty.
@@ -90,22 +92,26 @@ func AddFloats[T float32 | float64](t *Sums, groups []uint32, vals []T) {
 		choose(t, vals)
 	}
 	s, base := t.s, int(t.base)
+	if base == 0 {
+		base = noBase
+	}
 	vals = vals[:len(groups)]
 	for i, g := range groups {
 		b := math.Float64bits(float64(vals[i]))
 		e := uint(int(b>>52)&0x7ff - base)
-		if e > 63 || base == 0 {
+		if e > 63 {
 			t.odd(g, b)
 			continue
 		}
-		// The mantissa shifted, negated by the sign's complement and carry.
-		m, sign := b&mantissa|1<<52, uint64(int64(b)>>63)
+		// The mantissa with its sign, shifted in 128 bits.
+		sign := int64(b) >> 63
+		m := int64(b&mantissa|1<<52) ^ sign - sign
 		p := &s[g]
-		lo, c := bits.Add64(p.lo, m<<(e&63)^sign, sign&1)
-		p.lo = lo
-		p.hi += int64(m>>1>>(63-e&63) ^ sign + c)
+		lo, c := bits.Add64(p.lo, uint64(m)<<(e&63), 0)
+		hi, _ := bits.Add64(uint64(p.hi), uint64(m>>1>>(63-e&63)), c)
+		p.lo, p.hi = lo, int64(hi)
 		p.n++
-		if p.hi^p.hi<<1 < 0 {
+		if int64(hi^hi<<1) < 0 {
 			t.flush(g)
 		}
 	}

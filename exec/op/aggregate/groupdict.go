@@ -7,105 +7,236 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// groupDict finds the groups of rows whose only key is a column with a large dictionary,
-// as segments have of strings that come again: an entry's group is looked up once, and
-// rows read it by their index.
+// groupDict finds the groups of rows whose keys are columns with dictionaries, as segments have of
+// strings that come again, or such columns and integers that lie close together. The keys of a row
+// are written as one number, its code, and a code's group is looked up once:
+//
+//	'id007' at index 6 of 100, 12 of 1 to 100   ─▶   code 6·101 + 11
+//
+// The code of a single column with a dictionary is its index.
 type groupDict struct {
-	of     *array.Data
-	known  []uint32 // by index: group+1, 0 unknown
-	null   uint32   // group+1 of NULL
+	keys  []dictKey
+	known []uint32 // by code: group+1, 0 unknown
+	far   bool     // integers were too far from each other: no more are tried
+
+	codes  []int32 // scratch
 	misses []int32
 	fresh  []int32
 }
 
-// dictSpread is how many entries a dictionary may have for each row of a batch: clearing known
-// costs a batch about as much as a few of its rows.
+// dictKey says how the values of a key are numbered. NULL is the last number.
+type dictKey struct {
+	of     *array.Data // the dictionary; nil: integers, from lo to hi
+	lo, hi int64
+	width  int // how many numbers there are
+}
+
+// dictSpread is how many codes there may be for each row of a batch: clearing known costs a batch
+// about as much as a few of its rows.
 const dictSpread = 16
 
-// byDict is find for tables of one key that is numbered. It returns false for a column
-// without a dictionary, or with one that is too large.
-func (t *groupTable) byDict(col arrow.Array, n int) ([]uint32, bool) {
-	a, ok := col.(*array.Dictionary)
-	if !ok || t.values != nil {
+// byDict is find for keys of which some are strings that have dictionaries. It returns false where
+// others are not integers, or there are too many codes.
+func (t *groupTable) byDict(cols []arrow.Array, n int) ([]uint32, bool) {
+	if t.values != nil || n == 0 {
 		return nil, false
 	}
-	of, _ := a.Data().Dictionary().(*array.Data)
-	if of == nil || of.Len() == 0 {
-		return nil, false
+	if t.dict == nil {
+		t.dict = &groupDict{}
 	}
 	d := t.dict
-	if d == nil || d.of != of {
-		if of.Len() > dictSpread*n {
-			return nil, false
-		}
-		if d == nil {
-			d = &groupDict{}
-			t.dict = d
-		}
-		d.of, d.null = of, 0
-		if cap(d.known) >= of.Len() {
-			d.known = d.known[:of.Len()]
-			clear(d.known)
-		} else {
-			d.known = make([]uint32, of.Len())
-		}
+	if !d.use(cols, n) {
+		return nil, false
 	}
 	if cap(d.misses) < n {
 		d.misses = make([]int32, n)
 	}
-	groups := t.room(n)
-	index := a.Indices().(*array.Int32).Int32Values()[:n]
+	groups, codes := t.room(n), d.encode(cols, n)
 	known, misses, m := d.known, d.misses[:n], 0
-	if a.NullN() == 0 {
-		for i, x := range index {
-			g := known[x]
-			groups[i], misses[m] = g-1, int32(i)
-			if g == 0 {
-				m++
-			}
-		}
-	} else {
-		for i, x := range index {
-			g := d.null
-			if !a.IsNull(i) {
-				g = known[x]
-			}
-			groups[i], misses[m] = g-1, int32(i)
-			if g == 0 {
-				m++
-			}
+	for i, x := range codes {
+		g := known[x]
+		groups[i], misses[m] = g-1, int32(i)
+		if g == 0 {
+			m++
 		}
 	}
 	if m == 0 {
 		return groups, true
 	}
-	// The first row of each entry that is new: looking it up uses the table's groups.
+	// The first row of each code that is new: looking it up uses the table's groups.
 	fresh := d.fresh[:0]
 	for _, i := range misses[:m] {
-		if p := d.place(a, int(i), index); *p == 0 {
+		if p := &known[codes[i]]; *p == 0 {
 			*p = ^uint32(0)
 			fresh = append(fresh, i)
 		}
 	}
 	d.fresh = fresh
+	some := make([]arrow.Array, len(cols))
+	for k, col := range cols {
+		if some[k] = kernel.Take(col, fresh); d.keys[k].width > dictSpread*len(fresh) || len(cols) == 1 {
+			some[k] = kernel.Flatten(some[k])
+		}
+	}
 	t.groups = nil
-	found := t.find([]arrow.Array{kernel.Flatten(kernel.Take(col, fresh))}, len(fresh))
+	found := t.look(some, len(fresh))
 	for j, i := range fresh {
-		*d.place(a, int(i), index) = found[j] + 1
+		known[codes[i]] = found[j] + 1
 	}
 	for _, i := range misses[:m] {
-		groups[i] = *d.place(a, int(i), index) - 1
+		groups[i] = known[codes[i]] - 1
 	}
 	t.groups = groups
 	return groups, true
 }
 
-// place returns where the group of row i is kept.
-func (d *groupDict) place(a *array.Dictionary, i int, index []int32) *uint32 {
-	if a.IsNull(i) {
-		return &d.null
+// use makes known hold the codes of n rows of cols; it returns false where it does not.
+func (d *groupDict) use(cols []arrow.Array, n int) bool {
+	most, product, dicts := dictSpread*n, 1, 0
+	for _, col := range cols {
+		switch a := col.(type) {
+		case *array.Dictionary:
+			of, _ := a.Data().Dictionary().(*array.Data)
+			if of == nil || of.Len() == 0 {
+				return false
+			}
+			if product *= of.Len() + 1; product > most {
+				return false
+			}
+			dicts++
+		case *array.Int64, *array.Int32, *array.Int16, *array.Date32:
+			if d.far {
+				return false
+			}
+		default:
+			return false
+		}
 	}
-	return &d.known[index[i]]
+	if dicts == 0 {
+		return false
+	}
+	begun := len(d.keys) == len(cols)
+	if !begun {
+		d.keys = make([]dictKey, len(cols))
+	}
+	same := begun
+	for k, col := range cols {
+		key := &d.keys[k]
+		if of, ok := col.Data().Dictionary().(*array.Data); ok && of != nil {
+			if key.of != of {
+				*key, same = dictKey{of: of, width: of.Len() + 1}, false
+			}
+			continue
+		}
+		lo, hi, some := kernel.IntRange(col)
+		if begun && key.of == nil && (!some || lo >= key.lo && hi <= key.hi) {
+			continue
+		}
+		if same = false; !key.widen(lo, hi, some, begun) {
+			d.drop(true)
+			return false
+		}
+	}
+	if same {
+		return true
+	}
+	product = 1
+	for k := range d.keys {
+		if product *= d.keys[k].width; product > most {
+			d.drop(product > dictSpread*kernel.ChunkRows)
+			return false
+		}
+	}
+	if cap(d.known) < product {
+		d.known = make([]uint32, product)
+		return true
+	}
+	d.known = d.known[:product]
+	clear(d.known)
+	return true
+}
+
+// drop forgets the keys, whose codes known does not hold.
+func (d *groupDict) drop(far bool) { d.keys, d.far = nil, far }
+
+// widen makes integers from lo to hi have numbers, if some is true. A range that was begun and grows
+// is doubled, so that it seldom does. It returns false where the range would be too large.
+func (k *dictKey) widen(lo, hi int64, some, begun bool) bool {
+	if begun && k.of == nil {
+		size := k.hi - k.lo + 1
+		if lo < k.lo {
+			lo = min(lo, k.lo-min(size, k.lo+maxKey))
+		} else {
+			lo = k.lo
+		}
+		if hi > k.hi {
+			hi = max(hi, k.hi+min(size, maxKey-k.hi))
+		} else {
+			hi = k.hi
+		}
+	} else if !some {
+		lo, hi = 0, 0
+	}
+	if lo < -maxKey || hi > maxKey || hi-lo >= dictSpread*kernel.ChunkRows {
+		return false
+	}
+	*k = dictKey{lo: lo, hi: hi, width: int(hi-lo) + 2}
+	return true
+}
+
+// encode returns the rows' codes. Indices without NULLs are taken as they are.
+func (d *groupDict) encode(cols []arrow.Array, n int) []int32 {
+	if len(cols) == 1 && cols[0].NullN() == 0 {
+		return cols[0].(*array.Dictionary).Indices().(*array.Int32).Int32Values()[:n]
+	}
+	if cap(d.codes) < n {
+		d.codes = make([]int32, n)
+	}
+	codes := d.codes[:n]
+	for k, col := range cols {
+		key := &d.keys[k]
+		switch a := col.(type) {
+		case *array.Dictionary:
+			numberKeys(codes, a.Indices().(*array.Int32).Int32Values(), a, key, k == 0)
+		case *array.Int64:
+			numberKeys(codes, a.Int64Values(), a, key, k == 0)
+		case *array.Int32:
+			numberKeys(codes, a.Int32Values(), a, key, k == 0)
+		case *array.Int16:
+			numberKeys(codes, a.Int16Values(), a, key, k == 0)
+		case *array.Date32:
+			numberKeys(codes, a.Date32Values(), a, key, k == 0)
+		}
+	}
+	return codes
+}
+
+// numberKeys writes the numbers of a key, the first of a row, into codes, or appends them to those
+// of the keys before it.
+func numberKeys[T kernel.Integer](codes []int32, vals []T, arr arrow.Array, key *dictKey, first bool) {
+	vals = vals[:len(codes)]
+	lo, w := key.lo, int32(key.width)
+	switch {
+	case arr.NullN() > 0:
+		for i, v := range vals {
+			x := w - 1
+			if !arr.IsNull(i) {
+				x = int32(int64(v) - lo)
+			}
+			if !first {
+				x += codes[i] * w
+			}
+			codes[i] = x
+		}
+	case first:
+		for i, v := range vals {
+			codes[i] = int32(int64(v) - lo)
+		}
+	default:
+		for i, v := range vals {
+			codes[i] = codes[i]*w + int32(int64(v)-lo)
+		}
+	}
 }
 
 // held returns its memory in bytes.
@@ -113,5 +244,5 @@ func (d *groupDict) held() int64 {
 	if d == nil {
 		return 0
 	}
-	return 4 * int64(cap(d.known)+cap(d.misses)+cap(d.fresh))
+	return 4 * int64(cap(d.known)+cap(d.codes)+cap(d.misses)+cap(d.fresh))
 }

@@ -23,8 +23,8 @@ import (
 //
 // A table of one integer key, or of several, begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
-// slots, or by the indices of a dictionary (groupDict). Batches of small dictionaries find their groups by codes
-// (groupCodes).
+// slots. Keys with dictionaries find their groups by codes, rows one by one (groupDict) or, where
+// there are few codes, as lists (groupCodes).
 type groupTable struct {
 	types  []types.Type
 	pack   *kernel.Packer
@@ -119,11 +119,14 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 		}
 		t.leaveRange()
 	}
-	if t.numbers != nil {
-		if groups, ok := t.byDict(cols[0], n); ok {
-			return groups
-		}
+	if groups, ok := t.byDict(cols, n); ok {
+		return groups
 	}
+	return t.look(cols, n)
+}
+
+// look is find without the help of ranges and dictionaries.
+func (t *groupTable) look(cols []arrow.Array, n int) []uint32 {
 	t.rows, t.hbuf = t.pack.Pack(cols, n, t.rows, t.hbuf)
 	groups := t.put(t.rows, t.hbuf)
 	t.values.add(groups, func(k int, rows []int32) arrow.Array { return kernel.Take(cols[k], rows) })
