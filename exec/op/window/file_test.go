@@ -159,6 +159,8 @@ func TestInFile(t *testing.T) {
 			switch { // an aggregate that keeps its rows needs memory for them
 			case call.Distinct:
 				call.Args = []expr.Expr{windowCol(wNumeric)}
+			case call.Fn.Name == "concordance_index": // with EXCLUDE each frame is computed anew (TestWindowFrames has those)
+				fr.Exclude = 0
 			case strings.HasSuffix(call.Fn.Name, "_agg") && r.Intn(2) == 0:
 				fr.Start, fr.End, fr.Exclude = plan.FrameBound{Kind: plan.UnboundedPreceding}, plan.FrameBound{Kind: plan.UnboundedFollowing}, 0
 			case strings.HasSuffix(call.Fn.Name, "_agg"):
