@@ -1,8 +1,6 @@
 package agg
 
 import (
-	"cmp"
-	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -42,23 +40,7 @@ func (c concordance) Results(from, to int) (arrow.Array, error) {
 		for i, r := range c.rows[g] {
 			rows[i] = pairs.SurvivalOf(r[0].(float64), r[1].(bool), r[2].(float64))
 		}
-		slices.SortFunc(rows, func(a, b pairs.Survival) int {
-			if x := types.Compare(types.Float8, b.Time, a.Time); x != 0 {
-				return x
-			}
-			switch {
-			case a.Event == b.Event:
-				return cmp.Compare(a.Risk, b.Risk)
-			case b.Event:
-				return -1
-			}
-			return 1
-		})
-		s := &pairs.Survivors{Most: len(rows) + 1, Distinct: c.call.Distinct}
-		for _, r := range rows {
-			s.Add(r)
-		}
-		return index(s.Whole()), nil
+		return index(pairs.Survived(rows, c.call.Distinct).Value()), nil
 	})
 }
 

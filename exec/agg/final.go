@@ -114,9 +114,16 @@ type arrayFold struct {
 	bytes int64
 }
 
-func (f *arrayFold) add(row types.Row) error {
+func (f *arrayFold) check() error {
 	if f.elem.IsArray() {
 		return pgerr.Unsupported("arrays of more than one dimension are not supported")
+	}
+	return nil
+}
+
+func (f *arrayFold) add(row types.Row) error {
+	if err := f.check(); err != nil {
+		return err
 	}
 	f.elems = append(f.elems, row[0])
 	f.bytes += DatumBytes(row[0])
@@ -198,15 +205,16 @@ func appendAny(dst []byte, d types.Datum) []byte {
 }
 
 type jsonFold struct {
-	c   *collect
-	out []byte
+	c    *collect
+	out  []byte
+	some bool
 }
 
 func (f *jsonFold) add(row types.Row) (err error) {
 	t := f.c.args[0]
 	switch {
-	case f.out == nil:
-		f.out = append(f.out, '[')
+	case !f.some:
+		f.out, f.some = append(f.out, '['), true
 	case (t.OID == types.RecordOID || t.IsArray()) && row[0] != nil: // as PostgreSQL has it
 		f.out = append(f.out, ", \n "...)
 	default:
@@ -217,10 +225,10 @@ func (f *jsonFold) add(row types.Row) (err error) {
 }
 
 func (f *jsonFold) result() (types.Datum, error) {
-	if f.out == nil {
+	if !f.some {
 		return nil, nil
 	}
-	return f.c.json(append(f.out, ']'))
+	return f.c.json(append(f.out, f.end()...))
 }
 
 func (f *jsonFold) held() int64 { return int64(cap(f.out)) }
@@ -234,16 +242,17 @@ func (c *collect) json(text []byte) (types.Datum, error) {
 }
 
 type jsonObjectFold struct {
-	c   *collect
-	out []byte
+	c    *collect
+	out  []byte
+	some bool
 }
 
 func (f *jsonObjectFold) add(row types.Row) (err error) {
 	if row[0] == nil {
 		return pgerr.New(pgerr.NullValueNotAllowed, "field name must not be null")
 	}
-	if f.out == nil {
-		f.out = append(f.out, "{ "...)
+	if !f.some {
+		f.out, f.some = append(f.out, "{ "...), true
 	} else {
 		f.out = append(f.out, ", "...)
 	}
@@ -256,10 +265,10 @@ func (f *jsonObjectFold) add(row types.Row) (err error) {
 }
 
 func (f *jsonObjectFold) result() (types.Datum, error) {
-	if f.out == nil {
+	if !f.some {
 		return nil, nil
 	}
-	return f.c.json(append(f.out, " }"...))
+	return f.c.json(append(f.out, f.end()...))
 }
 
 func (f *jsonObjectFold) held() int64 { return int64(cap(f.out)) }

@@ -3,13 +3,13 @@ package agg
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/nth"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -236,7 +236,7 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 		}
 		var keys []uint64
 		keys, a, b = s.about(&s.keys[from+i], n, a, b)
-		nth(keys, a)
+		nth.Place(keys, a)
 		if out[i] = orderedFloat(keys[a]); a != b {
 			next := keys[a+1:] // of which b is the least
 			if b < a {
@@ -271,7 +271,7 @@ func (s *percentile) about(p *keyList, n, a, b int) (keys []uint64, x, y int) {
 		s.all = slices.Grow(s.all[:0], n)[:n]
 		k, below := 0, 0
 		p.lists(func(list []uint64) {
-			in, less := within(list, lo, hi, s.all[k:])
+			in, less := nth.Between(list, lo, hi, s.all[k:])
 			k, below = k+in, below+less
 		})
 		if below <= min(a, b) && max(a, b) < below+k {
@@ -280,23 +280,6 @@ func (s *percentile) about(p *keyList, n, a, b int) (keys []uint64, x, y int) {
 	}
 	s.all = p.appendTo(s.all[:0])
 	return s.all, a, b
-}
-
-// within writes those of the keys that are between lo and hi, and returns how many these are and how
-// many are below. out is as long as keys.
-func within(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
-	for _, x := range keys {
-		out[in] = x
-		is, less := 0, 0
-		if x-lo <= hi-lo {
-			is = 1
-		}
-		if x < lo {
-			less = 1
-		}
-		in, below = in+is, below+less
-	}
-	return in, below
 }
 
 // bounds returns keys of a sample that are likely to stand before and after the places a ≤ b of n.
@@ -322,36 +305,3 @@ func (p *keyList) bounds(n, a, b int) (lo, hi uint64) {
 	}
 	return lo, hi
 }
-
-// nth partitions keys so that keys[k] is what it would be if they were sorted: none before it is
-// greater, none after it less (Hoare, "Algorithm 65: Find", 1961).
-func nth(keys []uint64, k int) {
-	for turns := 2 * bits.Len(uint(len(keys))); len(keys) > 16 && turns > 0; turns-- {
-		mid := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
-		below, above := 0, len(keys) // keys[:below] are less, keys[above:] greater
-		for i := 0; i < above; {
-			switch x := keys[i]; {
-			case x < mid:
-				keys[i], keys[below] = keys[below], x
-				below++
-				i++
-			case x > mid:
-				above--
-				keys[i], keys[above] = keys[above], x
-			default:
-				i++
-			}
-		}
-		switch {
-		case k < below:
-			keys = keys[:below]
-		case k >= above:
-			keys, k = keys[above:], k-above
-		default:
-			return
-		}
-	}
-	slices.Sort(keys)
-}
-
-func median(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }

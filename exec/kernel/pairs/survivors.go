@@ -2,6 +2,7 @@ package pairs
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -9,16 +10,20 @@ import (
 )
 
 // Survival is a row: the time of its event, or the time of censoring if there was none, and its
-// risk as an integer key of the same order.
+// risk, both as integer keys of the same order.
 type Survival struct {
-	Time  float64
+	Time  uint64
 	Risk  uint64
 	Event bool
 }
 
-// SurvivalOf makes a row.
+// SurvivalOf makes a row. NaN is the longest time, and the least risk.
 func SurvivalOf(time float64, event bool, risk float64) Survival {
-	return Survival{Time: time, Event: event, Risk: f64.ScoreKey(risk)}
+	s := Survival{Time: math.MaxUint64, Event: event, Risk: f64.ScoreKey(risk)}
+	if time == time {
+		s.Time = f64.ScoreKey(time)
+	}
+	return s
 }
 
 // Survivors counts the pairs of the concordance index (Harrell et al. 1982) over rows in descending
@@ -50,7 +55,7 @@ type Survivors struct {
 
 // Add takes the next row.
 func (s *Survivors) Add(r Survival) {
-	now := s.n > 0 && cmp.Compare(s.last.Time, r.Time) == 0
+	now := s.n > 0 && s.last.Time == r.Time
 	if s.Distinct && now && s.last.Event == r.Event && s.last.Risk == r.Risk {
 		return
 	}
@@ -103,7 +108,7 @@ func (s *Survivors) within(rows []Survival) {
 	longer := make(fenwick[uint64], len(risks)+1) // rows that lasted longer, by risk
 	var wins uint64
 	for from, to := 0, 0; from < len(rows); from = to {
-		for to = from + 1; rows[from].Event && to < len(rows) && rows[to].Event && cmp.Compare(rows[to].Time, rows[from].Time) == 0; {
+		for to = from + 1; rows[from].Event && to < len(rows) && rows[to].Event && rows[to].Time == rows[from].Time; {
 			to++
 		}
 		for _, r := range rows[from:to] {
@@ -120,10 +125,25 @@ func (s *Survivors) within(rows []Survival) {
 	s.wins.Merge(&Counter{low: wins})
 }
 
-// Whole returns the index of rows that are all in one part.
-func (s *Survivors) Whole() (v float64, ok bool) {
+// Survived counts the pairs of rows, which it sorts, in one part.
+func Survived(rows []Survival, distinct bool) *Survivors {
+	slices.SortFunc(rows, func(a, b Survival) int {
+		switch {
+		case a.Time != b.Time:
+			return cmp.Compare(b.Time, a.Time)
+		case a.Event == b.Event:
+			return cmp.Compare(a.Risk, b.Risk)
+		case b.Event:
+			return -1
+		}
+		return 1
+	})
+	s := &Survivors{Most: len(rows) + 1, Distinct: distinct}
+	for _, r := range rows {
+		s.Add(r)
+	}
 	s.within(s.rows)
-	return s.Value()
+	return s
 }
 
 // Value returns the index, once all pairs are counted; ok is false where there are none.

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -255,7 +256,6 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			parts.Account().Close()
 		}
 	}()
-	sorted := false
 	take := func(b *batch.Batch) error {
 		if parts != nil {
 			return parts.Add(ctx, b)
@@ -267,24 +267,38 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		if t.bytes() <= smallTable { // the memory is used by other operators of the statement: partitioning so little would not help
 			return o.hold(ctx, t.bytes())
 		}
-		if level := p.level; sortable(t.aggs) && (t.n() <= undivided || level == partition.MaxLevel) {
-			sorted, parts = true, o.partitions(-1)
-		} else if level < partition.MaxLevel {
-			parts = o.partitions(level)
-		} else {
+		switch {
+		case sortable(t.aggs) && (t.n() <= undivided || p.level == partition.MaxLevel):
+			t = nil
+			return errSort
+		case p.level == partition.MaxLevel:
 			return o.hold(ctx, t.bytes())
 		}
+		parts = o.partitions(p.level)
 		if err := writeGroups(ctx, t, parts); err != nil {
 			return err
 		}
 		t = newGroupTable(o.s.keyTypes, nil)
 		return o.acct.Resize(0)
 	}
+	keep := sortable(t.aggs) // the runs may be read again, to be sorted
 	for i, r := range p.runs {
-		if err := eachBatch(ctx, p.runs[i:i+1], take); err != nil {
+		err := eachBatch(ctx, p.runs[i:i+1], take)
+		if err == errSort {
+			if err = o.acct.Resize(0); err != nil {
+				return err
+			}
+			return o.mergeSorted(ctx, p)
+		}
+		if err == nil && !keep {
+			err = r.Remove()
+		}
+		if err != nil {
 			return err
 		}
-		if err := r.Remove(); err != nil {
+	}
+	if keep {
+		if err := removeAll(p.runs); err != nil {
 			return err
 		}
 	}
@@ -299,12 +313,15 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	var more []aggPart
 	for _, r := range runs {
 		if r != nil {
-			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1, sorted: sorted})
+			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1})
 		}
 	}
 	o.todo = append(more, o.todo...)
 	return nil
 }
+
+// errSort makes a partition be sorted.
+var errSort = errors.New("aggregate: the partition is to be sorted")
 
 // mergeBatch adds rows of keys and states to a table, and charges for the memory it uses then.
 func (o *aggThread) mergeBatch(t *groupTable, b *batch.Batch) error {

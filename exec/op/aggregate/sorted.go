@@ -6,18 +6,14 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/exec/op/order"
+	"github.com/tributarydb/tributary/exec/op/fold"
 	"github.com/tributarydb/tributary/exec/partition"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory:
@@ -27,7 +23,7 @@ import (
 // them, and the result is found as they come out.
 //
 //	partition ─▶ plain states ─▶ the table of its groups ───────────────────▶ results
-//	         └─▶ for each call that keeps rows: states ─▶ rows ─▶ order.NewSort ─┘
+//	         └─▶ for each call that keeps rows: states ─▶ fold.Groups ─────────────┘
 //
 // A partial phase need not make anything of them: each goes on.
 
@@ -174,7 +170,10 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 		if s == nil {
 			continue
 		}
-		col, err := o.sortRows(ctx, t, p.runs, nk+i, s, o.s.calls[i].Typ)
+		rd := partition.Reader{Runs: p.runs}
+		of := fold.Groups{Runtime: o.s.rt, Stats: o.s.st, Account: o.acct, Agg: s, Type: o.s.calls[i].Typ, N: t.n()}
+		col, err := of.Results(ctx, o.eachState(t, &rd, nk+i))
+		rd.Close()
 		if err != nil {
 			return err
 		}
@@ -187,165 +186,34 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	return removeAll(p.runs)
 }
 
-// sortRows sorts the rows in the states of one call and returns its results, one a group.
-func (o *aggThread) sortRows(ctx context.Context, t *groupTable, runs []*spill.Run, state int, s agg.Sortable, typ types.Type) (arrow.Array, error) {
-	in := &stateRows{runs: partition.Reader{Runs: runs}, state: state, rows: s, counts: make([]int64, t.n()), groups: func(b *batch.Batch) []uint32 { return o.groupsOf(t, b) }}
-	sort := o.sortOf(in, s.RowTypes(), s.SortKeys())
-	begin := func(g int) *agg.Sorted { return s.Sorted(in.counts[g]) }
-	if a, ok := s.(agg.Resortable); ok {
-		first := &resorted{in: sort, acct: o.acct, begin: begin, groups: make([]*agg.Sorted, t.n())}
-		sort, begin = o.sortOf(first, a.ResortTypes(), a.ResortKeys()), first.again
-	}
-	defer sort.Close()
-	if err := sort.Open(ctx); err != nil {
-		return nil, err
-	}
-	held := o.acct.Used()
-	out := array.NewBuilder(memory.DefaultAllocator, typ.Arrow())
-	var cur *agg.Sorted
-	done := 0 // groups whose results are out
-	// finish ends the groups before g.
-	finish := func(g int) error {
-		for ; done < g; done++ {
-			if cur == nil {
-				cur = begin(done)
-			}
-			// The result is made beside the rows, and Arrow's builder doubles.
-			if err := o.hold(ctx, o.acct.Used()+2*cur.Held()); err != nil {
-				return err
-			}
-			d, err := cur.Result()
-			if err == nil {
-				err = types.AppendDatum(out, typ, d)
-			}
-			if err != nil {
-				return err
-			}
-			held += 2 * (cur.Held() + 16)
-			cur = nil
-			if err := o.hold(ctx, held); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	err := op.Drain(ctx, sort, func(b *batch.Batch) error {
-		b = kernel.Compact(b)
-		had := int64(0)
-		if cur != nil {
-			had = cur.Held()
-		}
-		// What is appended to grows by a quarter.
-		if err := o.hold(ctx, max(held+had*5/4+b.Bytes(), o.acct.Used())); err != nil {
-			return err
-		}
-		groups := b.Cols[0].(*array.Int32).Int32Values()
-		for i, g := range groups {
-			if err := finish(int(g)); err != nil {
-				return err
-			}
-			if cur == nil {
-				cur = begin(int(g))
-			}
-			if err := cur.Add(b.Cols[1:], i); err != nil {
-				return err
-			}
-		}
-		return o.hold(ctx, held+cur.Held())
-	})
-	if err == nil {
-		err = finish(t.n())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out.NewArray(), nil
-}
-
-// sortOf sorts rows of types behind the number of their group, by group and keys.
-func (o *aggThread) sortOf(in op.Operator, ts []types.Type, keys []agg.SortKey) op.Operator {
-	rt := *o.s.rt
-	rt.Threads = 1
-	cfg := order.Config{Types: append([]types.Type{types.Int4}, ts...), Limit: -1,
-		Keys: [][]op.Item{{{Col: 0}}}, Specs: []kernel.KeySpec{{Type: types.Int4}}}
-	for _, k := range keys {
-		cfg.Keys[0] = append(cfg.Keys[0], op.Item{Col: 1 + k.Col})
-		cfg.Specs = append(cfg.Specs, k.KeySpec)
-	}
-	return order.NewSort(&rt, o.s.st, cfg, []op.Operator{in})[0]
-}
-
-// hold makes the account hold so much: others have to give way where there is no room, but
-// for little.
+// hold makes the thread's account hold so much.
 func (o *aggThread) hold(ctx context.Context, bytes int64) error {
-	more := bytes - o.acct.Used()
-	switch {
-	case more <= 0:
-		return o.acct.Resize(bytes)
-	case more <= smallTable:
-		o.acct.Take(more)
-		return nil
-	}
-	return o.acct.Insist(ctx, more)
+	return fold.Hold(ctx, o.acct, bytes)
 }
 
-// stateRows gives the rows in the states of one call, behind the number of their group.
-type stateRows struct {
-	runs   partition.Reader
-	state  int // its column
-	rows   agg.Sortable
-	groups func(*batch.Batch) []uint32
-	counts []int64 // rows of each group that were given
-	b      *batch.Batch
-	of     []uint32
-	at     int
-}
-
-func (o *stateRows) Open(context.Context) error { return nil }
-func (o *stateRows) Close() error {
-	o.runs.Close()
-	return nil
-}
-
-func (o *stateRows) Next(ctx context.Context) (*batch.Batch, error) {
-	for {
-		if o.b == nil || o.at == o.b.N {
-			b, err := o.runs.Next(ctx)
-			if err != nil {
-				return nil, err
+// eachState returns a function that reads the states of one call from runs, in column state, each
+// behind the number of its group in t.
+func (o *aggThread) eachState(t *groupTable, rd *partition.Reader, state int) func(context.Context) (int, []byte, error) {
+	var b *batch.Batch
+	var groups []uint32
+	at := 0
+	return func(ctx context.Context) (int, []byte, error) {
+		for b == nil || at == b.N {
+			var err error
+			if b, err = rd.Next(ctx); err != nil {
+				return 0, nil, err
 			}
 			if b == nil {
-				return nil, io.EOF
+				return 0, nil, io.EOF
 			}
-			o.b, o.at = b, 0
-			o.of = append(o.of[:0], o.groups(b)...)
+			groups, at = append(groups[:0], o.groupsOf(t, b)...), 0
 		}
-		states := o.b.Cols[o.state].(*array.Binary)
-		i := o.at
-		o.at++
-		if states.IsNull(i) || len(states.Value(i)) == 0 {
-			continue
+		i, states := at, b.Cols[state].(*array.Binary)
+		if at++; states.IsNull(i) {
+			return int(groups[i]), nil, nil
 		}
-		cols, n, err := o.rows.Rows(states.Value(i))
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			continue
-		}
-		g := o.of[i]
-		o.counts[g] += int64(n)
-		return numbered(int(g), cols, n), nil
+		return int(groups[i]), states.Value(i), nil
 	}
-}
-
-// numbered puts the number of their group before rows.
-func numbered(group int, cols []arrow.Array, n int) *batch.Batch {
-	number := make([]int32, n)
-	for k := range number {
-		number[k] = int32(group)
-	}
-	return batch.New(append([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int32, number, nil)}, cols...), n)
 }
 
 // results are those of an aggregate that are found already.

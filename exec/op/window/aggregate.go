@@ -48,9 +48,10 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 	var states func(frames []frame) (agg.Agg, int, error)
 	switch {
 	case cr.keeps || !cr.shrinks && !cr.merges && cr.states == nil:
-		of.later = func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) {
-			return f.takeAfresh(ctx, r, p, from, to, bounded, spans)
-		}
+		x := &afresh{f: f, r: r, p: p, spans: spans, whole: func(i int) bool {
+			return fr.exclude == 0 && fr.start[i] == p.first(i) && fr.end[i] == p.last(i)
+		}}
+		of.later = x.take
 		return nil, nil
 	case !cr.shrinks && cr.states == nil:
 		if cr.running == nil {
@@ -99,6 +100,7 @@ func (cr *callRows) find(f *call) error {
 	}
 	_, cr.keeps = a.(agg.Heavy)
 	_, cr.merges = a.(agg.Merger)
+	cr.slides = newSliding(f.item.Call) != nil
 	cr.known = true
 	return nil
 }
@@ -296,84 +298,6 @@ func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg
 		}
 	}
 	return all, nil
-}
-
-// afreshFrames has the state of the last frame that was computed from scratch.
-type afreshFrames struct {
-	cur  agg.Agg
-	held int64 // bytes charged for it
-	done int64 // the rows that it has end here, where frames grow
-	have [3]span
-	last types.Datum
-}
-
-// hold charges n bytes more for rows that the state keeps.
-func (a *afreshFrames) hold(ctx context.Context, r *rows, n int64) error {
-	var err error
-	if r.file != nil || r.w.began() {
-		err = r.w.acct.Insist(ctx, n)
-	} else {
-		err = r.w.charge(ctx, n)
-	}
-	if err == nil {
-		a.held += n
-	}
-	return err
-}
-
-// takeAfresh computes the frames of some rows one after the other: the state is kept where a frame
-// only adds rows to the one before, and computed from scratch otherwise.
-func (f *call) takeAfresh(ctx context.Context, r *rows, p *block, from, to int, bounded bool, spans func(i int) ([3]span, error)) (arrow.Array, error) {
-	cr := &r.calls[f.k]
-	a := &cr.afresh
-	var zeros []uint32
-	return f.w.columnOf(ctx, f.item.Call.Typ, from, to, bounded, func(i int) (types.Datum, error) {
-		s, err := spans(i)
-		if err != nil {
-			return nil, err
-		}
-		first := p.first(i) == p.base+int64(i)
-		if !first && s == a.have {
-			return a.last, nil
-		}
-		if cr.shrinks || first {
-			if a.cur, err = f.fresh(); err != nil {
-				return nil, err
-			}
-			a.cur.Resize(1)
-			r.w.acct.Shrink(a.held)
-			a.held, a.done = 0, s[0].from
-		}
-		for k, x := range s {
-			if k == 0 {
-				x.from, a.done = a.done, max(x.to, a.done)
-			}
-			for x.from < x.to {
-				n := min(x.to-x.from, updateRows)
-				if int64(len(zeros)) < n {
-					zeros = make([]uint32, n)
-				}
-				if err := r.update(ctx, f, a.cur, zeros[:n], x.from); err != nil {
-					return nil, err
-				}
-				x.from += n
-			}
-		}
-		was := a.held
-		if h, ok := a.cur.(agg.Heavy); ok {
-			if err := a.hold(ctx, r, h.Need(0, 1, false)); err != nil {
-				return nil, err
-			}
-		}
-		arr, err := a.cur.Results(0, 1)
-		r.w.acct.Shrink(a.held - was)
-		a.held = was
-		if err != nil {
-			return nil, err
-		}
-		a.have, a.last = s, types.DatumAt(f.item.Call.Typ, arr, 0)
-		return a.last, nil
-	})
 }
 
 func integers(n int, f func(i int) int64) arrow.Array {

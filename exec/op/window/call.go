@@ -23,6 +23,7 @@ type call struct {
 	filter *eval.Program
 	offset [2]*eval.Program // of the frame's start and end
 	env    *types.Env
+	writes bool // the aggregate's value may be as long as its rows, and is written (agg.Written)
 }
 
 // arguments computes the call's arguments over rows.

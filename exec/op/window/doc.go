@@ -7,6 +7,7 @@
 //	    │ refused  call: rank, lag, first_value …          a row of the frame
 //	    │          aggregate.go: aggregates over frames     running states, or
 //	    │          frame.go: the rows of each row's frame   tree.go: a segment tree
+//	    │                                                   afresh.go: aggregates that keep their rows
 //	    │            │  ▲
 //	    ▼            │  │ rows.go: any row of the partition, by its number
 //	  file.go: the partition's rows in chunks, each a block when it is read again
@@ -20,6 +21,8 @@
 //
 // Memory: a block is charged while its functions are computed. Where that is refused, or another
 // operator needs the bytes, the partition goes to a file; a few chunks and some hundred bytes for
-// each other one stay. An aggregate that keeps its rows needs its state: if that is refused it is an
-// error, 53200. Its values may be as long: they are made as the rows are given (give.go).
+// each other one stay. An aggregate that keeps its rows
+// needs its state, but for a frame that is the whole partition, which is sorted where that does not fit
+// (exec/op/fold); else a refusal is an error, 53200. Its value may be as long as the partition, and must
+// fit once: it is made as the rows are given (emit.go), and those that have it in common share it.
 package window

@@ -44,15 +44,17 @@ func (o *window) emit(ctx context.Context) (*batch.Batch, error) {
 	to := min(g.at+o.rt.Rows(), g.p.n)
 	made := make([]arrow.Array, len(o.funcs))
 	bounded := true
-	for k, col := range g.cols {
-		if col != nil {
-			continue
+	for _, long := range []bool{true, false} { // the first one decides how many rows there are
+		for k, col := range g.cols {
+			if col != nil || o.funcs[k].writes != long {
+				continue
+			}
+			var err error
+			if made[k], err = g.p.calls[k].later(ctx, g.at, to, bounded); err != nil {
+				return nil, err
+			}
+			to, bounded = g.at+made[k].Len(), false
 		}
-		var err error
-		if made[k], err = g.p.calls[k].later(ctx, g.at, to, bounded); err != nil {
-			return nil, err
-		}
-		to, bounded = g.at+made[k].Len(), false
 	}
 	for k, col := range g.cols {
 		if col != nil {

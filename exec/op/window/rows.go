@@ -47,7 +47,8 @@ type chunk struct {
 // callRows is a call's state over rows, which is kept from one chunk to the next.
 type callRows struct {
 	keeps, merges bool  // abilities of the aggregate
-	known         bool  // the two before are determined
+	slides        bool  // likewise: sliding
+	known         bool  // what comes before is determined
 	shrinks       bool  // a frame had fewer rows than the one before
 	end           int64 // of the last row's frame
 
@@ -55,7 +56,7 @@ type callRows struct {
 	states  agg.Agg // of all rows of each chunk; nil: not needed
 	tree    *frameTree
 	running *runningFrames
-	afresh  afreshFrames
+	afresh  afreshFrame
 
 	tile   types.Datum // ntile's argument in row tileAt - 1
 	tileAt int64
@@ -337,27 +338,38 @@ const updateRows = 1 << 14
 
 // update adds rows [from, from+len(groups)) of those that f's FILTER passes to groups.
 func (r *rows) update(ctx context.Context, f *call, to agg.Agg, groups []uint32, from int64) error {
-	begins := r.calls[f.k].begins
-	for len(groups) > 0 {
-		c := chunkOf(begins, from)
-		_, of, err := r.knownOf(ctx, f, c)
-		if err != nil {
-			return err
-		}
-		n := min(int64(len(groups)), begins[c+1]-from)
-		args := slices.Clone(of.args)
+	return r.each(ctx, f, span{from, from + int64(len(groups))}, func(all []arrow.Array, s span) error {
+		args := slices.Clone(all)
 		for k, a := range args {
-			args[k] = array.NewSlice(a, from-begins[c], from-begins[c]+n)
+			args[k] = array.NewSlice(a, s.from, s.to)
 		}
+		n := s.to - s.from
 		if h, ok := to.(agg.Heavy); ok {
 			if err := r.calls[f.k].afresh.hold(ctx, r, h.Takes(args, int(n))); err != nil {
 				return err
 			}
 		}
-		if err := to.Update(groups[:n], args); err != nil {
+		err := to.Update(groups[:n], args)
+		groups = groups[n:]
+		return err
+	})
+}
+
+// each calls do with the arguments of chunks and which of their rows are rows s of those that f's
+// FILTER passes.
+func (r *rows) each(ctx context.Context, f *call, s span, do func(args []arrow.Array, s span) error) error {
+	begins := r.calls[f.k].begins
+	for s.from < s.to {
+		c := chunkOf(begins, s.from)
+		_, of, err := r.knownOf(ctx, f, c)
+		if err != nil {
 			return err
 		}
-		groups, from = groups[n:], from+n
+		to := min(s.to, begins[c+1])
+		if err := do(of.args, span{s.from - begins[c], to - begins[c]}); err != nil {
+			return err
+		}
+		s.from = to
 	}
 	return nil
 }

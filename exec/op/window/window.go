@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
@@ -11,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/order"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -141,6 +143,7 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 		if env != nil {
 			f.env = env.Types
 		}
+		f.writes = it.Call.Fn.Kind == fn.Aggregate && agg.NewWritten(it.Call, f.env) != nil
 		o.ranged = o.ranged || it.Frame.Mode == 'v' && (f.offset[0] != nil || f.offset[1] != nil)
 		o.funcs = append(o.funcs, f)
 	}

@@ -64,7 +64,13 @@ func windowCalls() []expr.AggCall {
 	}
 	distinct := out[1]
 	distinct.Distinct = true
-	return append(out, distinct)
+	texts, _ := types.ArrayOf(types.Text)
+	return append(out, distinct,
+		call("roc_auc(bool,float8)", types.Float8, wBool, wFloat),
+		call("roc_auc(text,float8)", types.Float8, wText, wFloat),
+		call("concordance_index(float8,bool,float8)", types.Float8, wFloat, wBool, wFloat),
+		call("array_agg(anynonarray)", texts, wText),
+		call("json_agg(anyelement)", types.JSON, wNumeric))
 }
 
 // windowReference evaluates a call by the definition of its frame: for each row, whether each row

@@ -1,4 +1,4 @@
-package agg
+package nth
 
 import (
 	"math/rand/v2"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestNth: nth (quickselect) finds any position in many or few numbers, all different or not,
+// TestPlace: Place (quickselect) finds any position in many or few numbers, all different or not,
 // sorted or not.
-func TestNth(t *testing.T) {
+func TestPlace(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 400 {
 		n = 1 + n*n/100
@@ -27,7 +27,7 @@ func TestNth(t *testing.T) {
 		}
 		want := slices.Sorted(slices.Values(keys))
 		k := r.IntN(n)
-		nth(keys, k)
+		Place(keys, k)
 		if keys[k] != want[k] || k > 0 && slices.Max(keys[:k]) > want[k] || slices.Min(keys[k:]) < want[k] {
 			t.Fatalf("place %d of %d has %d, not %d", k, n, keys[k], want[k])
 		}

@@ -1,0 +1,148 @@
+package agg
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Written is the value of an aggregate whose result holds all its rows, made of rows that can be read
+// twice: they are measured first, and then written into memory of that size. Neither a list of
+// the rows nor what a buffer that grows has in reserve is held beside the value.
+type Written struct {
+	c      *collect
+	text   written            // string_agg, json_agg, json_object_agg
+	list   *array.ListBuilder // array_agg, once it is written
+	rows   int64
+	bytes  int64
+	writes bool // the value is begun
+}
+
+// written is a fold that appends to a buffer.
+type written interface {
+	fold
+	buffer() *[]byte
+	end() string // what comes after the rows
+}
+
+func (f *stringFold) buffer() *[]byte     { return &f.out }
+func (f *stringFold) end() string         { return "" }
+func (f *jsonFold) buffer() *[]byte       { return &f.out }
+func (f *jsonFold) end() string           { return "]" }
+func (f *jsonObjectFold) buffer() *[]byte { return &f.out }
+func (f *jsonObjectFold) end() string     { return " }" }
+
+// NewWritten makes the value of a call; nil for others.
+func NewWritten(call expr.AggCall, env *types.Env) *Written {
+	a, err := New(call, env)
+	c, ok := a.(*collect)
+	if err != nil || !ok || call.Distinct || len(call.OrderBy) > 0 || call.Typ.OID == types.JSONBOID || c.inner != nil {
+		return nil
+	}
+	w := &Written{c: c}
+	if call.Fn.Name == "array_agg" {
+		return w
+	}
+	if w.text, ok = c.newFold(0).(written); !ok {
+		return nil
+	}
+	return w
+}
+
+// each calls f with each of rows [from, to) of args that counts.
+func (w *Written) each(args []arrow.Array, from, to int, f func(types.Row) error) error {
+	row := make(types.Row, len(args))
+	for i := from; i < to; i++ {
+		for k, a := range args {
+			row[k] = types.DatumAt(w.c.typeOf(k), a, i)
+		}
+		if w.c.skips(row) {
+			continue
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Measure adds the length of rows.
+func (w *Written) Measure(args []arrow.Array, from, to int) error {
+	return w.each(args, from, to, func(row types.Row) error {
+		w.rows++
+		if w.text == nil {
+			w.bytes += DatumBytes(row[0])
+			return nil
+		}
+		err := w.text.add(row)
+		out := w.text.buffer()
+		w.bytes += int64(len(*out))
+		*out = (*out)[:0]
+		return err
+	})
+}
+
+// Size returns the bytes that the value takes, once all rows are measured.
+func (w *Written) Size() (int64, error) {
+	size := w.bytes
+	switch {
+	case w.text != nil:
+		size += int64(len(w.text.end()))
+	case w.fills():
+		size += 10 * w.rows // Arrow makes room for a power of two
+	default:
+		size = 2 * (size + 16*w.rows)
+	}
+	if size > maxBytes {
+		return 0, errTooLong(size)
+	}
+	return size, nil
+}
+
+// fills reports whether an array's elements are written as long as they are measured.
+func (w *Written) fills() bool {
+	oid := w.c.args[0].OID
+	return oid == types.TextOID || oid == types.VarcharOID || oid == types.ByteaOID
+}
+
+// Write writes the rows that were measured, in the same order.
+func (w *Written) Write(args []arrow.Array, from, to int) error {
+	switch begins := !w.writes; {
+	case begins && w.text != nil:
+		w.text = w.c.newFold(0).(written)
+		*w.text.buffer() = make([]byte, 0, int(w.bytes)+len(w.text.end()))
+	case begins:
+		w.list = array.NewBuilder(memory.DefaultAllocator, w.c.call.Typ.Arrow()).(*array.ListBuilder)
+		w.list.Append(true)
+		w.list.ValueBuilder().Reserve(int(w.rows))
+		if b, ok := w.list.ValueBuilder().(interface{ ReserveData(int) }); ok && w.fills() {
+			b.ReserveData(int(w.bytes))
+		}
+	}
+	if w.writes = true; w.text != nil {
+		return w.each(args, from, to, w.text.add)
+	}
+	f := &arrayFold{elem: w.c.args[0]}
+	return w.each(args, from, to, func(row types.Row) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		return types.AppendDatum(w.list.ValueBuilder(), f.elem, row[0])
+	})
+}
+
+// Value returns the value, in a column of one row.
+func (w *Written) Value() arrow.Array {
+	switch {
+	case w.rows == 0:
+		return batch.Nulls(w.c.call.Typ.Arrow(), 1)
+	case w.text == nil:
+		return w.list.NewArray()
+	}
+	out := append(*w.text.buffer(), w.text.end()...)
+	return batch.FromOffsets(w.c.call.Typ.Arrow(), []int32{0, int32(len(out))}, out, nil)
+}
