@@ -42,7 +42,11 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return j.cfg.Catalog.Commit(late, []catalog.Change{end})
+	changes := []catalog.Change{end}
+	if d != nil {
+		changes = []catalog.Change{d.rec.progress(), end}
+	}
+	return j.cfg.Catalog.Commit(late, changes)
 }
 
 // trainJob trains a job's model, in a context of the job's own.
@@ -114,7 +118,8 @@ func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error 
 	if err != nil {
 		return err
 	}
-	changes := []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone, Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m}
+	// The last iterations may not be in the record yet: it is brought up to date once a second.
+	changes := []catalog.Change{d.rec.progress(), &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone, Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m}
 	if err := j.cfg.Blobs.Prove(ctx, catalog.Files(changes)); err != nil {
 		return err
 	}

@@ -103,6 +103,12 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
 				}
 			}
+			if who == "gateway" { // nobody takes the job's record, which says how far it came
+				job := value[string](t, watch, "SELECT state || ' at ' || iterations FROM ml.training_jobs WHERE model = 'm'")
+				if want := "done at " + value[string](t, watch, "SELECT iterations::text FROM ml.models WHERE name = 'm'"); job != want {
+					t.Errorf("the job's record is %q, not %q", job, want)
+				}
+			}
 		})
 	}
 }

@@ -120,9 +120,9 @@ func inParts(t *testing.T, rows []types.Row, distinct bool, most int) types.Datu
 			t.Fatal(err)
 		}
 	}
-	v, err := out.Result()
+	v, err := out.Column(types.Float8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v
+	return types.DatumAt(types.Float8, v, 0)
 }

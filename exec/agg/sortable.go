@@ -11,7 +11,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -65,8 +64,20 @@ func (s *Sorted) Ready(end bool) (cols []arrow.Array, n int) { return s.ready(en
 // Resorted takes the rows that are sorted again, after all that are Ready.
 func (s *Sorted) Resorted() *Sorted { return s.resorted() }
 
-// Result comes after the last row. Its type is the call's.
-func (s *Sorted) Result() (types.Datum, error) { return s.result() }
+// Column is the result, after the last row, as a column of one row. Its type is the call's, t.
+func (s *Sorted) Column(t types.Type) (arrow.Array, error) {
+	if w, ok := s.outcome.(written); ok && len(*w.buffer()) > 0 && t.OID != types.JSONBOID {
+		return ended(w, t), nil
+	}
+	return datumColumn(t, 0, 1, func(int) (types.Datum, error) { return s.result() })
+}
+
+// Expect makes room for a result of so many bytes, where that is known of a call (string_agg).
+func (s *Sorted) Expect(bytes int64) {
+	if f, ok := s.outcome.(*stringFold); ok && bytes <= maxBytes {
+		f.out = make([]byte, 0, bytes)
+	}
+}
 
 // Held is the bytes that are kept of the rows.
 func (s *Sorted) Held() int64 { return s.held() }
@@ -277,10 +288,3 @@ func (s *percentile) Sorted(n int64) *Sorted {
 }
 
 var _, _ Sortable = (*collect)(nil), (*percentile)(nil)
-
-// IsSortable reports whether a call's aggregate is Sortable.
-func IsSortable(call expr.AggCall) bool {
-	a, err := New(call, nil)
-	_, ok := a.(Sortable)
-	return ok && err == nil
-}

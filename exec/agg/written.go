@@ -143,6 +143,11 @@ func (w *Written) Value() arrow.Array {
 	case w.text == nil:
 		return w.list.NewArray()
 	}
-	out := append(*w.text.buffer(), w.text.end()...)
-	return batch.FromOffsets(w.c.call.Typ.Arrow(), []int32{0, int32(len(out))}, out, nil)
+	return ended(w.text, w.c.call.Typ)
+}
+
+// ended returns the value of some rows that is written in a buffer, in a column of one row over it.
+func ended(w written, t types.Type) arrow.Array {
+	out := append(*w.buffer(), w.end()...)
+	return batch.FromOffsets(t.Arrow(), []int32{0, int32(len(out))}, out, nil)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPlace: quickselect finds any position in many or few numbers, all different or not, sorted or
-// not.
+// TestPlace: Place (quickselect) finds any position in many or few numbers, all different or not,
+// sorted or not.
 func TestPlace(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 400 {

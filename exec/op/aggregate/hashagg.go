@@ -38,7 +38,7 @@ import (
 // memory to merge, all write what they hold, and partitions are merged one after the other, each by
 // one thread, splitting again where one does not fit.
 func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
-	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), threads: make([]*aggThread, rt.Threads)}
+	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), long: make(chan struct{}, 1), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
 	s.sets = n.Sets
 	for _, g := range n.Groups {
@@ -50,7 +50,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 		s.layouts = newCodeLayouts(s.keyTypes)
 	}
 	s.share(n)
-	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, agg.IsSortable)
+	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, isSortable)
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
 	out := make([]op.Operator, rt.Threads)
 	for i := range out {
@@ -62,6 +62,11 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 		out[i] = l
 	}
 	return out, nil
+}
+
+func isSortable(call expr.AggCall) bool {
+	a, err := agg.New(call, nil)
+	return err == nil && sortable([]agg.Agg{a})
 }
 
 func repeat(t types.Type, n int) []types.Type {
@@ -95,7 +100,8 @@ type aggShared struct {
 	spills   bool         // there are keys, or aggregates that can be written in partial states
 	joint    bool         // the threads find the only group's results together, in these steps
 	steps    []togetherStep
-	open     atomic.Int32 // threads not closed
+	open     atomic.Int32  // threads not closed
+	long     chan struct{} // holds a token while a thread makes results that hold all rows (mergeSorted)
 }
 
 // share finds which aggregates have states of their own, and which read those
@@ -184,6 +190,7 @@ type aggThread struct {
 	ownLost []bool
 	todo    []aggPart
 	merging []*spill.Run // of the partition that was begun last
+	found   []*results   // of the partition that was sorted last
 	closed  bool
 	states  *partition.Reader // rows of a partial phase that are given as they are
 
@@ -287,6 +294,7 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 			if b, err := o.emit(ctx); b != nil || err != nil {
 				return b, err
 			}
+			o.dropFound()
 			o.out, o.lost, o.own, o.ownLost = o.own, o.ownLost, nil, nil
 			var left int64
 			if o.out != nil {
@@ -562,7 +570,8 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 		return nil, nil
 	}
 	from := o.at
-	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial, op.BatchBytes)
+	most := min(op.BatchBytes, o.s.threadRoom()/4)
+	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial, most)
 	if need > 0 {
 		if err := o.acct.Grow(need); err != nil {
 			switch {
@@ -573,6 +582,10 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 			case sortable(t.aggs):
 				o.at = 0
 				return nil, o.giveSorted(ctx, from)
+			case o.found != nil: // there is nothing else to give way here
+				if err := o.acct.Insist(ctx, need); err != nil {
+					return nil, err
+				}
 			default:
 				return nil, err
 			}
@@ -582,7 +595,7 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 	o.at = to
 	cols := o.keysRead(func(k int) arrow.Array { return t.keyColumn(k, from, to) })
 	for i, it := range o.s.n.Aggs {
-		arr, err := o.result(o.s.slot[i], it.Call, from, to)
+		arr, err := o.result(ctx, o.s.slot[i], it.Call, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -609,8 +622,11 @@ func (o *aggThread) keysRead(key func(k int) arrow.Array) []arrow.Array {
 }
 
 // result returns call's column, of results or of encoded states, from the states in a slot.
-func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
+func (o *aggThread) result(ctx context.Context, slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
 	a := o.out.aggs[slot]
+	if r, ok := a.(*results); ok {
+		return r.rows(ctx, from, to)
+	}
 	if call.Fn != o.s.calls[slot].Fn {
 		own, err := o.s.newAgg(call)
 		if err != nil {
@@ -668,6 +684,7 @@ func (o *aggThread) Close() error {
 	if !o.begun {
 		o.s.barrier.Leave()
 	}
+	o.dropFound()
 	o.s.st.AddPeak(o.acct)
 	if o.acct != nil {
 		o.acct.Close()

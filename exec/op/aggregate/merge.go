@@ -3,6 +3,7 @@ package aggregate
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -10,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/fold"
 	"github.com/tributarydb/tributary/exec/partition"
 	"github.com/tributarydb/tributary/exec/spill"
 )
@@ -256,12 +258,14 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			parts.Account().Close()
 		}
 	}()
+	var keep, long bool
 	take := func(b *batch.Batch) error {
 		if parts != nil {
 			return parts.Add(ctx, b)
 		}
 		err := o.mergeBatch(t, b)
-		if err == nil || !o.acct.Refused(err) {
+		full := long && t.bytes() > o.s.threadRoom() && t.n() > 0
+		if err == nil && !full || err != nil && !o.acct.Refused(err) {
 			return err
 		}
 		if t.bytes() <= smallTable { // the memory is used by other operators of the statement: partitioning so little would not help
@@ -281,7 +285,8 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		t = newGroupTable(o.s.keyTypes, nil)
 		return o.acct.Resize(0)
 	}
-	keep := sortable(t.aggs) // the runs may be read again, to be sorted
+	long = slices.ContainsFunc(o.s.calls, fold.HoldsRows)
+	keep = sortable(t.aggs) // the runs may be read again, to be sorted
 	for i, r := range p.runs {
 		err := eachBatch(ctx, p.runs[i:i+1], take)
 		if err == errSort {

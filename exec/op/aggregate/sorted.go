@@ -3,6 +3,8 @@ package aggregate
 import (
 	"context"
 	"io"
+	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -13,7 +15,6 @@ import (
 	"github.com/tributarydb/tributary/exec/partition"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory:
@@ -23,7 +24,7 @@ import (
 // them, and the result is found as they come out.
 //
 //	partition ─▶ plain states ─▶ the table of its groups ───────────────────▶ results
-//	         └─▶ for each call that keeps rows: states ─▶ fold.Groups ─────────────┘
+//	         └─▶ for each call that keeps rows: states ─▶ fold.Groups ─▶ results.go ┘
 //
 // A partial phase need not make anything of them: each goes on.
 
@@ -42,6 +43,15 @@ func sortable(aggs []agg.Agg) bool {
 		}
 	}
 	return false
+}
+
+// threadRoom is what a thread's part of results that hold all rows may take, so that there is room for
+// a large one (mergeSorted) while the other threads give theirs.
+func (s *aggShared) threadRoom() int64 {
+	if limit := s.rt.Pool.Limit(); limit > 0 {
+		return limit / int64(4*s.rt.Threads)
+	}
+	return math.MaxInt64
 }
 
 // writeStates writes group g of t as several rows, each with a partial state of what its
@@ -166,18 +176,33 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	}); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(o.s.calls, fold.HoldsRows) {
+		// A result may take much of the memory: those of all threads at once would not fit where one does.
+		select {
+		case o.s.long <- struct{}{}:
+			defer func() { <-o.s.long }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	for i, s := range sorted {
 		if s == nil {
 			continue
 		}
+		out := &results{rt: o.s.rt, st: o.s.st, typ: o.s.calls[i].Typ}
+		o.found = append(o.found, out)
 		rd := partition.Reader{Runs: p.runs}
-		of := fold.Groups{Runtime: o.s.rt, Stats: o.s.st, Account: o.acct, Agg: s, Type: o.s.calls[i].Typ, N: t.n()}
-		col, err := of.Results(ctx, o.eachState(t, &rd, nk+i))
+		// The thread's own account can spill, for which sorts that hold less do not give way.
+		acct := o.s.rt.Pool.Account("hash aggregate results", false)
+		of := fold.Groups{Runtime: o.s.rt, Stats: o.s.st, Account: acct, Agg: s, Call: o.s.calls[i], N: t.n()}
+		err := of.Results(ctx, o.eachState(t, &rd, nk+i), func(col arrow.Array) (int64, error) { return out.add(ctx, col) })
 		rd.Close()
+		o.s.st.AddPeak(acct)
+		acct.Close()
 		if err != nil {
 			return err
 		}
-		t.aggs[i] = &results{col: col}
+		t.aggs[i] = out
 		if err := o.hold(ctx, t.bytes()); err != nil {
 			return err
 		}
@@ -214,29 +239,6 @@ func (o *aggThread) eachState(t *groupTable, rd *partition.Reader, state int) fu
 		}
 		return int(groups[i]), states.Value(i), nil
 	}
-}
-
-// results are those of an aggregate that are found already.
-type results struct{ col arrow.Array }
-
-func (r *results) Resize(int) {}
-func (r *results) Update([]uint32, []arrow.Array) error {
-	return pgerr.Internal("rows for results that are found")
-}
-func (r *results) MergeStates([]uint32, *array.Binary) error {
-	return pgerr.Internal("states for results that are found")
-}
-func (r *results) States(int, int) (arrow.Array, error) {
-	return nil, pgerr.Internal("states of results that are found")
-}
-func (r *results) Results(from, to int) (arrow.Array, error) {
-	return array.NewSlice(r.col, int64(from), int64(to)), nil
-}
-func (r *results) Bytes() int64 {
-	if r.col == nil {
-		return 0
-	}
-	return batch.ArrayBytes(r.col)
 }
 
 // giveState gives the next rows of a partition of a partial phase as they are.

@@ -3,6 +3,7 @@ package aggregate_test
 import (
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/op"
@@ -84,6 +85,34 @@ func TestHashAggSorted(t *testing.T) {
 					})
 				}
 			})
+		}
+	}
+}
+
+// TestHashAggLongResults: results that are together much larger than memory, and each a part of it,
+// are returned a few groups at a time.
+func TestHashAggLongResults(t *testing.T) {
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8, types.Text}}, keys: []int{0}, drop: -1}
+	r := rand.New(rand.NewSource(1))
+	for i := range 9000 {
+		var text types.Datum = fmt.Sprint(i, strings.Repeat("x", r.Intn(3000)))
+		if i%50 == 0 {
+			text = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, types.Row{r.Int63n(24), r.Int63n(100000), text})
+	}
+	comma := &expr.Const{Typ: types.Text, Val: ","}
+	text := c.call("string_agg(text,text)", c.col(2), comma)
+	text.OrderBy = []expr.Order{{Expr: c.col(1), Desc: true}, {Expr: c.col(2)}}
+	list := c.call("array_agg(anynonarray)", c.col(2))
+	list.OrderBy = text.OrderBy
+	list.Typ, _ = types.ArrayOf(types.Text)
+	c.aggs = []expr.AggCall{c.call("count()"), text, list, c.call("max(text)", c.col(2)), text}
+	tc := c.test(t)
+	tc.Spills = true
+	for _, budget := range []int64{5 << 20, 12 << 20, 0} { // the rows of all groups are 13 MB, and so is each call's result
+		if n := optest.Once(t, tc, 1, optest.Form{Size: 500}, budget); n == 0 && budget == 5<<20 {
+			t.Error("nothing was spilled")
 		}
 	}
 }

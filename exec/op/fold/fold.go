@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -13,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/order"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -22,14 +22,16 @@ type Groups struct {
 	Stats   *op.Stats
 	Account *mem.Account
 	Agg     agg.Sortable
-	Type    types.Type // of the results
+	Call    expr.AggCall
 	N       int
 }
 
-// Results returns the results of groups, one each, from states, each behind the number of its group.
-// read returns the next one, io.EOF at the end.
-func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, []byte, error)) (arrow.Array, error) {
-	rows := &states{agg: x.Agg, read: read, counts: make([]int64, x.N)}
+// Results finds the results of groups from states, each behind the number of its group: read returns the
+// next one, io.EOF at the end. give takes the result of each group in turn, a column of one row, and
+// returns how many bytes of it stay in memory. No more than one result is made at a time: those of a few
+// groups may be larger than the rows that memory holds.
+func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, []byte, error), give func(arrow.Array) (int64, error)) error {
+	rows := &states{agg: x.Agg, call: x.Call, read: read, counts: make([]int64, x.N), long: make([]int64, x.N)}
 	in := x.sorted(rows, x.Agg.RowTypes(), x.Agg.SortKeys())
 	begin := func(g int) *agg.Sorted { return x.Agg.Sorted(rows.counts[g]) }
 	if a, ok := x.Agg.(agg.Resortable); ok {
@@ -38,30 +40,53 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 	}
 	defer in.Close()
 	if err := in.Open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	held := x.Account.Used()
-	out := array.NewBuilder(memory.DefaultAllocator, x.Type.Arrow())
 	var cur *agg.Sorted
 	done := 0 // groups whose results are out
+	// group begins group g.
+	group := func(g int) error {
+		if cur != nil {
+			return nil
+		}
+		if err := Hold(ctx, x.Account, max(held+rows.long[g], x.Account.Used())); err != nil {
+			return err
+		}
+		if cur = begin(g); rows.long[g] > 0 {
+			cur.Expect(rows.long[g])
+		}
+		return nil
+	}
+	// most is what cur may hold after some rows more. What is appended to grows by a quarter.
+	most := func() int64 {
+		if cur == nil || rows.long[done] > 0 {
+			return max(rows.long[done], 0)
+		}
+		return cur.Held() * 5 / 4
+	}
 	// finish ends the groups before g.
 	finish := func(g int) error {
 		for ; done < g; done++ {
-			if cur == nil {
-				cur = begin(done)
-			}
-			// The result is made beside the rows, and Arrow's builder doubles.
-			if err := Hold(ctx, x.Account, x.Account.Used()+2*cur.Held()); err != nil {
+			if err := group(done); err != nil {
 				return err
 			}
-			d, err := cur.Result()
-			if err == nil {
-				err = types.AppendDatum(out, x.Type, d)
+			need := most()
+			if !text(x.Call) { // the result is made beside the rows, and Arrow's builder doubles
+				need = 3 * cur.Held()
 			}
+			if err := Hold(ctx, x.Account, max(held+need, x.Account.Used())); err != nil {
+				return err
+			}
+			col, err := cur.Column(x.Call.Typ)
 			if err != nil {
 				return err
 			}
-			held += 2 * (cur.Held() + 16)
+			kept, err := give(col)
+			if err != nil {
+				return err
+			}
+			held += kept
 			cur = nil
 			if err := Hold(ctx, x.Account, held); err != nil {
 				return err
@@ -71,12 +96,7 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 	}
 	err := op.Drain(ctx, in, func(b *batch.Batch) error {
 		b = kernel.Compact(b)
-		had := int64(0)
-		if cur != nil {
-			had = cur.Held()
-		}
-		// What is appended to grows by a quarter.
-		if err := Hold(ctx, x.Account, max(held+had*5/4+b.Bytes(), x.Account.Used())); err != nil {
+		if err := Hold(ctx, x.Account, max(held+most()+b.Bytes(), x.Account.Used())); err != nil {
 			return err
 		}
 		groups := b.Cols[0].(*array.Int32).Int32Values()
@@ -84,8 +104,8 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 			if err := finish(int(g)); err != nil {
 				return err
 			}
-			if cur == nil {
-				cur = begin(int(g))
+			if err := group(int(g)); err != nil {
+				return err
 			}
 			if err := cur.Add(b.Cols[1:], i); err != nil {
 				return err
@@ -93,13 +113,10 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 		}
 		return Hold(ctx, x.Account, held+cur.Held())
 	})
-	if err == nil {
-		err = finish(x.N)
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return out.NewArray(), nil
+	return finish(x.N)
 }
 
 // sorted sorts rows of types behind the number of their group, by group and keys.

@@ -5,13 +5,16 @@ import (
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
 )
 
 // states gives the rows in encoded states (agg.Sortable.PartialState), behind the number of their group.
 type states struct {
 	agg    agg.Sortable
+	call   expr.AggCall
 	read   func(context.Context) (group int, state []byte, err error)
 	counts []int64 // rows of each group that were given
+	long   []int64 // bytes of each group's result, 0 where that is not known
 }
 
 func (s *states) Open(context.Context) error { return nil }
@@ -32,6 +35,7 @@ func (s *states) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 		if n > 0 {
 			s.counts[g] += int64(n)
+			s.long[g] += length(s.call, cols)
 			return numbered(g, cols, n), nil
 		}
 	}

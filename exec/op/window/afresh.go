@@ -241,10 +241,11 @@ func (x *afresh) write(ctx context.Context, s span) error {
 func (x *afresh) sorted(ctx context.Context, s agg.Sortable) (types.Datum, error) {
 	acct := x.r.w.rt.Pool.Account("window", false)
 	defer acct.Close()
-	of := fold.Groups{Runtime: x.r.w.rt, Stats: x.r.w.st, Account: acct, Agg: s, Type: x.f.item.Call.Typ, N: 1}
+	of := fold.Groups{Runtime: x.r.w.rt, Stats: x.r.w.st, Account: acct, Agg: s, Call: x.f.item.Call, N: 1}
 	c, at := 0, -1
 	var part agg.Sortable // of a chunk's rows
-	arr, err := of.Results(ctx, func(ctx context.Context) (int, []byte, error) {
+	var out types.Datum
+	err := of.Results(ctx, func(ctx context.Context) (int, []byte, error) {
 		for ; at < 0; c++ {
 			if c == len(x.r.chunks) {
 				return 0, nil, io.EOF
@@ -267,9 +268,9 @@ func (x *afresh) sorted(ctx context.Context, s agg.Sortable) (types.Datum, error
 		state, next, err := part.PartialState(0, at, chunkBytes)
 		at = next
 		return 0, state, err
+	}, func(col arrow.Array) (int64, error) {
+		out = types.DatumAt(x.f.item.Call.Typ, col, 0)
+		return batch.ArrayBytes(col), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return types.DatumAt(x.f.item.Call.Typ, arr, 0), nil
+	return out, err
 }
