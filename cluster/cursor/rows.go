@@ -72,7 +72,7 @@ func (c *rows) flush(ctx context.Context) error {
 		c.disk = w
 	}
 	for _, b := range c.held {
-		if err := c.disk.Append(ctx, b); err != nil {
+		if err := c.disk.AppendWhole(ctx, b); err != nil {
 			return err
 		}
 	}

@@ -96,6 +96,15 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 		if err := r.act(w, ref, as, ref.key.OnUpdate, true); err != nil {
 			return err
 		}
+		if !deletes {
+			return nil
+		}
+		// A MERGE's deletions come after its updates, whose rows they do not find any more.
+		if st, err = x.Txn.State(); err != nil {
+			return err
+		}
+		r = x.Open(st)
+		defer r.Close()
 	}
 	if deletes {
 		return r.act(w, ref, as, ref.key.OnDelete, false)

@@ -108,7 +108,8 @@ func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool)
 		}
 		if updated && k.pairs {
 			olds, news := make([]arrow.Array, len(w.live)), make([]arrow.Array, len(w.live))
-			for i := range w.live {
+			for _, num := range k.nums { // the source may lack other old columns
+				i := k.column(num)
 				olds[i], news[i] = b.Cols[w.at[w.d.Old[i]]], b.Cols[w.at[w.d.Values[i]]]
 			}
 			if err := k.note(ctx, b, olds, news); err != nil {

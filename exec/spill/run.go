@@ -44,21 +44,48 @@ var zdec = sync.OnceValue(func() *zstd.Decoder {
 type Writer struct {
 	run *Run
 	f   *os.File
-	at  []int64 // where each batch begins
+	at  []int64 // where each batch on disk begins
 }
 
-// Append writes one batch, which has no selection. After an error the writer
-// can only be aborted.
-func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
+// frameBytes is how long a frame of several rows may be: a reader holds one, and a batch of rows of
+// 100 KB would be more than a small limit has room for.
+const frameBytes = 1 << 20
+
+// Append writes a batch, which has no selection, as the batches of fewer rows that a long one is
+// divided into. After an error the writer can only be aborted.
+func (w *Writer) Append(ctx context.Context, b *batch.Batch) error { return w.append(ctx, b, true) }
+
+// AppendWhole writes a batch so that At returns all of it.
+func (w *Writer) AppendWhole(ctx context.Context, b *batch.Batch) error {
+	return w.append(ctx, b, false)
+}
+
+func (w *Writer) append(ctx context.Context, b *batch.Batch, divide bool) error {
+	c := w.run.dir.encs.Get().(*codec)
+	defer w.run.dir.encs.Put(c)
+	w.run.mem += b.Bytes()
+	w.run.rows += int64(b.N)
+	return w.frames(ctx, c, b, divide)
+}
+
+// frames writes b as one frame or several.
+func (w *Writer) frames(ctx context.Context, c *codec, b *batch.Batch, divide bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d := w.run.dir
-	c := d.encs.Get().(*codec)
-	defer d.encs.Put(c)
-	defer c.enc.Reset() // which refers to b
 	c.enc.Encode(b)
+	defer c.enc.Reset() // which refers to b
 	n := int64(frameHeader + c.enc.Len())
+	if divide && n > frameBytes && b.N > 1 && !sharesValues(b, n) {
+		parts := int(min((n+frameBytes-1)/frameBytes, int64(b.N)))
+		for i := range parts {
+			if err := w.frames(ctx, c, b.Slice(i*b.N/parts, (i+1)*b.N/parts), true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	d := w.run.dir
 	if n > maxWhole {
 		if err := w.writeParts(&c.enc); err != nil {
 			return err
@@ -76,13 +103,23 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 	}
 	w.at = append(w.at, w.run.disk)
 	w.run.disk += n
-	w.run.mem += b.Bytes()
-	w.run.rows += int64(b.N)
 	w.run.frames++
 	if d.opts.Pool != nil {
 		d.opts.Pool.AddSpilled(n)
 	}
 	return nil
+}
+
+// sharesValues reports whether the rows of a batch, n bytes long as a frame, have values of
+// dictionaries in common, which frames of fewer rows would each have again.
+func sharesValues(b *batch.Batch, n int64) bool {
+	var plain int64
+	for _, c := range b.Cols {
+		if c.DataType().ID() == arrow.DICTIONARY {
+			plain += batch.PlainBytes(c, nil)
+		}
+	}
+	return plain > 2*n
 }
 
 // frame returns the batch in enc as a frame.
@@ -146,7 +183,7 @@ func (w *Writer) writeParts(enc *batch.Encoder) error {
 	return nil
 }
 
-// At reads batch i back, as long as the run is not finished. The batch owns its
+// At reads batch i of those on disk back, as long as the run is not finished. The batch owns its
 // memory.
 func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
@@ -155,7 +192,7 @@ func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	return w.run.frame(io.NewSectionReader(w.f, w.at[i], w.run.disk-w.at[i]), i, func(int64) error { return nil })
 }
 
-// Batches returns the number of batches appended so far.
+// Batches returns the number of batches on disk.
 func (w *Writer) Batches() int { return len(w.at) }
 
 // Rows returns the number of rows appended so far.

@@ -2,10 +2,12 @@ package spill_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -252,6 +254,94 @@ func TestLongFrames(t *testing.T) {
 			t.Errorf("long rows are read without room for them: %v", err)
 		}
 		pool.SetLimit(64 << 20)
+	}
+}
+
+// TestDividedFrames: a batch of many bytes is read back in parts that a small pool has room for, its
+// rows and their order as they were; values that all rows share are not written for each part, and At
+// returns whole batches.
+func TestDividedFrames(t *testing.T) {
+	pool := mem.NewPool("node", 1<<20)
+	d := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
+	defer d.Close()
+	wide := func(i, n int) string { return fmt.Sprint(i) + strings.Repeat("w", n) }
+	even, uneven, shared, large := optest.Table{Types: ts}, optest.Table{Types: ts}, optest.Table{Types: ts}, optest.Table{Types: ts}
+	for i := range 128 {
+		even.Rows = append(even.Rows, types.Row{int64(i), wide(i, 100_000)})
+		uneven.Rows = append(uneven.Rows, types.Row{int64(i), wide(i, max(0, 120-i)/110*800_000)})
+		shared.Rows = append(shared.Rows, types.Row{int64(i), wide(i%2, 600_000)})
+		large.Rows = append(large.Rows, types.Row{int64(i), wide(i, max(0, i-125)*2<<20)})
+	}
+	for _, x := range []struct {
+		name  string
+		tb    optest.Table
+		dict  bool
+		bytes int64 // of a batch that is read, at most
+		disk  int64
+		limit int64 // of the pool that reads them
+	}{
+		{"even", even, false, 1 << 20, 13 << 20, 1 << 20},
+		{"even, dictionary", even, true, 1 << 20, 13 << 20, 1 << 20},
+		{"uneven", uneven, false, 1 << 20, 10 << 20, 1 << 20},
+		{"uneven, dictionary", uneven, true, 1 << 20, 10 << 20, 1 << 20},
+		{"shared", shared, true, 2 << 20, 2 << 20, 1 << 20},
+		{"large", large, false, 5 << 20, 7 << 20, 5 << 20},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w, err := d.Create(dts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Abort()
+			for _, b := range x.tb.Batches(t, optest.Form{Size: len(x.tb.Rows), Dict: x.dict}) {
+				if err := w.Append(context.Background(), b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run, err := w.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, disk := run.Size(); disk > x.disk {
+				t.Errorf("%d bytes on disk", disk)
+			}
+			pool.SetLimit(x.limit)
+			r, err := run.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			var got []types.Row
+			for {
+				b, err := r.Next(context.Background())
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := b.Bytes(); n > x.bytes {
+					t.Errorf("a batch of %d bytes", n)
+				}
+				got = append(got, optest.RowsOf(b, ts)...)
+			}
+			if !reflect.DeepEqual(got, x.tb.Rows) {
+				t.Errorf("%d rows of %d, or other ones", len(got), len(x.tb.Rows))
+			}
+		})
+	}
+	w, err := d.Create(dts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	for _, b := range even.Batches(t, optest.Form{Size: 64}) {
+		if err := w.AppendWhole(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := w.At(context.Background(), 1); err != nil || w.Batches() != 2 || !reflect.DeepEqual(optest.RowsOf(b, ts), even.Rows[64:]) {
+		t.Errorf("the second of %d batches: %v, or other rows", w.Batches(), err)
 	}
 }
 

@@ -244,7 +244,7 @@ func arrange(n plan.Node, cols []plan.Column) plan.Node {
 // dmlColumns returns the columns of a DML's source that something reads.
 func dmlColumns(d *plan.DML) plan.ColSet {
 	s := plan.ColSet{}
-	for _, list := range [][]expr.ColID{d.Values, d.Old, {d.RowID, d.Action}} {
+	for _, list := range [][]expr.ColID{d.Values, d.OldKeys(), {d.RowID, d.Action}} {
 		for _, c := range list {
 			s[c] = true
 		}

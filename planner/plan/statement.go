@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -70,7 +72,8 @@ type DML struct {
 	// RowID is the column of Source with the old row's id. Update, Delete. A row that
 	// comes several times is changed by the first; a MERGE fails then.
 	RowID expr.ColID
-	// Old are the old row's columns where RETURNING or checks need them.
+	// Old are the old row's columns, by live column of the table. Optimising leaves of them in Source
+	// those that OldKeys names or something else reads.
 	Old []expr.ColID
 	// Action, for MERGE, is an int4 column: 0 nothing, 1 insert, 2 update, 3 delete.
 	Action expr.ColID
@@ -86,6 +89,23 @@ type DML struct {
 	Params    []types.Type
 	Tables    []TableUse
 	NextCol   expr.ColID
+}
+
+// OldKeys are the columns of the old row that the writer itself reads, to tell which keys of other
+// tables follow an updated one: a foreign key refers to columns of a unique constraint. A deleted
+// row is known by its id.
+func (d *DML) OldKeys() (keys []expr.ColID) {
+	if d.Kind != UpdateRows && d.Kind != MergeRows || len(d.Table.ReferencedBy) == 0 {
+		return nil
+	}
+	for i, c := range d.Table.Live() {
+		if i < len(d.Old) && slices.ContainsFunc(d.Table.Constraints, func(k catalog.Constraint) bool {
+			return (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') && slices.Contains(k.Columns, c.Num)
+		}) {
+			keys = append(keys, d.Old[i])
+		}
+	}
+	return keys
 }
 
 // ReturningColumns are the columns of RETURNING, nil for none.

@@ -16,6 +16,9 @@ const (
 	// pairFree is what they may take without being charged: it is among the
 	// batches in flight.
 	pairFree = 1 << 20
+	// pairShare is the part of the memory there is that they may take beyond that: whoever computes
+	// and writes with them needs as much again, and cannot have a join give it back.
+	pairShare = 16
 	// wideRow is the width from which a join reserves memory for its pairs before it keeps rows.
 	wideRow = 64 << 10
 )
@@ -67,7 +70,7 @@ func (s *pairSizes) at(row int32, id uint32) int64 {
 func (p *prober) lease(want, least int64) (int64, error) {
 	p.release()
 	free := max(pairFree, p.room)
-	for want = min(want, pairBytes); want > max(least, free); want /= 2 {
+	for want = min(want, pairBytes, p.acct.Pool().Limit()/pairShare); want > max(least, free); want /= 2 {
 		if p.acct.Try(want) {
 			p.held = want
 			return want, nil

@@ -160,7 +160,7 @@ func (f *filed) write(ctx context.Context, runs []run) error {
 	if err := acct.Insist(ctx, max(held, 0)); err != nil {
 		return err
 	}
-	if err := f.file.Append(ctx, b); err != nil {
+	if err := f.file.AppendWhole(ctx, b); err != nil {
 		return err
 	}
 	f.chunks = append(f.chunks, c)
