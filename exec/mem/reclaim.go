@@ -69,7 +69,8 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	}
 }
 
-// reclaimOnce asks each holder once; busy reports whether one was at work.
+// reclaimOnce asks each holder once; busy reports whether to ask once more: one was at work, or gave
+// way and another operator took the memory.
 func (p *Pool) reclaimOnce(a *Account, more int64, insist bool) (did, busy bool, err error) {
 	type holder struct {
 		*Account
@@ -95,6 +96,7 @@ func (p *Pool) reclaimOnce(a *Account, more int64, insist bool) (did, busy bool,
 		if did && p.take(more) == nil {
 			return true, busy, nil
 		}
+		busy = busy || did // another was quicker to take what was released: ask again
 	}
 	return false, busy, nil
 }

@@ -129,3 +129,29 @@ func TestReclaim(t *testing.T) {
 		t.Error("an error of who was asked got lost")
 	}
 }
+
+// TestReclaimTaken: where another operator takes what a holder releases, the holder is asked once
+// more, as the writers of two threads take from each other.
+func TestReclaimTaken(t *testing.T) {
+	p := mem.NewPool("n1", 8*mib)
+	s := p.Child("statement", 8*mib)
+	defer s.Close()
+	holder, other, asks := s.Account("holder", true), s.Account("other", false), s.Account("asks", false)
+	if err := errors.Join(holder.Grow(4*mib), other.Grow(3*mib)); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	holder.OnReclaim(func() (bool, error) {
+		calls++
+		holder.Shrink(2 * mib)
+		if calls == 1 {
+			if err := other.Grow(2 * mib); err != nil {
+				t.Error(err)
+			}
+		}
+		return true, nil
+	})
+	if err := asks.Insist(t.Context(), 2*mib); err != nil || calls != 2 {
+		t.Errorf("asked %d times: %v", calls, err)
+	}
+}

@@ -132,13 +132,13 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 		return halves() // a batch has each of a dictionary's strings once, however many rows have it
 	}
 	if w.o.Account != nil && w.o.Account.ShouldSpill() {
-		if err := w.giveWay(ctx); err != nil {
+		if err := w.giveWay(ctx); err != nil && !w.o.Account.Refused(err) {
 			return err
 		}
 	}
 	if err := w.charge(more); err != nil {
 		// The pending rows can go to disk now, as a smaller group.
-		if err := w.giveWay(ctx); err != nil {
+		if err := w.giveWay(ctx); err != nil && !w.o.Account.Refused(err) {
 			return err
 		}
 		if err := w.insist(ctx, more); err != nil {
@@ -149,7 +149,7 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 		}
 	}
 	if !room {
-		if err := w.flushGroup(ctx); err != nil {
+		if err := w.flushInsisting(ctx); err != nil {
 			return err
 		}
 	}
@@ -165,16 +165,18 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 		return nil
 	}
 	if full || w.pending() >= w.o.GroupRows || w.held() >= groupBytes {
-		return w.flushGroup(ctx)
+		return w.flushInsisting(ctx)
 	}
 	if w.charge(0) == nil {
 		return nil
 	}
-	return w.flushGroup(ctx) // buffers grew in steps, by more than was asked for
+	return w.flushInsisting(ctx) // buffers grew in steps, by more than was asked for
 }
 
 // giveWay releases what it can: the pending rows go to disk as a group, and the dictionaries, where
-// they are worth a segment of their own, by ending the segment.
+// they are worth a segment of their own, by ending the segment. It returns a refusal of the account
+// where a little more memory is held afterwards, as for the buffer of a file that was begun; the
+// writer's own next request includes it.
 func (w *Writer) giveWay(ctx context.Context) error {
 	if err := w.flushGroup(ctx); err != nil {
 		return err
@@ -201,6 +203,9 @@ func (w *Writer) reclaim(ctx context.Context) (bool, error) {
 	}
 	before := w.o.Account.Reserved()
 	err := w.giveWay(ctx)
+	if w.o.Account.Refused(err) {
+		err = nil
+	}
 	return w.o.Account.Reserved() < before, err
 }
 
@@ -242,6 +247,16 @@ func (w *Writer) charge(more int64) error {
 		return nil
 	}
 	return w.o.Account.Resize(w.held() + more)
+}
+
+// flushInsisting is flushGroup in the writer's own turn, where memory that a group needs beyond its
+// rows (the buffer of a file that was begun) can be insisted on.
+func (w *Writer) flushInsisting(ctx context.Context) error {
+	err := w.flushGroup(ctx)
+	if err != nil && w.o.Account.Refused(err) {
+		return w.insist(ctx, 0)
+	}
+	return err
 }
 
 // insist is charge for rows without which the statement cannot go on.
@@ -410,7 +425,7 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 	if _, err := w.endInline(); err != nil {
 		return nil, err
 	}
-	if err := w.flushGroup(ctx); err != nil {
+	if err := w.flushInsisting(ctx); err != nil {
 		return nil, err
 	}
 	if w.file != nil {
