@@ -53,9 +53,9 @@ func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.B
 	return train.Run(ctx, in, g)
 }
 
-// TestDistributedRowsRescanned: rows of mini-batches that do not fit in memory are
-// read again, and sent encoded to the nodes that own their leaves, whichever nodes
-// read them the second time: the model is that of one node with ample memory.
+// TestDistributedRowsRescanned: when the rows of mini-batches do not fit in memory they are read a
+// second time, encoded, and sent to the nodes that own their leaves, whichever nodes read them then.
+// The model is the same as on one node with enough memory.
 func TestDistributedRowsRescanned(t *testing.T) {
 	const n = 250000
 	var want []byte
@@ -82,15 +82,15 @@ func TestDistributedRowsRescanned(t *testing.T) {
 	}
 }
 
-// series returns n rows of random numbers for windows. Row i belongs to partition id(i), and its order
-// within it is i % length.
+// series returns n rows of random numbers for windows. Row i belongs to partition id(i), and its
+// order within it is i % length.
 func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []*batch.Batch) {
 	cols = []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
 	for i := range 6 {
 		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	r := rand.New(rand.NewPCG(5, 6))
-	for from := 0; from < n; from += 1010 { // a chunk has rows of more than one partition
+	for from := 0; from < n; from += 1010 { // a partition may be divided between two batches
 		k := min(1010, n-from)
 		arrs := make([]arrow.Array, len(cols))
 		ids, at := make([]int64, k), make([]int64, k)

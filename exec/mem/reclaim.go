@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// minReclaim is what an account must hold to be worth a file.
+// minReclaim is the least an account must have reserved to be spilled for others: less is not worth a
+// file.
 const minReclaim = 256 << 10
 
-// ErrBusy is returned by a holder that is at work: a moment later it may give way.
+// ErrBusy is returned by an operator that is processing a batch; a moment later it may be able to
+// spill.
 var ErrBusy = errors.New("mem: the holder is at work")
 
 // OnReclaim sets how the account's bytes are released for another operator of the statement: f
@@ -21,9 +23,10 @@ var ErrBusy = errors.New("mem: the holder is at work")
 // returns ErrBusy where another has it. Any other error of f is returned to the request.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
-// OnFlush is OnReclaim for what is to be written in any case, and is not read again: one that insists has
-// it written however little it is, and though it can spill itself. The writers of many partitions have
-// little each and much together.
+// OnFlush is OnReclaim for rows that must be written sooner or later anyway and are not read back,
+// such as a segment writer's. Writing them early costs little, so a request that insists makes them be
+// written however few they are, and even if the requesting operator could spill itself: the writers of
+// many partitions have little memory each, but much together.
 func (a *Account) OnFlush(f func() (bool, error)) {
 	a.flushes.Store(true)
 	a.OnReclaim(f)
@@ -39,7 +42,7 @@ func (a *Account) OnFlush(f func() (bool, error)) {
 // while, since each works on one batch, until ctx is done.
 func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
-		return false, nil // the node's own
+		return false, nil // the node's own memory belongs to no statement
 	}
 	until := time.Time{}
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
@@ -49,7 +52,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 			return did, err
 		}
 		if p.take(more) == nil {
-			return true, nil // another had them give way
+			return true, nil // other memory was released meanwhile
 		}
 		if !busy || !insist || p.doomed() != nil {
 			return false, nil
@@ -69,7 +72,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 	}
 }
 
-// reclaimOnce asks each holder once; busy reports whether one was at work.
+// reclaimOnce tries each holder once; busy reports whether one was processing a batch.
 func (p *Pool) reclaimOnce(a *Account, more int64, insist bool) (did, busy bool, err error) {
 	type holder struct {
 		*Account
