@@ -32,14 +32,16 @@ func (a *Account) OnFlush(f func() (bool, error)) {
 	a.OnReclaim(f)
 }
 
-// reclaim makes others of the statement spill for a request of a, the largest first, until it can
-// take more bytes. One that can spill itself does so rather than make a smaller one do it.
+// reclaim makes other operators of the statement spill for a request of a, those with the most memory
+// first, until `more` bytes are free. If a can spill itself, only accounts with more memory than a has
+// are spilled for it.
 //
 //	asker ── refused ─▶ holders, largest first ── lock tried ─▶ at a safe point: spills
 //	                                                       └─▶ at work: passed over
 //
-// Nobody waits for a lock, so there is no deadlock. With insist those at work are tried again for a
-// while, since each works on one batch, until ctx is done.
+// It never waits for an operator's lock: two operators that request memory while they work would
+// deadlock. With insist, operators at work are tried repeatedly for up to spillWait, since each
+// finishes its batch soon.
 func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
 		return false, nil // the node's own memory belongs to no statement

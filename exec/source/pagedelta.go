@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// deltas reads integers that are stored as differences (DELTA_BINARY_PACKED), one after the other,
-// so that nothing is allocated for what a damaged head claims.
+// deltas decodes integers that are stored as differences (DELTA_BINARY_PACKED), one at a time: a damaged
+// header that claims billions of values must not make us allocate memory for them.
 //
 //	values of a block │ miniblocks of a block │ values │ the first value │ block …
 //	block   least difference │ bits of each miniblock │ miniblocks: differences, less the least
@@ -102,9 +102,9 @@ func bitsAt(b []byte, bit, n int) uint64 {
 	return x & (math.MaxUint64 >> (64 - n))
 }
 
-// deltaStrings calls f with each of at most so many strings: how many bytes of the string before it
-// begins with, and those that follow. before is how long the last string of the page before is: some
-// writers go on from there (PARQUET-246).
+// deltaStrings calls f with each of at most `most` strings: how many bytes of the previous string it
+// begins with, and the rest of its bytes. before is the length of the previous page's last string, with
+// which some writers let the page's first string share a prefix (PARQUET-246).
 //
 //	DELTA_LENGTH_BYTE_ARRAY            lengths │ bytes
 //	DELTA_BYTE_ARRAY         prefixes │ lengths │ bytes

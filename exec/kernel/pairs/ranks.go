@@ -2,11 +2,11 @@ package pairs
 
 import "slices"
 
-// ranks are keys in order, in blocks, so that one can be inserted or removed and those below a key
-// be counted in about the logarithm of their number:
+// ranks is a sorted list of keys, divided into blocks. Inserting a key, removing one and counting those
+// below a key take about the logarithm of the number of keys:
 //
 //	blocks   [2 5 5] [7 9] [12 40 41]
-//	sizes    a fenwick tree of 3, 2, 3
+//	sizes    a Fenwick tree over the blocks' lengths 3, 2, 3
 type ranks struct {
 	blocks [][]uint64
 	sizes  fenwick[uint64]

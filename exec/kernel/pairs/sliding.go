@@ -88,8 +88,8 @@ func (a *SlidingArea) Pop() {
 	a.first, a.second = nil, nil
 }
 
-// count adds the pairs of a row with those of s, times times, modulo 1<<64: a negative number removes
-// them.
+// count adds the pairs that a row of s has with the rows of the other label, multiplied by times. The
+// sum is modulo 1<<64, so that -1 subtracts them.
 func (a *SlidingArea) count(s *ranks, key, times uint64) {
 	switch s {
 	case nil:

@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// groupDict finds the groups of rows whose keys are columns with dictionaries, as segments have of
-// strings that come again, or such columns and integers that lie close together. The keys of a row
-// are written as one number, its code, and a code's group is looked up once:
+// groupDict finds the groups of rows whose keys are columns with dictionaries, as segments have for
+// repeated strings, or such columns and integers from a small range. The keys of a row are combined into
+// one number, its code, and the group of a code is looked up in the hash table only once:
 //
 //	'id007' at index 6 of 100, 12 of 1 to 100   ─▶   code 6·101 + 11
 //

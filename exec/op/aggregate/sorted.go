@@ -17,21 +17,21 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory:
-// DISTINCT and ORDER BY in a call, percentiles, modes. It is written in partial states, and
-// where its partition does not fit and has few groups, so that to divide it once more
-// would not help, the rows in the states are sorted by their group and as the call wants
-// them, and the result is found as they come out.
+// A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory: a call with
+// DISTINCT or ORDER BY, a percentile, a mode. Such a group is spilled as several partial states. If its
+// partition does not fit in memory and has only a few groups, dividing it once more would not help:
+// instead the rows in the states are sorted, by their group and then in the order that the call needs,
+// and the result is computed as the sort returns them.
 //
 //	partition ─▶ plain states ─▶ the table of its groups ───────────────────▶ results
 //	         └─▶ for each call that keeps rows: states ─▶ fold.Groups ─▶ results.go ┘
 //
-// A partial phase need not make anything of them: each goes on.
+// A partial phase does not merge such states: it returns each unchanged, for the final phase.
 
 const (
-	// stateBytes is about what a partial state takes.
+	// stateBytes is about the size of a partial state.
 	stateBytes = 64 << 10
-	// undivided is of how many groups at most a partition is sorted.
+	// undivided is the most groups of a partition that is sorted instead of divided.
 	undivided = 16
 )
 
@@ -151,7 +151,7 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	t := o.newTable(aggs)
 	nk := len(o.s.keyTypes)
 	sorted := make([]agg.Sortable, len(aggs))
-	plain := nk > 0 // the other aggregates have states, and their groups a table
+	plain := nk > 0 // rows have keys, by which their groups are found, or states of other aggregates
 	for i, a := range aggs {
 		if s, ok := a.(agg.Sortable); ok {
 			sorted[i], t.aggs[i] = s, &results{}

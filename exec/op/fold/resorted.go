@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// resorted takes rows behind the number of their group, in order, and gives what an aggregate
-// (agg.Resortable) makes of them, to be sorted again:
+// resorted is an operator that reads rows in order, each with the number of its group first, and
+// returns the rows that an aggregate (agg.Resortable) makes of them, which are sorted a second time:
 //
 //	rows ─▶ order.NewSort ─▶ resorted ─▶ order.NewSort ─▶ results
 type resorted struct {

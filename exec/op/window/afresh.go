@@ -12,12 +12,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// afresh computes an aggregate that keeps its rows over the frames of a block's rows, one after the other:
+// afresh computes an aggregate that keeps its rows, such as a percentile, for the frames of a block's
+// rows, one frame after the other. How depends on the frame:
 //
-//	the whole partition    one value for all: written (agg.Written), or of a state; sorted where that does not fit
-//	moves over the rows    sliding: rows are added, and removed
+//	the whole partition    one value for all: written (agg.Written) or from a state; sorted if that does not fit in memory
+//	moves over the rows    sliding: rows are added and removed
 //	only grows             rows are added to the state of the frame before
-//	other frames           computed again
+//	other frames           computed anew from all their rows
 type afresh struct {
 	f     *call
 	r     *rows

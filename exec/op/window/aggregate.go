@@ -195,8 +195,9 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 	return kernel.Concat(t.Arrow(), arrays), nil
 }
 
-// runningFrames makes the states of frames that grow: each is that of the frame before in its
-// partition, and of the rows that are new. States are merged in the rows' order, as in frameTree.
+// runningFrames makes the states of frames that only grow: the state of a frame is that of the frame
+// before it in the partition, merged with that of its new rows. States are merged in the rows' order,
+// as in frameTree, so that both ways have the same result.
 //
 //	group   0            1        2        3 …
 //	        carried on   frame 0  frame 1  frame 2

@@ -65,7 +65,7 @@ func (o *window) toFile(ctx context.Context, all []run) error {
 		}
 		o.filed = f
 		for i, r := range all {
-			// The bytes charged for the rows now pay for their summary; the rest is released.
+			// The charge for these rows is released; put charges their summary instead.
 			part := left * int64(r.to-r.from) / int64(rows)
 			left, rows = left-part, rows-(r.to-r.from)
 			o.acct.Shrink(part)

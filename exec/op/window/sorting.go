@@ -31,8 +31,8 @@ func SortingOf(n *plan.Window) Sorting {
 	return s
 }
 
-// With returns an order that is good for another window of the same rows too, whose
-// partitions may come in any order:
+// With returns an order in which another window of the same rows can be computed too, so that the rows
+// are sorted once. The order of the other's partitions is free:
 //
 //	sum() OVER (PARTITION BY a, b, c)
 //	rank() OVER (PARTITION BY a, b ORDER BY c, d)     a, b, c, d for both
