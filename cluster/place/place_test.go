@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 	if n := run(t, up(1, 2, 3), files); n != 100 {
 		t.Fatal(n)
 	}
-	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // each of the two takes a quarter of the files and no more are moved
+	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a fourth node gets its share, 75 of the 300 copies; few others are moved
 		t.Fatal(n)
 	}
 	load := map[uint64]int{}

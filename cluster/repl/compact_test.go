@@ -38,7 +38,7 @@ func TestRestless(t *testing.T) {
 }
 
 // TestLargeRuns: only a compaction that rewrites many live rows of a table with deletions is
-// postponed; after one that was invalidated, so is every other of at least its size.
+// postponed; after a smaller one was invalidated, so are those of at least its size.
 func TestLargeRuns(t *testing.T) {
 	w := &postponed{}
 	check := func(rows, deleted int64, want bool) {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// spreadTable is for several leaves, so that mini-batches are on all nodes.
+	// spreadTable has enough rows for several leaves, so that each node has some of a mini-batch.
 	spreadTable  = "CREATE TABLE d AS SELECT * FROM make_classification(n_samples => 70000, n_features => 8, n_informative => 4, n_redundant => 2, random_state => 7)"
 	longTrain    = "TRAIN MODEL m USING logistic_regression PREDICT y WITH (optimizer = 'adam', max_iterations = 60, batch_size = 500, checkpoint_every = 4) AS SELECT * FROM d"
 	iterationsOf = "SELECT coalesce(max(iterations), 0) FROM ml.training_jobs WHERE phase = 'iterate'"
