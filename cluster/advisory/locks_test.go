@@ -83,7 +83,7 @@ func TestTryAtRandom(t *testing.T) {
 	}
 }
 
-// wait begins to lock and returns once the holder waits for it.
+// wait starts to lock and returns once the holder is queued.
 func wait(ctx context.Context, h *Holder, key function.AdvisoryKey, shared bool) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -111,8 +111,8 @@ func mustTry(t *testing.T, h *Holder, key function.AdvisoryKey, shared, want boo
 	}
 }
 
-// TestQueue: a lock is granted in the order of waiting, shared requests together, and
-// a later shared request does not overtake a waiting exclusive one.
+// TestQueue: locks are granted in the order of the requests, adjacent shared requests together. A
+// shared request does not overtake an exclusive one that waits, which might otherwise wait forever.
 func TestQueue(t *testing.T) {
 	ctx := context.Background()
 	var locks Locks
@@ -120,7 +120,7 @@ func TestQueue(t *testing.T) {
 	a, b, c, d, e := locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder()
 	mustTry(t, a, key, true, true)
 	wantsAll := wait(ctx, b, key, false)
-	mustTry(t, c, key, true, false) // it would overtake b, which waits for an exclusive lock
+	mustTry(t, c, key, true, false) // it could be granted, but would overtake b, which waits for an exclusive lock
 	reads := wait(ctx, c, key, true)
 	readsToo := wait(ctx, d, key, true)
 	a.Release(Both)
@@ -135,7 +135,8 @@ func TestQueue(t *testing.T) {
 	mustTry(t, e, key, true, true)
 }
 
-// TestGivenUp: a cancelled wait is removed from the queue, and those behind it are granted.
+// TestGivenUp: a request whose context is cancelled leaves the queue, and those that waited behind it
+// are granted.
 func TestGivenUp(t *testing.T) {
 	var locks Locks
 	key := function.AdvisoryKey{A: 7}
@@ -154,7 +155,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestDeadlock: the wait that would complete a cycle fails, and no other.
+// TestDeadlock: the request that would complete a cycle fails, and no other.
 func TestDeadlock(t *testing.T) {
 	ctx := context.Background()
 	var locks Locks

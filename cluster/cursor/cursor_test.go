@@ -50,7 +50,7 @@ func (s *numbers) Close() error {
 	return nil
 }
 
-// admission counts how often it is held.
+// admission counts the cursors that hold it.
 type admission struct{ held int }
 
 func (a *admission) SkipQueue()           {}
@@ -152,7 +152,7 @@ func TestFetchAtRandom(t *testing.T) {
 			if s.Direction <= ast.FETCH_BACKWARD && rng.IntN(6) == 0 {
 				s.HowMany = ast.FETCH_ALL
 			}
-			if rng.IntN(10) == 0 { // the rows that were read are spilled
+			if rng.IntN(10) == 0 { // spill the rows that were read
 				if err := c.rows.flush(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +190,8 @@ func TestForwardOnly(t *testing.T) {
 	}
 }
 
-// TestAdmission: a cursor holds its admission only while its query runs.
+// TestAdmission: a cursor occupies its admission only while its query runs, not while its client does
+// something else.
 func TestAdmission(t *testing.T) {
 	broken := pgerr.New(pgerr.DivisionByZero, "division by zero")
 	c := open(t, Options{Hold: true}, &numbers{n: 10, size: 4, fails: broken})

@@ -35,7 +35,7 @@ var ctx = context.Background()
 
 var cols = []plan.Column{{ID: 1, Name: "n", Type: types.Int8}, {ID: 2, Name: "s", Type: types.Text}}
 
-// trust is the secret that the nodes of these tests share.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type end struct {
@@ -50,7 +50,7 @@ func (e *end) kill() {
 	e.srv.Close()
 }
 
-// ends makes nodes 1 to n.
+// ends makes the exchange endpoints of nodes 1 to n.
 func ends(t *testing.T, n int) []*end {
 	t.Helper()
 	addrs := map[uint64]string{}
@@ -81,7 +81,7 @@ func ends(t *testing.T, n int) []*end {
 	return out
 }
 
-// shape is a plan of two stages: 1 sends to 0.
+// shape is a plan of two stages, in which stage 1 sends its rows to stage 0.
 func shape(kind plan.ExchangeKind, merge bool) []plan.Stage {
 	r := &plan.Receive{From: 1, Cols: cols}
 	if merge {
@@ -137,7 +137,7 @@ func drain(r op.BatchReader) (n int, sum int64, err error) {
 	}
 }
 
-// TestExchange sends rows from all nodes to all, through windows of any size.
+// TestExchange sends rows from all nodes to all, with flow-control windows of any size.
 func TestExchange(t *testing.T) {
 	for _, window := range []int64{1, 5000, 0} {
 		for _, merge := range []bool{false, true} {
@@ -215,8 +215,8 @@ func TestLargeRows(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBackPressure has a reader that does not read: the sender blocks until it
-// is cancelled.
+// TestBackPressure: if the receiver does not read, the sender blocks instead of buffering more, until
+// it is cancelled.
 func TestBackPressure(t *testing.T) {
 	es := ends(t, 2)
 	stages := shape(plan.Gather, false)
@@ -256,7 +256,7 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// TestLost kills either side.
+// TestLost kills the sender or the receiver.
 func TestLost(t *testing.T) {
 	t.Run("reader", func(t *testing.T) {
 		es := ends(t, 2)
@@ -289,7 +289,8 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		es[1].kill()
-		// The reader does not report the lost sender: it waits until the plan is cancelled.
+		// A reader does not report that its sender is lost: the gateway does, and
+		// the reader waits until the gateway cancels the plan.
 		stop, cancel := context.WithCancelCause(ctx)
 		cause := errors.New("the gateway says so")
 		cancel(cause)
@@ -325,8 +326,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestDrained: a run is drained once every sender has ended, whether anybody
-// reads or not.
+// TestDrained: a run counts as drained once every sender has ended, whether or not its rows are read.
 func TestDrained(t *testing.T) {
 	es := ends(t, 2)
 	stages := shape(plan.Broadcast, false)

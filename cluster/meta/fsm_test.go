@@ -81,8 +81,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestRetriesFarBehind: the result of a retry does not depend on how many
-// commits were applied in between.
+// TestRetriesFarBehind: a retry returns the result of the first attempt, however many commits were
+// applied in between.
 func TestRetriesFarBehind(t *testing.T) {
 	f := meta.New(quiet)
 	alloc := &catalog.AllocOIDs{N: 1}
@@ -98,8 +98,8 @@ func TestRetriesFarBehind(t *testing.T) {
 	}
 }
 
-// TestRefusedForGood: a refused commit is refused for every copy, although its
-// changes could be applied by then.
+// TestRefusedForGood: if a commit was refused, every retry of it is refused too, even where its
+// changes would be valid by then: its client was told that it failed.
 func TestRefusedForGood(t *testing.T) {
 	f := meta.New(quiet)
 	schema := &catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s"}}
@@ -135,24 +135,26 @@ func TestSessions(t *testing.T) {
 		f = restored(t, f)
 	}
 	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("a"))
-	// The mark of 3 says that the gateway gave 2 up: a copy of 2 after it is refused.
+	// Mark 3 says that the gateway no longer waits for commands before 3: a copy of command 2 that
+	// arrives later is refused.
 	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 3, Mark: 3})
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 2, Mark: 1}, set("b")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
 		t.Fatal(r)
 	}
 	value("a")
-	// A command that was applied and whose result was forgotten is not applied again.
+	// The result of an applied command is no longer kept: a copy of it is not applied a second time,
+	// and its outcome is reported as unknown.
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("c")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
 		t.Fatal(r)
 	}
 	value("a")
-	// The gateway restarts: commands of its earlier epoch are refused.
+	// The gateway restarts with a new epoch: commands of the earlier one are refused.
 	step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 1, Mark: 1}, set("d"))
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 4, Mark: 4}, set("e")); r.Ended != 9 {
 		t.Fatal(r)
 	}
 	value("d")
-	// It is removed from the catalog: commands of this epoch are refused too.
+	// The gateway is removed from the catalog: commands of its current epoch are refused too.
 	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 1, Mark: 1}, &catalog.PutNode{Node: &catalog.Node{ID: 1, Name: "n"}})
 	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 2, Mark: 2}, &catalog.DropNode{ID: 1})
 	if r := step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 2, Mark: 2}, set("f")); r.Ended != 9 {
@@ -196,9 +198,9 @@ func TestUnknownCommands(t *testing.T) {
 	}
 }
 
-// TestStops: a command that cannot be applied, or panics, stops the state
-// machine before it. It and later ones count as not applied and are in no
-// snapshot, so that a version that can apply them continues from the same log.
+// TestStops: at a command that cannot be applied, or panics, the state machine stops: neither that
+// command nor later ones count as applied or are part of a snapshot. A newer version that can apply
+// them then continues from the same log.
 func TestStops(t *testing.T) {
 	set := func(name string) []byte {
 		return meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: uint64(name[0]), Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: name, Value: "v"}})
@@ -245,14 +247,14 @@ func TestRestoreOfDamage(t *testing.T) {
 	whole := s.Bytes()
 	for i := range whole {
 		for _, b := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 0xff}, whole[i+1:]...)...)} {
-			// The result may be an error or another state, but not a panic.
+			// Restoring damaged bytes may be an error or result in another state, but must not panic.
 			_ = meta.New(quiet).Restore(io.NopCloser(bytes.NewReader(b)))
 		}
 	}
 }
 
-// TestExpect: a proposer gets the result of its command and its index in the log;
-// one that no longer expects it gets nothing.
+// TestExpect: a proposer that waits for its command gets the result and the command's index in the
+// log; one that has stopped waiting gets nothing.
 func TestExpect(t *testing.T) {
 	f := meta.New(quiet)
 	apply := func(index, seq uint64, changes ...catalog.Change) <-chan meta.Answer {
@@ -292,8 +294,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestApplyAfter: entries that are known to be committed before raft applies them are applied once,
-// in the log's order.
+// TestApplyAfter: entries that are applied early, when they are known to be committed, are not applied
+// a second time when raft delivers them, and all are applied in the log's order.
 func TestApplyAfter(t *testing.T) {
 	f := meta.New(quiet)
 	entry := func(index uint64) *raft.Log {
@@ -315,8 +317,9 @@ func TestApplyAfter(t *testing.T) {
 	}
 }
 
-// TestApplyMade: applying commands as they were made has the same result as decoding and
-// applying them: segments, nil fields, refusals, copies, and the bytes of the snapshot.
+// TestApplyMade: applying a command as the proposer made it, without encoding it, has the same result
+// as applying the decoded command: the same segments, nil fields, refusals and copies, and the same
+// bytes of the snapshot. Otherwise the proposer's state would differ from other nodes'.
 func TestApplyMade(t *testing.T) {
 	made, read := meta.New(quiet), meta.New(quiet)
 	index, seq := uint64(0), uint64(0)

@@ -42,7 +42,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%+v: %v %d", c.nodes, to, m)
 		}
 	}
-	// Files spread evenly.
+	// Files are spread evenly.
 	count := map[uint64]int{}
 	for i := range 3000 {
 		to, _ := place.Targets(place.File{ID: catalog.SegmentID{byte(i), byte(i >> 8)}}, 0, up(1, 2, 3, 4, 5, 6), 3)
@@ -57,7 +57,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// run applies plans until there is nothing to do.
+// run applies plans until a plan has no actions; it returns the number of copies made.
 func run(t *testing.T, nodes []place.Node, files []place.File) (copies int) {
 	t.Helper()
 	for range 1000 {
@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 	if n := run(t, up(1, 2, 3), files); n != 100 {
 		t.Fatal(n)
 	}
-	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a third and a fourth get their share, no more
+	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a fourth node gets its share, 75 of the 300 copies; few others are moved
 		t.Fatal(n)
 	}
 	load := map[uint64]int{}
@@ -114,7 +114,7 @@ func TestPlan(t *testing.T) {
 			t.Fatal(load)
 		}
 	}
-	// A node is down for a moment: nothing happens. Then it is dead.
+	// A node that is down for a short time keeps its files; later it counts as dead.
 	away := up(1, 2, 3, 4)
 	away[1] = place.Node{ID: 2, DeadFor: time.Second}
 	if plan := place.Plan(away, files, place.Options{}); len(plan) != 0 {
@@ -127,7 +127,7 @@ func TestPlan(t *testing.T) {
 			t.Fatal(f)
 		}
 	}
-	// It comes back, and another drains.
+	// It returns, and another node is drained.
 	back := up(1, 2, 3, 4)
 	back[0].Draining = true
 	run(t, back, files)
@@ -136,8 +136,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestNeverLose adds, kills and drains nodes at random, and checks that no plan
-// removes the last copy of a file.
+// TestNeverLose adds, kills and drains nodes at random: no plan removes the last copy of a file.
 func TestNeverLose(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	nodes := up(1, 2, 3, 4, 5)
@@ -193,8 +192,8 @@ func copies(files []place.File) map[uint64]int {
 	return n
 }
 
-// TestThreeToSixToThree doubles a cluster and removes the new nodes again:
-// small tables are spread as evenly as large ones.
+// TestThreeToSixToThree doubles a cluster and removes the new nodes: files of small tables are spread
+// as evenly as those of large ones.
 func TestThreeToSixToThree(t *testing.T) {
 	var files []place.File
 	for i := range 6 {
@@ -241,7 +240,8 @@ func TestZones(t *testing.T) {
 			t.Fatal(f)
 		}
 	}
-	// Files from before nodes had zones are spread over them, and stay so when nodes are balanced.
+	// Files that were placed before the nodes had zones are spread over the zones, and balancing the
+	// nodes keeps them so.
 	var files []place.File
 	for i := range 60 {
 		files = append(files, file(i, 1, 2, 3))
@@ -281,7 +281,7 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	if to, _ := place.Targets(file(1), 1, []place.Node{nodes[0], nodes[3]}, 3); !slices.Equal(to, []uint64{4}) {
 		t.Fatal(to)
 	}
-	// A node is replaced by the one that is named.
+	// Named as a replacement, a new node gets the files of the node that it replaces.
 	var mine []place.File
 	for i := range 40 {
 		mine = append(mine, file(i, 1, 2, 3))
@@ -301,8 +301,8 @@ func TestShortOfSpaceAndHeirs(t *testing.T) {
 	}
 }
 
-// TestHomes: the first copy of a file of a distributed table is on the home of its
-// partition, is moved there when the members change, and stays.
+// TestHomes: the first copy of a file of a distributed table is on the home node of its partition. It
+// moves when the members change, and does not otherwise.
 func TestHomes(t *testing.T) {
 	const of = 8
 	nodes := up(1, 2, 3, 4, 5)
@@ -350,7 +350,7 @@ func TestHomes(t *testing.T) {
 	athome(1, 2, 3, 4, 5)
 	settle(up(1, 2, 3, 4, 5, 6))
 	athome(1, 2, 3, 4, 5, 6)
-	// A node that is down for a moment keeps its partitions.
+	// A node that is down for a short time stays home of its partitions.
 	nodes = up(1, 2, 3, 4, 5, 6)
 	nodes[2].Alive, nodes[2].DeadFor = false, time.Second
 	if plan := place.Plan(nodes, files, place.Options{}); len(plan) > 0 {
@@ -359,7 +359,7 @@ func TestHomes(t *testing.T) {
 	nodes[2].DeadFor = time.Hour
 	settle(nodes)
 	athome(1, 2, 4, 5, 6)
-	// A node without disk space is no home.
+	// A node without free disk space is home of no partition.
 	nodes = up(1, 2, 4, 5, 6, 7)
 	nodes[5].Short = true
 	settle(nodes)

@@ -11,14 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bare is a host whose methods must not be called.
+// bare is a host that panics when one of its methods is called.
 type bare struct {
 	NamedHost
 	set *settings.Set
 }
 
-// TestDecode decodes the durable form of a context; settings of roles and the
-// cluster that changed meanwhile do not matter.
+// TestDecode decodes a context that was stored with a statement: it does not depend on settings of the
+// role or cluster that have changed since.
 func TestDecode(t *testing.T) {
 	set := settings.NewSet()
 	for _, v := range [][2]string{{"timezone", "Asia/Tokyo"}, {"search_path", `"$user", other, "Odd ""name"`}, {"datestyle", "German, DMY"}, {"dialect", "mysql"},
@@ -60,7 +60,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestSchemas resolves a search path for a role.
+// TestSchemas resolves a role's search path.
 func TestSchemas(t *testing.T) {
 	st, err := catalog.New().Apply([]catalog.Change{
 		&catalog.PutRole{Role: &catalog.Role{OID: 20000, Name: "ann"}},

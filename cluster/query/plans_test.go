@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestPlansKept: a kept statement is found by the text, context and definitions
-// that it depends on; the most recently used are kept, and none where there is no
-// memory.
+// TestPlansKept: a cached statement is found only with the same text, context and definitions as it
+// was planned with. The cache keeps the most recently used ones, and none when memory is needed.
 func TestPlansKept(t *testing.T) {
 	pool := mem.NewPool("n", 0)
 	var p plans
@@ -35,7 +34,7 @@ func TestPlansKept(t *testing.T) {
 	for i := range maxPlans + 100 {
 		p.keep(planKey{text: fmt.Sprint("values ", i)}, a, one)
 		if i%100 == 0 {
-			p.find(k, b) // it is used
+			p.find(k, b) // makes it the most recently used
 		}
 	}
 	if len(p.byKey) != maxPlans || p.used.Len() != maxPlans {
@@ -50,7 +49,7 @@ func TestPlansKept(t *testing.T) {
 	if used := p.acct.Used(); used < maxPlans*planBytes {
 		t.Errorf("%d bytes are charged", used)
 	}
-	// All of them are dropped when the memory is needed.
+	// When memory is needed all of them are evicted.
 	if used := pool.Used(); used != pool.Idle() || p.shed(used) < used || pool.Used() != 0 || p.find(k, b) != nil {
 		t.Errorf("%d bytes are left of %d", pool.Used(), used)
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestShared: a shared call serves the callers that came before it began, and no later ones.
+// TestShared: a shared call serves the callers that were waiting before it began. Later callers wait
+// for the next call, since this one may have read its value before they came.
 func TestShared(t *testing.T) {
 	var wg sync.WaitGroup
 	began, end := make(chan int64), make(chan error)
@@ -66,8 +67,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// waited is a context that reports when Done is called: then its caller has joined a
-// round.
+// waited is a context that reports a call of Done, by which its caller has begun to wait for a round.
 type waited struct {
 	context.Context
 	joined chan<- struct{}
@@ -78,8 +78,8 @@ func (j waited) Done() <-chan struct{} {
 	return j.Context.Done()
 }
 
-// TestSharedIsFresh: a value that was set before the call is in the result,
-// with many concurrent callers.
+// TestSharedIsFresh: with many concurrent callers, each result includes what was written before its
+// call.
 func TestSharedIsFresh(t *testing.T) {
 	var wg sync.WaitGroup
 	var now atomic.Int64

@@ -16,8 +16,8 @@ func logsOf(n int) []*raft.Log {
 	return out
 }
 
-// TestCommitsAreLearnt: a commit index in a leader's answer is passed to raft
-// with the entry, or at once where the entry is in the log already.
+// TestCommitsAreLearnt: a follower that reads the leader's commit index in the answer to a proposal
+// passes it on to raft, with the entry when that arrives or at once if it is in the log already.
 func TestCommitsAreLearnt(t *testing.T) {
 	in := make(chan raft.RPC)
 	c := newCommits(in)
@@ -46,7 +46,7 @@ func TestCommitsAreLearnt(t *testing.T) {
 	if a := pass(&raft.AppendEntriesRequest{RPCHeader: lead, Term: 3, PrevLogEntry: 13, PrevLogTerm: 3, Entries: logsOf(3), LeaderCommitIndex: 12}); a.LeaderCommitIndex != 15 {
 		t.Error("what is known:", a.LeaderCommitIndex)
 	}
-	// A commit index of another leader is not applied to this log.
+	// A commit index learnt from another leader says nothing of this leader's log.
 	c.learn(3, 99)
 	if a := pass(&raft.AppendEntriesRequest{RPCHeader: lead, Term: 4, PrevLogEntry: 13, PrevLogTerm: 3, Entries: logsOf(90), LeaderCommitIndex: 15}); a.LeaderCommitIndex != 15 {
 		t.Error("of another term:", a.LeaderCommitIndex)
@@ -58,9 +58,8 @@ func TestCommitsAreLearnt(t *testing.T) {
 	}
 }
 
-// TestCommitsNeverLie: in whatever order messages arrive, a follower never
-// commits an entry that its leader has not committed, nor one that is not in the
-// leader's log.
+// TestCommitsNeverLie: in whatever order messages arrive, a follower never commits an entry that its
+// leader has not committed or that the leader's log does not have.
 func TestCommitsNeverLie(t *testing.T) {
 	rng := rand.New(rand.NewSource(3))
 	for range 300 {

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// told is the log as raft must find it after a crash: the writes that were confirmed.
+// told is the state of a log that raft relies on after a crash: all writes that were confirmed.
 type told struct {
 	first   uint64
 	entries [][]byte // from first on
@@ -23,7 +23,7 @@ type told struct {
 	vote    string
 }
 
-// tell reads a log as raft does at a start.
+// tell reads a log as raft does when it starts.
 func tell(t *testing.T, l *boltLog) (s told) {
 	t.Helper()
 	var err error
@@ -51,7 +51,7 @@ func (s told) same(o told) bool {
 	return true
 }
 
-// logScript are writes as raft makes them, each of which is one commit of the file.
+// logScript returns writes such as raft's, each of which is one commit of the file.
 func logScript(r *rand.Rand) (out []func(l *boltLog) error) {
 	data := func(most int) []byte {
 		b := make([]byte, r.IntN(most))
@@ -91,8 +91,8 @@ func logScript(r *rand.Rand) (out []func(l *boltLog) error) {
 
 const pageBytes = 4096
 
-// torn returns a file as a power failure may leave it: some blocks of the state
-// before a write, the rest of the state after it.
+// torn returns the file as a power failure during a write may leave it: some blocks have the contents
+// from before the write, the others those after it.
 func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 	b := make([]byte, len(after))
 	copy(b, before)
@@ -113,14 +113,12 @@ func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 	return b
 }
 
-// TestLogCrash simulates a power failure within every write of a log. bbolt
-// writes the pages that a commit changed, syncs, writes one of the two first
-// pages, and syncs: whatever of the pages is on the disk, in part or whole,
-// without that page the log is as it was before, and with it as raft was told. A
-// disk that has that first page without the pages before it violates the order
-// of syncs. That cannot always be detected, since pages are reused: opening the
-// log is an error then, or each entry is one that was once written at that
-// index.
+// TestLogCrash simulates a power failure during every write of a log. To commit, bbolt writes the
+// changed pages, syncs, writes one of the two meta pages, and syncs. As long as that meta page is not
+// on the disk, the log must be as before the write, whatever is left of the other pages; with it, all
+// confirmed writes must be there. A disk that has the meta page without the pages written before it
+// has violated the order of the syncs. This cannot always be detected, since pages are reused: opening
+// the log is then an error, or each entry is one that was once written at that index.
 func TestLogCrash(t *testing.T) {
 	dir := t.TempDir()
 	path, crashed := filepath.Join(dir, "log.db"), filepath.Join(dir, "crashed.db")
@@ -249,9 +247,9 @@ func TestLogCrash(t *testing.T) {
 	t.Logf("%d states, %d disks that lie, %d found out", states, lies, refused)
 }
 
-// TestSnapshotCrash simulates a power failure at each step of a second
-// snapshot, and of the removal of an older one: the newest complete snapshot is
-// restored, the log continues after it, and the next snapshot can be made.
+// TestSnapshotCrash simulates a power failure at each step of writing a second snapshot and of
+// removing an older one: the newest complete snapshot is restored, the log continues after it, and
+// another snapshot can be made.
 func TestSnapshotCrash(t *testing.T) {
 	dir := t.TempDir()
 	d := &Dir{Path: dir, ID: 7}
@@ -306,7 +304,8 @@ func TestSnapshotCrash(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		defer s.bolt.Close()
-		// A snapshot's name has its index and the millisecond: no two are of one index.
+		// A snapshot's name has its index and the time in milliseconds, so the next one needs another
+		// index.
 		for _, next := range []uint64{95, 96} {
 			list, err := s.snaps.List()
 			if err != nil || len(list) == 0 {
@@ -355,8 +354,8 @@ func TestSnapshotCrash(t *testing.T) {
 	check("all is there but the name", 40, func(s string) error {
 		return os.Rename(filepath.Join(s, newer), filepath.Join(s, newer+".tmp"))
 	})
-	// A snapshot is renamed once it is whole, and then the older ones are removed,
-	// a file at a time.
+	// A snapshot gets its name when it is complete; only then are the older ones removed, file by
+	// file.
 	check("the older one without its state", 90, func(s string) error { return os.Remove(filepath.Join(s, older, "state.bin")) })
 	check("the older one without what says what it is", 90, func(s string) error { return os.Remove(filepath.Join(s, older, "meta.json")) })
 	check("the older one empty", 90, func(s string) error {

@@ -29,9 +29,9 @@ func votersOf(ids ...raft.ServerID) raft.Configuration {
 	return c
 }
 
-// TestEarly runs state machines over a log whose leader and voters change: only entries that the
-// sole voter wrote in a term that it leads are applied before raft applies them, and the state is
-// that of a machine to which raft alone applies.
+// TestEarly runs state machines over a log whose leader and voters change. A node that is the only
+// voter may apply an entry of its term as leader before raft does, since storing it commits it. No
+// other entries are applied early, and the state is the same as if raft alone had applied them.
 func TestEarly(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	sooner := 0
@@ -42,7 +42,7 @@ func TestEarly(t *testing.T) {
 		latest := votersOf("me") // raft's latest configuration
 		var log []*raft.Log
 		term, leads, told := uint64(1), false, 0
-		// sole is whether storing an entry commits it.
+		// sole is true when storing an entry commits it.
 		sole, committed := false, uint64(0)
 		for step := range uint64(200) {
 			l := &raft.Log{Index: uint64(len(log)) + 1, Term: term, Type: raft.LogCommand}

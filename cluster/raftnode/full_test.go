@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestFullDisk fills the disk below a node's log: commits that add rows are
-// 53100, reads and commits that may free space succeed, and with space all do.
+// TestFullDisk fills the disk under a node's log: commits that add rows fail with 53100, while reads
+// and commits that can free space succeed; once there is space, all succeed.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", dir).CombinedOutput(); err != nil {

@@ -25,7 +25,7 @@ func openBoth(dir string) (*journal, error) {
 	return j, nil
 }
 
-// copyOf copies the files of an open log, as a crash of the process leaves them.
+// copyOf copies the files of an open log, which is what a crash of the process leaves.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -41,7 +41,7 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// all reads a log as raft does.
+// all reads the log from its first entry to its last, as raft does.
 func all(t *testing.T, l raft.LogStore) (out []raft.Log) {
 	t.Helper()
 	first, err := l.FirstIndex()
@@ -74,8 +74,8 @@ func sameLogs(a, b []raft.Log) bool {
 	return true
 }
 
-// TestJournal writes as raft does, with crashes of the process between:
-// confirmed entries are in the log, in order, and removed ones are not.
+// TestJournal writes to the log as raft does, with crashes of the process in between: confirmed
+// entries are there, in order, and removed ones are not.
 func TestJournal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	dir := t.TempDir()
@@ -162,9 +162,8 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// TestTornJournal cuts the last record off at every kind of place: the entries
-// before it are all there. Damage before it is detected, and so is a missing
-// journal.
+// TestTornJournal cuts the last record off at every kind of position: the entries before it are all
+// there. Damage before the last record, and a missing journal, are detected.
 func TestTornJournal(t *testing.T) {
 	dir := t.TempDir()
 	j, err := openBoth(dir)
@@ -172,7 +171,8 @@ func TestTornJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	// The file has an earlier generation's records after the current ones.
+	// The file still has records of an earlier generation after the current ones, which must not be
+	// read.
 	var index uint64
 	store := func(n, size int) {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestTornJournal(t *testing.T) {
 		if got := all(t, c); !sameLogs(got, before) {
 			t.Fatalf("torn at %d: %d entries, not %d", at, len(got), len(before))
 		}
-		// It goes on from there.
+		// Writing continues from there.
 		next := &raft.Log{Index: before[len(before)-1].Index + 1, Term: 2, Data: []byte("more")}
 		if err := c.StoreLog(next); err != nil {
 			t.Fatal(err)

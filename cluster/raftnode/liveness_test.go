@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestLeaderless: when a call need not wait for a leader, by a fake clock.
+// TestLeaderless: calls fail at once, without waiting for a leader, when there has been none for
+// leaderTime or a wait for one has ended in vain. The clock is fake.
 func TestLeaderless(t *testing.T) {
 	l := newLiveness(Options{DeadAfter: 3 * time.Second})
 	now := time.Unix(1000, 0)
@@ -19,20 +20,20 @@ func TestLeaderless(t *testing.T) {
 	l.led(true, now)
 	check(time.Hour, false)
 	l.led(false, at(0))
-	l.led(false, at(2*time.Second)) // the leader is still the lost one
+	l.led(false, at(2*time.Second)) // the last leader is lost, and raft has not elected another
 	check(2*time.Second, false)
 	check(leaderTime, true)
 	l.led(true, at(5*time.Second))
 	check(time.Hour, false)
-	l.led(false, at(6*time.Second)) // waits that ended before do not count
+	l.led(false, at(6*time.Second)) // a wait that ended before the last leader was lost does not count
 	l.gaveUp(at(5 * time.Second))
 	check(7*time.Second, false)
 	l.gaveUp(at(7 * time.Second))
 	check(8*time.Second, true)
 }
 
-// TestStalledJudge: a silent node is dead after a while, but a node that was
-// suspended itself does not conclude that; by a fake clock.
+// TestStalledJudge: a node that is silent counts as dead after a while, but not for a node that was
+// itself suspended meanwhile and could not hear it. The clock is fake.
 func TestStalledJudge(t *testing.T) {
 	l := newLiveness(Options{DeadAfter: 3 * time.Second, Ping: 500 * time.Millisecond})
 	now := time.Unix(1000, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// writtenLog makes a log with some history, and returns its entries.
+// writtenLog makes a log with some history and returns its entries.
 func writtenLog(t *testing.T, path string) [][]byte {
 	t.Helper()
 	b, err := openLog(path, nil, 0)
@@ -64,10 +64,9 @@ func entries(t *testing.T, l *boltLog) (out [][]byte) {
 	return out
 }
 
-// TestDamagedLog damages a log in many ways: opening it is an error that names
-// the place, or the entries are unchanged; never others, never a panic. Damage
-// to the newer of the two meta pages looks like a crash during the last write,
-// which is then missing.
+// TestDamagedLog damages a log in many ways: opening it is an error that names the position, or the
+// entries are unchanged; they are never others, and nothing panics. Damage to the newer of the two
+// meta pages cannot be told from a crash during the last write, which is then missing.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")

@@ -89,9 +89,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestNoTakeover starts an empty directory, without --join, at a member's
-// address: it is a cluster of its own, and the other members' cluster is
-// unchanged.
+// TestNoTakeover starts a node on an empty directory at a member's address, without --join: it founds
+// a cluster of its own, and the cluster of the other members does not change.
 func TestNoTakeover(t *testing.T) {
 	c := newCluster(t, 3)
 	c.must(0, set("a", "1"))
@@ -124,8 +123,8 @@ func TestNoTakeover(t *testing.T) {
 	eventually(t, "death is seen", func() bool { alive, _ := c.m[1].Liveness(lost.ID()); return !alive })
 }
 
-// TestBadJoiners joins a cluster of one in every wrong way. The cluster never
-// depends on a joiner that does not answer.
+// TestBadJoiners lets nodes join a cluster of one with every kind of mistake. Whatever happens to a
+// joining node, the cluster must keep its majority and so be able to commit.
 func TestBadJoiners(t *testing.T) {
 	c := newCluster(t, 1)
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,7 +156,7 @@ func TestBadJoiners(t *testing.T) {
 		if !pgerr.Is(err, bad.code) || pgerr.From(err).Hint == "" {
 			t.Errorf("%s: %v", bad.addr, err)
 		}
-		// A node that is no member yet may only call join.
+		// A node that is not a member yet may call nothing but join.
 		if _, err := p.ActionAt(ctx, 0, c.m[0].addr, "raft.ping", nil); !pgerr.Is(err, pgerr.ConnectionRejected) {
 			t.Errorf("a guest pings: %v", err)
 		}
@@ -167,14 +166,14 @@ func TestBadJoiners(t *testing.T) {
 		}
 		c.must(0, set("a", bad.addr))
 	}
-	// Nodes that are admitted and die before they start, several times.
+	// Several nodes are admitted and die before they start.
 	for _, name := range []string{"x", "y"} {
 		m := c.start(t.TempDir(), "", name)
 		c.ready(m)
 		m.stop(t)
 		c.must(0, set("a", name))
 	}
-	// A node whose name is taken gets an error and ends.
+	// A node whose name is in use gets an error and ends.
 	dup := c.start(t.TempDir(), "", "x")
 	defer dup.stop(t)
 	if err := dup.WaitReady(ctx); !pgerr.Is(err, pgerr.DuplicateObject) {
@@ -182,8 +181,8 @@ func TestBadJoiners(t *testing.T) {
 	}
 }
 
-// TestRemovedNodeIsTold removes a live member: it learns that and stops, and does
-// not start again from its directory.
+// TestRemovedNodeIsTold removes a live member: it is notified and stops, and does not start from its
+// directory any more.
 func TestRemovedNodeIsTold(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)
@@ -203,7 +202,7 @@ func TestRemovedNodeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must(lead, set("a", "1"))
-	// Its name can be used again.
+	// Its name is free for another node.
 	c.m[gone] = c.start(t.TempDir(), "", []string{"n0", "n1", "n2"}[gone])
 	c.ready(c.m[gone])
 	if c.reads(gone, "a") != "1" {

@@ -21,8 +21,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// wires are the network of a test cluster: connections between partitioned
-// nodes break and stay broken.
+// wires is the network of a test cluster: a connection between partitioned nodes breaks and stays
+// broken when the partition ends.
 type wires struct {
 	mu    sync.Mutex
 	group map[string]int // by address; nodes of different groups cannot connect
@@ -52,7 +52,7 @@ func (w *wires) dialer(from string) func(context.Context, string) (net.Conn, err
 	}
 }
 
-// split puts the nodes at these addresses into a group of their own.
+// split moves the nodes at these addresses into a partition of their own.
 func (w *wires) split(addrs ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *member) stop(t *testing.T) {
 	m.dir.Close()
 }
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type cluster struct {
@@ -210,7 +210,7 @@ func (c *cluster) must(i int, ch []catalog.Change) {
 	}
 }
 
-// reads reads a setting on a node after a barrier.
+// reads returns a setting's value on a node, read after a barrier.
 func (c *cluster) reads(i int, name string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -258,8 +258,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestOneBecomesMore writes on one node while others join and leave: all confirmed commits are
-// on all nodes, and there after a restart.
+// TestOneBecomesMore writes on one node while others join and leave: all confirmed commits are on all
+// nodes, also after a restart.
 func TestOneBecomesMore(t *testing.T) {
 	c := newCluster(t, 1)
 	const writers = 4
@@ -338,7 +338,7 @@ func TestThree(t *testing.T) {
 	if nodes := c.m[2].Current().Nodes(); len(nodes) != 3 {
 		t.Fatal(nodes)
 	}
-	// Errors of changes have the same code and text on the node that proposed them.
+	// The error of an invalid change has the same code and text on whichever node proposes it.
 	for i := range 3 {
 		rel := &catalog.Relation{OID: types.OID(30000 + i), Schema: 777, Name: "x", Kind: catalog.KindTable}
 		if err := c.propose(i, []catalog.Change{&catalog.PutRelation{Rel: rel}}); !pgerr.Is(err, pgerr.InvalidSchemaName) {
@@ -373,9 +373,8 @@ func TestThree(t *testing.T) {
 	eventually(t, "horizon", func() bool { return c.m[0].Horizon() == c.m[0].Current().Version() })
 }
 
-// TestFollowersAskOnly: where the leader never sends the commit index by
-// itself, followers see their own commits, and by a barrier all that others
-// committed before it.
+// TestFollowersAskOnly: even if the leader never sends its commit index unasked, a follower sees its
+// own commits, and after a barrier all that others committed before it.
 func TestFollowersAskOnly(t *testing.T) {
 	c := newCluster(t, 3, func(c *cluster) { c.tell = time.Hour })
 	for round := range 20 {
@@ -417,8 +416,8 @@ func TestLeaderDies(t *testing.T) {
 	eventually(t, "return is seen", func() bool { alive, _ := c.m[b].Liveness(dead); return alive })
 }
 
-// TestMoves restarts nodes at other addresses, without --join: a follower, then
-// the leader, then one that the others had not yet found missing.
+// TestMoves restarts nodes at other addresses, without --join: a follower, the leader, and a node that
+// the others have not yet noticed as missing.
 func TestMoves(t *testing.T) {
 	c := newCluster(t, 3)
 	move := func(i int) {
@@ -460,7 +459,7 @@ func TestPartition(t *testing.T) {
 	old := c.leader(0, 1, 2)
 	a, b := (old+1)%3, (old+2)%3
 	c.w.split(c.m[old].addr)
-	// The old leader, cut off, can neither commit nor read.
+	// The old leader, partitioned from the others, can neither commit nor read.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	alone := make(chan error, 2)
@@ -492,8 +491,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestLeaderGivesUp: a read that timed out at the leader is retried, as long as the
-// statement's own time is not over.
+// TestLeaderGivesUp: a read that fails at the leader with a timeout is retried until the statement's
+// own time is over.
 func TestLeaderGivesUp(t *testing.T) {
 	c := newCluster(t, 3)
 	follower := (c.leader(0, 1, 2) + 1) % 3
@@ -504,8 +503,8 @@ func TestLeaderGivesUp(t *testing.T) {
 	}
 }
 
-// TestOnceUnderCuts partitions the network and heals it while all nodes
-// propose: each commit is applied once or not at all, as its proposer was told.
+// TestOnceUnderCuts partitions the network and heals it while all nodes propose: each commit is
+// applied once or not at all, as its proposer's result says.
 func TestOnceUnderCuts(t *testing.T) {
 	c := newCluster(t, 3, func(c *cluster) { c.patience = 50 * time.Millisecond })
 	first := c.m[0].Current().NextOID()
@@ -608,7 +607,7 @@ func TestRemove(t *testing.T) {
 	other := (l + 1) % 3
 	eventually(t, "two members", func() bool { return len(c.m[other].Current().Nodes()) == 2 })
 	c.must(other, set("after", "1"))
-	// A name is not taken twice.
+	// A name in use cannot be taken by another node.
 	c.m[0], c.m[other] = c.m[other], c.m[0]
 	dup := c.start(t.TempDir(), "", c.m[0].Current().Nodes()[0].Name)
 	defer dup.stop(t)
@@ -656,8 +655,8 @@ func BenchmarkPropose(b *testing.B) {
 	})
 }
 
-// TestDirectoryReplaced: a node whose directory was removed, and created again by
-// another node, stops: its lock is on a file that was unlinked.
+// TestDirectoryReplaced: when a node's directory was removed and another node has created one at its
+// path, the first node stops: its lock is on an unlinked file and no longer protects the path.
 func TestDirectoryReplaced(t *testing.T) {
 	c := newCluster(t, 1)
 	m := c.m[0]
@@ -675,8 +674,9 @@ func TestDirectoryReplaced(t *testing.T) {
 	m.stop(t)
 }
 
-// TestBadCommandStopsTheNode: a node that cannot apply a command leaves its
-// cluster. Its log is unchanged, so each start stops at the same command.
+// TestBadCommandStopsTheNode: a node that cannot apply a command stops. Its log is kept, so that it
+// stops at the same command whenever it starts, until a version that can apply the command is
+// installed.
 func TestBadCommandStopsTheNode(t *testing.T) {
 	c := newCluster(t, 1)
 	m := c.m[0]
@@ -713,8 +713,8 @@ func TestBadCommandStopsTheNode(t *testing.T) {
 	c.m = nil
 }
 
-// TestUnreadableProposals: a leader refuses what it could not apply, such as a command of a
-// later version, where it would stop every node that has it in its log.
+// TestUnreadableProposals: a leader refuses a proposal that it cannot decode, such as a command of a
+// newer version. In the log, it would stop every node.
 func TestUnreadableProposals(t *testing.T) {
 	c := newCluster(t, 3)
 	leader := c.m[c.leader(0, 1, 2)]
@@ -740,7 +740,7 @@ func TestUnreadableProposals(t *testing.T) {
 	}
 }
 
-// TestVotersSetting asks for fewer voters than there could be, and for more again.
+// TestVotersSetting sets the number of voters lower than the number of members, and raises it.
 func TestVotersSetting(t *testing.T) {
 	c := newCluster(t, 3)
 	for _, want := range []string{"1", "3"} {

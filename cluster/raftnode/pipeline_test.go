@@ -8,8 +8,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestRefusedPipeline: after a follower's refusal the leader's pipeline to it
-// returns an error for further entries, instead of blocking the leader forever.
+// TestRefusedPipeline: once a follower has refused an entry, the leader's pipeline to it returns an
+// error for further entries. Raft stops reading the answers at that point, so that a send would
+// otherwise block the leader forever.
 func TestRefusedPipeline(t *testing.T) {
 	open := func() *raft.NetworkTransport {
 		n, err := raft.NewTCPTransport("127.0.0.1:0", nil, 1, 5*time.Second, io.Discard)

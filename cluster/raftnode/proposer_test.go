@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fakeLog is a log with its state machine, and the network to it.
+// fakeLog is a log, its state machine, and the network to it.
 type fakeLog struct {
 	mu   sync.Mutex
 	fsm  *meta.FSM
@@ -46,7 +46,8 @@ func (l *fakeLog) hold(cmd []byte) {
 	l.held = append(l.held, cmd)
 }
 
-// arrive delivers the copy that was held longest; false if there is none.
+// arrive delivers the copy of a command that has been in transit longest; it returns false if there is
+// none.
 func (l *fakeLog) arrive() bool {
 	l.mu.Lock()
 	if len(l.held) == 0 {
@@ -62,7 +63,7 @@ func (l *fakeLog) arrive() bool {
 
 var errLost = errors.New("the connection is gone")
 
-// proposer makes a proposer whose commands are sent by deliver.
+// proposer makes a proposer that sends its commands by deliver.
 func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd []byte) (reply, error)) *proposer {
 	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, applied: l.fsm.Applied, waitFor: l.fsm.WaitFor,
 		here:    func(meta.Command) (reply, bool) { return reply{}, false },
@@ -80,8 +81,8 @@ func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd
 		}}
 }
 
-// once is a commit whose applications can be counted: it creates a schema of this name, and
-// allocates an OID.
+// once is a commit of which one can count how often it was applied: it creates a schema of this name
+// and allocates an OID.
 func once(name string) []catalog.Change {
 	return []catalog.Change{&catalog.PutSetting{Name: name, Value: "1"}, &catalog.AllocOIDs{N: 1}}
 }
@@ -91,8 +92,7 @@ func (l *fakeLog) has(name string) bool {
 	return ok
 }
 
-// TestOutcomeAtEachPoint ends the caller's context, and loses messages in
-// transit, at each point of a proposal.
+// TestOutcomeAtEachPoint ends the caller's context, or loses a message, at each point of a proposal.
 func TestOutcomeAtEachPoint(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -190,8 +190,8 @@ func TestOutcomeAtEachPoint(t *testing.T) {
 	}
 }
 
-// TestCommittedButNotAppliedHere: a command in the log is committed, although
-// this node has not applied it.
+// TestCommittedButNotAppliedHere: a command that is in the log is reported as committed even if this
+// node has not applied it yet.
 func TestCommittedButNotAppliedHere(t *testing.T) {
 	l := newFakeLog()
 	ctx, end := context.WithCancel(context.Background())
@@ -218,7 +218,7 @@ func TestConflictIsOfTheFirstAttempt(t *testing.T) {
 		if tries++; tries > 1 {
 			return r, nil
 		}
-		// Many more commits than the results that are kept.
+		// More commits than the number of results that are kept.
 		for i := range uint64(20000) {
 			l.append(meta.EncodeCommit(meta.CommitID{Gateway: 9, Epoch: 1, Seq: i + 2, Mark: i + 2}, []catalog.Change{&catalog.PutSetting{Name: "n", Value: "1"}}))
 		}
@@ -230,9 +230,9 @@ func TestConflictIsOfTheFirstAttempt(t *testing.T) {
 	}
 }
 
-// TestRandomOutcomes compares the outcomes of proposals with the log, with all
-// faults at once: lost requests and answers, delayed copies, callers that give
-// up, gateways that restart with their clock set back.
+// TestRandomOutcomes compares the reported outcomes of proposals with the log under all faults at
+// once: lost requests and answers, delayed copies, callers that stop waiting, and gateways that
+// restart with their clocks set back.
 func TestRandomOutcomes(t *testing.T) {
 	for seed := range uint64(30) {
 		l := newFakeLog()
@@ -332,8 +332,8 @@ func TestRandomOutcomes(t *testing.T) {
 	}
 }
 
-// TestDoubtEnds: whether a commit in doubt was applied, and so whether its files
-// are garbage, is known once a later commit is answered.
+// TestDoubtEnds: when the answer to a commit is lost, the answer to a later commit says whether it was
+// applied, and so whether its files are garbage.
 func TestDoubtEnds(t *testing.T) {
 	l := newFakeLog()
 	lose := true

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRecover loses two of three voters, recovers with the third, lets a
-// survivor rejoin with its data, and refuses one that was not told to rejoin.
+// TestRecover loses two of three voters and recovers with the third as the only one; another survivor
+// rejoins with its data, and one that was not started with rejoin is refused.
 func TestRecover(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	c := newCluster(t, 3)
@@ -55,7 +55,7 @@ func TestRecover(t *testing.T) {
 	if c.reads(1, "b") != "2" || c.m[1].ID() != id {
 		t.Fatal("not caught up")
 	}
-	// The third was not told of the recovery; its votes have no effect.
+	// The third was not told to rejoin; its votes have no effect.
 	c.restart(2)
 	short, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -71,7 +71,7 @@ func TestRecover(t *testing.T) {
 	c.m[1] = nil
 }
 
-// heard sends log records that contain a text to a channel.
+// heard is a log handler that sends the records that contain a text to a channel.
 type heard struct {
 	slog.Handler
 	text string
@@ -92,7 +92,7 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestWaitsAloud: a node that cannot reach the others logs their addresses.
+// TestWaitsAloud: a node that cannot reach the others logs the addresses that it tries.
 func TestWaitsAloud(t *testing.T) {
 	c := newCluster(t, 3)
 	there := c.m[1].addr
@@ -121,8 +121,8 @@ func TestWaitsAloud(t *testing.T) {
 	c.m[1], c.m[2] = nil, nil
 }
 
-// TestForgottenVotes: a voter that returns without its log is refused, since it could vote twice in
-// a term.
+// TestForgottenVotes: a voter that returns without its log is refused: it has lost its record of the
+// votes it cast, and could vote a second time in a term.
 func TestForgottenVotes(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)

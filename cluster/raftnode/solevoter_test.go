@@ -17,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestStoredAhead stores entries before raft does: they are in the log and survive a crash; raft
-// may store the same entries but no others, and may not remove them.
+// TestStoredAhead stores entries before raft does, as a sole voter may: they survive a crash. Raft can
+// later store the same entries but not others in their place, and cannot remove them.
 func TestStoredAhead(t *testing.T) {
 	dir := t.TempDir()
 	j, err := openBoth(dir)
@@ -81,7 +81,7 @@ func TestStoredAhead(t *testing.T) {
 	}
 }
 
-// fakeRaft assigns entries consecutive indexes of a log and applies them to the state machine.
+// fakeRaft gives proposed entries consecutive indexes of a log and applies them to the state machine.
 type fakeRaft struct {
 	s     *soleVoter
 	j     *journal
@@ -93,7 +93,7 @@ type fakeRaft struct {
 	lost error // it is no longer leader
 }
 
-// done is a completed future.
+// done is a future that is complete.
 type done struct {
 	index uint64
 	err   error
@@ -158,9 +158,9 @@ func (s *soleVoter) isOpen() bool {
 	return s.open
 }
 
-// TestSolo: many callers propose while raft sometimes adds entries of its own and other nodes take
-// part in the log. Each command has one index, greater than that of the command before it, is
-// applied when its caller is answered, and raft's entries are those of the log.
+// TestSolo: many callers propose while raft sometimes appends entries of its own and other nodes
+// sometimes vote. Each command has one index, greater than the previous command's, and has been
+// applied when its caller gets the result; raft's entries are those of the log.
 func TestSolo(t *testing.T) {
 	f, s, failed := newSolo(t)
 	var seq, alone atomic.Uint64
@@ -245,8 +245,8 @@ func TestSolo(t *testing.T) {
 	}
 }
 
-// TestSoloAstray: if raft assigns the index of a committed entry to another one, or is no longer
-// leader, the node gets an error, and the log keeps the committed entries.
+// TestSoloAstray: if raft puts another entry at the index of one that is committed already, or has
+// lost its leadership, the node gets an error, and the log keeps the committed entries.
 func TestSoloAstray(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f, s, failed := newSolo(t)

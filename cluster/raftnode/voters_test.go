@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// enact applies a step to the configuration as raft does.
+// enact applies a step to the configuration as raft would.
 func enact(conf []server, s step) []server {
 	conf = slices.Clone(conf)
 	i := slices.IndexFunc(conf, func(x server) bool { return x.ID == s.ID })
@@ -89,7 +89,7 @@ func TestNextStep(t *testing.T) {
 	if count(three, voter) != 3 {
 		t.Fatal(three)
 	}
-	// A member that has not caught up, or does not answer, gets no vote.
+	// A member that has not caught up, or does not answer, does not become a voter.
 	slow := up(1, 2, 3)
 	slow[2].CaughtUp = false
 	if conf, _ := run(t, two, slow, 0); count(conf, voter) != 1 {
@@ -99,7 +99,7 @@ func TestNextStep(t *testing.T) {
 	if conf, _ := run(t, []server{{1, "a", true}, {2, "a", true}, {3, "a", false}}, slow, 0); count(conf, voter) != 1 {
 		t.Fatal(conf)
 	}
-	// A dead voter keeps its vote for a while, then the fourth member gets it.
+	// A dead voter remains one for a while; then the fourth member replaces it.
 	dead := up(1, 2, 3, 4)
 	dead[2].Alive, dead[2].DeadFor = false, time.Minute
 	four, _ := run(t, three, dead, 0)
@@ -115,7 +115,7 @@ func TestNextStep(t *testing.T) {
 	if _, steps := run(t, three, dead[:3], 0); len(steps) != 0 {
 		t.Fatal(steps)
 	}
-	// The vote of a draining member is transferred before it leaves.
+	// A draining member's vote is transferred before the member leaves.
 	going := up(1, 2, 3, 4)
 	going[1].Draining = true
 	if conf, _ := run(t, three, going, 0); count(conf, func(s server) bool { return s.ID == 2 && s.Voter }) != 0 || count(conf, voter) != 3 {
@@ -128,7 +128,7 @@ func TestNextStep(t *testing.T) {
 	if count(conf, func(s server) bool { return s.ID == 3 && s.Voter }) != 0 {
 		t.Fatal(conf)
 	}
-	// A member with another address, and one that was removed.
+	// One member has another address, and one was removed.
 	moved := up(1, 2)
 	moved[1].Addr = "b"
 	if conf, _ := run(t, three, moved, 0); len(conf) != 2 || conf[1] != (server{2, "b", false}) {
@@ -136,9 +136,8 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
-// TestStepsKeepAMajority joins, kills, drains and removes nodes at random: no
-// step leaves fewer live voters than a majority, and at the end the right
-// members vote.
+// TestStepsKeepAMajority joins, kills, drains and removes nodes at random: no step leaves fewer live
+// voters than a majority, and at the end the right members vote.
 func TestStepsKeepAMajority(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {

@@ -10,8 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestRestless: large compactions of a table that statements keep changing are postponed
-// until it is not changed for a while, but not indefinitely.
+// TestRestless: a large compaction of a table that statements keep changing is postponed until the
+// table has not changed for a while, since their commits would invalidate it; but it is not postponed
+// indefinitely.
 func TestRestless(t *testing.T) {
 	const tick = time.Second
 	start := time.Unix(1000, 0)
@@ -36,8 +37,8 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestLargeRuns: only compactions that rewrite many live rows of a table with deletions
-// are postponed; after an invalidated merge, those as large as that one.
+// TestLargeRuns: only a compaction that rewrites many live rows of a table with deletions is
+// postponed; after a smaller one was invalidated, so are those of at least its size.
 func TestLargeRuns(t *testing.T) {
 	w := &postponed{}
 	check := func(rows, deleted int64, want bool) {
@@ -65,7 +66,7 @@ func TestLargeRuns(t *testing.T) {
 	check(hotRun+50, 50, false)
 }
 
-// fixed is a cluster with a given catalog.
+// fixed is a cluster whose catalog does not change.
 type fixed struct {
 	Cluster
 	state *catalog.State
@@ -73,9 +74,8 @@ type fixed struct {
 
 func (f *fixed) Current() *catalog.State { return f.state }
 
-// TestOvertaken: a large compaction ends when a statement has deleted rows of a segment
-// that it reads, since its commit would be refused; changes of other segments do not
-// matter.
+// TestOvertaken: a large compaction is abandoned when a statement has deleted rows of a segment that
+// it reads, since its commit would be refused. Changes of other segments do not matter.
 func TestOvertaken(t *testing.T) {
 	const table = 20000
 	f := &fixed{state: catalog.New()}

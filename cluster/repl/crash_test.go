@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// replicaOn starts a cluster whose last node has its files on a test's file system.
+// replicaOn starts a cluster whose last node has its files on a file system with injected faults.
 func replicaOn(t *testing.T) (n []*node, fs *errfs.FS) {
 	n = startCluster(t, 2, false)
 	n[0].createTable()
@@ -30,8 +30,7 @@ func replicaOn(t *testing.T) (n []*node, fs *errfs.FS) {
 	return n, fs
 }
 
-// whole reports whether a segment's file is intact on every node that the
-// commit names.
+// whole checks that a segment's file is intact on every node that its commit names as a replica.
 func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	t.Helper()
 	for _, x := range n {
@@ -46,10 +45,9 @@ func whole(t *testing.T, what string, n []*node, s *catalog.Segment) {
 	}
 }
 
-// TestReplicaDiskFails fails each operation of a replica's disk while it
-// receives a file: the write is committed with the other replicas, names only
-// nodes that have the whole file, and the file is on all nodes once the disk
-// works again.
+// TestReplicaDiskFails fails each operation of a replica's disk in turn while it receives a file: the
+// write is committed with the other replicas, the commit names only nodes that have the whole file,
+// and all nodes have it once the disk works.
 func TestReplicaDiskFails(t *testing.T) {
 	n, fs := replicaOn(t)
 	rows := int64(0)
@@ -84,9 +82,8 @@ func TestReplicaDiskFails(t *testing.T) {
 	}
 }
 
-// TestReplicaLosesPower simulates a power failure of a replica at each
-// operation of its disk while it receives a file. The files that it confirmed
-// are intact after the reboot, before any repair.
+// TestReplicaLosesPower simulates a power failure of a replica at each operation of its disk while it
+// receives a file: the files that it confirmed are intact after the reboot, even before a repair.
 func TestReplicaLosesPower(t *testing.T) {
 	n, fs := replicaOn(t)
 	rows := int64(0)

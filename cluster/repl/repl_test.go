@@ -31,7 +31,7 @@ import (
 
 var ctx = context.Background()
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type node struct {
@@ -122,10 +122,10 @@ func startCluster(t *testing.T, count int, compact bool) []*node {
 
 const table = 20000
 
-// tune changes the options of the nodes of a test.
+// tune changes the options with which a test's nodes are started; nil changes none.
 var tune func(*repl.Options)
 
-// disks are the file systems of nodes by directory, where not the machine's.
+// disks are the file systems of nodes by directory; a node that is not in it uses the machine's.
 var disks = map[string]disk.FS{}
 
 func (n *node) propose(changes ...catalog.Change) {
@@ -143,7 +143,7 @@ func (n *node) createTable() {
 		Columns: []catalog.Column{{Num: 1, Name: "a", Type: types.Int8}}}})
 }
 
-// write makes a segment of the numbers [from, to), pushes and commits it.
+// write makes a segment of the numbers [from, to), sends it to its replicas and commits it.
 func (n *node) write(from, to int64, inline bool) *catalog.Segment {
 	n.t.Helper()
 	defer n.repl.Hold()()
@@ -167,7 +167,7 @@ func (n *node) write(from, to int64, inline bool) *catalog.Segment {
 	return segs[0]
 }
 
-// read returns the table's numbers, read on a node.
+// read returns the table's numbers as read on this node.
 func (n *node) read() ([]int64, error) {
 	if err := n.ReadIndex(ctx); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func TestPushFetchMend(t *testing.T) {
 		}
 		x.mustRead(1000)
 	}
-	// One file is removed, and another damaged.
+	// One replica's file is removed and another's is damaged.
 	path := func(x *node) string { return filepath.Join(x.dir, "segments", s.ID.String()+".seg") }
 	os.Remove(path(n[1]))
 	n[1].store.Discard(s.ID)
@@ -256,14 +256,14 @@ func TestPushFetchMend(t *testing.T) {
 	if err := n[2].store.Verify(ctx, s); err != nil {
 		t.Fatal("not mended", err)
 	}
-	// No replica is left: the error names the segment.
+	// No intact replica is left: the error names the segment.
 	for _, x := range n {
 		x.store.Discard(s.ID)
 	}
 	if _, err := n[0].read(); !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Fatal(err)
 	}
-	// An uncommitted file is discarded everywhere; a committed one never.
+	// A file that was never committed is removed on all nodes, a committed one on none.
 	n[0].propose(&catalog.Truncate{Table: table})
 	kept := n[0].write(0, 10, false)
 	defer n[0].repl.Hold()()
@@ -378,8 +378,8 @@ func TestCompaction(t *testing.T) {
 	for i := int64(40); i < 60; i++ {
 		n[i%3].write(i*3, i*3+3, false)
 	}
-	// Where writing is slow up to seven segments may be left of the smallest
-	// size and of the next.
+	// On a slow machine, up to seven segments of the smallest size and seven of the next may be left
+	// unmerged.
 	eventually(t, "merged", func() bool { return len(n[0].Current().Manifest(table).Partitions[0]) <= 14 })
 	for _, x := range n {
 		x.mustRead(180)

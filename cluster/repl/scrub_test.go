@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestScrub damages files that no statement reads: each node finds its own
-// damaged ones and fetches good ones, whatever the damage.
+// TestScrub damages files that no statement reads: each node finds its own damaged files and replaces
+// them with intact copies, whatever the damage.
 func TestScrub(t *testing.T) {
 	tune = func(o *repl.Options) {
 		o.Audit, o.ScrubEvery, o.ScrubRate = 20*time.Millisecond, 20*time.Millisecond, 1<<30
@@ -50,7 +50,7 @@ func TestScrub(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// As with a failing disk, the modification time is unchanged.
+		// The modification time does not change when a disk damages a file.
 		if err := os.Chtimes(path(x, s), st.ModTime(), st.ModTime()); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestScrub(t *testing.T) {
 		eventually(t, "a pass ended", func() bool { return !n[i].repl.ScrubState().Completed.IsZero() })
 		n[i].mustRead(600)
 	}
-	// A file of which no replica is good stays, and the others are repaired.
+	// A file that is damaged on all replicas is kept, and the other files are repaired.
 	for _, x := range n {
 		flip(x, segs[4])
 	}
@@ -86,7 +86,7 @@ func TestScrub(t *testing.T) {
 	eventually(t, "what can be repaired", func() bool {
 		return n[0].store.Verify(ctx, segs[5]) == nil && n[0].store.Damage() == store.Damage{Found: 3, Repaired: 2}
 	})
-	// The time of the last complete pass is known after a restart.
+	// The time of the last complete pass survives a restart.
 	n[1].stop()
 	if m := n[1].store.ScrubMark(); m.Completed == 0 {
 		t.Errorf("%+v", m)
@@ -135,8 +135,8 @@ func TestScrubGoesOn(t *testing.T) {
 	}
 }
 
-// TestScrubAfterClockSetBack: the last pass ended when the clock was hours
-// ahead; files are read nevertheless, and the new mark has the current time.
+// TestScrubAfterClockSetBack: the last pass ended while the clock was hours ahead. Files are read
+// nevertheless, and the end of the new pass is recorded with the current time.
 func TestScrubAfterClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	n := start(t, dir, "", "n", false)

@@ -16,15 +16,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// fakeCluster is a node's membership, with the newest catalog of the majority.
+// fakeCluster is a node's membership in a cluster, with two catalogs: that which the node has applied
+// and the newest that a majority has committed.
 type fakeCluster struct {
 	Cluster // nil: methods that tests do not call
 	id      uint64
 	peers   *rpc.Peers
 
 	mu      sync.Mutex
-	current *catalog.State // this node's
-	newest  *catalog.State // the majority's
+	current *catalog.State // as this node has applied it
+	newest  *catalog.State // as the majority has committed it
 	alone   bool
 	doubt   bool
 }
@@ -56,10 +57,10 @@ func (f *fakeCluster) ReadIndex(context.Context) error {
 	return nil
 }
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
-// site is a node with its files.
+// site is a node and its files.
 type site struct {
 	t    *testing.T
 	c    *fakeCluster
@@ -114,7 +115,7 @@ func (x *site) openStore() *store.Store {
 	return s
 }
 
-// restart clears the state that a process keeps of its files.
+// restart clears what a process keeps in memory about its files.
 func (x *site) restart() {
 	x.r.o.Store.Close()
 	x.r.o.Store = x.openStore()
@@ -130,7 +131,7 @@ func (x *site) file() *catalog.Segment {
 	return s
 }
 
-// looks sweeps n times and reports whether the file is still there.
+// looks sweeps n times and returns whether the file is still there.
 func (x *site) looks(n int, s *catalog.Segment) bool {
 	for range n {
 		_, _ = x.r.sweepOnce(context.Background())
@@ -138,7 +139,7 @@ func (x *site) looks(n int, s *catalog.Segment) bool {
 	return x.r.o.Store.Has(s.ID)
 }
 
-// commit adds a file to the majority's catalog.
+// commit adds a file to the majority's catalog, but not to the one that this node has applied.
 func (x *site) commit(s *catalog.Segment) {
 	x.t.Helper()
 	next, _, err := x.c.newest.Commit(x.c.newest.Version()+1, []catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{s}}})
@@ -148,8 +149,8 @@ func (x *site) commit(s *catalog.Segment) {
 	x.c.newest = next
 }
 
-// TestSweepByAnOldCatalog: a node that has not applied a commit removes none of
-// its files, however often it sweeps.
+// TestSweepByAnOldCatalog: a node that has not applied a commit yet removes none of the commit's
+// files, however often it sweeps.
 func TestSweepByAnOldCatalog(t *testing.T) {
 	x := sites(t, 1)[0]
 	f := x.file()
@@ -162,7 +163,7 @@ func TestSweepByAnOldCatalog(t *testing.T) {
 	if !x.looks(5, f) {
 		t.Fatal("removed though it is committed")
 	}
-	// A commit between two sweeps counts too.
+	// The same holds for a commit between two sweeps.
 	g := x.file()
 	if !x.looks(1, g) {
 		t.Fatal("removed at the first look")
@@ -176,9 +177,8 @@ func TestSweepByAnOldCatalog(t *testing.T) {
 	}
 }
 
-// TestSweepLeavesOpenTransactions: files of an open transaction stay, also on
-// restarted replicas, and a gateway that cannot be asked is assumed to have it
-// open.
+// TestSweepLeavesOpenTransactions: files of an open transaction are kept, also on replicas that have
+// restarted. A transaction whose gateway cannot be reached counts as open.
 func TestSweepLeavesOpenTransactions(t *testing.T) {
 	n := sites(t, 2)
 	replica, gateway := n[0], n[1]
@@ -190,7 +190,7 @@ func TestSweepLeavesOpenTransactions(t *testing.T) {
 		}
 		replica.restart()
 	}
-	// Other transactions begin and commit meanwhile.
+	// Other transactions begin and commit.
 	replica.commit(replica.file())
 	if !replica.looks(3, f) {
 		t.Fatal("removed while its transaction is open")
@@ -220,7 +220,7 @@ func TestSweepLeavesOpenTransactions(t *testing.T) {
 	}
 }
 
-// TestSweepWhenTheyEnd: files of a transaction that ended without a commit are removed soon.
+// TestSweepWhenTheyEnd: the files of a transaction are removed soon after it ends without a commit.
 func TestSweepWhenTheyEnd(t *testing.T) {
 	n := sites(t, 2)
 	n[1].open = n[1].c.Current().Version()
@@ -234,8 +234,8 @@ func TestSweepWhenTheyEnd(t *testing.T) {
 	}
 }
 
-// TestSweepSoon: files that the catalog no longer names are removed long before the
-// next periodic sweep.
+// TestSweepSoon: files that are no longer in the catalog are removed long before the next periodic
+// sweep.
 func TestSweepSoon(t *testing.T) {
 	x := sites(t, 1)[0]
 	x.r.o.Sweep, x.r.o.Soon = time.Hour, time.Millisecond
@@ -253,7 +253,7 @@ func TestSweepSoon(t *testing.T) {
 	}
 	x.r.stop()
 	x.r.wg.Wait()
-	// A node whose files are all in the catalog calls no other node.
+	// A node whose files are all in the catalog sends no requests.
 	known := orphans{}
 	if known.update(x.r) || known.version != x.c.Current().Version() {
 		t.Errorf("of one file that is needed: %+v", known)
@@ -269,8 +269,8 @@ func TestSweepSoon(t *testing.T) {
 	}
 }
 
-// TestNextLook: sweeps take a small share of a node's time, but one that waited for a
-// slow node does not postpone the next for minutes.
+// TestNextLook: sweeps take a small share of a node's time; yet one that had to wait for a slow node
+// does not postpone the next by minutes.
 func TestNextLook(t *testing.T) {
 	r := &Repl{o: Options{Sweep: 30 * time.Second, Soon: time.Second}}
 	for _, c := range []struct{ took, want time.Duration }{
@@ -282,9 +282,8 @@ func TestNextLook(t *testing.T) {
 	}
 }
 
-// TestDiscardAsks: a file is not discarded if a commit names it that this node
-// has not applied, or if that cannot be determined; on the node itself and on
-// others.
+// TestDiscardAsks: a file is not removed if it is in a commit that this node has not applied, or if
+// that cannot be found out; neither on this node nor on others.
 func TestDiscardAsks(t *testing.T) {
 	n := sites(t, 2)
 	for at, x := range n {
@@ -304,8 +303,8 @@ func TestDiscardAsks(t *testing.T) {
 	}
 }
 
-// TestProve: a commit succeeds only if a majority of the replicas have its
-// files, which they keep from then on.
+// TestProve: a commit succeeds only if a majority of the replicas have its files; these nodes keep
+// them from then on.
 func TestProve(t *testing.T) {
 	for holders, mayLose := range map[int]int{1: 0, 2: 0, 3: 1} {
 		n := sites(t, holders)

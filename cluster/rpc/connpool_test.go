@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// lined is a pair of nodes with the number of connections that were made between them.
+// lined makes two nodes, and returns the caller's side and the number of connections made.
 func lined(t *testing.T, register func(*rpc.Server)) (*rpc.Peers, *atomic.Int32) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func lined(t *testing.T, register func(*rpc.Server)) (*rpc.Peers, *atomic.Int32)
 	return p, n
 }
 
-// echo is a handler that returns what it receives, except certain requests.
+// echo registers a handler that returns what it receives, with exceptions for certain requests.
 func echo(s *rpc.Server) {
 	s.RegisterPut("echo", func(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
 		out := bytes.Clone(header)
@@ -62,9 +62,9 @@ func echo(s *rpc.Server) {
 	})
 }
 
-// TestLinesAreUsedAgain sends streams of chunks of all lengths, sequentially and
-// concurrently: all arrive unchanged, and there are as many connections as concurrent
-// streams.
+// TestLinesAreUsedAgain sends streams of chunks of all lengths, one at a time and concurrently: all
+// arrive unchanged, and a finished stream's connection is reused, so that there are only as many
+// connections as concurrent streams.
 func TestLinesAreUsedAgain(t *testing.T) {
 	p, dialed := lined(t, echo)
 	ctx := context.Background()
@@ -117,8 +117,8 @@ func TestLinesAreUsedAgain(t *testing.T) {
 	send(r, "after")
 }
 
-// TestLinesThatFailed: an error before the sender has sent all is returned to it, by a send
-// or at the end, and the next stream on the connection works.
+// TestLinesThatFailed: an error of the handler before the sender has sent all is returned to the
+// sender, by a later send or at the end; the next stream on that connection works.
 func TestLinesThatFailed(t *testing.T) {
 	p, _ := lined(t, echo)
 	ctx := context.Background()
@@ -155,8 +155,8 @@ func TestLinesThatFailed(t *testing.T) {
 	}
 }
 
-// TestLinesThatAreCancelled: a handler's context ends when its caller is gone, whether or not
-// it has read all, and the caller gets its own context's error.
+// TestLinesThatAreCancelled: a handler's context ends when its caller is gone, whether or not the
+// handler has read all; the caller gets the error of its own context.
 func TestLinesThatAreCancelled(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error)
 	p, dialed := lined(t, func(s *rpc.Server) {

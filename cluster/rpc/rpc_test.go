@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 func pair(t *testing.T, conf *tls.Config, register func(*rpc.Server)) (*rpc.Server, *rpc.Peers, *rpc.Dialer) {
@@ -150,7 +150,7 @@ func TestCalls(t *testing.T) {
 			if !pgerr.Is(err, pgerr.DiskFull) {
 				t.Fatal(err)
 			}
-			// Raft's connections come by their own listener on the same port.
+			// Raft's connections are accepted on the same port, by a listener of their own.
 			go func() {
 				c, err := s.RaftListener().Accept()
 				if err == nil {
@@ -179,7 +179,7 @@ func TestServerGoesAway(t *testing.T) {
 		_, err := p.Action(context.Background(), 1, "wait", nil)
 		errs <- err
 	}()
-	for { // until the call has arrived
+	for { // until the server handles the call
 		if _, err := p.Action(context.Background(), 1, "who", nil); err == nil {
 			break
 		}
@@ -218,7 +218,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestNoise sends random bytes to the port.
+// TestNoise sends random bytes to the server's port.
 func TestNoise(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	for _, b := range []string{"", "X", "G", "Ghello, this is not HTTP/2", "\x00\xff\xff"} {
@@ -234,7 +234,8 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestHandshake connects two nodes in all combinations of members, guests and strangers.
+// TestHandshake connects two nodes in all combinations of members, guests (which may only join) and
+// strangers.
 func TestHandshake(t *testing.T) {
 	a, b := catalog.ClusterID{1}, catalog.ClusterID{2}
 	for _, c := range []struct {
@@ -242,7 +243,7 @@ func TestHandshake(t *testing.T) {
 		server, dialer rpc.Identity
 		to             uint64
 		refused        bool
-		open, closed   bool // the calls that succeed: for guests, for members
+		open, closed   bool // whether a call that guests may make succeeds, and one that only members may make
 	}{
 		{"members", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Cluster: a, Node: 2}, 1, false, true, true},
 		{"another node's address", rpc.Identity{Cluster: a, Node: 3}, rpc.Identity{Cluster: a, Node: 2}, 1, true, false, false},
@@ -297,7 +298,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakeGarbage sends handshakes that no node sends.
+// TestHandshakeGarbage sends handshakes that a node never sends.
 func TestHandshakeGarbage(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	for _, b := range [][]byte{{'X'}, {'G'}, {'G', 255, 255, 255, 255}, {'R', 3, 0, 0, 0, 1, 2, 3}, {'R', 4, 0, 0, 0, 200, 200, 200, 200}, bytes.Repeat([]byte{'G', 16}, 4000)} {
@@ -315,8 +316,8 @@ func TestHandshakeGarbage(t *testing.T) {
 	}
 }
 
-// TestManyHandshakes: connections that do not go on with their handshake are bounded; the oldest
-// end long before their time is over, and a node still gets in.
+// TestManyHandshakes: the number of connections that stop within their handshake is bounded: the
+// oldest are closed long before the handshake's timeout, and another node can still connect.
 func TestManyHandshakes(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	var all []net.Conn
@@ -328,7 +329,7 @@ func TestManyHandshakes(t *testing.T) {
 		defer c.Close()
 		all = append(all, c)
 	}
-	_ = all[0].SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's own limit is 5 s
+	_ = all[0].SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's timeout is 5 s
 	if _, err := all[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the first of 300 connections: %v", err)
 	}

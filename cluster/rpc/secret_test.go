@@ -25,7 +25,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// door is a server that counts the calls it accepts.
+// door is a server that counts the calls that it accepts.
 type door struct {
 	*rpc.Server
 	in  atomic.Int32
@@ -80,7 +80,7 @@ func openDoor(t *testing.T, trust rpc.Trust) *door {
 
 func (d *door) addr() string { return d.Addr().String() }
 
-// knock calls every service; it returns how many accepted it, and the last error.
+// knock calls every service and returns how many calls were accepted, and the last error.
 func (d *door) knock(t *testing.T, with *rpc.Dialer) (in int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -119,8 +119,7 @@ func (d *door) knock(t *testing.T, with *rpc.Dialer) (in int, last error) {
 	return in, last
 }
 
-// TestStrangers: callers that are not members are refused by every service,
-// members are accepted by all.
+// TestStrangers: every service refuses callers that are not members, and accepts members.
 func TestStrangers(t *testing.T) {
 	d := openDoor(t, trust)
 	member := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, 2)}
@@ -224,7 +223,8 @@ func part(t *testing.T, r io.Reader) []byte {
 	return b
 }
 
-// TestReplay records a handshake and replays it, as either end.
+// TestReplay records a handshake and replays it, as the caller and as the server: neither is accepted,
+// since each side's proof depends on a number that the other has just chosen.
 func TestReplay(t *testing.T) {
 	d := openDoor(t, trust)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -239,7 +239,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.ReadAll(c) // it was accepted
+	io.ReadAll(c) // this original handshake is accepted
 	c.Close()
 	if d.in.Load() != 1 {
 		t.Fatal("the member is not in")
@@ -295,8 +295,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestClosedDoor: a server with neither secret nor certificates refuses all,
-// and certificates are read anew for each connection.
+// TestClosedDoor: a server with neither secret nor certificates refuses all callers; certificates are
+// read for each connection, so that changed files take effect.
 func TestClosedDoor(t *testing.T) {
 	d := openDoor(t, rpc.Trust{})
 	if in, _ := d.knock(t, &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, 2)}); in != 0 {

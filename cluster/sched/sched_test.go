@@ -125,9 +125,9 @@ func show(a sched.Action) string {
 	return fmt.Sprintf("%T", a)
 }
 
-// TestRandom plays statements with nodes that read at random speeds and die: every split
-// is read once in the attempt that completes, by a node that may read it, and no node
-// has more portions than threads, nor a portion with more rows than the limit.
+// TestRandom runs statements on nodes that read at random speeds and die: in the attempt that
+// completes, every split is read exactly once and by a node that may read it. No node has more
+// portions than threads, and no portion has more rows than the limit.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -280,13 +280,12 @@ func play(t *testing.T, seed uint64, r *rand.Rand, c sched.Config) {
 	}
 }
 
-// TestManySmallSplits assigns a thousand splits of equal size to nodes of which one is
-// half as fast: in a tenth as many portions, and so that all nodes end at about the same
-// time.
+// TestManySmallSplits assigns a thousand splits of equal size to nodes of which one is half as fast:
+// a hundred portions at most are needed for them, and all nodes finish at about the same time.
 func TestManySmallSplits(t *testing.T) {
 	leaf := sched.Leaf{Portion: 200}
 	for i := range 1000 {
-		leaf.Splits = append(leaf.Splits, sched.Split{Partition: i, Rows: 9}) // counted as 10, with the cost of a split itself
+		leaf.Splits = append(leaf.Splits, sched.Split{Partition: i, Rows: 9}) // counted as 10 rows, since opening a split has a cost too
 	}
 	s := sched.New(sched.Config{Nodes: []sched.Node{{ID: 1, Threads: 1}, {ID: 2, Threads: 1}, {ID: 3, Threads: 1}}, Leaves: []sched.Leaf{leaf}})
 	cost := map[uint64]int{1: 1, 2: 1, 3: 2}
@@ -300,7 +299,7 @@ func TestManySmallSplits(t *testing.T) {
 			}
 		}
 	}
-	free := map[uint64]int{} // by node: when its current portion is read
+	free := map[uint64]int{} // by node: the time at which its current portion has been read
 	begin := func(node uint64, now int) {
 		if len(queue[node]) > 0 && free[node] == 0 {
 			free[node] = now + cost[node]*len(queue[node][0])
@@ -327,7 +326,7 @@ func TestManySmallSplits(t *testing.T) {
 	if read != 1000 || portions > 1000/10 {
 		t.Errorf("%d splits in %d portions", read, portions)
 	}
-	// 1000 splits, 2.5 a tick.
+	// The nodes read 2.5 splits a tick together.
 	for node, at := range end {
 		if at < 400*95/100 || at > 400*105/100 {
 			t.Errorf("node %d ends at %d", node, at)

@@ -14,7 +14,7 @@ import (
 
 const seq types.OID = 20001
 
-// replicated is a catalog of one node that counts its commits.
+// replicated is the catalog of a cluster of one node; it counts commits.
 type replicated struct {
 	st       *catalog.State
 	advances int
@@ -70,8 +70,8 @@ func next(t *testing.T, c *Cache, s *Session, n int, ahead int64) []int64 {
 	return out
 }
 
-// TestBlocks: values are allocated in as few commits as possible, and values that a
-// statement allocated and did not use are used by the next.
+// TestBlocks: values are allocated in blocks, with as few commits as possible; values that a statement
+// allocated and did not use are used by the next one.
 func TestBlocks(t *testing.T) {
 	ctx := context.Background()
 	r, c := made(t, 1, 1<<40)
@@ -105,7 +105,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestCache: CACHE values are allocated at once and kept by the session.
+// TestCache: with CACHE n, a session allocates n values at once and keeps them for its next
+// statements.
 func TestCache(t *testing.T) {
 	r, c := made(t, 10, 1<<40)
 	var s Session
@@ -120,7 +121,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestLimit: the values up to MAXVALUE are returned.
+// TestLimit: the last value is MAXVALUE.
 func TestLimit(t *testing.T) {
 	_, c := made(t, 1, 5)
 	var s Session
@@ -134,7 +135,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSet: setval takes effect at once, also for values that are allocated already.
+// TestSet: setval takes effect at once, even where values were allocated in advance.
 func TestSet(t *testing.T) {
 	_, c := made(t, 10, 1<<40)
 	var s Session
@@ -150,7 +151,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestOwn: a sequence created in the transaction advances, and is rolled back, with it.
+// TestOwn: a sequence that was created in the open transaction advances within it, and a rollback
+// undoes both.
 func TestOwn(t *testing.T) {
 	ctx := context.Background()
 	r := &replicated{st: catalog.New()}

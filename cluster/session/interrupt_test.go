@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestInterrupts: a cancel ends the running statement, a termination later ones too;
-// neither interrupts a session that waits for its client.
+// TestInterrupts: a cancel ends the running statement, a termination also those that follow; neither
+// interrupts a session while it waits for its client.
 func TestInterrupts(t *testing.T) {
 	woken := 0
 	i := &interrupts{timeout: func() time.Duration { return 0 }, wake: func() { woken++ }}

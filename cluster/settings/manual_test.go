@@ -14,7 +14,7 @@ var effective = []string{"application_name", "batch_size", "bytea_output", "clie
 	"default_transaction_read_only", "dialect", "extra_float_digits", "idle_in_transaction_session_timeout", "idle_session_timeout", "intervalstyle", "role", "search_path", "session_authorization",
 	"memory", "statement_timeout", "threads", "timezone", "transaction_isolation", "transaction_read_only", "tributary.colocate", "tributary.distribute_cost", "tributary.distribute_rows", "tributary.keep_datasets", "tributary.shared_directories", "voters", "work_mem", "worker_saturation"}
 
-// TestManualSettings keeps the manual's lists of settings.
+// TestManualSettings: the manual lists the settings, those with an effect apart from the others.
 func TestManualSettings(t *testing.T) {
 	var rows [][]string
 	var inert, fixed []string

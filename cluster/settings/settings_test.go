@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestDefaults: every default is a valid value in its canonical form: setting
-// what SHOW prints changes nothing.
+// TestDefaults: the default of each setting is a valid value in canonical form, so that setting what
+// SHOW prints changes nothing.
 func TestDefaults(t *testing.T) {
 	for _, d := range settings.All() {
 		s := settings.NewSet()
@@ -83,7 +83,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestTransactions: SET LOCAL ends with the transaction, SET is kept if it commits.
+// TestTransactions: SET LOCAL lasts to the end of the transaction; SET lasts longer if it commits.
 func TestTransactions(t *testing.T) {
 	s := settings.NewSet()
 	var told []string

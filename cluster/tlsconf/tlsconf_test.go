@@ -93,8 +93,8 @@ func TestMutual(t *testing.T) {
 	}
 }
 
-// TestFiles: keys are readable by their owner only, and a node's directory has
-// all that the node needs but not the authority's key.
+// TestFiles: a key's file is readable by its owner only, and a node's directory has all that the node
+// needs without the authority's key.
 func TestFiles(t *testing.T) {
 	_, dir := certsIn(t)
 	to := filepath.Join(dir, "n1")

@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestBuffersAreCharged: buffers of slices are charged while they are used and while
-// they are kept for reuse, and a bounded number is kept.
+// TestBuffersAreCharged: the buffers of slices are charged while they are used and while they are kept
+// for reuse; the number kept is bounded.
 func TestBuffersAreCharged(t *testing.T) {
 	var charged, most int64
 	full := errors.New("full")

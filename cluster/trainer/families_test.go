@@ -28,24 +28,24 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// proof is a training that must give the same model however it is run.
+// proof is a training whose model must have the same bytes however it is run.
 type proof struct {
 	family      string
-	cols        string // of the query
+	cols        string // columns of the query
 	target      string
 	rows        int
-	distributed bool // rows are
+	distributed bool // whether its rows are distributed
 	args        []any
 }
 
-// Distributed rows are enough for several leaves. Those of the families that learn from
-// windows are series of 50.
+// The numbers of rows. Where rows are distributed there are enough for several leaves; families that
+// train on windows have series of 50 rows.
 const (
 	some = 20000
 	many = 70000
 )
 
-// proofs has trainings of every family, in the variants whose steps on nodes differ.
+// proofs are trainings of every family, in each variant whose steps run differently on several nodes.
 var proofs = []proof{
 	{"linear_regression", "a b k w", "y", some, false, []any{"calculate_p_values", true, "offset", "w"}},
 	{"linear_regression", "a b k", "y", some, false, []any{"optimizer", "gd", "max_iterations", 10, "fit_intercept", false}},
@@ -87,7 +87,7 @@ var proofs = []proof{
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 }
 
-// typesOf has the types of columns that are not float8.
+// typesOf are the types of the columns that are not float8.
 var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
 
 // columns returns the columns of the training query.
@@ -102,7 +102,8 @@ func (p *proof) columns() (cols []dataset.Column) {
 	return cols
 }
 
-// step is the unit of the lengths of slices; larger for trees, whose partials are long.
+// step is the unit of the slice lengths that are tried; it is larger for trees, whose partials are so
+// long that short slices would take too many messages.
 func (p *proof) step() int {
 	if p.family == "gradient_boosted_trees" || p.family == "random_forest" {
 		return 1000
@@ -131,7 +132,7 @@ func (p *proof) job(t testing.TB, more ...any) *train.Job {
 	return j
 }
 
-// world is the data of all columns: values have their column's type, or are nil.
+// world is the data of all columns: values of the column's type, or nil for NULL.
 var world = sync.OnceValue(func() map[string][]any {
 	r := rand.New(rand.NewPCG(3, 9))
 	out := map[string][]any{}
@@ -167,7 +168,7 @@ var world = sync.OnceValue(func() map[string][]any {
 	return out
 })
 
-// data returns the rows, always the same, in batches whose order depends on the seed.
+// data returns the same rows each time, in batches whose order depends on the seed.
 func (p *proof) data(seed uint64) (out []*batch.Batch) {
 	o := rand.New(rand.NewPCG(seed, 3))
 	rows := o.Perm(p.rows)
@@ -211,15 +212,15 @@ func (c *checkpoints) Save(_ context.Context, _ int, write func(io.Writer) error
 	return err
 }
 
-// attempt has the parameters of one run of a training on a cluster.
+// attempt is one run of a training on a cluster.
 type attempt struct {
-	driver int // the node's place
+	driver int // index of the driver's node
 	again  bool
 	seed   uint64
 	slice  int
 	resume []byte
 	gather bool
-	before func(task int) // of a task
+	before func(task int) // called before each task
 	saved  *checkpoints
 }
 
@@ -237,8 +238,7 @@ func (r *counted) Reduce(ctx context.Context, t train.Task) (family.Message, err
 	return r.Group.Reduce(ctx, t)
 }
 
-// run trains. Every reading of the clock is late enough for a checkpoint, so that there is one
-// after each step.
+// run trains. Its clock advances so far at each reading that a checkpoint is due after each step.
 func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, again bool, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -284,7 +284,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 		in.Rescan = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeRescan(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
-	if pgerr.Is(err, pgerr.RowsNotHeld) && again { // the rows are spilled by a node then
+	if pgerr.Is(err, pgerr.RowsNotHeld) && again { // the rows do not fit in memory, and a node spills them
 		a.again = false
 		g.Close()
 		return p.run(t, c, a)
@@ -292,7 +292,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	return res, again, err
 }
 
-// least trains on one node with about the least memory that is enough.
+// least trains on one node with little more than the least memory that suffices.
 func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, err error) {
 	memory := int64(1 << 20)
 	if p.distributed {
@@ -308,9 +308,9 @@ func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, e
 	return res, read, err
 }
 
-// TestEveryFamilyEverywhere trains every family on any number of nodes, with rows in
-// other orders, little memory, nodes whose kernels are others, and nodes that die:
-// all models are the same.
+// TestEveryFamilyEverywhere trains every family on any number of nodes, with the rows in other orders,
+// with little memory, with nodes that use other kernels, and with nodes that die: all models have the
+// same bytes.
 func TestEveryFamilyEverywhere(t *testing.T) {
 	for _, f := range families.All {
 		if name := f.Info().Name; !slices.ContainsFunc(proofs, func(p proof) bool { return p.family == name }) {

@@ -23,7 +23,7 @@ import (
 // all returns the ids of the nodes.
 func (c *cluster) all() []uint64 { return append(c.others(), c.nodes[0].id) }
 
-// last numbers the trainings of a test.
+// last is the number of the last training of a test.
 type last int
 
 func (n *last) name() string {
@@ -31,9 +31,9 @@ func (n *last) name() string {
 	return fmt.Sprint("t.", *n)
 }
 
-// train trains over the kept dataset of src if there is one, else over the rows, in
-// an order and on nodes that differ each time, and keeps the dataset. With a nil
-// src nothing is kept or reused.
+// train trains over the kept dataset of src if there is one, otherwise over the rows, whose order and
+// placement on nodes differ each time; it keeps the dataset. If src is nil, no dataset is kept or
+// reused.
 func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *train.Source) (sha [32]byte, reused bool) {
 	t.Helper()
 	res, reused := c.trainOn(t, n, driver, j, src, rows(30000, uint64(*n+1)))
@@ -82,15 +82,14 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 	return res, in.Over != nil
 }
 
-// TestAgainNoMoreMemory: the second and third training of each family are charged no
-// more than the first, over the rows and over the kept dataset, and leave no more
-// charged.
+// TestAgainNoMoreMemory: the second and third training of each family charge no more memory than the
+// first, over the rows and over the kept dataset, and leave no more charged at the end.
 func TestAgainNoMoreMemory(t *testing.T) {
 	for i := range proofs {
 		p := &proofs[i]
 		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
 			c, job, list := start(t, 1, 0), p.job(t), p.data(1)
-			c.nodes[0].threads = 1 // of two threads the maximum that is held at once varies
+			c.nodes[0].threads = 1 // with two threads the peak varies from run to run
 			var num last
 			var want []byte
 			for _, src := range []*train.Source{nil, {Key: [32]byte{1}}} {
@@ -130,8 +129,8 @@ func TestAgainNoMoreMemory(t *testing.T) {
 
 func text(name string, v any) family.Arg { return family.Arg{Name: name, Value: v} }
 
-// TestKept: a training over a kept dataset makes the same bytes as over the rows,
-// whichever node drives it and whatever family made the dataset.
+// TestKept: a training over a kept dataset makes the same bytes as one over the rows, whichever node
+// drives it and whichever family made the dataset.
 func TestKept(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		c := start(t, n, 0)
@@ -139,7 +138,7 @@ func TestKept(t *testing.T) {
 		for i, args := range [][]family.Arg{
 			nil,
 			{text("data_split_method", "random"), text("data_split_eval_fraction", 0.2)},
-			{text("optimizer", "sgd"), text("batch_size", int64(256)), text("data_split_method", "random")}, // distributed
+			{text("optimizer", "sgd"), text("batch_size", int64(256)), text("data_split_method", "random")}, // its rows are distributed
 			{text("class_weights", "balanced"), text("precision", "float32")},
 		} {
 			one, two := job(t, args...), job(t, append(args[:len(args):len(args)], text("l2", 0.5))...)
@@ -164,8 +163,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestKeptGoes: a kept dataset is dropped when memory is needed, when a table has
-// changed, and when a member is lost or joins; then the rows are read.
+// TestKeptGoes: a kept dataset is dropped when memory is needed, when its table has changed, and when
+// a member is lost or joins; the next training then reads the rows.
 func TestKeptGoes(t *testing.T) {
 	c := start(t, 3, 32<<20)
 	var num last
@@ -201,7 +200,7 @@ func TestKeptGoes(t *testing.T) {
 	again("the table is the same", true)
 	c.nodes[2].tr.Prune(func(t train.Table) bool { return false })
 	again("the table has changed", false)
-	for range 20 { // of other rows
+	for range 20 { // trainings over other rows
 		src := &train.Source{Key: [32]byte{byte(num)}}
 		c.train(t, &num, 0, j, src)
 	}
@@ -216,9 +215,8 @@ func TestKeptGoes(t *testing.T) {
 	again("of the nodes left", true)
 }
 
-// TestKeptLost kills a member of a training over a kept dataset: the next attempt
-// finds none on the nodes left, reads the rows, and goes on from the checkpoint to
-// the same bytes.
+// TestKeptLost kills a member of a training over a kept dataset: the next attempt finds no complete
+// dataset on the nodes left, reads the rows, and continues from the checkpoint to the same bytes.
 func TestKeptLost(t *testing.T) {
 	for lost := range 3 {
 		c, ctx := start(t, 3, 0), context.Background()
@@ -255,15 +253,15 @@ func TestKeptLost(t *testing.T) {
 	}
 }
 
-// TestSpilledIsKept: spilled datasets are reused too, whether blocks, encoded rows
-// or rows of windows, and at the end all memory and disk space is released.
+// TestSpilledIsKept: spilled datasets are reused too, whether they consist of blocks, encoded rows or
+// rows of windows; at the end all memory and disk space is released.
 func TestSpilledIsKept(t *testing.T) {
 	at := func(family string, distributed bool) *proof {
 		return &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.family == family && p.distributed == distributed })]
 	}
 	for _, c := range []struct {
 		p          *proof
-		one, three int64 // memory of a node; 0: not tried
+		one, three int64 // memory of a node, for one node and for three; 0: not run
 	}{{at("logistic_regression", true), 4 << 20, 7 << 20}, {at("lstm", true), 6 << 20, 3 << 20}, {at("mlp", true), 4 << 20, 7 << 20}, {at("kmeans", false), 1 << 20, 0}} {
 		for nodes, limit := range map[int]int64{1: c.one, 3: c.three} {
 			if limit == 0 {
@@ -296,8 +294,8 @@ func TestSpilledIsKept(t *testing.T) {
 	}
 }
 
-// files counts the temporary files of trainings that this process has open, where the
-// system lists them.
+// files returns the number of temporary files of trainings that this process has open, on systems that
+// list them.
 func files(t *testing.T) (n int) {
 	t.Helper()
 	list, _ := os.ReadDir("/proc/self/fd")
@@ -309,11 +307,11 @@ func files(t *testing.T) (n int) {
 	return n
 }
 
-// TestSpilledGoes: spilled datasets are dropped when disk space is needed or when
-// they were not used for long, and others are not.
+// TestSpilledGoes: a spilled dataset is dropped when disk space is needed or when it was not used for
+// long; otherwise it is kept.
 func TestSpilledGoes(t *testing.T) {
 	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.distributed })]
-	c := start(t, 1, 4<<20) // not all fits
+	c := start(t, 1, 4<<20) // too little memory for the dataset
 	now, room, tr := time.Now(), int64(1<<40), c.nodes[0].tr
 	tr.Keep(func() time.Time { return now }, func() (int64, error) { return room, nil })
 	var num last

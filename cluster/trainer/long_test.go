@@ -21,10 +21,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// categories is so many that their parameters exceed one message of a stream.
+// categories is large enough that a parameter for each does not fit in one message of a stream.
 const categories = 40000
 
-// longJob has a weight for each category.
+// longJob is a training with one weight for each category.
 func longJob(t *testing.T, iterations int, more ...family.Arg) *train.Job {
 	t.Helper()
 	cols := []dataset.Column{{Name: "c", Type: types.Int4}, {Name: "y", Type: types.Int4}}
@@ -36,7 +36,7 @@ func longJob(t *testing.T, iterations int, more ...family.Arg) *train.Job {
 	return j
 }
 
-// longRows has one row of each category, on the nodes in turn.
+// longRows has one row of each category.
 func longRows() (out []*batch.Batch) {
 	const at = 5000
 	for from := 0; from < categories; from += at {
@@ -72,8 +72,8 @@ func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap
 	return train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, red)
 }
 
-// TestLongVectors: with parameters sent in several chunks, and partials in
-// slices of any length, the model is that of one node.
+// TestLongVectors: with parameters sent in several chunks, and partials in slices of any length, the
+// model is the same as on one node.
 func TestLongVectors(t *testing.T) {
 	want, err := trainLong(context.Background(), t, 1, 0, 3, nil)
 	if err != nil {
@@ -97,8 +97,8 @@ func TestLongVectors(t *testing.T) {
 	}
 }
 
-// TestLostInTheTree: the death of a member below another in the tree ends the
-// group, whichever member notices it first.
+// TestLostInTheTree: when a member dies whose partials go through another member of the reduction
+// tree, the group ends, whichever member notices it first.
 func TestLostInTheTree(t *testing.T) {
 	for lost := 1; lost < 6; lost += 2 {
 		_, err := trainLong(context.Background(), t, 6, 0, 3, func(c *cluster, g *trainer.Group) train.Reducer {

@@ -16,12 +16,11 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// nodeVar is the environment variable that makes a process of the test binary a node with this
-// number.
+// nodeVar is an environment variable with a node's number: the test binary then runs as that node.
 const nodeVar = "TRIBUTARY_TEST_NODE"
 
-// remote is a node in its own process, which may use other kernels: these are chosen
-// when a process starts.
+// remote is a node in its own process, so that it can use other kernels than this process: these are
+// chosen when a process starts.
 type remote struct {
 	id    uint64
 	in    *json.Encoder
@@ -29,11 +28,11 @@ type remote struct {
 	level string
 }
 
-// Messages with a remote node: it first sends its address and kernels, then the
-// error of each share of rows that it is sent.
+// The messages with a remote node. It first sends its address and the name of its kernels, then for
+// each share of rows that it receives an error or none.
 type (
 	shareMsg struct {
-		Addr    map[uint64]string // the first time
+		Addr    map[uint64]string // in the first message
 		Group   string
 		Members []uint64
 		Proof   int
@@ -44,8 +43,8 @@ type (
 	}
 )
 
-// startMixed starts nodes of which one uses this machine's kernels, one those
-// without the widest registers, and one plain Go.
+// startMixed starts three nodes: one uses the best kernels of this machine, one those without the
+// widest registers, and one those in plain Go.
 func startMixed(t *testing.T) *cluster {
 	t.Helper()
 	c := start(t, 1, 0)
@@ -109,7 +108,7 @@ func (r *remote) tell(t *testing.T, m shareMsg) {
 	}
 }
 
-// spread has the node add its share of the rows.
+// spread makes the node add its share of the rows.
 func (r *remote) spread(t *testing.T, g *trainer.Group, p *proof, seed uint64) {
 	t.Helper()
 	at := 0
@@ -119,7 +118,7 @@ func (r *remote) spread(t *testing.T, g *trainer.Group, p *proof, seed uint64) {
 	r.tell(t, shareMsg{Group: g.Name(), Members: g.Members(), Proof: at, Seed: seed})
 }
 
-// beNode runs a remote node until its input ends.
+// beNode runs this process as a remote node until its input ends.
 func beNode(id uint64) error {
 	addr := map[uint64]string{}
 	n, err := newNode(id, 0, os.TempDir(), func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok }, func(uint64) bool { return true }, func() <-chan struct{} { return nil })
@@ -155,7 +154,7 @@ func beNode(id uint64) error {
 	return nil
 }
 
-// share adds this node's rows of a proof.
+// share adds this node's share of a proof's rows.
 func (n *node) share(m shareMsg) error {
 	return distribute(proofs[m.Proof].data(m.Seed), m.Members, m.Seed, func(id uint64, b *batch.Batch) error {
 		if id != n.id {

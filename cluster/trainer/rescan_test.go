@@ -18,7 +18,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// trainTwice trains on n rows, which are produced a second time if they must be read again.
+// trainTwice trains on n rows in first; when they must be read a second time, they are those in
+// second.
 func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) *train.Result {
 	t.Helper()
 	res, err := c.readTwice(t, j, first, second, n, again)
@@ -28,7 +29,7 @@ func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.
 	return res
 }
 
-// readTwice is trainTwice that returns an error.
+// readTwice is trainTwice, but returns an error.
 func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) (*train.Result, error) {
 	t.Helper()
 	ctx := context.Background()
@@ -52,9 +53,9 @@ func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.B
 	return train.Run(ctx, in, g)
 }
 
-// TestDistributedRowsRescanned: rows of mini-batches that do not fit in memory are
-// read again, and sent encoded to the nodes that own their leaves, whichever nodes
-// read them the second time: the model is that of one node with ample memory.
+// TestDistributedRowsRescanned: when the rows of mini-batches do not fit in memory they are read a
+// second time, encoded, and sent to the nodes that own their leaves, whichever nodes read them then.
+// The model is the same as on one node with enough memory.
 func TestDistributedRowsRescanned(t *testing.T) {
 	const n = 250000
 	var want []byte
@@ -81,15 +82,15 @@ func TestDistributedRowsRescanned(t *testing.T) {
 	}
 }
 
-// series are n rows of windows over numbers of random digits, of partitions that id says, by a
-// row's number: its place in partitions of length is the order.
+// series returns n rows of random numbers for windows. Row i belongs to partition id(i), and its
+// order within it is i % length.
 func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []*batch.Batch) {
 	cols = []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
 	for i := range 6 {
 		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	r := rand.New(rand.NewPCG(5, 6))
-	for from := 0; from < n; from += 1010 { // two partitions are in chunks
+	for from := 0; from < n; from += 1010 { // a partition may be divided between two batches
 		k := min(1010, n-from)
 		arrs := make([]arrow.Array, len(cols))
 		ids, at := make([]int64, k), make([]int64, k)
@@ -109,7 +110,7 @@ func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []
 	return cols, list
 }
 
-// windowsJob is a job of windows of five of these rows.
+// windowsJob is a training on windows of five rows of series.
 func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
 	t.Helper()
 	j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
@@ -120,8 +121,8 @@ func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
 	return j
 }
 
-// TestSeriesRescanned is the same with windows over numbers of random digits, whose partitions
-// are read in chunks, on other nodes each time.
+// TestSeriesRescanned is TestDistributedRowsRescanned for windows over random numbers, whose
+// partitions are read in chunks and on other nodes each time.
 func TestSeriesRescanned(t *testing.T) {
 	const n, length = 150000, 25
 	cols, list := series(n, length, func(i int) int64 { return int64(i / length) })
@@ -146,9 +147,9 @@ func TestSeriesRescanned(t *testing.T) {
 	}
 }
 
-// TestOtherRowsAnywhere: a partition that has fewer rows than a window the second time is detected
-// by the node that owns it, the driver or another: the driver gets an error code upon which it
-// spills the rows.
+// TestOtherRowsAnywhere: a partition that has fewer rows than a window when it is read a second time
+// is detected by the node that owns it. Whether that is the driver or another node, the driver gets
+// the error upon which it starts anew and spills the rows.
 func TestOtherRowsAnywhere(t *testing.T) {
 	const n, length = 150000, 25
 	whole := func(i int) int64 { return int64(i / length) }

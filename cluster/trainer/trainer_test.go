@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type node struct {
@@ -58,7 +58,7 @@ type node struct {
 type cluster struct {
 	nodes   []*node
 	remote  []*remote
-	groups  int // opened so far
+	groups  int // groups opened so far
 	mu      sync.Mutex
 	dead    map[uint64]bool
 	changed chan struct{}
@@ -104,14 +104,14 @@ func start(t *testing.T, n int, limit int64) *cluster {
 	return c
 }
 
-// kill ends a node without a shutdown, as a crash does.
+// kill ends a node as a crash does, without a shutdown.
 func (n *node) kill() {
 	n.peers.Close()
 	n.srv.Close()
 	n.tr.Close()
 }
 
-// kill ends node i like a crash, and tells the others that it is dead.
+// kill ends node i as a crash does, and marks it as dead for the others.
 func (c *cluster) kill(at int) {
 	c.nodes[at].kill()
 	c.declareDead(c.nodes[at].id)
@@ -167,7 +167,7 @@ func job(t *testing.T, more ...family.Arg) *train.Job {
 	return j
 }
 
-// rows makes n rows, always the same, in batches whose order depends on the seed.
+// rows returns the same n rows each time, in batches whose order depends on the seed.
 func rows(n int, seed uint64) (out []*batch.Batch) {
 	r := rand.New(rand.NewPCG(1, 2))
 	data := make([][]float64, n)
@@ -219,7 +219,7 @@ func distribute(list []*batch.Batch, members []uint64, seed uint64, add func(id 
 	return nil
 }
 
-// spread adds the batches to the group's parts, as a dataset stage would.
+// spread adds the batches to the group's parts, as a dataset stage does.
 func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, seed uint64) {
 	t.Helper()
 	if err := c.add(g, list, seed); err != nil {
@@ -230,7 +230,7 @@ func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, se
 func (c *cluster) add(g *trainer.Group, list []*batch.Batch, seed uint64) error {
 	return distribute(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
 		if int(id) > len(c.nodes) {
-			return nil // a remote node's
+			return nil // a remote node adds its own
 		}
 		p, err := c.nodes[id-1].tr.Collector(g.Name())
 		if err != nil {
@@ -240,7 +240,7 @@ func (c *cluster) add(g *trainer.Group, list []*batch.Batch, seed uint64) error 
 	})
 }
 
-// failing calls f before its nth task.
+// failing is a reducer that calls f before the nth task.
 type failing struct {
 	*trainer.Group
 	n int
@@ -254,8 +254,8 @@ func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, err
 	return r.Group.Reduce(ctx, t)
 }
 
-// TestSilentMember: a member that is declared dead, though it runs, ends the
-// group with an error of class 08 too.
+// TestSilentMember: a member that is declared dead while it still runs ends the group too, with an
+// error of class 08.
 func TestSilentMember(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -276,10 +276,9 @@ func TestSilentMember(t *testing.T) {
 	}
 }
 
-// TestTakenAddress: where another member answers at a member's address, as
-// after a start with ports of the system's choice, that member counts as lost,
-// and the driver retries; it is not an internal error of the member that
-// answers.
+// TestTakenAddress: a member's address may be taken by another member when nodes restart on ports that
+// the system chooses. The member that was there counts as lost, and the driver retries; it is not an
+// internal error of the member that answers.
 func TestTakenAddress(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -303,14 +302,15 @@ func TestTakenAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	// The group is open: a call that reaches the wrong node must have no effect there.
+	// The group is open: a call meant for one node must have no effect on another that receives it.
 	move(other)
 	if n, err := g.Distribute(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
 		t.Errorf("rows for the wrong node: %d, %v", n, err)
 	}
 }
 
-// TestErrorOfARow: the error of a row is returned, not the cancellations that follow from it.
+// TestErrorOfARow: the error of a row is returned, not that of the tasks that are cancelled because of
+// it.
 func TestErrorOfARow(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
@@ -329,7 +329,7 @@ func TestErrorOfARow(t *testing.T) {
 	}
 }
 
-// TestCancel: the end of the driver's context ends all tasks, and its cause is returned.
+// TestCancel: when the driver's context ends, all tasks end, and the context's cause is returned.
 func TestCancel(t *testing.T) {
 	c := start(t, 3, 0)
 	j := job(t)
@@ -350,7 +350,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestDriverGone: the parts of a group are freed when its driver dies.
+// TestDriverGone: a group's parts on the other nodes are freed when its driver dies.
 func TestDriverGone(t *testing.T) {
 	c := start(t, 3, 0)
 	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others(), true)
@@ -369,7 +369,7 @@ func TestDriverGone(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatal("a part outlived its driver")
 			}
-			time.Sleep(time.Millisecond) // polls a state that has no signal
+			time.Sleep(time.Millisecond) // polls a state whose change has no signal
 		}
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestHeaders: headers are decoded to what was encoded, and invalid ones are
-// errors.
+// TestHeaders: a header is the same after encoding and decoding, and an invalid one is an error.
 func TestHeaders(t *testing.T) {
 	m := &broadcast{name: "3.1", iter: 7, size: 1 << 30, who: []int{0, 2, 3}, at: 2, stripe: 1, stripes: 2}
 	got, err := decodeBroadcast(m.encode())
@@ -37,7 +36,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestChunks: chunks join to as many bytes as were announced, or are an error.
+// TestChunks: the chunks of a message have as many bytes together as its header announced; more or
+// fewer are an error.
 func TestChunks(t *testing.T) {
 	for _, c := range []struct {
 		chunks []int
@@ -56,7 +56,7 @@ func TestChunks(t *testing.T) {
 			t.Errorf("chunks %v of %d bytes: %d, %v", c.chunks, c.size, len(b), err)
 		}
 	}
-	// The stripes of a task contain each of its bytes once.
+	// The stripes of a task, together, have each of its bytes once.
 	whole := make([]byte, 5*chunkBytes/2)
 	total := 0
 	for stripe := range reduce.Stripes {

@@ -58,8 +58,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideSettles runs decide on two nodes with a job: they never drive it
-// under the same epoch, and at the end the live node drives it.
+// TestDecideSettles runs decide on two nodes that share a job: they never both drive it in the same
+// epoch, and in the end the live node drives it.
 func TestDecideSettles(t *testing.T) {
 	job := catalog.Job{State: catalog.JobRunning, Coordinator: 1, Epoch: 1}
 	running := map[uint64]uint64{}
@@ -86,13 +86,13 @@ func TestDecideSettles(t *testing.T) {
 	if running[1] != 1 || running[2] != 0 {
 		t.Fatal(running)
 	}
-	dead[1] = true // as node 2 believes
+	dead[1] = true // node 2 wrongly believes that node 1 is dead
 	step(2)
 	step(2)
 	if running[2] != 2 {
 		t.Fatal(running)
 	}
-	dead[1] = false // it was only silent
+	dead[1] = false // it was only slow to answer
 	step(1)
 	if running[1] != 0 {
 		t.Fatal("the node that lost the job goes on with it")
@@ -111,8 +111,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestStatementIsReadOnce: a job's statement that this node has parsed is not
-// parsed again; on another node it is.
+// TestStatementIsReadOnce: a node that has parsed a job's statement does not parse it a second time;
+// another node does.
 func TestStatementIsReadOnce(t *testing.T) {
 	j := New(Config{})
 	const text = "train model m using ridge predict y as select 1 as x, 2 as y"

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// committed is a replicated catalog of one node.
+// committed is the catalog of a cluster of one node.
 type committed struct{ st *catalog.State }
 
 func (c *committed) Current() *catalog.State       { return c.st }
@@ -30,7 +30,7 @@ func schema(n int) catalog.Change {
 	return &catalog.PutSchema{Schema: &catalog.Schema{OID: types.OID(20000 + n), Name: fmt.Sprint("s", n), Owner: catalog.BootstrapRoleOID}}
 }
 
-// sees lists which of the schemas are visible.
+// sees lists which of the test's schemas are visible.
 func sees(t *testing.T, st *catalog.State, err error) (out []int) {
 	t.Helper()
 	if err != nil {
@@ -44,8 +44,8 @@ func sees(t *testing.T, st *catalog.State, err error) (out []int) {
 	return out
 }
 
-// TestIsolation: a statement sees its transaction's changes, and the commits of
-// others that its isolation level allows.
+// TestIsolation: a statement sees the changes of its own transaction, and those commits of others that
+// its isolation level allows.
 func TestIsolation(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -77,8 +77,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestSavepoints: ROLLBACK TO undoes changes and pending effects to the newest
-// savepoint of that name, which is kept.
+// TestSavepoints: ROLLBACK TO undoes the changes and pending effects since the newest savepoint of
+// that name, which stays defined.
 func TestSavepoints(t *testing.T) {
 	m := &committed{catalog.New()}
 	x := New(1, nil)
@@ -134,8 +134,8 @@ func TestSavepoints(t *testing.T) {
 	check([]int{0}, "first a")
 }
 
-// TestFailedChange: a change that cannot be applied has no effect, and a failed
-// statement's changes are undone.
+// TestFailedChange: a change that cannot be applied has no effect, and all changes of a failed
+// statement are undone.
 func TestFailedChange(t *testing.T) {
 	m := &committed{catalog.New()}
 	x := New(1, nil)
@@ -180,8 +180,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestSnapshots: an exported snapshot can be imported while the exporting
-// transaction is open, and is pinned at once.
+// TestSnapshots: an exported snapshot can be imported as long as the exporting transaction is open,
+// and what it sees is kept from the import on.
 func TestSnapshots(t *testing.T) {
 	ctx := context.Background()
 	m := &committed{catalog.New()}

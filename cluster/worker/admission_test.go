@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// admitted is a statement of a node's sessions with its own admission.
+// admitted is a statement with an admission of its own.
 type admitted struct {
 	*worker.Statement
 	adm  *worker.Admission
@@ -55,7 +55,7 @@ func until(ok func() bool) {
 	}
 }
 
-// full takes a ticket of a node, and most of its memory, until the returned function is called.
+// full occupies a ticket of the node and most of its memory until the returned function is called.
 func (n *node) full() func() {
 	pool := n.pool.Child("full", 0)
 	t := pool.Ticket(1, 1)
@@ -78,9 +78,8 @@ func (c *cluster) idle(t *testing.T) {
 	}
 }
 
-// TestAdmission: a plan queues at a node that is short of memory, reports its
-// place there, and starts on no node before all admit it; a cancel removes it
-// from the queue.
+// TestAdmission: a plan waits in the queue of a node that is short of memory, reports its position
+// there, and starts on no node before all have admitted it. A cancel removes it from the queue.
 func TestAdmission(t *testing.T) {
 	for _, at := range []int{1, 2} {
 		for _, stop := range []error{nil, errors.New("stop")} {
@@ -127,8 +126,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfMany: statements of all nodes that need all nodes, each of
-// which admits one at a time, do not deadlock.
+// TestAdmissionOfMany: statements of all nodes, each of which needs all nodes, do not deadlock
+// although each node admits only one at a time.
 func TestAdmissionOfMany(t *testing.T) {
 	g := newGate(3)
 	c := newCluster(t, 3, 30<<20, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
@@ -154,8 +153,8 @@ func TestAdmissionOfMany(t *testing.T) {
 	}
 }
 
-// TestAdmissionRests: a statement that waits for its client occupies no
-// admission on any node, and continues without queueing.
+// TestAdmissionRests: a statement that waits for its client occupies no admission on any node, and
+// continues without waiting in a queue.
 func TestAdmissionRests(t *testing.T) {
 	g := newGate(2)
 	c := newCluster(t, 2, 30<<20, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
@@ -188,8 +187,8 @@ func TestAdmissionRests(t *testing.T) {
 	}
 	other.close()
 
-	// A plan that starts while the admission rests takes the tickets, and releases them when it
-	// rests again.
+	// A plan that starts while its statement's admission rests takes tickets, and releases them the
+	// next time the admission rests.
 	s.adm.Rest()
 	if err := s.sum(ctx); err != nil {
 		t.Error(err)

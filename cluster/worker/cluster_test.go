@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-// trust is what the nodes of these tests have in common.
+// trust is the cluster secret that the nodes of these tests share.
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
-// node is one of several nodes in this process.
+// node is one of several nodes that run in this process.
 type node struct {
 	id     uint64
 	dir    string
@@ -67,7 +67,7 @@ func (f fetcher) Fetch(_ context.Context, s *catalog.Segment) error {
 
 func (f fetcher) Repair(ctx context.Context, s *catalog.Segment) error { return f.Fetch(ctx, s) }
 
-// copyTo copies a segment's file.
+// copyTo copies a segment's file to another node.
 func (n *node) copyTo(to *node, s *catalog.Segment) error {
 	in, err := to.store.Receive(s)
 	if err != nil {
@@ -91,7 +91,7 @@ func (n *node) kill() {
 	n.srv.Close()
 }
 
-// cluster is nodes 1 to n, the first being the gateway.
+// cluster is nodes 1 to n; node 1 is the gateway.
 type cluster struct {
 	t     testing.TB
 	nodes []*node
@@ -112,7 +112,7 @@ func (c *cluster) members() []worker.Member {
 	return out
 }
 
-// sourcesOf returns a node's sources; may be nil.
+// sourcesOf returns the sources of a node; it may be nil.
 type sourcesOf func(node uint64) op.Sources
 
 func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func(*plan.Source) int) *cluster {
@@ -168,8 +168,8 @@ func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func
 	return c
 }
 
-// statement opens a statement on the gateway; the returned function closes it
-// and checks that nothing is left.
+// statement opens a statement on the gateway; the returned function closes it and checks that all was
+// released.
 func (c *cluster) statement(t testing.TB, id string, o worker.Options) (*worker.Statement, func()) {
 	gw := c.nodes[0]
 	pool := gw.pool.Child(id, c.limit)
@@ -247,7 +247,7 @@ func (c *cluster) write(t testing.TB, oid types.OID, cols []tableCol, rows [][]t
 	return m
 }
 
-// walk calls f for n and what is below it, depth first.
+// walk calls f for n and all nodes below it, in depth-first order.
 func walk(n plan.Node, f func(plan.Node)) {
 	f(n)
 	for _, k := range n.Children() {
@@ -268,7 +268,7 @@ func scans(p *plan.Staged) []*plan.Scan {
 	return out
 }
 
-// rowsOf reads a reader to its end as text, a line a row.
+// rowsOf reads all rows and returns each as a line of text.
 func rowsOf(ctx context.Context, r op.BatchReader, cols []plan.Column) ([]string, error) {
 	var out []string
 	for {

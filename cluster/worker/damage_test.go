@@ -21,8 +21,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rotten is a gate with a fault: on node bad the rows of the first part are in
-// a mapped segment, which is truncated before they are used.
+// rotten is a gate with a fault: on node bad, the rows of the first part are in a mapped segment,
+// whose file is truncated before they are used.
 type rotten struct {
 	*gate
 	t        *testing.T
@@ -116,8 +116,8 @@ func soloPlan() *plan.Staged {
 	return &plan.Staged{Stages: []plan.Stage{{ID: 0, Root: &plan.Aggregate{Input: gateSource(), Aggs: agg.Aggs, Phase: plan.AggSingle}}}}
 }
 
-// TestFaultBeforeRows truncates a file that operators read by a mapping: the
-// node fetches a good file and the statement is run again, without an error.
+// TestFaultBeforeRows truncates a file that operators read by a mapping: the node fetches an intact
+// copy and the statement is run a second time, without an error.
 func TestFaultBeforeRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		bad  uint64
@@ -144,8 +144,8 @@ func TestFaultBeforeRows(t *testing.T) {
 	}
 }
 
-// TestFaultAfterRows: after a row was sent the statement fails with the reason,
-// and the next one reads good data; where no replica is good that fails too.
+// TestFaultAfterRows: when rows were already sent, the statement fails with the reason, and the next
+// one reads the intact copy. Where no replica is intact the next one fails too.
 func TestFaultAfterRows(t *testing.T) {
 	for _, replicas := range []bool{true, false} {
 		r := newRotten(t, 2, 2, replicas)

@@ -23,15 +23,14 @@ func (noRows) Open(context.Context, *plan.Source, int, int, *mem.Pool) (op.Batch
 func (noRows) Next(context.Context) (*batch.Batch, error) { return nil, io.EOF }
 func (noRows) Close() error                               { return nil }
 
-// TestPortionsAreTold reads portions of splits with several threads, in any order: each
-// portion is reported once, when its last split is read, and none after the leaf has
-// ended.
+// TestPortionsAreTold reads portions of splits with several threads, in any order: each portion is
+// reported once, when its last split has been read, and none after the leaf has ended.
 func TestPortionsAreTold(t *testing.T) {
 	src := &plan.Source{Name: "s"}
 	var f *feed
 	var mu sync.Mutex
 	var told []int
-	read := map[int]int{} // splits, by portion
+	read := map[int]int{} // number of splits read, by portion
 	sizes := map[int]int{}
 	all := make(chan struct{})
 	f = newFeed(&plan.Stage{ID: 1, Root: src}, nil, noRows{}, func(id leafID, portion int) {
@@ -46,7 +45,7 @@ func TestPortionsAreTold(t *testing.T) {
 	})
 	r := rand.New(rand.NewPCG(1, 1))
 	part := 0
-	of := map[int]int{} // portions, by part
+	of := map[int]int{} // the portion of each part
 	portion := func() (list []numbered) {
 		first := part
 		for range 1 + r.IntN(5) {

@@ -29,12 +29,12 @@ const (
 	partRows = 100
 )
 
-// gate is a source of parts of partRows consecutive numbers. A part's rows are
-// returned when its node's gate is open.
+// gate is a source of parts of partRows consecutive numbers. A node returns no rows until its gate is
+// opened.
 type gate struct {
 	mu     sync.Mutex
-	opened map[uint64]chan struct{} // by node: closed when rows may come
-	asked  map[uint64]chan struct{} // by node: closed when a part was asked for
+	opened map[uint64]chan struct{} // by node: closed when it may return rows
+	asked  map[uint64]chan struct{} // by node: closed when it has been asked for a part
 }
 
 func newGate(nodes int) *gate {
@@ -132,7 +132,7 @@ func gated(t *testing.T, g *gate, nodes int) *cluster {
 	return newCluster(t, nodes, 1<<30, func(n uint64) op.Sources { return gateOf{g, n} }, func(*plan.Source) int { return partsOf })
 }
 
-// TestLostBeforeRows kills a node before a row has been returned: the statement is run again
+// TestLostBeforeRows kills a node before a row has been returned: the statement is run a second time,
 // without an error.
 func TestLostBeforeRows(t *testing.T) {
 	for _, sat := range []float64{0, math.Inf(1)} {
@@ -146,7 +146,7 @@ func TestLostBeforeRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.open(2) // its rows go to all three
+		g.open(2) // its rows are sent to all three nodes
 		<-asked
 		c.nodes[2].kill()
 		g.open(1)
@@ -162,7 +162,7 @@ func TestLostBeforeRows(t *testing.T) {
 	}
 }
 
-// TestLostAtStart: a member that does not answer is left out.
+// TestLostAtStart: a plan is run without a member that does not answer.
 func TestLostAtStart(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -181,8 +181,8 @@ func TestLostAtStart(t *testing.T) {
 	}
 }
 
-// TestCannotReachGateway: a plan is run without a member that can be reached
-// but cannot reach others.
+// TestCannotReachGateway: a plan is run without a member that can be reached but cannot reach the
+// others.
 func TestCannotReachGateway(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -190,7 +190,8 @@ func TestCannotReachGateway(t *testing.T) {
 	g.open(1, 2, 3)
 	s, end := c.statement(t, "oneway", worker.Options{})
 	defer end()
-	// The only row is the last, so none can have been returned before the node is found missing.
+	// The sum is the only row and the last thing computed, so no row can have been returned before the
+	// node is found missing.
 	p := sumPlan()
 	p.Stages[1].Root.(*plan.Aggregate).Input = gateSource()
 	p.Stages = p.Stages[:2]
@@ -204,8 +205,8 @@ func TestCannotReachGateway(t *testing.T) {
 	}
 }
 
-// TestLostAfterRows kills a node after rows were returned: the statement fails
-// with that reason.
+// TestLostAfterRows kills a node after rows were returned: the statement fails with that reason,
+// since a second run would return those rows to the client a second time.
 func TestLostAfterRows(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -232,7 +233,7 @@ func TestLostAfterRows(t *testing.T) {
 	}
 }
 
-// TestLostWhileWriting: a plan that writes is not run again.
+// TestLostWhileWriting: a plan that writes is not run a second time.
 func TestLostWhileWriting(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -257,7 +258,8 @@ func TestLostWhileWriting(t *testing.T) {
 	}
 }
 
-// TestNodeStops shuts a node down: its tasks end with an error upon which the plan is run again.
+// TestNodeStops shuts a node down: its tasks end with an error upon which the plan is run on the other
+// nodes.
 func TestNodeStops(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -281,7 +283,7 @@ func TestNodeStops(t *testing.T) {
 	}
 }
 
-// TestGatewayDies kills the gateway: the other nodes end its tasks.
+// TestGatewayDies kills the gateway: the other nodes end the tasks that it started.
 func TestGatewayDies(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)
@@ -306,7 +308,7 @@ func TestGatewayDies(t *testing.T) {
 	pool.Close()
 }
 
-// TestSmallMemory sends more rows than the statement's memory holds.
+// TestSmallMemory sends more rows than fit in the statement's memory.
 func TestSmallMemory(t *testing.T) {
 	g := newGate(3)
 	c := gated(t, g, 3)

@@ -21,7 +21,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// world is a cluster with the tables t, u, s of plantest.Small.
+// world is a cluster with the tables t, u and s of plantest.Small.
 type world struct {
 	*cluster
 	plans     *plantest.World
@@ -73,8 +73,7 @@ func newTables(t testing.TB, nodes, nt, nu, ns, per int) *world {
 	return w
 }
 
-// TestEquivalence runs the planner's own collection of queries, over tables of
-// a few rows, on three nodes.
+// TestEquivalence runs the planner's collection of queries over small tables on three nodes.
 func TestEquivalence(t *testing.T) {
 	text, err := os.ReadFile("../../planner/stage/testdata/equivalence.sql")
 	if err != nil {
@@ -97,7 +96,7 @@ func TestEquivalence(t *testing.T) {
 		case err != nil && werr != nil && pgerr.CodeOf(err) == pgerr.CodeOf(werr):
 		case err != nil:
 			t.Errorf("%s: %v", sql, err)
-		case werr != nil: // an error in the reference too
+		case werr != nil: // the reference fails too
 		default:
 			if !strings.Contains(sql, "/* ordered */") {
 				got, want = plantest.SortedCopy(got), plantest.SortedCopy(want)
@@ -185,7 +184,7 @@ var queries = []string{
 	"select a, d * 2.5, c || 'x', case when b is null then 'none' else b::text end from t where d between 1.5 and 3.25 and c like 'a%'",
 }
 
-// TestCluster runs its parts on one node and on three.
+// TestCluster runs the tests below on one node and on three.
 func TestCluster(t *testing.T) {
 	want := map[string][]string{}
 	for _, nodes := range []int{1, 3} {
@@ -201,7 +200,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// testExchanges checks that the queries have exchanges of all kinds.
+// testExchanges checks that the queries' plans have exchanges of all kinds, so that all are tested.
 func testExchanges(t *testing.T, w *world) {
 	seen := map[string]bool{}
 	for _, sql := range queries {
@@ -224,8 +223,7 @@ func testExchanges(t *testing.T, w *world) {
 	}
 }
 
-// testQueries compares with a reference that runs the plan row by row; want
-// keeps its answers.
+// testQueries compares with a reference that runs the plan row by row; want caches its results.
 func testQueries(t *testing.T, w *world, want map[string][]string) {
 	for i, sql := range queries {
 		if want[sql] == nil {
@@ -255,7 +253,7 @@ func testQueries(t *testing.T, w *world, want map[string][]string) {
 
 func cut(l []string) string { return strings.Join(l[:min(len(l), 12)], " ; ") }
 
-// testStats checks that the counters have the rows of all nodes.
+// testStats checks that the counters include the rows of all nodes.
 func testStats(t *testing.T, w *world) {
 	p, q := w.staged(t, "select b, count(*) from t group by b")
 	s, end := w.statement(t, "stats", worker.Options{})
@@ -287,7 +285,7 @@ func testStats(t *testing.T, w *world) {
 	}
 }
 
-// testEarlyClose closes readers before their end.
+// testEarlyClose closes readers before their last row.
 func testEarlyClose(t *testing.T, w *world) {
 	for i, sql := range []string{"select a from t", "select t.a from t join u on t.b = u.x", "select a from t order by a"} {
 		for rows := range 3 {
@@ -308,7 +306,7 @@ func testEarlyClose(t *testing.T, w *world) {
 	}
 }
 
-// testErrors checks that the error of a row on any node is returned, and all is released.
+// testErrors checks that a row's error on any node is returned, and that all is released.
 func testErrors(t *testing.T, w *world) {
 	for range 20 {
 		_, err := w.run(t, "select b, sum(1 / (a - 55)) from t group by b", worker.Options{BatchSize: 10})
@@ -318,7 +316,7 @@ func testErrors(t *testing.T, w *world) {
 	}
 }
 
-// testCancel ends the context of a running plan.
+// testCancel cancels the context of a running plan.
 func testCancel(t *testing.T, w *world) {
 	for range 5 {
 		ctx, cancel := context.WithCancelCause(context.Background())

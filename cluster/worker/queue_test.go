@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestQueue: a thread gets splits of a segment that no other has, in order, while there are such, and
-// each split is handed out once.
+// TestQueue: a thread gets splits of a segment that no other thread reads, in order, as long as there
+// is one; each split is handed out once.
 func TestQueue(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
@@ -22,7 +22,7 @@ func TestQueue(t *testing.T) {
 				list = append(list, op.Split{Segment: s, From: at, To: at + 1})
 			}
 			if rnd.IntN(5) == 0 {
-				list = append(list, op.Split{Part: len(list), Of: 99}) // a file
+				list = append(list, op.Split{Part: len(list), Of: 99}) // one file
 			}
 		}
 		q := newQueue([][]op.Split{nil, list})

@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// sentPlan is the plan of a statement for three nodes.
+// sentPlan is a statement's plan for three nodes.
 type sentPlan struct {
 	*plan.Staged
 	sql string
@@ -49,7 +49,7 @@ func plansOf(t testing.TB) (all []sentPlan) {
 	return all
 }
 
-// BenchmarkPlansTravel encodes and decodes a plan, and reports its bytes.
+// BenchmarkPlansTravel encodes and decodes a plan and reports its size.
 func BenchmarkPlansTravel(b *testing.B) {
 	plans := plansOf(b)
 	bytes, n := 0, 0
@@ -63,7 +63,7 @@ func BenchmarkPlansTravel(b *testing.B) {
 	b.ReportMetric(float64(bytes)/float64(n), "bytes/plan")
 }
 
-// TestPlansTravel: plans are the same after encoding and decoding.
+// TestPlansTravel: a plan is the same after encoding and decoding.
 func TestPlansTravel(t *testing.T) {
 	for _, p := range plansOf(t) {
 		back, err := rpc.Decode[[]plan.Stage](rpc.Encode(p.Stages))
@@ -93,7 +93,7 @@ func TestPlansTravel(t *testing.T) {
 	}
 }
 
-// TestBoundToSession: a plan with a function that needs the session stays on the gateway.
+// TestBoundToSession: a plan with a function that reads the session's state runs on the gateway only.
 func TestBoundToSession(t *testing.T) {
 	w := newTables(t, 3, 9, 2, 2, 1)
 	for _, sql := range []string{"select a, pg_sleep(0) from t", "select a from t where random() >= 0"} {
@@ -119,7 +119,7 @@ func TestBoundToSession(t *testing.T) {
 	}
 }
 
-// writePlan writes the result of a query into a table, wherever the rows are.
+// writePlan returns a plan that writes a query's result into a table, on the nodes where the rows are.
 func (w *world) writePlan(t *testing.T, sql string) (*plan.Staged, []plan.Column) {
 	q, err := w.plans.Optimize(t, sql)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *world) writePlan(t *testing.T, sql string) (*plan.Staged, []plan.Column
 	return w.stage(t, &plan.TableWrite{Input: q.Root, Table: rel, Cols: nums, Out: out}, nil), []plan.Column{out}
 }
 
-// TestWrite writes on all nodes.
+// TestWrite runs plans that write on all nodes.
 func TestWrite(t *testing.T) {
 	w := newWorld(t, 3)
 	p, cols := w.writePlan(t, "select a, c from t")

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestApart: values are distinct where they ascend within each segment and the
-// segments' ranges are disjoint. Ranges that share an end have an equal value.
+// TestApart: values are distinct if they ascend strictly within each segment and the segments' ranges
+// do not overlap. Two ranges that share an end have a value in common.
 func TestApart(t *testing.T) {
 	seg := func(lo, hi types.Datum, unique bool) *catalog.Segment {
 		return &catalog.Segment{Zones: []catalog.Zone{{Column: 1}, {Column: 2, Min: lo, Max: hi, Unique: unique}}}

@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 		{exact(`a,\N`), exact("a,0"), false},
 		{exact(`a,\N`), exact(`a,\N`), true},
 		{answer{head: []string{"k", "v"}, approx: []bool{false, false}, rows: [][]cell{{{"b", true}, {"", false}}, {{"b", true}, {"1", true}}, {{"a", true}, {"2", true}}}},
-			exact("a,2", "b,1", `b,\N`), true}, // a NULL of a server has no text
+			exact("a,2", "b,1", `b,\N`), true}, // a server's NULL has an empty text; a file's has \N
 	} {
 		if got := compare(c.got, c.want); (got == checkOK) != c.same {
 			t.Errorf("%v and %v: %q", c.got.rows, c.want.rows, got)
@@ -84,7 +84,7 @@ func TestAnswerKeepsItsFile(t *testing.T) {
 	if err := a.write(dir, "x"); err != nil {
 		t.Fatal(err)
 	}
-	a.rows[1][1].text = "" // as a NULL comes from a server
+	a.rows[1][1].text = "" // a NULL from a server has an empty text, one from a file \N
 	if got, err := check(dir, "x", a); err != nil || got != checkOK {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -130,7 +130,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestCPUTime: work that is done shows, and twice where a process is named twice.
+// TestCPUTime: the counter grows with the work of a process; a process that is listed twice is counted
+// twice.
 func TestCPUTime(t *testing.T) {
 	if cpuNanos(os.Getpid()) == 0 {
 		t.Skip("the operating system does not tell")

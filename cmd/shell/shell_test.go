@@ -48,8 +48,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitFindsWhatWasJoined joins random statements, each whole in itself,
-// and asks for them back.
+// TestSplitFindsWhatWasJoined joins random statements with ";" and splits the text into the same
+// statements: a ";" in a string, a comment, a dollar quote or parentheses ends none.
 func TestSplitFindsWhatWasJoined(t *testing.T) {
 	pieces := []string{"a", " ", "'x;y'", `"q;"`, "$$;$$", "$t$ ;$$; $t$", "/* ; */", "(1;2)", "E'\\';'", "-- ;\n", "\n", "7", "'''' ", "é"}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// login tries to connect and gives the SQLSTATE, or the current user.
+// login tries to connect and returns the current user, or the error's SQLSTATE.
 func login(t *testing.T, p *process, user, password string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -29,7 +29,7 @@ func login(t *testing.T, p *process, user, password string) string {
 	case errors.As(err, &e):
 		return e.Code
 	case err != nil:
-		return "no login" // without a password the client does not even try
+		return "no login" // the server wants a password and the client has none: the client gives up
 	}
 	defer c.Close(ctx)
 	var who string
@@ -39,8 +39,8 @@ func login(t *testing.T, p *process, user, password string) string {
 	return who
 }
 
-// TestTrust wants each role's password to be its own affair, and rules of the
-// configuration to decide before that, as they are at each SIGHUP.
+// TestTrust: whether a role needs a password depends on that role alone, not on whether others have
+// one. Rules of the configuration (hba) are applied before that, and a SIGHUP reloads them.
 func TestTrust(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "tributary.yaml")
@@ -68,7 +68,7 @@ func TestTrust(t *testing.T) {
 	want("ann", "secret", "ann")
 	want("ann", "wrong", "28P01")
 	want("ben", "", "ben")
-	want("tributary", "", "tributary") // whatever password ann has
+	want("tributary", "", "tributary") // ann has a password, this role has none
 	want("nobody", "guess", "28P01")
 	do(t, c, "ALTER ROLE tributary PASSWORD 'root'")
 	want("tributary", "wrong", "28P01")
@@ -78,7 +78,8 @@ func TestTrust(t *testing.T) {
 	want("ben", "", "42501")
 	do(t, c, "GRANT CONNECT ON DATABASE tributary TO public")
 
-	// The way back in for who owns the configuration, and rules in general.
+	// By a rule of method trust, whoever can write the configuration can log in after the superuser's
+	// password was forgotten.
 	reload := func(text string, until func() bool) {
 		t.Helper()
 		write(text)
@@ -93,15 +94,15 @@ func TestTrust(t *testing.T) {
 		func() bool { return login(t, p, "tributary", "") == "tributary" })
 	want("ann", "secret", "ann")
 	want("ann", "wrong", "28P01")
-	want("ben", "", "28000") // no rule
-	// Rules that cannot be read change nothing.
+	want("ben", "", "28000") // no rule matches
+	// Rules that cannot be parsed leave the earlier ones in force.
 	reload("threads: 2\nhba:\n  - {database: all, user: all, address: nowhere, method: trust}\n", func() bool { return true })
 	want("ben", "", "28000")
 	want("tributary", "", "tributary")
 	reload("threads: 2\nhba:\n  - {database: all, user: ann, address: all, method: reject}\n  - {database: all, user: all, address: all, method: scram-sha-256}\n",
 		func() bool { return login(t, p, "ann", "secret") == "28000" })
 	want("tributary", "root", "tributary")
-	want("ben", "guess", "28P01") // no password is no way in where one is asked for
+	want("ben", "guess", "28P01") // ben has no password: where a rule demands one he cannot log in
 	p.Kill()
 	write("hba:\n  - {database: all, user: all, address: all, method: trusted}\n")
 	if _, err := launch(t, dir, "serve", "--data", filepath.Join(dir, "data"), "--listen-pg", "127.0.0.1:0", "--config", config); err == nil {

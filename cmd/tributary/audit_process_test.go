@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestAuditLog wants the records in the file that --audit-log names, which is for
-// its owner alone and goes on over a restart, and in the server's log without it.
+// TestAuditLog: the audit records are in the file of --audit-log, which only its owner can read and to
+// which a restart appends; without that flag they are in the server's log.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "audit.log")

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/cmd/bench"
 )
 
-// TestBenchTPCH loads a hundredth of scale factor 1, runs every query and
-// compares three with what this test adds up from the csv files.
+// TestBenchTPCH loads TPC-H at scale factor 0.01, runs every query and compares three answers with
+// what this test computes from the CSV files.
 func TestBenchTPCH(t *testing.T) {
 	files, answers, want := t.TempDir(), t.TempDir(), t.TempDir()
 	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
@@ -60,8 +60,8 @@ func TestBenchTPCH(t *testing.T) {
 	}
 }
 
-// TestBenchTPCDS takes tables and queries from a directory, the tables once,
-// and says which answers differ.
+// TestBenchTPCDS runs queries over tables of a directory, which are loaded once, and reports the
+// queries whose answers differ from the expected ones.
 func TestBenchTPCDS(t *testing.T) {
 	dir, answers := t.TempDir(), t.TempDir()
 	put := func(name, text string) {
@@ -84,7 +84,7 @@ func TestBenchTPCDS(t *testing.T) {
 	writeAnswer(t, answers, "tpcds-q01", [][]string{{"ss_item_sk", "q"}, {"1", "5"}, {"2", "4"}})
 	writeAnswer(t, answers, "tpcds-q99", [][]string{{"n"}, {"2"}})
 	node := bench.NodeOptions{Data: t.TempDir()}
-	for range 2 { // loads, and then finds the tables
+	for range 2 { // the first run loads the tables, the second finds them loaded
 		var out strings.Builder
 		err := bench.Main(t.Context(), []string{"tpcds", "--tpcds", dir, "--data", node.Data, "--runs", "1", "--queries", "1,99", "--check", answers}, &out, benchNode)
 		if err == nil || !strings.Contains(err.Error(), "1 failed or answered differently: tpcds q99") || strings.Count(out.String(), "| same |") != 1 {
@@ -126,8 +126,8 @@ func TestBenchGroupbyJoinsAndTrainings(t *testing.T) {
 			t.Errorf("%s: AUC %v, %v", name, auc, err)
 		}
 	}
-	// Every group has its row: 200 large keys, and 20,000 rows in all. The outer join keeps
-	// all rows, and nine tenths have a partner in the big table.
+	// The expected numbers of rows: there are 200 large keys, and 20,000 rows in all; the outer join
+	// returns all of them, and nine tenths have a match in the big table.
 	for _, c := range []struct{ file, rows string }{{"groupby-q03", "200"}, {"groupby-q01", "100"}, {"joins-q03", "20000"}, {"joins-q05", "18000"}, {"joins-q08", "20000"}, {"joins-q10", "18000"}} {
 		if got := readTable(t, dir, c.file); len(got) != 1 || got[0]["count"] != c.rows {
 			t.Errorf("%s: %v, want %s", c.file, got, c.rows)
@@ -176,7 +176,7 @@ func cents(s string) int64 {
 	return n
 }
 
-// decimal writes an integer with so many places.
+// decimal writes n with this many decimal places.
 func decimal(n *big.Int, places int) string {
 	return new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)).FloatString(places)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// certsFor makes an authority and the certificates of n1 to n3 and of a user.
+// certsFor makes a certificate authority and the certificates of nodes n1 to n3 and of a user.
 func certsFor(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "certs")
@@ -62,8 +62,8 @@ func launchSecure(t *testing.T, certs, join string, more ...string) (*process, e
 	return launch(t, data, append(args, more...)...)
 }
 
-// TestSecureCluster runs three nodes whose connections are all TLS, and has
-// strangers knock at every door.
+// TestSecureCluster runs three nodes with TLS on all connections: clients and nodes with a wrong
+// password, no certificate, or one of another authority are refused on each port.
 func TestSecureCluster(t *testing.T) {
 	dir := certsFor(t)
 	var nodes []*process
@@ -130,7 +130,7 @@ func TestSecureCluster(t *testing.T) {
 		}
 	}
 
-	// A node of another authority, and one without a certificate, are not let in.
+	// A node with a certificate of another authority, or none, is refused.
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
 	defer cancel()
 	path, err := binary()
@@ -153,8 +153,8 @@ func TestSecureCluster(t *testing.T) {
 	}
 }
 
-// TestListenBeyondLoopback wants TLS for an address that others reach, and a
-// superuser's password for the pages there.
+// TestListenBeyondLoopback: an address that other machines can reach is listened on only with TLS, or
+// with --insecure; the pages there need a superuser's password.
 func TestListenBeyondLoopback(t *testing.T) {
 	args := func(more ...string) []string {
 		return append([]string{"serve", "--data", t.TempDir(), "--listen-pg", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0", "--memory", "1GiB"}, more...)

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestAbout wants the version and what it was built with, and start-up errors
-// without what is for clients.
+// TestAbout: --version prints the version and the build; errors at the start are printed with their
+// hint but without the SQLSTATE, which is for clients.
 func TestAbout(t *testing.T) {
 	if s := about(); !strings.Contains(s, version) || !strings.Contains(s, "go1.") {
 		t.Errorf("%q", s)

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestWithoutAMajority stops two of three nodes, one by SIGSTOP and one by
-// SIGKILL: the third answers what needs nobody, says of the catalog that it is
-// not confirmed, and refuses the rest soon; then it goes on where it was.
+// TestWithoutAMajority stops two of three nodes, one by SIGSTOP and one by SIGKILL. The third still
+// runs statements that need no other node, shows the catalog with a warning that it is not confirmed,
+// and refuses all else within seconds. Once one of them continues, so does the cluster.
 func TestWithoutAMajority(t *testing.T) {
 	nodes := threeProcesses(t)
 	conf, err := pgx.ParseConfig("postgres://tributary@" + nodes[0].PG + "/tributary?sslmode=disable")

@@ -15,16 +15,15 @@ import (
 
 const prompt, more = "tributary=# ", "tributary-# "
 
-// What differs from run to run: how long a training took and what it said
-// meanwhile.
+// These parts of the output differ from run to run: how long a training took, and its progress.
 var (
 	elapsed  = regexp.MustCompile(`^(seconds +\| ).*`)
 	progress = regexp.MustCompile(`^NOTICE: +training `)
 )
 
-// TestManualExamples runs the examples of the manual, those in blocks marked
-// console, and compares what they give. The examples of a page share a session
-// of a fresh node, in the module's directory.
+// TestManualExamples runs the manual's examples, the blocks marked console, and compares their output.
+// All examples of a page run in one session of a new node, whose working directory is that of the
+// module.
 func TestManualExamples(t *testing.T) {
 	for _, page := range []string{"README.md", "docs/sql.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -47,7 +46,7 @@ func TestManualExamples(t *testing.T) {
 func runExamples(t *testing.T, dsn, page string) string {
 	f := &feeder{}
 	parts := strings.Split(page, "```console\n")
-	var blocks []int // how many statements each block has
+	var blocks []int // the number of statements in each block
 	for i, p := range parts[1:] {
 		body, rest, ok := strings.Cut(p, "\n```")
 		if !ok {
@@ -93,7 +92,8 @@ func runExamples(t *testing.T, dsn, page string) string {
 	return b.String()
 }
 
-// feeder is a person who types a statement when the one before has answered.
+// feeder is the shell's input: it returns the next statement when the shell reads again, and so keeps
+// the output of each statement apart.
 type feeder struct {
 	statements, outputs []string
 	next                int
@@ -118,7 +118,7 @@ func (f *feeder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestManualFlags keeps the manual's list of the flags of serve.
+// TestManualFlags: the manual lists the flags of serve as --help prints them.
 func TestManualFlags(t *testing.T) {
 	path, err := binary()
 	if err != nil {
@@ -128,7 +128,7 @@ func TestManualFlags(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// The default of --threads is this machine's.
+	// The default of --threads depends on the machine.
 	text := regexp.MustCompile(`\(default \d+\)`).ReplaceAllString(string(out), "(default: the cores that the cgroup allows)")
 	text = regexp.MustCompile(` \(default "([^"]*)"\)`).ReplaceAllString(text, " (default: `$1`)")
 	var rows [][]string

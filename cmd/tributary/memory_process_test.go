@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// long are statements whose values, or whose ways to them, take hundreds of
-// megabytes, and their answers where there is room.
+// long are statements whose values, or whose intermediate values, take hundreds of megabytes, and
+// their results where memory suffices ("" where any result is accepted).
 var long = []struct{ sql, want string }{
 	{`select length(repeat('x',1000000000))`, "1000000000"},
 	{`select length(repeat('x',100000000)||repeat('x',100000000))`, "200000000"},
@@ -32,8 +32,8 @@ var long = []struct{ sql, want string }{
 	{`select repeat('x',20000000)`, strings.Repeat("x", 20000000)},
 }
 
-// TestLongValues: values that do not fit are refused, whoever asks at once; the
-// process lives within its limit and answers others meanwhile.
+// TestLongValues: statements whose values do not fit in memory are refused, also when several sessions
+// run them at once; the process stays within its limit, and other sessions work meanwhile.
 func TestLongValues(t *testing.T) {
 	const memory = 512
 	p, err := launch(t, t.TempDir(), "serve", "--data", t.TempDir(), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
@@ -71,7 +71,7 @@ func TestLongValues(t *testing.T) {
 		select {
 		case <-done:
 			asking = false
-		case <-time.After(20 * time.Millisecond): // nothing waits for it
+		case <-time.After(20 * time.Millisecond): // only spaces out the queries: no event is awaited
 		}
 	}
 	most := statusKiB(t, p.Pid(), "VmHWM") >> 10
@@ -80,7 +80,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// TestLongWorkIsCancelled: what would take minutes ends when it is to.
+// TestLongWorkIsCancelled: a statement that would take minutes ends when it is cancelled.
 func TestLongWorkIsCancelled(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()

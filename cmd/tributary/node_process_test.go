@@ -13,8 +13,8 @@ import (
 	node "github.com/tributarydb/tributary/internal/process"
 )
 
-// TestNodeCommand takes a node out by the command: it is listed before and not
-// after, and its process ends by itself, as one that did what was asked.
+// TestNodeCommand removes a node by `node decommission`: it is listed before and not after, its
+// process ends by itself with exit code 0, and no row is lost.
 func TestNodeCommand(t *testing.T) {
 	nodes := threeProcesses(t)
 	path, err := binary()
@@ -56,8 +56,8 @@ func TestNodeCommand(t *testing.T) {
 	}
 }
 
-// TestAskedToEndBeforeReady: a node that waits for its cluster, and is asked to
-// end, has done what it was asked.
+// TestAskedToEndBeforeReady: a node that is terminated while it still waits for its cluster ends
+// without an error.
 func TestAskedToEndBeforeReady(t *testing.T) {
 	path, err := binary()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestStatementNames wants one namespace for the statements of Parse and of
-// PREPARE, as drivers that mix the two need.
+// TestStatementNames: statements of the protocol's Parse and of SQL's PREPARE share one namespace,
+// since some drivers make a statement by one and drop it by the other.
 func TestStatementNames(t *testing.T) {
 	c := startProcess(t, t.TempDir(), "").connect()
 	ctx := context.Background()
@@ -57,7 +57,7 @@ func TestStatementNames(t *testing.T) {
 		t.Errorf("CREATE TABLE AS EXECUTE: %v", err)
 	}
 
-	// What psqlODBC does with a handle: DEALLOCATE, then Parse of the same name.
+	// psqlODBC reuses the name of a statement: DEALLOCATE, then Parse.
 	do(t, c, "DEALLOCATE p")
 	fails("a name that DEALLOCATE freed", c.PgConn().ExecPrepared(ctx, "p", [][]byte{[]byte("1")}, nil, nil).Read().Err, "26000")
 	if err := parse("p", "SELECT 2"); err != nil {
@@ -72,7 +72,7 @@ func TestStatementNames(t *testing.T) {
 		}
 	}
 
-	// A statement of the protocol may be an EXECUTE, and so come to name itself.
+	// A statement of the protocol may be an EXECUTE: redefined, a chain of them can execute itself.
 	do(t, c, "DEALLOCATE ALL")
 	for _, s := range [][2]string{{"a", "SELECT 1"}, {"b", "EXECUTE a"}, {"e", "EXPLAIN EXECUTE a"}} {
 		if err := parse(s[0], s[1]); err != nil {
@@ -91,9 +91,9 @@ func TestStatementNames(t *testing.T) {
 	fails("EXECUTE of COMMIT", exec("EXECUTE \"end\""), "0A000")
 }
 
-// TestPreparedFetch: drivers prepare a FETCH that comes often, and the cursor that has its name
-// next may have other columns. Its rows used to be read by the types of the first one's. The same
-// goes for EXECUTE.
+// TestPreparedFetch: drivers prepare a FETCH that they send often, and by the next run its cursor may
+// be another one with other columns. The rows must be sent with that cursor's types, not with those
+// that were described when FETCH was prepared. The same holds for EXECUTE.
 func TestPreparedFetch(t *testing.T) {
 	c := startProcess(t, t.TempDir(), "").connect()
 	ctx := context.Background()

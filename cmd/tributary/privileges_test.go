@@ -17,23 +17,23 @@ import (
 	"github.com/tributarydb/tributary/cluster/node"
 )
 
-// postgres is a superuser's connection to a PostgreSQL whose answers are written
-// down; see testdata/privileges/golden.sh.
+// postgres is a connection string of a superuser on a PostgreSQL server: with it the test records that
+// server's answers instead of checking ours; see testdata/privileges/golden.sh.
 var postgres = flag.String("postgres", "", "write PostgreSQL's answers to testdata/privileges, asking the server at this address")
 
 const privilegeAnswers = "testdata/privileges/answers.txt"
 
-// securable is a kind of object: how one is made by the role owner, what may be
-// granted on it, and the statements that need it.
+// securable is a kind of object: the statements by which the role owner creates it, the privileges
+// that can be granted on it, and the statements that need them.
 type securable struct {
 	name  string
-	setup string   // as owner, who has the schema x and all privileges on base
-	on    string   // of GRANT … ON
-	privs []string // granted, one at a time
+	setup string   // run as owner, who may create in schema x and has all privileges on base
+	on    string   // as in GRANT … ON
+	privs []string // granted one at a time, each in a transaction of its own
 	stmts []string
 }
 
-// locks is no reading of a materialized view.
+// locks is a statement that a materialized view does not allow; reads[1:] leaves it out.
 const locks = "select a from o for update"
 
 var reads = []string{locks, "select a from o", "select b from o", "select * from o", "select count(*) from o", "select 1 from o where b > 0",
@@ -104,8 +104,8 @@ var securables = []securable{
 			"alter default privileges grant select on tables to stranger", "alter default privileges for role owner grant select on tables to stranger"}},
 }
 
-// players are the roles that try each statement. public stands for a stranger
-// where the privilege was granted to PUBLIC.
+// players are the roles that try each statement. "public" is the role stranger, with the privilege
+// granted to PUBLIC.
 var players = []string{"super", "owner", "ownermember", "grantee", "member", "noinherit", "maker", "stranger", "public"}
 
 const cast = `create role owner; create role ownermember in role owner; create role grantee; create role member in role grantee; create role noinherit noinherit in role grantee;
@@ -119,8 +119,8 @@ alter table d.base owner to other; alter table d.hidden owner to other; alter ta
 grant all on d.base to owner; grant select on d.shown to owner; grant insert, update, delete on d.sunk to owner; grant select on d.theirs to owner; grant create, usage on schema x to other; grant create on database tributary to owner;
 grant select, insert, update (a, b) on d.open to public`
 
-// TestPrivileges tries statements on every kind of object, under every privilege,
-// as every kind of role, and wants PostgreSQL's answer each time.
+// TestPrivileges runs statements on every kind of object, with every privilege granted, as every kind
+// of role: the answers are PostgreSQL's.
 func TestPrivileges(t *testing.T) {
 	ctx := context.Background()
 	dsn := *postgres
@@ -182,7 +182,7 @@ func TestPrivileges(t *testing.T) {
 	differences(t, condense(got.String()), string(want))
 }
 
-// condense writes the roles of a statement with the same answer on one line.
+// condense puts the roles that get the same answer to a statement on one line.
 func condense(text string) string {
 	var out strings.Builder
 	var order []string
@@ -214,7 +214,7 @@ func condense(text string) string {
 	return out.String()
 }
 
-// differences reports each statement whose answers differ.
+// differences reports each statement with an answer that differs from PostgreSQL's.
 func differences(t *testing.T, got, want string) {
 	t.Helper()
 	blocks := func(text string) (heads, bodies []string) {
@@ -246,7 +246,7 @@ func differences(t *testing.T, got, want string) {
 	}
 }
 
-// asker talks to the server under test as a superuser.
+// asker is a superuser's connection to the server under test.
 type asker struct {
 	t   *testing.T
 	ctx context.Context
@@ -268,8 +268,7 @@ func (q *asker) must(sql string) {
 	}
 }
 
-// make makes the object and grants the privilege on it, in a transaction that
-// unmake ends.
+// make creates the object and grants the privilege on it, in a transaction that unmake rolls back.
 func (q *asker) make(o securable, priv string, public bool) {
 	q.t.Helper()
 	q.must("begin")
@@ -288,8 +287,8 @@ func (q *asker) make(o securable, priv string, public bool) {
 
 func (q *asker) unmake() { q.must("rollback") }
 
-// try returns the server's answer to a role: ok, or the SQLSTATE, with the text
-// where that is a matter of privileges.
+// try runs a statement as a role and returns "ok" or the SQLSTATE, with the message if it is a missing
+// privilege (42501).
 func (q *asker) try(player, stmt string) string {
 	q.t.Helper()
 	role := map[string]string{"super": "tributary", "public": "stranger"}[player]

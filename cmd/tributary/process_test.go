@@ -16,7 +16,7 @@ import (
 	node "github.com/tributarydb/tributary/internal/process"
 )
 
-// binary is the program under test, built once.
+// binary builds the program under test once, and returns its path.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tributary-test-")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is a node in a process of its own.
+// process is a node that runs in its own process.
 type process struct {
 	*node.Node
 	t    *testing.T
@@ -122,8 +122,8 @@ func value[T any](t *testing.T, c *pgx.Conn, sql string, args ...any) (v T) {
 	return v
 }
 
-// TestKillDuringInserts kills all three nodes at once while single rows are
-// inserted: every acknowledged row is there after they start again.
+// TestKillDuringInserts kills all three nodes at once while single rows are inserted: after a restart
+// every acknowledged row is there.
 func TestKillDuringInserts(t *testing.T) {
 	nodes := threeProcesses(t)
 	c := nodes[1].connect()
@@ -181,8 +181,8 @@ const (
 	madeHash  = "SELECT sha256 FROM ml.models WHERE name = 'm'"
 )
 
-// TestSameModelOnOneAndThree trains the same statement on one node, on three,
-// and on three after the leader was killed: the models have the same bytes.
+// TestSameModelOnOneAndThree runs the same training on one node, on three, and on three after the
+// leader was killed: the models are the same, byte for byte.
 func TestSameModelOnOneAndThree(t *testing.T) {
 	one := startProcess(t, t.TempDir(), "").connect()
 	do(t, one, madeTable)
@@ -212,8 +212,8 @@ func TestSameModelOnOneAndThree(t *testing.T) {
 	}
 }
 
-// TestBadInput sends what should hurt nobody: each is one clear error, and
-// another connection goes on.
+// TestBadInput sends invalid statements and messages: each gets one clear error, and other connections
+// keep working.
 func TestBadInput(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	other := p.connect()

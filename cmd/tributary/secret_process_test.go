@@ -38,8 +38,8 @@ func serveUntilEnd(t *testing.T, env string, args ...string) string {
 	return log.String()
 }
 
-// TestJoinSecret joins a cluster with no secret, with wrong ones and with the
-// right one, by a file and by the environment.
+// TestJoinSecret joins a cluster without a secret, with wrong ones, and with the right one from a file
+// and from the environment.
 func TestJoinSecret(t *testing.T) {
 	first := startProcess(t, t.TempDir(), "")
 	file := filepath.Join(first.data, "cluster-secret")
@@ -78,7 +78,7 @@ func TestJoinSecret(t *testing.T) {
 	if log := first.Log(); strings.Count(log, "has not the secret") != 1 || strings.Contains(log, strings.TrimSpace(string(text))) {
 		t.Errorf("the member says\n%s", log)
 	}
-	// The directory of the one that was refused serves with the right one.
+	// The directory of a node that was refused can join with the right secret later.
 	t.Setenv("TRIBUTARY_JOIN_SECRET", string(text))
 	second, err := launch(t, data, "serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
 		"--memory", "1GiB", "--threads", "1", "--join", first.Cluster)
@@ -87,7 +87,7 @@ func TestJoinSecret(t *testing.T) {
 	}
 	os.Unsetenv("TRIBUTARY_JOIN_SECRET")
 	do(t, second.connect(), "CREATE TABLE t AS SELECT 1 AS i")
-	// Later starts need neither, and take no other.
+	// Once a node has joined, later starts need no secret, and one of another cluster is refused.
 	cluster := second.Cluster
 	second.Kill()
 	second = startProcess(t, data, cluster)
@@ -109,8 +109,8 @@ func TestJoinSecret(t *testing.T) {
 	}
 }
 
-// TestCertificatesReload changes the certificates of two running nodes to those of
-// another authority, step by step: they go on, and take a third in.
+// TestCertificatesReload replaces the certificates of two running nodes by those of another authority,
+// step by step: they stay connected, and a third node with the new ones can join.
 func TestCertificatesReload(t *testing.T) {
 	before, after := certsFor(t), certsFor(t)
 	var nodes []*process
@@ -164,7 +164,7 @@ func TestCertificatesReload(t *testing.T) {
 			reload(nodes[i])
 		}
 	}
-	// A file that does not do changes nothing.
+	// A file that is no certificate is not loaded: the current one stays.
 	crt := read(before, "n1", "node.crt")
 	put([]byte("x"), before, "n1", "node.crt")
 	nodes[0].signal(syscall.SIGHUP)
@@ -185,7 +185,7 @@ func TestCertificatesReload(t *testing.T) {
 	}
 }
 
-// TestStartedAtOnce starts a joiner before the node whose secret it is given.
+// TestStartedAtOnce starts a joining node before the node that it joins, with the same secret.
 func TestStartedAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "later")
 	type given struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/cmd/shell"
 )
 
-// TestShell speaks to a node through the shell, as a script and as a person.
+// TestShell runs the shell on a script and interactively.
 func TestShell(t *testing.T) {
 	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellCancels takes Ctrl-C while a statement runs; the next one runs.
+// TestShellCancels: Ctrl-C cancels the running statement, and the next one runs.
 func TestShellCancels(t *testing.T) {
 	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// spreadTable is for several leaves, so that mini-batches are on all nodes.
+	// spreadTable has enough rows for several leaves, so that each node has some of a mini-batch.
 	spreadTable  = "CREATE TABLE d AS SELECT * FROM make_classification(n_samples => 70000, n_features => 8, n_informative => 4, n_redundant => 2, random_state => 7)"
 	longTrain    = "TRAIN MODEL m USING logistic_regression PREDICT y WITH (optimizer = 'adam', max_iterations = 60, batch_size = 500, checkpoint_every = 4) AS SELECT * FROM d"
 	iterationsOf = "SELECT coalesce(max(iterations), 0) FROM ml.training_jobs WHERE phase = 'iterate'"
 )
 
-// waitFor polls until a query gives true.
+// waitFor polls until a query returns true.
 func waitFor(t *testing.T, c *pgx.Conn, what, sql string) {
 	t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
@@ -29,13 +29,12 @@ func waitFor(t *testing.T, c *pgx.Conn, what, sql string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
-		time.Sleep(5 * time.Millisecond) // polls what another process does
+		time.Sleep(5 * time.Millisecond) // polls the state of another process
 	}
 }
 
-// TestTrainingOutlivesNodes kills or stops a node halfway through a training:
-// it goes on without, and its model has the bytes of an unbroken run on one
-// node.
+// TestTrainingOutlivesNodes kills or stops a node halfway through a training: the other nodes finish
+// it, and the model has the same bytes as from an undisturbed run on one node.
 func TestTrainingOutlivesNodes(t *testing.T) {
 	one := startProcess(t, t.TempDir(), "").connect()
 	do(t, one, spreadTable)
@@ -103,7 +102,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
 				}
 			}
-			if who == "gateway" { // nobody takes the job's record, which says how far it came
+			if who == "gateway" { // once the job is done no node drives it, so its record must be final already
 				job := value[string](t, watch, "SELECT state || ' at ' || iterations FROM ml.training_jobs WHERE model = 'm'")
 				if want := "done at " + value[string](t, watch, "SELECT iterations::text FROM ml.models WHERE name = 'm'"); job != want {
 					t.Errorf("the job's record is %q, not %q", job, want)
@@ -113,8 +112,8 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 	}
 }
 
-// TestCancelAndResume cancels a training from another session and resumes it
-// after its rows have changed: it goes on with those it began with.
+// TestCancelAndResume cancels a training from another session and resumes it after its table has
+// changed: it continues with the rows as they were when it began.
 func TestCancelAndResume(t *testing.T) {
 	n := startProcess(t, t.TempDir(), "")
 	c, other := n.connect(), n.connect()
@@ -146,23 +145,23 @@ func TestCancelAndResume(t *testing.T) {
 	}
 }
 
-// TestTrainingGivesMemoryBack trains the same model three times: the process
-// grows no more than the first time, and is small again afterwards.
+// TestTrainingGivesMemoryBack trains the same model three times: the process's peak memory does not
+// grow after the first, and at the end its memory is small again.
 func TestTrainingGivesMemoryBack(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()
 	do(t, c, "create table t as select * from make_classification(n_samples => 300000, n_features => 20, n_informative => 10, random_state => 1)")
-	do(t, c, "set tributary.keep_datasets = off") // which is kept while nobody needs its memory
+	do(t, c, "set tributary.keep_datasets = off") // kept datasets stay in memory until something else needs it, and would be counted below
 	var peaks []int
 	for range 3 {
-		// 5: the greatest resident set so far is forgotten (proc(5)).
+		// Writing 5 resets the peak VmHWM (proc(5)).
 		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Pid()), []byte("5"), 0); err != nil {
 			t.Skip("no /proc to read the server's memory from")
 		}
 		do(t, c, "train or replace model m using logistic_regression predict y as select * from t")
 		peaks = append(peaks, statusKiB(t, p.Pid(), "VmHWM"))
 	}
-	// Ten seconds are usual; the server keeps up to 64 MB that it could give back.
+	// This usually takes ten seconds; the Go runtime and the server may keep up to 64 MB for reuse.
 	for statusKiB(t, p.Pid(), "RssAnon") > 160<<10 {
 		time.Sleep(20 * time.Millisecond)
 	}

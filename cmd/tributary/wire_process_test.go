@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// TestTypes sends values of every type as text and as binary, through a
-// parameter, a table and back.
+// TestTypes sends values of every type, in text and binary format, as a parameter into a table and
+// reads them back.
 func TestTypes(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()
@@ -78,7 +78,7 @@ func TestTypes(t *testing.T) {
 					t.Errorf("%s %q as binary: %v", typ, want, bin.Err)
 					break
 				}
-				// The server's binary goes in again, as the next parameter.
+				// What the server sent in binary format is sent back as the next parameter.
 				in, formats = [][]byte{bin.Rows[0][0]}, []int16{pgx.BinaryFormatCode}
 			}
 		}
@@ -90,7 +90,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestTags wants the command tags that clients read counts from.
+// TestTags: command tags have the counts that clients read from them.
 func TestTags(t *testing.T) {
 	c := startProcess(t, t.TempDir(), "").connect()
 	for _, tc := range [][2]string{
@@ -109,8 +109,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestDeathInCopy ends a client within a COPY: no row is in, and its session
-// goes.
+// TestDeathInCopy: when a client disconnects within a COPY, no row is stored and its session ends.
 func TestDeathInCopy(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c, victim := p.connect(), p.connect()
@@ -131,7 +130,8 @@ func TestDeathInCopy(t *testing.T) {
 	}
 }
 
-// TestBackends cancels and terminates other sessions by SQL.
+// TestBackends: pg_cancel_backend and pg_terminate_backend end other sessions' statements and
+// sessions.
 func TestBackends(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c, other := p.connect(), p.connect()
@@ -161,10 +161,10 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// residentKiB is a process's resident memory.
+// residentKiB returns the resident memory of a process.
 func residentKiB(t *testing.T, pid int) int { return statusKiB(t, pid, "VmRSS") }
 
-// statusKiB is a field of a process's status (proc(5)).
+// statusKiB returns a field of /proc/PID/status (proc(5)).
 func statusKiB(t *testing.T, pid int, field string) (n int) {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
@@ -181,8 +181,8 @@ func statusKiB(t *testing.T, pid int, field string) (n int) {
 	return 0
 }
 
-// TestSlowReader does not read a result of 10 million rows: the server keeps
-// little of it, others read and write, and a cancel gets through.
+// TestSlowReader does not read a result of 10 million rows: the server buffers little of it, other
+// sessions read and write meanwhile, and the statement can be cancelled.
 func TestSlowReader(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()
@@ -234,7 +234,7 @@ func TestSlowReader(t *testing.T) {
 	if rows >= 5000000 {
 		t.Errorf("%d rows came after the cancel", rows)
 	}
-	// A client that never reads again cannot hold its session.
+	// A session whose client never reads can be terminated.
 	stuck := p.connect().PgConn()
 	hs, err := stuck.Hijack()
 	if err != nil {
@@ -250,7 +250,7 @@ func TestSlowReader(t *testing.T) {
 	waitFor(t, c, "it is gone", fmt.Sprintf("SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = %d", hs.PID))
 }
 
-// TestHTTP looks at a node's pages.
+// TestHTTP reads the pages of a node.
 func TestHTTP(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	for path, want := range map[string]string{"/readyz": "ready", "/metrics": "tributary_memory_limit_bytes", "/": "Tributary"} {

@@ -10,23 +10,23 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Written is the value of an aggregate whose result holds all its rows, made of rows that can be read
-// twice: they are measured first, and then written into memory of that size. Neither a list of
-// the rows nor what a buffer that grows has in reserve is held beside the value.
+// Written makes the value of an aggregate whose result contains all its rows, from rows that can be
+// read twice: a first pass measures them, and a second writes them into memory of that size. So memory
+// has neither a list of the rows beside the value nor the spare capacity of a growing buffer.
 type Written struct {
 	c      *collect
 	text   written            // string_agg, json_agg, json_object_agg
-	list   *array.ListBuilder // array_agg, once it is written
+	list   *array.ListBuilder // array_agg, once writing begins
 	rows   int64
 	bytes  int64
-	writes bool // the value is begun
+	writes bool // writing has begun
 }
 
 // written is a fold that appends to a buffer.
 type written interface {
 	fold
 	buffer() *[]byte
-	end() string // what comes after the rows
+	end() string // what follows the last row
 }
 
 func (f *stringFold) buffer() *[]byte     { return &f.out }
@@ -36,7 +36,7 @@ func (f *jsonFold) end() string           { return "]" }
 func (f *jsonObjectFold) buffer() *[]byte { return &f.out }
 func (f *jsonObjectFold) end() string     { return " }" }
 
-// NewWritten makes the value of a call; nil for others.
+// NewWritten returns the empty value of a call; nil if the aggregate is not one of these.
 func NewWritten(call expr.AggCall, env *types.Env) *Written {
 	a, err := New(call, env)
 	c, ok := a.(*collect)
@@ -53,7 +53,7 @@ func NewWritten(call expr.AggCall, env *types.Env) *Written {
 	return w
 }
 
-// each calls f with each of rows [from, to) of args that counts.
+// each calls f with each row of [from, to) that is not ignored.
 func (w *Written) each(args []arrow.Array, from, to int, f func(types.Row) error) error {
 	row := make(types.Row, len(args))
 	for i := from; i < to; i++ {
@@ -70,7 +70,7 @@ func (w *Written) each(args []arrow.Array, from, to int, f func(types.Row) error
 	return nil
 }
 
-// Measure adds the length of rows.
+// Measure adds the length of rows [from, to).
 func (w *Written) Measure(args []arrow.Array, from, to int) error {
 	return w.each(args, from, to, func(row types.Row) error {
 		w.rows++
@@ -93,7 +93,7 @@ func (w *Written) Size() (int64, error) {
 	case w.text != nil:
 		size += int64(len(w.text.end()))
 	case w.fills():
-		size += 10 * w.rows // Arrow makes room for a power of two
+		size += 10 * w.rows // Arrow allocates a power of two
 	default:
 		size = 2 * (size + 16*w.rows)
 	}
@@ -103,7 +103,7 @@ func (w *Written) Size() (int64, error) {
 	return size, nil
 }
 
-// fills reports whether an array's elements are written as long as they are measured.
+// fills reports whether the elements of an array take exactly the bytes that were measured.
 func (w *Written) fills() bool {
 	oid := w.c.args[0].OID
 	return oid == types.TextOID || oid == types.VarcharOID || oid == types.ByteaOID
@@ -146,7 +146,8 @@ func (w *Written) Value() arrow.Array {
 	return ended(w.text, w.c.call.Typ)
 }
 
-// ended returns the value of some rows that is written in a buffer, in a column of one row over it.
+// ended returns the text that was written for some rows as a column of one row, which refers to the
+// buffer.
 func ended(w written, t types.Type) arrow.Array {
 	out := append(*w.buffer(), w.end()...)
 	return batch.FromOffsets(t.Arrow(), []int32{0, int32(len(out))}, out, nil)

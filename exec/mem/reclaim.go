@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// minReclaim is what an account must hold to be worth a file.
+// minReclaim is the least an account must have reserved to be spilled for others: less is not worth a
+// file.
 const minReclaim = 256 << 10
 
-// ErrBusy is returned by a holder that is at work: a moment later it may give way.
+// ErrBusy is returned by an operator that is processing a batch; a moment later it may be able to
+// spill.
 var ErrBusy = errors.New("mem: the holder is at work")
 
 // OnReclaim sets how the account's bytes are released for another operator of the statement: f
@@ -21,25 +23,28 @@ var ErrBusy = errors.New("mem: the holder is at work")
 // returns ErrBusy where another has it. Any other error of f is returned to the request.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
-// OnFlush is OnReclaim for what is to be written in any case, and is not read again: one that insists has
-// it written however little it is, and though it can spill itself. The writers of many partitions have
-// little each and much together.
+// OnFlush is OnReclaim for rows that must be written sooner or later anyway and are not read back,
+// such as a segment writer's. Writing them early costs little, so a request that insists makes them be
+// written however few they are, and even if the requesting operator could spill itself: the writers of
+// many partitions have little memory each, but much together.
 func (a *Account) OnFlush(f func() (bool, error)) {
 	a.flushes.Store(true)
 	a.OnReclaim(f)
 }
 
-// reclaim makes others of the statement spill for a request of a, the largest first, until it can
-// take more bytes. One that can spill itself does so rather than make a smaller one do it.
+// reclaim makes other operators of the statement spill for a request of a, those with the most memory
+// first, until `more` bytes are free. If a can spill itself, only accounts with more memory than a has
+// are spilled for it.
 //
 //	asker ── refused ─▶ holders, largest first ── lock tried ─▶ at a safe point: spills
 //	                                                       └─▶ at work: passed over
 //
-// Nobody waits for a lock, so there is no deadlock. With insist those at work are tried again for a
-// while, since each works on one batch, until ctx is done.
+// It never waits for an operator's lock: two operators that request memory while they work would
+// deadlock. With insist, operators at work are tried repeatedly for up to spillWait, since each
+// finishes its batch soon.
 func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
-		return false, nil // the node's own
+		return false, nil // the node's own memory belongs to no statement
 	}
 	until := time.Time{}
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
@@ -49,7 +54,7 @@ func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool)
 			return did, err
 		}
 		if p.take(more) == nil {
-			return true, nil // another had them give way
+			return true, nil // other memory was released meanwhile
 		}
 		if !busy || !insist || p.doomed() != nil {
 			return false, nil

@@ -8,28 +8,28 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// deltas reads integers that are stored as differences (DELTA_BINARY_PACKED), one after the other,
-// so that nothing is allocated for what a damaged head claims.
+// deltas decodes integers that are stored as differences (DELTA_BINARY_PACKED), one at a time: a damaged
+// header that claims billions of values must not make us allocate memory for them.
 //
 //	values of a block │ miniblocks of a block │ values │ the first value │ block …
 //	block   least difference │ bits of each miniblock │ miniblocks: differences, less the least
 type deltas struct {
-	b          []byte // what follows
-	left       int    // values
+	b          []byte // the encoded bytes that follow
+	left       int    // values that follow
 	per, minis int    // values of a miniblock, miniblocks of a block
 	begun      bool
 	last       int64
 	least      int64
 	widths     []byte // of the miniblocks of the block that follow
-	packed     []byte // the miniblock
-	bit, width int    // of its next value
-	rest       int    // values of it
+	packed     []byte // the current miniblock
+	bit, width int    // position and width of its next value
+	rest       int    // values left in the miniblock
 }
 
-// mostBlock bounds the values of a block, of which writers put 128 or 256.
+// mostBlock is the most values of a block; writers use 128 or 256.
 const mostBlock = 1 << 16
 
-// newDeltas reads the head of at most so many values.
+// newDeltas decodes the header of a sequence of at most `most` values.
 func newDeltas(b []byte, most int) (d deltas, err error) {
 	var head [3]uint64
 	for i := range head {
@@ -47,7 +47,7 @@ func newDeltas(b []byte, most int) (d deltas, err error) {
 	return deltas{b: b[n:], left: int(total), per: int(block / minis), minis: int(minis), last: first}, nil
 }
 
-// next returns the next value of those that are left.
+// next returns the next value.
 func (d *deltas) next() (int64, error) {
 	d.left--
 	if !d.begun {
@@ -83,7 +83,7 @@ func (d *deltas) open() error {
 	return nil
 }
 
-// bitsAt returns the n bits from a bit of b on, the lowest first.
+// bitsAt returns n bits of b, starting at position bit, the lowest first.
 func bitsAt(b []byte, bit, n int) uint64 {
 	if n == 0 {
 		return 0
@@ -102,9 +102,9 @@ func bitsAt(b []byte, bit, n int) uint64 {
 	return x & (math.MaxUint64 >> (64 - n))
 }
 
-// deltaStrings calls f with each of at most so many strings: how many bytes of the string before it
-// begins with, and those that follow. before is how long the last string of the page before is: some
-// writers go on from there (PARQUET-246).
+// deltaStrings calls f with each of at most `most` strings: how many bytes of the previous string it
+// begins with, and the rest of its bytes. before is the length of the previous page's last string, with
+// which some writers let the page's first string share a prefix (PARQUET-246).
 //
 //	DELTA_LENGTH_BYTE_ARRAY            lengths │ bytes
 //	DELTA_BYTE_ARRAY         prefixes │ lengths │ bytes
@@ -149,7 +149,7 @@ func deltaStrings(e parquet.Encoding, b []byte, most, before int, f func(prefix 
 	return nil
 }
 
-// behind returns what follows the values of d.
+// behind returns the bytes after the values of d.
 func behind(d deltas) ([]byte, error) {
 	for d.left > 0 {
 		if _, err := d.next(); err != nil {
@@ -159,7 +159,7 @@ func behind(d deltas) ([]byte, error) {
 	return d.b, nil
 }
 
-// isDelta reports whether values are encoded by how they differ from the one before.
+// isDelta reports whether the encoding stores the differences of consecutive values.
 func isDelta(e parquet.Encoding) bool {
 	switch e {
 	case parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
@@ -168,8 +168,8 @@ func isDelta(e parquet.Encoding) bool {
 	return false
 }
 
-// deltaBytes returns how many bytes at most so many values of b take as plain ones, and the last string.
-// It is far more than b has where strings begin with the one before.
+// deltaBytes returns how many bytes at most `most` values of b take in the plain encoding, and the
+// length of the last string. They are far more than len(b) if each string begins like the one before.
 func deltaBytes(e parquet.Encoding, b []byte, most, before int, phys parquet.Type) (size int64, last int, err error) {
 	width := int64(0)
 	switch phys {
@@ -201,7 +201,7 @@ func deltaBytes(e parquet.Encoding, b []byte, most, before int, phys parquet.Typ
 	return 0, 0, fmt.Errorf("values of %s are encoded as %s", phys, e)
 }
 
-// plainOf returns the page's values, which are encoded as differences, as plain ones.
+// plainOf decodes the page's values, which are stored as differences, into the plain encoding.
 func (p *pageReader) plainOf(b []byte, phys parquet.Type) ([]byte, error) {
 	size, last, err := deltaBytes(p.encoding, b, p.values, len(p.before), phys)
 	if err != nil || size == 0 {
@@ -241,8 +241,8 @@ func (p *pageReader) plainOf(b []byte, phys parquet.Type) ([]byte, error) {
 	return out, err
 }
 
-// behindLevels returns the values of a page that is loaded, of a column that has levels of repetition,
-// or of definition.
+// behindLevels returns the values of a loaded page, after its repetition and definition levels if it
+// has these.
 func (p *pageReader) behindLevels(reps, defs bool) ([]byte, error) {
 	b := p.body
 	if p.kind == dataPage2 {

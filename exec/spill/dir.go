@@ -17,7 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// prefix begins the name of every directory that is ours.
+// prefix is that of the names of all spill directories, by which Sweep recognises them.
 const prefix = "tributary-spill-"
 
 // Budget bounds the temporary bytes of a node. The zero value and nil have no
@@ -138,7 +138,7 @@ func (d *Dir) Close() error {
 	return os.RemoveAll(p)
 }
 
-// Path returns where the files are; "" while there are none.
+// Path returns the path of the directory; "" before the first file.
 func (d *Dir) Path() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,7 +165,7 @@ func Sweep(parent string) error {
 
 func ioError(err error, doing string) error { return disk.Error(err, "could not "+doing) }
 
-// codec is the scratch of writing one frame.
+// codec has the buffers for writing one frame.
 type codec struct {
 	enc batch.Encoder
 	buf []byte

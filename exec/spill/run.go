@@ -44,18 +44,18 @@ var zdec = sync.OnceValue(func() *zstd.Decoder {
 type Writer struct {
 	run *Run
 	f   *os.File
-	at  []int64 // where each batch on disk begins
+	at  []int64 // offset of each batch in the file
 }
 
-// frameBytes is how long a frame of several rows may be: a reader holds one, and a batch of rows of
-// 100 KB would be more than a small limit has room for.
+// frameBytes is the size up to which a frame may have several rows: a reader holds one frame in
+// memory, and a full batch of rows of 100 KB would not fit under a small memory limit.
 const frameBytes = 1 << 20
 
-// Append writes a batch, which has no selection, as the batches of fewer rows that a long one is
-// divided into. After an error the writer can only be aborted.
+// Append writes a batch, which must have no selection; a long one is divided into several of fewer
+// rows. After an error the writer can only be aborted.
 func (w *Writer) Append(ctx context.Context, b *batch.Batch) error { return w.append(ctx, b, true) }
 
-// AppendWhole writes a batch so that At returns all of it.
+// AppendWhole is Append without the division, so that At returns the whole batch.
 func (w *Writer) AppendWhole(ctx context.Context, b *batch.Batch) error {
 	return w.append(ctx, b, false)
 }
@@ -110,8 +110,8 @@ func (w *Writer) frames(ctx context.Context, c *codec, b *batch.Batch, divide bo
 	return nil
 }
 
-// sharesValues reports whether the rows of a batch, n bytes long as a frame, have values of
-// dictionaries in common, which frames of fewer rows would each have again.
+// sharesValues reports whether rows of a batch, n bytes long as a frame, share the values of a
+// dictionary: each frame of fewer rows would have its own copy of them.
 func sharesValues(b *batch.Batch, n int64) bool {
 	var plain int64
 	for _, c := range b.Cols {
@@ -143,15 +143,15 @@ func (c *codec) frame(compress bool) []byte {
 	return frame
 }
 
-// head fills in a frame's header, but for the checksum.
+// head fills in the header of a frame, except the checksum.
 func head(h []byte, form uint32, raw, stored int) {
 	binary.LittleEndian.PutUint32(h[4:], form)
 	binary.LittleEndian.PutUint64(h[8:], uint64(raw))
 	binary.LittleEndian.PutUint64(h[16:], uint64(stored))
 }
 
-// maxWhole is the longest frame that is assembled in memory. A longer one is of few long values,
-// whose copies would take the memory that writing them is to free.
+// maxWhole is the longest frame that is assembled in memory. A longer one has a few long values;
+// copying them would take as much memory as the spill is meant to free.
 const maxWhole = 4 << 20
 
 // writeParts writes the batch in enc, raw and without a copy.
@@ -183,8 +183,7 @@ func (w *Writer) writeParts(enc *batch.Encoder) error {
 	return nil
 }
 
-// At reads batch i of those on disk back, as long as the run is not finished. The batch owns its
-// memory.
+// At reads batch i back before the run is finished. The caller owns the batch's memory.
 func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -273,7 +272,7 @@ func (r *Run) Remove() error {
 	return nil
 }
 
-// RemoveAll removes runs; what cannot be removed goes with the directory.
+// RemoveAll removes runs; files that cannot be removed now are removed with the directory.
 func RemoveAll(runs []*Run) {
 	for _, r := range runs {
 		_ = r.Remove()
@@ -296,14 +295,14 @@ type Reader struct {
 	at   int
 	cols []int // the columns that batches have; nil for all
 	enc  batch.Encoder
-	acct *mem.Account // holds the last batch while it is a long one; nil before the first such
+	acct *mem.Account // charged for the last batch if that is long; nil before the first such batch
 }
 
-// Columns makes Next return only the columns at some positions, in this order.
+// Columns makes Next return only the columns at these positions, in this order.
 func (r *Reader) Columns(at []int) { r.cols = at }
 
-// Next returns the next batch, io.EOF after the last. The batch owns its memory,
-// which, where it is long, is charged until the next Next.
+// Next returns the next batch, io.EOF after the last. The caller owns the batch's memory; that of a
+// long batch is charged to the statement until the next call of Next.
 func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -319,9 +318,9 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	return r.narrow(b)
 }
 
-// narrow picks columns of a batch. They lie in one allocation with all others: who keeps
-// the keys of rows of 1 KB and charges their bytes would hold all of it. So few columns
-// are copied.
+// narrow returns some columns of a batch. All columns of a batch that was read are in one allocation:
+// keeping only the keys of rows of 1 KB would keep all of it in memory, uncharged. A few small columns
+// are therefore copied.
 func (r *Reader) narrow(b *batch.Batch) (*batch.Batch, error) {
 	if r.cols == nil {
 		return b, nil
@@ -337,7 +336,7 @@ func (r *Reader) narrow(b *batch.Batch) (*batch.Batch, error) {
 	return batch.Decode(r.enc.Append(nil, out), dts)
 }
 
-// charge charges n bytes held by the reader, if that is much.
+// charge charges n bytes of a batch, if it is long.
 func (r *Reader) charge(n int64) error {
 	if n <= maxWhole {
 		n = 0

@@ -5,8 +5,9 @@ import (
 	"os"
 )
 
-// Spool is a temporary file of bytes as they come, for what must be read from its end: the footer
-// of a Parquet file says what is before it. It counts as runs do. It is for one goroutine.
+// Spool is a temporary file of bytes in the order in which they arrive, for data that can only be read
+// from its end: a Parquet file's footer says where everything before it is. It counts against the
+// budget as runs do. It is for one goroutine.
 type Spool struct {
 	dir  *Dir
 	ctx  context.Context
@@ -14,7 +15,7 @@ type Spool struct {
 	size int64
 }
 
-// Spool makes an empty Spool, which must be closed; it takes no more once ctx has ended.
+// Spool makes an empty Spool, which must be closed; it accepts no more bytes once ctx has ended.
 func (d *Dir) Spool(ctx context.Context) (*Spool, error) {
 	f, err := d.file()
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Spool) Path() string { return s.f.Name() }
 
 // Close removes the file.

@@ -22,8 +22,8 @@ type WriterColumn struct {
 // WriterOptions say what to write and how to divide it. Zero sizes are the package's constants.
 type WriterOptions struct {
 	Columns      []WriterColumn
-	Account      *mem.Account // charged for what is held, and released for others (OnFlush); may be nil
-	Rows         int64        // how many there will be; 0 if that is not known
+	Account      *mem.Account // charged for memory in use, which other operators may have released (OnFlush); may be nil
+	Rows         int64        // expected number of rows; 0 if not known
 	Compress     bool         // zstd for plain strings where it pays
 	GroupRows    int
 	SegmentRows  int64
@@ -43,17 +43,17 @@ type Writer struct {
 	o     WriterOptions
 
 	mu   sync.Mutex // held while it works
-	asks bool       // OnFlush was called
+	asks bool       // whether OnFlush was called
 	cols []*builder
 
 	file   *segmentFile // nil until a group was written
 	foot   footer
 	rows   int64  // of the open segment, pending ones included
-	inside *int64 // bytes of the inline segments made by the statement's writers
+	inside *int64 // bytes of the inline segments of all the statement's writers
 	done   []*catalog.Segment
 	closed bool
-	// publishing receives the error, once, of making the last of done durable: a disk works while the
-	// next segment's rows are gathered.
+	// publishing receives, once, the result of making the file of the last segment in done durable:
+	// the disk works while the rows of the next segment are gathered.
 	publishing chan error
 }
 
@@ -81,8 +81,8 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	return w
 }
 
-// maxExpected is for how many rows builders allocate memory in advance: compaction mostly merges
-// few rows, many times.
+// maxExpected is the most rows for which builders allocate memory in advance: many compactions merge
+// only a few rows.
 const maxExpected = 4096
 
 // Write adds the batch's rows. Its columns are those of the options, in order.
@@ -101,7 +101,7 @@ func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// The batch is divided so that what one append adds is small against a group.
+		// A batch is divided, so that each append is small compared with a group.
 		n := min(total-from, w.o.GroupRows-w.pending(), 8*batch.DefaultSize)
 		part := b
 		if from != 0 || n != total {
@@ -129,7 +129,7 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 		more, room = more+add, room && c.room(add)
 	}
 	if more > groupBytes && n > 1 {
-		return halves() // a batch has each of a dictionary's strings once, however many rows have it
+		return halves() // a batch has each string of a dictionary once; the writer's buffer once for each row
 	}
 	if w.o.Account != nil && w.o.Account.ShouldSpill() {
 		if err := w.giveWay(ctx); err != nil && !w.o.Account.Refused(err) {
@@ -137,7 +137,7 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 		}
 	}
 	if err := w.charge(more); err != nil {
-		// The pending rows can go to disk now, as a smaller group.
+		// There is too little memory: the pending rows are written now, as a smaller group.
 		if err := w.giveWay(ctx); err != nil && !w.o.Account.Refused(err) {
 			return err
 		}
@@ -145,7 +145,7 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 			if n < 2 || !w.o.Account.Refused(err) {
 				return err
 			}
-			return halves() // a sort that releases all it holds still has its runs' batches
+			return halves() // a sort that releases all its rows still has the batches it reads from its runs
 		}
 	}
 	if !room {
@@ -173,8 +173,8 @@ func (w *Writer) writePart(ctx context.Context, b *batch.Batch) error {
 	return w.flushInsisting(ctx) // buffers grew in steps, by more than was asked for
 }
 
-// giveWay releases what it can: the pending rows go to disk as a group, and the dictionaries, where
-// they are worth a segment of their own, by ending the segment. It returns a refusal of the account
+// giveWay releases memory: it writes the pending rows to disk as a group, and if the segment's
+// dictionaries are large enough to justify it, ends the segment. It returns a refusal of the account
 // where a little more memory is held afterwards, as for the buffer of a file that was begun; the
 // writer's own next request includes it.
 func (w *Writer) giveWay(ctx context.Context) error {
@@ -192,7 +192,7 @@ func (w *Writer) giveWay(ctx context.Context) error {
 	return w.charge(0)
 }
 
-// reclaim gives way to another operator of the statement.
+// reclaim calls giveWay for another operator of the statement, unless the writer is working.
 func (w *Writer) reclaim(ctx context.Context) (bool, error) {
 	if !w.mu.TryLock() {
 		return false, mem.ErrBusy
@@ -241,7 +241,7 @@ func (w *Writer) held() int64 {
 	return n
 }
 
-// charge sets the account to what is held and more to come.
+// charge charges the account for the memory in use plus more.
 func (w *Writer) charge(more int64) error {
 	if w.o.Account == nil {
 		return nil
@@ -259,7 +259,7 @@ func (w *Writer) flushInsisting(ctx context.Context) error {
 	return err
 }
 
-// insist is charge for rows without which the statement cannot go on.
+// insist is charge for rows that must be accepted: if there is no room, other operators spill.
 func (w *Writer) insist(ctx context.Context, more int64) error {
 	if d := w.held() + more - w.o.Account.Used(); d > 0 {
 		return w.o.Account.Insist(ctx, d)

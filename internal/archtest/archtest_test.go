@@ -30,13 +30,12 @@ var order = []struct {
 	{"cmd", nil},
 }
 
-// wireSees is all that the wire may know of the engine.
+// wireSees are the only packages of the engine that packages of the layer wire may import.
 var wireSees = []string{"sql/", "exec/batch"}
 
-// layerOf returns the layer's rank and the rank of the package within it; the
-// longest listed prefix counts, so kernel/f64 may come before kernel. That of a package
-// without a place of its own is -1; generators (internal/gen) and the helpers of tests
-// need none.
+// layerOf returns the layer's rank and the rank of the package within the layer. The longest listed
+// prefix counts, so that kernel/f64 may come before kernel. A package below a listed one has the rank
+// -1; generators (internal/gen) and packages of test helpers have that of the listed one.
 func layerOf(path string) (layer, within int, ok bool) {
 	first, rest, _ := strings.Cut(path, "/")
 	for i, l := range order {
@@ -91,8 +90,8 @@ func TestImportOrder(t *testing.T) {
 	})
 }
 
-// TestNoParserBelow: what the evaluator and the function library import, and what that
-// imports, has neither the parser nor the binder: they see bound expressions alone.
+// TestNoParserBelow: the evaluator and the function library import neither the parser nor the binder,
+// directly or through other packages: they work on bound expressions only.
 func TestNoParserBelow(t *testing.T) {
 	imports := map[string][]string{}
 	eachFile(t, func(path string, f *ast.File, _ *token.FileSet) {
@@ -149,7 +148,8 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
-// TestPackageLength: a package of more than 6,000 lines, tests apart, has more than one idea.
+// TestPackageLength: a package has at most 6,000 lines without its tests. A longer one has more than
+// one responsibility and should be divided.
 func TestPackageLength(t *testing.T) {
 	lines := map[string]int{}
 	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
@@ -164,8 +164,8 @@ func TestPackageLength(t *testing.T) {
 	}
 }
 
-// pure are packages that take events and give actions: no clock, no goroutine,
-// no I/O.
+// pure are packages that compute a result from their arguments alone: no clock, no goroutine, no I/O.
+// Tests can then run them with any order of events.
 var pure = []string{"planner/", "ml/objective", "ml/optim", "ml/reduce", "ml/metric", "cluster/sched", "cluster/place", "sql/catalog"}
 
 func TestPurePackages(t *testing.T) {
@@ -188,7 +188,7 @@ func TestPurePackages(t *testing.T) {
 	})
 }
 
-// TestNoPrint keeps output to slog and to cmd's own.
+// TestNoPrint: only cmd prints; all else logs by slog.
 func TestNoPrint(t *testing.T) {
 	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
 		p := filepath.ToSlash(path)

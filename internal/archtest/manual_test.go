@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/internal/manual"
 )
 
-// TestManualPackages keeps the manual's map of packages: the order of the house
-// with the first sentence of each package's comment.
+// TestManualPackages: the manual's list of packages is that of order, with the first sentence of each
+// package's comment.
 func TestManualPackages(t *testing.T) {
 	var rows [][]string
 	for i := len(order) - 1; i >= 0; i-- {
@@ -36,7 +36,7 @@ func TestManualPackages(t *testing.T) {
 	manual.Part(t, "docs/architecture.md", "packages", manual.Table([]string{"package", ""}, rows))
 }
 
-// TestManualFiles looks for the files that the page on the architecture names.
+// TestManualFiles: the files that the manual's page on the architecture names exist.
 func TestManualFiles(t *testing.T) {
 	manual.Files(t, "docs/architecture.md")
 	manual.Files(t, "CONTRIBUTING.md")

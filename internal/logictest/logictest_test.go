@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// echo gives each statement as its only value.
+// echo is a connection whose answer to a statement is one row with the statement's text.
 type echo struct{ name string }
 
 func (e echo) Run(_ context.Context, sql string) (Result, error) {

@@ -15,14 +15,15 @@ import (
 	"github.com/tributarydb/tributary/internal/process"
 )
 
-// TestRounds is a short run; the long ones are the command's.
+// TestRounds is a short run; long ones are started by the command.
 func TestRounds(t *testing.T) {
 	dir := t.TempDir()
 	program, err := process.Build(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The program is the one that all tests run: its clock is the machine's.
+	// Faults of the clock and of syncs need a program that is built for them; this one is built as for
+	// all tests. Those of members, and of all nodes at once, are left to the long runs.
 	faults := slices.DeleteFunc(Possible(), func(f string) bool { return slices.Contains([]string{"alone", "lose", "clock", "sync", "member"}, f) })
 	var out bytes.Buffer
 	err = Run(context.Background(), Options{Program: program, Dir: filepath.Join(dir, "run"), Seed: 8, Rounds: 3, Nodes: 3, Fresh: 3, Stretch: 2, Verbose: true, Faults: faults}, &out)
@@ -66,8 +67,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestMesh passes bytes both ways, holds them while a direction is shut, and
-// ends connections.
+// TestMesh: the proxy forwards bytes both ways, delays them while a direction is blocked, and can
+// break connections.
 func TestMesh(t *testing.T) {
 	if !slices.Contains(Possible(), "partition") {
 		t.Skip("senders cannot be known here")
@@ -136,7 +137,8 @@ func TestMesh(t *testing.T) {
 	}
 }
 
-// TestHistories: what must not happen to a register is found.
+// TestHistories: histories that a linearizable register cannot have, such as a stale read, are
+// rejected, and the others accepted.
 func TestHistories(t *testing.T) {
 	op := func(call, ret int64, what string, old, value int64, out registerAnswer) porcupine.Operation {
 		return porcupine.Operation{Input: registerOp{what: what, old: old, new: value}, Output: out, Call: call, Return: ret}

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/internal/process"
 )
 
-// TestRun is a short run without a peer; the long ones are the command's.
+// TestRun is a short run without PostgreSQL to compare with; long ones are started by the command.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	program, err := process.Build(dir)
@@ -64,7 +64,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestSameRows: what PostgreSQL and we may differ in, and what not.
+// TestSameRows: answers that may differ from PostgreSQL's, such as the last digits of a sum of floats,
+// are equal; others are not.
 func TestSameRows(t *testing.T) {
 	of := func(oid uint32, texts ...string) *answer {
 		a := &answer{tag: "SELECT", names: []string{"c"}, types: []uint32{oid}}
@@ -150,7 +151,7 @@ func TestCompare(t *testing.T) {
 		}
 		return a
 	}
-	null, yes := cell{null: true}, cell{text: "\x01"} // true is so in binary
+	null, yes := cell{null: true}, cell{text: "\x01"} // true in binary format
 	fails := func(code string) *answer { return &answer{code: code} }
 	for _, c := range []struct {
 		a, b           *answer
@@ -180,7 +181,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestUnsettled looks for statements whose outcome PostgreSQL leaves to chance.
+// TestUnsettled: the generator avoids statements whose result PostgreSQL does not define, as the order
+// in which foreign keys act.
 func TestUnsettled(t *testing.T) {
 	foreign := regexp.MustCompile(`REFERENCES \w+(?:\(id\))?( ON DELETE (?:CASCADE|SET NULL|RESTRICT))?`)
 	var cascades, keeps, avoided int

@@ -10,7 +10,8 @@ import (
 	"github.com/tributarydb/tributary/wire/auth"
 )
 
-// prove runs an exchange with a client that knows a password.
+// prove runs a SCRAM exchange with a client that uses this password, and returns whether both sides
+// accept it.
 func prove(t *testing.T, verifier, password string) bool {
 	t.Helper()
 	c, err := scram.SHA256.NewClient("", password, "")
@@ -72,7 +73,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestPostgresVerifier takes a verifier that PostgreSQL 15 made for "pencil".
+// TestPostgresVerifier: the password "pencil" is accepted by a verifier that PostgreSQL 15 made of it.
 func TestPostgresVerifier(t *testing.T) {
 	const v = "SCRAM-SHA-256$4096:w8RB0DalSrFlgCrHHnfBeA==$D8dy/szT8b9tdQ9mdxzCjumP+ANIgQmUJfq9w2UVOLk=:IsSOlbu6yh1rUy4AYzkRJXsIsZbrBLxQWuytwxljh/8="
 	if !auth.Check(v, "pencil") || !prove(t, v, "pencil") || prove(t, v, "pen") {

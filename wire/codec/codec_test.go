@@ -23,8 +23,8 @@ import (
 
 var env = &types.Env{Settings: datetime.Settings{Location: time.UTC}}
 
-// TestRows writes values of every way in which a column is represented, with
-// NULLs and a selection, and reads the messages back.
+// TestRows encodes columns of every representation, with NULLs and a selection, and decodes the
+// messages to the same values.
 func TestRows(t *testing.T) {
 	ts := []types.Type{types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Text, types.Bytea, types.Date}
 	texts := [][]string{
@@ -130,8 +130,8 @@ var fuzzed = []types.OID{types.BoolOID, types.Int2OID, types.Int4OID, types.Int8
 	types.TimestamptzOID, types.IntervalOID, types.UUIDOID, types.JSONOID, types.JSONBOID, types.OIDOID,
 	1007, 1009, 1231} // int4[], text[], numeric[]
 
-// FuzzParams decodes arbitrary bytes as a parameter: the result is an error with a code, or a value
-// that is the same after it was written and read again.
+// FuzzParams decodes arbitrary bytes as a parameter: it is an error with a SQLSTATE, or a value that
+// is the same after encoding and decoding it.
 func FuzzParams(f *testing.F) {
 	for i, o := range fuzzed {
 		f.Add(byte(i), true, []byte{0, 0, 0, 1})
@@ -167,7 +167,7 @@ func FuzzParams(f *testing.F) {
 		if bytes.IndexByte(text, 0) >= 0 {
 			t.Fatalf("%v: %q holds a zero", typ, text)
 		}
-		bin := types.AppendBinary([]byte{}, typ, vals[0]) // nil would be NULL
+		bin := types.AppendBinary([]byte{}, typ, vals[0]) // not nil, which would be NULL
 		for _, again := range []struct {
 			format int16
 			bytes  []byte
@@ -183,8 +183,8 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// TestLongRows: room is asked for a long row before it is written, and it is
-// alone in the buffer.
+// TestLongRows: memory for a long row is charged before it is written, and the row is in a buffer of
+// its own.
 func TestLongRows(t *testing.T) {
 	bld := array.NewStringBuilder(memory.DefaultAllocator)
 	for _, n := range []int{10, 3 * codec.Long, 20, 2 * codec.Long} {

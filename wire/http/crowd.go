@@ -12,11 +12,11 @@ import (
 	"github.com/tributarydb/tributary/wire/places"
 )
 
-// connections is how many may wait for their client's request, and how many for an answer. net/http
-// takes any number, and 8,000 with 60 KB of a header each took 600 MB.
+// connections is the limit of connections that wait for a request, and of those that wait for an
+// answer. net/http has no limit: 8,000 clients that sent 60 KB of a header each took 600 MB.
 const connections = 200
 
-// crowd keeps the connections of a server within bounds.
+// crowd limits the connections of a server.
 type crowd struct {
 	log *slog.Logger
 
@@ -30,7 +30,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// state follows a connection. That a request has begun says nothing: its next byte may never come.
+// state follows the state of a connection. A connection whose request has begun (StateActive) still
+// counts as silent: its next byte may never come.
 func (w *crowd) state(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew, http.StateIdle:
@@ -42,8 +43,8 @@ func (w *crowd) state(c net.Conn, s http.ConnState) {
 	}
 }
 
-// working moves the connections of requests that are whole among those that are served, and gives
-// their bodies, which net/http reads to the end, an end.
+// working counts a connection as served once its request's header is complete, and limits the time for
+// the request's body, which net/http reads to its end.
 func (w *crowd) working(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
@@ -68,7 +69,7 @@ func (w *crowd) enter(c net.Conn, working bool) {
 		w.log.Warn("too many connections to the page: the oldest are dropped", "address", out.RemoteAddr().String(), "dropped", n)
 	}
 	if t, ok := out.(*tls.Conn); ok {
-		out = t.NetConn() // else Close waits for the client to take a farewell
+		out = t.NetConn() // tls.Conn.Close would wait until the client has read an alert
 	}
 	_ = out.Close()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/wire/http"
 )
 
-// TestCrowd: clients that send nothing, half a header, a body that does not come, or read no
-// answers hold a number of connections that is bounded, and keep nobody out.
+// TestCrowd: clients that send nothing, half a header or half a body, or that read no answers, occupy
+// a bounded number of connections: the oldest is closed, and another client is served.
 func TestCrowd(t *testing.T) {
 	for name, first := range map[string]string{
 		"silent":      "",
@@ -55,7 +55,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestLongHeader: what a stranger can make a connection hold is small.
+// TestLongHeader: a header of more than a few kilobytes is refused (431), so that a client without a
+// login cannot make a connection use much memory.
 func TestLongHeader(t *testing.T) {
 	url := start(t, http.Options{Source: &source{ready: true}})
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

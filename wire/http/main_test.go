@@ -9,5 +9,5 @@ import (
 // TestMain fails when a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"),
-		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second behind a 431
+		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // net/http waits half a second after it has refused a long header
 }

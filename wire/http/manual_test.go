@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/wire/http"
 )
 
-// TestManualMetrics keeps the manual's list of metrics.
+// TestManualMetrics: the manual lists the metrics that a node exports.
 func TestManualMetrics(t *testing.T) {
 	_, body := get(t, start(t, http.Options{Source: &source{ready: true}})+"/metrics", "", "")
 	var rows [][]string

@@ -103,7 +103,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestGuard wants a password for all but the health checks.
+// TestGuard: every page needs a password except the health checks, however its path is written.
 func TestGuard(t *testing.T) {
 	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(user, password string) bool { return user == "ann" && password == "secret" }})
 	for _, path := range []string{"/", "/api/state", "/metrics", "/debug/pprof/", "/debug/pprof/heap", "//metrics", "/healthz/../metrics"} {

@@ -16,8 +16,7 @@ import (
 	"github.com/tributarydb/tributary/wire/session"
 )
 
-// withSuper answers for ann and for root, who is a superuser; the password is
-// the same.
+// withSuper is a fakeEngine with the role ann and the superuser root, who have the same password.
 type withSuper struct{ *fakeEngine }
 
 func (e withSuper) Authenticate(_ context.Context, role string, _ bool) (session.Login, error) {
@@ -47,9 +46,9 @@ func (l *lockedBuffer) take() string {
 	return l.b.String()
 }
 
-// TestAuditOfLogins wants one record of each login that fails and of each of a
-// superuser, none of others and of clients that leave when they are asked for a
-// password; and no password in any log.
+// TestAuditOfLogins: each failed login and each login of a superuser is one audit record. Other
+// logins, and clients that disconnect when a password is requested, as psql does before it prompts for
+// one, are not recorded. No log contains a password.
 func TestAuditOfLogins(t *testing.T) {
 	var audit, log lockedBuffer
 	addr := serveFake(t, withSuper{&fakeEngine{password: "geheim"}}, func(o *Options) {

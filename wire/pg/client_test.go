@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/wire/session"
 )
 
-// patience bounds a read of the tests: what takes longer hangs.
+// patience is the longest that a test reads; a longer read counts as a hang.
 const patience = 20 * time.Second
 
 // serveFake runs a server over e and returns its address.
@@ -44,7 +44,7 @@ func serveFake(t testing.TB, e session.Engine, change func(*Options)) string {
 	return ln.Addr().String()
 }
 
-// client speaks the protocol message by message.
+// client sends and receives single messages of the protocol.
 type client struct {
 	t   testing.TB
 	nc  net.Conn
@@ -53,7 +53,7 @@ type client struct {
 	key []byte
 }
 
-// dial opens a connection and does no more.
+// dial opens a connection and sends nothing.
 func dial(t testing.TB, addr string) *client {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -65,7 +65,7 @@ func dial(t testing.TB, addr string) *client {
 	return &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
 }
 
-// dialAs opens a connection and says who it is.
+// dialAs opens a connection and sends the startup message of this user.
 func dialAs(t testing.TB, addr, user string) *client {
 	t.Helper()
 	c := dial(t, addr)
@@ -73,13 +73,13 @@ func dialAs(t testing.TB, addr, user string) *client {
 	return c
 }
 
-// connect opens a session for ann.
+// connect opens a session of the role ann.
 func connect(t testing.TB, addr string) *client {
 	t.Helper()
 	return dialAs(t, addr, "ann").opened()
 }
 
-// opened reads to the end of a startup that succeeds.
+// opened reads to the end of a successful startup.
 func (c *client) opened() *client {
 	t := c.t
 	t.Helper()
@@ -95,7 +95,8 @@ func (c *client) opened() *client {
 	}
 }
 
-// cancel sends a request to cancel what c runs, and waits for its end.
+// cancel sends a cancel request for the statement of c, and waits until the server closes that
+// connection.
 func (c *client) cancel(addr string, key []byte) {
 	c.t.Helper()
 	k := dial(c.t, addr)
@@ -139,7 +140,7 @@ func (c *client) read() pgproto3.BackendMessage {
 	return m
 }
 
-// say writes a message as the tests compare it.
+// say formats a message as the tests compare it.
 func say(m pgproto3.BackendMessage) string {
 	switch m := m.(type) {
 	case *pgproto3.ReadyForQuery:
@@ -176,7 +177,7 @@ func say(m pgproto3.BackendMessage) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", m), "*pgproto3.")
 }
 
-// until reads messages to one that says last.
+// until reads messages up to the one that say formats as last.
 func (c *client) until(last string) []string {
 	c.t.Helper()
 	var out []string
@@ -192,7 +193,7 @@ func (c *client) until(last string) []string {
 	}
 }
 
-// wants reads as many messages as it names and compares.
+// wants reads as many messages as are listed and compares them.
 func (c *client) wants(want ...string) {
 	c.t.Helper()
 	for i, w := range want {
@@ -202,8 +203,8 @@ func (c *client) wants(want ...string) {
 	}
 }
 
-// gone wants the connection to end, after an error with this code if one is
-// given.
+// gone reads until the connection ends, and requires a FATAL error of this code before that unless
+// code is empty.
 func (c *client) gone(code string) {
 	c.t.Helper()
 	seen := false
@@ -228,14 +229,14 @@ func (c *client) gone(code string) {
 	}
 }
 
-// alive wants a connection to answer.
+// alive checks that the connection answers a query.
 func (c *client) alive() {
 	c.t.Helper()
 	c.send(&pgproto3.Query{String: "rows 1"})
 	c.wants("T n:20/0", "D 1", "C SELECT 1", "ZI")
 }
 
-// eventually waits for something that another goroutine brings about.
+// eventually waits until a condition holds that another goroutine makes true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {

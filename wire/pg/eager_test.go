@@ -35,9 +35,9 @@ func pairOf(t *testing.T, latest *atomic.Pointer[eager]) (*eager, net.Conn) {
 	return e, client
 }
 
-// TestEager sends messages of all lengths to readers that park and that look first, two of which
-// take turns at being the latest: what arrives is what was sent, and a deadline and the end are
-// reported.
+// TestEager sends messages of all lengths to two eager readers, which poll their socket for a short
+// while before they park in the network poller, and of which the one that read last may poll: what
+// arrives is what was sent, and deadlines and the end of the connection are reported.
 func TestEager(t *testing.T) {
 	var latest atomic.Pointer[eager]
 	done := make(chan error, 2)
@@ -79,8 +79,8 @@ func TestEager(t *testing.T) {
 	}
 }
 
-// TestEagerGivesWay: a reader whose client was quick looks for it, and one beside which
-// another gets messages, or whose client was slow, parks at once.
+// TestEagerGivesWay: a reader polls only if its client's previous message came quickly and no other
+// reader received a message since; otherwise it parks at once.
 func TestEagerGivesWay(t *testing.T) {
 	var latest atomic.Pointer[eager]
 	e, _ := pairOf(t, &latest)
@@ -103,7 +103,8 @@ func TestEagerGivesWay(t *testing.T) {
 	if e.took = eagerFor; looks() != 1 {
 		t.Error("a quick client is not looked for")
 	}
-	// It takes no time to park, but the machine may be busy: one of many times will do.
+	// Parking at once takes no time, but on a busy machine a try may seem long: one short try of many
+	// is enough.
 	parks := func() bool {
 		for range 100 {
 			if looks() == 0 {

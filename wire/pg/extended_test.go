@@ -80,7 +80,7 @@ func TestExtended(t *testing.T) {
 	}
 }
 
-// TestFlush wants answers without a Sync.
+// TestFlush: Flush makes the server send its answers before a Sync.
 func TestFlush(t *testing.T) {
 	c := connect(t, serveFake(t, &fakeEngine{}, nil))
 	c.send(&pgproto3.Parse{Query: "rows 1"}, &pgproto3.Flush{})
@@ -91,8 +91,8 @@ func TestFlush(t *testing.T) {
 	c.wants("ZI")
 }
 
-// TestParametersAreCopied binds a portal and runs it after other messages have
-// gone through the same buffer.
+// TestParametersAreCopied binds a portal and runs it after other messages have overwritten the buffer
+// in which its parameters arrived.
 func TestParametersAreCopied(t *testing.T) {
 	c := connect(t, serveFake(t, &fakeEngine{}, nil))
 	c.send(&pgproto3.Parse{Query: "echo"}, &pgproto3.Bind{Parameters: [][]byte{nil, []byte("kept"), []byte("also")}}, &pgproto3.Flush{})
@@ -105,7 +105,7 @@ func TestParametersAreCopied(t *testing.T) {
 	c.wants(`D NULL|kept|\x616c736f`, "C SELECT 1", "ZI")
 }
 
-// TestPipeline sends many statements before it reads an answer.
+// TestPipeline sends many statements before it reads the first answer.
 func TestPipeline(t *testing.T) {
 	addr := serveFake(t, &fakeEngine{}, nil)
 	conn, err := pgxConnect(t, addr)

@@ -36,9 +36,9 @@ import (
 type fakeEngine struct {
 	mu       sync.Mutex
 	sessions map[uint32]*fakeSession
-	password string // of role "ann"; "" trusts loopback
+	password string // of the role ann; if "", no password is needed from loopback
 	waits    int
-	most     int // sessions, if not 0
+	most     int // the limit of sessions; 0 is none
 }
 
 func (e *fakeEngine) count(n int) {
@@ -60,7 +60,7 @@ func (e *fakeEngine) Authenticate(context.Context, string, bool) (session.Login,
 	return session.Login{Exists: true, CanLogin: true}, nil
 }
 
-// withPassword answers for ann alone.
+// withPassword is a fakeEngine whose only role is ann.
 type withPassword struct{ *fakeEngine }
 
 func (e withPassword) Authenticate(_ context.Context, role string, _ bool) (session.Login, error) {
@@ -124,8 +124,8 @@ type fakeSession struct {
 	cancel context.CancelFunc
 	killed error
 	copied strings.Builder
-	fate   string // of the last copy
-	made   int    // batches
+	fate   string // the outcome of the last COPY
+	made   int    // batches returned so far
 	syncs  []bool
 }
 

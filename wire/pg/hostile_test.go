@@ -18,7 +18,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// header begins a message that announces length.
+// header returns the beginning of a message that announces this length.
 func header(typ byte, length uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{typ}, length)
 }
@@ -27,13 +27,13 @@ func message(typ byte, body string) []byte {
 	return append(header(typ, uint32(len(body)+4)), body...)
 }
 
-// TestMalformed sends what no client would: each is one clear error or the end
-// of that connection, and another goes on.
+// TestMalformed sends messages that violate the protocol: each gets one clear error or the end of that
+// connection, and other connections work.
 func TestMalformed(t *testing.T) {
 	addr := serveFake(t, &fakeEngine{}, nil)
 	other := connect(t, addr)
 	for _, tc := range []struct {
-		name, code string // of the FATAL error
+		name, code string // SQLSTATE of the FATAL error
 		bytes      []byte
 	}{
 		{"2 GiB", "08P01", header('Q', 1<<31-1)},
@@ -56,8 +56,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestMalformedBody has messages of a good length and a bad content: an error,
-// and the connection goes on.
+// TestMalformedBody sends messages with a valid length and an invalid body: each is an error, and the
+// connection continues.
 func TestMalformedBody(t *testing.T) {
 	c := connect(t, serveFake(t, &fakeEngine{}, nil))
 	sync := message('S', "")
@@ -91,7 +91,7 @@ func TestMalformedBody(t *testing.T) {
 	c.alive()
 }
 
-// TestPanic wants a bug in one connection to end that one.
+// TestPanic: a panic in one session ends that connection only.
 func TestPanic(t *testing.T) {
 	e := &fakeEngine{}
 	addr := serveFake(t, e, nil)
@@ -102,8 +102,8 @@ func TestPanic(t *testing.T) {
 	eventually(t, "its session ends", func() bool { return e.open() == 1 })
 }
 
-// TestClaimedLength announces a gigabyte on many connections and sends a few
-// bytes: the server makes room for what came.
+// TestClaimedLength announces messages of a gigabyte on many connections and sends a few bytes of
+// each: the server allocates for what has arrived, not for what was announced.
 func TestClaimedLength(t *testing.T) {
 	addr := serveFake(t, &fakeEngine{}, nil)
 	var before, after runtime.MemStats
@@ -155,8 +155,8 @@ func (b *budget) Shrink(n int64) {
 
 func (b *budget) Close() { b.Shrink(b.mine) }
 
-// TestMessageMemory sends messages that the memory does not suffice for: they
-// are refused one by one, and all memory is given back.
+// TestMessageMemory sends messages for which there is not enough memory: each is refused on its own,
+// and all memory is released.
 func TestMessageMemory(t *testing.T) {
 	var mu sync.Mutex
 	var held, peak int64
@@ -190,7 +190,7 @@ func TestMessageMemory(t *testing.T) {
 	}
 }
 
-// TestGarbage sends random bytes, from the start and after it.
+// TestGarbage sends random bytes, instead of the startup message and after it.
 func TestGarbage(t *testing.T) {
 	e := &fakeEngine{}
 	addr := serveFake(t, e, func(o *Options) { o.StartupTimeout = time.Second })
@@ -219,8 +219,8 @@ func TestGarbage(t *testing.T) {
 	eventually(t, "their sessions end", func() bool { return e.open() == 1 })
 }
 
-// TestAcceptGoesOn wants a listener that fails for a while, as one without
-// file descriptors does, to be tried again.
+// TestAcceptGoesOn: the server keeps accepting after errors of the listener that pass, such as no free
+// file descriptors.
 func TestAcceptGoesOn(t *testing.T) {
 	ln := &lame{Listener: listen(t), fail: 3}
 	s := NewServer(Options{Engine: &fakeEngine{}, Log: slog.New(slog.DiscardHandler)})
@@ -246,8 +246,8 @@ func (l *lame) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// FuzzReader feeds the reader arbitrary bytes, at once and in parts: it neither panics nor holds
-// more than has arrived, and reads the same both times.
+// FuzzReader reads arbitrary bytes that arrive at once and in parts: the reader neither panics nor
+// buffers more than has arrived, and both times reads the same messages.
 func FuzzReader(f *testing.F) {
 	f.Add(message('Q', "rows 1\x00"))
 	f.Add(append(message('P', "s\x00rows\x00\x00\x01\x00\x00\x00\x17"), message('B', "\x00s\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x00")...))
@@ -287,7 +287,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// drip returns a few bytes at a time.
+// drip is a reader that returns a few bytes at a time.
 type drip struct {
 	in []byte
 	n  int
@@ -303,7 +303,7 @@ func (d *drip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzStartup sends the server arbitrary first bytes.
+// FuzzStartup sends arbitrary bytes as the first of a connection.
 func FuzzStartup(f *testing.F) {
 	f.Add(startupBytes(protocol30, "user", "ann", "database", "x"))
 	f.Add(startupBytes(protocol32, "user", "ann", "_pq_.x", "y", "options", "-c a=b"))
@@ -316,7 +316,7 @@ func FuzzStartup(f *testing.F) {
 		s.start(there)
 		go func() {
 			_, _ = here.Write(in)
-			// The end of the stream, without which the server waits for more.
+			// The client closes its side, since the server would wait for more.
 			_ = here.SetReadDeadline(time.Now().Add(patience))
 			_, _ = here.Write(message('X', ""))
 			_ = here.Close()

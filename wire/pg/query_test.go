@@ -38,8 +38,9 @@ func TestSimpleQuery(t *testing.T) {
 	c.gone("")
 }
 
-// TestCommitBeforeTag wants the implicit transaction to end before the last
-// tag, an empty statement behind it or not.
+// TestCommitBeforeTag: the implicit transaction of a query message is committed before the tag of its
+// last statement is sent, also if an empty statement follows. A tag before the commit would confirm
+// what may still fail.
 func TestCommitBeforeTag(t *testing.T) {
 	e := &fakeEngine{}
 	c := connect(t, serveFake(t, e, nil))
@@ -85,7 +86,7 @@ func TestCopyIn(t *testing.T) {
 	in := &pgproto3.Query{String: "in"}
 	c.send(in)
 	c.wants("CopyInResponse")
-	// Sync and Flush may come in between; they mean nothing here.
+	// Sync and Flush within a COPY are ignored.
 	c.send(&pgproto3.CopyData{Data: []byte("1\t2\n")}, &pgproto3.Flush{}, &pgproto3.Sync{}, &pgproto3.CopyData{Data: []byte("3\t4\n")}, &pgproto3.CopyDone{})
 	c.wants("C COPY 1", "ZI")
 	if got := e.any().copied.String(); got != "1\t2\n3\t4\n" || fate() != "finished" {
@@ -103,11 +104,11 @@ func TestCopyIn(t *testing.T) {
 	poison := &pgproto3.CopyData{Data: []byte("poison")}
 	c.send(poison, poison, &pgproto3.CopyDone{})
 	c.wants("E ERROR 22P04", "ZI")
-	// The extended protocol ignores what follows the failure until Sync.
+	// In the extended protocol, messages after the error are ignored until Sync.
 	c.send(&pgproto3.Parse{Query: "in"}, &pgproto3.Bind{}, &pgproto3.Execute{})
 	c.send(poison, &pgproto3.CopyDone{}, &pgproto3.Sync{})
 	c.wants("ParseComplete", "BindComplete", "CopyInResponse", "E ERROR 22P04", "ZI")
-	// Any other message breaks the protocol.
+	// Any other message during a COPY is a protocol violation.
 	c.send(in)
 	c.wants("CopyInResponse")
 	c.send(&pgproto3.Query{String: "rows 1"})
@@ -130,8 +131,8 @@ func TestDeathInCopy(t *testing.T) {
 	}
 }
 
-// TestSlowReader stops reading a long result: the server makes no more than
-// what fits the sockets, others go on, and a cancel ends it.
+// TestSlowReader stops reading a long result: the server computes only as much as the socket buffers
+// take, other sessions work, and the statement can be cancelled.
 func TestSlowReader(t *testing.T) {
 	e := &fakeEngine{}
 	addr := serveFake(t, e, nil)
@@ -185,7 +186,7 @@ func TestIdleTimeout(t *testing.T) {
 	c.alive()
 	s := e.any()
 	s.mu.Lock()
-	s.idle = 20 * time.Millisecond // read when the loop comes round
+	s.idle = 20 * time.Millisecond // the session reads it before it waits for the next message
 	s.mu.Unlock()
 	c.alive()
 	c.gone("57P05")

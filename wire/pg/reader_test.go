@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// TestLongMessagesOfFallingLength: the room kept from a long message must not
-// swallow the start of what follows a shorter one.
+// TestLongMessagesOfFallingLength: the reader keeps the buffer of a long message for the next one. A
+// shorter message must not consume bytes of the one after it because that buffer is longer.
 func TestLongMessagesOfFallingLength(t *testing.T) {
 	sizes := []int{growStep + 1, growStep, 4 * readBuffer, 3 * readBuffer, readBuffer + 1, 7, 2 * readBuffer}
 	var in []byte

@@ -43,7 +43,7 @@ func TestProtocolVersions(t *testing.T) {
 	for _, tc := range []struct {
 		version uint32
 		params  []string
-		minor   uint32 // 0 for no negotiation
+		minor   uint32 // 0: no negotiation of the version is expected
 		unknown []string
 	}{
 		{protocol30, nil, 0, nil},
@@ -104,8 +104,8 @@ func TestStartupErrors(t *testing.T) {
 	connect(t, addr).alive()
 }
 
-// TestStartupStall opens connections that say nothing, or stop in the middle:
-// they end by themselves.
+// TestStartupStall: connections that send nothing, or stop within the startup, are closed after a
+// timeout.
 func TestStartupStall(t *testing.T) {
 	e := withPassword{&fakeEngine{password: "secret"}}
 	addr := serveFake(t, e, func(o *Options) { o.StartupTimeout = 50 * time.Millisecond })
@@ -116,8 +116,8 @@ func TestStartupStall(t *testing.T) {
 	stuck.gone("")
 }
 
-// TestConnectionLimit: where the engine takes no more sessions, new clients are
-// refused and requests to cancel are not.
+// TestConnectionLimit: when the engine accepts no more sessions, new clients are refused but cancel
+// requests are not.
 func TestConnectionLimit(t *testing.T) {
 	e := &fakeEngine{most: 2}
 	addr := serveFake(t, e, nil)
@@ -161,7 +161,7 @@ func pgxConfig(t *testing.T, addr, user, password, mode string) *pgx.ConnConfig 
 }
 
 func TestPasswords(t *testing.T) {
-	const password = "pass\u00a0wörd" // SASLprep makes the first blank a plain one
+	const password = "pass\u00a0wörd" // SASLprep maps the no-break space to an ordinary one
 	addr := serveFake(t, withPassword{&fakeEngine{password: password}}, nil)
 	c, err := pgx.ConnectConfig(context.Background(), pgxConfig(t, addr, "ann", password, "disable"))
 	if err != nil {
@@ -177,8 +177,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestUnknownRole: nothing in the exchange distinguishes a role that exists from one that does not:
-// the salt of either stays the same.
+// TestUnknownRole: a client cannot find out by the exchange whether a role exists. The salt of an
+// unknown role must therefore be the same each time, as that of a role is.
 func TestUnknownRole(t *testing.T) {
 	addr := serveFake(t, withPassword{&fakeEngine{password: "secret"}}, nil)
 	salt := func(user string) []byte {
@@ -214,7 +214,7 @@ func TestBadSASL(t *testing.T) {
 			c.raw(startupBytes(protocol30, "user", "ann"))
 			c.wants("AuthenticationSASL")
 			c.fe.Send(msg)
-			_ = c.fe.Flush() // the server may have hung up on the long one
+			_ = c.fe.Flush() // the server may have closed the connection after the long one
 			m, err := c.fe.Receive()
 			if err == nil && say(m) != "E FATAL 08P01" {
 				t.Error(say(m))
@@ -228,7 +228,7 @@ func TestBadSASL(t *testing.T) {
 	c.gone("28P01")
 }
 
-// authority signs the certificates of a test.
+// authority is the certificate authority of a test.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -307,7 +307,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
-	// Garbage instead of a handshake hurts nobody.
+	// A client that sends no TLS handshake does not affect others.
 	c := dial(t, addr)
 	c.raw(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, codeSSL))
 	var b [1]byte
@@ -322,8 +322,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestBeyondLoopback has a client from another address: without TLS it is not
-// let in unless that is asked for.
+// TestBeyondLoopback: a client from another machine is refused without TLS, unless the server is
+// configured to allow it.
 func TestBeyondLoopback(t *testing.T) {
 	for _, tc := range []struct {
 		insecure bool
@@ -349,7 +349,7 @@ func TestBeyondLoopback(t *testing.T) {
 	}
 }
 
-// elsewhere is a connection from another machine.
+// elsewhere is a connection whose remote address is not loopback.
 type elsewhere struct{ net.Conn }
 
 func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }

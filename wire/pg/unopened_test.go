@@ -12,11 +12,12 @@ import (
 	"github.com/tributarydb/tributary/wire/session"
 )
 
-// patientForSilence waits for clients longer than any test does.
+// patientForSilence sets a startup timeout longer than any test, so that only other limits close
+// connections.
 func patientForSilence(o *Options) { o.StartupTimeout = time.Hour }
 
-// TestSilentSockets: sockets that say nothing keep nobody out, whatever time they
-// have; the oldest lose their places to the newest.
+// TestSilentSockets: connections that send nothing do not keep other clients out, even without a
+// timeout: their number is limited, and a new one replaces the oldest.
 func TestSilentSockets(t *testing.T) {
 	e := &fakeEngine{}
 	addr := serveFake(t, e, patientForSilence)
@@ -37,8 +38,8 @@ func TestSilentSockets(t *testing.T) {
 	last.opened().alive()
 }
 
-// TestSilentPasswords: who stops in the middle of a login is as silent as who has
-// not begun one.
+// TestSilentPasswords: a client that stops in the middle of a login, where the server waits for its
+// password, can be replaced as one that has sent nothing.
 func TestSilentPasswords(t *testing.T) {
 	e := &fakeEngine{password: "secret"}
 	addr := serveFake(t, withPassword{e}, func(o *Options) {
@@ -57,7 +58,7 @@ func TestSilentPasswords(t *testing.T) {
 	})
 }
 
-// slowLogin holds logins back until it is released.
+// slowLogin delays logins until goOn is closed.
 type slowLogin struct {
 	*fakeEngine
 	begun, goOn chan struct{}
@@ -72,8 +73,8 @@ func (e slowLogin) Authenticate(ctx context.Context, role string, fresh bool) (s
 	return e.fakeEngine.Authenticate(ctx, role, fresh)
 }
 
-// TestSilentSocketsSpareLogins: a client that has spoken is not pushed out by those
-// that have not, however long the server takes.
+// TestSilentSocketsSpareLogins: a client whose login the server is working on is not replaced by
+// clients that have sent nothing, however long the login takes.
 func TestSilentSocketsSpareLogins(t *testing.T) {
 	e := slowLogin{&fakeEngine{}, make(chan struct{}), make(chan struct{})}
 	addr := serveFake(t, e, func(o *Options) {

@@ -1,2 +1,2 @@
-// Package places bounds the connections that strangers can make a server hold.
+// Package places limits the connections that clients without a login can keep open.
 package places

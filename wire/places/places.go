@@ -2,17 +2,17 @@ package places
 
 import "slices"
 
-// Places are those of a server's connections that anyone can make: they have not logged in, or need
-// no login. One is silent while its client's message is next, else the server works for it. Each of
-// the two kinds has its own places, so that silent sockets displace no active client; when all are
-// taken a new connection gets the place of the one that has had it longest.
+// Places are the connections of a server that anyone can open: their clients have not logged in, or
+// need not. A connection is silent while the server waits for its client, and working while the client
+// waits for the server. Each of these two kinds has its own limit, so that silent connections cannot
+// displace active clients; a new connection beyond the limit replaces the oldest of its kind.
 type Places[C comparable] struct {
 	Each            int   // places of each kind, at least 1
-	Dropped         int64 // connections that were pushed out
-	silent, working []C   // the longest there first
+	Dropped         int64 // connections that were replaced
+	silent, working []C   // the oldest first
 }
 
-// Enter adds a connection, or moves it, and returns the one that it pushed out, if any.
+// Enter adds a connection, or changes its kind, and returns the connection that it replaces, if any.
 func (p *Places[C]) Enter(c C, working bool) (out C, pushed bool) {
 	p.Leave(c)
 	q := &p.silent
@@ -28,7 +28,7 @@ func (p *Places[C]) Enter(c C, working bool) (out C, pushed bool) {
 	return out, pushed
 }
 
-// Leave removes a connection that is there, or is not.
+// Leave removes a connection, if it is there.
 func (p *Places[C]) Leave(c C) {
 	for _, q := range []*[]C{&p.silent, &p.working} {
 		if i := slices.Index(*q, c); i >= 0 {

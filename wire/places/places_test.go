@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestPlaces compares with the slow way: to look for the oldest of all.
+// TestPlaces compares the connection that is replaced with that of a simple reference, which searches
+// a list for the oldest.
 func TestPlaces(t *testing.T) {
 	type place struct {
 		c       int
@@ -15,7 +16,7 @@ func TestPlaces(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		u := Places[int]{Each: 1 + rnd.IntN(5)}
-		var held []place // by when they entered
+		var held []place // in the order in which they entered
 		remove := func(c int) {
 			held = slices.DeleteFunc(held, func(p place) bool { return p.c == c })
 		}

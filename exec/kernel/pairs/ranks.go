@@ -2,18 +2,18 @@ package pairs
 
 import "slices"
 
-// ranks are keys in order, in blocks, so that one can be inserted or removed and those below a key
-// be counted in about the logarithm of their number:
+// ranks is a sorted list of keys, divided into blocks. Inserting a key, removing one and counting those
+// below a key take about the logarithm of the number of keys:
 //
 //	blocks   [2 5 5] [7 9] [12 40 41]
-//	sizes    a fenwick tree of 3, 2, 3
+//	sizes    a Fenwick tree over the blocks' lengths 3, 2, 3
 type ranks struct {
 	blocks [][]uint64
 	sizes  fenwick[uint64]
 	n      int
 }
 
-// rankBlock is how many keys a block has at most.
+// rankBlock is the most keys of a block.
 const rankBlock = 512
 
 // at returns the first block whose last key is k or greater, or the last block.
@@ -30,7 +30,7 @@ func (s *ranks) at(k uint64) int {
 	return b
 }
 
-// below returns how many keys are less than k.
+// below returns the number of keys less than k.
 func (s *ranks) below(k uint64) uint64 {
 	if s.n == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (s *ranks) below(k uint64) uint64 {
 	return s.sizes.below(b) + uint64(i)
 }
 
-// upTo returns how many keys are k or less.
+// upTo returns the number of keys less than or equal to k.
 func (s *ranks) upTo(k uint64) uint64 {
 	if k == 1<<64-1 {
 		return uint64(s.n)
@@ -67,7 +67,7 @@ func (s *ranks) insert(k uint64) {
 	s.n++
 }
 
-// remove removes one key k, which there is.
+// remove removes one key k, which must be there.
 func (s *ranks) remove(k uint64) {
 	b := s.at(k)
 	i, _ := slices.BinarySearch(s.blocks[b], k)
@@ -81,7 +81,7 @@ func (s *ranks) remove(k uint64) {
 	s.count()
 }
 
-// count makes the sizes.
+// count computes sizes from the blocks.
 func (s *ranks) count() {
 	s.sizes = append(s.sizes[:0], make([]uint64, len(s.blocks)+1)...)
 	for b, keys := range s.blocks {
@@ -89,7 +89,7 @@ func (s *ranks) count() {
 	}
 }
 
-// held is the bytes they take.
+// held returns the memory in bytes.
 func (s *ranks) held() (n int64) {
 	if len(s.blocks) == 1 {
 		n = 8 * int64(cap(s.blocks[0]))

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// queue is the rows of a frame in their order: those that came first leave first.
+// queue has the rows of a frame in order: the first added is the first removed.
 type queue[T any] struct {
 	all  []T
-	gone int // of them
+	gone int // how many of them were removed
 }
 
 func (q *queue[T]) rows() []T { return q.all[q.gone:] }
@@ -30,14 +30,15 @@ func (q *queue[T]) held() int64 {
 	return int64(cap(q.all)) * int64(unsafe.Sizeof(row))
 }
 
-// SlidingArea is the Area of the rows of a frame that moves: a row that comes or goes takes about the
-// logarithm of their number. It is defined where the rows have two labels, which are small numbers.
+// SlidingArea is the Area of the rows of a frame that moves: adding or removing a row takes about the
+// logarithm of their number. The value is defined if exactly two labels occur; labels are small
+// numbers.
 type SlidingArea struct {
 	queue         queue[labelled]
-	labels        []*ranks // by label: of the rows that there are; nil: none
-	some          int      // labels of which there are rows
-	first, second *ranks   // whose pairs are counted, while these are the only two; else nil
-	pairs         uint64   // twice, and once for a tie
+	labels        []*ranks // by label: the keys of its rows; nil: never used
+	some          int      // number of labels that have rows
+	first, second *ranks   // the labels whose pairs are counted, while they are the only two that have rows; else nil
+	pairs         uint64   // each pair that is in order counts two, a tie one
 	bytes         int64    // of labels
 }
 
@@ -66,10 +67,10 @@ func (a *SlidingArea) Push(label uint32, key uint64) {
 	a.count(s, key, 1)
 }
 
-// Skip adds a row that does not count.
+// Skip adds a row that is not counted, such as one with a NULL.
 func (a *SlidingArea) Skip() { a.queue.push(labelled{skip: true}) }
 
-// Pop removes the row that came first.
+// Pop removes the oldest row.
 func (a *SlidingArea) Pop() {
 	r := a.queue.pop()
 	if r.skip {
@@ -87,7 +88,8 @@ func (a *SlidingArea) Pop() {
 	a.first, a.second = nil, nil
 }
 
-// count adds the pairs of a row of s so many times, modulo 1<<64.
+// count adds the pairs that a row of s has with the rows of the other label, multiplied by times. The
+// sum is modulo 1<<64, so that -1 subtracts them.
 func (a *SlidingArea) count(s *ranks, key, times uint64) {
 	switch s {
 	case nil:
@@ -98,8 +100,8 @@ func (a *SlidingArea) count(s *ranks, key, times uint64) {
 	}
 }
 
-// Value returns the area of the scores of the greater label above those of the other; ok is false
-// where there are not two labels.
+// Value returns the probability that a row of the greater label has a greater key than one of the
+// other label; ok is false if not exactly two labels occur.
 func (a *SlidingArea) Value(less func(a, b uint32) bool) (v float64, ok bool) {
 	if a.some != 2 {
 		return 0, false
@@ -124,7 +126,7 @@ func (a *SlidingArea) Value(less func(a, b uint32) bool) (v float64, ok bool) {
 	return float64(a.pairs) / (2 * (float64(a.first.n) * float64(a.second.n))), true
 }
 
-// Relabel gives the labels of which there are rows other numbers.
+// Relabel changes the numbers of the labels that have rows.
 func (a *SlidingArea) Relabel(number func(label uint32) uint32) {
 	to := make([]uint32, len(a.labels))
 	var labels []*ranks
@@ -147,17 +149,18 @@ func (a *SlidingArea) Relabel(number func(label uint32) uint32) {
 	}
 }
 
-// Rows is how many there are.
+// Rows returns the number of rows.
 func (a *SlidingArea) Rows() int { return len(a.queue.rows()) }
 
-// Held is the bytes that it takes.
+// Held returns the memory in bytes.
 func (a *SlidingArea) Held() int64 { return a.queue.held() + a.bytes + 8*int64(cap(a.labels)) }
 
-// SlidingConcordance is Harrell's index of the rows of a frame that moves. A row that comes or goes is
-// compared with all others; where many do at once, all pairs are counted again instead.
+// SlidingConcordance is Harrell's concordance index of the rows of a frame that moves. A row that is
+// added or removed is compared with all others; if many are at once, it is cheaper to count all pairs
+// anew at the next Value.
 type SlidingConcordance struct {
 	queue       queue[survival]
-	stale       bool // pairs and wins are not counted
+	stale       bool // pairs and wins must be counted anew
 	pairs, wins uint64
 }
 
@@ -180,10 +183,10 @@ func (c *SlidingConcordance) Push(r Survival) {
 	c.queue.push(survival{Survival: r})
 }
 
-// Skip adds a row that does not count.
+// Skip adds a row that is not counted.
 func (c *SlidingConcordance) Skip() { c.queue.push(survival{skip: true}) }
 
-// Pop removes the row that came first.
+// Pop removes the oldest row.
 func (c *SlidingConcordance) Pop() {
 	if r := c.queue.pop(); !c.stale && !r.skip {
 		pairs, wins := against(r.Survival, c.queue.rows())
@@ -191,8 +194,8 @@ func (c *SlidingConcordance) Pop() {
 	}
 }
 
-// against returns the pairs of a row with others, and their wins, twice. Nothing branches on values,
-// which could not be predicted.
+// against returns the number of comparable pairs of a row with others, and twice its wins. It has no
+// branches that depend on values, which the processor could not predict.
 func against(r Survival, rows []survival) (pairs, wins uint64) {
 	event, not := flags(r.Event)
 	for i := range rows {
@@ -201,7 +204,7 @@ func against(r Survival, rows []survival) (pairs, wins uint64) {
 			continue
 		}
 		oEvent, oNot := flags(o.Event)
-		// Of one time those without an event lasted longer.
+		// At equal times, a row without an event is taken to have survived longer.
 		_, less := bits.Sub64(not, oNot, 0)
 		_, less = bits.Sub64(r.Time, o.Time, less)
 		_, more := bits.Sub64(oNot, not, 0)
@@ -222,7 +225,7 @@ func flags(event bool) (is, not uint64) {
 	return is, 1 - is
 }
 
-// Value returns the index; ok is false where no pair can be compared.
+// Value returns the index; ok is false if no pair is comparable.
 func (c *SlidingConcordance) Value() (v float64, ok bool) {
 	if c.stale {
 		rows := make([]Survival, 0, len(c.queue.rows()))
@@ -240,7 +243,7 @@ func (c *SlidingConcordance) Value() (v float64, ok bool) {
 	return float64(c.wins) / (2 * float64(c.pairs)), true
 }
 
-// Held is the bytes that it takes, also while all pairs are counted.
+// Held returns the memory in bytes, including what counting all pairs takes.
 func (c *SlidingConcordance) Held() int64 {
 	return c.queue.held() + int64(len(c.queue.rows()))*int64(unsafe.Sizeof(Survival{})+3*unsafe.Sizeof(uint64(0)))
 }

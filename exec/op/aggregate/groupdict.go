@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// groupDict finds the groups of rows whose keys are columns with dictionaries, as segments have of
-// strings that come again, or such columns and integers that lie close together. The keys of a row
-// are written as one number, its code, and a code's group is looked up once:
+// groupDict finds the groups of rows whose keys are columns with dictionaries, as segments have for
+// repeated strings, or such columns and integers from a small range. The keys of a row are combined into
+// one number, its code, and the group of a code is looked up in the hash table only once:
 //
 //	'id007' at index 6 of 100, 12 of 1 to 100   ─▶   code 6·101 + 11
 //
@@ -17,22 +17,22 @@ import (
 type groupDict struct {
 	keys  []dictKey
 	known []uint32 // by code: group+1, 0 unknown
-	far   bool     // integers were too far from each other: no more are tried
+	far   bool     // the integers were too far apart: later batches do not try
 
 	codes  []int32 // scratch
 	misses []int32
 	fresh  []int32
 }
 
-// dictKey says how the values of a key are numbered. NULL is the last number.
+// dictKey says how the values of a key are numbered. NULL has the last number.
 type dictKey struct {
 	of     *array.Data // the dictionary; nil: integers, from lo to hi
 	lo, hi int64
-	width  int // how many numbers there are
+	width  int // the number of numbers, NULL's included
 }
 
-// dictSpread is how many codes there may be for each row of a batch: clearing known costs a batch
-// about as much as a few of its rows.
+// dictSpread is the most codes for each row of a batch: clearing known takes a batch about as long as
+// processing a few of its rows.
 const dictSpread = 16
 
 // byDict is find for keys of which some are strings that have dictionaries. It returns false where
@@ -63,7 +63,7 @@ func (t *groupTable) byDict(cols []arrow.Array, n int) ([]uint32, bool) {
 	if m == 0 {
 		return groups, true
 	}
-	// The first row of each code that is new: looking it up uses the table's groups.
+	// The first row of each code that has no group yet; they are looked up together.
 	fresh := d.fresh[:0]
 	for _, i := range misses[:m] {
 		if p := &known[codes[i]]; *p == 0 {
@@ -90,7 +90,8 @@ func (t *groupTable) byDict(cols []arrow.Array, n int) ([]uint32, bool) {
 	return groups, true
 }
 
-// use makes known hold the codes of n rows of cols; it returns false where it does not.
+// use prepares known for the codes of n rows of cols; it returns false if there would be too many
+// codes.
 func (d *groupDict) use(cols []arrow.Array, n int) bool {
 	most, product, dicts := dictSpread*n, 1, 0
 	for _, col := range cols {
@@ -156,11 +157,12 @@ func (d *groupDict) use(cols []arrow.Array, n int) bool {
 	return true
 }
 
-// drop forgets the keys, whose codes known does not hold.
+// drop removes the keys, and with them all codes in known.
 func (d *groupDict) drop(far bool) { d.keys, d.far = nil, far }
 
-// widen makes integers from lo to hi have numbers, if some is true. A range that was begun and grows
-// is doubled, so that it seldom does. It returns false where the range would be too large.
+// widen gives numbers to the integers from lo to hi if some is set. If the range has been begun
+// already it at least doubles, so that it seldom grows. It returns false if the range would be too
+// large.
 func (k *dictKey) widen(lo, hi int64, some, begun bool) bool {
 	if begun && k.of == nil {
 		size := k.hi - k.lo + 1
@@ -211,8 +213,8 @@ func (d *groupDict) encode(cols []arrow.Array, n int) []int32 {
 	return codes
 }
 
-// numberKeys writes the numbers of a key, the first of a row, into codes, or appends them to those
-// of the keys before it.
+// numberKeys writes the numbers of a row's first key into codes, or combines those of a later key with
+// the numbers of the keys before it.
 func numberKeys[T kernel.Integer](codes []int32, vals []T, arr arrow.Array, key *dictKey, first bool) {
 	vals = vals[:len(codes)]
 	lo, w := key.lo, int32(key.width)

@@ -14,26 +14,27 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// results are those of an aggregate that are found already, one group after the other (mergeSorted).
-// They may be as large as the rows that did not fit, as string_agg's are: beyond a little they are
-// written to a temporary file, from where emit reads those of a few groups at a time.
+// results are an aggregate's results that are computed already, one group after the other
+// (mergeSorted). They may be as large as the rows that did not fit in memory, such as those of
+// string_agg: beyond a small size they are written to a temporary file, from which emit reads those of
+// a few groups at a time.
 type results struct {
 	rt    *op.Runtime
 	st    *op.Stats
 	typ   types.Type
-	mem   []arrow.Array // a row each; nil once there is a file
+	mem   []arrow.Array // columns of one row each; nil once there is a file
 	held  int64         // bytes of mem
-	file  *spill.Writer // a batch a group
-	sizes []int64       // of the file's
+	file  *spill.Writer // one batch a group
+	sizes []int64       // bytes of each batch in the file
 
-	last     arrow.Array // what was read last, for another call that reads the same
+	last     arrow.Array // the column that was read last, if another call needs the same
 	from, to int
 }
 
 // heldResults is how many bytes of results are kept in memory.
 const heldResults = 256 << 10
 
-// add takes the result of the next group, and returns what memory holds of it.
+// add takes the result of the next group, and returns how many bytes of it stay in memory.
 func (r *results) add(ctx context.Context, col arrow.Array) (int64, error) {
 	size := batch.ArrayBytes(col)
 	if r.file == nil {
@@ -132,7 +133,7 @@ func (r *results) Results(int, int) (arrow.Array, error) {
 }
 func (r *results) Bytes() int64 { return r.held }
 
-// dropFound ends what mergeSorted found, whose rows are all given.
+// dropFound releases the results of mergeSorted, after all their rows were returned.
 func (o *aggThread) dropFound() {
 	for _, r := range o.found {
 		r.close()

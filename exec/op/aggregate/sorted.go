@@ -17,21 +17,21 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory:
-// DISTINCT and ORDER BY in a call, percentiles, modes. It is written in partial states, and
-// where its partition does not fit and has few groups, so that to divide it once more
-// would not help, the rows in the states are sorted by their group and as the call wants
-// them, and the result is found as they come out.
+// A group of an aggregate that keeps its rows (agg.Sortable) may be larger than memory: a call with
+// DISTINCT or ORDER BY, a percentile, a mode. Such a group is spilled as several partial states. If its
+// partition does not fit in memory and has only a few groups, dividing it once more would not help:
+// instead the rows in the states are sorted, by their group and then in the order that the call needs,
+// and the result is computed as the sort returns them.
 //
 //	partition ─▶ plain states ─▶ the table of its groups ───────────────────▶ results
 //	         └─▶ for each call that keeps rows: states ─▶ fold.Groups ─▶ results.go ┘
 //
-// A partial phase need not make anything of them: each goes on.
+// A partial phase does not merge such states: it returns each unchanged, for the final phase.
 
 const (
-	// stateBytes is about what a partial state takes.
+	// stateBytes is about the size of a partial state.
 	stateBytes = 64 << 10
-	// undivided is of how many groups at most a partition is sorted.
+	// undivided is the most groups of a partition that is sorted instead of divided.
 	undivided = 16
 )
 
@@ -45,8 +45,8 @@ func sortable(aggs []agg.Agg) bool {
 	return false
 }
 
-// threadRoom is what a thread's part of results that hold all rows may take, so that there is room for
-// a large one (mergeSorted) while the other threads give theirs.
+// threadRoom is how much memory one thread's results that contain all rows may take, so that there is
+// room for a large result (mergeSorted) while the other threads return theirs.
 func (s *aggShared) threadRoom() int64 {
 	if limit := s.rt.Pool.Limit(); limit > 0 {
 		return limit / int64(4*s.rt.Threads)
@@ -54,8 +54,8 @@ func (s *aggShared) threadRoom() int64 {
 	return math.MaxInt64
 }
 
-// writeStates writes group g of t as several rows, each with a partial state of what its
-// aggregates keep. What the others keep goes with the first, and is charged.
+// writeStates writes group g of t as several rows, each with a partial state of the aggregates that
+// keep rows. The states of the other aggregates are in the first row, and their memory is charged.
 func writeStates(ctx context.Context, t *groupTable, g int, parts *partition.Writer) error {
 	at := make([]int, len(t.aggs))
 	var whole int64
@@ -114,7 +114,7 @@ func (o *aggThread) groupsOf(t *groupTable, b *batch.Batch) []uint32 {
 	return make([]uint32, b.N)
 }
 
-// eachBatch reads runs.
+// eachBatch calls f with each batch of the runs.
 func eachBatch(ctx context.Context, runs []*spill.Run, f func(*batch.Batch) error) error {
 	rd := partition.Reader{Runs: runs}
 	defer rd.Close()
@@ -138,7 +138,7 @@ func removeAll(runs []*spill.Run) error {
 	return nil
 }
 
-// mergeSorted finds the results of a partition by sorting.
+// mergeSorted computes the results of a partition by sorting.
 func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	if o.s.n.Phase == plan.AggPartial {
 		o.states = &partition.Reader{Runs: p.runs}
@@ -151,7 +151,7 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	t := o.newTable(aggs)
 	nk := len(o.s.keyTypes)
 	sorted := make([]agg.Sortable, len(aggs))
-	plain := nk > 0 // the rows have groups to find, or states of their own
+	plain := nk > 0 // rows have keys, by which their groups are found, or states of other aggregates
 	for i, a := range aggs {
 		if s, ok := a.(agg.Sortable); ok {
 			sorted[i], t.aggs[i] = s, &results{}
@@ -177,7 +177,7 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 		return err
 	}
 	if slices.ContainsFunc(o.s.calls, fold.HoldsRows) {
-		// A result may take much of the memory: those of all threads at once would not fit where one does.
+		// One result may take much of the memory; one of each thread at a time would not fit.
 		select {
 		case o.s.long <- struct{}{}:
 			defer func() { <-o.s.long }()
@@ -192,7 +192,8 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 		out := &results{rt: o.s.rt, st: o.s.st, typ: o.s.calls[i].Typ}
 		o.found = append(o.found, out)
 		rd := partition.Reader{Runs: p.runs}
-		// The thread's own account can spill, for which sorts that hold less do not give way.
+		// Not the thread's own account: it is one that can spill, and for such an account sorts with
+		// less memory do not spill.
 		acct := o.s.rt.Pool.Account("hash aggregate results", false)
 		of := fold.Groups{Runtime: o.s.rt, Stats: o.s.st, Account: acct, Agg: s, Call: o.s.calls[i], N: t.n()}
 		err := of.Results(ctx, o.eachState(t, &rd, nk+i), func(col arrow.Array) (int64, error) { return out.add(ctx, col) })
@@ -211,13 +212,13 @@ func (o *aggThread) mergeSorted(ctx context.Context, p aggPart) error {
 	return removeAll(p.runs)
 }
 
-// hold makes the thread's account hold so much.
+// hold charges the thread's account for this many bytes.
 func (o *aggThread) hold(ctx context.Context, bytes int64) error {
 	return fold.Hold(ctx, o.acct, bytes)
 }
 
-// eachState returns a function that reads the states of one call from runs, in column state, each
-// behind the number of its group in t.
+// eachState returns a function that reads the states of one call (column state of the runs), each with
+// the number of its group in t.
 func (o *aggThread) eachState(t *groupTable, rd *partition.Reader, state int) func(context.Context) (int, []byte, error) {
 	var b *batch.Batch
 	var groups []uint32
@@ -241,7 +242,7 @@ func (o *aggThread) eachState(t *groupTable, rd *partition.Reader, state int) fu
 	}
 }
 
-// giveState gives the next rows of a partition of a partial phase as they are.
+// giveState returns the next rows of a partition unchanged, in a partial phase.
 func (o *aggThread) giveState(ctx context.Context) (*batch.Batch, error) {
 	b, err := o.states.Next(ctx)
 	if err != nil {
@@ -260,8 +261,8 @@ func (o *aggThread) giveState(ctx context.Context) (*batch.Batch, error) {
 	return batch.New(cols, b.N), nil
 }
 
-// giveSorted writes the groups from one on whose results there is no room for, to be
-// sorted.
+// giveSorted writes the groups from `from` on, whose results do not fit in memory, to a partition that
+// is to be sorted.
 func (o *aggThread) giveSorted(ctx context.Context, from int) error {
 	parts := o.partitions(-1)
 	defer parts.Account().Close()

@@ -1,6 +1,6 @@
-// Package fold computes the results of aggregates that keep their rows (agg.Sortable) where memory does
-// not hold these: the rows are sorted by their group and as the aggregate wants them, and the result is
-// found as they come out.
+// Package fold computes the results of aggregates that keep their rows (agg.Sortable) when these do not
+// fit in memory: the rows are sorted on disk, by their group and then in the order that the aggregate
+// needs, and the result is computed as the sort returns them. Some aggregates need a second sort.
 //
 //	rows ─▶ order.NewSort ───────────────────────────────▶ agg.Sorted ─▶ results
 //	                   └─▶ resorted ─▶ order.NewSort ─┘   (agg.Resortable)

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Groups are those of an aggregate whose rows do not fit.
+// Groups are the groups of an aggregate whose rows do not fit in memory.
 type Groups struct {
 	Runtime *op.Runtime
 	Stats   *op.Stats
@@ -26,10 +26,10 @@ type Groups struct {
 	N       int
 }
 
-// Results finds the results of groups from states, each behind the number of its group: read returns the
-// next one, io.EOF at the end. give takes the result of each group in turn, a column of one row, and
-// returns how many bytes of it stay in memory. No more than one result is made at a time: those of a few
-// groups may be larger than the rows that memory holds.
+// Results computes the results of the groups from partial states: read returns a group's number and
+// one of its states, io.EOF at the end. give is called with the result of each group in order, as a
+// column of one row, and returns how many bytes of it stay in memory. One result is made at a time,
+// since the results of a few groups may be larger than memory.
 func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, []byte, error), give func(arrow.Array) (int64, error)) error {
 	rows := &states{agg: x.Agg, call: x.Call, read: read, counts: make([]int64, x.N), long: make([]int64, x.N)}
 	in := x.sorted(rows, x.Agg.RowTypes(), x.Agg.SortKeys())
@@ -44,8 +44,8 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 	}
 	held := x.Account.Used()
 	var cur *agg.Sorted
-	done := 0 // groups whose results are out
-	// group begins group g.
+	done := 0 // number of groups whose results were passed to give
+	// group begins group g, and ends those before it.
 	group := func(g int) error {
 		if cur != nil {
 			return nil
@@ -58,7 +58,8 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 		}
 		return nil
 	}
-	// most is what cur may hold after some rows more. What is appended to grows by a quarter.
+	// most returns the memory that cur may need after some more rows. A buffer that is appended to
+	// grows by a quarter.
 	most := func() int64 {
 		if cur == nil || rows.long[done] > 0 {
 			return max(rows.long[done], 0)
@@ -72,7 +73,7 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 				return err
 			}
 			need := most()
-			if !text(x.Call) { // the result is made beside the rows, and Arrow's builder doubles
+			if !text(x.Call) { // the result is a copy of the rows, by an Arrow builder, whose buffers double
 				need = 3 * cur.Held()
 			}
 			if err := Hold(ctx, x.Account, max(held+need, x.Account.Used())); err != nil {
@@ -119,7 +120,7 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 	return finish(x.N)
 }
 
-// sorted sorts rows of types behind the number of their group, by group and keys.
+// sorted sorts rows of types ts, preceded by the number of their group, by group and keys.
 func (x *Groups) sorted(in op.Operator, ts []types.Type, keys []agg.SortKey) op.Operator {
 	rt := *x.Runtime
 	rt.Threads = 1
@@ -132,10 +133,11 @@ func (x *Groups) sorted(in op.Operator, ts []types.Type, keys []agg.SortKey) op.
 	return order.NewSort(&rt, x.Stats, cfg, []op.Operator{in})[0]
 }
 
-// little is what is always granted.
+// little is how many bytes more are always granted.
 const little = 64 << 10
 
-// Hold makes an account hold so much: others have to give way where there is no room, but for little.
+// Hold charges an account for this many bytes. If there is no room, other operators of the statement
+// spill; a small amount is charged in any case.
 func Hold(ctx context.Context, acct *mem.Account, bytes int64) error {
 	more := bytes - acct.Used()
 	switch {
@@ -148,7 +150,7 @@ func Hold(ctx context.Context, acct *mem.Account, bytes int64) error {
 	return acct.Insist(ctx, more)
 }
 
-// numbered puts the number of their group before rows.
+// numbered returns rows with the number of their group as the first column.
 func numbered(group int, cols []arrow.Array, n int) *batch.Batch {
 	number := make([]int32, n)
 	for k := range number {

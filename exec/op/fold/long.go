@@ -7,7 +7,8 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 )
 
-// HoldsRows reports whether the results of a call hold all rows of their groups.
+// HoldsRows reports whether a result of the call contains all rows of its group, as string_agg's and
+// array_agg's do.
 func HoldsRows(call expr.AggCall) bool {
 	switch call.Fn.Name {
 	case "array_agg", "jsonb_agg", "jsonb_object_agg":
@@ -16,7 +17,7 @@ func HoldsRows(call expr.AggCall) bool {
 	return text(call)
 }
 
-// text reports whether results are one buffer, to which each row is appended.
+// text reports whether results are text that is built by appending each row to one buffer.
 func text(call expr.AggCall) bool {
 	switch call.Fn.Name {
 	case "string_agg", "json_agg", "json_object_agg":
@@ -25,8 +26,8 @@ func text(call expr.AggCall) bool {
 	return false
 }
 
-// length is how many bytes rows are in the result, 0 where that is not known before it is made. One
-// separator more than there is counts.
+// length returns how many bytes these rows take in the result, 0 if that is not known before the
+// result is made. It counts one separator too many.
 func length(call expr.AggCall, cols []arrow.Array) (bytes int64) {
 	if call.Fn.Name != "string_agg" || call.Distinct {
 		return 0

@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// resorted takes rows behind the number of their group, in order, and gives what an aggregate
-// (agg.Resortable) makes of them, to be sorted again:
+// resorted is an operator that reads rows in order, each with the number of its group first, and
+// returns the rows that an aggregate (agg.Resortable) makes of them, which are sorted a second time:
 //
 //	rows ─▶ order.NewSort ─▶ resorted ─▶ order.NewSort ─▶ results
 type resorted struct {
@@ -24,15 +24,15 @@ type resorted struct {
 	groups []*agg.Sorted
 	b      *batch.Batch
 	at     int
-	cur    *agg.Sorted // of the group of the last row, which is not at its end
+	cur    *agg.Sorted // the state of the last row's group, which may have more rows
 	number int         // of that group
-	held   int64       // charged for it
+	held   int64       // bytes charged for cur
 }
 
 func (o *resorted) Open(ctx context.Context) error { return o.in.Open(ctx) }
 func (o *resorted) Close() error                   { return o.in.Close() }
 
-// again begins with the rows of a group that were sorted again.
+// again begins the second pass over group g, whose rows were sorted a second time.
 func (o *resorted) again(g int) *agg.Sorted {
 	if o.groups[g] == nil {
 		o.groups[g] = o.begin(g)
@@ -47,7 +47,7 @@ func (o *resorted) Next(ctx context.Context) (*batch.Batch, error) {
 			switch {
 			case err == io.EOF:
 				if out := o.ready(true); out != nil {
-					return out, nil // the input's end is read again
+					return out, nil // the end of the input is read a second time
 				}
 				return nil, err
 			case err != nil:
@@ -62,7 +62,7 @@ func (o *resorted) Next(ctx context.Context) (*batch.Batch, error) {
 			}
 			o.cur, o.number = o.begin(g), g
 			o.groups[g] = o.cur
-			o.held = o.cur.Held() // a little
+			o.held = o.cur.Held() // a small amount
 			o.acct.Take(o.held)
 		}
 		err := o.cur.Add(o.b.Cols[1:], o.at)
@@ -75,7 +75,8 @@ func (o *resorted) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// ready returns rows of the group, nil if there are none. At the end of the group they are its last.
+// ready returns rows of the group that are complete, nil if there are none. With end set they are the
+// group's last.
 func (o *resorted) ready(end bool) *batch.Batch {
 	if o.cur == nil {
 		return nil

@@ -8,13 +8,14 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 )
 
-// states gives the rows in encoded states (agg.Sortable.PartialState), behind the number of their group.
+// states is an operator that returns the rows in encoded partial states (agg.Sortable.PartialState),
+// with the number of their group as the first column.
 type states struct {
 	agg    agg.Sortable
 	call   expr.AggCall
 	read   func(context.Context) (group int, state []byte, err error)
-	counts []int64 // rows of each group that were given
-	long   []int64 // bytes of each group's result, 0 where that is not known
+	counts []int64 // rows returned so far, by group
+	long   []int64 // bytes of each group's result so far, 0 where they are not known (length)
 }
 
 func (s *states) Open(context.Context) error { return nil }

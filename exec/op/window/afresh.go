@@ -12,35 +12,36 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// afresh computes an aggregate that keeps its rows over the frames of a block's rows, one after the other:
+// afresh computes an aggregate that keeps its rows, such as a percentile, for the frames of a block's
+// rows, one frame after the other. How depends on the frame:
 //
-//	the whole partition    one value for all: written (agg.Written), or of a state; sorted where that does not fit
-//	moves over the rows    sliding: rows are added, and removed
+//	the whole partition    one value for all: written (agg.Written) or from a state; sorted if that does not fit in memory
+//	moves over the rows    sliding: rows are added and removed
 //	only grows             rows are added to the state of the frame before
-//	other frames           computed again
+//	other frames           computed anew from all their rows
 type afresh struct {
 	f     *call
 	r     *rows
 	p     *block
 	spans func(i int) ([3]span, error)
-	whole func(i int) bool // the frame of a row is its partition
+	whole func(i int) bool // reports whether the frame of row i is its whole partition
 }
 
-// afreshFrame is the last frame that was computed.
+// afreshFrame is the state of the last frame that was computed.
 type afreshFrame struct {
-	row   int64 // of which it is, + 1
+	row   int64 // the row of that frame, + 1
 	have  [3]span
 	last  types.Datum
-	long  arrow.Array // instead of last
+	long  arrow.Array // the value if it is long; last is not set then
 	cur   agg.Agg
 	slide sliding
-	from  int64 // the rows that slide has begin here
-	done  int64 // those that cur or slide have end here
+	from  int64 // the first row in slide
+	done  int64 // the row after the last one in cur or slide
 	held  int64 // bytes charged
-	sorts bool  // a refusal makes it be sorted
+	sorts bool  // when memory is refused, the frame is computed by sorting
 }
 
-// hold charges n bytes more.
+// hold charges n more bytes.
 func (a *afreshFrame) hold(ctx context.Context, r *rows, n int64) error {
 	var err error
 	switch {
@@ -63,8 +64,9 @@ func (a *afreshFrame) release(r *rows) {
 	*a = afreshFrame{}
 }
 
-// take returns the values of rows [from, to); bounded, of the first of them where they are long. A
-// long value that rows have in common is made once, and given with each of them alone.
+// take returns the values of rows [from, to), or with bounded set, of only the first of them if the
+// values are long. A long value that several rows share is made once, and returned for one row at a
+// time.
 func (x *afresh) take(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) {
 	a := &x.r.calls[x.f.k].afresh
 	if bounded || to-from == 1 {
@@ -87,7 +89,7 @@ func (x *afresh) take(ctx context.Context, from, to int, bounded bool) (arrow.Ar
 	})
 }
 
-// compute makes the frame of row i the last one.
+// compute computes the frame of row i, which becomes the last one.
 func (x *afresh) compute(ctx context.Context, i int) error {
 	cr := &x.r.calls[x.f.k]
 	a := &cr.afresh
@@ -116,7 +118,7 @@ func (x *afresh) compute(ctx context.Context, i int) error {
 	return err
 }
 
-// computeWhole computes the frame of a whole partition.
+// computeWhole computes a frame that is a whole partition.
 func (x *afresh) computeWhole(ctx context.Context, s span) error {
 	a := &x.r.calls[x.f.k].afresh
 	if x.f.writes {
@@ -140,7 +142,7 @@ func (x *afresh) computeWhole(ctx context.Context, s span) error {
 	return err
 }
 
-// add adds the rows that the frame before does not have, or all.
+// add adds the rows that the last frame does not have, or all rows if the frame is no extension of it.
 func (x *afresh) add(ctx context.Context, s [3]span) error {
 	cr := &x.r.calls[x.f.k]
 	a := &cr.afresh
@@ -182,7 +184,7 @@ func (x *afresh) add(ctx context.Context, s [3]span) error {
 	return nil
 }
 
-// slideTo moves the state to a frame.
+// slideTo changes the state to that of frame s, by adding and removing rows.
 func (x *afresh) slideTo(ctx context.Context, s span) error {
 	a := &x.r.calls[x.f.k].afresh
 	if a.slide == nil || s.from < a.from || s.to < a.done {
@@ -211,7 +213,7 @@ func (x *afresh) slideTo(ctx context.Context, s span) error {
 	return nil
 }
 
-// write writes the value of a frame, once it is known how long it is.
+// write makes the value of a frame in memory of its exact size, after measuring its rows.
 func (x *afresh) write(ctx context.Context, s span) error {
 	a := &x.r.calls[x.f.k].afresh
 	out := agg.NewWritten(x.f.item.Call, x.f.env)
@@ -237,13 +239,13 @@ func (x *afresh) write(ctx context.Context, s span) error {
 	return nil
 }
 
-// sorted computes the frame of all rows of a file by sorting them.
+// sorted computes the value of a frame of all rows of a file by sorting them.
 func (x *afresh) sorted(ctx context.Context, s agg.Sortable) (types.Datum, error) {
 	acct := x.r.w.rt.Pool.Account("window", false)
 	defer acct.Close()
 	of := fold.Groups{Runtime: x.r.w.rt, Stats: x.r.w.st, Account: acct, Agg: s, Call: x.f.item.Call, N: 1}
 	c, at := 0, -1
-	var part agg.Sortable // of a chunk's rows
+	var part agg.Sortable // the state of a chunk's rows
 	var out types.Datum
 	err := of.Results(ctx, func(ctx context.Context) (int, []byte, error) {
 		for ; at < 0; c++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// frameGroups is how many frames' results are made at once.
+// frameGroups is for how many frames results are made at once.
 const frameGroups = 1024
 
 // aggregate computes an aggregate over the frame of each row. Frames that start with their
@@ -105,7 +105,7 @@ func (cr *callRows) find(f *call) error {
 	return nil
 }
 
-// passing returns spans in numbers of the rows that f's FILTER passes.
+// passing returns a frame's spans in numbers of those rows that pass f's FILTER.
 func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall, i int) ([3]span, error) {
 	out := s.spans(i)
 	for k := range out {
@@ -123,11 +123,11 @@ func (s *frameSet) passing(ctx context.Context, r *rows, f *call, of *blockCall,
 	return out, nil
 }
 
-// frame is a frame, of one row or of several.
+// frame is the frame of one or more rows.
 type frame struct {
 	span
-	rest  *[2]span // behind what EXCLUDE leaves out; nil: nothing
-	first bool     // the first of its partition
+	rest  *[2]span // the spans after the rows that EXCLUDE removes; nil: there are none
+	first bool     // the first frame of its partition
 }
 
 // byFrames returns the results of the rows' frames, by states, which computes many different
@@ -136,7 +136,7 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 	t := f.item.Call.Typ
 	var arrays []arrow.Array
 	frames := make([]frame, 0, frameGroups)
-	var of []int32 // the frames of the rows not yet computed
+	var of []int32 // by row: the frame, for rows that are not computed yet
 	flush := func() error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 		if err != nil {
 			return err
 		}
-		if len(of) > len(frames) { // else each row has a frame of its own
+		if len(of) > len(frames) { // otherwise each row has a frame of its own
 			if arr, err = f.w.pick(ctx, t, arr, of); err != nil {
 				return err
 			}
@@ -195,21 +195,22 @@ func (f *call) byFrames(ctx context.Context, fr *frameSet, plain bool, spans fun
 	return kernel.Concat(t.Arrow(), arrays), nil
 }
 
-// runningFrames makes the states of frames that grow: each is that of the frame before in its
-// partition, and of the rows that are new. States are merged in the rows' order, as in frameTree.
+// runningFrames makes the states of frames that only grow: the state of a frame is that of the frame
+// before it in the partition, merged with that of its new rows. States are merged in the rows' order,
+// as in frameTree, so that both ways have the same result.
 //
 //	group   0            1        2        3 …
 //	        carried on   frame 0  frame 1  frame 2
 type runningFrames struct {
 	fresh  func() (agg.Agg, error)
 	update func(to agg.Agg, groups []uint32, from int64) error // adds rows from a row on to groups
-	last   agg.Agg                                             // of the frames before
-	at     uint32                                              // the last of them
-	done   int64                                               // the rows that it has end here
+	last   agg.Agg                                             // the states of the frames before
+	at     uint32                                              // the group of the last frame in it
+	done   int64                                               // the row after the last one in it
 }
 
 func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
-	own, err := r.fresh() // of the rows that are new in each
+	own, err := r.fresh() // the states of the rows that are new in each frame
 	if err != nil {
 		return nil, 0, err
 	}
@@ -224,7 +225,7 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 		from, groups = from+int64(len(groups)), groups[:0]
 		return err
 	}
-	var goOn []uint32 // the frames that have a frame before
+	var goOn []uint32 // the frames that extend the frame before them
 	for k, x := range frames {
 		s := x.span
 		if x.first {
@@ -259,8 +260,7 @@ func (r *runningFrames) states(frames []frame) (agg.Agg, int, error) {
 	return all, 1, nil
 }
 
-// run adds to the states of frames, those of the rows that are new in each, those of the
-// frames before them.
+// run merges, for each frame, the state of the frame before it and that of its new rows.
 func (r *runningFrames) run(own agg.Agg, frames []frame, goOn []uint32) (agg.Agg, error) {
 	carry := func(to agg.Agg) error {
 		if frames[0].first {
@@ -308,7 +308,7 @@ func integers(n int, f func(i int) int64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil)
 }
 
-// pick returns the rows of arr; -1 yields NULL. Many may be of one long value.
+// pick returns the values of arr at rows; NULL for -1. Many rows may have the same long value.
 func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows []int32) (arrow.Array, error) {
 	arr = kernel.Flatten(arr)
 	long := int64(0)

@@ -17,7 +17,7 @@ import (
 // columns.
 type emitting struct {
 	p    *block
-	cols []arrow.Array // by call; nil: its values may each be as long as the partition, so they are computed as rows are returned
+	cols []arrow.Array // by call; nil: each value may be as long as the partition, so values are computed when their rows are returned
 	at   int           // the next row
 	long int64         // bytes charged for long values of cols
 }
@@ -39,12 +39,12 @@ func (o *window) functions(ctx context.Context, r *rows, p *block) (*batch.Batch
 // emit returns the next rows of the block: a batch, or fewer where their values are long.
 func (o *window) emit(ctx context.Context) (*batch.Batch, error) {
 	g := o.emitting
-	o.acct.Shrink(o.long) // the batch before was returned
+	o.acct.Shrink(o.long) // the previous batch is not used any more
 	o.long = 0
 	to := min(g.at+o.rt.Rows(), g.p.n)
 	made := make([]arrow.Array, len(o.funcs))
 	bounded := true
-	for _, long := range []bool{true, false} { // the first one decides how many rows there are
+	for _, long := range []bool{true, false} { // the long values first: they decide how many rows are returned
 		for k, col := range g.cols {
 			if col != nil || o.funcs[k].writes != long {
 				continue
@@ -69,8 +69,8 @@ func (o *window) emit(ctx context.Context) (*batch.Batch, error) {
 	return out, nil
 }
 
-// began reports whether rows of the block were returned: then it can no longer be written to a
-// file.
+// began reports whether rows of the block were returned already; the block can then no longer be
+// spilled to a file.
 func (o *window) began() bool { return o.emitting != nil && o.emitting.at > 0 }
 
 // column builds a column of values. One value may take a pass over all rows, and be as long as all
@@ -79,14 +79,15 @@ func (o *window) column(ctx context.Context, t types.Type, n int, f func(i int) 
 	return o.columnOf(ctx, t, 0, n, false, f)
 }
 
-// longValues is about what the values of a batch take, where they are long.
+// longValues is about how many bytes of long values a batch has.
 const longValues = 256 << 10
 
-// columnOf is column of rows [from, to); bounded, of the first of them where the values are long.
+// columnOf is column for rows [from, to), or with bounded set, for only the first of them if the
+// values are long.
 func (o *window) columnOf(ctx context.Context, t types.Type, from, to int, bounded bool, f func(i int) (types.Datum, error)) (arrow.Array, error) {
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	b.Reserve(to - from)
-	var long, all int64 // not charged yet, and of all
+	var long, all int64 // bytes not charged yet, and in all
 	for i := from; i < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -95,7 +96,7 @@ func (o *window) columnOf(ctx context.Context, t types.Type, from, to int, bound
 		if err != nil {
 			return nil, err
 		}
-		// Arrow's builders double.
+		// Arrow's builders double their buffers, and copy the old one.
 		n := 3 * agg.DatumBytes(d)
 		if long, all = long+n, all+n; long > 1<<20 {
 			if err := o.insist(ctx, long); err != nil {

@@ -26,20 +26,20 @@ import (
 type filed struct {
 	rows
 	n      int64
-	whole  bool   // all rows are there
+	whole  bool   // all rows have arrived
 	at     int    // the next chunk to return
 	key    []byte // order key of the last row
-	peer   int64  // first row of its peer group
+	peer   int64  // first row of the last row's peer group
 	pend   []run  // rows for the next chunk
 	pendN  int
 	pendB  int64
-	states []bool // by call: chunks' states are needed
+	states []bool // by call: whether it needs the states of chunks
 }
 
-// chunkBytes is what a chunk of a file should take.
+// chunkBytes is the size that a chunk of a file should have.
 const chunkBytes = 128 << 10
 
-// toFile begins the file of the open partition with the rows that there are.
+// toFile begins a file for the open partition and writes the rows that have arrived.
 func (o *window) toFile(ctx context.Context, all []run) error {
 	f := &filed{rows: rows{w: o, calls: make([]callRows, len(o.funcs)), begins: []int64{0}, valued: span{-1, -1}}, states: make([]bool, len(o.funcs))}
 	left, rows := o.acct.Used(), 0
@@ -65,7 +65,7 @@ func (o *window) toFile(ctx context.Context, all []run) error {
 		}
 		o.filed = f
 		for i, r := range all {
-			// The summary of the rows takes over the bytes charged for them.
+			// The charge for these rows is released; put charges their summary instead.
 			part := left * int64(r.to-r.from) / int64(rows)
 			left, rows = left-part, rows-(r.to-r.from)
 			o.acct.Shrink(part)
@@ -81,12 +81,12 @@ func (o *window) toFile(ctx context.Context, all []run) error {
 	return err
 }
 
-// grows reports whether the call's frames are certain to grow (frameSet.grow): with an interval
-// they may not where a day has 23 hours.
+// grows reports whether each frame of the call certainly contains the one before (frameSet.grow). One
+// that is bounded by an interval may not: a day has 23 hours when daylight saving time begins.
 func (f *call) grows() bool {
 	fr := f.item.Frame
 	if fr.Start.Kind != plan.UnboundedPreceding || fr.Exclude != 0 || fr.End.Kind == plan.UnboundedFollowing {
-		return false // a frame of all rows is one state
+		return false // a frame of all rows needs one state only
 	}
 	return f.offset[1] == nil || fr.Mode != 'v' || fr.End.Offset.Type().OID != types.IntervalOID
 }
@@ -108,7 +108,7 @@ func (f *filed) put(ctx context.Context, r run) error {
 	return nil
 }
 
-// write writes rows as a chunk, or as more where they are long.
+// write writes rows as a chunk, or as several if they are long.
 func (f *filed) write(ctx context.Context, runs []run) error {
 	parts := make([]*batch.Batch, len(runs))
 	for i, r := range runs {
@@ -169,7 +169,7 @@ func (f *filed) write(ctx context.Context, runs []run) error {
 	return nil
 }
 
-// peers finds the peer groups of a chunk's rows.
+// peers determines the peer groups of a chunk's rows.
 func (f *filed) peers(ctx context.Context, c *chunk, b *batch.Batch) error {
 	keys, err := f.w.keys(ctx, f.w.order, f.w.orderSpecs, b)
 	if err != nil {
@@ -191,8 +191,8 @@ func (f *filed) peers(ctx context.Context, c *chunk, b *batch.Batch) error {
 	return nil
 }
 
-// count adds a chunk's rows to the state that call k keeps of it, and returns how many bytes that
-// takes.
+// count adds a chunk's rows to the state that call k has of the chunk, and returns how many bytes that
+// state takes.
 func (f *filed) count(ctx context.Context, k int, b *batch.Batch) (int64, error) {
 	call, cr := f.w.funcs[k], &f.calls[k]
 	if call.filter == nil && !f.states[k] {
@@ -233,7 +233,7 @@ func (f *filed) count(ctx context.Context, k int, b *batch.Batch) (int64, error)
 	return 8 + cr.states.Bytes() - had, err
 }
 
-// finish ends the partition.
+// finish writes the last rows and ends the partition.
 func (f *filed) finish(ctx context.Context) error {
 	if f.pendN > 0 {
 		if err := f.write(ctx, f.pend); err != nil {
@@ -285,7 +285,7 @@ func (f *filed) finish(ctx context.Context) error {
 
 // next returns the next rows, io.EOF after the last.
 func (f *filed) next(ctx context.Context) (*batch.Batch, error) {
-	f.w.acct.Shrink(f.w.long) // the chunk before was given
+	f.w.acct.Shrink(f.w.long) // the previous chunk is not used any more
 	f.w.long = 0
 	if f.at == len(f.chunks) {
 		return nil, io.EOF

@@ -11,20 +11,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// sliding is the state of a frame that moves over rows: the rows that came first leave first. It has
-// the result that an aggregate of the frame's rows has, to the bit.
+// sliding is the state of a frame that moves over the rows: the rows that were added first are removed
+// first. Its value is identical, to the bit, to that of an aggregate of the frame's rows.
 type sliding interface {
-	// Push adds rows [from, to) of args, Pop removes n.
+	// Push adds rows [from, to) of args, Pop removes the n oldest.
 	Push(args []arrow.Array, from, to int)
 	Pop(n int)
 	Result() types.Datum
 	Bytes() int64
 }
 
-// slidingRow is what a row takes in a sliding at most, but for the room to grow.
+// slidingRow is the most bytes that a row takes in a sliding, without the spare capacity of slices.
 const slidingRow = 64
 
-// newSliding makes the empty state of a call's frame; nil if there is none for the call.
+// newSliding returns the empty state of a call's frame; nil if the call has none.
 func newSliding(call expr.AggCall) sliding {
 	if call.Distinct || len(call.OrderBy) > 0 {
 		return nil
@@ -40,9 +40,9 @@ func newSliding(call expr.AggCall) sliding {
 
 type slidingRanked struct {
 	typ    types.Type
-	labels []string // keys, which order as the values do
+	labels []string // encoded keys, which compare as the values do
 	ids    map[string]uint32
-	bytes  int64 // of both
+	bytes  int64 // of labels and ids
 	buf    []byte
 	area   pairs.SlidingArea
 }
@@ -57,7 +57,7 @@ func (s *slidingRanked) Push(args []arrow.Array, from, to int) {
 		s.buf = kernel.AppendKey(s.buf[:0], s.typ, args[0], i)
 		s.area.Push(s.number(s.buf), f64.ScoreKey(score.Value(i)))
 	}
-	if len(s.labels) > 2*s.area.Rows()+1024 { // most are of rows that are gone
+	if len(s.labels) > 2*s.area.Rows()+1024 { // most labels belong to rows that were removed
 		was := s.labels
 		s.labels, s.ids, s.bytes = nil, map[string]uint32{}, 0
 		s.area.Relabel(func(label uint32) uint32 { return s.number([]byte(was[label])) })
@@ -88,7 +88,7 @@ func (s *slidingRanked) Result() types.Datum {
 
 func (s *slidingRanked) Bytes() int64 { return s.area.Held() + s.bytes }
 
-// orNull is NULL where there is no value.
+// orNull returns v, or NULL if ok is false.
 func orNull(v float64, ok bool) types.Datum {
 	if !ok {
 		return nil

@@ -11,8 +11,8 @@ import (
 // Sorting is an order of rows in which one or several windows are computed.
 type Sorting struct {
 	keys  []expr.Order
-	split int  // rows that agree in so many keys stay in one thread; 0: there is one
-	own   bool // used by this window only
+	split int  // rows that are equal in this many leading keys are sorted in one thread; 0: there is only one thread
+	own   bool // only one window uses this order
 }
 
 // SortingOf returns the order for one window.
@@ -31,8 +31,8 @@ func SortingOf(n *plan.Window) Sorting {
 	return s
 }
 
-// With returns an order that is good for another window of the same rows too, whose
-// partitions may come in any order:
+// With returns an order in which another window of the same rows can be computed too, so that the rows
+// are sorted once. The order of the other's partitions is free:
 //
 //	sum() OVER (PARTITION BY a, b, c)
 //	rank() OVER (PARTITION BY a, b ORDER BY c, d)     a, b, c, d for both
@@ -62,8 +62,8 @@ func (s Sorting) With(below *plan.Window) (Sorting, bool) {
 	return s, false
 }
 
-// extended returns the keys of s and after them what o wants, where the first are
-// o's partition in some order and its order goes on from there.
+// extended returns the keys of s, followed by keys that o needs in addition, if the first keys of s
+// are o's partition in any order and o's order continues the others.
 func (s Sorting) extended(o Sorting) ([]expr.Order, bool) {
 	if o.split > len(s.keys) || !within(o.keys[:o.split], s.keys[:o.split]) || !within(s.keys[:o.split], o.keys[:o.split]) {
 		return nil, false

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// probe says, for each line it reads, what its clocks show and what a sync took.
+// probe is a program that prints, for each line of its input, its clocks and how long each kind of
+// sync took.
 const probe = `package main
 
 import ("bufio"; "fmt"; "os"; "syscall"; "time")
@@ -33,9 +34,8 @@ func main() {
 }
 `
 
-// TestPatch: a process that runs sees its clock jump, forth and back, while its
-// monotonic one goes on, and waits in both kinds of sync for as long as it is
-// told to.
+// TestPatch: while a patched process runs, its wall clock can be set forward and back without an
+// effect on its monotonic clock, and both kinds of sync can be delayed.
 func TestPatch(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the library can be patched on Linux only")
