@@ -239,8 +239,8 @@ func TestModelsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestModelsGoWhileOthersWait: evicting a model admits a statement that waits for
-// memory.
+// TestModelsGoWhileOthersWait: an idle model is evicted when memory is needed, also while a statement
+// waits for admission.
 func TestModelsGoWhileOthersWait(t *testing.T) {
 	s := newShelf(t, 1)
 	pool := mem.NewPool("n", 8<<20)

@@ -194,9 +194,9 @@ func TestPredictionsKeepOneModel(t *testing.T) {
 	}
 }
 
-// TestCheckpointsGo: files of checkpoints are removed as newer ones replace them,
-// although the statement that waits for the training is open, and a training
-// resumes from a checkpoint in a file.
+// TestCheckpointsGo: the files of checkpoints that newer ones, and at last the model, replace are
+// removed without waiting for the sweep, which is set to an hour, inside and outside of a transaction
+// block.
 func TestCheckpointsGo(t *testing.T) {
 	for _, how := range []string{"", "begin"} {
 		nodes := start(t, 3, fewInline, func(o *Options) { o.Pace.Sweep = time.Hour })

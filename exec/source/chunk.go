@@ -38,8 +38,8 @@ type pageReader struct {
 // pageReaders are those that no chunk uses now.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk of a file of so many bytes, atOnce at least (bytesAtOnce); free returns the reader for
-// reuse. charge is called before memory is allocated, and when it is released.
+// openChunk reads the pages of a column chunk of a file of so many bytes, at least atOnce bytes at a
+// time (bytesAtOnce); free returns the reader for reuse. charge is called before memory is allocated, and when it is released.
 func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, atOnce int, charge charge) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {

@@ -41,7 +41,7 @@ func newDeltas(b []byte, most int) (d deltas, err error) {
 	}
 	block, minis, total := head[0], head[1], head[2]
 	first, n := binary.Varint(b)
-	if n <= 0 || block > mostBlock || minis == 0 || block%(8*minis) != 0 || total > uint64(most) {
+	if n <= 0 || block > mostBlock || minis == 0 || minis > block || block%(8*minis) != 0 || total > uint64(most) {
 		return d, errPage
 	}
 	return deltas{b: b[n:], left: int(total), per: int(block / minis), minis: int(minis), last: first}, nil

@@ -224,3 +224,14 @@ func TestDeltasAreCharged(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedDeltas: a damaged header is an error, also one whose numbers overflow when multiplied: 8
+// times 2⁶¹ miniblocks are 0.
+func TestDamagedDeltas(t *testing.T) {
+	for _, head := range [][3]uint64{{128, 0, 1}, {128, 1 << 61, 1}, {0, 1, 1}, {128, 256, 1}, {100, 4, 1}, {1 << 20, 4, 1}, {128, 4, 9}} {
+		b := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, head[0]), head[1]), head[2])
+		if _, err := newDeltas(append(b, 0), 8); err != errPage {
+			t.Errorf("%v: %v", head, err)
+		}
+	}
+}

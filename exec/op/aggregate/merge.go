@@ -258,7 +258,8 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			parts.Account().Close()
 		}
 	}()
-	var keep, long bool
+	long := slices.ContainsFunc(o.s.calls, fold.HoldsRows)
+	keep := sortable(t.aggs) // the runs may be read again, to be sorted
 	take := func(b *batch.Batch) error {
 		if parts != nil {
 			return parts.Add(ctx, b)
@@ -272,7 +273,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			return o.hold(ctx, t.bytes())
 		}
 		switch {
-		case sortable(t.aggs) && (t.n() <= undivided || p.level == partition.MaxLevel):
+		case keep && (t.n() <= undivided || p.level == partition.MaxLevel):
 			t = nil
 			return errSort
 		case p.level == partition.MaxLevel:
@@ -285,8 +286,6 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 		t = newGroupTable(o.s.keyTypes, nil)
 		return o.acct.Resize(0)
 	}
-	long = slices.ContainsFunc(o.s.calls, fold.HoldsRows)
-	keep = sortable(t.aggs) // the runs may be read again, to be sorted
 	for i, r := range p.runs {
 		err := eachBatch(ctx, p.runs[i:i+1], take)
 		if err == errSort {

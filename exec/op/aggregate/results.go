@@ -59,7 +59,7 @@ func (r *results) add(ctx context.Context, col arrow.Array) (int64, error) {
 
 func (r *results) write(ctx context.Context, col arrow.Array) error {
 	before := r.file.Bytes()
-	if err := r.file.Append(ctx, batch.New([]arrow.Array{col}, 1)); err != nil {
+	if err := r.file.AppendWhole(ctx, batch.New([]arrow.Array{col}, 1)); err != nil {
 		return err
 	}
 	r.st.AddSpilled(r.file.Bytes() - before)

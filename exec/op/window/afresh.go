@@ -25,6 +25,7 @@ type afresh struct {
 	p     *block
 	spans func(i int) ([3]span, error)
 	whole func(i int) bool // reports whether the frame of row i is its whole partition
+	zeros []uint32         // the groups of rows: all are in one
 }
 
 // afreshFrame is the state of the last frame that was computed.
@@ -162,7 +163,10 @@ func (x *afresh) add(ctx context.Context, s [3]span) error {
 		}
 		for rest.from < rest.to {
 			n := min(rest.to-rest.from, updateRows)
-			if err := x.r.update(ctx, x.f, a.cur, make([]uint32, n), rest.from); err != nil {
+			if int64(len(x.zeros)) < n {
+				x.zeros = make([]uint32, n)
+			}
+			if err := x.r.update(ctx, x.f, a.cur, x.zeros[:n], rest.from); err != nil {
 				return err
 			}
 			rest.from += n
