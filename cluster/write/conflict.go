@@ -86,6 +86,9 @@ func (w *ModifyTable) onConflict() error {
 	for {
 		b, err := out.Next(r.x.Ctx)
 		if err == io.EOF {
+			if cw.refused != nil {
+				return cw.refused
+			}
 			r.Note(w.d)
 			if err := w.flush(); err != nil {
 				return err

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -27,6 +28,7 @@ type upsert struct {
 	cols     []plan.Column // of the proposed rows, seq the last
 	seq      plan.Column   // their number
 	n, size  int64         // how many there are, and their bytes
+	refused  error         // of the row after them, if it is none of the table's
 	computed []plan.Item   // their keys that are expressions
 	arbiters []*conflictArbiter
 	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
@@ -43,20 +45,27 @@ func (n *newColumns) column(name string, t types.Type) plan.Column {
 }
 
 // proposedReader numbers the rows that are proposed, from 0. Each must be one of the
-// table's, whatever becomes of it.
+// table's, whatever becomes of it: those before the first that is not are written first, for what
+// is wrong with them is the error then.
 type proposedReader struct {
 	op.BatchReader
 	of *upsert
 }
 
 func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
+	if p.of.refused != nil {
+		return nil, io.EOF
+	}
 	b, err := p.BatchReader.Next(ctx)
 	if err != nil || b.Rows() == 0 {
 		return b, err
 	}
 	b = kernel.Compact(b)
-	if err := p.of.rows.CheckRows(ctx, b); err != nil {
-		return nil, err
+	if n, err := p.of.rows.CheckRows(ctx, b); err != nil {
+		p.of.refused, b = err, b.Slice(0, n)
+		if n == 0 {
+			return nil, io.EOF
+		}
 	}
 	seq := make([]int64, b.N)
 	for i := range seq {

@@ -28,57 +28,78 @@ type NamedCheck struct {
 	Program Program
 }
 
-// Rows checks the new rows; src is what the constraints read, row for row.
-func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) error {
+// Rows checks the new rows; src is what the constraints read, row for row. Rows are refused in
+// their order, as if each were written before the next is looked at: it returns how many rows
+// are before the refused one, and what is wrong with that.
+func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) (int, error) {
+	before, bad := rows.Rows(), (*catalog.Column)(nil)
 	for i, col := range c.Cols {
-		if !col.NotNull {
-			continue
-		}
 		arr := rows.Cols[i]
-		if arr.NullN() == 0 {
+		if !col.NotNull || arr.NullN() == 0 {
 			continue
 		}
-		for k := range rows.Rows() {
+		for k := range before {
 			if arr.IsNull(storedRow(rows, k)) {
-				return pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col.Name, c.Table.Name).
-					WithDetail("Failing row contains %s.", c.text(rows, k)).OnTable(c.Schema, c.Table.Name).OnColumn(col.Name)
+				before, bad = k, col
+				break
 			}
 		}
 	}
-	return c.each(ctx, c.Checks, src, rows, func(name string) *pgerr.Error {
-		return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", c.Table.Name, name).
-			OnTable(c.Schema, c.Table.Name).OnConstraint(name)
-	})
+	if bad == nil {
+		return c.first(ctx, c.Checks, src, rows, c.violates)
+	}
+	if n, err := c.first(ctx, c.Checks, src.Slice(0, before), rows, c.violates); err != nil {
+		return n, err
+	}
+	return before, pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", bad.Name, c.Table.Name).
+		WithDetail("Failing row contains %s.", c.text(rows, before)).OnTable(c.Schema, c.Table.Name).OnColumn(bad.Name)
+}
+
+func (c *RowCheck) violates(name string) *pgerr.Error {
+	return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", c.Table.Name, name).
+		OnTable(c.Schema, c.Table.Name).OnConstraint(name)
 }
 
 // Shown checks that the new rows are rows of the views that they are written through.
 func (c *RowCheck) Shown(ctx context.Context, src, rows *batch.Batch) error {
-	return c.each(ctx, c.Views, src, rows, func(name string) *pgerr.Error {
+	_, err := c.first(ctx, c.Views, src, rows, func(name string) *pgerr.Error {
 		return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view %q", name)
 	})
+	return err
 }
 
-// each fails at the first check that is false for a row.
-func (c *RowCheck) each(ctx context.Context, checks []NamedCheck, src, rows *batch.Batch, violates func(name string) *pgerr.Error) error {
+// first returns the first row for which a check is false, as Rows does, and of several such checks
+// the first. A check that cannot be evaluated refuses all rows.
+func (c *RowCheck) first(ctx context.Context, checks []NamedCheck, src, rows *batch.Batch, violates func(name string) *pgerr.Error) (int, error) {
+	before, bad := src.Rows(), ""
+	found := false
 	for _, k := range checks {
+		if found {
+			src = src.Slice(0, before)
+		}
 		at := 0
 		err := InHalves(src, func(src *batch.Batch) error {
+			if at >= before {
+				return nil
+			}
 			arr, err := k.Program.EvalScratch(ctx, src)
 			if err != nil {
 				return err
 			}
-			row := firstFalse(arr)
-			if row < 0 {
-				at += src.Rows()
-				return nil
+			if row := firstFalse(arr); row >= 0 && at+row < before {
+				before, bad, found = at+row, k.Name, true
 			}
-			return violates(k.Name).WithDetail("Failing row contains %s.", c.text(rows, row+at))
+			at += src.Rows()
+			return nil
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	if !found {
+		return before, nil
+	}
+	return before, violates(bad).WithDetail("Failing row contains %s.", c.text(rows, before))
 }
 
 // text prints counted row k as error details do.

@@ -90,11 +90,21 @@ func ErrConflictTwice() error {
 
 // merge distributes the rows of a MERGE, or of ON CONFLICT, to their actions.
 func (w *RowWriter) merge(ctx context.Context, b *batch.Batch) error {
-	if w.Proposed != nil {
-		if err := w.Proposed.Rows(ctx, b, columnsAt(b, w.ProposedCols)); err != nil {
-			return err
-		}
+	if w.Proposed == nil {
+		return w.distribute(ctx, b)
 	}
+	n, refused := w.Proposed.Rows(ctx, b, columnsAt(b, w.ProposedCols))
+	if refused != nil {
+		b = b.Slice(0, n)
+	}
+	if err := w.distribute(ctx, b); err != nil {
+		return err
+	}
+	return refused
+}
+
+// distribute is merge for rows that may be proposed.
+func (w *RowWriter) distribute(ctx context.Context, b *batch.Batch) error {
 	act, ok := b.Cols[w.Action].(*array.Int32)
 	if !ok {
 		return pgerr.Internal("MERGE's action column is not int4")
@@ -142,18 +152,31 @@ func (w *RowWriter) merge(ctx context.Context, b *batch.Batch) error {
 
 // Put checks new rows and writes them.
 func (w *RowWriter) Put(ctx context.Context, src *batch.Batch, updated bool) error {
-	if err := w.CheckRows(ctx, src); err != nil {
+	n, refused := w.CheckRows(ctx, src)
+	if refused == nil {
+		return w.PutChecked(ctx, src, updated)
+	}
+	if err := w.shown(ctx, src.Slice(0, n)); err != nil {
 		return err
 	}
-	return w.PutChecked(ctx, src, updated)
+	return refused
 }
 
-// CheckRows checks new rows against the table's NOT NULL and CHECK constraints.
-func (w *RowWriter) CheckRows(ctx context.Context, src *batch.Batch) error {
+// CheckRows checks new rows against the table's NOT NULL and CHECK constraints, and returns how
+// many are before the first that these refuse.
+func (w *RowWriter) CheckRows(ctx context.Context, src *batch.Batch) (int, error) {
 	if w.Check == nil {
-		return nil
+		return src.Rows(), nil
 	}
 	return w.Check.Rows(ctx, src, w.New(src))
+}
+
+// shown checks new rows against the views that they are written through.
+func (w *RowWriter) shown(ctx context.Context, src *batch.Batch) error {
+	if w.Check == nil || len(w.Check.Views) == 0 || src.Rows() == 0 {
+		return nil
+	}
+	return w.Check.Shown(ctx, src, w.New(src))
 }
 
 // New returns the source's rows as rows of the table.
@@ -170,10 +193,8 @@ func columnsAt(src *batch.Batch, at []int) *batch.Batch {
 // PutChecked is Put for rows that were checked against constraints. Views are asked only now, about
 // rows that are written: one that ON CONFLICT turns away need not be a row of theirs.
 func (w *RowWriter) PutChecked(ctx context.Context, src *batch.Batch, updated bool) error {
-	if w.Check != nil && len(w.Check.Views) > 0 {
-		if err := w.Check.Shown(ctx, src, w.New(src)); err != nil {
-			return err
-		}
+	if err := w.shown(ctx, src); err != nil {
+		return err
 	}
 	if w.w == nil {
 		var err error
