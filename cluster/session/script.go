@@ -26,7 +26,7 @@ const smallText = 1 << 20
 // chargeText charges what a text's trees will take, until a statement of the session
 // ends or the next text comes.
 func (s *Session) chargeText(sql string) error {
-	n := parse.Weight(sql)
+	n := parse.EstimateMemory(sql)
 	if n < smallText {
 		n = 0
 	}

@@ -33,10 +33,10 @@ type Agg interface {
 	Bytes() int64
 }
 
-// Heavy is an Agg that keeps its rows, so that its results and encoded states may be long. Takes
-// bounds the bytes that n rows of args take, Need those that computing the results of groups [from,
-// to) does.
-type Heavy interface {
+// Holistic is an Agg that keeps its rows ("Data Cube", Gray and others, 1997): its results and encoded
+// states may be long. Takes bounds the bytes that n rows of args take, Need those that computing
+// the results of groups [from, to) takes.
+type Holistic interface {
 	Takes(args []arrow.Array, n int) int64
 	Need(from, to int, states bool) int64
 }

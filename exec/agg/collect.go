@@ -151,7 +151,7 @@ func (c *collect) values(from, to int) (size, rows, n int64) {
 	return size, rows, n
 }
 
-// Takes implements Heavy. A batch's rows may share one long string, but each keeps a copy.
+// Takes implements Holistic. A batch's rows may share one long string, but each keeps a copy.
 func (c *collect) Takes(args []arrow.Array, n int) int64 {
 	size := int64(n) * (24 + 32*int64(len(args)))
 	for _, a := range args {
@@ -170,7 +170,7 @@ func (c *collect) Takes(args []arrow.Array, n int) int64 {
 	return size
 }
 
-// Need implements Heavy. Strings are written once; what goes through datums and
+// Need implements Holistic. Strings are written once; what goes through datums and
 // Arrow's builders, which double, takes more, and trees of jsonb most.
 func (c *collect) Need(from, to int, states bool) int64 {
 	size, rows, n := c.values(from, to)

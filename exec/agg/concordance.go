@@ -22,7 +22,7 @@ func (c concordance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	return c.collect.MergeFrom(groups, from.(concordance).collect, ids)
 }
 
-// Need implements Heavy.
+// Need implements Holistic.
 func (c concordance) Need(from, to int, states bool) int64 {
 	if states {
 		return c.collect.Need(from, to, true)

@@ -97,7 +97,7 @@ func TestRankingIsCharged(t *testing.T) {
 	if b := a.Bytes(); b < 8*n || b > 16*n {
 		t.Errorf("%d scores are charged as %d bytes", n, b)
 	}
-	if b := a.(Heavy).Need(0, 1, false); b < 16*n || b > 24*n {
+	if b := a.(Holistic).Need(0, 1, false); b < 16*n || b > 24*n {
 		t.Errorf("a result of %d scores needs %d bytes", n, b)
 	}
 	if err := a.Update([]uint32{0}, []arrow.Array{int64s(2), float64s(0)}); err != nil {

@@ -148,10 +148,10 @@ func (s *percentile) count(from, to int) (n int64) {
 	return n
 }
 
-// Takes implements Heavy; what a list has in reserve is charged when it is made.
+// Takes implements Holistic; what a list has in reserve is charged when it is made.
 func (s *percentile) Takes(_ []arrow.Array, n int) int64 { return 8 * firstKeys * int64(n) }
 
-// Need implements Heavy.
+// Need implements Holistic.
 func (s *percentile) Need(from, to int, states bool) int64 {
 	if !states {
 		return 0

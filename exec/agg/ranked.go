@@ -179,10 +179,10 @@ func (s *ranked) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	return nil
 }
 
-// Takes implements Heavy: a chunk has at most as much room as there are scores.
+// Takes implements Holistic: a chunk has at most as much room as there are scores.
 func (s *ranked) Takes(_ []arrow.Array, n int) int64 { return 16 * int64(n) }
 
-// Need implements Heavy: keys of the scores, and where they are put in order.
+// Need implements Holistic: keys of the scores, and where they are put in order.
 func (s *ranked) Need(from, to int, states bool) int64 {
 	if states {
 		return s.holds(from, to)

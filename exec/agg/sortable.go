@@ -14,13 +14,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Sortable is a Heavy Agg that memory need not hold a group of: it goes away in partial
+// Sortable is a Holistic Agg that memory need not hold a group of: it goes away in partial
 // states, and its result comes of the rows in those once they are sorted.
 //
 //	group ─▶ PartialState, PartialState, …   (of some rows each; MergeStates takes them too)
 //	state ─▶ Rows ─▶ sorted by SortKeys within the group ─▶ Sorted ─▶ the result
 type Sortable interface {
-	Heavy
+	Holistic
 	// PartialState encodes about size bytes of group g's rows from row at on. next is the row
 	// after them, -1 at the end.
 	PartialState(g, at, size int) (state []byte, next int, err error)

@@ -10,7 +10,7 @@
 // by the garbage collector: nobody calls Retain or Release on them, anybody may keep them. Columns
 // that lie in a mapped segment stay valid because the statement pins the segment until it ends.
 // Whoever keeps a batch charges its Bytes to an account (package exec/mem). An operator whose
-// reader keeps no batch (op.Lend) may reuse the memory once it is asked for the next batch.
+// reader keeps no batch (op.AllowReuse) may reuse the memory once it is asked for the next batch.
 //
 // A string column may be *array.String or *array.Dictionary with int32 indices
 // and String values; Strings reads both.

@@ -49,8 +49,8 @@ func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Lend implements Lender: what waits in todo is gone before more is asked for.
-func (o *filter) Lend() { Lend(o.in) }
+// AllowReuse implements Reuser: what waits in todo is gone before more is asked for.
+func (o *filter) AllowReuse() { AllowReuse(o.in) }
 
 func (o *filter) Close() error {
 	o.todo = nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Operator is one thread's instance of a relational operator. Open opens its inputs. Next returns
-// the next batch, io.EOF at the end and then always; the batch is immutable and, unless Lend was
+// the next batch, io.EOF at the end and then always; the batch is immutable and, unless AllowReuse was
 // called, may be kept. Close closes the inputs, may be called twice, before Open, and at any time
 // between calls of Next, but not beside one: an operator belongs to its thread's goroutine.
 type Operator interface {
@@ -22,14 +22,14 @@ type Operator interface {
 	Close() error
 }
 
-// Lender is an operator, or a reader, that can return batches in memory that it reuses. Lend is
+// Reuser is an operator, or a reader, that can return batches in memory that it reuses. AllowReuse is
 // called once it is open, by a consumer that is done with each batch before it asks for the next.
-type Lender interface{ Lend() }
+type Reuser interface{ AllowReuse() }
 
-// Lend calls in.Lend if in is a Lender: its batches are not kept.
-func Lend(in any) {
-	if l, ok := in.(Lender); ok {
-		l.Lend()
+// AllowReuse calls in.AllowReuse if in is a Reuser: its batches are not kept.
+func AllowReuse(in any) {
+	if l, ok := in.(Reuser); ok {
+		l.AllowReuse()
 	}
 }
 

@@ -42,7 +42,7 @@ type project struct {
 	rows  int            // how many rows at a time keep results small
 	most  int            // how many they may be
 	wary  bool           // a larger number was too many once
-	lent  bool           // computed columns lie in their programs' scratch memory
+	reuse  bool           // computed columns lie in their programs' scratch memory
 }
 
 // projectProbe is how many rows are computed before it is known how long results
@@ -67,7 +67,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 			o.todo = append(o.todo, b.Slice(o.rows, n))
 			n, b = o.rows, b.Slice(0, o.rows)
 		}
-		out, err := projectBatch(ctx, b, o.items, o.lent)
+		out, err := projectBatch(ctx, b, o.items, o.reuse)
 		if TooLong(err, n) {
 			o.rows, o.wary = n/2, true
 			continue
@@ -93,10 +93,10 @@ func newProject(in Operator, items []Item) *project {
 	return p
 }
 
-// Lend implements Lender: what waits in todo is gone before more is asked for.
-func (o *project) Lend() {
-	o.lent = true
-	Lend(o.in)
+// AllowReuse implements Reuser: what waits in todo is gone before more is asked for.
+func (o *project) AllowReuse() {
+	o.reuse = true
+	AllowReuse(o.in)
 }
 
 func (o *project) Close() error {
@@ -106,7 +106,7 @@ func (o *project) Close() error {
 
 // projectBatch computes items over b. A selection is kept where nothing is
 // computed, since columns then stay as they are.
-func projectBatch(ctx context.Context, b *batch.Batch, items []Item, lent bool) (*batch.Batch, error) {
+func projectBatch(ctx context.Context, b *batch.Batch, items []Item, reuse bool) (*batch.Batch, error) {
 	computed := false
 	for _, it := range items {
 		computed = computed || it.Program != nil
@@ -116,7 +116,7 @@ func projectBatch(ctx context.Context, b *batch.Batch, items []Item, lent bool) 
 		switch {
 		case it.Program != nil:
 			eval := it.Program.Eval
-			if lent {
+			if reuse {
 				eval = it.Program.EvalScratch
 			}
 			c, err := eval(ctx, b)

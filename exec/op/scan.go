@@ -21,14 +21,14 @@ type scan struct {
 	last   *Split // cur is of it
 	cur    BatchReader
 	rest   *batch.Batch // rows of a large batch that are still to be returned
-	lent   bool
+	reuse   bool
 	done   bool
 }
 
-// Lend implements Lender: what waits in rest is gone before more is asked for.
-func (o *scan) Lend() {
-	o.lent = true
-	Lend(o.cur)
+// AllowReuse implements Reuser: what waits in rest is gone before more is asked for.
+func (o *scan) AllowReuse() {
+	o.reuse = true
+	AllowReuse(o.cur)
 }
 
 // BatchBytes is what a batch should have at most: operators hold a few batches
@@ -55,8 +55,8 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 			if o.cur, err = o.open(ctx, sp); err != nil {
 				return nil, err
 			}
-			if o.lent {
-				Lend(o.cur)
+			if o.reuse {
+				AllowReuse(o.cur)
 			}
 			if o.st != nil {
 				o.st.Splits.Add(1)

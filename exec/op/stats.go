@@ -77,7 +77,7 @@ func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
 	return b, err
 }
 
-// Lend implements Lender.
-func (c *counted) Lend() { Lend(c.in) }
+// AllowReuse implements Reuser.
+func (c *counted) AllowReuse() { AllowReuse(c.in) }
 
 func (c *counted) Close() error { return c.in.Close() }

@@ -32,7 +32,7 @@ type pageReader struct {
 
 	compression compress.Compression
 	numbers     []int32  // scratch for decoding the pages
-	column      []uint64 // the column of a batch that was lent
+	column      []uint64 // the column of a batch that nobody keeps
 }
 
 // pageReaders are those that no chunk uses now.

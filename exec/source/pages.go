@@ -56,8 +56,8 @@ type values interface {
 	spread(valid []byte, first, rows, values int)
 	// finish returns the batch's column.
 	finish(valid []byte) arrow.Array
-	// lend: a batch's column is not read any more when the next begins, so that it may lie in room.
-	lend(room *[]uint64)
+	// reuse: a batch's column is not read any more when the next begins, so that it may lie in room.
+	reuse(room *[]uint64)
 }
 
 // readable reports whether all pages of a chunk are of encodings that pages knows.
@@ -273,8 +273,8 @@ func (p *pages) next(n int) (arrow.Array, error) {
 	return p.vals.finish(valid), nil
 }
 
-// Lend implements op.Lender.
-func (p *pages) Lend() { p.vals.lend(&p.rd.column) }
+// AllowReuse implements op.Reuser.
+func (p *pages) AllowReuse() { p.vals.reuse(&p.rd.column) }
 
 func (p *pages) close() { p.rd.free() }
 

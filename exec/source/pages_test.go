@@ -170,17 +170,17 @@ func TestParquetPages(t *testing.T) {
 }
 
 // TestParquetLends: batches of numbers reuse the memory of the batch before if the consumer has
-// allowed it (op.Lend), and only then.
+// allowed it (op.AllowReuse), and only then.
 func TestParquetLends(t *testing.T) {
 	s := New()
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
-	for _, lent := range []bool{false, true} {
+	for _, reuse := range []bool{false, true} {
 		r, err := s.Open(context.Background(), p, 0, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lent {
-			op.Lend(r)
+		if reuse {
+			op.AllowReuse(r)
 		}
 		last := make([]*byte, len(p.Cols))
 		for n := 0; ; n++ {
@@ -196,8 +196,8 @@ func TestParquetLends(t *testing.T) {
 					continue
 				}
 				at := &c.Data().Buffers()[1].Bytes()[0]
-				if n > 0 && (at == last[i]) != lent {
-					t.Fatalf("batch %d, lent %v: column %s in the same memory: %v", n, lent, p.Cols[i].Name, at == last[i])
+				if n > 0 && (at == last[i]) != reuse {
+					t.Fatalf("batch %d, reuse %v: column %s in the same memory: %v", n, reuse, p.Cols[i].Name, at == last[i])
 				}
 				last[i] = at
 			}

@@ -104,7 +104,7 @@ func (v *fixedValues[T]) start(n int) {
 	v.out = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(*v.room))), n)
 }
 
-func (v *fixedValues[T]) lend(room *[]uint64) { v.room = room }
+func (v *fixedValues[T]) reuse(room *[]uint64) { v.room = room }
 
 func (v *fixedValues[T]) free(bool) int { return math.MaxInt }
 
@@ -381,8 +381,8 @@ func (v *textValues) spread(valid []byte, first, rows, values int) {
 	}
 }
 
-// lend changes nothing: strings are of any length, and their dictionary is read later.
-func (v *textValues) lend(*[]uint64) {}
+// reuse changes nothing: strings are of any length, and their dictionary is read later.
+func (v *textValues) reuse(*[]uint64) {}
 
 func (v *textValues) finish(valid []byte) arrow.Array {
 	if v.offs == nil {

@@ -532,10 +532,10 @@ func (g *group) emit(cols []arrow.Array, n int) *batch.Batch {
 	return b
 }
 
-// Lend implements op.Lender: columns of plain numbers lie where those of the batch before did.
-func (g *group) Lend() {
+// AllowReuse implements op.Reuser: columns of plain numbers lie where those of the batch before did.
+func (g *group) AllowReuse() {
 	for _, c := range g.cols {
-		op.Lend(c)
+		op.AllowReuse(c)
 	}
 }
 

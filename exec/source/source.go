@@ -208,14 +208,14 @@ type units struct {
 	next, end int64
 	open      func(ctx context.Context, unit int64) (op.BatchReader, error)
 	cur       op.BatchReader
-	lent      bool
+	reuse      bool
 	pool      *mem.Pool // the statement's; may be nil
 }
 
-// Lend implements op.Lender.
-func (u *units) Lend() {
-	u.lent = true
-	op.Lend(u.cur)
+// AllowReuse implements op.Reuser.
+func (u *units) AllowReuse() {
+	u.reuse = true
+	op.AllowReuse(u.cur)
 }
 
 func (u *units) Next(ctx context.Context) (*batch.Batch, error) {
@@ -233,8 +233,8 @@ func (u *units) Next(ctx context.Context) (*batch.Batch, error) {
 			}
 			u.cur = r
 			u.next++
-			if u.lent {
-				op.Lend(r)
+			if u.reuse {
+				op.AllowReuse(r)
 			}
 		}
 		b, err := u.cur.Next(ctx)

@@ -69,7 +69,7 @@ func BenchmarkLogistic(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var distribute, fit, encodeRows, iterate, measure time.Duration
+	var distribute, fit, encodeRows, iterate, evaluate time.Duration
 	for b.Loop() {
 		t0 := time.Now()
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool("bench", 0), Threads: 2})
@@ -98,7 +98,7 @@ func BenchmarkLogistic(b *testing.B) {
 			now := time.Now()
 			*at += now.Sub(last)
 			last = now
-			at = map[string]*time.Duration{"fit": &fit, "encode": &encodeRows, "iterate": &iterate, "measure": &measure}[e.Phase]
+			at = map[string]*time.Duration{"fit": &fit, "encode": &encodeRows, "iterate": &iterate, "evaluate": &evaluate}[e.Phase]
 		}}, l)
 		if err != nil {
 			b.Fatal(err)
@@ -115,7 +115,7 @@ func BenchmarkLogistic(b *testing.B) {
 			b.Fatal("no loss")
 		}
 	}
-	for name, d := range map[string]time.Duration{"distribute": distribute, "fit": fit, "encode": encodeRows, "iterate": iterate, "measure": measure} {
+	for name, d := range map[string]time.Duration{"distribute": distribute, "fit": fit, "encode": encodeRows, "iterate": iterate, "evaluate": evaluate} {
 		b.ReportMetric(float64(d.Milliseconds())/float64(b.N), name+"-ms")
 	}
 }

@@ -177,7 +177,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *stepTask:
 		// Where each partial is sent to the first worker there is one for each leaf.
 		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
-	case *copiesTask, *usageTask, *recountTask, *rescanTask, *measureTask, *cutsTask:
+	case *copiesTask, *usageTask, *recountTask, *rescanTask, *evaluateTask, *cutsTask:
 		p.whole = true
 	case *fitTask:
 		p.whole = p.whole || w.flow.on
@@ -245,11 +245,11 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return p, same(w.encodeRows(b))
 	case *weightTask:
 		return p, same(w.sumWeights(b), nil)
-	case *measureTask:
-		p.work, p.threads, err = w.measure(b)
+	case *evaluateTask:
+		p.work, p.threads, err = w.evaluate(b)
 		return p, err
 	case *cutsTask:
-		p.work, p.threads, err = w.cuts(b.measureTask)
+		p.work, p.threads, err = w.cuts(b.evaluateTask)
 		return p, err
 	case *stepTask:
 		fw, err := w.familyWorker(b)

@@ -44,7 +44,7 @@ type Iteration struct {
 
 // Event is what a job is doing, for an observer.
 type Event struct {
-	Phase     string // "fit", "encode", "iterate", "measure"
+	Phase     string // "fit", "encode", "iterate", "evaluate"
 	Iteration *Iteration
 }
 
@@ -409,7 +409,7 @@ const coarseRows = 1 << 18
 
 // cuts asks for the cuts of a coarse ranking, where there are two classes and
 // many rows.
-func (r *runner) cuts(ctx context.Context, t *measureTask) error {
+func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 	measured := r.rows
 	if t.held {
 		measured = r.held
@@ -431,7 +431,7 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 }
 
 func (r *runner) finish(ctx context.Context) (*Result, error) {
-	r.phase("measure")
+	r.phase("evaluate")
 	st := r.driver.State()
 	p, err := r.driver.Predictor()
 	if err != nil {
@@ -441,7 +441,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // without a target the driver measures
-		if res.Metrics, err = r.measures(ctx, p); err != nil {
+		if res.Metrics, err = r.evaluate(ctx, p); err != nil {
 			return nil, err
 		}
 		res.Metrics = append(res.Metrics, st.Metrics...)
@@ -453,11 +453,11 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// measures measures the predictor, target by target, with the targets' names where
+// evaluate evaluates the predictor, target by target, with the targets' names where
 // there are several.
-func (r *runner) measures(ctx context.Context, p family.Predictor) (out []family.Metric, err error) {
+func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family.Metric, err error) {
 	for k, name := range r.job.Targets() {
-		t := &measureTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
+		t := &evaluateTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
 		if r.job.targets != nil {
 			t.predictor = p.(family.Divided).Part(k)
 		}
@@ -468,7 +468,7 @@ func (r *runner) measures(ctx context.Context, p family.Predictor) (out []family
 		if err != nil {
 			return nil, err
 		}
-		ms, err := as[*measures](got)
+		ms, err := as[*evaluation](got)
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is the content of a task: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *measureTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask.
+// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -35,7 +35,7 @@ const (
 	kindFit     = 1
 	kindEncode  = 2
 	kindStep    = 3
-	kindMeasure = 4
+	kindEvaluate = 4
 	kindCuts    = 5
 	kindCopies  = 6
 	kindUsage   = 7
@@ -75,8 +75,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &rescanTask{decodeEncodeTask(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
-	case kindMeasure, kindCuts:
-		m := &measureTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
+	case kindEvaluate, kindCuts:
+		m := &evaluateTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
 		if m.target < 0 || m.target > len(w.job.more()) {
 			d.Fail()
 			break
@@ -312,8 +312,8 @@ func (t *stepTask) merge(j *Job, left, right family.Message) (family.Message, er
 	return j.Family.Merge(t.step.Op, left, right)
 }
 
-// measureTask measures a model, or the model of one of several targets.
-type measureTask struct {
+// evaluateTask evaluates a model, or the model of one of several targets.
+type evaluateTask struct {
 	target       int // which of several
 	held         bool
 	coarse       bool // rank by cuts
@@ -323,9 +323,9 @@ type measureTask struct {
 	predictor    family.Predictor
 }
 
-func (t *measureTask) kind() uint8 { return kindMeasure }
+func (t *evaluateTask) kind() uint8 { return kindEvaluate }
 
-func (t *measureTask) Encode(e *canon.E) {
+func (t *evaluateTask) Encode(e *canon.E) {
 	e.Int(t.target)
 	e.Bool(t.held)
 	e.F64s(t.cuts)
@@ -335,16 +335,16 @@ func (t *measureTask) Encode(e *canon.E) {
 	t.predictor.Encode(e)
 }
 
-func (t *measureTask) decode(_ *Job, d *canon.D) family.Message {
-	return decodeMeasures(d)
+func (t *evaluateTask) decode(_ *Job, d *canon.D) family.Message {
+	return decodeEvaluation(d)
 }
 
-func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*measures](left)
+func (t *evaluateTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*evaluation](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*measures](right)
+	b, err := as[*evaluation](right)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message,
 }
 
 // cutsTask collects scores that bound the bins of a coarse ranking.
-type cutsTask struct{ *measureTask }
+type cutsTask struct{ *evaluateTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }
 

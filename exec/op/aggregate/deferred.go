@@ -39,7 +39,7 @@ type deferRule struct {
 // from other columns, nor if they keep their rows, which are charged as they come in.
 func (o *aggThread) canDefer(aggs []agg.Agg) bool {
 	return o.s.sets == nil && len(o.s.keyTypes) > 0 &&
-		!slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) &&
+		!slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, holistic := a.(agg.Holistic); return holistic }) &&
 		!slices.ContainsFunc(o.inputs, func(in aggInput) bool { return in.filter != nil })
 }
 

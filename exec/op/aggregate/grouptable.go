@@ -102,7 +102,7 @@ func (t *groupTable) some(from, limit int, states bool, most int64) (to int, nee
 // need is what making the results of groups, or their states, takes beyond plain columns.
 func (t *groupTable) need(from, to int, states bool) (need int64) {
 	for _, a := range t.aggs {
-		if h, ok := a.(agg.Heavy); ok {
+		if h, ok := a.(agg.Holistic); ok {
 			need += h.Need(from, to, states)
 		}
 	}

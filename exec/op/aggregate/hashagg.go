@@ -170,7 +170,7 @@ type aggThread struct {
 	deferred deferredRows
 	rule     deferRule
 	acct     *mem.Account
-	lent     int64 // of it: for the results given last
+	returned int64 // of it: for the results returned last
 	// expected is how many groups the table has room for.
 	expected int
 	// sized is how many groups the states have room for, about: they grow by half.
@@ -561,8 +561,8 @@ func (o *aggThread) ungrouped() error {
 // emit returns the next batch of results; nil at the end of the table.
 func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 	t := o.out
-	o.acct.Shrink(o.lent)
-	o.lent = 0
+	o.acct.Shrink(o.returned)
+	o.returned = 0
 	step := min(o.s.rt.Rows(), kernel.ChunkRows)
 	o.at = nextAlive(o.lost, o.at, t.n())
 	if o.at >= t.n() {
@@ -590,7 +590,7 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 				return nil, err
 			}
 		}
-		o.lent = need
+		o.returned = need
 	}
 	o.at = to
 	cols := o.keysRead(func(k int) arrow.Array { return t.keyColumn(k, from, to) })

@@ -130,7 +130,7 @@ func (o *aggThread) consume(ctx context.Context) error {
 		return nil
 	}
 	if !slices.ContainsFunc(o.s.keyTypes, func(t types.Type) bool { return !isRangeKey(t) }) {
-		op.Lend(o.in) // aggregates copy what they keep, and integers are
+		op.AllowReuse(o.in) // aggregates copy what they keep, and integers are
 	}
 	o.take(true)
 	defer o.take(false)
@@ -323,7 +323,7 @@ func (o *aggThread) room(ctx context.Context, r *aggRows) error {
 	}
 	var need int64
 	for i, a := range o.t.aggs {
-		if h, ok := a.(agg.Heavy); ok && o.inputs[i].filter == nil {
+		if h, ok := a.(agg.Holistic); ok && o.inputs[i].filter == nil {
 			args := make([]arrow.Array, len(o.inputs[i].at))
 			for k, at := range o.inputs[i].at {
 				args[k] = r.vals[at]
@@ -412,7 +412,7 @@ func (o *aggThread) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, 
 			return err
 		}
 	}
-	if h, ok := a.(agg.Heavy); ok {
+	if h, ok := a.(agg.Holistic); ok {
 		need := h.Takes(args, len(sub))
 		if err := tooMany(need, len(sub)); err != nil {
 			return err

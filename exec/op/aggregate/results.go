@@ -96,7 +96,7 @@ func (r *results) rows(ctx context.Context, from, to int) (arrow.Array, error) {
 	return out, nil
 }
 
-// Takes and Need implement agg.Heavy: several results are copied into one column.
+// Takes and Need implement agg.Holistic: several results are copied into one column.
 func (r *results) Takes([]arrow.Array, int) int64 { return 0 }
 func (r *results) Need(from, to int, _ bool) (need int64) {
 	if r.file == nil {

@@ -31,7 +31,7 @@ type rollStep struct{ set, from, base int }
 // every set takes them in.
 func newRollUp(sets [][]int, aggs []agg.Agg) rollUp {
 	var r rollUp
-	merged := !slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, keeps := a.(agg.Heavy); return keeps })
+	merged := !slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, keeps := a.(agg.Holistic); return keeps })
 	order := upTo(len(sets))
 	slices.SortStableFunc(order, func(a, b int) int { return len(sets[b]) - len(sets[a]) })
 	base := make([]int, len(sets))

@@ -63,7 +63,7 @@ func writeStates(ctx context.Context, t *groupTable, g int, parts *partition.Wri
 		if _, ok := a.(agg.Sortable); ok {
 			continue
 		}
-		if h, ok := a.(agg.Heavy); ok {
+		if h, ok := a.(agg.Holistic); ok {
 			whole += h.Need(g, g+1, true)
 		}
 	}

@@ -26,7 +26,7 @@ func (o *aggThread) together(ctx context.Context) error {
 		err := o.acct.Grow(need)
 		switch {
 		case err == nil:
-			o.lent = need
+			o.returned = need
 			for _, a := range o.out.aggs {
 				if t, ok := a.(agg.Together); ok {
 					for step := range t.Begin(len(s.with)) {

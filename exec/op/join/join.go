@@ -132,8 +132,8 @@ func (o *join) Next(ctx context.Context) (*batch.Batch, error) {
 	return o.out.Next(func() (*batch.Batch, error) { return o.step(ctx) })
 }
 
-// Lend implements op.Lender. What waits in out is copied, for it has a selection.
-func (o *join) Lend() { o.probe.lend = make([]kernel.Room, len(o.s.cfg.rOutAt)) }
+// AllowReuse implements op.Reuser. What waits in out is copied, for it has a selection.
+func (o *join) AllowReuse() { o.probe.reuse = make([]kernel.Room, len(o.s.cfg.rOutAt)) }
 
 // step returns the next batch, of any size.
 func (o *join) step(ctx context.Context) (*batch.Batch, error) {

@@ -369,7 +369,7 @@ func TestJoinRanges(t *testing.T) {
 	}
 }
 
-// borrower lets the join reuse the memory of a batch for the next one (op.Lend), so it copies each
+// borrower lets the join reuse the memory of a batch for the next one (op.AllowReuse), so it copies each
 // batch before it calls Next.
 type borrower struct {
 	op.Operator
@@ -379,7 +379,7 @@ type borrower struct {
 
 func (o *borrower) Open(ctx context.Context) error {
 	err := o.Operator.Open(ctx)
-	op.Lend(o.Operator)
+	op.AllowReuse(o.Operator)
 	return err
 }
 
@@ -436,7 +436,7 @@ func TestJoinLends(t *testing.T) {
 		}
 	}
 	if reused.Load() < 5 {
-		t.Errorf("%d batches were lent", reused.Load())
+		t.Errorf("%d batches lay in reused memory", reused.Load())
 	}
 }
 

@@ -56,7 +56,7 @@ type prober struct {
 	outIDs  []uint32
 
 	// Memory for right columns beside left ones that are not copied; nil: allocated.
-	lend []kernel.Room
+	reuse []kernel.Room
 
 	// Every row of a batch, and the ids, of an outer join's.
 	every    []int32
@@ -393,7 +393,7 @@ func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
 		return batch.New(cols, len(rows))
 	case once && (len(right) == 0 || len(rows) >= b.N-b.N/4):
 		src := b.SourceRows(rows)
-		if b.Sel == nil && p.lend == nil {
+		if b.Sel == nil && p.reuse == nil {
 			src = slices.Clone(rows) // the page is reused
 		}
 		cols = append(pickCols(b.Cols, left), p.spread(ids, src, b.N)...)

@@ -98,7 +98,7 @@ func (p *prober) gather(ids []uint32) []arrow.Array {
 func (p *prober) spread(ids []uint32, at []int32, n int) []arrow.Array {
 	none := p.cfg.emitsUnmatched()
 	if rows := p.t.copy.read(len(ids)); rows != nil {
-		return rows.Spread(ids, at, n, none, p.cfg.rOutAt, p.lend)
+		return rows.Spread(ids, at, n, none, p.cfg.rOutAt, p.reuse)
 	}
-	return p.t.rows.Spread(ids, at, n, none, p.cfg.rOutAt, p.lend)
+	return p.t.rows.Spread(ids, at, n, none, p.cfg.rOutAt, p.reuse)
 }

@@ -173,7 +173,7 @@ func (x *afresh) add(ctx context.Context, s [3]span) error {
 		}
 	}
 	was := a.held
-	if h, ok := a.cur.(agg.Heavy); ok {
+	if h, ok := a.cur.(agg.Holistic); ok {
 		if err := a.hold(ctx, x.r, h.Need(0, 1, false)); err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (cr *callRows) find(f *call) error {
 	if err != nil {
 		return err
 	}
-	_, cr.keeps = a.(agg.Heavy)
+	_, cr.keeps = a.(agg.Holistic)
 	_, cr.merges = a.(agg.Merger)
 	cr.slides = newSliding(f.item.Call) != nil
 	cr.known = true

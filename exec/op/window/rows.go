@@ -344,7 +344,7 @@ func (r *rows) update(ctx context.Context, f *call, to agg.Agg, groups []uint32,
 			args[k] = array.NewSlice(a, s.from, s.to)
 		}
 		n := s.to - s.from
-		if h, ok := to.(agg.Heavy); ok {
+		if h, ok := to.(agg.Holistic); ok {
 			if err := r.calls[f.k].afresh.hold(ctx, r, h.Takes(args, int(n))); err != nil {
 				return err
 			}

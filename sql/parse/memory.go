@@ -1,10 +1,10 @@
 package parse
 
-// Weight estimates the bytes that a statement's text takes while it is parsed,
+// EstimateMemory estimates the bytes that a statement's text takes while it is parsed,
 // bound and planned: the text several times over, as literals become values,
 // and for each word, number, literal and operator what the trees over it hold.
 // It reads the text once and allocates nothing.
-func Weight(sql string) int64 {
+func EstimateMemory(sql string) int64 {
 	const (
 		perByte  = 4
 		perToken = 800 // measured on long IN lists, VALUES and expressions

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/ml/metric"
 )
 
-// measures are the states of all metrics that apply to the task.
-type measures struct {
+// evaluation has the states of all metrics that apply to the task.
+type evaluation struct {
 	classes bool
 	matrix  *metric.Matrix // over the classes' numbers
 	loss    *metric.LogLoss
@@ -20,17 +20,17 @@ type measures struct {
 	reg     *metric.Regression
 }
 
-// measurePass measures a model on the leaves that one goroutine takes.
-type measurePass struct {
+// evaluatePass evaluates a model on the leaves that one goroutine takes.
+type evaluatePass struct {
 	w    *Worker
-	t    *measureTask
-	m    *measures
+	t    *evaluateTask
+	m    *evaluation
 	bins *metric.Bins // nil where each score counts
 }
 
-// measure returns a function that makes a pass over leaves, and for how many goroutines
+// evaluate returns a function that makes a pass over leaves, and for how many goroutines
 // there is memory.
-func (w *Worker) measure(t *measureTask) (work func() (taskPass, error), threads int, err error) {
+func (w *Worker) evaluate(t *evaluateTask) (work func() (taskPass, error), threads int, err error) {
 	bins, ranking := int64(0), int64(0)
 	var grid *metric.Grid
 	if t.coarse {
@@ -41,9 +41,9 @@ func (w *Worker) measure(t *measureTask) (work func() (taskPass, error), threads
 		return nil, 0, err
 	}
 	return func() (taskPass, error) {
-		m := &measures{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
+		m := &evaluation{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 			rank: &metric.Ranking{}, reg: &metric.Regression{}}
-		h := &measurePass{w: w, t: t, m: m}
+		h := &evaluatePass{w: w, t: t, m: m}
 		if t.coarse {
 			h.bins = metric.NewBins(t.cuts, grid)
 		}
@@ -51,11 +51,11 @@ func (w *Worker) measure(t *measureTask) (work func() (taskPass, error), threads
 	}, threads, nil
 }
 
-func (h *measurePass) do(ctx context.Context, it *item) (family.Message, error) {
+func (h *evaluatePass) do(ctx context.Context, it *item) (family.Message, error) {
 	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
 }
 
-func (h *measurePass) rest() family.Message {
+func (h *evaluatePass) rest() family.Message {
 	if h.bins != nil {
 		h.m.rank = h.bins.Ranking()
 	}
@@ -65,13 +65,13 @@ func (h *measurePass) rest() family.Message {
 // cutsPass collects the cuts of the leaves that one goroutine takes.
 type cutsPass struct {
 	w    *Worker
-	t    *measureTask
+	t    *evaluateTask
 	cuts metric.Cuts
 }
 
 // cuts returns a function that makes a pass that collects cuts, and for how many
 // goroutines there is memory.
-func (w *Worker) cuts(t *measureTask) (work func() (taskPass, error), threads int, err error) {
+func (w *Worker) cuts(t *evaluateTask) (work func() (taskPass, error), threads int, err error) {
 	if threads, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
 		return nil, 0, err
 	}
@@ -106,7 +106,7 @@ func (h *cutsPass) block(b *dataset.Block, rows family.Rows) {
 }
 
 // withBlock calls f with a leaf's block to be measured, if there is one.
-func (w *Worker) withBlock(ctx context.Context, t *measureTask, leaf int, f func(*dataset.Block, family.Rows)) error {
+func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f func(*dataset.Block, family.Rows)) error {
 	rows := family.Rows{Leaf: leaf, Held: t.held}
 	b, release, err := w.blocks.Open(blockOf(rows))
 	if err != nil {
@@ -176,7 +176,7 @@ func scoresBytes(s *family.Scores) (n int64) {
 
 // block measures the model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
-func (h *measurePass) block(b *dataset.Block, rows family.Rows) {
+func (h *evaluatePass) block(b *dataset.Block, rows family.Rows) {
 	m, t := h.m, h.t
 	truth, weights := b.Targets()
 	r := h.w.keptScores(rows)
@@ -230,7 +230,7 @@ func weightUnit(total float64) float64 {
 
 // values measures the values of a block's rows, all of weight 1, chunk by chunk. ok is
 // false where the model predicts something else.
-func (m *measures) values(v family.Valuer, b *dataset.Block) (ok bool) {
+func (m *evaluation) values(v family.Valuer, b *dataset.Block) (ok bool) {
 	chunk := make([]float64, dataset.ChunkRows)
 	for from := 0; from < b.Rows; from += len(chunk) {
 		chunk = chunk[:min(len(chunk), b.Padded()-from)]
@@ -258,7 +258,7 @@ func unit(b *dataset.Block, w []float64) bool {
 
 // unitBinary measures two classes' rows of weight 1, the common case. It is
 // branch-free, since whether the model is right is unpredictable.
-func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) {
+func (m *evaluation) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) {
 	var cells [4]int64
 	var given [dataset.ChunkRows]float64 // the probabilities of the true classes
 	for from := 0; from < len(r.Probs[1]); from += len(given) {
@@ -285,7 +285,7 @@ func (m *measures) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) 
 }
 
 // count adds the weights of k classes' rows, by true class, to the matrix.
-func (m *measures) count(cells []float64, k int) {
+func (m *evaluation) count(cells []float64, k int) {
 	for y := range k {
 		for c := range k {
 			if w := cells[y*k+c]; w != 0 {
@@ -301,7 +301,7 @@ func classNumber(k int) string {
 	return "0000"[min(len(s), 4):] + s
 }
 
-func (m *measures) merge(o *measures) {
+func (m *evaluation) merge(o *evaluation) {
 	m.matrix.Merge(o.matrix)
 	m.loss.Merge(o.loss)
 	m.rank.Merge(o.rank)
@@ -309,7 +309,7 @@ func (m *measures) merge(o *measures) {
 }
 
 // Encode implements family.Message.
-func (m *measures) Encode(e *canon.E) {
+func (m *evaluation) Encode(e *canon.E) {
 	e.Bool(m.classes)
 	m.matrix.Encode(e)
 	m.loss.Encode(e)
@@ -317,12 +317,12 @@ func (m *measures) Encode(e *canon.E) {
 	m.reg.Encode(e)
 }
 
-func decodeMeasures(d *canon.D) *measures {
-	return &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+func decodeEvaluation(d *canon.D) *evaluation {
+	return &evaluation{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
 }
 
 // list returns the metrics in the order in which they are shown.
-func (m *measures) list() (out []family.Metric) {
+func (m *evaluation) list() (out []family.Metric) {
 	if !m.classes {
 		r := m.reg
 		return []family.Metric{{Name: "mean_absolute_error", Value: r.MAE()}, {Name: "mean_squared_error", Value: r.MSE()},
