@@ -180,8 +180,8 @@ type closeNotifier struct {
 
 func (t *closeNotifier) Next(ctx context.Context) (*batch.Batch, error) { return t.in.Next(ctx) }
 
-// Lend implements op.Lender.
-func (t *closeNotifier) Lend() { op.AllowReuse(t.in) }
+// AllowReuse implements op.Reuser.
+func (t *closeNotifier) AllowReuse() { op.AllowReuse(t.in) }
 
 func (t *closeNotifier) Close() error {
 	err := t.in.Close()

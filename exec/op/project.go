@@ -42,7 +42,7 @@ type project struct {
 	rows  int            // how many rows at a time keep results small
 	most  int            // how many they may be
 	wary  bool           // a larger number was too many once
-	reuse  bool           // computed columns lie in their programs' scratch memory
+	reuse bool           // computed columns lie in their programs' scratch memory
 }
 
 // projectProbe is how many rows are computed before it is known how long results

@@ -21,7 +21,7 @@ type scan struct {
 	last   *Split // cur is of it
 	cur    BatchReader
 	rest   *batch.Batch // rows of a large batch that are still to be returned
-	reuse   bool
+	reuse  bool
 	done   bool
 }
 

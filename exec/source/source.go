@@ -208,7 +208,7 @@ type units struct {
 	next, end int64
 	open      func(ctx context.Context, unit int64) (op.BatchReader, error)
 	cur       op.BatchReader
-	reuse      bool
+	reuse     bool
 	pool      *mem.Pool // the statement's; may be nil
 }
 

@@ -155,9 +155,9 @@ type sourceThread struct {
 	lent   [][]byte // of the last batch, where it lends
 }
 
-// Lend implements op.Lender: a reader that uses a batch after asking for the next one
+// AllowReuse implements op.Reuser: a reader that uses a batch after asking for the next one
 // finds other numbers there.
-func (o *sourceThread) Lend() { o.lends = true }
+func (o *sourceThread) AllowReuse() { o.lends = true }
 
 // lend copies the batch's numbers to memory that the next call overwrites.
 func (o *sourceThread) lend(b *batch.Batch) *batch.Batch {

@@ -32,16 +32,16 @@ type body interface {
 
 // Kinds of tasks.
 const (
-	kindFit     = 1
-	kindEncode  = 2
-	kindStep    = 3
+	kindFit      = 1
+	kindEncode   = 2
+	kindStep     = 3
 	kindEvaluate = 4
-	kindCuts    = 5
-	kindCopies  = 6
-	kindUsage   = 7
-	kindRescan  = 8
-	kindWeight  = 9
-	kindRecount = 10
+	kindCuts     = 5
+	kindCopies   = 6
+	kindUsage    = 7
+	kindRescan   = 8
+	kindWeight   = 9
+	kindRecount  = 10
 )
 
 // Append appends the bytes that Worker.DecodeTask reads.
