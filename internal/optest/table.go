@@ -151,16 +151,16 @@ type sourceThread struct {
 	s      *source
 	opened bool
 	closed bool
-	lends  bool
-	lent   [][]byte // of the last batch, where it lends
+	reuse  bool
+	last   [][]byte // of the last batch, where memory is reused
 }
 
 // AllowReuse implements op.Reuser: a reader that uses a batch after asking for the next one
 // finds other numbers there.
-func (o *sourceThread) AllowReuse() { o.lends = true }
+func (o *sourceThread) AllowReuse() { o.reuse = true }
 
-// lend copies the batch's numbers to memory that the next call overwrites.
-func (o *sourceThread) lend(b *batch.Batch) *batch.Batch {
+// copied copies the batch's numbers to memory that the next call overwrites.
+func (o *sourceThread) copied(b *batch.Batch) *batch.Batch {
 	out := *b
 	out.Cols = slices.Clone(b.Cols)
 	for i, c := range b.Cols {
@@ -170,7 +170,7 @@ func (o *sourceThread) lend(b *batch.Batch) *batch.Batch {
 			continue
 		}
 		bytes := slices.Clone(d.Buffers()[1].Bytes()[:(d.Offset()+d.Len())*t.BitWidth()/8])
-		o.lent = append(o.lent, bytes)
+		o.last = append(o.last, bytes)
 		data := array.NewData(c.DataType(), d.Len(), []*memory.Buffer{d.Buffers()[0], memory.NewBufferBytes(bytes)}, nil, d.NullN(), d.Offset())
 		out.Cols[i] = types.Shareable(array.MakeFromData(data))
 	}
@@ -189,12 +189,12 @@ func (o *sourceThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for _, b := range o.lent {
+	for _, b := range o.last {
 		for i := range b {
 			b[i] = 0xa5
 		}
 	}
-	o.lent = nil
+	o.last = nil
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	if len(o.s.batches) == 0 {
@@ -202,8 +202,8 @@ func (o *sourceThread) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	b := o.s.batches[0]
 	o.s.batches = o.s.batches[1:]
-	if o.lends {
-		b = o.lend(b)
+	if o.reuse {
+		b = o.copied(b)
 	}
 	return b, nil
 }
