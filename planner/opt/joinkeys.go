@@ -210,7 +210,7 @@ func savesRows(r *rule.Run, j *plan.Join) bool {
 				return
 			}
 			if read < 0 {
-				read = work(j.R, est)
+				read = est.Reads(j.R)
 			}
 			found = read*sparedWork <= all.Rows
 		})

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/planner/subplan"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -28,7 +29,7 @@ func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
 			for _, c := range q.Cols {
 				want[c.ID] = true
 			}
-			out.Root = computeOnce(r, out.Root)
+			out.Root = subplan.Share(r, out.Root)
 			read.root(out.Root, want)
 		}
 		return read, err

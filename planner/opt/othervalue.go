@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/planner/subplan"
 )
 
 // otherValue turns a semi-join of rows with themselves, for a partner with the same keys and
@@ -76,8 +77,8 @@ func otherValue(r *rule.Run, j *plan.Join, need plan.ColSet) plan.Node {
 // sameRows reports whether both sides of a join have the same rows, and columns of the left
 // side are those of the right that they are mapped to.
 func sameRows(j *plan.Join, to map[expr.ColID]expr.ColID) bool {
-	l, byL, ok := formOf(j.L)
-	r, byR, same := formOf(j.R)
+	l, byL, ok := subplan.Form(j.L)
+	r, byR, same := subplan.Form(j.R)
 	if !ok || !same || l != r {
 		return false
 	}

@@ -3,7 +3,6 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
 )
@@ -66,7 +65,7 @@ func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node 
 	through := passedBy(side, agg)
 	est := r.Estimates()
 	in, other := est.Of(agg.Input), est.Of(partner)
-	if in.Rows < reduceRows || work(partner, est)*scanShare > in.Rows {
+	if in.Rows < reduceRows || est.Reads(partner)*scanShare > in.Rows {
 		return side
 	}
 	have := plan.Emits(partner)
@@ -172,21 +171,4 @@ func replaceNode(r *rule.Run, n, old, by plan.Node) plan.Node {
 		return by
 	}
 	return r.MapChildren(n, func(k plan.Node) plan.Node { return replaceNode(r, k, old, by) })
-}
-
-// work returns how many rows n reads in all.
-func work(n plan.Node, est *props.Estimator) float64 {
-	w := 0.0
-	switch n := n.(type) {
-	case *plan.Scan:
-		w = props.Scan(n, est.St).Rows
-	case *plan.Source: // before its conditions
-		w = max(n.Rows, est.Of(n).Rows)
-	case *plan.Buffer, *plan.RecursiveUnion, *plan.FuncScan:
-		w = est.Of(n).Rows
-	}
-	for _, k := range n.Children() {
-		w += work(k, est)
-	}
-	return w
 }

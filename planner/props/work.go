@@ -115,3 +115,20 @@ func exprWork(e expr.Expr) (work float64) {
 	})
 	return work
 }
+
+// Reads returns how many rows n reads in all.
+func (e *Estimator) Reads(n plan.Node) float64 {
+	rows := 0.0
+	switch n := n.(type) {
+	case *plan.Scan:
+		rows = Scan(n, e.St).Rows
+	case *plan.Source: // before its conditions
+		rows = max(n.Rows, e.Of(n).Rows)
+	case *plan.Buffer, *plan.RecursiveUnion, *plan.FuncScan:
+		rows = e.Of(n).Rows
+	}
+	for _, k := range n.Children() {
+		rows += e.Reads(k)
+	}
+	return rows
+}
