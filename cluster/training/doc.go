@@ -1,4 +1,4 @@
-// Package training runs TRAIN MODEL: from a statement and its context to a version of a model in the
+// Package training runs TRAIN MODEL: from a statement in its context to a version of a model in the
 // catalog.
 //
 //	coord ─ Statement, query.Execution ─▶ Jobs.Train
