@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// waits runs a statement that must wait for a lock, and returns the channel of its result.
+// waits starts a statement that has to wait for a lock, and returns a channel with its result.
 func waits(c *client, sql string) <-chan error {
 	out := make(chan error, 1)
 	go func() {
@@ -24,7 +24,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	a.must("select pg_advisory_lock(1), pg_advisory_lock(1), pg_advisory_lock_shared(2, 3)")
 	for sql, want := range map[string]string{
 		"select pg_try_advisory_lock(1)":           "f",
-		"select pg_try_advisory_lock(0, 1)":        "t", // another space of keys
+		"select pg_try_advisory_lock(0, 1)":        "t", // two int4 keys are another lock than one bigint
 		"select pg_try_advisory_lock(2, 3)":        "f",
 		"select pg_try_advisory_lock_shared(2, 3)": "t",
 		"select pg_try_advisory_xact_lock(9)":      "t",
@@ -36,7 +36,8 @@ func TestAdvisoryLocks(t *testing.T) {
 	if got := one(a, "select pg_try_advisory_lock(9)"); got != "t" {
 		t.Error("a transaction's lock outlived it")
 	}
-	// b waits until a has released the lock as often as it took it.
+	// a took the lock twice, so b gets it only after the second release. The select reports an earlier
+	// grant only if it has happened by then.
 	got := waits(b, "select pg_advisory_lock(1)")
 	a.must("select pg_advisory_unlock(1)")
 	select {
@@ -51,7 +52,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	if got := one(a, "select pg_advisory_unlock(1)"); got != "f" {
 		t.Error("a gave back what it has not")
 	}
-	// Of two sessions that wait for each other one gets a deadlock error.
+	// If two sessions wait for each other, one gets a deadlock error.
 	a.must("select pg_advisory_lock(50)")
 	b.must("select pg_advisory_lock(51)")
 	x, y := waits(a, "select pg_advisory_lock(51)"), waits(b, "select pg_advisory_lock(50)")

@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestSessionsAddUp has sessions of two nodes update the same rows by single
-// statements at the same time: none fails, and nothing is lost.
+// TestSessionsAddUp: sessions on two nodes update the same rows concurrently with single statements.
+// A statement that conflicts is run again: none fails, and no update is lost.
 func TestSessionsAddUp(t *testing.T) {
 	nodes := start(t, 2)
 	c := connect(t, nodes[0])
@@ -40,9 +40,8 @@ func TestSessionsAddUp(t *testing.T) {
 	}
 }
 
-// TestConflictIsSeen: a serialization failure is returned to the client where
-// running the statement again could have another result than the rows that the
-// client has received.
+// TestConflictIsSeen: the serialization failure of a transaction block is returned to the client.
+// Only single statements are run again: the client may have acted on results of the block's.
 func TestConflictIsSeen(t *testing.T) {
 	nodes := start(t, 1)
 	a, b := connect(t, nodes[0]), connect(t, nodes[0])

@@ -7,9 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRowsThatAreThere compares the errors of ALTER TABLE and CREATE INDEX over
-// existing rows with PostgreSQL 15's, field by field; the corpus
-// (alter_table.slt) has only their codes.
+// TestRowsThatAreThere compares all fields of the errors of ALTER TABLE and CREATE INDEX over existing
+// rows with PostgreSQL 15's; the corpus (alter_table.slt) has only their SQLSTATEs.
 func TestRowsThatAreThere(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -58,8 +57,8 @@ func TestRowsThatAreThere(t *testing.T) {
 	}
 }
 
-// Rows stay as they are where the new type has all values of the old one; constraints and what the
-// new type allows are as if they had been written anew.
+// TestWidenedColumn: rows are not rewritten if the new type has all values of the old one. Constraints
+// still find the old rows, and the limits of the new type apply.
 func TestWidenedColumn(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

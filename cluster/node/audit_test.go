@@ -27,9 +27,8 @@ func (r *records) Write(p []byte) (int, error) {
 	return r.b.Write(p)
 }
 
-// take returns what was written since the last call: statement, objects, roles and
-// result of each record. The other fields must have the values that all records of
-// the test have.
+// take returns the records that were written since the last call, each as its statement, objects,
+// roles and result. The other fields must be those of the test's session.
 func (r *records) take(t *testing.T, role string) (out []string) {
 	t.Helper()
 	r.mu.Lock()
@@ -60,8 +59,8 @@ func (r *records) take(t *testing.T, role string) (out []string) {
 	return out
 }
 
-// TestAudit: each DDL statement has one record with its outcome and names,
-// other statements have none, and no record has a password.
+// TestAudit: each DDL statement leaves one record with its outcome and the names in it, other
+// statements leave none, and no record contains a password or another constant of the statement.
 func TestAudit(t *testing.T) {
 	var log records
 	n := start(t, 1, func(o *Options) { o.Audit = slog.New(slog.NewJSONHandler(&log, nil)) })[0]
@@ -129,7 +128,8 @@ func TestAudit(t *testing.T) {
 		check(sql)
 	}
 
-	// In a transaction a record is written when the outcome is known, also that of a savepoint.
+	// In a transaction block, records are written when the outcome is known: at the end of the block,
+	// or at a rollback to a savepoint.
 	check("begin")
 	check("create table a (x int)")
 	check("savepoint one")
@@ -140,14 +140,14 @@ func TestAudit(t *testing.T) {
 	check("begin")
 	check("drop table a")
 	check("drop table b", "DROP TABLE|b||42P01")
-	check("drop table c") // in a failed transaction: not analysed, 25P02
+	check("drop table c") // refused with 25P02 before it is analysed: no record
 	check("commit", "DROP TABLE|a||40000")
 	check("begin")
 	check("alter table a add z int")
 	other := connect(t, n)
 	other.must("alter table a add y int")
 	log.mu.Lock()
-	log.b.Reset() // of the other session
+	log.b.Reset() // drops the other session's record
 	log.mu.Unlock()
 	if _, err := c.do("commit"); pgerr.CodeOf(err) != pgerr.SerializationFailure {
 		t.Fatalf("a conflict is %v", err)
@@ -156,8 +156,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("a conflict left %q", got)
 	}
 
-	// Of a statement prepared by the protocol, or run by EXECUTE, the record has the statement that
-	// runs.
+	// EXECUTE of a statement that was prepared by the protocol: the record has that statement.
 	pieces, err := s.Script("create table late (x int)")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +170,7 @@ func TestAudit(t *testing.T) {
 	}
 	check("execute late", "CREATE TABLE|late||ok")
 
-	// The role is the current one.
+	// The record's role is the current role, not the session's user.
 	check("set role ann")
 	role = "ann"
 	check("create role x", "CREATE ROLE|x||42501")

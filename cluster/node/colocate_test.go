@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestColocate: where every node has all rows, joins and groupings read them locally;
-// the results are the same.
+// TestColocate: if every node stores all rows, joins, groupings and window functions read them
+// locally instead of exchanging them; results are the same as with tributary.colocate off.
 func TestColocate(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[1], spread)
@@ -18,7 +18,7 @@ func TestColocate(t *testing.T) {
 		"create table customers as select g as id, 'c' || g as name from generate_series(0, 699) g; delete from lines where n = 8")
 	for _, x := range []struct {
 		sql       string
-		exchanges int // to other nodes than the gateway
+		exchanges int // 0: the plan must have no Repartition or Broadcast; 1: it may have
 		read      []string
 	}{
 		{"select count(*), sum(l.price), sum(o.day) from lines l join orders o on l.id = o.id", 0, nil},
@@ -34,14 +34,14 @@ func TestColocate(t *testing.T) {
 		{"select count(*), sum(a.price) from lines a join lines b on a.id = b.id join orders o on o.id = a.id", 0, nil},
 		{"select count(*) from (select distinct id, n from lines) x", 0, nil},
 		{"select count(*) from lines l join orders o on l.n = o.day", 1, nil},
-		// The files are not divided by the key: each node reads all rows and keeps those whose hash
-		// is its own.
+		// The files are not divided by the key. Either each node reads one table whole, or it reads of
+		// all rows those whose hash of the key is assigned to it.
 		{"select count(*), sum(a.v), sum(b.v) from facts a join facts b on a.k = b.k and a.v < b.v", 0, []string{"all rows by each node"}},
 		{"select count(*), sum(a.v), count(b.v) from facts a left join facts b on a.k = b.k and a.j < b.j", 0, []string{"hash of a.k", "hash of b.k"}},
 		{"select count(*), sum(a.v), count(b.v) from facts a full join (select * from facts where j > 1) b on a.k = b.k and a.j = b.j", 1, []string{"hash of a.k, a.j", "Hash Key: facts.k, facts.j"}},
 		{"select count(*), sum(r * v) from (select v, row_number() over (partition by k order by v) r from facts) x", 0, []string{"hash of k"}},
 		{"select count(*), sum(s), sum(n) from (select k, j, sum(v) s, count(*) n from facts group by k, j) x", 0, []string{"hash of k, j"}},
-		// Each node reads the whole probe side, for its share of the build side's rows.
+		// Each node reads the whole probe side, and joins it with its part of the build side.
 		{"select count(*), count(a.customer) from orders a where not exists (select from lines l where l.price = a.day and l.n = a.customer)", 0, []string{"all rows by each node"}},
 		{"select count(*), sum(o.day), count(c.name) from (select * from customers where id < 600) c right join orders o on c.id = o.customer", 0, []string{"all rows by each node"}},
 	} {

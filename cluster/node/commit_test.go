@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestDisturbedCommits cancels, times out and terminates COMMITs of rows in
-// files at random moments: the outcome that the client gets holds on every
-// node, and every table stays readable.
+// TestDisturbedCommits cancels, times out or terminates COMMITs of rows in files at random moments.
+// On every node, all rows are there if the client got no error, and none if it got one; if it was told
+// that the outcome is unknown (40003), all or none.
 func TestDisturbedCommits(t *testing.T) {
 	nodes := start(t, 3)
 	admin := connect(t, nodes[0])
@@ -89,8 +89,8 @@ func TestDisturbedCommits(t *testing.T) {
 	t.Log("clients were told", told)
 }
 
-// TestLongTransaction: files of an open transaction survive sweeps and restarts
-// of the nodes that hold them; after a rollback they are removed.
+// TestLongTransaction: files of an open transaction survive sweeps and restarts of the nodes that
+// store them, and can be committed. After a ROLLBACK and a TRUNCATE, files are removed.
 func TestLongTransaction(t *testing.T) {
 	nodes := start(t, 3, func(o *Options) { o.Pace.Sweep = 20 * time.Millisecond })
 	other := connect(t, nodes[1])
@@ -113,7 +113,7 @@ func TestLongTransaction(t *testing.T) {
 		t.Cleanup(func() { _ = again.Close() })
 	}
 	other = connect(t, nodes[1])
-	for range 20 { // other commits meanwhile
+	for range 20 { // other transactions commit meanwhile
 		other.must("insert into u values (1, 'x')")
 	}
 	c.must("commit")
@@ -134,8 +134,8 @@ func TestLongTransaction(t *testing.T) {
 	}
 }
 
-// TestCommitOfLostFiles: where a majority of the replicas have lost a file, the
-// commit fails with that error.
+// TestCommitOfLostFiles: a COMMIT fails with an I/O error if two of three replicas have lost the new
+// files, and succeeds if one has.
 func TestCommitOfLostFiles(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0])
@@ -172,8 +172,8 @@ func (n *Node) segmentFiles(t *testing.T) []string {
 
 func countFiles(t *testing.T, n *Node) int { return len(n.segmentFiles(t)) }
 
-// TestCommitsOfSequences: the sequence values of many rows take few commits, on a
-// follower too, have no gap, and are distinct when nodes take them concurrently.
+// TestCommitsOfSequences: the sequence values of many rows are allocated with few commits, also on a
+// follower, and without gaps; values that nodes allocate concurrently are distinct.
 func TestCommitsOfSequences(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[2])

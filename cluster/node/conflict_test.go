@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// conflictTable is the reference for ON CONFLICT: v and s by key.
+// conflictTable is the reference implementation of ON CONFLICT: the values of v and s by key.
 type conflictTable map[int][2]any
 
 type proposal struct {
@@ -69,9 +69,9 @@ func (t conflictTable) rows() []string {
 	return out
 }
 
-// TestOnConflict inserts random rows, some twice, some that violate other constraints,
-// with arbiters on a column, an expression and a partial index; executed at the gateway
-// and where the rows are.
+// TestOnConflict inserts random rows, some with equal keys, some that violate other constraints. The
+// arbiter is a constraint on a column or an index on an expression or with a predicate. Statements
+// are executed by the gateway alone, or as joins on the nodes that store the rows.
 func TestOnConflict(t *testing.T) {
 	for name, nodes := range map[string]int{"one node": 1, "three nodes": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,7 @@ func testOnConflict(t *testing.T, c *client, spread bool) {
 					sql += " where t.v % 2 = excluded.v % 2"
 				}
 			}
-			// EXPLAIN ANALYZE executes the statement, so it runs in a transaction that is rolled
-			// back.
+			// EXPLAIN ANALYZE executes the statement, so it is rolled back.
 			plan, _ := c.do("begin; explain analyze " + sql)
 			c.must("rollback")
 			if text := strings.Join(plan, "\n"); text != "" && update {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// severalKeys is the reference for ON CONFLICT DO NOTHING without a target: a table
+// severalKeys is the reference implementation of ON CONFLICT DO NOTHING without a target, for a table
 // with several unique keys.
 type severalKeys struct {
 	keys []func(row [4]any) string // "" where the row has none
@@ -48,9 +48,9 @@ func severalText(r [4]any) string {
 	return strings.Join(out, "|")
 }
 
-// TestOnConflictSeveral inserts random rows into a table with several unique constraints,
-// few rows and more than fit in memory. Which rows are inserted depends on the order of
-// all: a row that is skipped for one key does not occupy its other keys.
+// TestOnConflictSeveral inserts random rows, few and many, into a table with several unique
+// constraints, and compares with inserting them one by one. The order of the rows matters: one that
+// is skipped for one of its keys does not occupy its other keys, so a later row can have these.
 func TestOnConflictSeveral(t *testing.T) {
 	t.Run("one node", func(t *testing.T) { testOnConflictSeveral(t, connect(t, start(t, 1)[0]), 9500) })
 	t.Run("small batches", func(t *testing.T) {
@@ -161,8 +161,8 @@ func testOnConflictSeveral(t *testing.T, c *client, many int) {
 	}
 }
 
-// TestOnConflictOwnEquality: keys conflict where they are equal in SQL, as 1.0 and 1.00 are, though
-// their bytes differ.
+// TestOnConflictOwnEquality: keys conflict if they are equal in SQL although their bytes differ, as
+// 1.0 and 1.00.
 func TestOnConflictOwnEquality(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create table n (a numeric primary key, b float8 unique)")
@@ -179,13 +179,12 @@ func TestOnConflictOwnEquality(t *testing.T) {
 	}
 }
 
-// TestOnConflictLarge: the keys of many rows are spilled, for several constraints.
+// TestOnConflictLarge: with several constraints, keys of more rows than fit in memory are spilled.
 func TestOnConflictLarge(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
 	c.must("create table t (a int primary key, b text unique)")
-	// Every second row has the b of the one before, every third of what is left an a that
-	// the table has.
+	// Rows 2k and 2k + 1 have the same b, and every third row has an a that is in the table.
 	c.must("insert into t select i, 'old' || i from generate_series(0, 300000, 3) i")
 	c.must("insert into t select i, md5((i / 2)::text) from generate_series(1, 300000) i on conflict do nothing")
 	want := fmt.Sprintf("%d", 100001+func() (fresh int) {

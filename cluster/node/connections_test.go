@@ -7,8 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestConnectionLimit: a role's limit does not apply to superusers; 0 refuses
-// all connections, and -1 is no limit.
+// TestConnectionLimit: with CONNECTION LIMIT 0 a role cannot connect, and without one any number of
+// times. The limit does not apply to superusers.
 func TestConnectionLimit(t *testing.T) {
 	n := start(t, 1)[0]
 	connect(t, n).must(`create role nobody login connection limit 0; create role single login connection limit 1; create role any_number login;

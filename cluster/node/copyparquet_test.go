@@ -34,8 +34,8 @@ func (c *client) copyOut(sql string) (string, error) {
 	return out.String(), err
 }
 
-// everyType has a column of every type that a table can have and a value other than the usual in
-// every one; then NULLs; then values at the ends.
+// everyType makes a table with a column of every type that a table can have, and three rows: ordinary
+// values, NULLs, and extreme or empty values.
 const everyType = `
 create type mood as enum ('sad', 'ok', 'happy');
 create table every (id int, b bool, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, n numeric, n9 numeric(9,2), n18 numeric(18,4), n38 numeric(38,10),
@@ -53,7 +53,8 @@ insert into every values
 	-12300, '', '', '', '', '', '', 'infinity', '24:00:00', '00:00:00-12', '-infinity', 'infinity', '-1 days', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'null', 'null', 4294967295, 'pg_class', '0000', '', 'sad', '0/0',
 	'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`
 
-// A table goes into a Parquet file and back, from any node to any other.
+// TestCopyParquetEveryType: COPY TO and COPY FROM a Parquet file return the same rows, with every type
+// and compression; the node that copies has not created the table.
 func TestCopyParquetEveryType(t *testing.T) {
 	nodes := start(t, 3)
 	first, last := connect(t, nodes[0]), connect(t, nodes[2])
@@ -84,8 +85,8 @@ func TestCopyParquetEveryType(t *testing.T) {
 	}
 }
 
-// The precision of a DECIMAL is the column's, whatever values it has: files of one statement on different
-// days have the same schema.
+// TestCopyParquetPrecision: a DECIMAL in the file has the column's precision and scale, whatever values
+// it has, so that files of one statement at different times have the same schema.
 func TestCopyParquetPrecision(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create table prices (p numeric(10,2))")
@@ -117,7 +118,7 @@ func TestCopyParquet(t *testing.T) {
 		}
 		return data
 	}
-	// Columns are found by name, whatever their order and case, and converted as by an assignment.
+	// Columns are matched by name, in any order and case, and converted as by an assignment.
 	for _, load := range []struct{ columns, query string }{
 		{"(id)", "select 1::int8 as id"},
 		{"(v, id)", `select 2::numeric(5,0) as id, 'abc' as "V"`},
@@ -176,10 +177,11 @@ func TestCopyParquet(t *testing.T) {
 	}
 }
 
-// theirs is a file that DuckDB 2 wrote, a column of each of its types.
+// theirs is a file written by DuckDB 2, with a column of each of its types.
 const theirs = "testdata/duckdb.parquet"
 
-// Other systems' types are ours, whether a table is made of them or has its own.
+// TestCopyParquetOfOthers: DuckDB's types become PostgreSQL's in CREATE TABLE AS, and are converted to
+// the table's types by COPY.
 func TestCopyParquetOfOthers(t *testing.T) {
 	c := connect(t, start(t, 1)[0], "timezone = 'Asia/Tokyo'")
 	path, err := filepath.Abs(theirs)
@@ -206,12 +208,13 @@ func TestCopyParquetOfOthers(t *testing.T) {
 	}
 }
 
-// Files are the server's, for superusers, and nothing of a stream is left behind.
+// TestCopyParquetFiles: a COPY of a file on the server is for superusers only, one of STDIN for all; its
+// temporary files are removed, also after an error.
 func TestCopyParquetFiles(t *testing.T) {
 	temp := t.TempDir()
 	nd := start(t, 1, func(o *Options) { o.Temp = temp })[0]
 	c := connect(t, nd)
-	path := filepath.Join(t.TempDir(), "a*b.parquet") // a name, not a pattern
+	path := filepath.Join(t.TempDir(), "a*b.parquet") // COPY takes the * literally
 	c.must("create table p as select g as id, 'x' || g as t from generate_series(1, 10000) g; create table q (like p); create role r; grant all on p, q to r")
 	c.must("copy p to '" + path + "' (format parquet, row_group_size 3000)")
 	c.must("copy q from '" + path + "' (format parquet)")

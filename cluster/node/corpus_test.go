@@ -19,19 +19,17 @@ import (
 
 var record = flag.String("record", "", "address of a PostgreSQL 15 whose answers are written into testdata/corpus")
 
-// TestCorpus runs the files of testdata/corpus, whose answers are PostgreSQL's,
-// each in a schema of its own. The results must not depend on batches, memory or
-// nodes:
+// TestCorpus runs the files of testdata/corpus, each in a schema of its own. The expected results are
+// PostgreSQL's. They must not depend on the batch size, memory or number of nodes:
 //
-//   - alone runs as a user does;
-//   - rows has batches of a single row, but for the file of large tables, where
-//     that shows nothing more and takes a minute;
-//   - narrow has batches of seven rows and so little memory that sorts, joins and
-//     aggregates over large tables spill;
-//   - three spreads each plan over three nodes, whatever it reads;
-//   - three-apart sends all rows there, also those that every node has;
-//   - three-narrow does that with little memory, of which what is on its way between
-//     nodes has a part.
+//   - alone has the default settings;
+//   - rows has batches of one row. It skips the file of large tables, which would take a minute and
+//     test nothing more;
+//   - narrow has batches of seven rows and so little memory that sorts, joins and aggregates over
+//     large tables spill;
+//   - three runs each plan on three nodes, however few rows it reads;
+//   - three-apart also exchanges rows that every node stores;
+//   - three-narrow does the same with little memory, part of which is for the buffers of exchanges.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.slt")
 	if err != nil || len(files) == 0 {
@@ -79,7 +77,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// corpusMemory is the memory limit of a statement on a node.
+// corpusMemory sets the memory limit of a statement on a node.
 const corpusMemory = "work_mem = '4MB'"
 
 func corpusName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".slt") }
@@ -130,7 +128,7 @@ func recordCorpus(t *testing.T, file string) {
 	}
 }
 
-// corpusConn runs statements in a session, as the wire does.
+// corpusConn runs statements in a session, as the server of the wire protocol does.
 type corpusConn struct{ c *client }
 
 func (x corpusConn) Run(ctx context.Context, sql string) (logictest.Result, error) {

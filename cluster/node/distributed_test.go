@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// tables makes random tables: t in several segments of several hundred rows,
-// u smaller, e empty.
+// tables returns a script that makes random tables: t has several segments of several hundred rows,
+// u is smaller, e is empty.
 func tables(seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	val := func(n int) string {
@@ -39,7 +39,7 @@ func tables(seed uint64) string {
 		}
 		fmt.Fprintf(&b, "(%d,%s,'x%d')", i, val(80), r.IntN(12))
 	}
-	// Too many rows to broadcast, so that joins are by hash.
+	// w and p have too many rows to be broadcast, so that rows are exchanged by the hash of a join's key.
 	b.WriteString("; create table w as select g as id, g % 977 as a, 'x' || g % 13 as k from generate_series(1, 9000) g;")
 	b.WriteString("create table p as select g as id, ('x' || g % 13)::char(6) as c, ('x' || g % 13 || repeat(' ', g % 4))::bpchar as b from generate_series(1, 9000) g;")
 	b.WriteString("create view v as select b, count(*) as n, sum(a) as s from t group by b")
@@ -73,7 +73,7 @@ var statements = []string{
 	"select percentile_disc(0.5) within group (order by a) from t",
 	"select id, count(*) from w group by id having count(*) > 1",
 	"select k, count(*) filter (where a > 500), bool_or(a = 3) from w group by k",
-	// trailing blanks of char(n), which are not significant in keys
+	// char(n): trailing blanks are not significant in keys
 	"select c, count(*), max(octet_length(c)) from p group by c",
 	"select count(*), max(n) from (select count(*) as n from p group by b) x",
 	"select count(*), count(distinct b), count(distinct c), max(octet_length(b)) from p where c in ('x1', 'x2 ') or c like 'x3    ' or b = 'x4'",
@@ -135,8 +135,8 @@ var statements = []string{
 	"select id, row(a, b) from t where id < 20",
 }
 
-// TestSameAsOneNode runs statements over random tables on one node and spread
-// over three, from the first and from the last of them.
+// TestSameAsOneNode: statements over random tables have the same results on one node as on three,
+// where the first or the last is the gateway.
 func TestSameAsOneNode(t *testing.T) {
 	for seed := range uint64(2) {
 		one, three := connect(t, start(t, 1)[0]), start(t, 3)
@@ -163,7 +163,8 @@ func TestSameAsOneNode(t *testing.T) {
 	}
 }
 
-// TestWrites writes rows that all nodes read.
+// TestWrites: what statements on three nodes write, read through another node, is what they write on
+// one node.
 func TestWrites(t *testing.T) {
 	one, three := connect(t, start(t, 1)[0]), start(t, 3)
 	c, other := connect(t, three[1], spread), connect(t, three[0], spread)
@@ -195,7 +196,7 @@ func TestWrites(t *testing.T) {
 	if want, got := sorted(q, one.must(q)), sorted(q, other.must(q)); !slices.Equal(got, want) {
 		t.Errorf("%q is not %q", got, want)
 	}
-	// A transaction sees the rows that it has written, on all nodes.
+	// A transaction's plans on all nodes see the rows that it has written.
 	got := c.must("begin; insert into e select a, b from t; create table fresh as select * from w; delete from w where id > 100; select (select count(*) from e), (select count(*) from fresh), (select count(*) from w)")
 	want := one.must("select count(*) from t")[0] + "|9000|100"
 	if !slices.Equal(got, []string{want}) {

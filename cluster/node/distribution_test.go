@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestDistributionKey: on more nodes than a file has copies, tables distributed by the same
-// key are joined and grouped where their rows are stored, whichever node is the gateway;
-// the results are those of tables without a key, also after a node is lost.
+// TestDistributionKey: on more nodes than a file has copies, tables distributed by the same key are
+// joined and grouped on the nodes that store their rows, whichever node is the gateway. The results
+// are those of tables without a key, also after a node is lost.
 func TestDistributionKey(t *testing.T) {
 	nodes := start(t, 5)
 	c := connect(t, nodes[0], spread)
@@ -64,21 +64,22 @@ func TestDistributionKey(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 
-	// Other statements that rewrite rows: REPARTITION, and a key that is set later.
+	// The rows are rewritten by REPARTITION, or by setting a key later.
 	c.must("alter table lines repartition into 7; alter table plain_orders set (distribution_key = id); alter table orders rename column day to d; alter table orders rename column d to day")
 	check(c, true)
 	if got := c.must("select count(*) from plain_orders a join lines l using (id)"); !slices.Equal(got, c.must("select count(*) from orders a join plain_lines l using (id)")) {
 		t.Errorf("%q", got)
 	}
 
-	// A node is lost: others have its files, or fetch them.
+	// A node is lost: the others have copies of its files, or fetch them.
 	if err := nodes[4].Close(); err != nil {
 		t.Fatal(err)
 	}
 	check(connect(t, nodes[1], spread), false)
 }
 
-// TestDistributionKeySpills: a load whose partitions do not fit in memory together is spilled.
+// TestDistributionKeySpills: a load into many partitions succeeds although its rows do not fit in
+// memory.
 func TestDistributionKeySpills(t *testing.T) {
 	nodes := start(t, 1, func(o *Options) { o.Memory = 64 << 20 })
 	c := connect(t, nodes[0])

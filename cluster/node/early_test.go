@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestEarlyConditions: an aggregation with FILTERs on columns of joined tables
-// is begun below the joins, and has the same result as above them, on one node
-// and with partial states sent between three.
+// TestEarlyConditions: an aggregation with FILTERs on columns of joined tables is partially computed
+// below the join (eager aggregation), and has the same result as above it. On three nodes, partial
+// states are exchanged.
 func TestEarlyConditions(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExplainAnalyzeWrites: EXPLAIN ANALYZE of DML executes it, and shows the counters of
-// the statement's plan, not those of the constraint checks after it.
+// TestExplainAnalyzeWrites: EXPLAIN ANALYZE of DML executes the statement and shows the counters of
+// its plan, not those of the plans that check constraints afterwards.
 func TestExplainAnalyzeWrites(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create table t as select i, i % 3 as v from generate_series(1, 900) i; create table k (i int primary key, v int)")

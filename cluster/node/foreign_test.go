@@ -13,16 +13,15 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// kinship is the reference for foreign keys: a parent and a child table as
-// maps.
+// kinship is the reference implementation of foreign keys: a parent and a child table as maps.
 type kinship struct {
 	onDelete, onUpdate string
 	parents            map[int]bool
 	children           map[int]int // id to parent, 0 for none
 }
 
-// act applies the referential action to the children of changed or deleted
-// keys, to[key] being the new value; false is a violation.
+// act applies a referential action to the children of changed or deleted keys: to[key] is the key's
+// new value, 0 if it was deleted. It returns false if a child then has no parent.
 func (f *kinship) act(action string, to map[int]int) bool {
 	for id, p := range f.children {
 		now, gone := to[p]
@@ -50,7 +49,7 @@ func (f *kinship) act(action string, to map[int]int) bool {
 	return true
 }
 
-// TestForeignKeysAtRandom compares random statements with the reference.
+// TestForeignKeysAtRandom compares random statements with the reference, for each referential action.
 func TestForeignKeysAtRandom(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	for seed, actions := range []string{"no action", "restrict", "cascade", "set null", "set default"} {
@@ -58,7 +57,7 @@ func TestForeignKeysAtRandom(t *testing.T) {
 	}
 }
 
-// TestForeignKeysOverNodes is the same with every look-up distributed over the nodes.
+// TestForeignKeysOverNodes is the same on two nodes, with plans that run on both.
 func TestForeignKeysOverNodes(t *testing.T) {
 	c := connect(t, start(t, 2)[1], spread)
 	randomFamily(t, c, 1, 12, "cascade")
@@ -161,8 +160,8 @@ func randomFamily(t *testing.T, c *client, seed, steps int, actions string) {
 	}
 }
 
-// TestForeignKeysConcurrent has sessions add children and delete parents
-// concurrently: whatever commits, every child has its parent.
+// TestForeignKeysConcurrent: sessions add children and delete parents concurrently. Whichever of them
+// commit, every child has a parent.
 func TestForeignKeysConcurrent(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

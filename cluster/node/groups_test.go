@@ -2,8 +2,8 @@ package node
 
 import "testing"
 
-// TestManyGroups sends more rows between the nodes than fit a batch: groups,
-// distinct values, joins and set operations over many different strings.
+// TestManyGroups: groups, distinct values, joins, set operations and window functions over so many
+// different strings that nodes exchange many batches.
 func TestManyGroups(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[1], spread)

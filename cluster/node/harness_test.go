@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))           // ends by itself
 }
 
-// start starts nodes that make one cluster. They are closed with the test, those
-// that the test has not closed.
+// start starts a cluster of n nodes. Nodes that the test does not close are closed at its end.
 func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 	t.Helper()
 	var out []*Node
@@ -103,10 +102,10 @@ func connect(t testing.TB, n *Node, settings ...string) *client {
 // spread makes plans run on all nodes, however few rows they read.
 const spread = "tributary.distribute_rows = 0"
 
-// apart makes them send rows to other nodes even where every node has them.
+// apart makes plans exchange rows even if every node stores them.
 const apart = "tributary.colocate = off"
 
-// query opens the last statement of a script, after the others have run.
+// query runs all statements of a script but the last, and opens that one.
 func (c *client) query(sql string) (*session.Portal, error) {
 	ctx := context.Background()
 	pieces, err := c.s.Script(sql)
@@ -135,7 +134,7 @@ func (c *client) query(sql string) (*session.Portal, error) {
 	return nil, nil
 }
 
-// read reads a portal to its end, a line a row.
+// read reads a portal to its end and returns a line for each row.
 func read(p *session.Portal) (out []string, err error) {
 	for {
 		b, err := p.Next(context.Background())
@@ -191,7 +190,7 @@ func (c *client) must(sql string) []string {
 	return rows
 }
 
-// sorted sorts the rows, unless the query has an ORDER BY.
+// sorted sorts the rows, unless the query has "order by 1".
 func sorted(sql string, rows []string) []string {
 	if strings.Contains(sql, "order by 1") {
 		return rows

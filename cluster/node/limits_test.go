@@ -10,9 +10,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestLimitsOfRunningNodes changes the memory and threads of one node and of all
-// while a statement holds rows, which is not disturbed. The limits persist over a
-// restart, unless the node is started with limits on the command line.
+// TestLimitsOfRunningNodes changes the memory and threads of one node and of all; a cursor that is
+// open meanwhile still returns its rows. A restarted node has the same limits, unless it is started
+// with limits of its own.
 func TestLimitsOfRunningNodes(t *testing.T) {
 	nodes := start(t, 2)
 	c := connect(t, nodes[0], spread)
@@ -61,7 +61,7 @@ func TestLimitsOfRunningNodes(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	// A restarted node, without and with limits on the command line.
+	// The node is restarted without and with limits of its own.
 	for _, fixed := range []bool{false, true} {
 		o := nodes[1].o
 		if err := nodes[1].Close(); err != nil {

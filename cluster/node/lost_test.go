@@ -11,14 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// big makes a table whose rows fill many batches, its segments on all nodes.
+// big makes a table of several segments whose rows fill many batches.
 const big = "create table big as select g as id, g % 1000 as a, 'some text that takes room ' || g as b from generate_series(1, 60000) g; " +
 	"insert into big select id + 60000, a, b from big; insert into big select id + 120000, a, b from big"
 
 const bigRows = 240000
 
-// TestLostBeforeFirstRow: losing a node before the first row of the result is
-// sent only takes time, whether or not the gateway knew that it was lost.
+// TestLostBeforeFirstRow: if a node is lost before the first row of a result is sent, the statement
+// is run without it and succeeds, whether or not the gateway knew of the loss.
 func TestLostBeforeFirstRow(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)
@@ -34,15 +34,15 @@ func TestLostBeforeFirstRow(t *testing.T) {
 		if got := c.must("select count(*) from big x join big y on x.id = y.id + 1 where x.a = 5"); !slices.Equal(got, []string{fmt.Sprint(bigRows / 1000)}) {
 			t.Fatalf("%q", got)
 		}
-		// Each node reads its range of the ids, of which there are fewer now.
+		// Each node reads a range of the ids; with a node less, the ids are divided into fewer ranges.
 		if got := c.must("select count(*), sum(y.id) from big x join big y on x.id = y.id"); !slices.Equal(got, want) {
 			t.Fatalf("%q is not %q", got, want)
 		}
 	}
 }
 
-// TestLostInTheMiddle closes a node while statements read: each result is right,
-// or one error, and the session stays usable.
+// TestLostInTheMiddle closes a node while a statement reads: it returns all rows, or fails with 57P01.
+// The session stays usable.
 func TestLostInTheMiddle(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)
@@ -58,7 +58,8 @@ func TestLostInTheMiddle(t *testing.T) {
 		}
 		rows := b.Rows()
 		if nodes[1] != nil {
-			// The rows in flight fill the windows, so the node cannot have sent all.
+			// One batch was read, and flow control bounds how much more a node may send: it has not
+			// sent all its rows yet.
 			if err := nodes[1].Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +85,7 @@ func TestLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestNodeComesBack: a node that was down takes part in statements again.
+// TestNodeComesBack: a node that was down sees what was written meanwhile, and plans run on it again.
 func TestNodeComesBack(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)

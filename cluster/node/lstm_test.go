@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestModelsOfSequences: LSTMs are the same on one node and on three, fit a
-// series, and an autoencoder's errors are largest for anomalous windows.
+// TestModelsOfSequences: LSTMs fit a series, the reconstruction errors of an LSTM autoencoder are
+// largest for the anomalous series, and models trained on one node and on three are the same.
 func TestModelsOfSequences(t *testing.T) {
 	var hashes []string
 	for _, n := range []int{1, 3} {

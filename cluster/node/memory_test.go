@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// startSmall starts a node of its own with a pool of 32 MiB.
+// startSmall starts a cluster of one node with a pool of 32 MiB.
 func startSmall(t *testing.T) *Node {
 	t.Helper()
 	was := debug.SetMemoryLimit(-1)
@@ -41,7 +41,7 @@ func makeMemoryRows(c *client) {
 	c.must(fmt.Sprintf("create table big as select i as id, md5(i::text) as s, (i*7 %% 1003)::float8 as x from generate_series(1,%d) i", memoryRows))
 }
 
-// TestSmallMemory: statements whose state does not fit the node's pool spill.
+// TestSmallMemory: statements whose state does not fit in the node's pool succeed, by spilling.
 func TestSmallMemory(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -80,8 +80,8 @@ func TestSmallMemory(t *testing.T) {
 	}
 }
 
-// TestGivesWay: an operator spills when another operator of the same statement needs
-// the memory; neither two DISTINCT aggregates nor the keys of ON CONFLICT have to fit.
+// TestGivesWay: an operator spills when another operator of the same statement needs the memory. So
+// neither the values of several DISTINCT aggregates nor the keys of ON CONFLICT must fit in memory.
 func TestGivesWay(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -121,8 +121,8 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
-// TestLargeWrites: the rows that a statement keeps, for RETURNING and for referential
-// actions, are spilled, and wide rows from a sort that fills the pool are written.
+// TestLargeWrites: the rows that a statement keeps for RETURNING and for referential actions need not
+// fit in memory, and wide rows can be written while the sort before fills the pool.
 func TestLargeWrites(t *testing.T) {
 	t.Run("1 node", func(t *testing.T) { largeWrites(t, startSmall(t)) })
 	t.Run("3 nodes", func(t *testing.T) {
@@ -171,8 +171,8 @@ func largeWrites(t *testing.T, n *Node) {
 	}
 }
 
-// TestHog: a statement that needs more than the pool fails with 53200;
-// concurrent ones do not.
+// TestHog: a statement that needs more memory than the pool has fails with 53200, naming the node;
+// concurrent ones succeed.
 func TestHog(t *testing.T) {
 	n := startSmall(t)
 	makeMemoryRows(connect(t, n))
@@ -196,7 +196,8 @@ func TestHog(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLongText: the memory of a long text's parse trees is charged before they are made.
+// TestLongText: a statement whose parse tree does not fit in memory fails with 53200. A shorter list,
+// and a long constant, which is one node of the tree, succeed.
 func TestLongText(t *testing.T) {
 	c := connect(t, startSmall(t))
 	list := strings.Repeat("1,", 100_000) + "1"
@@ -211,7 +212,8 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestBulkWrite: rows that several threads write are checked against the table's constraints.
+// TestBulkWrite: rows that several threads write are checked against the table's constraints, and a
+// statement that fails leaves the table as it was.
 func TestBulkWrite(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -246,8 +248,8 @@ func TestBulkWrite(t *testing.T) {
 	}
 }
 
-// TestCursorPast: a cursor that scrolls back returns the same rows, spilled or
-// not, as a list does.
+// TestCursorPast: a cursor over more rows than fit in a batch returns, wherever it is moved, the rows
+// that the query returns at these positions. A NO SCROLL cursor refuses to move backward.
 func TestCursorPast(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -255,7 +257,7 @@ func TestCursorPast(t *testing.T) {
 	want := c.must("select id, s from big order by id")
 	c.must("begin; declare k scroll cursor for select id, s from big order by id")
 	r := rand.New(rand.NewSource(4))
-	pos := 0 // as in PostgreSQL: 0 before the first row
+	pos := 0 // as in PostgreSQL, 0 is before the first row
 	for range 60 {
 		at := 1 + r.Intn(memoryRows)
 		var got, rows []string
@@ -307,8 +309,8 @@ func TestCursorPast(t *testing.T) {
 	}
 }
 
-// TestMemoryOption: the pool is smaller than the memory limit, which includes the program and
-// garbage.
+// TestMemoryOption: the pool has a quarter to six tenths of the memory limit, which also covers the
+// program and garbage.
 func TestMemoryOption(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(was) })
@@ -324,8 +326,8 @@ func TestMemoryOption(t *testing.T) {
 	}
 }
 
-// left returns the bytes that a node has charged beyond its caches, after
-// waiting for background work such as compaction to release its own.
+// left returns the bytes that a node has charged besides its caches. It waits until background work
+// such as compaction has released its memory.
 func (n *Node) left() (left int64) {
 	for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
 		if left = n.pool.Used() - n.pool.Idle() - n.store.IndexBytes(); left == 0 || time.Now().After(end) {

@@ -26,10 +26,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// shelf has models of some hundred kilobytes; reading one waits for gate.
+// shelf stores models of some hundred kilobytes; to read one waits until gate is closed.
 type shelf struct {
 	versions []*catalog.ModelVersion
-	gate     chan struct{} // nil: always
+	gate     chan struct{} // nil: reading does not wait
 	mu       sync.Mutex
 	reads    int
 }
@@ -75,9 +75,9 @@ func (s *shelf) read(ctx context.Context, ref *catalog.Segment, use func([]byte)
 	return use(bytes.Clone(ref.Inline))
 }
 
-// TestModelsInUseStay: models in use by a statement are not evicted, unused ones
-// are, the least recently used first; a model larger than the available memory is
-// an error, and all that was charged for it is released.
+// TestModelsInUseStay: when memory is needed, the cache evicts models that no statement uses, the
+// least recently used first. A model for which there is no memory is an error, and what was charged
+// for it is released.
 func TestModelsInUseStay(t *testing.T) {
 	ctx := context.Background()
 	s := newShelf(t, 6)
@@ -149,8 +149,8 @@ func TestModelsInUseStay(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreCharged: the encoded rows of a batch are charged, once for all
-// batches of a size.
+// TestPredictionsAreCharged: the memory of a batch's encoded rows is charged, once for several batches
+// of the same size. A batch for which there is too little fails.
 func TestPredictionsAreCharged(t *testing.T) {
 	s := newShelf(t, 1)
 	pool := mem.NewPool("n", 64<<20)
@@ -187,8 +187,8 @@ func TestPredictionsAreCharged(t *testing.T) {
 	}
 }
 
-// TestModelsAreReadOnce: of statements that need a model at the same time one reads
-// it and the others wait; if that one is cancelled, another reads it.
+// TestModelsAreReadOnce: of statements that need a model at the same time one reads it and the others
+// wait. If that one is cancelled, another reads it: it is read twice at most.
 func TestModelsAreReadOnce(t *testing.T) {
 	s := newShelf(t, 1)
 	s.gate = make(chan struct{})
@@ -240,7 +240,7 @@ func TestModelsAreReadOnce(t *testing.T) {
 }
 
 // TestModelsGoWhileOthersWait: an idle model is evicted when memory is needed, also while a statement
-// waits for admission.
+// is queued for admission.
 func TestModelsGoWhileOthersWait(t *testing.T) {
 	s := newShelf(t, 1)
 	pool := mem.NewPool("n", 8<<20)
@@ -253,7 +253,7 @@ func TestModelsGoWhileOthersWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	holder, statement := pool.Child("holder", 0), pool.Child("statement", 0)
 	held, ticket := holder.Ticket(1, 1), statement.Ticket(1, 1)
-	held.Force() // a statement alone does not wait
+	held.Force() // otherwise the other statement would be admitted at once
 	waited := make(chan error)
 	acct := pool.Account("others", false)
 	if err := acct.Grow(int64(mem.FailShare*float64(pool.Limit())) - pool.Used() - 64<<10); err != nil || m.idleBytes() == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// fewInline makes a file of each model that is larger than a few bytes.
+// fewInline has models larger than 64 bytes stored in files instead of in the catalog.
 func fewInline(o *Options) {
 	o.InlineBlob = 64
 	o.Pace.Sweep, o.Pace.Audit = 50*time.Millisecond, time.Hour
@@ -41,9 +41,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestModelsAreFiles: a large model is a file on three nodes. Any node predicts with
-// it, also where its own copy is damaged or missing, and after the node that trained
-// it is lost; it is removed when no version refers to it.
+// TestModelsAreFiles: a large model is a file on three nodes. Each node predicts with it, also if its
+// own copy is damaged or missing, and after the node with the first copy is lost. The file is removed
+// when no version refers to it.
 func TestModelsAreFiles(t *testing.T) {
 	nodes := start(t, 3, fewInline)
 	c := connect(t, nodes[0])
@@ -65,7 +65,7 @@ func TestModelsAreFiles(t *testing.T) {
 		t.Errorf("versions, models and sizes: %s", got)
 	}
 
-	// One node's file is damaged, another's gone.
+	// The file of one node is damaged and that of another missing; both are repaired.
 	v := nodes[0].modelFile("m", 0)
 	path := nodes[1].segmentPath(v)
 	b, err := os.ReadFile(path)
@@ -92,7 +92,7 @@ func TestModelsAreFiles(t *testing.T) {
 		}
 	}
 
-	// The file of a dropped version is removed, and a rolled back one has none.
+	// The files of dropped versions and of a model that is rolled back are removed.
 	third := nodes[0].modelFile("m", 3)
 	c.must("drop model m version 1, 3")
 	gone := func(ref *catalog.Segment) func() bool {
@@ -120,7 +120,7 @@ func TestModelsAreFiles(t *testing.T) {
 	c.must("drop model other")
 	eventually(t, "the file of a dropped model to go", gone(other))
 
-	// The node that trained the last version is lost: jobs go to the next node.
+	// The node with the first copy of the last version is lost: the others still predict with it.
 	trained := 0
 	for i, n := range nodes {
 		if n.self.ID == v.Nodes[0] {
@@ -138,8 +138,8 @@ func TestModelsAreFiles(t *testing.T) {
 	})
 }
 
-// TestManyVersionsOfALargeModel: a RETRAIN adds only its own version to the log,
-// and no model's bytes.
+// TestManyVersionsOfALargeModel: the log has the versions of a model without the model's bytes, so that
+// it stays small after many RETRAINs of a large one.
 func TestManyVersionsOfALargeModel(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -169,8 +169,8 @@ func TestManyVersionsOfALargeModel(t *testing.T) {
 	}
 }
 
-// TestPredictionsKeepOneModel: a repeated prediction does not decode the model
-// again, and the memory kept is that of one model, which counts as idle.
+// TestPredictionsKeepOneModel: a repeated prediction does not load the model again; the memory kept is
+// that of one model, and counts as idle.
 func TestPredictionsKeepOneModel(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
@@ -194,14 +194,13 @@ func TestPredictionsKeepOneModel(t *testing.T) {
 	}
 }
 
-// TestCheckpointsGo: the files of checkpoints that newer ones, and at last the model, replace are
-// removed without waiting for the sweep, which is set to an hour, inside and outside of a transaction
-// block.
+// TestCheckpointsGo: the file of a checkpoint is removed when a newer one or the trained model replaces
+// it, inside and outside of a transaction block. It does not wait for the sweep, which runs each hour.
 func TestCheckpointsGo(t *testing.T) {
 	for _, how := range []string{"", "begin"} {
 		nodes := start(t, 3, fewInline, func(o *Options) { o.Pace.Sweep = time.Hour })
 		c := connect(t, nodes[0])
-		c.must("create table few as select i::float8 as x, (i % 2 = 0) as y from generate_series(1, 500) i") // small enough to be inline
+		c.must("create table few as select i::float8 as x, (i % 2 = 0) as y from generate_series(1, 500) i") // few rows, so that they have no file
 		if how != "" {
 			c.must(how)
 		}

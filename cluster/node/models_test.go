@@ -33,8 +33,8 @@ func (c *client) number(sql string) float64 {
 	return f
 }
 
-// TestModels uses models through SQL as the manual describes it, on one node
-// and on three, with the same results.
+// TestModels uses models through SQL as the manual describes. Models trained on one node and on three
+// are the same.
 func TestModels(t *testing.T) {
 	var hashes [][]string
 	for _, n := range []int{1, 3} {
@@ -79,7 +79,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.centroids('groups')") + c.one("select count(*) from ml.components('axes')") + c.one("select count(*) from ml.explained_variance_ratio('turns')"); got != "1862" {
 			t.Errorf("%s rows of centroids, components and ratios", got)
 		}
-		// Each row has a survival curve, which falls at each event time.
+		// Each row has a survival curve over all times of events, which never rises.
 		const curves = "ml.survival('times', (select row_number() over () as i, a, colour from flowers limit 50))"
 		if got := c.one("select count(*) from (select *, lag(survival) over (partition by i order by time) as before from " + curves + ") s where survival > before or survival not between 0 and 1"); got != "0" {
 			t.Errorf("%s steps up", got)
@@ -99,7 +99,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.predict('again', (select * from flowers)) where array_length(reconstruction, 1) >= 3 and reconstruction_error >= 0"); got != "3000" {
 			t.Errorf("%s rows that came back", got)
 		}
-		// Offsets are no features, but predictions add them.
+		// An offset has no weight, as it is not a feature, but a prediction needs it.
 		if got := c.one("select string_agg(feature, ',' order by feature) from ml.weights('counts') where std_error > 0 and p_value between 0 and 1"); got != "(intercept),a,b" {
 			t.Errorf("weights with errors: %s", got)
 		}
@@ -135,7 +135,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from flowers f where predict('line', b => b, colour => colour) <> predict('line', f)"); got != "0" {
 			t.Errorf("%s predictions differ by how features are named", got)
 		}
-		// A category of type char(n) is the text without trailing blanks.
+		// A category of type char(n) equals the text without trailing blanks.
 		c.must("train model plain using logistic_regression predict kind as select kind::text, a, colour from flowers")
 		c.must("train model padded using logistic_regression predict kind as select kind::char(9), a, colour::char(12) from flowers")
 		if got := c.one("select count(distinct sha256) from ml.models where name in ('plain', 'padded')"); got != "1" {
@@ -151,7 +151,7 @@ func TestModels(t *testing.T) {
 		if got := c.number("select sum(count) from ml.confusion_matrix('kinds', (select * from flowers)) where expected_label = predicted_label"); math.Round(byHand*3000) != got {
 			t.Errorf("the confusion matrix has %v right, not %v", got, byHand*3000)
 		}
-		// The area under the curve is that of the trapezia.
+		// roc_auc is the area under the ROC curve by the trapezoidal rule.
 		area := c.number(`select sum((x - px) * (y + py) / 2) from (select false_positive_rate x, recall y, coalesce(lag(false_positive_rate) over w, 0) px,
 			coalesce(lag(recall) over w, 0) py from ml.roc_curve('twos', (select * from flowers)) window w as (order by threshold desc)) c`)
 		if got := c.number("select roc_auc from ml.evaluate('twos', (select * from flowers))"); got-area > 1e-9 || area-got > 1e-9 {
@@ -160,7 +160,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ML.PREDICT(MODEL kinds, (select a, b, colour from flowers limit 5)) where predicted_kind between 0 and 2"); got != "5" {
 			t.Errorf("BigQuery's spelling gives %s rows", got)
 		}
-		// Attributions sum to the prediction less the baseline.
+		// A prediction is the baseline plus its attributions.
 		if got := c.one(`select count(*) from ml.explain_predict('line', (select * from flowers)) p where abs(prediction_value - predicted_a) < 1e-9 and
 			abs(baseline_prediction_value + (select sum((x->>'attribution')::float8) from jsonb_array_elements(top_feature_attributions) x) - predicted_a) < 1e-9`); got != "3000" {
 			t.Errorf("the parts of %s predictions of 3000 add up", got)
@@ -206,7 +206,7 @@ func TestModels(t *testing.T) {
 		if _, err := c.do("select * from ml.weights('line', 9)"); !pgerr.Is(err, pgerr.UndefinedObject) {
 			t.Errorf("weights of a version that there is not: %v", err)
 		}
-		// Labels none of which is a class of the model are an error: the wrong column was given.
+		// If no label is a class of the model, the wrong column was probably given: an error.
 		for _, q := range []string{"select accuracy from ml.evaluate('kinds', (select a, b, colour, kind + 100 as kind from flowers))",
 			"select roc_auc from ml.evaluate('twos', (select a, b, null::bool as even from flowers union all select a, b, null from flowers))"} {
 			if _, err := c.do(q); strings.Contains(q, "null") != (err == nil) || err != nil && !pgerr.Is(err, pgerr.InvalidParameterValue) {
@@ -216,7 +216,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.evaluate('kinds', (select a, b, colour, case when kind = 1 then 7 else kind end as kind from flowers)) where accuracy < 0.9"); got != "1" {
 			t.Errorf("some labels that the model does not know: %s", got)
 		}
-		// Boolean labels are not checked, since a model has both classes.
+		// Boolean labels are not checked, since both values are classes of such a model.
 		for model, checked := range map[string]bool{"kinds": true, "twos": false} {
 			if got := strings.Join(c.must("explain select * from ml.evaluate('"+model+"', (select * from flowers))"), "\n"); strings.Contains(got, "ml_check_labels") != checked {
 				t.Errorf("labels of model %s are checked: %t\n%s", model, !checked, got)

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// add starts another node of a cluster, or with nil the first. It declares
-// others dead after the default time, not the tests' short one.
+// add starts another node of a member's cluster, or for nil the first of a new one. It counts others
+// as dead after the default time, not the short one of start.
 func add(t *testing.T, member *Node, name string) *Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -32,7 +32,7 @@ func add(t *testing.T, member *Node, name string) *Node {
 	return n
 }
 
-// held counts the segments that each node holds, by name.
+// held returns how many segments each node stores, by the node's name.
 func held(n *Node) map[string]int {
 	out := map[string]int{}
 	for _, m := range n.raft.Current().Nodes() {
@@ -51,9 +51,8 @@ func until(t *testing.T, what string, f func() bool) {
 	t.Fatal("not reached: " + what)
 }
 
-// TestNodesComeAndGo grows a cluster from three nodes to six and shrinks it
-// again while sessions write and read: no statement fails, no row is lost, and
-// files are spread evenly both times.
+// TestNodesComeAndGo: a cluster grows from three nodes to six and shrinks to three while sessions write
+// and read. No statement fails, no row is lost, and both times files are spread evenly.
 func TestNodesComeAndGo(t *testing.T) {
 	nodes := []*Node{add(t, nil, "n1")}
 	nodes = append(nodes, add(t, nodes[0], "n2"), add(t, nodes[0], "n3"))
@@ -67,7 +66,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for w := range 3 {
-		s := connect(t, nodes[w%2]) // those that stay
+		s := connect(t, nodes[w%2]) // nodes that stay
 		wg.Go(func() {
 			for i := 0; ; i++ {
 				select {
@@ -139,7 +138,8 @@ func TestNodesComeAndGo(t *testing.T) {
 	add(t, nodes[0], "n4")
 }
 
-// TestReplaceNode replaces a dead node by a new one.
+// TestReplaceNode: ALTER NODE … REPLACE moves the files of a dead node, if possible the leader, to a
+// new one. It needs a superuser.
 func TestReplaceNode(t *testing.T) {
 	nodes := start(t, 4)
 	c := connect(t, nodes[0])
@@ -156,7 +156,7 @@ func TestReplaceNode(t *testing.T) {
 		}
 		return false
 	})
-	if lead == 0 { // the session's node stays
+	if lead == 0 { // the session is on this node, so replace another
 		lead = 1
 	}
 	name := nodes[lead].Name()

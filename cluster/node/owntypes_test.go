@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// TestTypesOfATransaction: other nodes do not have the uncommitted catalog of a
-// transaction, so expressions over its enums are computed at the gateway. When they
-// were not, all labels of a new enum compared equal, and a third of the rows was
-// missing.
+// TestTypesOfATransaction: expressions over enums that a transaction has created are computed on the
+// gateway, since other nodes do not have the uncommitted catalog. There, all labels of a new enum
+// compared equal, and a third of the rows was missing.
 func TestTypesOfATransaction(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0], spread)

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestPlanningEnds: a statement whose planning would take hours can be
-// cancelled, and the session stays usable.
+// TestPlanningEnds: a statement whose planning would take hours ends at a timeout, cancel or
+// termination; after a timeout or cancel the session is usable.
 func TestPlanningEnds(t *testing.T) {
 	n := start(t, 1)[0]
 	var long strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// full occupies node n's admission, without charging memory, until the returned
-// function is called.
+// full occupies node n's admission, without charging memory, so that statements queue until the
+// returned function is called.
 func full(n *Node) func() {
 	pool := n.pool.Child("full", 0)
 	t := pool.Ticket(1, 2)
@@ -23,7 +23,7 @@ func full(n *Node) func() {
 	}
 }
 
-// queued waits until so many statements queue at a node.
+// queued waits until want statements are queued at a node.
 func queued(n *Node, want int) {
 	for n.pool.Admissions().Queued != want {
 		runtime.Gosched()
@@ -32,7 +32,7 @@ func queued(n *Node, want int) {
 
 const heavyRows = 30_000
 
-// heavy are statements each of which uses much of a pool of 32 MiB.
+// heavy are statements that each use much of a pool of 32 MiB.
 var heavy = []struct{ sql, want string }{
 	{"select count(*), max(r) from (select row_number() over (partition by id % 10 order by s) as r from big) x", fmt.Sprint(heavyRows, "|", heavyRows/10)},
 	{"select count(*) from (select s, count(*), max(id) from big group by s) x", fmt.Sprint(heavyRows)},
@@ -40,8 +40,8 @@ var heavy = []struct{ sql, want string }{
 	{"select count(*) from (select s, id from big order by s desc, id offset 7) x", fmt.Sprint(heavyRows - 7)},
 }
 
-// TestQueueOfMany: many heavy statements at once, with memory for one or two,
-// all end, on one node and on three.
+// TestQueueOfMany: many heavy statements at once, with memory for one or two, all succeed, on one node
+// and on three.
 func TestQueueOfMany(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		ns := []*Node{}
@@ -72,8 +72,8 @@ func TestQueueOfMany(t *testing.T) {
 	}
 }
 
-// TestQueue: the queue in cluster.sessions, the statements that are not queued,
-// and how waiting ends.
+// TestQueue: the order of the queue as shown by cluster.sessions, which statements are not queued, and
+// how a wait ends.
 func TestQueue(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -119,7 +119,7 @@ func TestQueue(t *testing.T) {
 		t.Error(got)
 	}
 
-	// Statements that keep few rows are not queued.
+	// Statements that keep few rows in memory are not queued.
 	for _, sql := range []string{"select 1", "insert into small select i, 'x' from generate_series(1, 100) i", "update small set s = 'y' where id < 50",
 		"select * from small where id = 3", "select s, count(*) from small a join small b using (s) group by s order by 2", "select * from big where id = 77",
 		"select relname, count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid group by 1 order by 2", "show work_mem", "select id, s from big limit 3",
@@ -153,9 +153,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueAndClients: while a portal waits for its client, other statements are
-// admitted; it continues without queueing, and so does another statement of its
-// session.
+// TestQueueAndClients: while a portal or cursor waits for its client, other statements are admitted. It
+// continues without queueing, and so does another statement of its session.
 func TestQueueAndClients(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
@@ -164,7 +163,7 @@ func TestQueueAndClients(t *testing.T) {
 	for _, way := range []string{"cursor", "portal", "slow portal"} {
 		a := connect(t, n)
 		var portal *session.Portal
-		next := func() error { // returns some rows; the portal then waits for the client
+		next := func() error { // returns some rows; then the portal waits for its client
 			if way == "cursor" {
 				_, err := a.do("fetch 10 from slow")
 				return err
@@ -174,7 +173,7 @@ func TestQueueAndClients(t *testing.T) {
 				portal.Suspend()
 			}
 			for way == "slow portal" && err == nil && n.pool.Admissions().Holding != 0 {
-				runtime.Gosched() // the client is slow
+				runtime.Gosched() // after a second without a request the portal counts as waiting for its client
 			}
 			return err
 		}

@@ -2,6 +2,6 @@
 
 package node
 
-// slower is how much longer a node of a test may be silent: with the race detector it
-// is silent for a second where other packages' tests have the cores.
+// slower multiplies the heartbeat interval, and the time after which a silent node counts as dead.
+// With the race detector a node can be silent for a second while other packages' tests run.
 const slower = 4

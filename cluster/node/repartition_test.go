@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRepartition: tables of no, few and many rows that are repartitioned into
-// more and fewer partitions have the same rows, evenly divided.
+// TestRepartition: tables of no, few and many rows that are repartitioned into more or fewer partitions
+// have the same rows as before, divided evenly.
 func TestRepartition(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
@@ -51,8 +51,9 @@ func TestRepartition(t *testing.T) {
 	}
 }
 
-// TestRepartitionConflicts commits writes to a table while it is repartitioned:
-// none is lost, and none is applied to rows at their old place.
+// TestRepartitionConflicts: of a repartitioning and a concurrent write, the one that commits later
+// fails with 40001. Otherwise the new partitions would lack the write, or the write would be applied
+// to partitions and segments that are gone.
 func TestRepartitionConflicts(t *testing.T) {
 	nodes := start(t, 1)
 	a, b := connect(t, nodes[0]), connect(t, nodes[0])

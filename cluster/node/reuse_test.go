@@ -9,9 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// trained trains twice, by EXPLAIN ANALYZE, whose model is discarded, and by
-// TRAIN MODEL. It returns whether the first used a kept dataset, and the hash of
-// the second model.
+// trained trains twice: by EXPLAIN ANALYZE, which discards the model, and by TRAIN MODEL. It returns
+// whether the first used a kept dataset, and the hash of the second model.
 func (c *client) trained(train string) (reused bool, sha string) {
 	c.t.Helper()
 	plan := strings.Join(c.must("explain analyze train model tried "+train), "\n")
@@ -26,12 +25,12 @@ func (c *client) trained(train string) (reused bool, sha string) {
 	return reused, c.must("select sha256 from ml.models where name = 'm'")[0]
 }
 
-// still is an option of start: nothing is compacted during the test.
+// still is an option of start by which nothing is compacted during the test.
 func still(o *Options) { o.Pace.Tick = time.Hour }
 
-// TestDatasetReused: the encoded dataset of a training is used by another
-// training of the same rows, whose model is the same as without; it is not used
-// for other rows.
+// TestDatasetReused: another training on the same rows uses the encoded dataset that the first one kept,
+// and its model is the same as without. It is not used for other rows, another encoding of them, or a
+// volatile query.
 func TestDatasetReused(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -62,7 +61,7 @@ func TestDatasetReused(t *testing.T) {
 			check(false, "using gradient_boosted_trees predict y with (n_estimators = 3)"+of)
 			check(true, "using random_forest predict y with (n_estimators = 3)"+of)
 			const sums = " as select a, b, i from f"
-			check(false, "using pca with (n_components = 2)"+sums) // in place
+			check(false, "using pca with (n_components = 2)"+sums) // trains where the rows are: the next one needs them distributed
 			check(false, "using svd with (n_components = 2, solver = 'tsqr')"+sums)
 			check(true, "using svd with (n_components = 1, solver = 'tsqr')"+sums)
 			check(false, "using logistic_regression predict y as select x0, x1, y from make_classification(n_samples => 5000, n_features => 5)")
@@ -84,7 +83,7 @@ func TestDatasetReused(t *testing.T) {
 				"alter table f alter column b type float8",
 				"truncate f; insert into f select i, i, i * i, 'c' || i % 3, i % 7 < 3 from generate_series(1, 9000) i",
 			} {
-				c.must("insert into z values (2)") // another table's rows
+				c.must("insert into z values (2)") // another table changes
 				check(true, last)
 				c.must(change)
 				check(false, last)
@@ -107,8 +106,8 @@ func TestDatasetReused(t *testing.T) {
 	}
 }
 
-// TestDatasetGivesWay: a kept dataset counts as idle memory; it is dropped when a
-// statement needs the memory, and with its table.
+// TestDatasetGivesWay: a kept dataset counts as idle memory, and is dropped when a statement needs the
+// memory or its table is dropped.
 func TestDatasetGivesWay(t *testing.T) {
 	n := start(t, 1, still)[0]
 	c := connect(t, n)

@@ -6,7 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A role's settings are checked when they are given, as PostgreSQL does.
+// TestRoleSettings: ALTER ROLE … SET checks names and values at once, as in PostgreSQL, not at the
+// role's next login.
 func TestRoleSettings(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	c.must("create role r")

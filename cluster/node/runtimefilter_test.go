@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRuntimeFilter: the keys of a join's build side are sent to the probe side's
-// nodes, which send no row without a match.
+// TestRuntimeFilter: the scan of a join's probe side, on other nodes, gets a runtime filter of the build
+// side's keys, as EXPLAIN shows; the results are those of one node.
 func TestRuntimeFilter(t *testing.T) {
 	c, one := connect(t, start(t, 3)[2], spread, apart), connect(t, start(t, 1)[0])
 	for _, c := range []*client{c, one} {

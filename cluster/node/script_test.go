@@ -18,19 +18,18 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata/sql give into them")
 
-// TestScripts runs the scripts of testdata/sql on a node, each in a schema of
-// its own. A script is a list of statements, each after its session's name and
-// followed by the expected output, indented: rows, notices, then the command
-// tag or the error.
+// TestScripts runs the scripts of testdata/sql on a node, each in a schema of its own. A script is a
+// list of statements, each preceded by the name of its session and followed by the expected output,
+// indented: rows, notices, then the command tag or the error.
 //
-//	connect b reader        opens session b as role reader; others are opened,
-//	                        as superuser, where they are first named
+//	connect b reader        opens session b as role reader; other sessions are opened by
+//	                        their first statement, as superuser
 //	a: insert into t values (1)
 //	  INSERT 0 1
 func TestScripts(t *testing.T) { runScripts(t, "testdata/sql/*.txt", start(t, 1), false, *rewrite) }
 
-// TestModelScripts runs the scripts of testdata/models, whose errors include
-// hints and positions, on one node and on three.
+// TestModelScripts runs the scripts of testdata/models, in which errors have their hints and positions,
+// on one node and on three.
 func TestModelScripts(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { runScripts(t, "testdata/models/*.txt", start(t, n), true, *rewrite && n == 1) })
@@ -76,7 +75,7 @@ type scriptSession struct {
 	notices []string
 }
 
-// progress matches the progress notices of a training, which a slow machine sends.
+// progress matches the progress notices of a training: whether there are any depends on its duration.
 var progress = regexp.MustCompile(`^training \S+: iteration \d+`)
 
 func (s *scriptSession) Notice(e *pgerr.Error) {
@@ -137,7 +136,7 @@ func (x *script) run(text string) string {
 	return out.String()
 }
 
-// give runs a statement and returns all that a client would receive.
+// give runs a statement and returns what a client would receive.
 func (s *scriptSession) give(sql string) []string {
 	s.notices = nil
 	var tag string

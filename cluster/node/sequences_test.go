@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestPredictionsOfWindows trains a model of windows and predicts with it, on
-// one node and on three: one row for each window, with the columns of its last
-// row.
+// TestPredictionsOfWindows: a model over windows of rows predicts one row for each window, with the
+// columns of the window's last row, and does so equally on one node and on three.
 func TestPredictionsOfWindows(t *testing.T) {
 	before := families.All
 	families.All = append(slices.Clip(before), familytest.Fading{})
@@ -27,13 +26,13 @@ func TestPredictionsOfWindows(t *testing.T) {
 		c.must("train model f using fading predict y with (window = 3, stride = 2, order_by = at, partition_by = ['site', 'line'], standardize = false) as select x, at, site, line, y from readings")
 		hashes = append(hashes, c.one("select sha256 || metrics from ml.models"))
 
-		// The columns that define windows need not be in TRANSFORM.
+		// Columns that only define the windows need not be in TRANSFORM.
 		c.must("train model g using fading predict y transform (x) with (window = 3, stride = 2, order_by = at, partition_by = ['site', 'line'], standardize = false) as select * from readings")
 		if got := c.one("select count(distinct sha256) from ml.models"); got != "1" {
 			t.Errorf("%s models of the same rows", got)
 		}
 
-		// The same computed in SQL: every second row of a partition from its third on.
+		// The same in SQL: every second row of a partition, from its third row on.
 		const byHand = `(select *, x + lag(x) over w / 2 + lag(x, 2) over w / 4 as h, row_number() over w as n from readings
 			window w as (partition by site, line order by at)) r where n >= 3 and n % 2 = 1`
 		if got, want := c.one("select count(*) from ml.predict('f', (select * from readings))"), c.one("select count(*) from "+byHand); got != want || want < "1000" {
@@ -47,7 +46,7 @@ func TestPredictionsOfWindows(t *testing.T) {
 		if got := c.one("select e.mean_absolute_error = (select avg(abs(predicted_y - y)) from ml.predict('f', (select * from readings))) from ml.evaluate('f', (select * from readings)) e"); got != "t" && got != "true" {
 			t.Errorf("the evaluation is not of the windows: %s", got)
 		}
-		// Partitions shorter than the window have no rows.
+		// Partitions shorter than a window have no predictions.
 		if got := c.one("select count(*) from ml.predict('f', (select * from readings where at < 30))"); got != "0" {
 			t.Errorf("%s windows of single rows", got)
 		}

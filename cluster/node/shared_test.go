@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestSharedDirectories: files in a shared directory are read by all nodes, with the
-// results of reading them on one; others are read by the gateway alone.
+// TestSharedDirectories: files in a shared directory are read by all nodes, and others by the gateway
+// alone, with the same results.
 func TestSharedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {

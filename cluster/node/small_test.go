@@ -14,7 +14,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// prepared is a prepared statement.
 type prepared struct {
 	c *client
 	p *session.Prepared
@@ -36,7 +35,7 @@ func (c *client) prepare(sql string) prepared {
 	return prepared{c, p}
 }
 
-// run executes it and returns its rows as text, or its tag.
+// run executes the statement and returns its rows as text, or its tag if it has none.
 func (p prepared) run(args ...types.Datum) (string, error) {
 	ctx := context.Background()
 	var out []string
@@ -54,7 +53,7 @@ func (p prepared) run(args ...types.Datum) (string, error) {
 
 func (p prepared) gives(want string, args ...types.Datum) {
 	p.c.t.Helper()
-	// The second time uses the plan that the first one kept.
+	// The second execution uses the plan that the first one cached.
 	for range 2 {
 		if got, err := p.run(args...); err != nil || got != want {
 			p.c.t.Errorf("%q, %v; not %q", got, err, want)
@@ -62,9 +61,8 @@ func (p prepared) gives(want string, args ...types.Datum) {
 	}
 }
 
-// TestPlansFollow executes prepared statements while definitions, settings and
-// roles change: a kept plan is used only for the catalog and role that it was made
-// for.
+// TestPlansFollow executes prepared statements while rows, definitions, settings and roles change: a
+// cached plan is used only with the definitions, settings and role that it was made for.
 func TestPlansFollow(t *testing.T) {
 	nodes := start(t, 1)
 	c, other := connect(t, nodes[0]), connect(t, nodes[0])
@@ -80,7 +78,7 @@ func TestPlansFollow(t *testing.T) {
 	}
 	get.gives("one!", int64(1))
 
-	// Rows are inserted and deleted, also by other sessions.
+	// Another session inserts and deletes rows.
 	other.must("insert into t values (3, 'three'); delete from t where k = 2")
 	get.gives("three", int64(3))
 	get.gives("", int64(2))
@@ -158,8 +156,7 @@ func TestPlansFollow(t *testing.T) {
 	again.gives("50", int64(5))
 }
 
-// TestMomentIsNotKept: 'now' and 'today' in a literal are evaluated at each execution, not once for
-// the kept plan.
+// TestMomentIsNotKept: 'now' in a literal is evaluated at each execution, not once for the cached plan.
 func TestMomentIsNotKept(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	now := c.prepare("select 'now'::timestamptz, now(), clock_timestamp(), timestamptz 'now'")
@@ -179,8 +176,8 @@ func TestMomentIsNotKept(t *testing.T) {
 	}
 }
 
-// TestSmallWriters has sessions of several nodes write single rows by key
-// concurrently with compaction, and compares the table with a map.
+// TestSmallWriters: sessions on two nodes insert, update and read single rows by key while the table may
+// be compacted; at the end it is compared with a map.
 func TestSmallWriters(t *testing.T) {
 	nodes := start(t, 2)
 	setup := connect(t, nodes[0])
@@ -213,7 +210,7 @@ func TestSmallWriters(t *testing.T) {
 						t.Error(got, err)
 					}
 					mu.Unlock()
-				case 1, 2: // rows that no session deletes: no update is lost
+				case 1, 2: // rows that are there from the start: each update must find its row
 					k = k%500 + 1
 					got, err := upd.run(k)
 					if err != nil || got != "UPDATE 1" {
@@ -226,7 +223,7 @@ func TestSmallWriters(t *testing.T) {
 					if _, err := get.run(k); err != nil {
 						t.Error(err)
 					}
-					if n == 0 { // only one session deletes, so it knows which rows are gone
+					if n == 0 { // this session only reads; the others also run a DELETE that finds no row
 						break
 					}
 					if _, err := del.run(int64(100)); err != nil {
@@ -258,8 +255,8 @@ func TestSmallWriters(t *testing.T) {
 	}
 }
 
-// TestSmallForeign writes single rows that refer to others by key: to existing
-// ones, to missing ones, and to ones that are deleted concurrently.
+// TestSmallForeign writes single rows with foreign keys that refer to existing rows, missing rows, and
+// a row that is deleted concurrently.
 func TestSmallForeign(t *testing.T) {
 	nodes := start(t, 1)
 	c := connect(t, nodes[0])
@@ -294,7 +291,7 @@ func TestSmallForeign(t *testing.T) {
 	if got := c.must("select a, b from child where id = 3"); got[0] != "9|b9" {
 		t.Error(got)
 	}
-	// A parent is deleted between the look-up of a child and its commit.
+	// A parent is deleted after a child's foreign key was checked and before the child commits.
 	other := connect(t, nodes[0])
 	c.must("begin")
 	ins.gives1(t, "INSERT 0 1", int64(200), int64(2000), "b2000", nil, nil)
@@ -304,7 +301,7 @@ func TestSmallForeign(t *testing.T) {
 	}
 }
 
-// gives1 is gives for a statement that is run once.
+// gives1 is gives for a statement without rows, which is run once and may be in a transaction block.
 func (p prepared) gives1(t *testing.T, want string, args ...types.Datum) {
 	t.Helper()
 	ctx := context.Background()

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestSnapshots: an exported snapshot can be imported as long as the exporting transaction is open.
+// TestSnapshots: an exported snapshot can be imported while the transaction that exported it is open.
 func TestSnapshots(t *testing.T) {
 	n := start(t, 1)[0]
 	a, b, w := connect(t, n), connect(t, n), connect(t, n)
@@ -44,7 +44,7 @@ func TestSnapshots(t *testing.T) {
 	fails(b, pgerr.InvalidParameterValue, "set transaction snapshot '"+id+"'")
 	b.must("rollback")
 
-	// The importer can read the snapshot after the exporter has ended.
+	// The importing transaction can read the snapshot after the exporting one has ended.
 	a.must("begin isolation level repeatable read")
 	id = a.must("select pg_export_snapshot()")[0]
 	b.must("begin isolation level repeatable read")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestThreshold: a plan over fewer rows than the setting distribute_rows runs on
-// the gateway alone.
+// TestThreshold: a plan that reads fewer rows than tributary.distribute_rows, or costs less than
+// tributary.distribute_cost, runs on the gateway alone.
 func TestThreshold(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[0])
@@ -27,7 +27,7 @@ func TestThreshold(t *testing.T) {
 		spread      bool
 	}{
 		{"100000", "true", false}, {"10001", "true", false}, {"10000", "true", true}, {"0", "true", true},
-		// Segments that the filter rules out are not read.
+		// Only segments that may have matching rows, by their zone maps, are counted.
 		{"5001", "id > 6000", false}, {"5000", "id > 6000", true},
 	} {
 		c.must("set tributary.distribute_rows = " + x.rows)
@@ -48,7 +48,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// TestExplainAnalyze sums what tasks did over the nodes.
+// TestExplainAnalyze: EXPLAIN ANALYZE shows the sums of all nodes' tasks.
 func TestExplainAnalyze(t *testing.T) {
 	nodes := start(t, 3)
 	c := connect(t, nodes[2], spread)
@@ -77,8 +77,8 @@ func TestTasks(t *testing.T) {
 	if got := other.must(tasks); len(got) < 2 || !strings.HasPrefix(got[0], "n1|0|select x.b, y.b") || !strings.HasPrefix(got[1], "n1|1|") {
 		t.Errorf("%q", got)
 	}
-	// A node reports its tasks with heartbeats. The query returns more rows than
-	// the windows to the gateway hold, so its tasks keep running.
+	// Nodes report their tasks with heartbeats. The tasks run on, since flow control does not let
+	// them send all rows to a client that does not read.
 	far := connect(t, nodes[1])
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		got := far.must("select distinct node from cluster.tasks where query like 'select x.%' order by 1")

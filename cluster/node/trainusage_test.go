@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/families"
 )
 
-// figure finds a number in a training's EXPLAIN ANALYZE.
+// figure returns the number that a pattern finds in a training's EXPLAIN ANALYZE.
 func figure(t testing.TB, plan, pattern string) (n int64) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(plan)
@@ -25,9 +25,8 @@ func figure(t testing.TB, plan, pattern string) (n int64) {
 	return n
 }
 
-// TestTrainingUsage: EXPLAIN ANALYZE shows the bytes that a training sent, read
-// and wrote. Families that train in place send no rows; those of mini-batches
-// distribute them.
+// TestTrainingUsage: EXPLAIN ANALYZE shows how many bytes a training sent, read and wrote. Algorithms
+// that train where the rows are send no rows; those with mini-batches distribute them.
 func TestTrainingUsage(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -80,9 +79,9 @@ func TestTrainingUsage(t *testing.T) {
 	}
 }
 
-// TestTrainingOfOneSegment: each of the nodes that hold a replica of a segment trains on a
-// part of it, even where a query over so few rows would run on one node; no row is sent,
-// and the model is that of a single node.
+// TestTrainingOfOneSegment: each node that stores a replica of a segment trains on a part of it, even
+// if there are so few rows that a query would run on one node. No row is sent, and the model is the
+// same as on one node.
 func TestTrainingOfOneSegment(t *testing.T) {
 	const rows, cols = 12000, 20
 	models := map[string]bool{}
@@ -112,16 +111,16 @@ func TestTrainingOfOneSegment(t *testing.T) {
 	}
 }
 
-// TestTrainingBeyondMemory: rows that do not fit in memory are read twice, and
-// only their blocks are written to disk; the rows of a volatile query are
-// spilled themselves.
+// TestTrainingBeyondMemory: rows that do not fit in memory are read twice, so that only their encoded
+// blocks are written to disk. The rows of a query that does not return the same rows again are read
+// once and kept.
 func TestTrainingBeyondMemory(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
 	c.must("create table s as select i, i / 100 k, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h from generate_series(1, 500000) i")
 	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)",
-		"mlp predict y with (epochs = 1, hidden_units = [4])", // mini-batches: rows are distributed
+		"mlp predict y with (epochs = 1, hidden_units = [4])", // mini-batches, so rows are distributed
 		"lstm_autoencoder with (epochs = 1, units = 1, window = 4, order_by = i, partition_by = k)"} {
 		rows := "select * from f"
 		if strings.Contains(train, "window") {
@@ -145,16 +144,16 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	}
 }
 
-// TestOtherRowsAreHeld: where a query returns other rows the second time, it is run once more and
-// its rows are kept, on several nodes as on one; where it returns the same rows the model is the
-// same.
+// TestOtherRowsAreHeld: a training that reads its query twice starts again if the second reading
+// returns other rows; it then reads the query once and keeps its rows, on one node and on three. If
+// the rows are the same, so are the models.
 func TestOtherRowsAreHeld(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	models := map[string]bool{}
 	for _, n := range []int{1, 3} {
 		nodes := start(t, n, func(o *Options) { o.Memory = 40 << 20 })
-		debug.SetMemoryLimit(was) // all nodes are in one process
+		debug.SetMemoryLimit(was) // the limit is of one node, and this process has all
 		c := connect(t, nodes[0], "tributary.keep_datasets = off", spread)
 		c.must("create table s as select i, i / 100 k, sin(i) a, sin(i * 3) b, sin(i * 5) c, sin(i * 7) d, sin(i * 11) e, sin(i * 13) f, sin(i * 17) g, sin(i * 19) h from generate_series(0, 199999) i")
 		for rows, reads := range map[string]int64{"select * from s": 2, "select i, k, a, b, c, d, e, f, g, random() h from s": 1} {
@@ -174,13 +173,13 @@ func TestOtherRowsAreHeld(t *testing.T) {
 	}
 }
 
-// TestLeastMemory: a node of 40 MiB, whose pool has 10, trains on rows of four times as much, read
-// twice or held. The memory of reading, batches in flight included, is released after each pass.
+// TestLeastMemory: a node with 40 MiB of memory, of which the pool has 10, trains on rows of nearly 40
+// MB, whether they are read twice or read once and kept. All memory is released at the end.
 func TestLeastMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	n := start(t, 1, func(o *Options) { o.Memory = 40 << 20 })[0]
-	debug.SetMemoryLimit(was) // garbage of the test itself does not count
+	debug.SetMemoryLimit(was) // the limit is for a node, without the garbage of a test
 	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select i / 1000 p, i t, random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() h, random() x, random() y from generate_series(0, 399999) i")
 	const windows = "lstm predict y with (units = 2, window = 20, stride = 20, order_by = t, partition_by = p, epochs = 1"

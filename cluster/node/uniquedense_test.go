@@ -10,9 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestNumbersAsKeys: a batch of rows with dense, sparse or NULL integer keys is accepted
-// if no two are equal, anywhere in the type's range, and the error names the duplicate
-// key.
+// TestNumbersAsKeys: rows with dense or sparse integer keys, some NULL, at either end of the type's
+// range or around 0, are inserted if no two keys are equal; otherwise the error names the duplicate key.
 func TestNumbersAsKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{1, 3} {
@@ -20,7 +19,7 @@ func TestNumbersAsKeys(t *testing.T) {
 		for typ, span := range map[string][2]int64{"int2": {math.MinInt16, math.MaxInt16}, "int4": {math.MinInt32, math.MaxInt32}, "int8": {math.MinInt64, math.MaxInt64}} {
 			c.must(fmt.Sprintf("CREATE TABLE %s_keys (k %s UNIQUE, n int)", typ, typ))
 			for round := range 24 {
-				step := int64(1 + r.IntN(90)) // dense enough, or not
+				step := int64(1 + r.IntN(90)) // dense enough for a bitmap (bitsPerRow), or not
 				rows := 300
 				var from int64
 				switch most := step * int64(rows); round % 3 {

@@ -7,14 +7,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWritesLookUp: statements that write a few rows look their keys up, for ON
-// CONFLICT, unique constraints and foreign keys, instead of reading whole columns:
-// segments get indexes of the columns that are looked up.
+// TestWritesLookUp: statements that write a few rows do not read whole columns for ON CONFLICT, unique
+// constraints and foreign keys, but look keys up: segments get indexes of the columns.
 func TestWritesLookUp(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)
 	const rows = 60000
-	key := func(i int) int { return i * 7919 % rows * 2 } // even, unordered
+	key := func(i int) int { return i * 7919 % rows * 2 } // even numbers, not in order
 	c.must("CREATE TABLE a (k bigint PRIMARY KEY, v int)")
 	c.must(fmt.Sprintf("INSERT INTO a SELECT (i * 7919::bigint %% %d) * 2, 0 FROM generate_series(0, %d) AS g(i)", rows, rows-1))
 	c.must("CREATE TABLE p (id int PRIMARY KEY)")

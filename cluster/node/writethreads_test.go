@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestWritesInThreads: DML over many rows, which is executed where the rows are stored,
-// has the results of DML over few.
+// TestWritesInThreads: DML over so many rows that several threads write them, on the nodes that store
+// the rows, has the results and errors that it has over few.
 func TestWritesInThreads(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		nodes := start(t, n)
@@ -36,8 +36,7 @@ func TestWritesInThreads(t *testing.T) {
 		fails(pgerr.CardinalityViolation, "merge into p using (select k % 100000 as m from p) s on p.k = s.m when matched then update set v = 0")
 		fails(pgerr.CardinalityViolation, "merge into p using (select k % 100000 as m from p) s on p.k = s.m when matched then delete")
 
-		// Where several joined rows match a row, one of them updates it, and RETURNING shows that
-		// one.
+		// If several joined rows match a row, one of them updates it, and RETURNING has the row once.
 		c.must("create table s as select k % 75000 as m, k as w from p")
 		is("74999|74999", "with u as (update p set v = s.w from s where s.m = p.k returning p.k, p.v) select count(*) || '|' || count(distinct k) from u")
 		is("74999", "select count(*) from p where k < 75000 and v in (k, k + 75000)")

@@ -12,24 +12,24 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 )
 
-// soleVoter writes and applies the commands of a single member in the goroutines that
-// propose them. With raft's loop each command would take two more wake-ups, of the loop
-// and then of the proposer, on processors that have gone to sleep while the disk syncs:
-// a fifth of a statement's time. It is a group commit: those who arrive while another
-// writes wait, and one of them writes for all next.
+// soleVoter writes and applies the commands of a cluster's only member in the goroutines that
+// propose them. With raft's loop each command would take two more wake-ups, of the loop and then of
+// the proposer, on processors that went to sleep while the disk synced: a fifth of a statement's
+// time. It is a group commit: proposals that arrive during a write wait, and one of their goroutines
+// writes all of them next.
 //
-// An entry in the journal is committed by Raft's rule where its node is the only voter
-// and leads the entry's term; requiring that there is no other member at all keeps this
-// simple. Raft gets the same entries in the same order within feedEvery, and finds them
-// in its log already. So raft's memory lags behind its log for a while, as that of a
-// node that has just started does, and nothing else may be appended to the log
-// meanwhile: a change of raft's configuration, or a barrier, must call pause first.
+// By Raft's rule an entry is committed once it is in the journal, if its node is the only voter and
+// leads the entry's term; requiring that there is no other member at all keeps this simple. Raft
+// gets the same entries in the same order within feedEvery, and finds them in its log. So raft's
+// memory lags behind its log for a while, as in a node that has just started, and nothing else may
+// be appended to the log meanwhile: a change of raft's configuration, or a barrier, must call pause
+// first.
 //
 //	propose ─▶ journal (sync) ─▶ meta.FSM ─▶ answer
 //	                  └─ within 5 ms ─▶ raft.Apply ─▶ journal: has it ─▶ meta.FSM: has it
 //
-// Should raft append another entry all the same, or refuse these, the journal rejects
-// it and the node stops; the next process finds what was committed.
+// If raft appends another entry all the same, or refuses these, the journal returns an error and the
+// node stops; the next process finds all committed entries in the journal.
 type soleVoter struct {
 	ctx   context.Context
 	early *earlyApplier
@@ -46,27 +46,27 @@ type soleVoter struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	led     bool   // this node leads term, and everything before it is applied
-	term    uint64 // that is led
-	open    bool
-	outside int  // how many others may be appending to the log
-	over    bool // set once the feeder has ended
+	led     bool   // this node leads term, and has applied all entries before it
+	term    uint64 // the term that this node leads; 0 for none
+	open    bool   // commands may be written here, instead of through raft
+	outside int    // operations of raft that may be appending to the log
+	over    bool   // set once the feeder has ended
 	writing bool
 	waiting []*proposal
 	last    uint64      // last entry of the log
-	behind  []*raft.Log // entries that raft has not been given yet
-	given   int         // entries that raft was given and has not answered
+	behind  []*raft.Log // entries that were not passed to raft yet
+	given   int         // entries that were passed to raft and not answered
 	ahead   uint64      // the last entry that raft has not stored; 0 for none
 }
 
-// feedEvery is how far raft may lag: all statements within it cost raft's loop, and its
-// state machine's goroutine, one turn.
+// feedEvery is how long raft may lag behind. Raft's loop, and the goroutine of its state machine, wake
+// up once for all commands in that time.
 const feedEvery = 5 * time.Millisecond
 
-// proposal is a command that waits to be written, alone or with others.
+// proposal is a command that waits to be written.
 type proposal struct {
 	cmd    meta.Command
-	turn   chan bool // true: write for all who wait; false: it is done
+	turn   chan bool // true: write all that wait; false: this one is written
 	answer meta.Answer
 	err    error
 }
@@ -77,7 +77,7 @@ var errNotLed = errors.New("the node does not lead the term any more")
 func (s *soleVoter) propose(cmd meta.Command) (a meta.Answer, err error, ok bool) {
 	s.mu.Lock()
 	for !s.open && s.led && !s.over && s.early.single(s.term) {
-		s.changed.Wait() // otherwise those who propose through raft would keep each other there
+		s.changed.Wait() // commands that go through raft pause this writer, so others must not follow them there
 	}
 	if !s.open {
 		s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *soleVoter) propose(cmd meta.Command) (a meta.Answer, err error, ok bool
 		o.turn <- false
 	}
 	next := len(s.waiting) > 0
-	if next { // woken last, so that the scheduler runs it first
+	if next { // woken last, as the scheduler runs the goroutine first that was woken last
 		s.waiting[0].turn <- true
 	} else {
 		s.writing = false
@@ -120,15 +120,15 @@ func (s *soleVoter) propose(cmd meta.Command) (a meta.Answer, err error, ok bool
 	}
 	s.mu.Unlock()
 	if next {
-		// The disk must not wait for the answers that this batch's goroutines write to their
-		// clients now.
+		// Lets the next writer start before this batch's goroutines answer their clients, so that
+		// the disk is not idle meanwhile.
 		runtime.Gosched()
 	}
 	return p.answer, p.err, true
 }
 
-// write makes log entries of commands after entry at, writes and applies them; it
-// returns those that are in the log.
+// write makes log entries of commands, following entry at, and writes and applies them. It returns the
+// entries that are in the log.
 func (s *soleVoter) write(batch []*proposal, term, at uint64) []*raft.Log {
 	failed := func(err error) []*raft.Log {
 		for _, p := range batch {
@@ -158,10 +158,10 @@ func (s *soleVoter) write(batch []*proposal, term, at uint64) []*raft.Log {
 	return entries
 }
 
-// pause hands raft everything that was written here, and leaves the log to raft until
-// resume is called. known says that raft's operation is in the log, or never will be.
-// Where that is unknown, raft keeps the log until the node leads again: by then raft
-// has answered earlier operations.
+// pause waits until raft has all entries that were written here. Only raft may then append to the log
+// until resume is called, whose argument says whether it is known that raft's operation is in the
+// log or never will be. If not, commands go through raft until the node becomes leader again: by then
+// raft has answered earlier operations.
 func (s *soleVoter) pause() (resume func(known bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,14 +183,14 @@ func (s *soleVoter) pause() (resume func(known bool)) {
 	}
 }
 
-// reopen takes the log back once nobody else may append to it; mu is held.
+// reopen allows writing here again once no operation of raft may append to the log; mu is held.
 func (s *soleVoter) reopen() {
 	s.open = s.led && s.outside == 0 && !s.over && s.early.single(s.term)
 	s.changed.Broadcast()
 }
 
-// lead records that the node leads a term, and that everything before it is applied; 0:
-// that it no longer leads.
+// lead records that the node leads a term and has applied all entries before it, or for 0 that it no
+// longer leads.
 func (s *soleVoter) lead(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +198,7 @@ func (s *soleVoter) lead(term uint64) {
 	s.reopen()
 }
 
-// stored is called with entries that raft stores; it returns those that were not
-// written here.
+// stored is called with entries that raft stores. It returns those that the log does not have yet.
 func (s *soleVoter) stored(entries []*raft.Log) []*raft.Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +214,7 @@ func (s *soleVoter) stored(entries []*raft.Log) []*raft.Log {
 	return entries
 }
 
-// feed hands the written entries to raft until the node ends.
+// feed passes the written entries to raft until the node ends.
 func (s *soleVoter) feed() {
 	defer func() {
 		s.mu.Lock()
@@ -249,7 +248,7 @@ func (s *soleVoter) feed() {
 	}
 }
 
-// give hands entries to raft.
+// give passes entries to raft.
 func (s *soleVoter) give(list []*raft.Log) raft.Future {
 	out := make(futures, len(list))
 	for i, l := range list {

@@ -12,13 +12,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxAttempts bounds how often a training is begun again because nodes went
-// away. Attempts are a second apart at most, and a dead node is known as dead
-// after a few.
+// maxAttempts bounds how often a training is tried because nodes are lost. The wait between attempts
+// grows to a second; a node that is dead is known to be dead after a few.
 const maxAttempts = 20
 
-// run trains, and trains again from the last checkpoint when a node is lost, or
-// met damage in a file that it has repaired by now.
+// run trains. It tries again, from the last checkpoint, if a node is lost or has repaired a damaged
+// file.
 func (d *drive) run(ctx context.Context) error {
 	rec, rescan := d.rec, true
 	for n := 1; ; n++ {
@@ -35,7 +34,7 @@ func (d *drive) run(ctx context.Context) error {
 			rescan = false
 			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
-			// A query with random() reads other rows each time.
+			// The query may return other rows each time, as with random().
 			rec.log().Warn("training starts anew: its checkpoint cannot be read, or is of other rows", "error", err)
 			rec.resume = nil
 			continue
@@ -51,7 +50,7 @@ func (d *drive) run(ctx context.Context) error {
 	}
 }
 
-// nodeLost reports whether what failed may be done without the node that failed.
+// nodeLost reports whether an error is of a lost node, so that a training without it may succeed.
 func nodeLost(err error) bool {
 	switch pgerr.CodeOf(err) {
 	case pgerr.ConnectionFailure, pgerr.AdminShutdown, pgerr.CannotConnectNow:
@@ -60,7 +59,7 @@ func nodeLost(err error) bool {
 	return false
 }
 
-// attempt trains on the nodes that are alive now, from the last checkpoint on.
+// attempt trains on the nodes that are alive, from the last checkpoint if there is one.
 func (d *drive) attempt(ctx context.Context, name string, rescan bool) error {
 	if d.rec.resume == nil {
 		return d.attemptFrom(ctx, name, rescan, nil)
@@ -103,7 +102,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		}
 		d.rec.phase("fit", in.Rows)
 	}
-	r.close() // hours of training pin no segments
+	r.close() // hours of training must not pin the segments that the query has read
 	d.reading = time.Since(since)
 	if g.Rescan() {
 		in.Rescan = func(ctx context.Context) error {
@@ -137,8 +136,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	return nil
 }
 
-// collect is the dataset stage: it runs the query once, leaving its rows on the
-// nodes that made them.
+// collect is the dataset stage: it runs the query, and the nodes that produce its rows keep them.
 func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	root, err := d.dataset(ctx, r, name)
 	if err != nil {
@@ -154,8 +152,8 @@ func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	if cerr := rows.Close(); err == io.EOF {
 		err = cerr
 	}
-	// What the training holds from here on counts as it is; hours of it keep nobody
-	// out.
+	// Gives up the admission: other statements are admitted while this one trains, perhaps for hours.
+	// The memory that it has charged still counts.
 	d.x.Admission.Rest()
 	if err == nil && d.show != nil {
 		d.planned = r.Show(*d.show, nil)

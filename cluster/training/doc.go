@@ -1,5 +1,5 @@
-// Package training runs TRAIN MODEL: from a statement in its context to a version
-// of a model in the catalog.
+// Package training runs TRAIN MODEL: from a statement in its context to a version of a model in the
+// catalog.
 //
 //	coord ─ Statement, query.Execution ─▶ Jobs.Train
 //	                                        │ plan: query, options, TRANSFORM
@@ -14,7 +14,7 @@
 //	                                                      ▼
 //	                                       the model and the job's end, one commit
 //
-// It knows no session. Whoever runs a statement gives its context (package query);
-// a job makes its own of the record, and reads the statement's text again only
-// where another process read it (decision 0003).
+// It does not depend on sessions. A statement runs in its session's context (package query). A job in
+// the catalog runs in a context restored from its record, and its statement is parsed again only on
+// another node than that of its session (decision 0003).
 package training

@@ -14,35 +14,36 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// drive is a job being driven: its statement in one execution, over one state.
+// drive is the state of a job while this node drives it: its statement's execution over one state of the
+// catalog.
 type drive struct {
 	j         *Jobs
 	statement Statement
 	x         *query.Execution
 	state     *catalog.State
 	plan      *Plan
-	query     *plan.Query // the plan's, until it is used
+	query     *plan.Query // the plan's; nil once it was optimised
 	rec       *record
 	show      *query.Explain // set by EXPLAIN
 
 	result  *train.Result
-	reused  bool          // the dataset of a training before
-	reading time.Duration // that the dataset stage and the distributing took
+	reused  bool          // trained on the cached dataset of an earlier training
+	reading time.Duration // duration of the dataset stage and of distributing the rows
 	planned string        // the dataset stage as it ran, for EXPLAIN
 	members []uint64      // nodes of the workers
 }
 
-// reading is the query of the dataset, optimised to be read once.
+// reading is the query of the dataset, optimised for one execution.
 type reading struct {
 	*query.Executor
 	query *plan.Query
 	close func()
 }
 
-// read begins a reading, which must be closed.
+// read starts a reading, which must be closed.
 func (d *drive) read(ctx context.Context) (*reading, error) {
 	q := d.query
-	if d.query = nil; q == nil { // the optimiser has changed it: each reading binds anew
+	if d.query = nil; q == nil { // optimising changes a query, so each reading binds it again
 		p, err := d.j.Plan(ctx, d.statement, d.x.Context, d.state)
 		if err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }
 
-// dataset is the plan of the dataset stage. Its buffers are filled here.
+// dataset fills the buffers of the query and returns the plan of the dataset stage.
 func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Collect, error) {
 	o, next := r.query, r.query.NextCol
 	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Explain shows how a statement would train; with ANALYZE it trains, and throws
-// the model away.
+// Explain shows how a statement would train; with ANALYZE it trains, and discards the model.
 func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string, error) {
 	p, err := j.Plan(ctx, r.Statement, r.Context, r.State)
 	if err != nil {
@@ -64,8 +63,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	return b.String(), nil
 }
 
-// used says what the training has read, moved, written and held, in all and by
-// node.
+// used shows the bytes that the training read, moved, wrote and held in memory, in all and by node.
 func (d *drive) used(b *strings.Builder) {
 	sum, reused := train.Total(d.result.Usage), "no"
 	if d.reused {

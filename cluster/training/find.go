@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// find finds the training of a model that ok takes, the newest of several.
+// find returns the newest training of a model for which ok is true.
 func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
 	schemas := c.Schemas(st)
 	if len(name) > 1 {
@@ -50,8 +50,8 @@ func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) erro
 	return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: job.OID}})
 }
 
-// Resume sets a training going again from its last checkpoint, and waits for its
-// model; one that is running it only waits for.
+// Resume continues a training from its last checkpoint and waits for its model. If the training is
+// running, it only waits.
 func (j *Jobs) Resume(ctx context.Context, c *query.Context, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
 	job, err := find(c, st, name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning && !job.Attached || resumable(job) })
 	if err != nil {

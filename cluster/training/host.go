@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// host is what functions ask in a job's query: query.NamedHost. Nothing of it
-// changes, so that the query may run again, here and on another node.
+// host implements query.NamedHost for the functions in a job's query. It does not change while the job
+// runs, so that the query may run again, here or on another node.
 type host struct {
 	query.SystemNames
 	function.NoSession
@@ -27,7 +27,7 @@ type host struct {
 	session function.Session
 }
 
-// contextOf makes the context of a job's statement over the state that it reads.
+// contextOf restores the context of a job's statement, over the state that it reads.
 func (j *Jobs) contextOf(job *catalog.Job, st *catalog.State) (*query.Context, error) {
 	h := &host{NoSession: function.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
 	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {

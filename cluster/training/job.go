@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driveJob drives a job to its end and commits its model. An error of the job
-// itself is in its record then; what is returned is why there is none.
+// driveJob drives a job to its end and commits its outcome: the model, or the job's error. It returns an
+// error if it could not commit an outcome.
 func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	d, err := j.trainJob(ctx, job)
 	if d != nil {
@@ -32,7 +32,7 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	}
 	err = query.Cause(ctx, err)
 	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.QueryCanceled || pgerr.CodeOf(err) == pgerr.CannotConnectNow {
-		return err // this node stops, or the job is another's, or no leader is there: it goes on there, or later
+		return err // this node stops, the job was assigned to another, or there is no leader: the job is continued there, or later
 	}
 	pe := pgerr.From(err)
 	end := &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed, UpdatedMicros: time.Now().UnixMicro(),
@@ -49,7 +49,7 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	return j.cfg.Catalog.Commit(late, changes)
 }
 
-// trainJob trains a job's model, in a context of the job's own.
+// trainJob trains a job's model, in the context that the job's record has.
 func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return nil, err
@@ -79,8 +79,7 @@ func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
 	return d, query.Cause(ctx, d.run(ctx))
 }
 
-// statementOf is a job's statement: as it was read where that was here, else read
-// again.
+// statementOf returns a job's statement. It parses it unless a session on this node has done so.
 func (j *Jobs) statementOf(job *catalog.Job, dialect parse.Dialect) (Statement, error) {
 	j.mu.Lock()
 	s, ok := j.read[job.OID]
@@ -100,14 +99,14 @@ func (j *Jobs) statementOf(job *catalog.Job, dialect parse.Dialect) (Statement, 
 	return s, pgerr.New(pgerr.DataCorrupted, "training job %d has no TRAIN statement", job.OID)
 }
 
-// finishJob commits the model and the job's end as one.
+// finishJob commits the model and the end of the job in one commit.
 func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return err
 	}
 	st := j.cfg.Catalog.Current()
 	if now := st.Job(job.OID); now != nil && now.State == catalog.JobDone {
-		return nil // an earlier try went through after all
+		return nil // an earlier attempt to commit was applied after all
 	}
 	old := st.Model(job.Schema, job.Model)
 	if old != nil && job.Replace == 0 {
@@ -125,8 +124,8 @@ func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error 
 	}
 	err = j.cfg.Catalog.Commit(ctx, changes)
 	if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
-		// To try again is safe though it is another commit: the job ends once, and
-		// the model goes with that.
+		// Another attempt is safe although it is another commit: a job can end only once, and the
+		// commit that ends it has the model.
 		return pgerr.New(pgerr.SerializationFailure, "the commit of model %q may not have gone through", job.Model)
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Config is what trainings need of a node.
+// Config has what trainings need from their node.
 type Config struct {
 	Self    uint64
 	Catalog Catalog
@@ -25,7 +25,7 @@ type Config struct {
 	Trainer Trainer
 	Blobs   Blobs
 	Members Members
-	Shared  func(*settings.Def) string // the value of a setting that is no session's
+	Shared  func(*settings.Def) string // returns the value of a setting outside of sessions
 	NewOID  func(context.Context) (types.OID, error)
 	Log     *slog.Logger
 }
@@ -37,39 +37,38 @@ type Catalog interface {
 	Current() *catalog.State
 	// Changed returns a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
-	// Redefined is Changed but for commits of rows, and reports of progress, alone.
+	// Redefined is Changed without commits that only change rows or report the progress of jobs.
 	Redefined() <-chan struct{}
-	// Barrier waits until Current holds all that was committed anywhere before.
+	// Barrier waits until Current has everything that any node committed before the call.
 	Barrier(ctx context.Context) error
-	// Commit proposes the changes as one and waits until they are applied here.
+	// Commit commits the changes atomically and waits until they are applied on this node.
 	Commit(ctx context.Context, changes []catalog.Change) error
 }
 
-// Models gives scorers for models by reference, for any goroutine.
+// Models returns the scorer of a model by reference. It may be called from any goroutine.
 type Models interface {
 	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error)
 }
 
-// Statement is a TRAIN MODEL that has been read. It is not changed any more, and
-// may be shared.
+// Statement is a parsed TRAIN MODEL. It is immutable, so it may be shared.
 type Statement struct {
 	Text *parse.Statement
 	*parse.TrainModel
 }
 
-// Jobs are the trainings of a node: those that its sessions wait for, and those
-// that it drives. A supervisor looks at the jobs of the catalog whenever they or
-// the nodes change, and brings what runs here in line with them; on the leading
-// node it also finds a new driver for jobs whose own is dead.
+// Jobs manages the trainings of a node: those that its sessions wait for, and those that it drives. A
+// supervisor compares the jobs in the catalog with what runs here, each second and whenever jobs or
+// nodes change, and starts and stops drivers. On the leader it also assigns a new driver to jobs
+// whose driver is dead or drained.
 type Jobs struct {
 	cfg     Config
 	started time.Time
 
 	mu       sync.Mutex
-	attached map[types.OID]context.CancelCauseFunc // jobs of sessions here
+	attached map[types.OID]context.CancelCauseFunc // cancel the jobs that sessions here drive
 	drivers  map[types.OID]*driver
-	read     map[types.OID]Statement // of jobs that were given and are driven here
-	ended    chan struct{}           // has room for one
+	read     map[types.OID]Statement // of jobs that sessions here wait for and this node drives
+	ended    chan struct{}           // of capacity 1: a driver has ended
 	wg       sync.WaitGroup
 	stop     func()
 }
@@ -86,7 +85,7 @@ func New(c Config) *Jobs {
 		read: map[types.OID]Statement{}, ended: make(chan struct{}, 1)}
 }
 
-// attach notes a job of a session; the function it gives forgets it.
+// attach registers how to cancel a session's job, until leave is called.
 func (j *Jobs) attach(oid types.OID, cancel context.CancelCauseFunc) (leave func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -98,8 +97,8 @@ func (j *Jobs) attach(oid types.OID, cancel context.CancelCauseFunc) (leave func
 	}
 }
 
-// keep has the driver of a job find its statement, if it is this node's; the
-// function it gives forgets it.
+// keep makes the parsed statement available to the job's driver, if that is on this node, until forget
+// is called.
 func (j *Jobs) keep(oid types.OID, s Statement) (forget func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

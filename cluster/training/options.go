@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// arguments are the options that a statement gives.
+// arguments are the options of a statement.
 func (s Statement) arguments() (out []family.Arg, err error) {
 	for _, o := range s.Options {
 		v, err := optionValue(o.Value)
@@ -90,7 +90,7 @@ func optionValue(n ast.Node) (types.Datum, error) {
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant")
 }
 
-// wordText is a bare word, or the words of a qualified name.
+// wordText returns a bare word, or the words of a qualified name.
 func wordText(v *ast.ColumnRef) string {
 	if v.Fields == nil || len(v.Fields.Items) < 2 {
 		return parse.ConstText(v)

@@ -21,15 +21,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Plan is a TRAIN statement that has been checked over a state of the catalog.
+// Plan is a TRAIN statement that was checked over a state of the catalog.
 type Plan struct {
-	Query     *plan.Query // whose columns are trained on
-	Given     *plan.Query // the rows to begin with, nil for none
+	Query     *plan.Query // its columns are trained on
+	Given     *plan.Query // returns the rows to begin with; nil for none
 	Job       *train.Job
 	transform *transformed // nil without TRANSFORM
 }
 
-// Plan checks a statement. Its context says which parameters have types already.
+// Plan checks a statement. Its context has the types of parameters that are known already.
 func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *catalog.State) (*Plan, error) {
 	binding := func(c *query.Context) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
 	q, err := bind.Query(binding(c), s.Query)
@@ -84,7 +84,7 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 	return p, err
 }
 
-// uses are all that the training reads.
+// uses returns the relations and columns that the training reads.
 func (p *Plan) uses() []plan.TableUse {
 	if p.Given == nil {
 		return p.Query.Tables
@@ -92,12 +92,12 @@ func (p *Plan) uses() []plan.TableUse {
 	return slices.Concat(p.Query.Tables, p.Given.Tables)
 }
 
-// datasetColumns are a query's columns as they are trained on.
+// datasetColumns returns a query's columns with the types that they are trained on with.
 func datasetColumns(q *plan.Query) (cols []dataset.Column) {
 	for _, c := range q.Cols {
 		typ := c.Type
 		if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
-			typ = types.Text // a category without the blanks at its end
+			typ = types.Text // a category has no trailing blanks
 		}
 		cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
 	}
@@ -116,9 +116,8 @@ func (s Statement) isTarget(name string, args []family.Arg) bool {
 	return false
 }
 
-// given binds the query over the relation whose rows the training begins with:
-// its columns that are called as the features are, in an order that the rows alone
-// decide.
+// given binds a query of the relation whose rows the training begins with: the columns with the names
+// of the features, in an order that depends only on the rows.
 func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
 	g := job.Plan.Given
 	parts, err := catalog.SplitName(g.Relation)

@@ -14,21 +14,20 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// record is a running training's record in the catalog as its driver keeps
-// it: brought up to date at most once a second, and with every checkpoint. It
-// is for the driver's goroutine.
+// record maintains a running training's record in the catalog. It commits progress at most once a
+// second, and with every checkpoint. It is for the driver's goroutine.
 type record struct {
 	j      *Jobs
 	job    *catalog.Job
-	notice func(*pgerr.Error) // of an attached job: who gets the notices
-	last   time.Time
+	notice func(*pgerr.Error) // receives the notices of an attached job
+	last   time.Time          // of the start, or the last commit of progress or a checkpoint
 	state  string
 	rows   int64
-	hist   []catalog.Iteration // not in the catalog yet
+	hist   []catalog.Iteration // those that are not in the catalog yet
 	iter   int
-	resume *catalog.Segment // holds the last checkpoint
+	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
-	// model is what holds the trained model, which is kept until close.
+	// model is the trained model, whose file is protected from the sweep until close.
 	model   *catalog.Segment
 	release func()
 }
@@ -37,8 +36,8 @@ func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *record {
 	return &record{j: j, job: job, notice: notice, last: time.Now(), iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
 }
 
-// putJob commits a new job's record. It is committed by itself: a training is
-// seen while its transaction is open.
+// putJob commits a new job's record at once, also within a transaction block, so that other sessions
+// see the training while it runs.
 func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 	if job.OID == 0 {
 		if job.OID, err = j.cfg.NewOID(ctx); err != nil {
@@ -48,7 +47,7 @@ func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 	changes := []catalog.Change{&catalog.PutJob{Job: job}}
 	for _, old := range j.cfg.Catalog.Current().Jobs() {
 		if old.Schema == job.Schema && old.Model == job.Model && resumable(old) {
-			changes = append(changes, &catalog.DropJob{OID: old.OID}) // this one is in its place
+			changes = append(changes, &catalog.DropJob{OID: old.OID}) // replaced by this one
 		}
 	}
 	return j.cfg.Catalog.Commit(ctx, changes)
@@ -61,7 +60,7 @@ func (r *record) phase(p string, rows int64) {
 	r.update()
 }
 
-// event takes an iteration or a phase of the training.
+// event notes an iteration or a phase of the training, and commits and reports progress once a second.
 func (r *record) event(e train.Event) {
 	if e.Phase != "" {
 		r.state = e.Phase
@@ -90,14 +89,14 @@ func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
 	return pgerr.New(pgerr.SuccessfulCompletion, "%s", msg).WithSeverity(pgerr.SevNotice)
 }
 
-// progress is the change that brings the record up to date.
+// progress returns the change that updates the record.
 func (r *record) progress() *catalog.JobProgress {
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
 		UpdatedMicros: time.Now().UnixMicro(), History: r.hist}
 }
 
-// update brings the catalog up to date. A failure to do so is not the
-// training's: if the job has gone to another node, the supervisor stops it.
+// update commits the progress. Its failure does not fail the training: if the reason is that the job
+// was assigned to another node, the supervisor will stop this driver.
 func (r *record) update() {
 	r.last = time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -109,12 +108,12 @@ func (r *record) update() {
 	r.hist = nil
 }
 
-// saveEvery is how often a checkpoint is worth a commit: what is lost with its
-// driver is less than that much work.
+// saveEvery is the least time between the last commit of the record, be it of progress or of a
+// checkpoint, and one of a further checkpoint.
 const saveEvery = 500 * time.Millisecond
 
-// Save implements train.Checkpointer. Where the optimiser goes on from does not
-// change where it arrives, so a checkpoint may as well be left out.
+// Save implements train.Checkpointer. It may skip a checkpoint: a training that resumes from an earlier
+// one has the same result.
 func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) error) error {
 	if r.saved > 0 && time.Since(r.last) < saveEvery {
 		return nil
@@ -134,16 +133,15 @@ func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) 
 	return nil
 }
 
-// discard removes the file of the last checkpoint, unless the catalog names it. The
-// sweep would wait for the statement that waits for the training.
+// discard removes the file of the last checkpoint, unless the catalog refers to it. The sweep would
+// remove it only after the statement that waits for the training.
 func (r *record) discard() {
 	if r.resume != nil && r.resume.Inline == nil {
 		r.j.cfg.Blobs.Discard(r.resume)
 	}
 }
 
-// keep writes the trained model to where it is to stay, if a commit names it before
-// close.
+// keep stores the trained model. A commit must refer to it before close, or the sweep removes its file.
 func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
 	r.release()
 	r.release = r.j.cfg.Blobs.Hold()
@@ -151,13 +149,14 @@ func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
 	return err
 }
 
-// close ends the driver's part, when the record says what became of the job.
+// close releases the model's file and discards the last checkpoint, when the outcome of the job is
+// committed.
 func (r *record) close() {
 	r.release()
 	r.discard()
 }
 
-// drop takes the record away.
+// drop removes the record from the catalog.
 func (r *record) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -166,7 +165,8 @@ func (r *record) drop() {
 	}
 }
 
-// resumable reports whether RESUME TRAINING has something to go on from.
+// resumable reports whether RESUME TRAINING can continue the job: it failed or was cancelled outside of
+// a transaction block, and has a checkpoint.
 func resumable(j *catalog.Job) bool {
 	return !j.Attached && (j.State == catalog.JobFailed || j.State == catalog.JobCancelled) && (j.Checkpoint != nil || !j.CheckpointFile.IsZero())
 }

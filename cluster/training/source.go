@@ -12,8 +12,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// source tells by what the dataset of an optimised query is found again; nil for
-// one that is not kept.
+// source returns the identity of an optimised query's dataset, by which a later training finds it in
+// the cache: a key of the plan, the encoding, parameters and enums, and the tables' contents. It is
+// nil if the dataset is not cached: if it depends on more than that, as on a file, or the session does
+// not want it.
 func (d *drive) source(q *plan.Query) *train.Source {
 	encoding := d.plan.Job.Encoding()
 	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
@@ -38,8 +40,8 @@ func (d *drive) source(q *plan.Query) *train.Source {
 	return src
 }
 
-// over opens the training over the dataset that one before has left; nil where there
-// is none, and where each fold wants the rows.
+// over opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
+// if the training has folds, which need the rows themselves.
 func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
@@ -47,14 +49,14 @@ func (d *drive) over(ctx context.Context, name string, src *train.Source) (Train
 	return d.j.cfg.Trainer.Over(ctx, name, d.plan.Job, src)
 }
 
-// digest is a table's as a state has it.
+// digest is the digest of a table's contents at a version of its manifest.
 type digest struct {
 	version uint64
 	of      [32]byte
 }
 
-// prune lets datasets go of tables that have changed since. known is what was asked
-// for before: a state for every commit is many.
+// prune drops cached datasets of tables that have changed. known caches digests between calls, by the
+// version of the manifest: most tables have not changed since the last one.
 func (j *Jobs) prune(st *catalog.State, known map[types.OID]digest) {
 	j.cfg.Trainer.Prune(func(t train.Table) bool {
 		m := st.Manifest(t.OID)

@@ -11,9 +11,8 @@ import (
 	"github.com/tributarydb/tributary/planner"
 )
 
-// begin reads what a training begins with: the model that it goes on from, and the
-// rows that it is given. They are paid for until the function that it gives is
-// called.
+// begin reads what a training starts from: the model that it continues, and the rows that it is given to
+// begin with. Their memory is charged until the function that it returns is called.
 func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err error) {
 	acct := d.x.Pool.Account("what a training begins with", false)
 	defer func() {

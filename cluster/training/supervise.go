@@ -10,23 +10,23 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// doneFor is how long the record of a job that is done waits for the gateway of
-// its statement, failedFor how long one that failed waits to be resumed.
+// doneFor is how long the record of a job that has ended is kept for the gateway of its statement, and
+// failedFor how long that of a job that can be resumed is.
 const (
 	doneFor   = time.Minute
 	failedFor = 24 * time.Hour
 )
 
-// jobAction is what a node is to do about a job.
+// jobAction is what a node does about a job.
 type jobAction uint8
 
 const (
 	jobNothing jobAction = iota
 	jobStart             // drive it here
-	jobStop              // it is not driven here any more
-	jobCancel            // stop it because that was asked
-	jobTake              // give it to another node
-	jobDrop              // forget it
+	jobStop              // stop a driver that is not the job's any more
+	jobCancel            // stop it, as was requested
+	jobTake              // assign it to another node
+	jobDrop              // remove its record
 )
 
 // jobView is what a node knows besides the job itself.
@@ -40,8 +40,7 @@ type jobView struct {
 	over          time.Duration // since this node first saw that the job has ended
 }
 
-// decide says what this node does about a job: one step at a time, each of
-// which changes what is seen the next time.
+// decide returns what this node does about a job: one step at a time, after which it decides again.
 func decide(j *catalog.Job, v jobView) jobAction {
 	here := j.Coordinator == v.self
 	switch {
@@ -50,8 +49,8 @@ func decide(j *catalog.Job, v jobView) jobAction {
 		if resumable(j) {
 			keep = failedFor
 		}
-		// Clocks may jump, and who ended the job has another: its gateway has its
-		// minute all the same.
+		// UpdatedAt is of the clock of the node that ended the job, and clocks may jump. Its gateway
+		// has a minute by this node's clock in any case.
 		if v.leads && v.now.Sub(j.UpdatedAt) > keep && v.over >= doneFor {
 			return jobDrop
 		}
@@ -60,11 +59,11 @@ func decide(j *catalog.Job, v jobView) jobAction {
 	case j.CancelRequested && (v.running != 0 || v.attached):
 		return jobCancel
 	case here && j.Attached && !v.attached:
-		return jobDrop // of an earlier life of this node
+		return jobDrop // its session ended when this node was restarted
 	case here && !j.Attached && v.running == 0:
 		return jobStart
 	case v.leads && !here && !j.Attached && v.draining(j.Coordinator):
-		return jobTake // it goes on elsewhere while its driver still can
+		return jobTake // while the node that is drained can still hand it over
 	case v.leads && !here && !v.alive(j.Coordinator):
 		if j.Attached {
 			return jobDrop
@@ -101,8 +100,7 @@ func (j *Jobs) supervise(ctx context.Context) {
 	}
 }
 
-// superviseOnce looks at all jobs; ended is when those that have ended were
-// first seen so.
+// superviseOnce looks at all jobs. ended has the time at which a job that has ended was first seen so.
 func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time) {
 	st := j.cfg.Catalog.Current()
 	seen := map[types.OID]bool{}
@@ -146,11 +144,10 @@ func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time)
 	}
 }
 
-// errPassed ends a driver whose job is not its own any more.
+// errPassed stops a driver whose job another node drives or will drive.
 var errPassed = pgerr.New(pgerr.AdminShutdown, "the training goes on at another node")
 
-// changeJob commits what the supervisor decided. Where it cannot, it will be
-// decided again.
+// changeJob commits a decision of the supervisor. If that fails, it decides again later.
 func (j *Jobs) changeJob(ctx context.Context, c catalog.Change) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -169,7 +166,7 @@ func (j *Jobs) startDriver(ctx context.Context, job *catalog.Job) {
 		defer cancel(nil)
 		err := j.guarded(ctx, job)
 		if err != nil && ctx.Err() == nil {
-			// The record stands as it was: wait before the supervisor tries again.
+			// The job's record has not changed, so the supervisor will start it again: wait before.
 			j.cfg.Log.Warn("driving a training", "job", job.OID, "model", job.Model, "error", err)
 			select {
 			case <-time.After(time.Second):
@@ -186,7 +183,7 @@ func (j *Jobs) startDriver(ctx context.Context, job *catalog.Job) {
 	})
 }
 
-// guarded turns a panic of a driver into its job's error.
+// guarded drives a job, and makes a panic the job's error.
 func (j *Jobs) guarded(ctx context.Context, job *catalog.Job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -198,7 +195,7 @@ func (j *Jobs) guarded(ctx context.Context, job *catalog.Job) (err error) {
 	return j.driveJob(ctx, job)
 }
 
-// Close stops what is driven here.
+// Close stops the drivers of this node.
 func (j *Jobs) Close() {
 	if j.stop != nil {
 		j.stop()

@@ -14,22 +14,21 @@ import (
 // Request is a TRAIN statement that a session runs.
 type Request struct {
 	Statement
-	*query.Execution                // whose context the statement has
-	State            *catalog.State // that it sees
+	*query.Execution                // in the statement's context
+	State            *catalog.State // that the statement reads
 	Durable          []byte         // the context's durable form
 	Notice           func(*pgerr.Error)
-	// Put takes the model into the session's transaction where it is to be part of
-	// that; nil where the cluster is to commit it.
+	// Put adds the model to the session's transaction block. It is nil outside of one, where the
+	// driver commits the model.
 	Put func(catalog.Change) error
 }
 
-// Train makes a job of a statement and waits for its model. Where one of the name
-// is there already and may stay, there is no version.
+// Train creates the job of a statement and waits for its model. It returns no version if the model
+// exists already and the statement has IF NOT EXISTS.
 //
-// Outside a transaction block the job is the cluster's: it outlives this node,
-// and its model is committed by whoever drives it. Inside one the job is
-// attached to the session, sees what the transaction has done so far, and its
-// model becomes part of the transaction.
+// Outside a transaction block the job belongs to the cluster: it goes on if this node is lost, and its
+// driver commits the model. Inside one the job is attached to the session, sees what the transaction
+// has done so far, and its model becomes part of the transaction.
 func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog.ModelVersion, error) {
 	c := r.Context
 	schema, old, err := r.place(c, r.State)
@@ -44,7 +43,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 	if err != nil {
 		return nil, nil, err
 	}
-	// The job may begin later, on another node: who may not is told now.
+	// The job may start later, on another node, so privileges are checked now.
 	if err := plan.Authorize(r.State, c.Role, p.uses()); err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +65,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 	return r.State.Schema(schema), v, nil
 }
 
-// job is the record that the statement begins with.
+// job returns the record of the statement's job as it starts.
 func (r *Request) job(p *Plan) *catalog.Job {
 	now := time.Now().UTC()
 	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Context.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
@@ -77,8 +76,8 @@ func (r *Request) job(p *Plan) *catalog.Job {
 	return job
 }
 
-// warn tells of a model that may be worth less than it could be. advice is what may
-// help if iterations ran out.
+// warn sends warnings about a model that may be worse than possible. advice is the hint if the training
+// did not converge.
 func (r *Request) warn(v *catalog.ModelVersion, advice string) {
 	for _, w := range v.Warnings {
 		r.Notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
@@ -90,7 +89,7 @@ func (r *Request) warn(v *catalog.ModelVersion, advice string) {
 		WithSeverity(pgerr.SevWarning).WithHint("%s", advice))
 }
 
-// forTransaction trains for the session's transaction.
+// forTransaction trains within the session's transaction block.
 func (j *Jobs) forTransaction(ctx context.Context, r *Request, old *catalog.Model, job *catalog.Job, p *Plan) (*catalog.ModelVersion, error) {
 	d, err := j.inSession(ctx, r, job, p, nil)
 	if err != nil {
@@ -104,8 +103,8 @@ func (j *Jobs) forTransaction(ctx context.Context, r *Request, old *catalog.Mode
 	return v, r.Put(m)
 }
 
-// inSession drives a job of the session, whose record ends with it. The caller
-// closes what the driver keeps.
+// inSession drives a job of the session on this node, and removes its record at the end. If there is no
+// error, the caller must close d.rec.
 func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *Plan, show *query.Explain) (*drive, error) {
 	job.Coordinator = j.cfg.Self
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -128,7 +127,7 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	return d, query.Cause(ctx, err)
 }
 
-// place finds the schema of the model and the model that is there already.
+// place returns the schema of the model, and the model if it exists already.
 func (s Statement) place(c *query.Context, st *catalog.State) (types.OID, *catalog.Model, error) {
 	var sc *catalog.Schema
 	schema, _, err := catalog.ObjectName(s.Name...)

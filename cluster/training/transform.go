@@ -20,11 +20,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// transformed is a TRANSFORM clause over the columns of its training query. What
-// it computes is trained on as if the query had computed it; the model keeps the
-// expressions, and predictions compute them again of the query's columns.
+// transformed is a TRANSFORM clause over the columns of its training query. The columns that it computes
+// are trained on as if they were the query's. The model stores the expressions, and a prediction
+// evaluates them over its own input.
 type transformed struct {
-	cols     []catalog.ModelFeature // of the query
+	cols     []catalog.ModelFeature // the query's
 	items    []transformItem
 	encoders []feature.Transform
 }
@@ -34,13 +34,13 @@ type transformItem struct {
 	name  string
 	val   ast.Node
 	text  string // of val
-	reads []int  // the query's columns
-	plain bool   // val is the column of the name
+	reads []int  // the query's columns that val reads
+	plain bool   // val is the column called name
 	pos   int
 }
 
-// transform reads TRANSFORM, or takes all columns where there is none. besides says which of the query's columns are needed
-// beside what it names: the target and others that options name.
+// transform analyses TRANSFORM; without one it takes all columns. besides reports which of the query's
+// columns are needed in addition: the target, and those that options name.
 func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
 	tr := &transformed{}
 	for _, c := range q.Cols {
@@ -59,7 +59,7 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 	for _, target := range list {
 		if names, ok := starOf(target.Val); ok {
 			except = names
-			tr.items = append(tr.items, transformItem{}) // the others' names are needed first
+			tr.items = append(tr.items, transformItem{}) // replaced below, when all other items are known
 			stars++
 			continue
 		}
@@ -107,9 +107,9 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 	return tr, nil
 }
 
-// hold puts what a sequential split holds out into the place of its column: the
-// rows whose value is not below that of the last of the largest that are to be
-// held out.
+// hold replaces the column of a sequential split by a condition that is true for the rows held out for
+// evaluation: those with the largest values of the column, and NULLs. Rows that are equal to the
+// smallest of these values are held out too, so there may be more than the fraction.
 func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
 	c := lex.QuoteIdent(by.Column)
 	sel, err := queryOver(fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE",
@@ -122,8 +122,7 @@ func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
 	return nil
 }
 
-// queryOver parses a query of our own and puts q into the place of the subquery in
-// its FROM.
+// queryOver parses a query whose FROM has a subquery as placeholder, and replaces that by q.
 func queryOver(text string, q *ast.SelectStmt) (*ast.SelectStmt, error) {
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil {
@@ -140,8 +139,7 @@ func queryOver(text string, q *ast.SelectStmt) (*ast.SelectStmt, error) {
 	return sel, nil
 }
 
-// missingNaN is q with NULL for NaN in its features. Predictions take NaN as NULL
-// anyway.
+// missingNaN returns q with NaN replaced by NULL in its features, which is how predictions treat NaN.
 func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.SelectStmt, error) {
 	features := map[string]bool{}
 	for _, f := range j.Features() {
@@ -160,7 +158,7 @@ func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.Select
 	return queryOver("SELECT "+strings.Join(items, ", ")+" FROM (SELECT 1) AS nan_input", q)
 }
 
-// starOf reports whether an item is *, and returns the columns that it leaves out.
+// starOf reports whether an item is *, and returns the columns of its EXCEPT.
 func starOf(n ast.Node) (except []string, ok bool) {
 	if c, isRef := n.(*ast.ColumnRef); isRef {
 		_, except, ok = parse.Star(c.Fields.Items)
@@ -172,7 +170,7 @@ func (tr *transformed) has(name string) bool {
 	return slices.ContainsFunc(tr.items, func(it transformItem) bool { return it.val != nil && it.name == name })
 }
 
-// others are the query's columns whose names no item has.
+// others returns the wanted columns of the query whose names no item has.
 func (tr *transformed) others(want func(string) bool) (out []transformItem) {
 	for i, c := range tr.cols {
 		if !tr.has(c.Name) && want(c.Name) {
@@ -182,8 +180,8 @@ func (tr *transformed) others(want func(string) bool) (out []transformItem) {
 	return out
 }
 
-// nameOf names an item without AS: as its column, or where that name is taken
-// after its encoder too.
+// nameOf returns the name of an item without AS: that of its column, followed by its encoder's if
+// another item has that name.
 func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) string {
 	name := scope.OutputName(it.val)
 	if len(chain) > 0 && tr.has(name) {
@@ -192,8 +190,8 @@ func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) strin
 	return name
 }
 
-// transformItem takes an item apart into what is computed and the encoders over
-// it, the innermost first.
+// transformItem splits an item into the expression and the encoders that are applied to it, the
+// innermost first.
 func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chain []feature.Transform, err error) {
 	val := target.Val
 	for {
@@ -243,8 +241,8 @@ func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chai
 	return it, chain, err
 }
 
-// encoderCall reports whether n is a call of one of ML's preprocessing functions:
-// of anything in schema ml, or of the functions' own names where SQL has none such.
+// encoderCall returns the call and the function's name if n calls an encoder: any function of schema ml,
+// or without a schema an encoder whose name no SQL function has.
 func encoderCall(n ast.Node) (*ast.FuncCall, string) {
 	for {
 		p, ok := n.(*ast.ParenExpr)
@@ -268,7 +266,7 @@ func encoderCall(n ast.Node) (*ast.FuncCall, string) {
 	return call, name
 }
 
-// over is the query that computes the items over the training query.
+// over returns the query that computes the items over the training query q.
 func (tr *transformed) over(q *ast.SelectStmt) *ast.SelectStmt {
 	sel := ast.NewSelectStmt()
 	for _, it := range tr.items {
@@ -278,8 +276,8 @@ func (tr *transformed) over(q *ast.SelectStmt) *ast.SelectStmt {
 	return sel
 }
 
-// describe puts the expressions of the features into a version. Where all are
-// columns as they are, these are the features.
+// describe stores the expressions of the features in a version, and makes the columns that they read
+// its features. If all features are plain columns, nothing changes.
 func (tr *transformed) describe(v *catalog.ModelVersion) {
 	reads := make([]bool, len(tr.cols))
 	same := true

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Columns are those of the one row that TRAIN MODEL returns.
+// Columns returns the columns of the row that TRAIN MODEL returns.
 func Columns() (cols []plan.Column) {
 	for i, c := range []struct {
 		name string
@@ -28,20 +28,19 @@ func Columns() (cols []plan.Column) {
 	return cols
 }
 
-// Row is that row.
+// Row returns that row.
 func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum {
 	if sc != nil {
 		name = sc.Name + "." + name
 	}
-	var loss types.Datum // NULL where the algorithm has none
+	var loss types.Datum // NULL if the algorithm has none
 	if !math.IsNaN(v.TrainLoss) {
 		loss = v.TrainLoss
 	}
 	return []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), loss, metricsJSON(v.Metrics), v.Seconds}
 }
 
-// version makes the change that puts the model, or its next version, into the
-// catalog.
+// version returns the change that puts the model, or its next version, into the catalog.
 func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, d *drive) (catalog.Change, *catalog.ModelVersion, error) {
 	s, p, res := d.statement, d.plan, d.result
 	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,

@@ -10,9 +10,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// detached gives a job to the cluster and waits for its model. Who goes away,
-// or whose node does, leaves the job running; who cancels the statement cancels
-// the job.
+// detached commits a job for any node to drive, and waits for its model. The job goes on if the client
+// or this node is lost, but is cancelled if the statement is.
 func (j *Jobs) detached(ctx context.Context, s Statement, job *catalog.Job, notice func(*pgerr.Error)) (v *catalog.ModelVersion, err error) {
 	job.Coordinator = j.driverFor()
 	if job.OID, err = j.cfg.NewOID(ctx); err != nil {
@@ -27,7 +26,7 @@ func (j *Jobs) detached(ctx context.Context, s Statement, job *catalog.Job, noti
 	return j.outcome(ctx, job, notice)
 }
 
-// outcome waits for a detached job and takes its record away.
+// outcome waits until a detached job ends, and removes its record unless it can be resumed.
 func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr.Error)) (*catalog.ModelVersion, error) {
 	end, err := j.await(ctx, job, notice)
 	if err != nil {
@@ -50,8 +49,8 @@ func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr
 	return nil, pgerr.New(pgerr.UndefinedObject, "model %q was dropped as soon as it was trained", end.Model)
 }
 
-// driverFor picks the node that drives a new job: the one after this by number,
-// so that gradients meet at a worker and not at the gateway.
+// driverFor returns the node that drives a new job: the next one by number, so that gradients are summed
+// on another node than the gateway.
 func (j *Jobs) driverFor() uint64 {
 	self := j.cfg.Self
 	var ids []uint64
@@ -63,7 +62,7 @@ func (j *Jobs) driverFor() uint64 {
 	return after(self, ids)
 }
 
-// after returns the id that follows in a ring; id itself if there is no other.
+// after returns the next larger id, or after the largest the smallest.
 func after(id uint64, ids []uint64) uint64 {
 	slices.Sort(ids)
 	for _, n := range ids {
@@ -110,7 +109,7 @@ func (j *Jobs) abandon(ctx context.Context, job *catalog.Job) error {
 	why := context.Cause(ctx)
 	var e *pgerr.Error
 	if !errors.As(why, &e) || e.Code != pgerr.QueryCanceled {
-		return why // the client is gone; the job is the cluster's
+		return why // the client is gone, and the job goes on
 	}
 	m := j.cfg.Catalog
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

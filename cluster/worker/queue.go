@@ -8,10 +8,10 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 )
 
-// queue hands out splits: op.Splits. A thread gets those of one segment in order, and then of the
-// next that no other has begun, since operators keep what they know of a segment's dictionaries, and
-// rows near each other have near keys. Where all segments are begun it helps with the one of which
-// most is left.
+// queue assigns splits to threads: op.Splits. A thread gets the splits of one segment in order, and
+// then those of the next segment that no thread has begun: operators cache what they computed for a
+// segment's dictionaries, and neighbouring rows often have similar keys. When all segments are begun,
+// a thread gets splits of the segment that has most left.
 //
 //	segments  a a a a  b b b b  c c c      thread 0  a a a a c
 //	                                       thread 1  b b b b c c
@@ -20,10 +20,10 @@ type queue struct {
 	leaves []leafQueue
 }
 
-// leafQueue are the splits of a leaf that have not been handed out.
+// leafQueue has the splits of a leaf of the plan that are not assigned yet.
 type leafQueue struct {
-	next  []op.Split   // of segments that are not begun
-	begun [][]op.Split // of those that are
+	next  []op.Split   // of segments that no thread has begun
+	begun [][]op.Split // of the others, a list for each segment
 }
 
 func newQueue(lists [][]op.Split) *queue {
@@ -68,7 +68,7 @@ func (l *leafQueue) take(last *op.Split) (*op.Split, error) {
 	return l.from(most), nil
 }
 
-// from returns the first split of a list in begun.
+// from removes the first split of a list in begun, and returns it.
 func (l *leafQueue) from(i int) *op.Split {
 	sp := &l.begun[i][0]
 	if l.begun[i] = l.begun[i][1:]; len(l.begun[i]) == 0 {
@@ -77,7 +77,7 @@ func (l *leafQueue) from(i int) *op.Split {
 	return sp
 }
 
-// left returns how many splits have not been handed out.
+// left returns how many splits are not assigned yet.
 func (q *queue) left() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,15 +13,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bulkRows is how many rows a plan reads for the threads that read them to write
-// what comes of them, each its own segments and each on its own node; fewer, where
-// fewer are spread over nodes (tributary.distribute_rows). With less than that, and
-// where rows come in an order, they go through one writer at the gateway, which keeps
-// the order.
+// bulkRows is how many rows a plan must read for its threads to write the rows that they produce, each
+// thread segments of its own on its own node; fewer if plans over fewer run on several nodes
+// (tributary.distribute_rows). Otherwise, and if the rows are in an order, one writer on the gateway
+// writes them, in that order.
 const bulkRows = 64 << 10
 
-// inThreads reports whether the rows of an optimised tree are written where they
-// are made.
+// inThreads reports whether the threads that produce the rows of an optimised tree also write them.
 func (r *Executor) inThreads(root plan.Node) bool {
 	n := root
 	for {
@@ -41,7 +39,7 @@ func (r *Executor) inThreads(root plan.Node) bool {
 	}
 }
 
-// inThreads carries the statement out where its source's rows are.
+// inThreads executes the statement in the threads that produce its source's rows.
 func (w *ModifyTable) inThreads(source plan.Node) error {
 	n := w.node(source)
 	n.Again = (n.Kind == plan.UpdateRows || n.Kind == plan.DeleteRows) &&
@@ -80,7 +78,7 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 		if err != nil {
 			return err
 		}
-		// Threads tell of rows, then of what they wrote, never both in a row.
+		// A row has either changed columns, or in the first column a catalog.Written (NewTableWrite).
 		told := b.Cols[0]
 		var changed []int32
 		for k := range b.Rows() {

@@ -17,18 +17,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// onConflict carries out INSERT … ON CONFLICT, of many rows where they lie
-// (conflictInThreads), of few here. The proposed rows go into a buffer, with their numbers,
-// and the table's rows that have one of their keys into another, the scan being told the
-// keys; a left join of the two finds which are there already:
+// onConflict executes INSERT … ON CONFLICT: for many rows on the nodes that produce them
+// (conflictInThreads) if possible, otherwise here. The proposed rows go into a buffer, with their
+// numbers. The table's rows that have one of their keys go into another; the scan gets the keys as a
+// runtime filter. A left join of the two finds which proposed rows are there already:
 //
 //	there    ← scan(table, rowid) ⋉ proposed   on the arbiter's columns
 //	proposed ⟕ there
 //	   rowid NULL  → insert (the first of equal ones)
 //	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
 //
-// Which of the proposed rows have equal keys is kept in memory where they are few; of many
-// choose tells which are inserted.
+// Which of the proposed rows have equal keys is found by a set of keys in memory if they are few, and
+// otherwise by choose.
 func (w *ModifyTable) onConflict() error {
 	oc, r := w.d.OnConflict, w.r
 	arbiters, err := w.arbiters()
@@ -47,7 +47,7 @@ func (w *ModifyTable) onConflict() error {
 	for _, k := range arbiters {
 		cw.add(w.arbiter(k, &cw.newColumns))
 	}
-	into := cw.existing(cw.keyed(), plan.Left) // what the rows are written from
+	into := cw.existing(cw.keyed(), plan.Left) // the rows to write, as they are read
 	if err := w.prepare(into.Schema()); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w *ModifyTable) onConflict() error {
 	if cw.few() {
 		err = cw.see()
 	} else if err = cw.choose(); err == nil && !oc.Update {
-		into = cw.keyed() // whose columns are the first of what there was
+		into = cw.keyed() // its columns are the first of those of the join before
 	}
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (w *ModifyTable) onConflict() error {
 	}
 }
 
-// arbiters returns the unique constraints to look at: the one the binder found,
-// or all.
+// arbiters returns the unique constraints that decide: the one that the binder found for the conflict
+// target, or all.
 func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	var out []*uniqueKey
 	for i := range w.rel.Constraints {
@@ -148,7 +148,8 @@ func (w *upsert) compile() error {
 	return nil
 }
 
-// batch writes rows: of few, and of DO UPDATE, with those that are there beside them.
+// batch writes a batch of proposed rows. Each is next to the table's row with its key, if there is one,
+// except for DO NOTHING of many rows, where w.inserted has the decision.
 func (w *upsert) batch(b *batch.Batch) error {
 	var fresh, there []int32
 	update := w.d.OnConflict.Update
@@ -196,8 +197,7 @@ func (w *upsert) batch(b *batch.Batch) error {
 	return nil
 }
 
-// update replaces existing rows: the old are deleted, the new written with
-// checks over the new values.
+// update replaces existing rows: the old ones are deleted, and the new ones written and checked.
 func (w *upsert) update(b *batch.Batch) error {
 	ctx := w.r.x.Ctx
 	if w.where != nil {
@@ -242,8 +242,8 @@ func (w *upsert) update(b *batch.Batch) error {
 			return err
 		}
 	}
-	// Checks and RETURNING read the source's value columns: give them the new
-	// values there. The batch is dense from here on.
+	// Checks and RETURNING read the source's value columns, so the new values go there. The batch
+	// is dense from here on.
 	cols := make([]arrow.Array, len(b.Cols))
 	for i := range cols {
 		cols[i] = batch.Nulls(w.src[i].Type.Arrow(), n)

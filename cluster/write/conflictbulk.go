@@ -11,9 +11,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// conflictsInThreads reports whether ON CONFLICT decides where the rows are: of a large
-// source without an order, where one constraint decides. Several ask for the order in
-// which rows were proposed, since a row that one refuses stands in no other's way.
+// conflictsInThreads reports whether ON CONFLICT is executed in the threads that produce the proposed
+// rows: if their plan is large and has no order, and one constraint decides. With several, the order
+// of the rows matters, since a row that one constraint excludes does not occupy the keys of others
+// (choose).
 func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
 	if len(arbiters) != 1 || !w.r.inThreads(w.d.Source) {
 		return false
@@ -22,11 +23,11 @@ func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
 	if a.NullsNotDistinct && a.where != nil {
 		return false
 	}
-	if !oc.Update { // it may be carried out a second time
+	if !oc.Update { // it may be executed a second time, which must read the same rows
 		return !scope.VolatilePlan(w.d.Source)
 	}
-	// The error of two equal new rows is told from that of a key that was updated to be
-	// another's by the keys' not being updated.
+	// A violation of the constraint is reported as two proposed rows with equal keys. That is right
+	// only if DO UPDATE does not change the key, as it may then equal another row's.
 	read := map[expr.ColID]bool{}
 	for _, e := range a.keys {
 		expr.Columns(e, read)
@@ -42,18 +43,18 @@ func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
 	return true
 }
 
-// conflictInThreads carries ON CONFLICT out as a MERGE's rows are, on all nodes:
+// conflictInThreads executes ON CONFLICT as a MERGE, on all nodes:
 //
 //	scan(table, rowid) ⟖ proposed   on the arbiter's columns
 //	   → action := CASE WHEN rowid IS NULL THEN 1 WHEN <where> THEN 2 END
 //	   → values := CASE action WHEN 1 THEN proposed WHEN 2 THEN <set> END
 //	   → TableWrite
 //
-// The join's table is made of the proposed rows, whose keys the scan is told. Equal new
-// keys are found by the unique constraint, once all are written: then DO UPDATE fails,
-// as it does for a row of the table that is met twice, and DO NOTHING begins anew at the
-// gateway (duplicate), which takes the first of them. To look for them before would number
-// the rows of all keys.
+// The join's hash table has the proposed rows, whose keys are a runtime filter of the scan. The check
+// of the unique constraint finds equal keys of new rows when all are written. DO UPDATE then fails, as
+// it does for a row of the table that two proposed rows match. DO NOTHING is executed again on the
+// gateway (again), which inserts the first of equal rows. To find them beforehand would take a
+// grouping of all rows by key.
 func (w *ModifyTable) conflictInThreads(k *uniqueKey) (again bool, err error) {
 	was, oc := w.d, w.d.OnConflict
 	made := &newColumns{was.NextCol + 1000}
@@ -141,7 +142,7 @@ func (w *ModifyTable) conflictInThreads(k *uniqueKey) (again bool, err error) {
 	return true, nil
 }
 
-// copied copies a tree, but for its leaves: to run one changes it.
+// copied copies a tree except its leaves, since running a tree changes it.
 func copied(n plan.Node) plan.Node {
 	var kids []plan.Node
 	for _, k := range n.Children() {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	fewProposed      = 8 << 10 // rows whose keys are kept in memory: a plan would take longer
+	fewProposed      = 8 << 10 // for up to so many rows a set of keys in memory is faster than a plan
 	fewProposedBytes = 1 << 20
-	seenBytes        = 64 // about what a key takes in a map, beside its own bytes
+	seenBytes        = 64 // approximate memory of a map's entry besides the key's bytes
 )
 
-// few reports whether the proposed rows are few.
+// few reports whether the keys of the proposed rows are kept in memory.
 func (w *upsert) few() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
 
-// see begins to keep the keys of few rows.
+// see prepares the sets of keys for few rows.
 func (w *upsert) see() error {
 	if err := w.acct.Grow(int64(len(w.arbiters)) * (2*w.size + w.n*seenBytes)); err != nil {
 		return err
@@ -39,10 +39,10 @@ func (w *upsert) see() error {
 	return nil
 }
 
-// duplicate reports whether a row that the table has not has a key of one inserted before, of
-// few; else it is inserted. Row k of the keys is row of the batch.
+// duplicate reports whether a row, of few, that is not in the table has a key of a row inserted before;
+// if not, it notes the row's keys as inserted. Entry k of keys belongs to row of the batch.
 func (w *upsert) duplicate(b *batch.Batch, keys []kernel.Keys, k, row int) bool {
-	keyed := func(a *conflictArbiter) bool { // a key with a NULL is equal to none, unless NULLs are equal
+	keyed := func(a *conflictArbiter) bool { // a key with NULL equals no other, unless NULLS NOT DISTINCT
 		for i, c := range a.keys {
 			if !a.nullSafe[i] && b.Cols[w.at[c.ID]].IsNull(row) {
 				return false
@@ -63,24 +63,25 @@ func (w *upsert) duplicate(b *batch.Batch, keys []kernel.Keys, k, row int) bool 
 	return false
 }
 
-// choose tells which of many proposed rows are inserted, and fails where DO UPDATE would
-// insert two of one key.
+// choose decides which of many proposed rows DO NOTHING inserts, and fails if DO UPDATE would insert two
+// rows with one key.
 //
-// A row is inserted unless the table has one of its keys, or a row inserted before it: one
-// that comes to nothing stands in no other's way, so with several constraints a row depends
-// on what became of those before it. No set of keys is kept for that. A window finds for
-// each row and constraint the row before it of the same key, and the rows come in their
+// A row is inserted unless the table, or a row inserted before it, has one of its keys. A row that is
+// not inserted does not occupy its other keys: with unique a and unique b, of (1, 1), (1, 2), (2, 2)
+// the second conflicts with the first, so the third is inserted. Whether a row is inserted thus
+// depends on the decisions about earlier rows. They are made without a set of keys: a window finds
+// for each row and constraint the previous row with the same key, and the rows are read in their
 // order:
 //
 //	proposed ▷ there
 //	   → previous := lag(seq) OVER (PARTITION BY key ORDER BY seq)   for each constraint
 //	   → seq, previous …   ORDER BY seq
 //
-//	taken(row, c) = is the key taken once the row was looked at?
+//	taken(row, c) = after the row, has an inserted row its key of constraint c?
 //	              = taken(previous(row, c), c), or the row is inserted
 //
-// All of that goes by way of the disk where it is large, but a bit for each row and
-// constraint, and one for what is inserted.
+// The plan spills if it is large. In memory are only a bit for each row and constraint, and one for
+// each row that is inserted.
 func (w *upsert) choose() error {
 	in := w.choices()
 	cols := in.Schema()
@@ -117,7 +118,7 @@ func (w *upsert) choose() error {
 	}
 }
 
-// bits is room for a bit each of n rows.
+// bits allocates a bit for each of n rows.
 func (w *upsert) bits(n int64) ([]byte, error) {
 	size := (n + 7) / 8
 	if err := w.acct.Grow(size); err != nil {
@@ -126,8 +127,8 @@ func (w *upsert) bits(n int64) ([]byte, error) {
 	return make([]byte, size), nil
 }
 
-// choices gives the numbers of the proposed rows of whose keys the table has none, and for
-// each constraint the number of the row before of the same key; in order, if that matters.
+// choices returns a plan for the numbers of the proposed rows of which the table has no key, and for
+// each constraint the number of the previous row with the same key; for DO NOTHING in their order.
 func (w *upsert) choices() plan.Node {
 	narrow := &plan.Project{Input: w.keyed(), Items: []plan.Item{{Col: w.seq, Expr: colRef(w.seq)}}}
 	has := map[expr.ColID]bool{}
@@ -148,7 +149,7 @@ func (w *upsert) choices() plan.Node {
 			Call:  expr.AggCall{Fn: rewrite.Function("lag", types.Int8OID), Args: []expr.Expr{colRef(w.seq)}, Typ: types.Int8},
 			Frame: plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}},
 		}}}
-		keyed := &expr.And{} // a key with a NULL is equal to none, unless NULLs are equal
+		keyed := &expr.And{} // a key with NULL equals no other, unless NULLS NOT DISTINCT
 		for i, c := range a.keys {
 			win.PartitionBy = append(win.PartitionBy, colRef(c))
 			if !a.nullSafe[i] {
@@ -169,10 +170,10 @@ func (w *upsert) choices() plan.Node {
 	return &plan.Sort{Input: out, Keys: []plan.SortKey{{Expr: colRef(w.seq)}}, Limit: -1}
 }
 
-// choice is the choosing of rows that come in order.
+// choice decides about the rows that the plan of choices returns.
 type choice struct {
 	update   bool
-	inserted []byte   // a bit a row
+	inserted []byte   // a bit for each row
 	taken    [][]byte // the same for each constraint
 }
 

@@ -6,32 +6,32 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Txn is a transaction with what it owes to constraints.
+// Txn is a transaction with the checks and actions of foreign keys that it still has to do.
 type Txn struct {
 	*txn.Txn
 	foreign foreignWork // of the statement in progress
-	// deferred are checks of foreign keys put off until the commit, and modes what SET
-	// CONSTRAINTS said of them.
+	// deferred are writes of which some foreign keys are checked only at the commit, and modes are
+	// those of SET CONSTRAINTS.
 	deferred []*written
 	modes    constraintModes
 }
 
-// foreignWork is what the transaction's statement owes to foreign keys.
+// foreignWork is what the statement in progress has to do for foreign keys.
 type foreignWork struct {
-	keys *keyWatch // of the write in progress
-	todo []*written
-	done []*written // actions carried out, checks to come
+	keys *keyWatch  // of the write in progress
+	todo []*written // whose referential actions are still to be done
+	done []*written // whose actions are done, but not their checks
 }
 
 // written is what one write did to a table.
 type written struct {
 	rel   *catalog.Relation
 	fresh map[catalog.SegmentID]bool
-	gone  *catalog.Manifest // the rows removed; nil for none
+	gone  *catalog.Manifest // the rows that were deleted or replaced; nil for none
 	keys  *keyWatch
 }
 
-// clear forgets the work, done or given up.
+// clear drops the work when the statement has ended or failed.
 func (f *foreignWork) clear() {
 	for _, l := range [][]*written{f.todo, f.done} {
 		for _, w := range l {
@@ -42,26 +42,26 @@ func (f *foreignWork) clear() {
 	*f = foreignWork{}
 }
 
-// Undo takes back a failed statement, which began at a mark.
+// Undo rolls back a failed statement, to the mark at which it began.
 func (t *Txn) Undo(mark int) {
 	t.foreign.clear()
 	t.RollbackTo(mark)
 }
 
-// Deferred is how many writes have checks that were put off.
+// Deferred returns how many writes have deferred checks.
 func (t *Txn) Deferred() int { return len(t.deferred) }
 
-// ForgetDeferred forgets what was put off after there were n, which a savepoint takes
-// back.
+// ForgetDeferred drops the deferred checks after the first n: a rollback to a savepoint undoes their
+// writes.
 func (t *Txn) ForgetDeferred(n int) { t.deferred = t.deferred[:min(n, len(t.deferred))] }
 
-// constraintModes is what SET CONSTRAINTS said.
+// constraintModes are the modes set by SET CONSTRAINTS.
 type constraintModes struct {
-	all   *bool // ALL DEFERRED or ALL IMMEDIATE, if that was said
-	named map[types.OID]bool
+	all   *bool              // of ALL; nil if it was not set
+	named map[types.OID]bool // of single constraints since: true is DEFERRED
 }
 
-// deferred reports whether a foreign key is checked at the commit only.
+// deferred reports whether a foreign key is checked only at the commit.
 func (m *constraintModes) deferred(k fkey) bool {
 	if !k.Deferrable {
 		return false
