@@ -39,7 +39,7 @@ func (s *Session) Commit(ctx context.Context) error {
 
 // checkDeferred makes the checks that the transaction has put off.
 func (s *Session) checkDeferred(ctx context.Context) error {
-	if s.tx.Deferred() == 0 {
+	if !s.tx.HasDeferred() {
 		return nil
 	}
 	x, err := s.newExecution(ctx, prepared{h: &Command{}}, nil)

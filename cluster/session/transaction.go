@@ -45,7 +45,7 @@ func (s *Session) endTxnSettings() {
 func (s *Session) Savepoint(name string) error {
 	t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.cursors.Declared
 	return t.Savepoint(name, func() {
-		t.ForgetDeferred(deferred)
+		t.RestoreDeferred(deferred)
 		s.auditEnd(t, records, rolledBack())
 		s.set.RollbackTo(settings)
 		s.cursors.Close(func(c *cursor.Cursor) bool { return c.Number > declared })

@@ -21,6 +21,7 @@ type record struct {
 	job    *catalog.Job
 	notice func(*pgerr.Error) // receives the notices of an attached job
 	last   time.Time          // of the start, or the last commit of progress or a checkpoint
+	kept   time.Time          // of the last checkpoint
 	state  string
 	rows   int64
 	hist   []catalog.Iteration // those that are not in the catalog yet
@@ -108,14 +109,14 @@ func (r *record) update() {
 	r.hist = nil
 }
 
-// saveEvery is the least time between the last commit of the record, be it of progress or of a
-// checkpoint, and one of a further checkpoint.
+// saveEvery is the least time between two checkpoints. Progress does not count: a training whose
+// iterations each take more than a second commits it right before each checkpoint.
 const saveEvery = 500 * time.Millisecond
 
 // Save implements train.Checkpointer. It may skip a checkpoint: a training that resumes from an earlier
 // one has the same result.
 func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) error) error {
-	if r.saved > 0 && time.Since(r.last) < saveEvery {
+	if r.saved > 0 && time.Since(r.kept) < saveEvery {
 		return nil
 	}
 	defer r.j.cfg.Blobs.Hold()()
@@ -129,7 +130,8 @@ func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) 
 		return err
 	}
 	r.discard()
-	r.resume, r.last, r.saved, r.hist = ref, time.Now(), iteration, nil
+	now := time.Now()
+	r.resume, r.last, r.kept, r.saved, r.hist = ref, now, now, iteration, nil
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package write
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -48,12 +50,21 @@ func (t *Txn) Undo(mark int) {
 	t.RollbackTo(mark)
 }
 
-// Deferred returns how many writes have deferred checks.
-func (t *Txn) Deferred() int { return len(t.deferred) }
+// Deferred is what a transaction has put off: a savepoint keeps it, for a rollback makes what was
+// checked since, over rows that are gone again, due again.
+type Deferred struct {
+	writes []*written
+	modes  constraintModes
+}
 
-// ForgetDeferred drops the deferred checks after the first n: a rollback to a savepoint undoes their
-// writes.
-func (t *Txn) ForgetDeferred(n int) { t.deferred = t.deferred[:min(n, len(t.deferred))] }
+// Deferred returns what the transaction has put off so far.
+func (t *Txn) Deferred() Deferred { return Deferred{slices.Clip(t.deferred), t.modes} }
+
+// RestoreDeferred goes back to d.
+func (t *Txn) RestoreDeferred(d Deferred) { t.deferred, t.modes = d.writes, d.modes }
+
+// HasDeferred reports whether checks are put off.
+func (t *Txn) HasDeferred() bool { return len(t.deferred) > 0 }
 
 // constraintModes are the modes set by SET CONSTRAINTS.
 type constraintModes struct {
