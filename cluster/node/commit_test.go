@@ -122,15 +122,18 @@ func TestLongTransaction(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
+	before := countFiles(t, nodes[1])
 	c.must("begin")
 	c.must(insert)
-	before := countFiles(t, nodes[1])
-	c.must("rollback; truncate t")
-	for end := time.Now().Add(20 * time.Second); countFiles(t, nodes[1]) >= before && time.Now().Before(end); {
+	if n := countFiles(t, nodes[1]); n <= before {
+		t.Fatalf("the transaction wrote no file: %d, then %d", before, n)
+	}
+	c.must("rollback")
+	for end := time.Now().Add(20 * time.Second); countFiles(t, nodes[1]) > before && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if n := countFiles(t, nodes[1]); n >= before {
-		t.Fatalf("%d of %d files are left", n, before)
+	if n := countFiles(t, nodes[1]); n > before {
+		t.Fatalf("%d files are left of %d before", n, before)
 	}
 }
 

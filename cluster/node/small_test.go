@@ -194,11 +194,11 @@ func TestSmallWriters(t *testing.T) {
 		c := connect(t, nodes[n%2])
 		ins := c.prepare("insert into t values ($1, 0, 'u' || $1::bigint)")
 		upd := c.prepare("update t set v = v + 1 where k = $1")
-		del := c.prepare("delete from t where k = $1 and k > 500")
+		del := c.prepare("delete from t where k = $1")
 		get := c.prepare("select v from t where k = $1")
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
 		wg.Go(func() {
-			for range each {
+			for i := range each {
 				k := rng.Int64N(700) + 1
 				switch rng.IntN(4) {
 				case 0:
@@ -223,11 +223,15 @@ func TestSmallWriters(t *testing.T) {
 					if _, err := get.run(k); err != nil {
 						t.Error(err)
 					}
-					if n == 0 { // this session only reads; the others also run a DELETE that finds no row
+					if n == 0 { // this session only reads; the others also delete a row of their own
 						break
 					}
-					if _, err := del.run(int64(100)); err != nil {
-						t.Error(err)
+					own := int64(1000*n + i)
+					if got, err := ins.run(own); err != nil {
+						t.Error(got, err)
+					}
+					if got, err := del.run(own); err != nil || got != "DELETE 1" {
+						t.Error(got, err)
 					}
 				}
 			}
