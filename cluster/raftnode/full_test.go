@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,29 @@ func TestFullLeader(t *testing.T) {
 			t.Errorf("node %d: %v, want that there is no such table", i, err)
 		}
 	}
+}
+
+// TestFullFollower fills the disk of one of three until its log has no room: a read there fails with 53100,
+// and not for want of a leader; once there is space it has all that was committed meanwhile.
+func TestFullFollower(t *testing.T) {
+	dir := smallDisk(t)
+	c := newCluster(t, 2)
+	c.reserve = func(data string) *disk.Reserve { return reserve(t, data) }
+	c.m = append(c.m, c.start(filepath.Join(dir, "data"), "", "n2"))
+	c.ready(c.m[2])
+	filler := fill(t, dir)
+	for i := range 20 {
+		c.must(0, set(fmt.Sprint("k", i), strings.Repeat("x", 500_000)))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.m[2].ReadIndex(ctx); !pgerr.Is(err, pgerr.DiskFull) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it has all", func() bool { _, ok := c.m[2].Current().Setting("k19"); return ok })
 }
 
 // smallDisk returns the directory of a file system of 24 MiB.
