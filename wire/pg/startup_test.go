@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -289,7 +290,9 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return c.Close(context.Background())
+		// What is sent after the handshake has no limit.
+		_, err = c.Exec(context.Background(), strings.Repeat(" ", 100_000)+"rows 1")
+		return errors.Join(err, c.Close(context.Background()))
 	}
 	for _, tc := range []struct {
 		name, user, password string
