@@ -41,9 +41,11 @@ func (n *Node) reconcileVoters(ctx context.Context) {
 	}
 }
 
-// transferLeadership transfers leadership to another voter where this node is to leave.
+// transferLeadership transfers leadership to another voter where this node is to leave, or where its
+// disk is full and the other's is not: the leader refuses the rows of all nodes when its disk is full.
 func (n *Node) transferLeadership(ctx context.Context) {
-	if m := n.fsm.Current().Node(n.o.Self.ID); m == nil || !m.Draining {
+	self := n.fsm.Current().Node(n.o.Self.ID)
+	if self == nil || !self.Draining && n.o.Dir.Reserve.Room() == nil {
 		return
 	}
 	conf, _, err := n.configuration(ctx)
@@ -52,7 +54,7 @@ func (n *Node) transferLeadership(ctx context.Context) {
 	}
 	for _, s := range conf {
 		m := n.fsm.Current().Node(s.ID)
-		if alive, _ := n.Liveness(s.ID); s.Voter && s.ID != n.o.Self.ID && alive && m != nil && !m.Draining {
+		if alive, _ := n.Liveness(s.ID); s.Voter && s.ID != n.o.Self.ID && alive && m != nil && !m.Draining && (self.Draining || !n.live.full(s.ID)) {
 			if err := n.await(ctx, n.raft.LeadershipTransferToServer(serverID(s.ID), raft.ServerAddress(s.Addr))); err != nil && ctx.Err() == nil {
 				n.o.Log.Warn("could not hand over the lead", "to", s.ID, "err", err)
 			}

@@ -17,6 +17,8 @@ type ping struct {
 	Report []byte
 	// Applied is the index of the last entry of the log that it has applied.
 	Applied uint64
+	// Full is whether its disk is full (Dir.Reserve).
+	Full bool
 }
 
 // peer is what this node knows of another.
@@ -27,8 +29,9 @@ type peer struct {
 	since  time.Time // of the last change of alive
 	oldest uint64
 	report []byte
-	// applied is from its last ping.
+	// applied and full are from its last ping.
 	applied uint64
+	full    bool
 }
 
 // liveness is the table of peers.
@@ -81,7 +84,7 @@ func (l *liveness) heard(m ping) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.get(m.ID)
-	p.addr, p.silent, p.oldest, p.report, p.applied = m.Addr, 0, m.Oldest, m.Report, m.Applied
+	p.addr, p.silent, p.oldest, p.report, p.applied, p.full = m.Addr, 0, m.Oldest, m.Report, m.Applied, m.Full
 	if !p.alive {
 		p.alive, p.since = true, time.Now()
 		l.changed()
@@ -135,6 +138,14 @@ func (l *liveness) applied(id uint64) uint64 {
 		return p.applied
 	}
 	return 0
+}
+
+// full reports whether a node last reported a full disk.
+func (l *liveness) full(id uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.peers[id]
+	return p != nil && p.full
 }
 
 // forget resets the applied index of a node.
@@ -245,7 +256,7 @@ func (n *Node) Horizon() uint64 {
 }
 
 func (n *Node) pingMessage() ping {
-	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex()}
+	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex(), Full: n.o.Dir.Reserve.Room() != nil}
 	// Without a running statement the oldest version read is the newest: a
 	// statement that begins now reads no older one.
 	m.Oldest = n.fsm.Current().Version()

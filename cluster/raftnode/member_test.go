@@ -2,6 +2,8 @@ package raftnode_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -86,6 +88,24 @@ func TestDirectory(t *testing.T) {
 	_, err = raftnode.Start(raftnode.Options{Dir: d, Self: catalog.Node{Name: "n0", Addr: ln.Addr().String()}, Server: srv, Dialer: &rpc.Dialer{Trust: trust, Self: d.Identity}})
 	if !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Fatal(err)
+	}
+}
+
+// TestUnfinishedSnapshot: what a crash has left of a snapshot is gone when the node has started again.
+func TestUnfinishedSnapshot(t *testing.T) {
+	c := newCluster(t, 1)
+	c.kill(0)
+	left := filepath.Join(c.m[0].data, "raft", "snapshots", "2-100-1000.tmp")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "state.bin"), make([]byte, 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.restart(0)
+	c.ready(c.m[0])
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
 	}
 }
 

@@ -252,6 +252,9 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 	})
 	if err == nil {
 		err = n.fsm.WaitFor(in, r.Index)
+		if full := n.o.Dir.Reserve.Room(); err != nil && full != nil && ctx.Err() == nil {
+			return full // the leader answers, but this node's log has no room for what was committed
+		}
 	}
 	if in.Err() != nil && ctx.Err() == nil && err != nil {
 		n.live.gaveUp(time.Now())

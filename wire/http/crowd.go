@@ -36,6 +36,10 @@ func (w *crowd) state(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew, http.StateIdle:
 		w.enter(c, false)
+	case http.StateActive: // the header of a request is complete
+		if t, ok := c.(*tls.Conn); ok {
+			t.NetConn().(*places.Bounded).Lift()
+		}
 	case http.StateClosed, http.StateHijacked:
 		w.mu.Lock()
 		w.places.Leave(c)
@@ -72,4 +76,16 @@ func (w *crowd) enter(c net.Conn, working bool) {
 		out = t.NetConn() // tls.Conn.Close would wait until the client has read an alert
 	}
 	_ = out.Close()
+}
+
+// bounding bounds the TLS handshakes of the connections that a listener accepts.
+type bounding struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l bounding) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return places.Bound(c), nil
 }

@@ -1,9 +1,15 @@
 package http_test
 
 import (
+	"bufio"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
+	gohttp "net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -70,5 +76,62 @@ func TestLongHeader(t *testing.T) {
 	got := make([]byte, 12)
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != "HTTP/1.1 431" {
 		t.Fatalf("%q, %v", got, err)
+	}
+}
+
+// silent is the log of a test in which nothing is to be logged.
+type silent struct {
+	slog.Handler
+	t *testing.T
+}
+
+func (silent) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+func (s silent) Handle(_ context.Context, r slog.Record) error {
+	s.t.Errorf("it logs %q", r.Message)
+	return nil
+}
+
+// TestLongHandshake: what a client sends in its TLS handshake is limited: crypto/tls keeps up to 64 KiB of
+// a hello, and 256 KiB of certificates. Requests after it are not. A stranger's handshake that fails
+// leaves no line in the log.
+func TestLongHandshake(t *testing.T) {
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	url := start(t, http.Options{Source: &source{ready: true}, Log: slog.New(silent{slog.DiscardHandler, t}), TLS: &tls.Config{Certificates: other.TLS.Certificates}})
+	addr := strings.TrimPrefix(url, "http://")
+	good, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	answers := bufio.NewReader(good)
+	for range 10 {
+		if _, err := io.WriteString(good, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 10000)+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := gohttp.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != 200 {
+			t.Fatal(r.Status, err)
+		}
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	record := append([]byte{22, 3, 1, 0x40, 0}, make([]byte, 16<<10)...)
+	copy(record[5:], []byte{1, 0, 0xff, 0xff}) // a hello of 64 KiB
+	for range 3 {
+		if _, err := c.Write(record); err != nil {
+			return // it is closed
+		}
+	}
+	_ = c.SetReadDeadline(time.Now().Add(8 * time.Second)) // a silent client is closed after 10 s
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("the connection stays open")
 	}
 }

@@ -1,11 +1,14 @@
 package http
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"math"
 	"net"
@@ -175,8 +178,22 @@ func NewServer(o Options) *Server {
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	s := &Server{tls: o.TLS, crowd: crowd{places: places.Places[net.Conn]{Each: connections}, log: o.Log}}
 	s.srv = &http.Server{Handler: s.crowd.working(guard(mux, o)), ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn), ConnContext: withConn, ConnState: s.crowd.state}
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(errorLog{o.Log}, "", 0), ConnContext: withConn, ConnState: s.crowd.state}
 	return s
+}
+
+// errorLog takes the lines that net/http logs. A handshake that fails is for debugging: anyone can make
+// thousands of lines of them.
+type errorLog struct{ to *slog.Logger }
+
+// Write implements io.Writer.
+func (l errorLog) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	l.to.Log(context.Background(), level, strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // guard requires a password, except for the health checks, whose callers have none. Without TLS,
@@ -220,7 +237,7 @@ func ownHost(host string) bool {
 // Serve accepts connections until Close.
 func (s *Server) Serve(ln net.Listener) error {
 	if s.tls != nil {
-		ln = tls.NewListener(ln, s.tls)
+		ln = tls.NewListener(bounding{ln}, s.tls)
 	}
 	if err := s.srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		return err

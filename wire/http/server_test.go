@@ -30,7 +30,9 @@ func start(t *testing.T, o http.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	s := http.NewServer(o)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()

@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/places"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -61,10 +62,12 @@ func (c *conn) startup() (params [][2]string, err error) {
 				return nil, err
 			}
 			c.turn(false)
-			t := tls.Server(c.nc, conf)
-			if err := t.HandshakeContext(c.ctx); err != nil {
-				return nil, err
+			b := places.Bound(c.nc)
+			t := tls.Server(b, conf)
+			if t.HandshakeContext(c.ctx) != nil {
+				return nil, errGone // as in PostgreSQL: TLS has told its reason, and a client that speaks TLS reads no messages
 			}
+			b.Lift()
 			c.nc, c.tls = t, true
 			if len(conf.Certificates) == 1 && conf.GetCertificate == nil {
 				// One that does not parse has failed in the handshake.

@@ -14,7 +14,9 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -288,7 +290,9 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return c.Close(context.Background())
+		// What is sent after the handshake has no limit.
+		_, err = c.Exec(context.Background(), strings.Repeat(" ", 100_000)+"rows 1")
+		return errors.Join(err, c.Close(context.Background()))
 	}
 	for _, tc := range []struct {
 		name, user, password string
@@ -316,9 +320,38 @@ func TestTLS(t *testing.T) {
 	}
 	c.raw(bytes.Repeat([]byte("garbage"), 100))
 	_ = c.nc.(*net.TCPConn).CloseWrite()
-	_, _ = io.Copy(io.Discard, c.nc)
+	if said, _ := io.ReadAll(c.nc); bytes.Contains(said, []byte("FATAL")) {
+		t.Errorf("%q", said)
+	}
 	if err := try("ann", "secret", &tls.Config{RootCAs: ca.pool}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLongHandshake: what a client sends in its TLS handshake is limited, even without a timeout: crypto/tls
+// keeps up to 64 KiB of a hello, and 256 KiB of certificates.
+func TestLongHandshake(t *testing.T) {
+	ca := newAuthority(t)
+	addr := serveFake(t, &fakeEngine{}, func(o *Options) {
+		patientForSilence(o)
+		conf := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "node", x509.ExtKeyUsageServerAuth)}}
+		o.TLS = func() *tls.Config { return conf }
+	})
+	c := dial(t, addr)
+	c.raw(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, codeSSL))
+	var b [1]byte
+	if _, err := io.ReadFull(c.nc, b[:]); err != nil || b[0] != 'S' {
+		t.Fatalf("%q %v", b, err)
+	}
+	record := append([]byte{22, 3, 1, 0x40, 0}, make([]byte, 16<<10)...)
+	copy(record[5:], []byte{1, 0, 0xff, 0xff}) // a hello of 64 KiB
+	for range 3 {
+		if _, err := c.nc.Write(record); err != nil {
+			return // it is closed
+		}
+	}
+	if _, err := io.Copy(io.Discard, c.nc); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("the connection stays open")
 	}
 }
 
