@@ -171,6 +171,27 @@ func largeWrites(t *testing.T, n *Node) {
 	}
 }
 
+// TestLongUpserts: what DO UPDATE computes of a batch's rows, its condition and RETURNING included, is
+// computed for fewer of them at once where it does not fit for all: twenty rows come at once, and
+// have 40 MB of new values.
+func TestLongUpserts(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	c.must("create table long (id int primary key, v text)")
+	c.must("insert into long select i, 'old' from generate_series(1, 40) i")
+	got := c.must("insert into long select i, repeat(md5(i::text), 3125) from generate_series(1, 41) i on conflict (id) do update " +
+		"set v = repeat(excluded.v, 20) where repeat(excluded.v, 20) <> long.v returning length(repeat(v, 3))")
+	if len(got) != 41 || !slices.Contains(got, "300000") || !slices.Contains(got, "6000000") {
+		t.Errorf("returned %v", got)
+	}
+	if got := c.must("select count(*), count(*) filter (where v = repeat(md5(id::text), 62500)), max(length(v)) from long"); got[0] != "41|40|2000000" {
+		t.Error(got)
+	}
+	if n.left() != 0 {
+		t.Errorf("%d bytes are left", n.left())
+	}
+}
+
 // TestHog: a statement that needs more memory than the pool has fails with 53200, naming the node;
 // concurrent ones succeed.
 func TestHog(t *testing.T) {

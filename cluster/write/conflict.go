@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -201,15 +202,21 @@ func (w *upsert) batch(b *batch.Batch) error {
 func (w *upsert) update(b *batch.Batch) error {
 	ctx := w.r.x.Ctx
 	if w.where != nil {
-		arr, err := w.where.Eval(ctx, b)
+		keep := make([]int32, 0, b.Rows())
+		err := op.InHalves(b, func(b *batch.Batch) error {
+			arr, err := w.where.EvalScratch(ctx, b)
+			if err != nil {
+				return err
+			}
+			for k := 0; k < b.Rows(); k++ {
+				if !arr.IsNull(k) && arr.(*array.Boolean).Value(k) {
+					keep = append(keep, b.Sel[k])
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return err
-		}
-		keep := make([]int32, 0, b.Rows())
-		for k := 0; k < b.Rows(); k++ {
-			if !arr.IsNull(k) && arr.(*array.Boolean).Value(k) {
-				keep = append(keep, b.Sel[k])
-			}
 		}
 		b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: keep, Seq: -1}
 		if len(keep) == 0 {
@@ -224,14 +231,28 @@ func (w *upsert) update(b *batch.Batch) error {
 	if b.Rows() < n {
 		return op.ErrConflictTwice()
 	}
-	news := make([]arrow.Array, len(w.sets))
-	for i, p := range w.sets {
-		arr, err := p.Eval(ctx, b)
-		if err != nil {
-			return err
+	var failed error // of rows that had their new values
+	err = op.InHalves(b, func(b *batch.Batch) error {
+		if failed != nil {
+			return nil
 		}
-		news[i] = arr
-	}
+		news := make([]arrow.Array, len(w.sets))
+		for i, p := range w.sets {
+			arr, err := p.Eval(ctx, b)
+			if err != nil {
+				return err
+			}
+			news[i] = arr
+		}
+		failed = w.replace(b, news)
+		return nil
+	})
+	return cmp.Or(failed, err)
+}
+
+// replace writes the new values of rows whose old ones are deleted.
+func (w *upsert) replace(b *batch.Batch, news []arrow.Array) error {
+	ctx, n := w.r.x.Ctx, b.Rows()
 	if k := w.r.x.Txn.foreign.keys; k != nil && k.pairs {
 		olds := make([]arrow.Array, len(w.live))
 		dense := kernel.Compact(b)

@@ -121,15 +121,17 @@ func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool)
 	if len(w.ret) == 0 {
 		return nil
 	}
-	cols := make([]arrow.Array, len(w.ret))
-	for i, p := range w.ret {
-		arr, err := p.Eval(ctx, b)
-		if err != nil {
-			return err
+	return op.InHalves(b, func(b *batch.Batch) error {
+		cols := make([]arrow.Array, len(w.ret))
+		for i, p := range w.ret {
+			arr, err := p.Eval(ctx, b)
+			if err != nil {
+				return err
+			}
+			cols[i] = arr
 		}
-		cols[i] = arr
-	}
-	return w.keep(batch.New(cols, b.Rows()))
+		return w.keep(batch.New(cols, b.Rows()))
+	})
 }
 
 // row reads the new row of a batch of one row of the source.

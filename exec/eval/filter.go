@@ -131,6 +131,12 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 	return &res, nil
 }
 
+// Release is Program.Release of a filter.
+func (f *Filter) Release() {
+	f.a.Free()
+	f.m.End()
+}
+
 func (f *Filter) buffer(i, n int) []int32 {
 	if len(f.bufs[i]) < n+selection.Slack {
 		f.bufs[i] = make([]int32, n+selection.Slack)

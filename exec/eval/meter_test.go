@@ -186,6 +186,64 @@ func TestFewerRows(t *testing.T) {
 	}
 }
 
+// TestRelease: a released program is charged for nothing, neither for its last result nor for the memory
+// it keeps between calls, and may be called again. So is a filter.
+func TestRelease(t *testing.T) {
+	x := call("repeat(text,int4)", &expr.Const{Typ: types.Text, Val: "x"}, &expr.Col{ID: 1, Typ: types.Int4})
+	lengths := make([]types.Datum, 40<<10)
+	for i := range lengths {
+		lengths[i] = int64(100)
+	}
+	col, err := column(types.Int4, lengths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, in := batch.New([]arrow.Array{col}, len(lengths)), []plan.Column{{ID: 1, Type: types.Int4}}
+	env := newEnv(newHost())
+	env.Pool = mem.NewPool("n1", 0).Child("statement", 64<<20)
+	p, err := eval.Compile(call("upper(text)", x), in, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := eval.CompileFilter([]expr.Expr{call("texteq(text,text)", call("upper(text)", x), x)}, in, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	for name, run := range map[string]struct {
+		call    func() (rows int, err error)
+		release func()
+	}{
+		"program": {func() (int, error) {
+			arr, err := p.Eval(ctx, b)
+			if err != nil {
+				return 0, err
+			}
+			return arr.Len(), nil
+		}, p.Release},
+		"filter": {func() (int, error) {
+			out, err := f.Select(ctx, b)
+			if err != nil {
+				return 0, err
+			}
+			return b.Rows() - out.Rows(), nil
+		}, f.Release},
+	} {
+		for range 2 {
+			if n, err := run.call(); err != nil || n != len(lengths) {
+				t.Fatalf("%s: %d rows, %v", name, n, err)
+			}
+			if env.Pool.Used() == 0 {
+				t.Errorf("%s: nothing is charged for its result", name)
+			}
+			run.release()
+			if n := env.Pool.Used(); n != 0 {
+				t.Errorf("%s: %d bytes are charged once it is released", name, n)
+			}
+		}
+	}
+}
+
 // TestSearchesAreCancelled: regular expression matchers do not check for cancellation, but the
 // reader that feeds them does.
 func TestSearchesAreCancelled(t *testing.T) {

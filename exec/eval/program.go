@@ -173,6 +173,15 @@ func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vecto
 	return p.root.eval(&p.fr)
 }
 
+// Release frees the memory of the programs that share p's, and what their last calls are charged
+// for, once the results are not read any more. They may be called again.
+func (p *Program) Release() {
+	p.fr = frame{}
+	p.mem.b = nil
+	p.mem.a.Free()
+	p.mem.m.End()
+}
+
 // start begins an evaluation whose meter belongs to the caller.
 func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vector.Vec, err error) {
 	defer p.mem.m.Catch(b.Rows(), &err)

@@ -30,6 +30,7 @@ func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 		if n := len(o.todo); n > 0 {
 			b, o.todo = o.todo[n-1], o.todo[:n-1]
 		} else if b, err = o.in.Next(ctx); err != nil {
+			release(o.f)
 			return nil, err
 		}
 		out, err := o.f.Select(ctx, b)
@@ -54,5 +55,6 @@ func (o *filter) AllowReuse() { AllowReuse(o.in) }
 
 func (o *filter) Close() error {
 	o.todo = nil
+	release(o.f)
 	return o.in.Close()
 }

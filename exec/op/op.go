@@ -52,6 +52,17 @@ type Filter interface {
 	Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error)
 }
 
+// Releaser is a Program or a Filter that stays charged for its last results until its next call.
+// Release frees them at the end of its input: the statement goes on, and may need the memory for what
+// it does with its rows.
+type Releaser interface{ Release() }
+
+func release(p any) {
+	if r, ok := p.(Releaser); ok {
+		r.Release()
+	}
+}
+
 // Split is a part of a leaf's input. For a table it is rows [From, To) of a segment, Ordinal being
 // the segment's number in the statement's snapshot; for a source it is part Part of Of, and so are,
 // of a table's rows, those that the hash of the attributes HashBy makes it, if there are any. For a

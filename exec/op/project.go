@@ -58,6 +58,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 	} else {
 		var err error
 		if b, err = o.in.Next(ctx); err != nil {
+			o.release()
 			return nil, err
 		}
 	}
@@ -99,8 +100,15 @@ func (o *project) AllowReuse() {
 	AllowReuse(o.in)
 }
 
+func (o *project) release() {
+	for _, it := range o.items {
+		release(it.Program)
+	}
+}
+
 func (o *project) Close() error {
 	o.todo = nil
+	o.release()
 	return o.in.Close()
 }
 

@@ -90,21 +90,11 @@ func ErrConflictTwice() error {
 
 // merge distributes the rows of a MERGE, or of ON CONFLICT, to their actions.
 func (w *RowWriter) merge(ctx context.Context, b *batch.Batch) error {
-	if w.Proposed == nil {
-		return w.distribute(ctx, b)
+	if w.Proposed != nil { // in the order of a join: what is wrong with any of them comes first
+		if _, err := w.Proposed.Rows(ctx, b, columnsAt(b, w.ProposedCols)); err != nil {
+			return err
+		}
 	}
-	n, refused := w.Proposed.Rows(ctx, b, columnsAt(b, w.ProposedCols))
-	if refused != nil {
-		b = b.Slice(0, n)
-	}
-	if err := w.distribute(ctx, b); err != nil {
-		return err
-	}
-	return refused
-}
-
-// distribute is merge for rows that may be proposed.
-func (w *RowWriter) distribute(ctx context.Context, b *batch.Batch) error {
 	act, ok := b.Cols[w.Action].(*array.Int32)
 	if !ok {
 		return pgerr.Internal("MERGE's action column is not int4")

@@ -60,12 +60,21 @@ func (a *Arena) Reset() {
 			total += len(c)
 		}
 		if 8*total > arenaKeep {
-			a.keep(-total)
-			a.chunks = nil
+			a.Free()
 			return
 		}
 		a.chunks = [][]uint64{make([]uint64, total)}
 	}
+}
+
+// Free is Reset without keeping the memory for the next call.
+func (a *Arena) Free() {
+	total := 0
+	for _, c := range a.chunks {
+		total += len(c)
+	}
+	a.keep(-total)
+	a.chunks, a.cur, a.used = nil, 0, 0
 }
 
 // Mark is a place in an arena.

@@ -19,7 +19,7 @@ import (
 // error of the call. So no kernel can forget to check.
 //
 //	kept    chunks of the arena, results by dictionary: as long as the program
-//	held    kept and what this call made: until the next call
+//	held    kept and what this call made: until the next call, or End
 //	row     of held, what one row's function needed: until the row is done
 type Meter struct {
 	Ctx    context.Context
@@ -94,6 +94,9 @@ func (m *Meter) Begin(ctx context.Context) {
 	m.Release(m.held - m.kept)
 	m.row = 0
 }
+
+// End releases what the last call charged, where no other follows soon.
+func (m *Meter) End() { m.Begin(context.Background()) }
 
 // Charge takes n bytes more, before they are allocated.
 func (m *Meter) Charge(n int64) {
