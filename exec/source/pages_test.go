@@ -169,9 +169,9 @@ func TestParquetPages(t *testing.T) {
 	}
 }
 
-// TestParquetLends: batches of numbers reuse the memory of the batch before if the consumer has
+// TestParquetReuse: batches of numbers reuse the memory of the batch before if the consumer has
 // allowed it (op.AllowReuse), and only then.
-func TestParquetLends(t *testing.T) {
+func TestParquetReuse(t *testing.T) {
 	s := New()
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
 	for _, reuse := range []bool{false, true} {

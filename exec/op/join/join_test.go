@@ -407,8 +407,8 @@ func (o *borrower) Next(ctx context.Context) (*batch.Batch, error) {
 	return batch.New(cols, len(rows)), nil
 }
 
-// TestJoinLends: batches in reused memory are right until Next is called again.
-func TestJoinLends(t *testing.T) {
+// TestJoinReuse: batches in reused memory are right until Next is called again.
+func TestJoinReuse(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	ts := []types.Type{types.Int8, types.Int4}
 	var reused atomic.Int32
