@@ -126,7 +126,7 @@ func (s *connPool) start(at endpoint, c net.Conn) (*streamConn, error) {
 func (s *connPool) put(l *streamConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.all[l]; ok && len(s.idle[l.at]) < mostIdle {
+	if _, ok := s.all[l]; ok && !s.closed && len(s.idle[l.at]) < mostIdle {
 		s.idle[l.at] = append(s.idle[l.at], l)
 		return
 	}

@@ -29,9 +29,8 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interva
 const handshakeTime = 5 * time.Second
 
 // maxHandshakes bounds the connections in their handshake, which anyone can make: the oldest gives
-// way to the next. A node's takes a few milliseconds. crypto/tls keeps up to 150 KiB of a hello that
-// never ends, which is charged to nobody.
-const maxHandshakes = 64
+// way to the next. A node's takes a few milliseconds.
+const maxHandshakes = 256
 
 // mux distributes the connections of one listener to three.
 type mux struct {

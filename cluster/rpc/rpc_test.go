@@ -321,7 +321,7 @@ func TestHandshakeGarbage(t *testing.T) {
 func TestManyHandshakes(t *testing.T) {
 	s, p, _ := pair(t, nil, register)
 	var all []net.Conn
-	for range 100 {
+	for range 300 {
 		c, err := net.Dial("tcp", s.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +331,7 @@ func TestManyHandshakes(t *testing.T) {
 	}
 	_ = all[0].SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's timeout is 5 s
 	if _, err := all[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the first of 100 connections: %v", err)
+		t.Errorf("the first of 300 connections: %v", err)
 	}
 	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
 		t.Error(err)
