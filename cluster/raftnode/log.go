@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/tributarydb/tributary/exec/disk"
@@ -281,6 +282,24 @@ func newestSnapshot(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo u
 	return upTo
 }
 
+// unfinishedSuffix ends the name of a snapshot that raft has not finished.
+const unfinishedSuffix = ".tmp"
+
+// removeUnfinished removes what a crash left of snapshots. Raft does not, and the room is wanted most
+// on a disk that is full.
+func removeUnfinished(dir string, log hclog.Logger) {
+	root := filepath.Join(dir, "snapshots")
+	entries, err := os.ReadDir(root)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), unfinishedSuffix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(root, e.Name())))
+		}
+	}
+	if err != nil {
+		log.Warn("could not remove unfinished snapshots", "err", err)
+	}
+}
+
 // checkSnapshots checks that the newest readable snapshot and the log have no gap
 // between them: raft skips a snapshot that it cannot read, even where there is no
 // other.
@@ -292,7 +311,7 @@ func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
 	}
 	var newest string
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasSuffix(e.Name(), ".tmp") {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), unfinishedSuffix) {
 			newest = filepath.Join(root, e.Name())
 		}
 	}

@@ -49,14 +49,7 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 		st.bolt.Close()
 		return nil, dirError(err, st.dir)
 	}
-	// Of a snapshot that a crash has interrupted raft removes nothing, and its room is wanted most on a
-	// disk that is full.
-	unfinished, _ := filepath.Glob(filepath.Join(st.dir, "snapshots", "*.tmp"))
-	for _, path := range unfinished {
-		if err := os.RemoveAll(path); err != nil {
-			log.Warn("could not remove an unfinished snapshot", "path", path, "err", err)
-		}
-	}
+	removeUnfinished(st.dir, log)
 	return st, nil
 }
 

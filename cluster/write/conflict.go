@@ -236,13 +236,9 @@ func (w *upsert) update(b *batch.Batch) error {
 		if failed != nil {
 			return nil
 		}
-		news := make([]arrow.Array, len(w.sets))
-		for i, p := range w.sets {
-			arr, err := p.Eval(ctx, b)
-			if err != nil {
-				return err
-			}
-			news[i] = arr
+		news, err := computed(ctx, w.sets, b)
+		if err != nil {
+			return err
 		}
 		failed = w.replace(b, news)
 		return nil

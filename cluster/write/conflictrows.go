@@ -63,9 +63,6 @@ func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
 	b = kernel.Compact(b)
 	if n, err := p.of.rows.CheckRows(ctx, b); err != nil {
 		p.of.refused, b = err, b.Slice(0, n)
-		if n == 0 {
-			return nil, io.EOF
-		}
 	}
 	seq := make([]int64, b.N)
 	for i := range seq {

@@ -122,16 +122,24 @@ func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool)
 		return nil
 	}
 	return op.InHalves(b, func(b *batch.Batch) error {
-		cols := make([]arrow.Array, len(w.ret))
-		for i, p := range w.ret {
-			arr, err := p.Eval(ctx, b)
-			if err != nil {
-				return err
-			}
-			cols[i] = arr
+		cols, err := computed(ctx, w.ret, b)
+		if err != nil {
+			return err
 		}
 		return w.keep(batch.New(cols, b.Rows()))
 	})
+}
+
+// computed returns the results of programs over a batch.
+func computed(ctx context.Context, ps []*eval.Program, b *batch.Batch) ([]arrow.Array, error) {
+	out := make([]arrow.Array, len(ps))
+	for i, p := range ps {
+		var err error
+		if out[i], err = p.Eval(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // row reads the new row of a batch of one row of the source.

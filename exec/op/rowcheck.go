@@ -71,10 +71,10 @@ func (c *RowCheck) Shown(ctx context.Context, src, rows *batch.Batch) error {
 // first returns the first row for which a check is false, as Rows does, and of several such checks
 // the first. A check that cannot be evaluated refuses all rows.
 func (c *RowCheck) first(ctx context.Context, checks []NamedCheck, src, rows *batch.Batch, violates func(name string) *pgerr.Error) (int, error) {
-	before, bad := src.Rows(), ""
-	found := false
-	for _, k := range checks {
-		if found {
+	before, bad := src.Rows(), (*NamedCheck)(nil)
+	for i := range checks {
+		k := &checks[i]
+		if bad != nil {
 			src = src.Slice(0, before)
 		}
 		at := 0
@@ -87,7 +87,7 @@ func (c *RowCheck) first(ctx context.Context, checks []NamedCheck, src, rows *ba
 				return err
 			}
 			if row := firstFalse(arr); row >= 0 && at+row < before {
-				before, bad, found = at+row, k.Name, true
+				before, bad = at+row, k
 			}
 			at += src.Rows()
 			return nil
@@ -96,10 +96,10 @@ func (c *RowCheck) first(ctx context.Context, checks []NamedCheck, src, rows *ba
 			return 0, err
 		}
 	}
-	if !found {
+	if bad == nil {
 		return before, nil
 	}
-	return before, violates(bad).WithDetail("Failing row contains %s.", c.text(rows, before))
+	return before, violates(bad.Name).WithDetail("Failing row contains %s.", c.text(rows, before))
 }
 
 // text prints counted row k as error details do.
