@@ -32,7 +32,7 @@ func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) e
 		a.refused = false
 		return err
 	}
-	if refused.recount(a.spillable) && a.pool.take(more) == nil {
+	if refused.recount(a.spillable && !insist) && a.pool.take(more) == nil {
 		a.refused = false
 		return nil
 	}

@@ -67,7 +67,7 @@ type liveHeap struct {
 	took     time.Duration // it did
 }
 
-// recountRest: an account that can spill causes no recount until this many times the duration of the last one has passed.
+// recountRest: an account that can spill, and does not insist, causes no recount until this many times the duration of the last one has passed.
 const recountRest = 10
 
 // look reads what the last collection found, if there was one since the last look.
@@ -89,9 +89,10 @@ func (l *liveHeap) look() {
 func (p *Pool) doubtful() bool { return p.beyond.Load() > p.Limit()/doubtShare }
 
 // recount collects garbage where much was found beyond the accounts, before somebody is refused
-// bytes for it: it may have died since. It reports whether less was found. Accounts that can spill
-// are refused often where much does live there, and do not collect each time.
-func (p *Pool) recount(spillable bool) bool {
+// bytes for it: it may have died since. It reports whether less was found. often is for accounts that
+// can spill, unless they insist: they are refused often where much does live there, and do not collect
+// each time.
+func (p *Pool) recount(often bool) bool {
 	l := p.live.Load()
 	if l == nil || !p.doubtful() {
 		return false
@@ -99,7 +100,7 @@ func (p *Pool) recount(spillable bool) bool {
 	l.counting.Lock()
 	defer l.counting.Unlock()
 	from, before := time.Now(), p.beyond.Load()
-	if spillable && from.Sub(l.counted) < recountRest*l.took {
+	if often && from.Sub(l.counted) < recountRest*l.took {
 		return false
 	}
 	runtime.GC()

@@ -113,3 +113,31 @@ func TestChargedBetweenLooks(t *testing.T) {
 		t.Errorf("%d bytes are beyond the accounts that were charged", p.beyond.Load())
 	}
 }
+
+// TestInsistingRecounts: what was found beyond the accounts is counted again before a request that insists
+// is refused for it, however short ago that was done: after GROUP BY had spilled its tables, which a
+// collection had found alive, the writer of CREATE TABLE AS was refused 44 bytes.
+func TestInsistingRecounts(t *testing.T) {
+	const size = 64 << 20
+	p := NewPool("n", size)
+	l := &liveHeap{p: p, share: size / 2, s: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
+	p.live.Store(l)
+	l.counted, l.took = time.Now(), time.Hour
+	q := p.Child("q", 0)
+	defer q.Close()
+	table, a := q.Account("hash aggregate", true), q.Account("write", true)
+	defer table.Close()
+	defer a.Close()
+	table.Take(size / 2) // what is beyond counts as half of the limit at most
+	kept := make([]byte, 2*size)
+	runtime.GC()
+	l.look()
+	runtime.KeepAlive(kept)
+	kept = nil
+	if err := a.Grow(1); !a.Refused(err) {
+		t.Fatalf("%v, with %d bytes beyond the accounts", err, p.beyond.Load())
+	}
+	if err := a.Insist(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+}
