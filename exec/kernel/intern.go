@@ -22,7 +22,8 @@ type interner struct {
 	ids    []uint32 // row in col, by number - 1
 	hashes []uint64
 	slots  []uint64
-	short  []shortText // by number - 1; nil: not of strings that are equal as their bytes are
+	texts  bool        // strings that are equal as their bytes are
+	short  []shortText // by number - 1; nil: none of the strings is short
 	bytes  int64
 
 	dict  *array.Data
@@ -37,9 +38,7 @@ type interner struct {
 
 func newInterner(t types.Type) *interner {
 	in := &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
-	if in.col.lay == layVar && t.EqualIsSame() {
-		in.short = []shortText{}
-	}
+	in.texts = in.col.lay == layVar && t.EqualIsSame()
 	return in
 }
 
@@ -129,14 +128,14 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 	}
 	in.room(n)
 	var strs texts
-	if in.short != nil {
+	if in.texts {
 		strs, _ = textsOf(arr) // an array of strings is one or the other
 	}
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)
 	rows, fresh := in.rows[:0], in.fresh[:0]
 	misses := allRows[:n]
-	if in.short != nil && bm == nil {
+	if in.texts && bm == nil {
 		misses = in.hits(&strs, hashes, codes)
 	}
 	for _, i := range misses {
@@ -146,12 +145,12 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 		}
 		h := hashes[i]
 		key, short := longText, false
-		if in.short != nil {
+		if in.texts {
 			key, short = strs.short(int(i))
 		}
 		at := h & mask
 		s := in.slots[at]
-		for s != 0 && (s>>32 != h>>32 || in.short != nil && in.short[uint32(s)-1] != key) {
+		for s != 0 && (s>>32 != h>>32 || short && in.short == nil || in.short != nil && in.short[uint32(s)-1] != key) {
 			at = (at + 1) & mask
 			s = in.slots[at]
 		}
@@ -231,17 +230,30 @@ func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
 // number assigns the next number to a new value.
 func (in *interner) number(h uint64, key shortText) uint32 {
 	in.hashes = append(in.hashes, h)
+	if in.short == nil && key != longText {
+		in.short = make([]shortText, len(in.hashes)-1, cap(in.hashes))
+		for i := range in.short {
+			in.short[i] = longText
+		}
+	}
 	if in.short != nil {
 		in.short = append(in.short, key)
 	}
 	return uint32(len(in.hashes))
 }
 
+// sparseSlots is up to how many slots at most a quarter is taken.
+const sparseSlots = 1 << 20
+
 // room makes sure that n more values find free slots. At most a quarter of them is taken, so that
 // nearly all values are in their first: another costs a mispredicted branch, which waits for
-// memory.
+// memory. Of many slots it is a half: clearing them, and the groups that find no room beside them,
+// cost more.
 func (in *interner) room(n int) {
 	need := 4 * (len(in.hashes) + n)
+	if need > sparseSlots {
+		need = max(need/2, sparseSlots)
+	}
 	if need <= len(in.slots) {
 		return
 	}

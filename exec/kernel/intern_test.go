@@ -37,8 +37,10 @@ func TestInternedBytes(t *testing.T) {
 }
 
 // TestInternedStrings: equal strings get the same number and different strings different ones, for
-// short strings and long ones, all rows or only those that are not NULL.
+// short strings and long ones, all rows or only those that are not NULL, and where the first short string
+// comes after long ones.
 func TestInternedStrings(t *testing.T) {
+	made := 0
 	for _, tc := range []struct {
 		name   string
 		values int
@@ -51,12 +53,19 @@ func TestInternedStrings(t *testing.T) {
 		{"bits", 1 << 15, false, func(i int) string { return string([]byte{byte(i), 0, 0, 0, 0, 0, 0, 0, byte(i >> 8)}) }},
 		{"lengths", 300, false, func(i int) string { return strings.Repeat("\x00", i) }},
 		{"with NULLs", 5000, true, func(i int) string { return fmt.Sprint(i) }},
+		{"many", 8 * sparseSlots, false, func(i int) string { return fmt.Sprint(i) }},
+		{"long, then short", 5000, false, func(i int) string {
+			if made++; made > 5*ChunkRows && i%3 == 0 {
+				return fmt.Sprint(i)
+			}
+			return fmt.Sprintf("a string of some length, %d", i)
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			p := NewPacker([]types.Type{types.Text})
 			known, byNumber := map[string]uint64{}, map[uint64]string{}
-			for range 30 {
+			for range max(30, 2*tc.values/(8*ChunkRows)) {
 				b := array.NewStringBuilder(memory.DefaultAllocator)
 				for range 1 + r.IntN(ChunkRows) {
 					if tc.nulls && r.IntN(5) == 0 {
