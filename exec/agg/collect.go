@@ -1,14 +1,15 @@
 package agg
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -27,8 +28,8 @@ type collect struct {
 	order []types.Type
 	env   *types.Env
 	inner func() Agg // DISTINCT or ordered forms of plain aggregates
-	rows  [][]types.Row
-	bytes int64
+	rows  []rowlist.List
+	bytes int64 // of them
 }
 
 func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, error) {
@@ -50,20 +51,19 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }
 
 func (c *collect) Update(groups []uint32, args []arrow.Array) error {
+	row, l := make(types.Row, len(args)), c.layout()
 	for i, g := range groups {
-		row := make(types.Row, len(args))
 		for k, a := range args {
-			row[k] = keep(types.DatumAt(c.typeOf(k), a, i))
-			c.bytes += DatumBytes(row[k])
+			row[k] = types.DatumAt(l[k], a, i)
 		}
-		if c.skips(row) {
-			continue
+		if !c.skips(row) {
+			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return l.Append(dst, row) })
 		}
-		c.bytes += 24 + 16*int64(len(row))
-		c.rows[g] = append(c.rows[g], row)
 	}
 	return nil
 }
+
+func (c *collect) layout() rowlist.Layout { return c.RowTypes() }
 
 func (c *collect) typeOf(k int) types.Type {
 	if k < len(c.args) {
@@ -134,21 +134,19 @@ func DatumBytes(d types.Datum) int64 {
 	return 8
 }
 
-func (c *collect) Bytes() int64 { return c.bytes + int64(cap(c.rows))*24 }
+func (c *collect) Bytes() int64 {
+	return c.bytes + int64(cap(c.rows))*int64(unsafe.Sizeof(rowlist.List{}))
+}
 
-// values returns the bytes of the values of groups [from, to), and how many rows and values there
-// are.
-func (c *collect) values(from, to int) (size, rows, n int64) {
-	for _, list := range c.rows[from:to] {
-		rows += int64(len(list))
-		for _, row := range list {
-			n += int64(len(row))
-			for _, d := range row {
-				size += DatumBytes(d)
-			}
-		}
+// values returns the bytes of the values of groups [from, to), how many rows and values there are, and
+// the most rows of a group.
+func (c *collect) values(from, to int) (size, rows, n int64, most int) {
+	for i := range c.rows[from:to] {
+		r := &c.rows[from+i]
+		rows, most, size = rows+int64(r.N), max(most, r.N), size+r.Len()
 	}
-	return size, rows, n
+	n = rows * int64(len(c.args)+len(c.order))
+	return size - 4*n, rows, n, most
 }
 
 // Takes implements Holistic. A batch's rows may share one long string, but each keeps a copy.
@@ -173,11 +171,14 @@ func (c *collect) Takes(args []arrow.Array, n int) int64 {
 // Need implements Holistic. Strings are written once; what goes through datums and
 // Arrow's builders, which double, takes more, and trees of jsonb most.
 func (c *collect) Need(from, to int, states bool) int64 {
-	size, rows, n := c.values(from, to)
+	size, _, n, most := c.values(from, to)
 	if states {
 		return size + 8*n
 	}
-	arranged := 24 * rows
+	var arranged int64 // one group after the other
+	if c.sorts() {
+		arranged = int64(most) * (24 + 40*int64(len(c.args)+len(c.order)))
+	}
 	switch c.call.Fn.Name {
 	case "string_agg":
 		return arranged + size
@@ -205,93 +206,34 @@ const maxBytes = 1<<30 - 1
 // States encodes rows one after the other, each value with its length, -1 for
 // NULL.
 func (c *collect) States(from, to int) (arrow.Array, error) {
-	size, _, n := c.values(from, to)
+	size, _, n, _ := c.values(from, to)
 	if size+4*n > maxBytes {
 		return nil, errTooLong(size)
 	}
 	offs := make([]int32, 1, to-from+1)
 	dst := make([]byte, 0, size+4*n)
-	for _, list := range c.rows[from:to] {
-		for _, row := range list {
-			dst = c.encode(dst, row)
-		}
-		if len(dst) > maxBytes {
-			return nil, errTooLong(int64(len(dst)))
+	for g := from; g < to; g++ {
+		for _, b := range c.rows[g].Chunks() {
+			dst = append(dst, b...)
 		}
 		offs = append(offs, int32(len(dst)))
 	}
 	return batch.FromOffsets(arrow.BinaryTypes.Binary, offs, dst, nil), nil
 }
 
-func (c *collect) encode(dst []byte, row types.Row) []byte {
-	le := binary.LittleEndian
-	for k, d := range row {
-		if d == nil {
-			dst = le.AppendUint32(dst, 0xffffffff)
-			continue
-		}
-		at := len(dst)
-		dst = le.AppendUint32(dst, 0)
-		dst = types.AppendBinary(dst, c.typeOf(k), d)
-		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
-	}
-	return dst
-}
-
-// nextValue cuts the next value of an encoded state off; has is false for NULL.
-func nextValue(b []byte) (v []byte, has bool, rest []byte, err error) {
-	if len(b) < 4 {
-		return nil, false, nil, badState()
-	}
-	n := binary.LittleEndian.Uint32(b)
-	if b = b[4:]; n == 0xffffffff {
-		return nil, false, b, nil
-	}
-	if uint64(n) > uint64(len(b)) {
-		return nil, false, nil, badState()
-	}
-	return b[:n], true, b[n:], nil
-}
-
-// decode calls f with each row of an encoded state. The row's values may alias b.
-func (c *collect) decode(b []byte, f func(types.Row)) error {
-	width := len(c.args) + len(c.order)
-	for len(b) > 0 {
-		row := make(types.Row, width)
-		for k := range row {
-			v, has, rest, err := nextValue(b)
-			if err != nil {
-				return err
-			}
-			if b = rest; !has {
-				continue
-			}
-			if row[k], err = types.ParseBinary(c.typeOf(k), v); err != nil {
-				return err
-			}
-		}
-		if width == 0 {
-			return badState()
-		}
-		f(row)
-	}
-	return nil
-}
-
 func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
+	l := c.layout()
 	for i, g := range groups {
 		if states.IsNull(i) {
 			continue
 		}
-		if err := c.decode(states.Value(i), func(row types.Row) {
-			for k, d := range row {
-				row[k] = keep(d)
-				c.bytes += DatumBytes(d)
+		for b := states.Value(i); len(b) > 0; {
+			row, rest, err := l.Cut(b)
+			if err != nil {
+				return err
 			}
-			c.bytes += 24 + 16*int64(len(row))
-			c.rows[g] = append(c.rows[g], row)
-		}); err != nil {
-			return err
+			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return append(dst, row...) })
+			b = rest
 		}
 	}
 	return nil
@@ -302,41 +244,60 @@ func (c *collect) Results(from, to int) (arrow.Array, error) {
 		return c.stringAggs(from, to)
 	}
 	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
-		rows := c.arranged(c.rows[g])
-		f := c.newFold(int64(len(rows)))
-		for _, row := range rows {
-			if err := f.add(row); err != nil {
-				return nil, err
-			}
+		f, err := c.folded(g, c.newFold)
+		if err != nil {
+			return nil, err
 		}
 		return f.result()
 	})
 }
 
-// arranged sorts the rows and drops duplicates, as the call requires.
-func (c *collect) arranged(rows []types.Row) []types.Row {
-	byOrder := func(a, b types.Row) int {
+// folded returns the fold of group g, after its rows, which begin makes for so many of them.
+func (c *collect) folded(g int, begin func(n int64) fold) (fold, error) {
+	if !c.sorts() {
+		f := begin(int64(c.rows[g].N))
+		return f, c.rows[g].Each(c.layout(), f.add)
+	}
+	rows, err := c.arranged(g)
+	if err != nil {
+		return nil, err
+	}
+	f := begin(int64(len(rows)))
+	for _, row := range rows {
+		if err := f.add(row); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// sorts reports whether a group's rows are sorted.
+func (c *collect) sorts() bool { return len(c.order) > 0 || c.call.Distinct }
+
+// arranged returns the rows of group g sorted and without duplicates, as the call requires.
+func (c *collect) arranged(g int) ([]types.Row, error) {
+	out := make([]types.Row, 0, c.rows[g].N)
+	if err := c.rows[g].Each(c.layout(), func(row types.Row) error {
+		out = append(out, row)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(out, func(a, b types.Row) int {
 		for k, o := range c.call.OrderBy {
 			if x := compareNulls(c.order[k], a[len(c.args)+k], b[len(c.args)+k], o.Desc, o.NullsFirst); x != 0 {
 				return x
 			}
 		}
-		return 0
-	}
-	if len(c.order) == 0 && !c.call.Distinct {
-		return rows
-	}
-	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(a, b types.Row) int {
-		if x := byOrder(a, b); x != 0 || !c.call.Distinct {
-			return x
+		if !c.call.Distinct {
+			return 0
 		}
 		return c.byArgs(a, b)
 	})
 	if c.call.Distinct {
 		out = slices.CompactFunc(out, func(a, b types.Row) bool { return c.byArgs(a, b) == 0 })
 	}
-	return out
+	return out, nil
 }
 
 // byArgs compares rows by their arguments.

@@ -27,18 +27,18 @@ func (c concordance) Need(from, to int, states bool) int64 {
 	if states {
 		return c.collect.Need(from, to, true)
 	}
-	most := 0 // one group after the other
-	for _, rows := range c.rows[from:to] {
-		most = max(most, len(rows))
-	}
+	_, _, _, most := c.values(from, to) // one group after the other
 	return int64(most) * int64(unsafe.Sizeof(pairs.Survival{})+2*unsafe.Sizeof(uint64(0)))
 }
 
 func (c concordance) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
-		rows := make([]pairs.Survival, len(c.rows[g]))
-		for i, r := range c.rows[g] {
-			rows[i] = pairs.SurvivalOf(r[0].(float64), r[1].(bool), r[2].(float64))
+		rows := make([]pairs.Survival, 0, c.rows[g].N)
+		if err := c.rows[g].Each(c.layout(), func(r types.Row) error {
+			rows = append(rows, pairs.SurvivalOf(r[0].(float64), r[1].(bool), r[2].(float64)))
+			return nil
+		}); err != nil {
+			return nil, err
 		}
 		return index(pairs.Survived(rows, c.call.Distinct).Value()), nil
 	})

@@ -40,7 +40,9 @@ func TestConcordanceInParts(t *testing.T) {
 			call.Distinct = distinct
 			c := concordance{&collect{call: call, args: []types.Type{types.Float8, types.Bool, types.Float8}}}
 			c.Resize(1)
-			c.rows[0] = rows
+			for _, row := range rows {
+				c.rows[0].Append(1, func(dst []byte) []byte { return c.layout().Append(dst, row) })
+			}
 			want := allPairs(rows, distinct)
 			arr, err := c.Results(0, 1)
 			if err != nil {

@@ -141,27 +141,24 @@ func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }
 
 // stringAggs writes the strings of groups [from, to) directly into the result.
 func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
-	size, _, _ := c.values(from, to)
+	size, _, _, _ := c.values(from, to)
 	if size > maxBytes {
 		return nil, errTooLong(size)
 	}
 	offs := make([]int32, 1, to-from+1)
-	out := make([]byte, 0, size)
+	f := &stringFold{c: c, out: make([]byte, 0, size)}
 	valid := make([]byte, batch.BitmapBytes(to-from))
 	for g := from; g < to; g++ {
-		rows := c.arranged(c.rows[g])
-		for i, r := range rows {
-			if i > 0 && len(c.args) > 1 {
-				out = appendAny(out, r[1])
-			}
-			out = appendAny(out, r[0])
+		f.some = false
+		if _, err := c.folded(g, func(int64) fold { return f }); err != nil {
+			return nil, err
 		}
-		if len(rows) > 0 {
+		if f.some {
 			batch.SetBit(valid, g-from)
 		}
-		offs = append(offs, int32(len(out)))
+		offs = append(offs, int32(len(f.out)))
 	}
-	return batch.FromOffsets(c.call.Typ.Arrow(), offs, out, valid), nil
+	return batch.FromOffsets(c.call.Typ.Arrow(), offs, f.out, valid), nil
 }
 
 // stringFold is string_agg, of text or bytea.

@@ -58,9 +58,8 @@ func (e *anyExtreme) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*collect)
 	for i, g := range groups {
-		c.rows[g] = append(c.rows[g], o.rows[ids[i]]...)
+		c.bytes += c.rows[g].AppendList(&o.rows[ids[i]])
 	}
-	c.bytes = max(c.bytes, 0) + o.bytes*int64(len(ids))/int64(max(len(o.rows), 1))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -21,8 +22,8 @@ import (
 //	state ─▶ Rows ─▶ sorted by SortKeys within the group ─▶ Sorted ─▶ the result
 type Sortable interface {
 	Holistic
-	// PartialState encodes about size bytes of group g's rows from row at on. next is the row
-	// after them, -1 at the end.
+	// PartialState encodes about size bytes of group g's rows from place at on, which is 0 for the
+	// first. next is the place after them, -1 at the end.
 	PartialState(g, at, size int) (state []byte, next int, err error)
 	// RowTypes are the columns of rows, SortKeys those by which they are sorted.
 	RowTypes() []types.Type
@@ -102,18 +103,11 @@ func (c *collect) SortKeys() []SortKey {
 
 // PartialState implements Sortable.
 func (c *collect) PartialState(g, at, size int) ([]byte, int, error) {
-	rows := c.rows[g]
-	dst := make([]byte, 0, size+size/8)
-	for ; at < len(rows) && len(dst) < size; at++ {
-		dst = c.encode(dst, rows[at])
+	dst, next, err := c.rows[g].Part(c.layout(), at, size)
+	if err == nil && len(dst) > maxBytes {
+		err = errTooLong(int64(len(dst)))
 	}
-	if len(dst) > maxBytes {
-		return nil, 0, errTooLong(int64(len(dst)))
-	}
-	if at == len(rows) {
-		at = -1
-	}
-	return dst, at, nil
+	return dst, next, err
 }
 
 // Rows implements Sortable. Texts go into their column as they are.
@@ -131,7 +125,7 @@ func (c *collect) Rows(state []byte) ([]arrow.Array, int, error) {
 	var missing []int // (row, column) of texts that are NULL
 	for b := state; len(b) > 0; n++ {
 		for k, t := range ts {
-			v, has, rest, err := nextValue(b)
+			v, has, rest, err := rowlist.Value(b)
 			if err != nil {
 				return nil, 0, err
 			}
