@@ -122,7 +122,7 @@ func TestHashAggLongResults(t *testing.T) {
 func TestHashAggPartialStates(t *testing.T) {
 	for _, keys := range [][]int{{}, {0}} {
 		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text}}, keys: keys, drop: -1}
-		for i := range 20000 {
+		for i := range 60000 {
 			c.tb.Rows = append(c.tb.Rows, types.Row{int64(i % 2), "the same everywhere"})
 		}
 		c.aggs = []expr.AggCall{c.call("count()"), c.call("string_agg(text,text)", c.col(1), &expr.Const{Typ: types.Text, Val: ","}), c.call("max(text)", c.col(1))}
