@@ -278,7 +278,7 @@ func (c *collect) sorts() bool { return len(c.order) > 0 || c.call.Distinct }
 func (c *collect) arranged(g int) ([]types.Row, error) {
 	out := make([]types.Row, 0, c.rows[g].N)
 	if err := c.rows[g].Each(c.layout(), func(row types.Row) error {
-		out = append(out, row)
+		out = append(out, slices.Clone(row))
 		return nil
 	}); err != nil {
 		return nil, err

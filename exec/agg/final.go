@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -150,7 +151,11 @@ func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
 	valid := make([]byte, batch.BitmapBytes(to-from))
 	for g := from; g < to; g++ {
 		f.some = false
-		if _, err := c.folded(g, func(int64) fold { return f }); err != nil {
+		if c.sorts() {
+			if _, err := c.folded(g, func(int64) fold { return f }); err != nil {
+				return nil, err
+			}
+		} else if err := f.addList(&c.rows[g]); err != nil {
 			return nil, err
 		}
 		if f.some {
@@ -175,6 +180,27 @@ func (f *stringFold) add(row types.Row) error {
 	f.out, f.some = appendAny(f.out, row[0]), true
 	if len(f.out) > maxBytes {
 		return errTooLong(int64(len(f.out)))
+	}
+	return nil
+}
+
+// addList adds the rows of a list as they came: the binary form of a string is its bytes.
+func (f *stringFold) addList(l *rowlist.List) error {
+	for _, b := range l.Chunks() {
+		for len(b) > 0 {
+			v, _, rest, err := rowlist.Value(b)
+			var delimiter []byte
+			if err == nil && len(f.c.args) > 1 {
+				delimiter, _, rest, err = rowlist.Value(rest)
+			}
+			if err != nil {
+				return err
+			}
+			if f.some {
+				f.out = append(f.out, delimiter...)
+			}
+			f.out, f.some, b = append(f.out, v...), true, rest
+		}
 	}
 	return nil
 }

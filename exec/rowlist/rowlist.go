@@ -109,17 +109,17 @@ func (r *List) Len() (n int64) {
 	return n + int64(len(r.last))
 }
 
-// Each calls f with each row, whose values may alias what is kept.
+// Each calls f with each row, which is valid until f returns; its values may alias what is kept.
 func (r *List) Each(l Layout, f func(types.Row) error) error {
+	row := make(types.Row, len(l))
 	for _, b := range r.Chunks() {
 		for len(b) > 0 {
-			row := make(types.Row, len(l))
 			for k, t := range l {
 				v, has, rest, err := Value(b)
 				if err != nil {
 					return err
 				}
-				if b = rest; !has {
+				if row[k], b = nil, rest; !has {
 					continue
 				}
 				if t.OID == types.TextOID || t.OID == types.VarcharOID {

@@ -42,7 +42,7 @@ func rowsOf(t *testing.T, l *rowlist.List) []types.Row {
 	t.Helper()
 	var out []types.Row
 	if err := l.Each(layout, func(row types.Row) error {
-		out = append(out, row)
+		out = append(out, slices.Clone(row))
 		return nil
 	}); err != nil {
 		t.Fatal(err)
