@@ -27,9 +27,11 @@ type collect struct {
 	args  []types.Type
 	order []types.Type
 	env   *types.Env
-	inner func() Agg // DISTINCT or ordered forms of plain aggregates
-	rows  []rowlist.List
-	bytes int64 // of them
+	// layout is args, then order.
+	layout rowlist.Layout
+	inner  func() Agg // DISTINCT or ordered forms of plain aggregates
+	rows   []rowlist.List
+	bytes  int64 // of them
 }
 
 func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, error) {
@@ -37,6 +39,7 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 	for _, o := range call.OrderBy {
 		c.order = append(c.order, o.Expr.Type())
 	}
+	c.layout = slices.Concat(c.args, c.order)
 	if a := plain(call.Fn.Name, args, call.Typ); a != nil {
 		c.inner = func() Agg { return plain(call.Fn.Name, args, call.Typ) }
 	} else if err := c.known(); err != nil {
@@ -51,25 +54,16 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }
 
 func (c *collect) Update(groups []uint32, args []arrow.Array) error {
-	row, l := make(types.Row, len(args)), c.layout()
+	row := make(types.Row, len(args))
 	for i, g := range groups {
 		for k, a := range args {
-			row[k] = types.DatumAt(l[k], a, i)
+			row[k] = types.DatumAt(c.layout[k], a, i)
 		}
 		if !c.skips(row) {
-			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return l.Append(dst, row) })
+			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return c.layout.Append(dst, row) })
 		}
 	}
 	return nil
-}
-
-func (c *collect) layout() rowlist.Layout { return c.RowTypes() }
-
-func (c *collect) typeOf(k int) types.Type {
-	if k < len(c.args) {
-		return c.args[k]
-	}
-	return c.order[k-len(c.args)]
 }
 
 // skips reports whether a row never counts: a NULL argument of all but the aggregates
@@ -138,15 +132,14 @@ func (c *collect) Bytes() int64 {
 	return c.bytes + int64(cap(c.rows))*int64(unsafe.Sizeof(rowlist.List{}))
 }
 
-// values returns the bytes of the values of groups [from, to), how many rows and values there are, and
-// the most rows of a group.
-func (c *collect) values(from, to int) (size, rows, n int64, most int) {
+// values returns the bytes of the values of groups [from, to), how many there are, and the most rows
+// of a group.
+func (c *collect) values(from, to int) (size, n int64, most int) {
 	for i := range c.rows[from:to] {
 		r := &c.rows[from+i]
-		rows, most, size = rows+int64(r.N), max(most, r.N), size+r.Len()
+		size, n, most = size+r.Len(), n+int64(r.N*len(c.layout)), max(most, r.N)
 	}
-	n = rows * int64(len(c.args)+len(c.order))
-	return size - 4*n, rows, n, most
+	return size - 4*n, n, most
 }
 
 // Takes implements Holistic. A batch's rows may share one long string, but each keeps a copy.
@@ -171,13 +164,13 @@ func (c *collect) Takes(args []arrow.Array, n int) int64 {
 // Need implements Holistic. Strings are written once; what goes through datums and
 // Arrow's builders, which double, takes more, and trees of jsonb most.
 func (c *collect) Need(from, to int, states bool) int64 {
-	size, _, n, most := c.values(from, to)
+	size, n, most := c.values(from, to)
 	if states {
 		return size + 8*n
 	}
 	var arranged int64 // one group after the other
 	if c.sorts() {
-		arranged = int64(most) * (24 + 40*int64(len(c.args)+len(c.order)))
+		arranged = int64(most) * (24 + 40*int64(len(c.layout)))
 	}
 	switch c.call.Fn.Name {
 	case "string_agg":
@@ -206,7 +199,7 @@ const maxBytes = 1<<30 - 1
 // States encodes rows one after the other, each value with its length, -1 for
 // NULL.
 func (c *collect) States(from, to int) (arrow.Array, error) {
-	size, _, n, _ := c.values(from, to)
+	size, n, _ := c.values(from, to)
 	if size+4*n > maxBytes {
 		return nil, errTooLong(size)
 	}
@@ -222,13 +215,12 @@ func (c *collect) States(from, to int) (arrow.Array, error) {
 }
 
 func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
-	l := c.layout()
 	for i, g := range groups {
 		if states.IsNull(i) {
 			continue
 		}
 		for b := states.Value(i); len(b) > 0; {
-			row, rest, err := l.Cut(b)
+			row, rest, err := c.layout.Cut(b)
 			if err != nil {
 				return err
 			}
@@ -256,7 +248,7 @@ func (c *collect) Results(from, to int) (arrow.Array, error) {
 func (c *collect) folded(g int, begin func(n int64) fold) (fold, error) {
 	if !c.sorts() {
 		f := begin(int64(c.rows[g].N))
-		return f, c.rows[g].Each(c.layout(), f.add)
+		return f, c.rows[g].Each(c.layout, f.add)
 	}
 	rows, err := c.arranged(g)
 	if err != nil {
@@ -277,7 +269,7 @@ func (c *collect) sorts() bool { return len(c.order) > 0 || c.call.Distinct }
 // arranged returns the rows of group g sorted and without duplicates, as the call requires.
 func (c *collect) arranged(g int) ([]types.Row, error) {
 	out := make([]types.Row, 0, c.rows[g].N)
-	if err := c.rows[g].Each(c.layout(), func(row types.Row) error {
+	if err := c.rows[g].Each(c.layout, func(row types.Row) error {
 		out = append(out, slices.Clone(row))
 		return nil
 	}); err != nil {

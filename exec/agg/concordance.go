@@ -27,14 +27,14 @@ func (c concordance) Need(from, to int, states bool) int64 {
 	if states {
 		return c.collect.Need(from, to, true)
 	}
-	_, _, _, most := c.values(from, to) // one group after the other
+	_, _, most := c.values(from, to) // one group after the other
 	return int64(most) * int64(unsafe.Sizeof(pairs.Survival{})+2*unsafe.Sizeof(uint64(0)))
 }
 
 func (c concordance) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
 		rows := make([]pairs.Survival, 0, c.rows[g].N)
-		if err := c.rows[g].Each(c.layout(), func(r types.Row) error {
+		if err := c.rows[g].Each(c.layout, func(r types.Row) error {
 			rows = append(rows, pairs.SurvivalOf(r[0].(float64), r[1].(bool), r[2].(float64)))
 			return nil
 		}); err != nil {

@@ -38,10 +38,10 @@ func TestConcordanceInParts(t *testing.T) {
 		}
 		for _, distinct := range []bool{false, true} {
 			call.Distinct = distinct
-			c := concordance{&collect{call: call, args: []types.Type{types.Float8, types.Bool, types.Float8}}}
+			c := concordance{&collect{call: call, layout: []types.Type{types.Float8, types.Bool, types.Float8}}}
 			c.Resize(1)
 			for _, row := range rows {
-				c.rows[0].Append(1, func(dst []byte) []byte { return c.layout().Append(dst, row) })
+				c.rows[0].Append(1, func(dst []byte) []byte { return c.layout.Append(dst, row) })
 			}
 			want := allPairs(rows, distinct)
 			arr, err := c.Results(0, 1)

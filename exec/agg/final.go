@@ -142,7 +142,7 @@ func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }
 
 // stringAggs writes the strings of groups [from, to) directly into the result.
 func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
-	size, _, _, _ := c.values(from, to)
+	size, _, _ := c.values(from, to)
 	if size > maxBytes {
 		return nil, errTooLong(size)
 	}

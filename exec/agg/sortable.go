@@ -84,7 +84,7 @@ func (s *Sorted) Expect(bytes int64) {
 func (s *Sorted) Held() int64 { return s.held() }
 
 // RowTypes implements Sortable.
-func (c *collect) RowTypes() []types.Type { return slices.Concat(c.args, c.order) }
+func (c *collect) RowTypes() []types.Type { return c.layout }
 
 // SortKeys implements Sortable: what the call is ordered by, then, where duplicates do
 // not count, the arguments.
@@ -103,7 +103,7 @@ func (c *collect) SortKeys() []SortKey {
 
 // PartialState implements Sortable.
 func (c *collect) PartialState(g, at, size int) ([]byte, int, error) {
-	dst, next, err := c.rows[g].Part(c.layout(), at, size)
+	dst, next, err := c.rows[g].Part(c.layout, at, size)
 	if err == nil && len(dst) > maxBytes {
 		err = errTooLong(int64(len(dst)))
 	}

@@ -58,7 +58,7 @@ func (w *Written) each(args []arrow.Array, from, to int, f func(types.Row) error
 	row := make(types.Row, len(args))
 	for i := from; i < to; i++ {
 		for k, a := range args {
-			row[k] = types.DatumAt(w.c.typeOf(k), a, i)
+			row[k] = types.DatumAt(w.c.layout[k], a, i)
 		}
 		if w.c.skips(row) {
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-var layout = rowlist.Layout{types.Text, types.Int8, types.Bytea}
+var layout = rowlist.Layout{types.Text, types.Int8, types.Bytea, types.JSONB, types.JSON}
 
 // random makes rows of short and long values and NULLs.
 func random(r *rand.Rand, n int) []types.Row {
@@ -22,9 +22,9 @@ func random(r *rand.Rand, n int) []types.Row {
 		if r.IntN(500) == 0 {
 			length = r.IntN(200_000) // of more than a chunk
 		}
-		out[i] = types.Row{strings.Repeat("x", length), r.Int64(), bytes.Repeat([]byte{byte(i)}, r.IntN(5))}
+		out[i] = types.Row{strings.Repeat("x", length), r.Int64(), bytes.Repeat([]byte{byte(i)}, r.IntN(5)), `{"a": 1}`, `[1,  2]`}
 		if r.IntN(4) == 0 {
-			out[i][r.IntN(3)] = nil
+			out[i][r.IntN(5)] = nil
 		}
 	}
 	return out
@@ -95,7 +95,7 @@ func TestList(t *testing.T) {
 
 // TestDamaged: bytes that are cut off, or lengths that are too large, are an error.
 func TestDamaged(t *testing.T) {
-	row := layout.Append(nil, types.Row{"some text", int64(7), nil})
+	row := layout.Append(nil, types.Row{"some text", int64(7), nil, "1", nil})
 	for n := 1; n < len(row); n++ {
 		if _, _, err := layout.Cut(row[:n]); err == nil {
 			t.Errorf("%d of %d bytes are a row", n, len(row))
