@@ -1,17 +1,16 @@
 package agg
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -110,67 +109,26 @@ func (c *collect) PartialState(g, at, size int) ([]byte, int, error) {
 	return dst, next, err
 }
 
-// Rows implements Sortable. Texts go into their column as they are.
+// Rows implements Sortable.
 func (c *collect) Rows(state []byte) ([]arrow.Array, int, error) {
-	ts := c.RowTypes()
-	if len(ts) == 0 && len(state) > 0 {
-		return nil, 0, badState()
+	to, n := make([]array.Builder, len(c.layout)), 0
+	for k, t := range c.layout {
+		to[k] = array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	}
-	type column struct {
-		vals []types.Datum
-		offs []int32
-		text []byte
+	if err := c.layout.Each(state, func(row types.Row) error {
+		for k, d := range row {
+			if err := types.AppendDatum(to[k], c.layout[k], d); err != nil {
+				return err
+			}
+		}
+		n++
+		return nil
+	}); err != nil {
+		return nil, 0, err
 	}
-	cols, n := make([]column, len(ts)), 0
-	var missing []int // (row, column) of texts that are NULL
-	for b := state; len(b) > 0; n++ {
-		for k, t := range ts {
-			v, has, rest, err := rowlist.Value(b)
-			if err != nil {
-				return nil, 0, err
-			}
-			b = rest
-			to := &cols[k]
-			if t.OID == types.TextOID || t.OID == types.VarcharOID {
-				if to.offs == nil {
-					to.offs = []int32{0}
-				}
-				if !has {
-					missing = append(missing, n, k)
-				}
-				to.text = append(to.text, v...)
-				to.offs = append(to.offs, int32(len(to.text)))
-				continue
-			}
-			var d types.Datum
-			if has {
-				if d, err = types.ParseBinary(t, v); err != nil {
-					return nil, 0, err
-				}
-			}
-			to.vals = append(to.vals, d)
-		}
-	}
-	out := make([]arrow.Array, len(ts))
-	for k, t := range ts {
-		if cols[k].offs != nil {
-			var valid []byte
-			for i := 0; i < len(missing); i += 2 {
-				if missing[i+1] != k {
-					continue
-				}
-				if valid == nil {
-					valid = bytes.Repeat([]byte{0xff}, batch.BitmapBytes(n))
-				}
-				valid[missing[i]/8] &^= 1 << (missing[i] % 8)
-			}
-			out[k] = batch.FromOffsets(t.Arrow(), cols[k].offs, cols[k].text, valid)
-			continue
-		}
-		var err error
-		if out[k], err = datumColumn(t, 0, n, func(i int) (types.Datum, error) { return cols[k].vals[i], nil }); err != nil {
-			return nil, 0, err
-		}
+	out := make([]arrow.Array, len(to))
+	for k, b := range to {
+		out[k] = b.NewArray()
 	}
 	return out, n, nil
 }

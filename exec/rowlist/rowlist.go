@@ -111,24 +111,46 @@ func (r *List) Len() (n int64) {
 
 // Each calls f with each row, which is valid until f returns; its values may alias what is kept.
 func (r *List) Each(l Layout, f func(types.Row) error) error {
-	row := make(types.Row, len(l))
+	_, err := r.From(l, 0, f)
+	return err
+}
+
+// From is Each of the rows from place at on, which is 0 for the first, and returns the place after the
+// last row, where those that are appended later will begin.
+func (r *List) From(l Layout, at int, f func(types.Row) error) (int, error) {
+	skip := at
 	for _, b := range r.Chunks() {
-		for len(b) > 0 {
-			for k, t := range l {
-				v, has, rest, err := Value(b)
-				if err != nil {
-					return err
-				}
-				if row[k], b = nil, rest; !has {
-					continue
-				}
-				if row[k], err = value(t, v); err != nil {
-					return err
-				}
-			}
-			if err := f(row); err != nil {
+		n := min(skip, len(b))
+		skip -= n
+		if err := l.Each(b[n:], f); err != nil {
+			return 0, err
+		}
+		at += len(b) - n
+	}
+	return at, nil
+}
+
+// Each calls f with each of encoded rows, which is valid until f returns; its values may alias b.
+func (l Layout) Each(b []byte, f func(types.Row) error) error {
+	if len(l) == 0 && len(b) > 0 {
+		return errDamaged()
+	}
+	row := make(types.Row, len(l))
+	for len(b) > 0 {
+		for k, t := range l {
+			v, has, rest, err := Value(b)
+			if err != nil {
 				return err
 			}
+			if row[k], b = nil, rest; !has {
+				continue
+			}
+			if row[k], err = value(t, v); err != nil {
+				return err
+			}
+		}
+		if err := f(row); err != nil {
+			return err
 		}
 	}
 	return nil

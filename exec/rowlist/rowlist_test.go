@@ -60,8 +60,19 @@ func TestList(t *testing.T) {
 		if got := rowsOf(t, l); !reflect.DeepEqual(got, slices.Clip(one)) && len(one) > 0 {
 			t.Fatalf("seed %d: the rows are not those that were appended", seed)
 		}
+		end, err := l.From(layout, 0, func(types.Row) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
 		o, _ := listOf(two)
 		held += l.AppendList(o)
+		var later []types.Row
+		if _, err := l.From(layout, end, func(row types.Row) error { later = append(later, slices.Clone(row)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if len(two) > 0 && !reflect.DeepEqual(later, two) {
+			t.Fatalf("seed %d: from the place after the first rows on there are %d of %d rows, or others", seed, len(later), len(two))
+		}
 		want := slices.Concat(one, two)
 		if got := rowsOf(t, l); l.N != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: %d of %d rows, or others", seed, len(got), len(want))
@@ -103,5 +114,8 @@ func TestDamaged(t *testing.T) {
 	}
 	if _, _, err := (rowlist.Layout{}).Cut(row); err == nil {
 		t.Error("a row without values has bytes")
+	}
+	if (rowlist.Layout{}).Each(row, func(types.Row) error { return nil }) == nil {
+		t.Error("rows without values have bytes")
 	}
 }

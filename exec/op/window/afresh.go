@@ -35,6 +35,8 @@ type afreshFrame struct {
 	last  types.Datum
 	long  arrow.Array // the value if it is long; last is not set then
 	cur   agg.Agg
+	grown *agg.Growing // of cur, while frames only grow; nil: the value is computed from all rows
+	kept  int64        // bytes charged for grown
 	slide sliding
 	from  int64 // the first row in slide
 	done  int64 // the row after the last one in cur or slide
@@ -156,6 +158,9 @@ func (x *afresh) add(ctx context.Context, s [3]span) error {
 			return err
 		}
 		a.cur.Resize(1)
+		if !cr.shrinks {
+			a.grown = agg.NewGrowing(a.cur)
+		}
 	}
 	for k, rest := range s {
 		if k == 0 {
@@ -172,20 +177,24 @@ func (x *afresh) add(ctx context.Context, s [3]span) error {
 			rest.from += n
 		}
 	}
-	was := a.held
+	was := a.held - a.kept
 	if h, ok := a.cur.(agg.Holistic); ok {
-		if err := a.hold(ctx, x.r, h.Need(0, 1, false)); err != nil {
+		if err := a.hold(ctx, x.r, max(h.Need(0, 1, false)-a.kept, 0)); err != nil {
 			return err
 		}
 	}
-	arr, err := a.cur.Results(0, 1)
-	x.r.w.acct.Shrink(a.held - was)
-	a.held = was
-	if err != nil {
-		return err
+	var err error
+	if a.grown != nil {
+		a.last, err = a.grown.Result()
+		a.kept = a.grown.Held()
+	} else if arr, e := a.cur.Results(0, 1); e != nil {
+		err = e
+	} else {
+		a.last = types.DatumAt(x.f.item.Call.Typ, arr, 0)
 	}
-	a.last = types.DatumAt(x.f.item.Call.Typ, arr, 0)
-	return nil
+	x.r.w.acct.Shrink(a.held - was - a.kept)
+	a.held = was + a.kept
+	return err
 }
 
 // slideTo changes the state to that of frame s, by adding and removing rows.
