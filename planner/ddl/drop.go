@@ -367,6 +367,10 @@ func (p *planner) truncate(n *ast.TruncateStmt) error {
 		}
 		for _, r := range p.st.Relations() {
 			if r.Kind == catalog.KindSequence && r.Seq.OwnedTable == rel.OID {
+				// A new descriptor makes all nodes drop the values they hold (package sequence).
+				if err := p.add(&catalog.PutRelation{Rel: r.Clone(), ExpectVersion: r.Version}); err != nil {
+					return err
+				}
 				if err := p.add(&catalog.SetSequence{OID: r.OID, Value: catalog.SeqValue{Last: r.Seq.Start}}); err != nil {
 					return err
 				}
