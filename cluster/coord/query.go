@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/session"
@@ -14,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -39,6 +41,9 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 			return nil, err
 		}
 		q := view.b.Query
+		if err := sameColumns(made.Cols, q.Cols); err != nil {
+			return nil, err
+		}
 		if view.unconfirmed {
 			c.warnUnconfirmed(q)
 		}
@@ -90,6 +95,9 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		if err != nil {
 			return nil, err
 		}
+		if err := sameColumns(cols, b.DML.ReturningColumns()); err != nil {
+			return nil, err
+		}
 		r := x.Open(st)
 		defer r.Close()
 		w, err := r.ModifyBound(b)
@@ -98,6 +106,18 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		}
 		return dmlResult(w, cols)
 	}}, nil
+}
+
+// sameColumns returns an error where a statement's columns are not what they were when it was prepared: its
+// client was told those, and would read the values by their types. Drivers know this error and
+// prepare anew.
+func sameColumns(was, now []plan.Column) error {
+	if !slices.EqualFunc(was, now, func(a, b plan.Column) bool {
+		return a.Name == b.Name && a.Type.SamePhysical(b.Type) && a.Type.Mod == b.Type.Mod
+	}) {
+		return pgerr.Unsupported("cached plan must not change result type")
+	}
+	return nil
 }
 
 // dmlResult returns the result of a write, with the rows of RETURNING.

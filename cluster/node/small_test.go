@@ -91,6 +91,19 @@ func TestPlansFollow(t *testing.T) {
 	other.must("alter table t add column w int default 7")
 	wide := c.prepare("select * from t where k = $1")
 	wide.gives("5|n5|7", int64(5))
+	adds := c.prepare("insert into t values ($1, 'added', 1) returning *")
+	typed := c.prepare("select w from t where k = $1")
+	other.must("alter table t alter w type bigint, add x int")
+	for _, p := range []prepared{wide, adds, typed} {
+		// The client was told other columns: it cannot read these.
+		if got, err := p.run(int64(5)); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
+			t.Error(got, err)
+		}
+	}
+	get.gives("n5", int64(5))
+	other.must("alter table t drop x, alter w type int")
+	wide.gives("5|n5|7", int64(5))
+	typed.gives("7", int64(5))
 	other.must("alter table t drop constraint t_pkey; insert into t values (5, 'twice', 0)")
 	get.gives("n5; twice", int64(5))
 	other.must("delete from t where v = 'twice'; alter table t add primary key (k)")
@@ -105,8 +118,27 @@ func TestPlansFollow(t *testing.T) {
 	if _, err := again.run(int64(5)); pgerr.CodeOf(err) != pgerr.UndefinedTable {
 		t.Error(err)
 	}
-	other.must("create table t (k int primary key, v int); insert into t values (5, 50)")
+	other.must("create table t (k int primary key, v bigint)")
+	if got, err := again.run(int64(5)); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
+		t.Error(got, err)
+	}
+	other.must("drop table t; create table t (k int primary key, v int); insert into t values (5, 50)")
 	again.gives("50", int64(5))
+
+	// Labels of enumerated types.
+	other.must("create type e as enum ('a'); create table es (v e)")
+	label := c.prepare("insert into es values ($1)")
+	labels := c.prepare("select $1::e[]")
+	if _, err := label.run("b"); pgerr.CodeOf(err) != pgerr.InvalidTextRepresentation {
+		t.Error(err, "a label that the type does not have")
+	}
+	strange := types.Array{Elem: types.Text, Elems: []types.Datum{"a", "b"}}
+	if _, err := labels.run(strange); pgerr.CodeOf(err) != pgerr.InvalidTextRepresentation {
+		t.Error(err, "a label that the type does not have")
+	}
+	other.must("alter type e add value 'b'")
+	label.gives("INSERT 0 1", "b")
+	labels.gives("{a,b}", strange)
 
 	// Settings, temporary tables and transactions.
 	c.must("create schema s; create table s.t (k int primary key, v int); insert into s.t values (5, 55)")

@@ -36,15 +36,17 @@ type Cache struct {
 
 type block struct {
 	next, step, left int64
+	of               *catalog.Relation // ALTER SEQUENCE replaces it: then the block is stale
 }
 
 // Next fills out with the next values of a sequence for a session in a transaction, and
 // returns how many there were before an error. Missing values are taken in one commit,
 // along with ahead more values, which the caller returns (GiveBack) where they are not
-// used: else they would be a gap. A sequence that this transaction created is visible
-// to nobody else, and its position is kept in the transaction's changes.
+// used: else they would be a gap. Where the transaction created or restarted the
+// sequence, its position is one of the transaction's changes: others take values of the
+// old one until the commit.
 func (c *Cache) Next(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, out []int64, ahead int64) (n int, err error) {
-	if committed := c.Catalog.Current().RelationByOID(oid); committed == nil {
+	if committed := c.Catalog.Current().RelationByOID(oid); committed == nil || t != nil && t.Restarted(oid) {
 		n, err = s.nextOwn(t, oid, out)
 	} else {
 		n, err = c.next(ctx, committed, out, ahead)
@@ -65,6 +67,9 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 		c.blocks = map[types.OID]*block{}
 	}
 	b := c.blocks[seq.OID]
+	if b != nil && b.of != seq {
+		b = nil
+	}
 	for i := 0; i < len(out); {
 		if b == nil || b.left == 0 {
 			n, cache := int64(len(out)-i)+ahead, max(seq.Seq.Cache, 1)
@@ -75,7 +80,7 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 			if err != nil {
 				return i, err
 			}
-			b = &block{next: r.First, step: r.Step, left: r.Count}
+			b = &block{next: r.First, step: r.Step, left: r.Count, of: seq}
 			c.blocks[seq.OID] = b
 		}
 		n := min(int64(len(out)-i), b.left)
@@ -111,7 +116,7 @@ func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 	}
 }
 
-// nextOwn advances a sequence that only this transaction sees.
+// nextOwn advances a sequence whose position only this transaction sees.
 func (s *Session) nextOwn(t *txn.Txn, oid types.OID, out []int64) (int, error) {
 	if t == nil || !t.Begun() {
 		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
@@ -143,7 +148,7 @@ func (s *Session) nextOwn(t *txn.Txn, oid types.OID, out []int64) (int, error) {
 }
 
 // Set sets the position of a sequence. It is not transactional, except for a sequence
-// that the transaction itself created.
+// that the transaction itself created or restarted.
 func (c *Cache) Set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, v catalog.SeqValue) error {
 	if err := c.set(ctx, s, t, oid, v); err != nil {
 		return err
@@ -155,7 +160,7 @@ func (c *Cache) Set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, 
 }
 
 func (c *Cache) set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, v catalog.SeqValue) error {
-	if c.Catalog.Current().RelationByOID(oid) == nil {
+	if c.Catalog.Current().RelationByOID(oid) == nil || t != nil && t.Restarted(oid) {
 		if t == nil {
 			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
 		}

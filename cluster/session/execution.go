@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
@@ -42,4 +44,31 @@ func (x *Execution) undo() {
 	if x.Txn != nil && !x.Txn.Ended {
 		x.Txn.Undo(x.mark)
 	}
+}
+
+// checkLabels returns an error for a parameter with a label that its enumerated type does not have.
+// Who read the parameter (package wire) knows no catalog.
+func (x *Execution) checkLabels(params []types.Datum, of []types.Type) error {
+	for i, t := range of {
+		if t.OID < types.FirstUserOID || params[i] == nil {
+			continue
+		}
+		if en := x.catalog.Current().EnumByOID(t.OID); en != nil {
+			if _, found := en.Stranger(params[i]); !found {
+				continue
+			}
+		}
+		st, err := x.View() // may have a newer label, or one that the transaction added
+		if err != nil {
+			return err
+		}
+		if en := st.EnumByOID(t.OID); en != nil {
+			if l, found := en.Stranger(params[i]); found {
+				e := en.ErrLabel(l)
+				e.Where = fmt.Sprintf("unnamed portal parameter $%d", i+1)
+				return e
+			}
+		}
+	}
+	return nil
 }

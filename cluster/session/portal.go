@@ -68,7 +68,9 @@ func (p *Portal) Start(ctx context.Context) error {
 	}
 	// Rows may lie in mapped files, here and below.
 	err = batch.Guard(func() (err error) {
-		p.res, err = p.p.h.Run(x.Ctx, x)
+		if err = x.checkLabels(p.params, p.p.h.Params); err == nil {
+			p.res, err = p.p.h.Run(x.Ctx, x)
+		}
 		return err
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Catalog is the replicated catalog. Its methods may be called from any goroutine.
@@ -50,6 +51,7 @@ type Txn struct {
 	base    *catalog.State // nil until the first statement
 	view    *catalog.State // base with changes; nil when it must be made anew
 	changes []catalog.Change
+	placed  []placed
 	saves   []savepoint
 	// created are the segment files this transaction wrote, to be deleted if it
 	// does not commit.
@@ -112,6 +114,7 @@ func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.place(changes)
 	t.changes = append(t.changes, changes...)
 	t.view = v
 	return v, nil
@@ -121,6 +124,7 @@ func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
 // on demand, which saves it for a transaction's last statement.
 func (t *Txn) Put(changes ...catalog.Change) {
 	if len(changes) > 0 {
+		t.place(changes)
 		t.changes, t.view = append(t.changes, changes...), nil
 	}
 }
@@ -170,7 +174,28 @@ func (t *Txn) RollbackTo(mark int) {
 	if len(t.changes) > mark {
 		clear(t.changes[mark:])
 		t.changes, t.view = t.changes[:mark], nil
+		t.placed = slices.DeleteFunc(t.placed, func(p placed) bool { return p.mark >= mark })
 	}
+}
+
+// placed is a sequence that the transaction restarted, and where in its changes.
+type placed struct {
+	sequence types.OID
+	mark     int
+}
+
+func (t *Txn) place(changes []catalog.Change) {
+	for i, c := range changes {
+		if c, ok := c.(*catalog.SetSequence); ok && !t.Restarted(c.OID) {
+			t.placed = append(t.placed, placed{c.OID, len(t.changes) + i})
+		}
+	}
+}
+
+// Restarted reports whether the transaction's changes include a sequence's position, which others
+// see when it commits.
+func (t *Txn) Restarted(sequence types.OID) bool {
+	return slices.ContainsFunc(t.placed, func(p placed) bool { return p.sequence == sequence })
 }
 
 type savepoint struct {

@@ -2,9 +2,6 @@ package cast
 
 import (
 	"github.com/tributarydb/tributary/exec/function"
-	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
-	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -20,12 +17,8 @@ func enumParse(to types.Type) function.Impl {
 				return l, nil
 			}
 		}
-		return "", errLabel(x, s)
+		return "", x.ErrLabel(s)
 	})
-}
-
-func errLabel(x *catalog.EnumType, s string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(x.Name), s)
 }
 
 // enumArrayParse reads arrays of labels.
@@ -40,7 +33,7 @@ func enumArrayParse(to types.Type) function.Impl {
 			return nil, err
 		}
 		if l, ok := x.Stranger(d); ok {
-			return nil, errLabel(x, l)
+			return nil, x.ErrLabel(l)
 		}
 		return d, nil
 	})

@@ -181,33 +181,35 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		}
 	}
 	// A sequence that some default names goes only with the default.
-	for _, r := range roots {
-		if r.Kind != catalog.KindSequence {
+	for _, t := range p.st.Relations() {
+		if drop[t.OID] || t.Kind != catalog.KindTable {
 			continue
 		}
-		for _, t := range p.st.Relations() {
-			if drop[t.OID] || t.Kind != catalog.KindTable {
+		var up *catalog.Relation // one change for all columns: a second one would conflict with the first
+		for i, c := range t.Columns {
+			if c.Dropped || !drop[c.Sequence] {
 				continue
 			}
-			for i, c := range t.Columns {
-				if c.Dropped || c.Sequence != r.OID {
-					continue
-				}
-				if c.Identity != 0 {
-					return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", r.Name, c.Name, t.Name).
-						WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
-				}
-				desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
-				if !cascade {
-					return dependent("sequence "+r.Name, desc+" depends on sequence "+r.Name)
-				}
-				cascaded = append(cascaded, desc)
-				up := t.Clone()
-				up.Columns[i].Default, up.Columns[i].Sequence = "", 0
-				if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
-					return err
-				}
+			seq := p.st.RelationByOID(c.Sequence)
+			if c.Identity != 0 {
+				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", seq.Name, c.Name, t.Name).
+					WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
 			}
+			desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
+			if !cascade {
+				return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, desc+" depends on sequence "+seq.Name)
+			}
+			cascaded = append(cascaded, desc)
+			if up == nil {
+				up = t.Clone()
+			}
+			up.Columns[i].Default, up.Columns[i].Sequence = "", 0
+		}
+		if up == nil {
+			continue
+		}
+		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
+			return err
 		}
 	}
 	p.cascadeNotice(cascaded)
@@ -367,6 +369,10 @@ func (p *planner) truncate(n *ast.TruncateStmt) error {
 		}
 		for _, r := range p.st.Relations() {
 			if r.Kind == catalog.KindSequence && r.Seq.OwnedTable == rel.OID {
+				// A new descriptor makes all nodes drop the values they hold (package sequence).
+				if err := p.add(&catalog.PutRelation{Rel: r.Clone(), ExpectVersion: r.Version}); err != nil {
+					return err
+				}
 				if err := p.add(&catalog.SetSequence{OID: r.OID, Value: catalog.SeqValue{Last: r.Seq.Start}}); err != nil {
 					return err
 				}

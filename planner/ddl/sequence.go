@@ -193,6 +193,14 @@ func (p *planner) sequenceOptions(rel *catalog.Relation, opts *ast.NodeList, fre
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "RESTART value (%d) cannot be greater than MAXVALUE (%d)", v, s.Max)
 		}
 		restart = &v
+	} else if !fresh {
+		at := p.st.SequenceAt(rel.OID).Last
+		if at < s.Min {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "RESTART value (%d) cannot be less than MINVALUE (%d)", at, s.Min)
+		}
+		if at > s.Max {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "RESTART value (%d) cannot be greater than MAXVALUE (%d)", at, s.Max)
+		}
 	}
 	if d := seen["owned_by"]; d != nil {
 		if err := p.ownedBy(rel, d); err != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -200,15 +202,24 @@ type EnumType struct {
 	ACL           []Grant
 }
 
-// Stranger returns an element of an array that is not among the labels.
-func (e *EnumType) Stranger(array types.Datum) (label string, found bool) {
-	a, _ := array.(types.Array)
-	for _, d := range a.Elems {
-		if s, ok := d.(string); ok && !slices.Contains(e.Labels, s) {
-			return s, true
+// Stranger returns a label of a value, or an element of an array, that is not among the labels.
+func (e *EnumType) Stranger(value types.Datum) (label string, found bool) {
+	switch v := value.(type) {
+	case string:
+		return v, !slices.Contains(e.Labels, v)
+	case types.Array:
+		for _, d := range v.Elems {
+			if s, ok := d.(string); ok && !slices.Contains(e.Labels, s) {
+				return s, true
+			}
 		}
 	}
 	return "", false
+}
+
+// ErrLabel says that a label is not one of the type's.
+func (e *EnumType) ErrLabel(label string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(e.Name), label)
 }
 
 // Clone copies r so that the copy may be changed before it is put.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
-	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -194,10 +192,6 @@ func (b *Resolver) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext,
 	return &expr.Cast{Arg: e, Typ: to, Explicit: ctx == fn.ExplicitCast}, nil
 }
 
-func errEnumLabel(en *catalog.EnumType, label string) *pgerr.Error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(en.Name), label)
-}
-
 // literal returns the constant of type t that text denotes; nil for types that only execution can
 // read.
 func (b *Resolver) literal(s string, t types.Type, explicit bool, pos Position) (expr.Expr, error) {
@@ -212,14 +206,14 @@ func (b *Resolver) literal(s string, t types.Type, explicit bool, pos Position) 
 				return nil, b.At(err, pos)
 			}
 			if l, ok := en.Stranger(d); ok {
-				return nil, errEnumLabel(en, l).At(pos.At())
+				return nil, en.ErrLabel(l).At(pos.At())
 			}
 			return &expr.Const{Val: d, Typ: t}, nil
 		}
 		if slices.Contains(en.Labels, s) {
 			return &expr.Const{Val: s, Typ: t}, nil
 		}
-		return nil, errEnumLabel(en, s).At(pos.At())
+		return nil, en.ErrLabel(s).At(pos.At())
 	}
 	if t.OID == types.RecordOID && t.Rec == nil {
 		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented").At(pos.At())
