@@ -71,25 +71,25 @@ func (c *dispatcher) retrain(ctx context.Context, st *parse.Statement, n *parse.
 	if err != nil {
 		return nil, err
 	}
-	own, ok := old.Extension.(*parse.TrainModel)
+	stored, ok := old.Extension.(*parse.TrainModel)
 	if !ok {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q was not trained here", m.Name)
 	}
 	if n.Query != nil {
 		// The stored statement with its query replaced is the statement that trains the new
 		// version.
-		head, ok := strings.CutSuffix(text, own.QueryText)
+		head, ok := strings.CutSuffix(text, stored.QueryText)
 		if !ok {
 			return nil, pgerr.Internal("the statement of model %q does not end with its query", m.Name)
 		}
 		if old, err = parse.One(head+n.QueryText, parse.Postgres); err != nil {
 			return nil, err
 		}
-		own = old.Extension.(*parse.TrainModel)
+		stored = old.Extension.(*parse.TrainModel)
 	}
-	again := *own
-	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
-	h, err := c.trainModel(ctx, training.Statement{Text: old, TrainModel: &again}, nil)
+	train := *stored
+	train.Name, train.OrReplace, train.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
+	h, err := c.trainModel(ctx, training.Statement{Text: old, TrainModel: &train}, nil)
 	if err == nil && len(h.Params) > 0 {
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -40,18 +41,54 @@ func TestSessionsAddUp(t *testing.T) {
 	}
 }
 
-// TestConflictIsSeen: the serialization failure of a transaction block is returned to the client.
-// Only single statements are run again: the client may have acted on results of the block's.
+// TestConflictIsSeen: the serialization failure of a transaction of several statements is returned to
+// the client, whether BEGIN or the protocol's Sync delimits it. Only single statements are run again:
+// the client may have acted on the results of the others.
 func TestConflictIsSeen(t *testing.T) {
 	nodes := start(t, 1)
 	a, b := connect(t, nodes[0]), connect(t, nodes[0])
 	a.must("create table t (i int primary key, n int)")
 	a.must("insert into t values (1, 0)")
+	// execute runs statements of a without a Sync, so that their transaction stays open.
+	execute := func(sql ...string) {
+		t.Helper()
+		for _, sql := range sql {
+			p, err := a.query(sql)
+			if err == nil {
+				_, err = read(p)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, x := range []struct {
+		statements []string
+		again      bool
+	}{
+		{[]string{"update t set n = n + 1"}, true},
+		{[]string{"update t set n = n + 1 returning n"}, false},
+		{[]string{"update t set n = n + 1", "select 1"}, false},
+		{[]string{"select 1", "update t set n = n + 1"}, false},
+	} {
+		execute(x.statements...)
+		b.must("update t set n = 10")
+		err := a.s.Sync(context.Background(), true)
+		want := "10"
+		if x.again {
+			want = "11"
+		} else if pgerr.CodeOf(err) != pgerr.SerializationFailure {
+			t.Errorf("%q: %v", x.statements, err)
+		}
+		if got := b.must("select n from t"); got[0] != want {
+			t.Errorf("%q: n is %v, not %s", x.statements, got, want)
+		}
+	}
 	a.must("begin")
 	a.must("update t set n = 1")
 	b.must("update t set n = 2")
 	if _, err := a.do("commit"); pgerr.CodeOf(err) != pgerr.SerializationFailure {
-		t.Errorf("a transaction of several statements: %v", err)
+		t.Errorf("a transaction block: %v", err)
 	}
 	if got := a.must("select n from t"); got[0] != "2" {
 		t.Errorf("n is %v", got)

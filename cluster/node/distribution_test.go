@@ -79,12 +79,15 @@ func TestDistributionKey(t *testing.T) {
 }
 
 // TestDistributionKeySpills: a load into many partitions succeeds although its rows do not fit in
-// memory.
+// memory: those that wait for their partition's segment are written early.
 func TestDistributionKeySpills(t *testing.T) {
 	nodes := start(t, 1, func(o *Options) { o.Memory = 64 << 20 })
 	c := connect(t, nodes[0])
 	c.must("create table t (k bigint, v text) with (distribution_key = 'k', partitions = 64)")
 	c.must("insert into t select g, repeat('some text that takes room ' || g, 20) from generate_series(1, 100000) g")
+	if p := nodes[0].pool; p.Limit() > 100000*540/2 || p.Peak() > p.Limit() {
+		t.Errorf("rows of %d bytes were to be more than fits in the %d of the pool, which held %d", 100000*540, p.Limit(), p.Peak())
+	}
 	if got := c.must("select count(*), sum(k), min(length(v)) from t"); !slices.Equal(got, []string{fmt.Sprintf("100000|%d|540", 100000*100001/2)}) {
 		t.Errorf("%q", got)
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -41,13 +40,13 @@ func TestLostBeforeFirstRow(t *testing.T) {
 	}
 }
 
-// TestLostInTheMiddle closes a node while a statement reads: it returns all rows, or fails with 57P01.
-// The session stays usable.
+// TestLostInTheMiddle: if a node is lost after rows were sent, the statement fails with 57P01, since
+// those of another attempt might be others. The session stays usable.
 func TestLostInTheMiddle(t *testing.T) {
-	nodes := start(t, 3)
-	c := connect(t, nodes[0], spread)
-	c.must(big)
 	for _, sql := range []string{"select * from big", "select x.id, y.b from big x join big y on x.id = y.id"} {
+		nodes := start(t, 3)
+		c := connect(t, nodes[0], spread)
+		c.must(big)
 		p, err := c.query(sql)
 		if err != nil {
 			t.Fatal(err)
@@ -56,27 +55,21 @@ func TestLostInTheMiddle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := b.Rows()
-		if nodes[1] != nil {
-			// One batch was read, and flow control bounds how much more a node may send: it has not
-			// sent all its rows yet.
-			if err := nodes[1].Close(); err != nil {
-				t.Fatal(err)
-			}
-			nodes[1] = nil
+		// One batch was read, and flow control bounds how much more a node may send: it has not sent
+		// all its rows yet.
+		if err := nodes[1].Close(); err != nil {
+			t.Fatal(err)
 		}
+		rows := b.Rows()
 		for err == nil {
 			if b, err = p.Next(context.Background()); err == nil {
 				rows += b.Rows()
 			}
 		}
-		switch {
-		case err == io.EOF && rows != bigRows:
-			t.Errorf("%s: %d rows and no error", sql, rows)
-		case err != io.EOF && !pgerr.Is(err, pgerr.AdminShutdown):
-			t.Errorf("%s: %v", sql, err)
+		if !pgerr.Is(err, pgerr.AdminShutdown) {
+			t.Errorf("%s: %d rows and %v", sql, rows, err)
 		}
-		if err := c.s.Sync(context.Background(), err == io.EOF); err != nil {
+		if err := c.s.Sync(context.Background(), false); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.must("select count(*) from big"); got[0] != fmt.Sprint(bigRows) {

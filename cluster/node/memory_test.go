@@ -137,6 +137,14 @@ func largeWrites(t *testing.T, n *Node) {
 	makeMemoryRows(c)
 	const rows = memoryRows
 	sum := rows * (rows + 1) / 2
+	before := n.pool.Spilled()
+	mustSpill := func(what string) {
+		t.Helper()
+		if n.pool.Spilled() == before {
+			t.Errorf("%s has spilled nothing", what)
+		}
+		before = n.pool.Spilled()
+	}
 	for _, q := range []struct{ sql, want string }{
 		{"with u as (update big set x = 1 returning id, s, s || s as d) select count(*), sum(id), sum(length(d)) from u", fmt.Sprintf("%d|%d|%d", rows, sum, rows*64)},
 		{"select count(*), sum(x), sum(id) from big", fmt.Sprintf("%d|%d|%d", rows, rows, sum)},
@@ -144,15 +152,21 @@ func largeWrites(t *testing.T, n *Node) {
 		if got, err := c.do(q.sql); err != nil || got[0] != q.want {
 			t.Errorf("%s\n%v %v, want %s", q.sql, got, err, q.want)
 		}
+		if strings.HasPrefix(q.sql, "with") {
+			mustSpill("UPDATE RETURNING")
+		}
 	}
 	if got := c.must("delete from big where id % 2 = 0 returning s, s || s, id"); len(got) != rows/2 {
 		t.Errorf("%d rows are returned", len(got))
 	}
+	mustSpill("DELETE RETURNING")
 	c.must("create table parent (s text primary key)")
 	c.must("create table child (id bigint, s text references parent on update cascade)")
 	c.must("insert into parent select md5(i::text) from generate_series(1, 300000) i")
 	c.must("insert into child select i, md5((1 + i % 300000)::text) from generate_series(1, 100) i")
+	before = n.pool.Spilled()
 	c.must("update parent set s = s || s || s")
+	mustSpill("UPDATE of referenced keys")
 	if got := c.must("select count(*), count(*) filter (where c.s = p.s and length(c.s) = 96) from child c left join parent p using (s)"); got[0] != "100|100" {
 		t.Error(got)
 	}
@@ -162,7 +176,9 @@ func largeWrites(t *testing.T, n *Node) {
 	if n.pool.Peak() > n.pool.Limit() {
 		t.Errorf("the pool of %d bytes held %d", n.pool.Limit(), n.pool.Peak())
 	}
+	before = n.pool.Spilled()
 	c.must("create table wide as select id, repeat(s, 400) as r from big where id <= 12000 order by r")
+	mustSpill("a sort before wide rows are written")
 	if got := c.must("select count(*), sum(length(r)) from wide"); got[0] != fmt.Sprintf("6000|%d", 6000*400*32) {
 		t.Error(got)
 	}
@@ -275,7 +291,10 @@ func TestCursorPast(t *testing.T) {
 	n := startSmall(t)
 	c := connect(t, n)
 	makeMemoryRows(c)
+	before := n.pool.Spilled()
 	want := c.must("select id, s from big order by id")
+	sort := n.pool.Spilled() - before
+	const kept = 4 << 20 // of the rows that a SCROLL cursor spills, a lower bound
 	c.must("begin; declare k scroll cursor for select id, s from big order by id")
 	r := rand.New(rand.NewSource(4))
 	pos := 0 // as in PostgreSQL, 0 is before the first row
@@ -308,6 +327,10 @@ func TestCursorPast(t *testing.T) {
 			t.Fatalf("at %d: %d rows, not %d", pos, len(got), len(rows))
 		}
 	}
+	if by := n.pool.Spilled() - before - 2*sort; by < kept {
+		t.Errorf("a SCROLL cursor spilled %d bytes more than its sort", by)
+	}
+	before = n.pool.Spilled()
 	c.must("rollback")
 	c.must("begin; declare f no scroll cursor for select id, s from big order by id")
 	var got []string
@@ -317,6 +340,9 @@ func TestCursorPast(t *testing.T) {
 			break
 		}
 		got = append(got, some...)
+	}
+	if by := n.pool.Spilled() - before - sort; by >= kept {
+		t.Errorf("a NO SCROLL cursor spilled %d bytes more than its sort: it keeps rows that it has returned", by)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%d rows forward", len(got))

@@ -235,7 +235,7 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 	in, cancel := context.WithTimeout(ctx, leaderTime)
 	defer cancel()
 	var r reply
-	err := n.atLeader(in, func(in context.Context, leader uint64) (again bool, err error) {
+	err := n.atLeader(in, func(in context.Context, leader uint64) (retry bool, err error) {
 		// A leader that hangs is asked again, or its successor.
 		one, cancel := context.WithTimeout(in, readTime)
 		defer cancel()
@@ -246,9 +246,9 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 		}
 		// A timeout of the leader, or of those who share this call, says nothing about this
 		// caller's time.
-		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil ||
+		retry = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil ||
 			errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-		return again && in.Err() == nil, err
+		return retry && in.Err() == nil, err
 	})
 	if err == nil {
 		err = n.fsm.WaitFor(in, r.Index)
@@ -335,7 +335,7 @@ func (n *Node) verify() (reply, error) {
 
 // atLeader calls try with the leader until it succeeds, fails for good, or ctx ends; or
 // returns 57P03 when no leader is found for some time.
-func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error {
+func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (retry bool, err error)) error {
 	wait := 5 * time.Millisecond
 	give := time.Now().Add(leaderTime)
 	var last error
@@ -347,8 +347,8 @@ func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leade
 			return pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 		}
 		if leader := n.Leader(); leader != 0 {
-			again, err := try(ctx, leader)
-			if !again {
+			retry, err := try(ctx, leader)
+			if !retry {
 				return err
 			}
 			last = err

@@ -21,9 +21,9 @@ import (
 type proposer struct {
 	ctx context.Context // the node's: no wait outlasts it
 	box *outbox
-	// atLeader calls try with the leader until that returns again = false, as
+	// atLeader calls try with the leader until that returns retry = false, as
 	// Node.atLeader does.
-	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error
+	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (retry bool, err error)) error
 	// here writes a command to this node's log and applies it, where this node is the only
 	// member: it waits for the disk only. ok is false where there are others.
 	here func(cmd meta.Command) (r reply, ok bool)

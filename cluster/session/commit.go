@@ -61,13 +61,13 @@ const maxRetries = 50
 // tag is the same again or has not been asked for. A conflict means that the
 // first attempt was refused for good: what may yet go through is 40003.
 func (s *Session) syncRetrying(ctx context.Context) error {
-	again := s.tx.again
+	retry := s.tx.retry
 	for n := 0; ; n++ {
 		err := s.Commit(ctx)
-		if err == nil || again == nil || n == maxRetries || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
+		if err == nil || retry == nil || n == maxRetries || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
 			return err
 		}
-		if err := again(ctx, err); err != nil {
+		if err := retry(ctx, err); err != nil {
 			s.Rollback()
 			return err
 		}

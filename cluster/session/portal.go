@@ -61,9 +61,9 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.x = x
 	p.state = portalOpen
 	if t := s.tx; t != nil && !p.p.h.Control {
-		t.again = nil
+		t.retry = nil
 		if t.statements++; t.statements == 1 && !t.Explicit && t.Isolation == txn.ReadCommitted && p.p.h.Repeatable {
-			t.again = p.retry
+			t.retry = p.retry
 		}
 	}
 	// Rows may lie in mapped files, here and below.

@@ -181,7 +181,7 @@ type openTransaction struct {
 	statements int           // begun
 	// again runs the transaction's only statement again where the commit met that
 	// conflict; nil where that may not be.
-	again func(ctx context.Context, conflict error) error
+	retry func(ctx context.Context, conflict error) error
 }
 
 // Notice sends a message beside the result, if the client wants it.

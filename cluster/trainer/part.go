@@ -85,8 +85,8 @@ func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
 // sendChunk sends rows of a bucket.
 func (p *part) sendChunk(put *rpc.Put, bucket int, rows []byte) error {
 	n := int64(len(rows) + binary.MaxVarintLen64)
-	p.w.Carry(n)
-	defer p.w.Carry(-n)
+	p.w.ChargeTransit(n)
+	defer p.w.ChargeTransit(-n)
 	return put.Send(rowsChunk(bucket, rows))
 }
 
@@ -155,8 +155,8 @@ func (p *part) take(recv func() ([]byte, error)) error {
 
 // put adds a chunk of another member's rows.
 func (p *part) put(chunk []byte) error {
-	p.w.Carry(int64(len(chunk)))
-	defer p.w.Carry(-int64(len(chunk)))
+	p.w.ChargeTransit(int64(len(chunk)))
+	defer p.w.ChargeTransit(-int64(len(chunk)))
 	bucket, rows, err := readChunk(chunk)
 	switch {
 	case err != nil:

@@ -341,13 +341,13 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 		if err == nil {
 			// Either a row is returned or the attempt is restarted, never both.
 			q.mu.Lock()
-			again := a.isRestart()
-			if !again && !q.left {
+			restarting := a.isRestart()
+			if !restarting && !q.left {
 				q.left = true
 				q.act(a, q.sched.Step(sched.Left{}))
 			}
 			q.mu.Unlock()
-			if !again {
+			if !restarting {
 				return b, nil
 			}
 		}

@@ -33,8 +33,8 @@ type Buffer struct {
 	smN   int
 	smB   int64
 
-	sealed bool
-	open   int // readers of what is in memory
+	finished bool
+	open     int // readers of what is in memory
 }
 
 // NewBuffer makes an empty buffer of columns ts.
@@ -60,7 +60,7 @@ func (f *Buffer) reclaim(ctx context.Context) (bool, error) {
 	if len(f.held) == 0 || f.open > 0 {
 		return false, nil
 	}
-	if err := f.spill(ctx); err != nil || !f.sealed {
+	if err := f.spill(ctx); err != nil || !f.finished {
 		return true, err
 	}
 	run, err := f.w.Finish()
@@ -137,7 +137,7 @@ func (f *Buffer) flush(ctx context.Context) error {
 func (f *Buffer) Finish(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sealed = true
+	f.finished = true
 	if f.w == nil {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (b *builder) observeConsecutive(arr arrow.Array) (z catalog.Zone, ok bool) 
 	}
 	n := arr.Len()
 	if b.run.n == 0 || b.run.first+b.run.n != first {
-		b.settle()
+		b.addRun()
 		b.run.first = first
 	}
 	b.run.n += int64(n)
@@ -108,8 +108,8 @@ func (b *builder) observeConsecutive(arr arrow.Array) (z catalog.Zone, ok bool) 
 	return catalog.Zone{Column: b.num, Min: types.DatumAt(b.typ, arr, 0), Max: types.DatumAt(b.typ, arr, n-1)}, true
 }
 
-// settle adds the consecutive values so far to the sketch.
-func (b *builder) settle() {
+// addRun adds the consecutive values so far to the sketch.
+func (b *builder) addRun() {
 	b.sketch.AddConsecutive(b.run.first, b.run.n, b.width)
 	b.run = consecutive{}
 }
@@ -119,6 +119,6 @@ func (b *builder) distinct(rows int64) int64 {
 	if b.run.n == rows {
 		return rows
 	}
-	b.settle()
+	b.addRun()
 	return b.sketch.Estimate()
 }

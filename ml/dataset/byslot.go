@@ -105,10 +105,10 @@ type Factors struct {
 	R    []float64
 }
 
-// AddGrad adds to ones, by slot and in units of f64.FixedUnit, the factors of spans of
+// AddGrad adds to oneHot, by slot and in units of f64.FixedUnit, the factors of spans of
 // blocks of as many columns: for all of them column by column, so that the sums of a
 // column's slots are loaded from memory once.
-func AddGrad(ones []int64, list []Factors) {
+func AddGrad(oneHot []int64, list []Factors) {
 	if len(list) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func AddGrad(ones []int64, list []Factors) {
 			slots := f.By.spans[f.Span].slot[j]
 			rows := f.By.spans[f.Span].row[j][:len(slots)]
 			for k, slot := range slots {
-				ones[slot] += f64.FixedPart(f.R[rows[k]])
+				oneHot[slot] += f64.FixedPart(f.R[rows[k]])
 			}
 		}
 	}

@@ -171,12 +171,12 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 				le.PutUint32(e.buf[e.start[i]+at:], uint32(a.Value(int(r))))
 			}
 		default:
-			return errCarried(arr, e.l.Cols[c])
+			return errUnexpectedArray(arr, e.l.Cols[c])
 		}
 	case k == classU32:
 		a, ok := arr.(*array.Uint32)
 		if !ok {
-			return errCarried(arr, e.l.Cols[c])
+			return errUnexpectedArray(arr, e.l.Cols[c])
 		}
 		for i, r := range rows {
 			le.PutUint32(e.buf[e.start[i]+at:], a.Value(int(r)))
@@ -309,7 +309,7 @@ func numberAt(arr arrow.Array, t types.Type, i int) (v float64, null bool, err e
 		d, err := number.DecodeDecimal(a.Value(i))
 		return d.Float64(), false, err
 	}
-	return 0, false, errCarried(arr, Column{Type: t})
+	return 0, false, errUnexpectedArray(arr, Column{Type: t})
 }
 
 var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
@@ -326,9 +326,9 @@ func int64s(arr arrow.Array) ([]int64, error) {
 	case *array.Time64:
 		return arrow.Int64Traits.CastFromBytes(arrow.Time64Traits.CastToBytes(a.Time64Values())), nil
 	}
-	return nil, errCarried(arr, Column{})
+	return nil, errUnexpectedArray(arr, Column{})
 }
 
-func errCarried(arr arrow.Array, c Column) error {
+func errUnexpectedArray(arr arrow.Array, c Column) error {
 	return pgerr.Internal("training column %q of type %d came as %s", c.Name, c.Type.OID, arr.DataType())
 }

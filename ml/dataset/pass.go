@@ -66,8 +66,8 @@ func (b *Block) AddDense(z []float64, from int, w []float64) {
 
 // AddGrad adds Xᵀ·r of rows [from, from+len(r)), r being factors (f64.FixAll): of
 // the dense columns to acc, accumulators that f64.Starts made, of the slots to
-// ones, in units of f64.FixedUnit.
-func (b *Block) AddGrad(acc []float64, ones []int64, from int, r []float64) {
+// oneHot, in units of f64.FixedUnit.
+func (b *Block) AddGrad(acc []float64, oneHot []int64, from int, r []float64) {
 	for i := 0; i < len(r) && b.Codes > 0; i += f64.Lanes {
 		t := b.Code[(from+i)*b.Codes:][:b.Codes*f64.Lanes]
 		var part [f64.Lanes]int64
@@ -77,7 +77,7 @@ func (b *Block) AddGrad(acc []float64, ones []int64, from int, r []float64) {
 		for len(t) > 0 {
 			for l, v := range part {
 				if slot := t[l]; slot >= 0 {
-					ones[slot] += v
+					oneHot[slot] += v
 				}
 			}
 			t = t[f64.Lanes:]

@@ -17,19 +17,19 @@ func (p *pass) products(b *dataset.Block, from, n int) {
 	case p.op == opApply:
 		p.project(b, from, n)
 		if !whole {
-			gram.Weigh(p.b, p.b, p.share[:n], len(body.QScale)+2)
+			gram.ScaleRows(p.b, p.b, p.share[:n], len(body.QScale)+2)
 		}
 	case whole:
 		right = p.a
 	case plain:
-		gram.Weigh(p.a, p.a, p.share[:n], d+1)
+		gram.ScaleRows(p.a, p.a, p.share[:n], d+1)
 		right = p.a
 	default:
 		if p.b == nil {
 			p.b = gram.NewPack(d + 1)
 		}
 		right = p.b
-		gram.Weigh(right, p.a, p.share[:n], d+1)
+		gram.ScaleRows(right, p.a, p.share[:n], d+1)
 	}
 	p.product.Add(p.a, right, n, b.Ahead(from+n, n))
 }

@@ -154,15 +154,15 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, al
 func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, to int) {
 	w := &writer{b: b}
 	puts := make([]func(from, to int), len(f.Cols))
-	var dense, code, ones int
+	var dense, code, oneHot int
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		n, codes := c.shape()
-		puts[i] = w.column(c, src, cols[i], dense, code, int32(ones))
+		puts[i] = w.column(c, src, cols[i], dense, code, int32(oneHot))
 		dense += n
 		code += len(codes)
 		for _, k := range codes {
-			ones += k
+			oneHot += k
 		}
 	}
 	return puts
@@ -175,12 +175,12 @@ type writer struct {
 }
 
 // column returns the function that writes a column's dense columns and codes in
-// rows [from, to). dense and code are the first of its columns, ones the first
+// rows [from, to). dense and code are the first of its columns, oneHot the first
 // of its slots.
-func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
+func (w *writer) column(c *FitCol, src source, col, dense, code int, oneHot int32) func(from, to int) {
 	switch c.Encoder {
 	case OneHot, Ordinal, Class:
-		return w.category(c, src, col, dense, code, ones)
+		return w.category(c, src, col, dense, code, oneHot)
 	case Array, PlainArray:
 		return w.array(c, src, col, dense)
 	}
@@ -193,10 +193,10 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32)
 		readNumbers(src, c.Type, col, from, vals)
 		switch c.Encoder {
 		case Bucketize, QuantileBucketize:
-			w.bucket(c, from, vals, code, ones)
+			w.bucket(c, from, vals, code, oneHot)
 			return
 		case Dates:
-			w.dates(c, from, vals, code, ones)
+			w.dates(c, from, vals, code, oneHot)
 		}
 		missing := false
 		for i, v := range vals {
@@ -250,7 +250,7 @@ func (w *writer) put(j, from int, vals []float64) {
 	}
 }
 
-func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int32) {
+func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, oneHot int32) {
 	for i, v := range vals {
 		slot := int32(-1)
 		if v == v {
@@ -258,23 +258,23 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int3
 			if found {
 				k++ // a bound belongs to the interval above it
 			}
-			slot = ones + int32(k)
+			slot = oneHot + int32(k)
 		} else if c.NullSlot {
-			slot = ones + int32(len(c.Bounds)) + 1
+			slot = oneHot + int32(len(c.Bounds)) + 1
 		}
 		w.b.SetCode(from+i, code, slot)
 	}
 }
 
-func (w *writer) dates(c *FitCol, from int, days []float64, code int, ones int32) {
+func (w *writer) dates(c *FitCol, from int, days []float64, code int, oneHot int32) {
 	for i, v := range days {
 		month, weekday, hour := int32(-1), int32(-1), int32(-1)
 		if v-v == 0 {
 			day := math.Floor(v)
 			t := time.Unix(int64(day)*86400, 0).UTC()
-			month = ones + int32(t.Month()) - 1
-			weekday = ones + 12 + (int32(t.Weekday())+6)%7 // Monday first
-			hour = ones + 19 + min(int32((v-day)*24), 23)
+			month = oneHot + int32(t.Month()) - 1
+			weekday = oneHot + 12 + (int32(t.Weekday())+6)%7 // Monday first
+			hour = oneHot + 19 + min(int32((v-day)*24), 23)
 		}
 		w.b.SetCode(from+i, code, month)
 		w.b.SetCode(from+i, code+1, weekday)
@@ -284,7 +284,7 @@ func (w *writer) dates(c *FitCol, from int, days []float64, code int, ones int32
 	}
 }
 
-func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
+func (w *writer) category(c *FitCol, src source, col, dense, code int, oneHot int32) func(from, to int) {
 	find := c.finder()
 	at := func(i int) int32 { return find(src.Bytes(col, i)) }
 	if d, ok := src.(coded); ok {
@@ -320,7 +320,7 @@ func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int3
 		for i := from; i < to; i++ {
 			k := at(i)
 			if k >= 0 {
-				k += ones
+				k += oneHot
 			}
 			w.b.SetCode(i, code, k)
 		}

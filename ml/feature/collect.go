@@ -235,7 +235,7 @@ func (k *collector) numbers(nulls int, vals, w []float64) {
 		k.bound(x)
 		if k.sums > 0 {
 			k.s0.Add(w[j])
-			weigh(w[j], x, &k.s1, &k.s2)
+			addMoments(w[j], x, &k.s1, &k.s2)
 		}
 	}
 }
@@ -276,8 +276,8 @@ func (k *collector) bound(x float64) {
 	k.wild = k.wild || x-x != 0
 }
 
-// weigh adds w·x and w·x², both exactly.
-func weigh(w, x float64, s1, s2 *exact.Long) {
+// addMoments adds w·x and w·x², both exactly.
+func addMoments(w, x float64, s1, s2 *exact.Long) {
 	s1.AddProduct(w, x)
 	p := w * x
 	s2.AddProduct(p, x)
@@ -376,7 +376,7 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 		}
 		for j, x := range k.vals {
 			if s := &k.elemSums[j]; w != nil {
-				weigh(weight, x, &s[0], &s[1])
+				addMoments(weight, x, &s[0], &s[1])
 			} else {
 				s[0].Add(x)
 				s[1].AddProduct(x, x)

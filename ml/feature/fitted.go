@@ -284,7 +284,7 @@ type Slot struct {
 
 // Slots lists the parameters of one output: Dense numbers, then OneHot slots.
 func (f *Fitted) Slots() []Slot {
-	var dense, ones []Slot
+	var dense, oneHot []Slot
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		n, codes := c.shape()
@@ -323,11 +323,11 @@ func (f *Fitted) Slots() []Slot {
 					cat = bucketText(c.Bounds, j)
 					name = c.Name + " in " + cat
 				}
-				ones = append(ones, Slot{Column: c.Name, Name: name, Category: cat, Scale: 1})
+				oneHot = append(oneHot, Slot{Column: c.Name, Name: name, Category: cat, Scale: 1})
 			}
 		}
 	}
-	return append(dense, ones...)
+	return append(dense, oneHot...)
 }
 
 func bucketText(b []float64, j int) string {

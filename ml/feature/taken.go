@@ -201,7 +201,7 @@ func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64)
 // recode writes to dst the model's numbers of the categories of src's rows; rows nil
 // means all.
 func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
-	ones, j := int32(0), 0
+	oneHot, j := int32(0), 0
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		_, codes := c.shape()
@@ -216,11 +216,11 @@ func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
 			}
 			k := number(src.CodeAt(from, j))
 			if k >= 0 {
-				k += ones
+				k += oneHot
 			}
 			dst.SetCode(r, j, k)
 		}
-		ones += int32(codes[0])
+		oneHot += int32(codes[0])
 		j++
 	}
 }

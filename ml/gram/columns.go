@@ -91,7 +91,7 @@ func (c *Columns) slot(j int, v float64) float64 {
 	return f64.Fix(float64((v - c.Shift[j]) * c.Scale[j]))
 }
 
-// Shares converts the weights of n rows of a block to the shares that Weigh takes.
+// Shares converts the weights of n rows of a block to the shares that ScaleRows takes.
 // Where all of them are 1, which is known or checked many at a time, nothing is
 // written.
 func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, whole bool) {
@@ -117,10 +117,10 @@ func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, w
 	return plain, false
 }
 
-// Weigh multiplies the factors of cols columns by weights; shares are weights of at
+// ScaleRows multiplies the factors of cols columns by weights; shares are weights of at
 // most 1. Rows of no weight become zeros; those of share 1 keep their factors exactly,
 // so that the result does not depend on the rows next to them. dst may be src.
-func Weigh(dst, src, shares []float64, cols int) {
+func ScaleRows(dst, src, shares []float64, cols int) {
 	for i, w := range shares {
 		switch {
 		case w == 1 && &dst[0] == &src[0]:

@@ -74,7 +74,7 @@ func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center boo
 			for l, w := range b.W[at : at+k] {
 				share[l] = w * c.Unit
 			}
-			Weigh(b2, a, share[:k], n)
+			ScaleRows(b2, a, share[:k], n)
 			p.Add(a, b2, k, nil)
 		}
 		if i%3 == 0 || i == len(blocks)-1 {

@@ -3,10 +3,10 @@
 // their cluster, the inertia, is small. Dense columns count with their number, one-hot
 // slots as coordinates of 0 and 1.
 //
-//	bounds ─▶ first ─▶ draw … draw ─▶ weigh ─▶ assign … assign ─▶ exact
-//	|x| max   sums     candidates     rows of   Lloyd: sums of    inertia,
-//	          a row    far from all   each      each cluster      spread
-//	                   drawn before   one       └─ far: rows for
+//	bounds ─▶ first ─▶ draw … draw ─▶ weights ─▶ assign … assign ─▶ exact
+//	|x| max   sums     candidates     rows of     Lloyd: sums of    inertia,
+//	          a row    far from all   each        each cluster      spread
+//	                   drawn before   one         └─ far: rows for
 //	                                               empty clusters
 //
 // The start is k-means|| (Bahmani et al., "Scalable k-means++", 2012): a few

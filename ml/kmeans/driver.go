@@ -110,9 +110,9 @@ func (d *driver) given() error {
 }
 
 // rows returns the coordinates of a block's rows.
-func rows(b *dataset.Block, ones int) []float64 {
+func rows(b *dataset.Block, oneHot int) []float64 {
 	g := newGroup(b.Dense, b.Codes)
-	n := b.Dense + ones
+	n := b.Dense + oneHot
 	out := make([]float64, b.Rows*n)
 	for i := range b.Rows {
 		g.rows = append(g.rows[:0], i)
@@ -160,7 +160,7 @@ func (d *driver) Next() *family.Step {
 		if d.init == initPlus {
 			b.Draw = 1
 		}
-	case opWeigh:
+	case opWeights:
 		b.From = s.from
 	case opAssign:
 		b.Iter, b.Prev = s.iter, s.prev
@@ -220,7 +220,7 @@ func (d *driver) Tell(m family.Message) error {
 		}
 	case opDraw:
 		d.drawn(&p.Sample)
-	case opWeigh:
+	case opWeights:
 		s.points = reduce(s.points, p.Weights, d.k, d.coords(), mix(d.set.Seed^mulB))
 		d.begin()
 	case opAssign:
@@ -271,7 +271,7 @@ func (d *driver) drawn(p *sample) {
 	case n <= d.k && last:
 		d.begin()
 	case s.round >= d.rounds && n >= d.k || last:
-		s.op = opWeigh
+		s.op = opWeights
 	}
 }
 

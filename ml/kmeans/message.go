@@ -9,14 +9,14 @@ import (
 
 // The steps.
 const (
-	opBounds uint8 = iota + 1 // greatest values
-	opFirst                   // sums of all rows, the first rows drawn
-	opDraw                    // rows far from the points
-	opWeigh                   // weight of the rows nearest to each point
-	opAssign                  // Lloyd's iteration: what changed
-	opFar                     // the rows that are farthest from their centroid
-	opBatch                   // sums of a mini-batch's clusters
-	opExact                   // distances of all rows
+	opBounds  uint8 = iota + 1 // greatest values
+	opFirst                    // sums of all rows, the first rows drawn
+	opDraw                     // rows far from the points
+	opWeights                  // weight of the rows nearest to each point
+	opAssign                   // Lloyd's iteration: what changed
+	opFar                      // the rows that are farthest from their centroid
+	opBatch                    // sums of a mini-batch's clusters
+	opExact                    // distances of all rows
 	numOps
 )
 
@@ -25,7 +25,7 @@ type body struct {
 	Iter   int       // opAssign: the number of the iteration, from 0
 	Points []float64 // candidates or centroids, one after the other
 	Prev   []float64 // opAssign: the centroids of the iteration before
-	From   int       // opDraw, opWeigh: the points before this one were there in the step before
+	From   int       // opDraw, opWeights: the points before this one were there in the step before
 	Draw   int       // how many rows to draw
 	Salt   uint64    // the salt of the hash that they are drawn by
 	Grid   grid

@@ -29,16 +29,16 @@ type pass struct {
 
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
-	dense, codes, ones := w.shape()
+	dense, codes, oneHot := w.shape()
 	p := &pass{w: w, op: s.Op, p: w.places(s), whole: newGroup(dense, codes), loose: newGroup(dense, codes)}
-	p.begin, p.minus = make([]float64, p.whole.size), make([]int64, dense+ones)
+	p.begin, p.minus = make([]float64, p.whole.size), make([]int64, dense+oneHot)
 	switch s.Op {
 	case opFirst:
 		p.work = p.first
 	case opDraw:
 		p.work = p.draw
-	case opWeigh:
-		p.work = p.weigh
+	case opWeights:
+		p.work = p.weights
 	case opAssign:
 		p.work = p.assign
 	case opFar:
@@ -53,8 +53,8 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 func (p *pass) reset() {
-	dense, _, ones := p.w.shape()
-	d, o := dense+ones, &partial{}
+	dense, _, oneHot := p.w.shape()
+	d, o := dense+oneHot, &partial{}
 	p.out = o
 	if p.p.body == nil {
 		o.Max = make([]float64, dense)
@@ -67,7 +67,7 @@ func (p *pass) reset() {
 		o.Sums, o.Weights = make([]int64, d), make([]int64, 1)
 	case opAssign, opBatch:
 		o.Sums, o.Weights = make([]int64, k*d), make([]int64, k)
-	case opWeigh:
+	case opWeights:
 		o.Weights = make([]int64, k)
 	case opExact:
 		o.Weights, o.Dists = make([]int64, k), make([]wide, k)
@@ -88,7 +88,7 @@ const (
 )
 
 // keeps reports whether a step uses state of rows.
-func keeps(op uint8) bool { return op == opDraw || op == opWeigh || op == opAssign }
+func keeps(op uint8) bool { return op == opDraw || op == opWeights || op == opAssign }
 
 // Add implements family.Pass.
 func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
@@ -130,7 +130,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		}
 		if known && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
 			if n := min(i+f64.Lanes, to); p.p.plain || st.gap[i/f64.Lanes] == unmarked {
-				p.again(st, i, n)
+				p.addTile(st, i, n)
 			} else {
 				p.hold(st, i, n)
 			}
@@ -157,7 +157,7 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	if to-tile < f64.Lanes {
 		g = p.loose
 	}
-	if !b.Unit() && !allWeigh(b.W[tile:to]) {
+	if !b.Unit() && !allPositive(b.W[tile:to]) {
 		g = p.loose
 	}
 	if g == p.whole {
@@ -207,8 +207,8 @@ func (p *pass) bounds(r family.Rows, b *dataset.Block) {
 // point from, unless that is negative.
 func (p *pass) add(b *dataset.Block, i, to, from int) {
 	g, grid := p.g, &p.p.body.Grid
-	_, _, ones := p.w.shape()
-	d := g.dense + ones
+	_, _, oneHot := p.w.shape()
+	d := g.dense + oneHot
 	w := b.W[g.rows[i]]
 	share, n := w*grid.Unit, whole(w*grid.Weight)
 	plus := p.out.Sums[to*d : (to+1)*d]

@@ -19,17 +19,17 @@ type points struct {
 }
 
 // pointsBytes is the memory of newPoints.
-func pointsBytes(k, dense, ones int) int64 {
-	return f64.CentersBytes(k, dense) + 8*int64(k+4)*int64(ones+f64.Lanes)
+func pointsBytes(k, dense, oneHot int) int64 {
+	return f64.CentersBytes(k, dense) + 8*int64(k+4)*int64(oneHot+f64.Lanes)
 }
 
-// newPoints reads k points of dense+ones coordinates each.
-func newPoints(at []float64, dense, ones int) *points {
-	d := dense + ones
+// newPoints reads k points of dense+oneHot coordinates each.
+func newPoints(at []float64, dense, oneHot int) *points {
+	d := dense + oneHot
 	k := len(at) / d
 	p := &points{k: k, dense: dense, c: f64.NewCenters(k, dense)}
 	pad := p.c.Padded()
-	p.starts, p.slots = p.c.Starts(), make([]float64, ones*pad)
+	p.starts, p.slots = p.c.Starts(), make([]float64, oneHot*pad)
 	for i := range k {
 		c := at[i*d : (i+1)*d]
 		p.c.Set(i, c[:dense])
@@ -47,8 +47,8 @@ func newPoints(at []float64, dense, ones int) *points {
 
 // slack bounds the absolute error of a squared distance, by the terms of slots,
 // which may cancel out.
-func slack(codes, ones int) float64 {
-	return 0x1p-48 * float64(codes) * float64(codes+2) * float64(min(ones, 1<<20)+4)
+func slack(codes, oneHot int) float64 {
+	return 0x1p-48 * float64(codes) * float64(codes+2) * float64(min(oneHot, 1<<20)+4)
 }
 
 // group is a batch of rows of a block whose nearest points are computed together.

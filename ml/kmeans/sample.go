@@ -27,8 +27,8 @@ func (p *pick) compare(o *pick) int {
 }
 
 // coords returns the coordinates of the row, slots included.
-func (p *pick) coords(ones int) []float64 {
-	c := make([]float64, len(p.X)+ones)
+func (p *pick) coords(oneHot int) []float64 {
+	c := make([]float64, len(p.X)+oneHot)
 	copy(c, p.X)
 	for _, s := range p.Code {
 		if s >= 0 {

@@ -62,8 +62,8 @@ func (p *pass) draw(_ *dataset.Block, st *state, _ bool) {
 	}
 }
 
-// weigh sums the weight of the rows nearest to each point.
-func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
+// weights sums the weight of the rows nearest to each point.
+func (p *pass) weights(b *dataset.Block, st *state, _ bool) {
 	p.reach(st)
 	for i, r := range p.g.rows {
 		p.out.Weights[p.g.at[i]] += whole(b.W[r] * p.p.body.Grid.Weight)
@@ -108,7 +108,7 @@ func (p *pass) stay(b *dataset.Block, st *state, row int) {
 		count := bits.OnesCount8(d)
 		p.held += int64(f64.Lanes - count)
 		if count >= f64.Lanes/2 {
-			p.again(st, t*f64.Lanes, (t+1)*f64.Lanes)
+			p.addTile(st, t*f64.Lanes, (t+1)*f64.Lanes)
 			continue
 		}
 		for ; d != 0; d &= d - 1 {
@@ -118,8 +118,8 @@ func (p *pass) stay(b *dataset.Block, st *state, row int) {
 	}
 }
 
-// again adds the rows of a tile to a group.
-func (p *pass) again(st *state, tile, to int) {
+// addTile adds the rows of a tile to a group.
+func (p *pass) addTile(st *state, tile, to int) {
 	near := st.near[tile:to]
 	g := p.whole
 	if len(near) < f64.Lanes || slices.Contains(near, none) {
@@ -172,7 +172,7 @@ func (p *pass) hold(st *state, tile, to int) {
 	}
 	st.gap[t] = 0
 	if n >= f64.Lanes/2 && all {
-		p.again(st, tile, to)
+		p.addTile(st, tile, to)
 		return
 	}
 	for _, i := range move[:n] {

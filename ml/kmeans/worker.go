@@ -64,21 +64,21 @@ func (kmeans) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) 
 	return &worker{set: s, node: n, state: map[int]*state{}}, nil
 }
 
-func (w *worker) shape() (dense, codes, ones int) {
+func (w *worker) shape() (dense, codes, oneHot int) {
 	f := w.set.Fitted
 	return f.Dense, f.Codes, f.OneHot
 }
 
 // PassBytes implements family.Worker.
 func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
-	dense, codes, ones := w.shape()
+	dense, codes, oneHot := w.shape()
 	b, _ := s.Body.(*body)
 	if b == nil {
 		return 0, int64(dense) * 16
 	}
-	d := dense + ones
+	d := dense + oneHot
 	k := len(b.Points) / max(d, 1)
-	pass = 3*pointsBytes(k, dense, ones) + 3*groupBytes(k, dense, codes)
+	pass = 3*pointsBytes(k, dense, oneHot) + 3*groupBytes(k, dense, codes)
 	return pass, 8*int64(k+3)*int64(d+8) + int64(b.Draw)*int64(8*dense+4*codes+96)
 }
 
@@ -113,14 +113,14 @@ func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 			st.near[i] = none // rows of weight 0 keep none
 		}
 		for t := range st.full {
-			st.full[t] = (t+1)*f64.Lanes <= b.Rows && allWeigh(b.W[t*f64.Lanes:(t+1)*f64.Lanes])
+			st.full[t] = (t+1)*f64.Lanes <= b.Rows && allPositive(b.W[t*f64.Lanes:(t+1)*f64.Lanes])
 		}
 	}
 	w.state[r.Leaf] = st
 	return st
 }
 
-func allWeigh(w []float64) bool {
+func allPositive(w []float64) bool {
 	for _, v := range w {
 		if !(v > 0) {
 			return false
@@ -137,16 +137,16 @@ func (w *worker) places(s *family.Step) *places {
 	if w.step == s && w.now != nil {
 		return w.now
 	}
-	dense, codes, ones := w.shape()
-	p := &places{body: b, slack: slack(codes, ones)}
+	dense, codes, oneHot := w.shape()
+	p := &places{body: b, slack: slack(codes, oneHot)}
 	if b != nil {
-		p.all = newPoints(b.Points, dense, ones)
+		p.all = newPoints(b.Points, dense, oneHot)
 		p.fresh = p.all
 		if b.From > 0 {
-			p.fresh = newPoints(b.Points[b.From*(dense+ones):], dense, ones)
+			p.fresh = newPoints(b.Points[b.From*(dense+oneHot):], dense, oneHot)
 		}
 		if len(b.Prev) > 0 {
-			p.prev = newPoints(b.Prev, dense, ones)
+			p.prev = newPoints(b.Prev, dense, oneHot)
 		}
 		if s.Op == opAssign {
 			w.move(p)

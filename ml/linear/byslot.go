@@ -72,7 +72,7 @@ type span struct {
 
 // spanBytes returns the memory of spans.
 func (p *problem) spanBytes() int64 {
-	if p.ones < manySlots {
+	if p.oneHot < manySlots {
 		return 0
 	}
 	return mostSpans * 8 * int64(p.outputs) * dataset.SpanRows
@@ -180,5 +180,5 @@ func (a *pass) gradient(z []float64, b *dataset.Block, at, k int) {
 // slots returns the sums of output k's one-hot features.
 func (a *pass) slots(k int) []int64 {
 	p := a.p
-	return a.out.Sums.Low[k*p.per+p.dense:][:p.ones]
+	return a.out.Sums.Low[k*p.per+p.dense:][:p.oneHot]
 }

@@ -72,7 +72,7 @@ type problem struct {
 	o       *family.Values
 	classes int
 	dense   int
-	ones    int
+	oneHot  int
 	per     int // parameters of an output with weights
 	slopes  int // number of outputs with weights
 	outputs int
@@ -80,7 +80,7 @@ type problem struct {
 }
 
 func (g *glm) problem(s *family.Setup) *problem {
-	p := &problem{g: g, f: s.Fitted, o: s.Options, classes: s.Classes(), dense: s.Fitted.Dense, ones: s.Fitted.OneHot, per: s.Fitted.Params() + 1, offset: -1}
+	p := &problem{g: g, f: s.Fitted, o: s.Options, classes: s.Classes(), dense: s.Fitted.Dense, oneHot: s.Fitted.OneHot, per: s.Fitted.Params() + 1, offset: -1}
 	obj := p.objective(1)
 	p.outputs, p.slopes = obj.Outputs(), objective.Slopes(obj)
 	if len(s.Plan.Plain) > 0 {

@@ -147,7 +147,7 @@ func (a *pass) gram(b *dataset.Block, at, n int) {
 		if !plain {
 			right = a.b
 		}
-		gram.Weigh(right, a.a, a.share[:n], a.p.per+1)
+		gram.ScaleRows(right, a.a, a.share[:n], a.p.per+1)
 	}
 	a.product.Add(a.a, right, n, b.Ahead(at+n, n))
 }
@@ -266,6 +266,6 @@ func (a *pass) hessian(b *dataset.Block, at int, z, h []float64) {
 	}
 	n := len(h)
 	r.Columns.Pack(a.a, b, at, n)
-	gram.Weigh(a.b, a.a, a.share[:n], a.p.per)
+	gram.ScaleRows(a.b, a.a, a.share[:n], a.p.per)
 	a.product.Add(a.a, a.b, n, b.Ahead(at+n, n))
 }

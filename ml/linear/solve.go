@@ -135,7 +135,7 @@ func (d *driver) uncentred() gram.Columns {
 	for _, b := range d.bound {
 		c.Scale = append(c.Scale, gram.Half(b))
 	}
-	for range d.root.ones {
+	for range d.root.oneHot {
 		c.Scale = append(c.Scale, gram.Half(1))
 	}
 	return c

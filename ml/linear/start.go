@@ -26,7 +26,7 @@ func (d *driver) bounded(b *bounds) error {
 	}
 	center := d.how == byGram && d.root.intercept
 	var ok bool
-	if d.columns, ok = gram.Fit(b.Bounds, d.root.ones, center); !ok || !(math.Abs(b.YLow) < 1e140 && math.Abs(b.YHigh) < 1e140) {
+	if d.columns, ok = gram.Fit(b.Bounds, d.root.oneHot, center); !ok || !(math.Abs(b.YLow) < 1e140 && math.Abs(b.YHigh) < 1e140) {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features, the target or the weights are too large to train on")
 	}
 	for j, low := range b.Low {

@@ -23,7 +23,7 @@ type worker struct {
 // NewWorker implements family.Family.
 func (g *glm) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
 	w := &worker{p: g.problem(s)}
-	if w.p.ones >= manySlots {
+	if w.p.oneHot >= manySlots {
 		w.sorted = &sorted{node: n, of: map[family.Rows]*dataset.BySlot{}}
 	}
 	return w, nil

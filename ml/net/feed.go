@@ -70,7 +70,7 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	return in
 }
 
-// target makes the target of n rows or windows from from on, of numbers, in a
+// autoencoderTarget makes the target of n rows or windows from from on, of numbers, in a
 // net's units, or of classes: a window's last row's, or all its rows'.
 func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	steps := f.net.out().steps
@@ -86,9 +86,9 @@ func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	return t
 }
 
-// again makes the target of an autoencoder: the loaded rows' numbers, and their
+// autoencoderTarget makes the target of an autoencoder: the loaded rows' numbers, and their
 // categories one-hot.
-func (f *feed) again(b *dataset.Block, in *tensor) *tensor {
+func (f *feed) autoencoderTarget(b *dataset.Block, in *tensor) *tensor {
 	if b.Codes == 0 {
 		return in
 	}

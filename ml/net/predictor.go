@@ -112,7 +112,7 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 		in := d.load(b, from, n)
 		out := p.net.forward(p.params, in, d.tape)
 		if p.f.self {
-			y := d.again(b, in)
+			y := d.autoencoderTarget(b, in)
 			for i := range n {
 				row, want = out.sample(i, row), y.sample(i, want)
 				s.Extra[0][from+i] = p.net.loss.eval(&tensor{1, of, row}, &tensor{1, of, want}, []float64{1}, nil)

@@ -113,7 +113,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		in := feed.load(b, from, n)
 		y := in
 		if p.w.f.self {
-			y = feed.again(b, in)
+			y = feed.autoencoderTarget(b, in)
 		} else {
 			y = feed.target(b, from, n, p.r.units)
 		}

@@ -264,7 +264,7 @@ func (r *runner) encodeRows(ctx context.Context) error {
 		return nil
 	}
 	r.phase("encode")
-	t := &encodeTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
+	t := &encodeTask{fitted: r.fitted, classWeights: r.cw, reencode: r.fold < r.folds}
 	if err := r.rescan(ctx, t); err != nil {
 		return err
 	}

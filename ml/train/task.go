@@ -148,7 +148,7 @@ func as[T any](m family.Message) (T, error) {
 type encodeTask struct {
 	fitted       *feature.Fitted
 	classWeights []float64
-	again        bool // the rows will be encoded again
+	reencode     bool // the rows will be encoded again
 }
 
 func (t *encodeTask) kind() uint8 { return kindEncode }
@@ -156,11 +156,11 @@ func (t *encodeTask) kind() uint8 { return kindEncode }
 func (t *encodeTask) Encode(e *canon.E) {
 	t.fitted.Encode(e)
 	e.F64s(t.classWeights)
-	e.Bool(t.again)
+	e.Bool(t.reencode)
 }
 
 func decodeEncodeTask(d *canon.D) *encodeTask {
-	t := &encodeTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), again: d.Bool()}
+	t := &encodeTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), reencode: d.Bool()}
 	if t.classWeights != nil && len(t.classWeights) != len(t.fitted.Keys) {
 		d.Fail()
 	}

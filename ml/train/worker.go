@@ -484,7 +484,7 @@ func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.again && w.flow.out == nil && !w.later.Load() { // the rows are no longer needed
+		if left.Add(-1) == 0 && !t.reencode && w.flow.out == nil && !w.later.Load() { // the rows are no longer needed
 			if w.in != nil {
 				w.in.close()
 			}
@@ -518,7 +518,7 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 	if err != nil {
 		return nil, err
 	}
-	if !p.again && !later {
+	if !p.reencode && !later {
 		w.mu.Lock()
 		w.rows[leaf].Free()
 		delete(w.rows, leaf)
@@ -686,10 +686,10 @@ func (w *Worker) Release(n int64) {
 	}
 }
 
-// Carry charges rows in transit to or from other workers, few bytes at a time, without
+// ChargeTransit charges rows in transit to or from other workers, few bytes at a time, without
 // a check of the limit: they free memory at the sender or are charged at their
 // destination. A negative number releases.
-func (w *Worker) Carry(n int64) {
+func (w *Worker) ChargeTransit(n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -87,15 +87,15 @@ func (d *driver) Next() *family.Step {
 			d.builds = append(d.builds, t.build(0))
 		}
 		if d.fresh {
-			b.again = &recovery{past: d.past()}
+			b.recovery = &recovery{past: d.past()}
 			b.round.update = nil
 		}
 	case opGrow:
 		if d.fresh {
 			s.Set = d.sets()
-			b.again = &recovery{past: d.past(), round: d.round}
+			b.recovery = &recovery{past: d.past(), round: d.round}
 			for _, t := range d.growers {
-				b.again.splits = append(b.again.splits, t.done...)
+				b.recovery.splits = append(b.recovery.splits, t.done...)
 			}
 		}
 		b.splits, s.Kept = d.splits, !d.fresh

@@ -297,9 +297,9 @@ func (l *look) find(s *searcher) {
 // same columns.
 func (l *look) keep() {
 	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
-	again := !t.p.forest || n.cols == nil
+	sameColumns := !t.p.forest || n.cols == nil
 	switch {
-	case n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= t.p.limits.kept:
+	case n.best != nil && sameColumns && n.depth+1 < t.p.depth && *t.kept+len(hist) <= t.p.limits.kept:
 		if n.hist = hist; !l.own {
 			n.hist = t.room(len(hist))
 			copy(n.hist, hist)

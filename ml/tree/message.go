@@ -19,12 +19,12 @@ const (
 
 // body is the body of all steps.
 type body struct {
-	ground *ground   // of opBin, and where workers have no state
-	again  *recovery // where workers lost their state in the middle of a training
-	round  *round    // of opRound
-	splits []split   // of opGrow
-	builds []build
-	takes  []take
+	ground   *ground   // of opBin, and where workers have no state
+	recovery *recovery // where workers lost their state in the middle of a training
+	round    *round    // of opRound
+	splits   []split   // of opGrow
+	builds   []build
+	takes    []take
 }
 
 // recovery is the data from which workers without state recompute it: the scores
@@ -108,8 +108,8 @@ func (b *body) Encode(e *canon.E) {
 	if b.ground != nil {
 		b.ground.encode(e)
 	}
-	e.Bool(b.again != nil)
-	if a := b.again; a != nil {
+	e.Bool(b.recovery != nil)
+	if a := b.recovery; a != nil {
 		encodeTrees(e, a.past)
 		a.round.encode(e)
 		encodeSplits(e, a.splits)
@@ -139,7 +139,7 @@ func decodeStep(op uint8, d *canon.D) family.Message {
 		b.ground = decodeGround(d)
 	}
 	if d.Bool() {
-		b.again = &recovery{past: decodeTrees(d), round: decodeRound(d), splits: decodeSplits(d)}
+		b.recovery = &recovery{past: decodeTrees(d), round: decodeRound(d), splits: decodeSplits(d)}
 	}
 	b.round, b.splits = decodeRound(d), decodeSplits(d)
 	for range d.Count(13) {

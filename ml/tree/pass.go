@@ -10,21 +10,21 @@ import (
 
 // pass implements family.Pass.
 type pass struct {
-	w     *worker
-	op    uint8
-	b     *body
-	again bool // blocks' state must be recomputed
-	bin   *binner
-	pack  packing
-	draws []*drawer // of the growing trees
-	tasks []task    // histograms
-	size  int       // of all histograms
-	sum   *sketch
-	label *labels
-	out   *grown
-	goes  []sides // sides of the splits
-	adder *adder
-	grad  gradients
+	w         *worker
+	op        uint8
+	b         *body
+	recompute bool // blocks' state must be recomputed
+	bin       *binner
+	pack      packing
+	draws     []*drawer // of the growing trees
+	tasks     []task    // histograms
+	size      int       // of all histograms
+	sum       *sketch
+	label     *labels
+	out       *grown
+	goes      []sides // sides of the splits
+	adder     *adder
+	grad      gradients
 }
 
 // PassBytes implements family.Worker.
@@ -95,16 +95,16 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if g == nil || len(g.cols) != w.p.dense+len(w.p.codeSlots) {
 		return nil, pgerr.Internal("a step over trees came before their bins")
 	}
-	p := &pass{w: w, op: s.Op, b: b, again: s.Op == opBin || b.again != nil, adder: newAdder(w.p, g)}
+	p := &pass{w: w, op: s.Op, b: b, recompute: s.Op == opBin || b.recovery != nil, adder: newAdder(w.p, g)}
 	if s, ok := w.scratch.Get().(*scratch); ok {
 		p.adder.scratch = s
 	}
-	if p.again {
+	if p.recompute {
 		p.bin = newBinner(g.bins)
 	}
 	r := b.round
-	if b.again != nil && r == nil {
-		r = b.again.round
+	if b.recovery != nil && r == nil {
+		r = b.recovery.round
 	}
 	if r != nil {
 		if len(r.base) != w.p.outputs || r.trees > w.p.together {
@@ -149,9 +149,9 @@ func (p *pass) check(g *ground) error {
 	if p.b.round != nil {
 		lists = append(lists, p.b.round.update)
 	}
-	if p.b.again != nil {
-		lists = append(lists, p.b.again.past)
-		splits = append(splits[:len(splits):len(splits)], p.b.again.splits...)
+	if p.b.recovery != nil {
+		lists = append(lists, p.b.recovery.past)
+		splits = append(splits[:len(splits):len(splits)], p.b.recovery.splits...)
 	}
 	if p.b.round != nil && len(p.b.round.update) > p.w.p.outputs {
 		return bad()
@@ -192,7 +192,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if b == nil && (p.again || p.op != opGrow) {
+	if b == nil && (p.recompute || p.op != opGrow) {
 		return pgerr.Internal("a step over trees came without a block")
 	}
 	if b != nil && !r.Whole(b) {
@@ -207,7 +207,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	at := place{r.Leaf, r.Held}
 	var k *rows
 	var err error
-	if p.again {
+	if p.recompute {
 		k, err = p.anew(at, b)
 	} else {
 		k, err = p.w.of(at, b)
@@ -242,7 +242,7 @@ func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 		hashes(b, i/8, p.w.p.seed, &h)
 		copy(k.hash[i:], h[:])
 	}
-	a := p.b.again
+	a := p.b.recovery
 	if a == nil || p.w.p.forest && k.held {
 		return k, nil
 	}

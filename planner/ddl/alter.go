@@ -155,7 +155,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		}
 		if k.NotValid {
 			k.NotValid = false
-			a.checkAgain(k)
+			a.recheck(k)
 		}
 		return nil
 	case ast.AT_AddIdentity:
@@ -456,7 +456,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			if err := a.t.suits(parent, k); err != nil {
 				return err
 			}
-			a.checkAgain(k)
+			a.recheck(k)
 		}
 		if !slices.Contains(k.Columns, col.Num) || k.Kind == 'f' {
 			continue
@@ -465,7 +465,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			a.t.exprs = append(a.t.exprs, exprCheck{text: k.Check, column: col.Name, kind: "CHECK", typ: types.Bool, allowCols: true})
 		}
 		if !k.NotValid {
-			a.checkAgain(k)
+			a.recheck(k)
 		}
 	}
 	for _, ref := range p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) }) {
@@ -477,8 +477,8 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	return nil
 }
 
-// checkAgain has the rows looked at that a constraint of the table may not hold for.
-func (a *alteration) checkAgain(k *catalog.Constraint) {
+// recheck has the rows looked at that a constraint of the table may not hold for.
+func (a *alteration) recheck(k *catalog.Constraint) {
 	if k.Kind != 'f' {
 		a.p.check(a.t.rel, k)
 		return

@@ -201,7 +201,7 @@ func aggCall(name string, arg expr.Expr) expr.AggCall {
 	for _, f := range fn.Lookup(name) {
 		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {
 			physical, ret := f.BindArgs([]types.Type{arg.Type()})
-			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.Carry(arg, physical[0])}, Typ: ret}
+			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.ToPhysical(arg, physical[0])}, Typ: ret}
 		}
 	}
 	panic("BUG: opt: there is no " + name + " of " + arg.Type().String())

@@ -97,7 +97,7 @@ func emptySetOp(n *plan.SetOp) plan.Node {
 		s := keep[0].Schema()
 		items := make([]plan.Item, len(n.Cols))
 		for i, c := range n.Cols {
-			items[i] = plan.Item{Col: c, Expr: rewrite.Carry(rewrite.ColOf(s[i]), c.Type)}
+			items[i] = plan.Item{Col: c, Expr: rewrite.ToPhysical(rewrite.ColOf(s[i]), c.Type)}
 		}
 		return &plan.Project{Input: keep[0], Items: items}
 	}

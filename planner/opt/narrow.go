@@ -281,7 +281,7 @@ func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []e
 		if a.Type().OID != physical[i].OID {
 			return nil, typ, false
 		}
-		out[i] = rewrite.Carry(a, physical[i])
+		out[i] = rewrite.ToPhysical(a, physical[i])
 	}
 	return out, ret, true
 }
@@ -347,7 +347,7 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 
 // keep rewrites e but casts it to the physical representation that it had.
 func (w *narrower) keep(e expr.Expr) expr.Expr {
-	return rewrite.Carry(w.expr(e), e.Type())
+	return rewrite.ToPhysical(w.expr(e), e.Type())
 }
 
 // setOp keeps the representations of inputs alike: where they differ now, all are cast back.

@@ -60,7 +60,7 @@ func CallOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	physical, ret := bindTypes(f, ts)
 	out := make([]expr.Expr, len(args))
 	for i, a := range args {
-		out[i] = Carry(a, physical[i])
+		out[i] = ToPhysical(a, physical[i])
 	}
 	return &expr.Call{Fn: f, Args: out, Typ: ret, Op: op}
 }
@@ -81,8 +81,8 @@ func bindTypes(f *fn.Func, args []types.Type) (physical []types.Type, ret types.
 	return physical, types.Type{OID: f.Ret, Mod: -1}
 }
 
-// Carry casts e to the physical representation of t where it differs.
-func Carry(e expr.Expr, t types.Type) expr.Expr {
+// ToPhysical casts e to the physical representation of t where it differs.
+func ToPhysical(e expr.Expr, t types.Type) expr.Expr {
 	if e.Type().SamePhysical(t) || e.Type().OID != t.OID {
 		return e
 	}

@@ -45,14 +45,14 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	return &next, e.out, nil
 }
 
-// edit is a state being built: a copy of base whose maps are shared with base until own copies
+// edit is a state being built: a copy of base whose maps are shared with base until writable copies
 // them.
 type edit struct {
 	s       *State
 	base    *State
 	version uint64
 	commit  bool
-	owned   uint32
+	copied  uint32
 	out     Outcome
 
 	put            []*Relation // whose dependencies finish checks
@@ -62,31 +62,31 @@ type edit struct {
 	keys           []*UniqueKeys
 }
 
-// The maps of State, as bits of edit.owned.
+// The maps of State, as bits of edit.copied.
 const (
-	ownSchemas = 1 << iota
-	ownRelations
-	ownNames
-	ownTypes
-	ownTypeNames
-	ownRoles
-	ownModels
-	ownModelName
-	ownJobs
-	ownNodes
-	ownManifests
-	ownSequences
-	ownSettings
-	ownComments
-	ownUnique
-	ownRemoved
-	ownDefaults
+	mapSchemas = 1 << iota
+	mapRelations
+	mapNames
+	mapTypes
+	mapTypeNames
+	mapRoles
+	mapModels
+	mapModelName
+	mapJobs
+	mapNodes
+	mapManifests
+	mapSequences
+	mapSettings
+	mapComments
+	mapUnique
+	mapRemoved
+	mapDefaults
 )
 
-// own copies a map of the base before its first change.
-func own[K comparable, V any](e *edit, bit uint32, m *map[K]V) map[K]V {
-	if e.owned&bit == 0 {
-		e.owned |= bit
+// writable copies a map of the base before its first change.
+func writable[K comparable, V any](e *edit, bit uint32, m *map[K]V) map[K]V {
+	if e.copied&bit == 0 {
+		e.copied |= bit
 		if *m == nil {
 			*m = map[K]V{}
 		} else {

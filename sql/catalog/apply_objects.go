@@ -14,7 +14,7 @@ func (c *PutSchema) apply(e *edit) error {
 	if o := e.s.SchemaByName(n.Name); o != nil && o.OID != n.OID {
 		return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", n.Name)
 	}
-	own(e, ownSchemas, &e.s.schemas)[n.OID] = n
+	writable(e, mapSchemas, &e.s.schemas)[n.OID] = n
 	e.noteOID(n.OID)
 	return nil
 }
@@ -24,7 +24,7 @@ func (c *DropSchema) apply(e *edit) error {
 	if o == nil {
 		return conflict("delete")
 	}
-	delete(own(e, ownSchemas, &e.s.schemas), c.OID)
+	delete(writable(e, mapSchemas, &e.s.schemas), c.OID)
 	e.dropDefaults(c.OID)
 	e.droppedSchemas = append(e.droppedSchemas, o)
 	e.dropComments(c.OID)
@@ -45,19 +45,19 @@ func (c *PutRelation) apply(e *edit) error {
 	}
 	n := *c.Rel // the change may be applied again to another state
 	n.Version = c.ExpectVersion + 1
-	names := own(e, ownNames, &e.s.names)
+	names := writable(e, mapNames, &e.s.names)
 	if old != nil && (QName{old.Schema, old.Name}) != key {
 		delete(names, QName{old.Schema, old.Name})
 	}
 	names[key] = n.OID
-	own(e, ownRelations, &e.s.relations)[n.OID] = &n
+	writable(e, mapRelations, &e.s.relations)[n.OID] = &n
 	e.noteOID(n.OID)
 	e.put = append(e.put, &n)
 	if n.Kind == KindTable || n.Kind == KindMatView {
 		parts := max(n.Partitions, 1)
 		switch m := e.s.manifests[n.OID]; {
 		case m == nil:
-			own(e, ownManifests, &e.s.manifests)[n.OID] = &Manifest{Table: n.OID, Version: e.version, Partitions: make([][]*Segment, parts), tails: make([]*tail, parts)}
+			writable(e, mapManifests, &e.s.manifests)[n.OID] = &Manifest{Table: n.OID, Version: e.version, Partitions: make([][]*Segment, parts), tails: make([]*tail, parts)}
 		case len(m.Partitions) != parts:
 			me, err := e.manifest(n.OID)
 			if err != nil {
@@ -67,7 +67,7 @@ func (c *PutRelation) apply(e *edit) error {
 		}
 	}
 	if n.Kind == KindSequence && n.Seq != nil && old == nil {
-		own(e, ownSequences, &e.s.sequences)[n.OID] = SeqValue{Last: n.Seq.Start}
+		writable(e, mapSequences, &e.s.sequences)[n.OID] = SeqValue{Last: n.Seq.Start}
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (c *DropRelation) apply(e *edit) error {
 	if c.ExpectVersion != 0 && old.Version != c.ExpectVersion {
 		return conflict("update")
 	}
-	delete(own(e, ownRelations, &e.s.relations), c.OID)
-	delete(own(e, ownNames, &e.s.names), QName{old.Schema, old.Name})
+	delete(writable(e, mapRelations, &e.s.relations), c.OID)
+	delete(writable(e, mapNames, &e.s.names), QName{old.Schema, old.Name})
 	if e.s.manifests[c.OID] != nil {
-		delete(own(e, ownManifests, &e.s.manifests), c.OID)
+		delete(writable(e, mapManifests, &e.s.manifests), c.OID)
 		delete(e.manifests, c.OID)
 	}
 	if _, ok := e.s.sequences[c.OID]; ok {
-		delete(own(e, ownSequences, &e.s.sequences), c.OID)
+		delete(writable(e, mapSequences, &e.s.sequences), c.OID)
 	}
 	e.dropKeys(c.OID)
 	e.dropComments(c.OID)
@@ -99,7 +99,7 @@ func (c *PutRole) apply(e *edit) error {
 	if o := e.s.RoleByName(c.Role.Name); o != nil && o.OID != c.Role.OID {
 		return pgerr.New(pgerr.DuplicateObject, "role %q already exists", c.Role.Name)
 	}
-	own(e, ownRoles, &e.s.roles)[c.Role.OID] = c.Role
+	writable(e, mapRoles, &e.s.roles)[c.Role.OID] = c.Role
 	e.noteOID(c.Role.OID)
 	return nil
 }
@@ -108,7 +108,7 @@ func (c *DropRole) apply(e *edit) error {
 	if e.s.roles[c.OID] == nil {
 		return conflict("delete")
 	}
-	roles := own(e, ownRoles, &e.s.roles)
+	roles := writable(e, mapRoles, &e.s.roles)
 	delete(roles, c.OID)
 	e.dropDefaults(c.OID)
 	isMember := func(m Membership) bool { return m.Role == c.OID }
@@ -129,12 +129,12 @@ func (c *PutEnum) apply(e *edit) error {
 	if o, taken := e.s.typeNames[key]; taken && o != n.OID {
 		return pgerr.New(pgerr.DuplicateObject, "type %q already exists", n.Name)
 	}
-	names := own(e, ownTypeNames, &e.s.typeNames)
+	names := writable(e, mapTypeNames, &e.s.typeNames)
 	if old := e.s.types[n.OID]; old != nil {
 		delete(names, QName{old.Schema, old.Name})
 	}
 	names[key] = n.OID
-	own(e, ownTypes, &e.s.types)[n.OID] = n
+	writable(e, mapTypes, &e.s.types)[n.OID] = n
 	e.noteOID(n.OID)
 	return nil
 }
@@ -144,8 +144,8 @@ func (c *DropEnum) apply(e *edit) error {
 	if old == nil {
 		return conflict("delete")
 	}
-	delete(own(e, ownTypes, &e.s.types), c.OID)
-	delete(own(e, ownTypeNames, &e.s.typeNames), QName{old.Schema, old.Name})
+	delete(writable(e, mapTypes, &e.s.types), c.OID)
+	delete(writable(e, mapTypeNames, &e.s.typeNames), QName{old.Schema, old.Name})
 	e.dropComments(c.OID)
 	e.dropped = append(e.dropped, c.OID)
 	return nil
@@ -180,12 +180,12 @@ func (e *edit) putModel(m *Model, expect uint64, versions func(old *Model) []Mod
 	}
 	n := *m
 	n.Version, n.Versions = expect+1, versions(old)
-	names := own(e, ownModelName, &e.s.modelName)
+	names := writable(e, mapModelName, &e.s.modelName)
 	if old != nil {
 		delete(names, QName{old.Schema, old.Name})
 	}
 	names[key] = n.OID
-	own(e, ownModels, &e.s.models)[n.OID] = &n
+	writable(e, mapModels, &e.s.models)[n.OID] = &n
 	e.noteOID(n.OID)
 	return nil
 }
@@ -198,8 +198,8 @@ func (c *DropModel) apply(e *edit) error {
 	if c.ExpectVersion != 0 && old.Version != c.ExpectVersion {
 		return conflict("update")
 	}
-	delete(own(e, ownModels, &e.s.models), c.OID)
-	delete(own(e, ownModelName, &e.s.modelName), QName{old.Schema, old.Name})
+	delete(writable(e, mapModels, &e.s.models), c.OID)
+	delete(writable(e, mapModelName, &e.s.modelName), QName{old.Schema, old.Name})
 	e.dropComments(c.OID)
 	e.dropped = append(e.dropped, c.OID)
 	return nil
@@ -213,7 +213,7 @@ func (c *SetModelNodes) apply(e *edit) error {
 	n := *old
 	n.Versions = slices.Clone(old.Versions)
 	n.Find(c.Number).FileNodes = c.Nodes
-	own(e, ownModels, &e.s.models)[c.Model] = &n
+	writable(e, mapModels, &e.s.models)[c.Model] = &n
 	return nil
 }
 
@@ -232,7 +232,7 @@ func (c *PutJob) apply(e *edit) error {
 			n.Reads = append(n.Reads, m)
 		}
 	}
-	own(e, ownJobs, &e.s.jobs)[n.OID] = &n
+	writable(e, mapJobs, &e.s.jobs)[n.OID] = &n
 	e.noteOID(n.OID)
 	return nil
 }
@@ -247,7 +247,7 @@ func (e *edit) job(oid types.OID, epoch uint64) (*Job, error) {
 		return nil, fenced(old.Model)
 	}
 	n := *old
-	own(e, ownJobs, &e.s.jobs)[oid] = &n
+	writable(e, mapJobs, &e.s.jobs)[oid] = &n
 	return &n, nil
 }
 
@@ -307,7 +307,7 @@ func (c *SetJobNodes) apply(e *edit) error {
 	}
 	n := *old
 	n.CheckpointNodes = c.Nodes
-	own(e, ownJobs, &e.s.jobs)[c.Job] = &n
+	writable(e, mapJobs, &e.s.jobs)[c.Job] = &n
 	return nil
 }
 
@@ -315,13 +315,13 @@ func (c *CancelJob) apply(e *edit) error {
 	if old := e.s.jobs[c.OID]; old != nil && !old.CancelRequested {
 		n := *old
 		n.CancelRequested = true
-		own(e, ownJobs, &e.s.jobs)[c.OID] = &n
+		writable(e, mapJobs, &e.s.jobs)[c.OID] = &n
 	}
 	return nil
 }
 
 func (c *DropJob) apply(e *edit) error {
-	delete(own(e, ownJobs, &e.s.jobs), c.OID)
+	delete(writable(e, mapJobs, &e.s.jobs), c.OID)
 	return nil
 }
 
@@ -340,7 +340,7 @@ func (c *PutNode) apply(e *edit) error {
 	if old := e.s.nodes[n.ID]; old != nil {
 		n.Keep(old)
 	}
-	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
+	writable(e, mapNodes, &e.s.nodes)[n.ID] = &n
 	return nil
 }
 
@@ -351,7 +351,7 @@ func (c *DrainNode) apply(e *edit) error {
 	}
 	n := *old
 	n.Draining, n.Heir = c.Draining, c.Heir
-	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
+	writable(e, mapNodes, &e.s.nodes)[n.ID] = &n
 	return nil
 }
 
@@ -367,7 +367,7 @@ func (c *AskNode) apply(e *edit) error {
 	if c.Threads >= 0 {
 		n.AskThreads = c.Threads
 	}
-	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
+	writable(e, mapNodes, &e.s.nodes)[n.ID] = &n
 	return nil
 }
 
@@ -380,8 +380,8 @@ func (c *SetCluster) apply(e *edit) error {
 }
 
 func (c *DropNode) apply(e *edit) error {
-	delete(own(e, ownNodes, &e.s.nodes), c.ID)
-	own(e, ownRemoved, &e.s.removed)[c.ID] = true
+	delete(writable(e, mapNodes, &e.s.nodes), c.ID)
+	writable(e, mapRemoved, &e.s.removed)[c.ID] = true
 	for _, table := range slices.Sorted(maps.Keys(e.s.manifests)) {
 		e.forgetNode(table, c.ID)
 	}
@@ -396,7 +396,7 @@ func (c *DropNode) apply(e *edit) error {
 }
 
 func (c *PutSetting) apply(e *edit) error {
-	m := own(e, ownSettings, &e.s.settings)
+	m := writable(e, mapSettings, &e.s.settings)
 	if c.Unset {
 		delete(m, c.Name)
 	} else {
@@ -406,7 +406,7 @@ func (c *PutSetting) apply(e *edit) error {
 }
 
 func (c *PutComment) apply(e *edit) error {
-	m := own(e, ownComments, &e.s.comments)
+	m := writable(e, mapComments, &e.s.comments)
 	if c.Text == "" {
 		delete(m, c.On)
 	} else {
@@ -424,13 +424,13 @@ func (c *PutDatabase) apply(e *edit) error {
 func (e *edit) dropDefaults(oid types.OID) {
 	for k := range e.s.defaults {
 		if k.Role == oid || k.Schema == oid {
-			delete(own(e, ownDefaults, &e.s.defaults), k)
+			delete(writable(e, mapDefaults, &e.s.defaults), k)
 		}
 	}
 }
 
 func (c *PutDefaultGrants) apply(e *edit) error {
-	m := own(e, ownDefaults, &e.s.defaults)
+	m := writable(e, mapDefaults, &e.s.defaults)
 	k := c.Grants.Key
 	m[k] = c.Grants.ACL
 	if k.Schema == 0 && slices.Equal(c.Grants.ACL, defaultACL(k.Class, k.Role)) || k.Schema != 0 && len(c.Grants.ACL) == 0 {
@@ -442,7 +442,7 @@ func (c *PutDefaultGrants) apply(e *edit) error {
 func (e *edit) dropComments(oid types.OID) {
 	for d := range e.s.comments {
 		if d.OID == oid {
-			delete(own(e, ownComments, &e.s.comments), d)
+			delete(writable(e, mapComments, &e.s.comments), d)
 		}
 	}
 }
@@ -460,7 +460,7 @@ func (c *SetSequence) apply(e *edit) error {
 	if r := e.s.relations[c.OID]; r == nil || r.Kind != KindSequence {
 		return conflict("delete")
 	}
-	own(e, ownSequences, &e.s.sequences)[c.OID] = c.Value
+	writable(e, mapSequences, &e.s.sequences)[c.OID] = c.Value
 	return nil
 }
 
@@ -473,14 +473,14 @@ func (c *AdvanceSequence) apply(e *edit) error {
 	if err != nil {
 		return err
 	}
-	own(e, ownSequences, &e.s.sequences)[c.OID] = next
+	writable(e, mapSequences, &e.s.sequences)[c.OID] = next
 	e.out.Sequences = append(e.out.Sequences, got)
 	return nil
 }
 
 func (c *ReturnSequence) apply(e *edit) error {
 	if e.s.sequences[c.OID] == c.At {
-		own(e, ownSequences, &e.s.sequences)[c.OID] = c.To
+		writable(e, mapSequences, &e.s.sequences)[c.OID] = c.To
 	}
 	return nil
 }

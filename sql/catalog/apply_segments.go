@@ -50,7 +50,7 @@ func (e *edit) manifest(table types.OID) (*manifestEdit, error) {
 		e.manifests = map[types.OID]*manifestEdit{}
 	}
 	e.manifests[table] = me
-	own(e, ownManifests, &e.s.manifests)[table] = &m
+	writable(e, mapManifests, &e.s.manifests)[table] = &m
 	return me, nil
 }
 
@@ -78,7 +78,7 @@ func (me *manifestEdit) takeOut() {
 		gone := func(s *Segment) bool { return me.removed[s.ID] }
 		for p, segs := range me.m.Partitions {
 			if slices.ContainsFunc(segs, gone) {
-				me.own(p, 0)
+				me.writable(p, 0)
 				me.m.Partitions[p] = slices.DeleteFunc(me.m.Partitions[p], gone)
 			}
 		}
@@ -97,8 +97,8 @@ func (me *manifestEdit) set(p int, segs []*Segment) {
 	me.at, me.shifted = nil, true
 }
 
-// own makes a partition's list private to this edit, with room for some more segments.
-func (me *manifestEdit) own(p, room int) {
+// writable makes a partition's list private to this edit, with room for some more segments.
+func (me *manifestEdit) writable(p, room int) {
 	if me.owned[p] {
 		return
 	}
@@ -122,7 +122,7 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 	old, t := me.m.Partitions[p], me.m.tails[p]
 	n := len(old)
 	if me.owned[p] || n+len(segs) > cap(old) || t == nil || !t.claimed.CompareAndSwap(int64(n), int64(n+len(segs))) {
-		me.own(p, n+2*len(segs))
+		me.writable(p, n+2*len(segs))
 	}
 	me.m.Partitions[p] = append(me.m.Partitions[p], segs...)
 	me.m.live[p] += liveRows(segs)
@@ -164,7 +164,7 @@ func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
 
 // swap puts another segment in a place, copying the list first.
 func (me *manifestEdit) swap(p, i int, s *Segment) {
-	me.own(p, 0)
+	me.writable(p, 0)
 	me.m.live[p] += s.Live() - me.m.Partitions[p][i].Live()
 	me.m.Partitions[p][i] = s
 }

@@ -72,7 +72,7 @@ func (e *edit) recordKeys() {
 	if !e.commit || len(e.keys) == 0 {
 		return
 	}
-	logs := own(e, ownUnique, &e.s.unique)
+	logs := writable(e, mapUnique, &e.s.unique)
 	type claim struct { // what the commit claims under a constraint, of a side
 		keyEntry
 		constraint types.OID
@@ -148,7 +148,7 @@ func (l *keyLog) trim() {
 func (e *edit) dropKeys(table types.OID) {
 	for oid, l := range e.s.unique {
 		if l.table == table {
-			delete(own(e, ownUnique, &e.s.unique), oid)
+			delete(writable(e, mapUnique, &e.s.unique), oid)
 		}
 	}
 }

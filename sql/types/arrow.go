@@ -97,7 +97,7 @@ func DatumAt(t Type, arr arrow.Array, i int) Datum {
 	return nil
 }
 
-func errCarry(t Type, d Datum) error {
+func errWrongValue(t Type, d Datum) error {
 	return pgerr.Internal("a %T is not a value of a %s column", d, t)
 }
 
@@ -225,7 +225,7 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 		bld.AppendNull()
 		return nil
 	}
-	return errCarry(t, d)
+	return errWrongValue(t, d)
 }
 
 // FixedCoefficient returns the int64 that represents v in a fixed numeric column.

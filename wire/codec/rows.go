@@ -41,7 +41,7 @@ func NewRows(ts []types.Type, formats []int16, env *types.Env, room func(bytes i
 // bytes, and a long one alone. It returns the first row that is not written.
 func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int, error) {
 	cols := b.Cols[:len(r.types)]
-	weigh := long(b)
+	hasLong := long(b)
 	for c, t := range r.types {
 		r.encs[c] = r.encoder(t, r.formats[c], cols[c])
 	}
@@ -51,7 +51,7 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 		if b.Sel != nil {
 			row = int(b.Sel[k])
 		}
-		if weigh {
+		if hasLong {
 			if n := rowBytes(cols, row); n > Long {
 				if len(dst) > 0 && k > from {
 					break

@@ -234,8 +234,8 @@ func (t *tracker) step(node plan.Node, es []expr.Expr, cols []plan.Column) (plan
 	if err != nil {
 		return nil, nil, err
 	}
-	again := &expr.AnyAll{Arg: row, Array: es[t.path], Fn: fn.FindOperator("=", types.RecordOID, types.RecordOID).Func, Op: "="}
-	mark := &expr.Case{Whens: []expr.When{{Cond: again, Then: t.mark}}, Else: t.unmarked, Typ: t.mark.Type()}
+	equal := &expr.AnyAll{Arg: row, Array: es[t.path], Fn: fn.FindOperator("=", types.RecordOID, types.RecordOID).Func, Op: "="}
+	mark := &expr.Case{Whens: []expr.When{{Cond: equal, Then: t.mark}}, Else: t.unmarked, Typ: t.mark.Type()}
 	if err := put(t.cyc, mark, nil); err != nil {
 		return nil, nil, err
 	}
