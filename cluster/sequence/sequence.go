@@ -99,7 +99,7 @@ func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, r := c.blocks[oid], c.Catalog.Current().RelationByOID(oid)
-	if b == nil || r == nil || r.Seq == nil {
+	if b == nil || b.of != r {
 		return
 	}
 	back := b.left - b.left%max(r.Seq.Cache, 1)

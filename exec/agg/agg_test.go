@@ -164,14 +164,7 @@ func TestAgainstReference(t *testing.T) {
 		}
 		t.Run(s.name()+"("+ids[min(1, len(ids)):]+")", func(t *testing.T) {
 			if why := s.left(); why != "" {
-				a, err := agg.New(s.call, types.DefaultEnv)
-				if err == nil {
-					a.Resize(1)
-					r := rand.New(rand.NewSource(1))
-					if err = a.Update(make([]uint32, 20), s.arrays(t, s.data(r, 20))); err == nil {
-						_, err = a.Results(0, 1)
-					}
-				}
+				_, err := agg.New(s.call, types.DefaultEnv)
 				if pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
 					t.Fatalf("%s: got %v", why, err)
 				}
@@ -446,6 +439,9 @@ func TestShared(t *testing.T) {
 func TestDamagedStates(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for _, s := range specs(t) {
+		if s.left() != "" {
+			continue
+		}
 		a := s.fresh(t)
 		a.Resize(1)
 		if err := a.Update(make([]uint32, 30), s.arrays(t, s.data(r, 30))); err != nil {

@@ -2,7 +2,6 @@ package agg
 
 import (
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -11,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -54,78 +52,27 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }
 
 func (c *collect) Update(groups []uint32, args []arrow.Array) error {
-	row := make(types.Row, len(args))
 	for i, g := range groups {
-		for k, a := range args {
-			row[k] = types.DatumAt(c.layout[k], a, i)
-		}
-		if !c.skips(row) {
-			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return c.layout.Append(dst, row) })
+		if !c.skips(args, i) {
+			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return c.layout.AppendFrom(dst, args, i) })
 		}
 	}
 	return nil
 }
 
-// skips reports whether a row never counts: a NULL argument of all but the aggregates
+// skips reports whether row i never counts: a NULL argument of all but the aggregates
 // that keep NULLs.
-func (c *collect) skips(row types.Row) bool {
+func (c *collect) skips(args []arrow.Array, i int) bool {
 	switch c.call.Fn.Name {
 	case "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "rank", "dense_rank", "percent_rank", "cume_dist":
 		return false
 	case "string_agg":
-		return row[0] == nil
+		return args[0].IsNull(i)
 	case "percentile_cont", "percentile_disc", "mode":
 		// The ordered argument is the sort key.
-		return len(c.order) > 0 && row[len(c.args)] == nil
+		return len(c.order) > 0 && args[len(c.args)].IsNull(i)
 	}
-	for _, d := range row[:len(c.args)] {
-		if d == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// keep copies what aliases a batch's memory.
-func keep(d types.Datum) types.Datum {
-	switch v := d.(type) {
-	case string:
-		return strings.Clone(v)
-	case []byte:
-		return slices.Clone(v)
-	case types.Array:
-		out := types.Array{Elem: v.Elem, Elems: make([]types.Datum, len(v.Elems))}
-		for i, e := range v.Elems {
-			out.Elems[i] = keep(e)
-		}
-		return out
-	case types.Row:
-		out := make(types.Row, len(v))
-		for i, e := range v {
-			out[i] = keep(e)
-		}
-		return out
-	}
-	return d
-}
-
-// DatumBytes estimates what a value takes beside its interface.
-func DatumBytes(d types.Datum) int64 {
-	switch v := d.(type) {
-	case string:
-		return int64(len(v))
-	case []byte:
-		return int64(len(v))
-	case types.Array:
-		var n int64
-		for _, e := range v.Elems {
-			n += 16 + DatumBytes(e)
-		}
-		return n
-	case number.Decimal:
-		return 32
-	}
-	return 8
+	return slices.ContainsFunc(args[:len(c.args)], func(a arrow.Array) bool { return a.IsNull(i) })
 }
 
 func (c *collect) Bytes() int64 {
@@ -176,7 +123,7 @@ func (c *collect) Need(from, to int, states bool) int64 {
 	case "string_agg":
 		return arranged + size
 	case "array_agg":
-		return arranged + 3*(size+16*n)
+		return arranged + 3*(size+8*n)
 	case "json_agg", "json_object_agg":
 		return arranged + 8*(size+16*n)
 	case "jsonb_agg", "jsonb_object_agg":
@@ -232,8 +179,11 @@ func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
 }
 
 func (c *collect) Results(from, to int) (arrow.Array, error) {
-	if c.call.Fn.Name == "string_agg" {
+	switch c.call.Fn.Name {
+	case "string_agg":
 		return c.stringAggs(from, to)
+	case "array_agg":
+		return c.arrays(from, to)
 	}
 	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
 		f, err := c.folded(g, c.newFold)

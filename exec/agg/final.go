@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/rowlist"
@@ -15,6 +17,9 @@ import (
 
 // known refuses aggregates that final does not compute.
 func (c *collect) known() error {
+	if c.call.Fn.Name == "array_agg" && c.args[0].IsArray() {
+		return pgerr.Unsupported("arrays of more than one dimension are not supported")
+	}
 	switch c.call.Fn.Name {
 	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
 		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index":
@@ -47,7 +52,7 @@ func (c *collect) newFold(n int64) fold {
 	}
 	switch c.call.Fn.Name {
 	case "array_agg":
-		return &arrayFold{elem: c.args[0]}
+		return newListFold(c, int(n))
 	case "string_agg":
 		return &stringFold{c: c}
 	case "json_agg", "jsonb_agg":
@@ -109,36 +114,81 @@ func (f *replay) result() (types.Datum, error) {
 
 func (f *replay) held() int64 { return f.in.Bytes() }
 
-type arrayFold struct {
-	elem  types.Type
-	elems []types.Datum
-	bytes int64
+// listFold is array_agg, of one group after another: the elements are written into Arrow's column, since as
+// datums they take up to six times the memory.
+type listFold struct {
+	c    *collect
+	n    int // rows of the group, where that is known
+	list *array.ListBuilder
+	some bool
+	text int64 // bytes of elements that are not of a fixed width
 }
 
-func (f *arrayFold) check() error {
-	if f.elem.IsArray() {
-		return pgerr.Unsupported("arrays of more than one dimension are not supported")
+func newListFold(c *collect, n int) *listFold {
+	return &listFold{c: c, n: n, list: array.NewBuilder(memory.DefaultAllocator, c.call.Typ.Arrow()).(*array.ListBuilder)}
+}
+
+func (f *listFold) add(row types.Row) error {
+	if !f.some {
+		f.list.Append(true)
 	}
-	return nil
-}
-
-func (f *arrayFold) add(row types.Row) error {
-	if err := f.check(); err != nil {
-		return err
+	f.some = true
+	if _, fixed := ElementWidth(f.c.args[0]); !fixed {
+		f.text += types.DatumBytes(row[0])
 	}
-	f.elems = append(f.elems, row[0])
-	f.bytes += DatumBytes(row[0])
-	return nil
+	return types.AppendDatum(f.list.ValueBuilder(), f.c.args[0], row[0])
 }
 
-func (f *arrayFold) result() (types.Datum, error) {
-	if len(f.elems) == 0 {
-		return nil, nil
+// end ends a group, of which NULL is the value if it has no rows.
+func (f *listFold) end() {
+	if !f.some {
+		f.list.AppendNull()
 	}
-	return types.Array{Elem: f.elem, Elems: f.elems}, nil
+	f.some = false
 }
 
-func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }
+func (f *listFold) column() arrow.Array {
+	f.end()
+	return f.list.NewArray()
+}
+
+func (f *listFold) result() (types.Datum, error) {
+	return types.DatumAt(f.c.call.Typ, f.column(), 0), nil
+}
+
+// held counts the spare capacity of Arrow's builders, which double.
+func (f *listFold) held() int64 {
+	w, _ := ElementWidth(f.c.args[0])
+	return (w+1)*int64(f.list.ValueBuilder().Cap()) + 2*f.text
+}
+
+// most is what the builders take while they grow for n more elements.
+func (f *listFold) most(n int) int64 {
+	if b := f.list.ValueBuilder(); b.Len()+n <= b.Cap() {
+		return f.held() + f.text
+	}
+	return 3*f.held() + 64*int64(n)
+}
+
+// ElementWidth returns the bytes that each element of an array takes, besides, unless fixed, its own.
+func ElementWidth(t types.Type) (bytes int64, fixed bool) {
+	if w, ok := t.Arrow().(arrow.FixedWidthDataType); ok {
+		return int64(w.BitWidth()+7) / 8, true
+	}
+	return 8, false
+}
+
+// arrays writes the elements of groups [from, to) directly into the result.
+func (c *collect) arrays(from, to int) (arrow.Array, error) {
+	f := newListFold(c, 0)
+	for g := from; g < to; g++ {
+		if _, err := c.folded(g, func(int64) fold { return f }); err != nil {
+			return nil, err
+		}
+		f.end()
+	}
+	return f.list.NewArray(), nil
+}
 
 // stringAggs writes the strings of groups [from, to) directly into the result.
 func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
@@ -428,7 +478,7 @@ func (f *modeFold) add(row types.Row) error {
 }
 
 func (f *modeFold) result() (types.Datum, error) { return f.best, nil }
-func (f *modeFold) held() int64                  { return DatumBytes(f.value) + DatumBytes(f.best) }
+func (f *modeFold) held() int64                  { return types.DatumBytes(f.value) + types.DatumBytes(f.best) }
 
 // rankFold is the rank that the direct arguments would have among the rows.
 type rankFold struct {

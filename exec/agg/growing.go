@@ -17,7 +17,11 @@ func NewGrowing(a Agg) *Growing {
 	if !ok || c.sorts() {
 		return nil
 	}
-	return &Growing{c: c, f: c.newFold(0)}
+	g := &Growing{c: c, f: c.newFold(0)}
+	if _, ok := g.f.(*listFold); ok {
+		g.f = &arrayFold{elem: c.args[0]}
+	}
+	return g
 }
 
 // Result is the value of all rows that were added. It may take what Need returns.
@@ -30,3 +34,25 @@ func (g *Growing) Result() (d types.Datum, err error) {
 
 // Held is the bytes that are kept between results.
 func (g *Growing) Held() int64 { return g.f.held() }
+
+// arrayFold is array_agg of values, which results have in common: each is a longer part of one slice.
+type arrayFold struct {
+	elem  types.Type
+	elems []types.Datum
+	bytes int64
+}
+
+func (f *arrayFold) add(row types.Row) error {
+	f.elems = append(f.elems, row[0])
+	f.bytes += types.DatumBytes(row[0])
+	return nil
+}
+
+func (f *arrayFold) result() (types.Datum, error) {
+	if len(f.elems) == 0 {
+		return nil, nil
+	}
+	return types.Array{Elem: f.elem, Elems: f.elems}, nil
+}
+
+func (f *arrayFold) held() int64 { return f.bytes + 16*int64(cap(f.elems)) }

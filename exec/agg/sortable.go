@@ -69,14 +69,30 @@ func (s *Sorted) Column(t types.Type) (arrow.Array, error) {
 	if w, ok := s.outcome.(written); ok && len(*w.buffer()) > 0 && t.OID != types.JSONBOID {
 		return ended(w, t), nil
 	}
+	if f, ok := s.outcome.(*listFold); ok {
+		return f.column(), nil
+	}
 	return datumColumn(t, 0, 1, func(int) (types.Datum, error) { return s.result() })
 }
 
-// Expect makes room for a result of so many bytes, where that is known of a call (string_agg).
+// Expect makes room for a result of so many bytes, where that is known of a call (string_agg, array_agg).
 func (s *Sorted) Expect(bytes int64) {
-	if f, ok := s.outcome.(*stringFold); ok && bytes <= maxBytes {
-		f.out = make([]byte, 0, bytes)
+	switch f := s.outcome.(type) {
+	case *stringFold:
+		if bytes <= maxBytes {
+			f.out = make([]byte, 0, bytes)
+		}
+	case *listFold:
+		f.list.ValueBuilder().Resize(f.n)
 	}
+}
+
+// Most is the most bytes that may be kept while n more rows are added, beyond what was expected.
+func (s *Sorted) Most(n int) int64 {
+	if f, ok := s.outcome.(*listFold); ok {
+		return f.most(n)
+	}
+	return s.held() * 5 / 4 // a buffer that is appended to grows by a quarter
 }
 
 // Held is the bytes that are kept of the rows.
@@ -147,7 +163,7 @@ func (c *collect) Sorted(n int64) *Sorted {
 		}
 		row := make(types.Row, len(cols))
 		for k, col := range cols {
-			row[k] = keep(types.DatumAt(ts[k], col, i))
+			row[k] = types.DatumAt(ts[k], col, i)
 		}
 		if c.call.Distinct {
 			if last != nil && c.byArgs(last, row) == 0 {

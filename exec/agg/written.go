@@ -2,8 +2,6 @@ package agg
 
 import (
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -15,8 +13,8 @@ import (
 // has neither a list of the rows beside the value nor the spare capacity of a growing buffer.
 type Written struct {
 	c      *collect
-	text   written            // string_agg, json_agg, json_object_agg
-	list   *array.ListBuilder // array_agg, once writing begins
+	text   written   // string_agg, json_agg, json_object_agg
+	list   *listFold // array_agg, once writing begins
 	rows   int64
 	bytes  int64
 	writes bool // writing has begun
@@ -57,11 +55,11 @@ func NewWritten(call expr.AggCall, env *types.Env) *Written {
 func (w *Written) each(args []arrow.Array, from, to int, f func(types.Row) error) error {
 	row := make(types.Row, len(args))
 	for i := from; i < to; i++ {
+		if w.c.skips(args, i) {
+			continue
+		}
 		for k, a := range args {
 			row[k] = types.DatumAt(w.c.layout[k], a, i)
-		}
-		if w.c.skips(row) {
-			continue
 		}
 		if err := f(row); err != nil {
 			return err
@@ -75,7 +73,7 @@ func (w *Written) Measure(args []arrow.Array, from, to int) error {
 	return w.each(args, from, to, func(row types.Row) error {
 		w.rows++
 		if w.text == nil {
-			w.bytes += DatumBytes(row[0])
+			w.bytes += types.DatumBytes(row[0])
 			return nil
 		}
 		err := w.text.add(row)
@@ -116,23 +114,16 @@ func (w *Written) Write(args []arrow.Array, from, to int) error {
 		w.text = w.c.newFold(0).(written)
 		*w.text.buffer() = make([]byte, 0, int(w.bytes)+len(w.text.end()))
 	case begins:
-		w.list = array.NewBuilder(memory.DefaultAllocator, w.c.call.Typ.Arrow()).(*array.ListBuilder)
-		w.list.Append(true)
-		w.list.ValueBuilder().Reserve(int(w.rows))
-		if b, ok := w.list.ValueBuilder().(interface{ ReserveData(int) }); ok && w.fills() {
+		w.list = newListFold(w.c, 0)
+		w.list.list.ValueBuilder().Reserve(int(w.rows))
+		if b, ok := w.list.list.ValueBuilder().(interface{ ReserveData(int) }); ok && w.fills() {
 			b.ReserveData(int(w.bytes))
 		}
 	}
 	if w.writes = true; w.text != nil {
 		return w.each(args, from, to, w.text.add)
 	}
-	f := &arrayFold{elem: w.c.args[0]}
-	return w.each(args, from, to, func(row types.Row) error {
-		if err := f.check(); err != nil {
-			return err
-		}
-		return types.AppendDatum(w.list.ValueBuilder(), f.elem, row[0])
-	})
+	return w.each(args, from, to, w.list.add)
 }
 
 // Value returns the value, in a column of one row.
@@ -141,7 +132,7 @@ func (w *Written) Value() arrow.Array {
 	case w.rows == 0:
 		return batch.Nulls(w.c.call.Typ.Arrow(), 1)
 	case w.text == nil:
-		return w.list.NewArray()
+		return w.list.column()
 	}
 	return ended(w.text, w.c.call.Typ)
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -24,6 +27,20 @@ func (l Layout) Append(dst []byte, row types.Row) []byte {
 		dst = le.AppendUint32(dst, 0)
 		dst = types.AppendBinary(dst, l[k], d)
 		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst
+}
+
+// AppendFrom appends row i of columns to dst.
+func (l Layout) AppendFrom(dst []byte, cols []arrow.Array, i int) []byte {
+	for k, a := range cols {
+		// The binary form of these is their bytes.
+		if s, ok := a.(*array.String); ok && s.IsValid(i) && (l[k].OID == types.TextOID || l[k].OID == types.VarcharOID) {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(s.ValueLen(i)))
+			dst = append(dst, s.Value(i)...)
+			continue
+		}
+		dst = l[k:k+1].Append(dst, types.Row{types.DatumAt(l[k], a, i)})
 	}
 	return dst
 }

@@ -70,7 +70,7 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	return in
 }
 
-// autoencoderTarget makes the target of n rows or windows from from on, of numbers, in a
+// target makes the target of n rows or windows from from on, of numbers, in a
 // net's units, or of classes: a window's last row's, or all its rows'.
 func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	steps := f.net.out().steps

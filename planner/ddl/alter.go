@@ -174,9 +174,9 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			}
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is not an identity column", col.Name, rel.Name)
 		}
-		a.drops = append(a.drops, col.Sequence)
+		seq := a.p.st.RelationByOID(col.Sequence)
 		col.Identity, col.Sequence = 0, 0
-		return nil
+		return a.dropSequence(seq, "sequence "+seq.Name, false)
 	case ast.AT_DropExpression:
 		col, err := a.column(c.Name)
 		if err != nil {
@@ -332,6 +332,11 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 		}
 		return true
 	})
+	of := fmt.Sprintf("column %s of table %s", col.Name, rel.Name)
+	delete(a.using, col.Num)
+	col.Dropped = true
+	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
+	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
 	for _, x := range p.st.Relations() {
 		if x.Kind == catalog.KindIndex && x.Index.Table == rel.OID && !slices.Contains(a.drops, x.OID) {
 			reads, err := p.indexReads(x.Index, a.old)
@@ -343,13 +348,38 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			}
 		}
 		if x.Kind == catalog.KindSequence && x.Seq.OwnedTable == rel.OID && x.Seq.OwnedColumn == col.Num {
-			a.drops = append(a.drops, x.OID)
+			if err := a.dropSequence(x, of, cascade); err != nil {
+				return err
+			}
 		}
 	}
-	delete(a.using, col.Num)
-	col.Dropped = true
-	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
-	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
+	return nil
+}
+
+// dropSequence drops a sequence that goes with a column, and with it the defaults of other columns that
+// name it.
+func (a *alteration) dropSequence(seq *catalog.Relation, of string, cascade bool) error {
+	a.drops = append(a.drops, seq.OID)
+	for _, t := range a.p.st.Relations() {
+		if t.Kind != catalog.KindTable {
+			continue
+		}
+		own := t.OID == a.t.rel.OID
+		up := a.t.rel
+		if !own {
+			up = t.Clone()
+		}
+		descs, err := a.p.clearDefaults(up, map[types.OID]bool{seq.OID: true}, of, cascade)
+		if err != nil {
+			return err
+		}
+		if a.cascaded = append(a.cascaded, descs...); own || len(descs) == 0 {
+			continue
+		}
+		if err := a.p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

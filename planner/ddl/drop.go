@@ -98,6 +98,9 @@ func (p *planner) dropMissing(n *ast.DropStmt) error {
 // dropRelations drops relations with what belongs to them; what merely depends
 // on them goes with CASCADE and stops a RESTRICT.
 func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
+	if len(roots) == 0 {
+		return nil
+	}
 	drop := map[types.OID]bool{}
 	var order []*catalog.Relation
 	explicit := map[types.OID]bool{}
@@ -181,33 +184,20 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		}
 	}
 	// A sequence that some default names goes only with the default.
+	of := kindName(roots[0].Kind) + " " + roots[0].Name
 	for _, t := range p.st.Relations() {
 		if drop[t.OID] || t.Kind != catalog.KindTable {
 			continue
 		}
-		var up *catalog.Relation // one change for all columns: a second one would conflict with the first
-		for i, c := range t.Columns {
-			if c.Dropped || !drop[c.Sequence] {
-				continue
-			}
-			seq := p.st.RelationByOID(c.Sequence)
-			if c.Identity != 0 {
-				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", seq.Name, c.Name, t.Name).
-					WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
-			}
-			desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
-			if !cascade {
-				return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, desc+" depends on sequence "+seq.Name)
-			}
-			cascaded = append(cascaded, desc)
-			if up == nil {
-				up = t.Clone()
-			}
-			up.Columns[i].Default, up.Columns[i].Sequence = "", 0
+		up := t.Clone() // one change for all columns: a second one would conflict with the first
+		descs, err := p.clearDefaults(up, drop, of, cascade)
+		if err != nil {
+			return err
 		}
-		if up == nil {
+		if len(descs) == 0 {
 			continue
 		}
+		cascaded = append(cascaded, descs...)
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
 			return err
 		}
@@ -235,6 +225,28 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		drops = append(drops, &catalog.DropRelation{OID: r.OID})
 	}
 	return p.add(drops...)
+}
+
+// clearDefaults removes the defaults of t that name a sequence that goes with of, and describes them.
+func (p *planner) clearDefaults(t *catalog.Relation, gone map[types.OID]bool, of string, cascade bool) (cascaded []string, err error) {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Dropped || !gone[c.Sequence] {
+			continue
+		}
+		seq := p.st.RelationByOID(c.Sequence)
+		if c.Identity != 0 {
+			return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", seq.Name, c.Name, t.Name).
+				WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
+		}
+		desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
+		if !cascade {
+			return nil, dependent(of, desc+" depends on sequence "+seq.Name)
+		}
+		cascaded = append(cascaded, desc)
+		c.Default, c.Sequence = "", 0
+	}
+	return cascaded, nil
 }
 
 func dependent(what, detail string) error {

@@ -11,7 +11,8 @@ import (
 // segments of the table, old ones are deleted. It runs wherever its input is, and emits a row
 // (bytea, an encoded catalog.Written) for each segment that it made or deleted rows of. Rows that
 // are NULL where the table says NOT NULL, or for which a check is false, fail the statement. A row
-// that comes twice fails a MERGE; UPDATE and DELETE change it once, where Again allows for that.
+// that comes twice fails a MERGE; UPDATE and DELETE change it once, if Again says that it may come twice,
+// as from a join.
 type TableWrite struct {
 	relation
 	Input Node

@@ -1,5 +1,7 @@
 package types
 
+import "github.com/tributarydb/tributary/sql/number"
+
 // Datum is one value outside a column: a literal, a parameter, a bound of a
 // zone map. nil is NULL. Otherwise it has the Go type of its SQL type:
 //
@@ -28,3 +30,22 @@ type Array struct {
 
 // Row is a composite value.
 type Row []Datum
+
+// DatumBytes estimates what a value takes beside its interface.
+func DatumBytes(d Datum) int64 {
+	switch v := d.(type) {
+	case string:
+		return int64(len(v))
+	case []byte:
+		return int64(len(v))
+	case Array:
+		var n int64
+		for _, e := range v.Elems {
+			n += 16 + DatumBytes(e)
+		}
+		return n
+	case number.Decimal:
+		return 32
+	}
+	return 8
+}

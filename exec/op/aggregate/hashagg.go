@@ -197,6 +197,10 @@ type aggThread struct {
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
 
+	// yield is set when another operator of the statement needs what the table of a partition holds: it is
+	// divided after the batch (mergePart).
+	yield atomic.Bool
+
 	// Where groups are made by partitions: those the thread has still to return, its place among them, its
 	// numbers as the common packer has them, and the table of the partition returned last.
 	shares []int
@@ -224,13 +228,19 @@ func (o *aggThread) Open(ctx context.Context) error {
 	return o.in.Open(ctx)
 }
 
-// reclaim spills the table for another operator, if the thread waits for rows.
+// reclaim spills the table for another operator, if the thread waits for rows. While it merges or returns
+// groups the other must wait: without that a thread that sorts a partition was refused 96 kB, since
+// another's partition had grown until nothing was left.
 func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 	if !o.mu.TryLock() {
 		return false, mem.ErrBusy
 	}
 	defer o.mu.Unlock()
-	if !o.taking || !o.holds() {
+	switch {
+	case !o.taking && o.acct.Used() > smallTable:
+		o.yield.Store(true)
+		return false, mem.ErrBusy
+	case !o.taking || !o.holds():
 		return false, nil
 	}
 	return true, o.spill(ctx)

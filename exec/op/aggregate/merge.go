@@ -265,7 +265,7 @@ func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 			return parts.Add(ctx, b)
 		}
 		err := o.mergeBatch(t, b)
-		full := long && t.bytes() > o.s.threadRoom() && t.n() > 0
+		full := long && t.bytes() > o.s.threadRoom() && t.n() > 0 || o.yield.Swap(false)
 		if err == nil && !full || err != nil && !o.acct.Refused(err) {
 			return err
 		}

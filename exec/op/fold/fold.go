@@ -58,13 +58,12 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 		}
 		return nil
 	}
-	// most returns the memory that cur may need after some more rows. A buffer that is appended to
-	// grows by a quarter.
-	most := func() int64 {
+	// most returns the memory that cur may need while n more rows are added.
+	most := func(n int) int64 {
 		if cur == nil || rows.long[done] > 0 {
 			return max(rows.long[done], 0)
 		}
-		return cur.Held() * 5 / 4
+		return cur.Most(n)
 	}
 	// finish ends the groups before g.
 	finish := func(g int) error {
@@ -72,8 +71,8 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 			if err := group(done); err != nil {
 				return err
 			}
-			need := most()
-			if !text(x.Call) { // the result is a copy of the rows, by an Arrow builder, whose buffers double
+			need := most(0)
+			if !text(x.Call) && x.Call.Fn.Name != "array_agg" { // the result is a copy of the rows, by an Arrow builder, whose buffers double
 				need = 3 * cur.Held()
 			}
 			if err := Hold(ctx, x.Account, max(held+need, x.Account.Used())); err != nil {
@@ -97,7 +96,7 @@ func (x *Groups) Results(ctx context.Context, read func(context.Context) (int, [
 	}
 	err := op.Drain(ctx, in, func(b *batch.Batch) error {
 		b = kernel.Compact(b)
-		if err := Hold(ctx, x.Account, max(held+most()+b.Bytes(), x.Account.Used())); err != nil {
+		if err := Hold(ctx, x.Account, max(held+most(b.N)+b.Bytes(), x.Account.Used())); err != nil {
 			return err
 		}
 		groups := b.Cols[0].(*array.Int32).Int32Values()

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/planner/expr"
 )
 
@@ -29,7 +30,17 @@ func text(call expr.AggCall) bool {
 // length returns how many bytes these rows take in the result, 0 if that is not known before the
 // result is made. It counts one separator too many.
 func length(call expr.AggCall, cols []arrow.Array) (bytes int64) {
-	if call.Fn.Name != "string_agg" || call.Distinct {
+	if call.Distinct {
+		return 0
+	}
+	switch call.Fn.Name {
+	case "array_agg":
+		if w, fixed := agg.ElementWidth(call.Args[0].Type()); fixed && len(cols) > 0 {
+			return (w + 1) * int64(cols[0].Len())
+		}
+		return 0
+	case "string_agg":
+	default:
 		return 0
 	}
 	for _, col := range cols[:len(call.Args)] {

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -97,7 +96,7 @@ func (o *window) columnOf(ctx context.Context, t types.Type, from, to int, bound
 			return nil, err
 		}
 		// Arrow's builders double their buffers, and copy the old one.
-		n := 3 * agg.DatumBytes(d)
+		n := 3 * types.DatumBytes(d)
 		if long, all = long+n, all+n; long > 1<<20 {
 			if err := o.insist(ctx, long); err != nil {
 				return nil, err
