@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"slices"
@@ -31,6 +32,28 @@ const handshakeTime = 5 * time.Second
 // maxHandshakes bounds the connections in their handshake, which anyone can make: the oldest gives
 // way to the next. A node's takes a few milliseconds.
 const maxHandshakes = 256
+
+// handshakeBytes is how much is read of a TLS handshake. A hello and a chain of certificates take some 2 to
+// 12 KiB; crypto/tls keeps up to 256 KiB of a message that never ends, which is charged to nobody.
+const handshakeBytes = 32 << 10
+
+// bounded is a connection of which so many bytes more may be read; below 0: any number.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return b.Conn.Read(p)
+	}
+	if b.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
 
 // mux distributes the connections of one listener to three.
 type mux struct {
@@ -96,11 +119,13 @@ func (m *mux) route(raw net.Conn) {
 	raw.SetDeadline(time.Now().Add(handshakeTime))
 	key, conf := m.trust.key()
 	if conf != nil {
-		t := tls.Server(raw, conf)
+		b := &bounded{Conn: raw, left: handshakeBytes}
+		t := tls.Server(b, conf)
 		if t.Handshake() != nil {
 			raw.Close()
 			return
 		}
+		b.left = -1
 		c = t
 	}
 	var first [1]byte

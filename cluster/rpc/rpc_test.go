@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -332,6 +333,36 @@ func TestManyHandshakes(t *testing.T) {
 	_ = all[0].SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's timeout is 5 s
 	if _, err := all[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the first of 300 connections: %v", err)
+	}
+	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLongHello: of a TLS hello that never ends only the beginning is read.
+func TestLongHello(t *testing.T) {
+	dir := t.TempDir()
+	tlsconf.CreateCA(dir)
+	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
+	certs, err := tlsconf.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, p, _ := pair(t, certs.Peer(), register)
+	c, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	record := append([]byte{22, 3, 1, 16384 >> 8, 0}, make([]byte, 16384)...) // a record of a handshake
+	first := bytes.Clone(record)
+	copy(first[5:], []byte{1, 0, 60_000 >> 8, 60_000 & 0xff}) // a hello of 60,000 bytes
+	if _, err := c.Write(slices.Concat(first, record, record[:5])); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(4 * time.Second)) // the handshake's timeout is 5 s
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("more than 32 KiB of a hello are awaited")
 	}
 	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -24,6 +25,7 @@ func TestOperatorsAreHandled(t *testing.T) {
 	}{
 		{"../../planner/stage/stage.go", []string{"place"}, []string{"Exchange"}},
 		{"../../exec/build/build.go", []string{"build"}, []string{"Exchange"}},
+		{"../../planner/stage/explain.go", []string{"fill"}, []string{"Exchange", "Receive", "Collect"}}, // named where stages are, and by their type
 		{"../plantest/interp.go", []string{"Run", "unary"}, []string{"Exchange", "Receive", "Virtual", "Source", "TableWrite", "Collect"}},
 	} {
 		var got []string
@@ -35,6 +37,40 @@ func TestOperatorsAreHandled(t *testing.T) {
 				t.Errorf("%s: %s has no case for plan.%s", at.file, at.functions[0], k)
 			}
 		}
+	}
+}
+
+// TestKindsAreListed: whatever is a node of plans is among those that can be sent between nodes, and so among
+// those that the other tests look at; but for Apply, which no optimised plan has.
+func TestKindsAreListed(t *testing.T) {
+	kinds := append(typesIn(find(t, "../../planner/plan/stage.go", "kinds")), "Apply")
+	files, err := filepath.Glob("../../planner/plan/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	nodes := 0
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			m, ok := d.(*ast.FuncDecl)
+			if !ok || m.Recv == nil || m.Name.Name != "WithChildren" {
+				continue
+			}
+			star, ok := m.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				continue // what nodes embed
+			}
+			nodes++
+			if name := star.X.(*ast.Ident).Name; !slices.Contains(kinds, name) {
+				t.Errorf("%s is a node, and not among kinds", name)
+			}
+		}
+	}
+	if nodes < 10 {
+		t.Errorf("%d nodes", nodes)
 	}
 }
 

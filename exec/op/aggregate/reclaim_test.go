@@ -156,3 +156,64 @@ func TestHashAggRangeCharges(t *testing.T) {
 		t.Errorf("%d bytes were spilled", spilled)
 	}
 }
+
+// insists asks, while another thread returns the groups of a partition, for more than is free: it is granted
+// once those are returned.
+type insists struct {
+	op.Operator
+	pool    *mem.Pool
+	acct    *mem.Account
+	thread  int
+	returns chan struct{} // closed when thread 1 has returned its first groups
+	asks    chan struct{} // closed when thread 0 is about to ask
+	begun   bool
+}
+
+func (o *insists) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := o.Operator.Next(ctx)
+	if o.begun {
+		return b, err
+	}
+	o.begun = true
+	if o.thread == 1 {
+		close(o.returns)
+		<-o.asks
+		return b, err
+	}
+	<-o.returns
+	close(o.asks)
+	more := o.pool.Limit() - o.pool.Used() + 64<<10
+	if err := o.acct.Insist(ctx, more); err != nil {
+		return nil, err
+	}
+	o.acct.Shrink(more)
+	return b, err
+}
+
+func (o *insists) Close() error {
+	o.acct.Close()
+	return o.Operator.Close()
+}
+
+// TestMergingGivesWay: an operator that must have memory waits for threads that merge or return spilled
+// groups.
+func TestMergingGivesWay(t *testing.T) {
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Int8}}, keys: []int{0}, drop: -1}
+	var want []types.Row
+	for i := range int64(200_000) {
+		c.tb.Rows = append(c.tb.Rows, types.Row{i * 7919, i})
+		want = append(want, types.Row{i * 7919, i})
+	}
+	c.aggs = []expr.AggCall{c.call("max(int8)", c.col(1))}
+	spilled := optest.Once(t, optest.Case{Inputs: []optest.Table{c.tb}, Out: []types.Type{types.Int8, types.Int8}, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		out := c.aggregate(t)(rt, in[0])
+		returns, asks := make(chan struct{}), make(chan struct{})
+		for i := range out {
+			out[i] = &insists{Operator: out[i], pool: rt.Pool, acct: rt.Pool.Account("insists", false), thread: i, returns: returns, asks: asks}
+		}
+		return out
+	}}, 2, optest.Form{Size: 500}, 3<<20)
+	if spilled == 0 {
+		t.Error("nothing was spilled")
+	}
+}
