@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// The measures of predictions, by scikit-learn's definitions (User Guide 3.4).
+// The metrics of predictions, by scikit-learn's definitions (User Guide 3.4).
 // A row with a NULL among its arguments does not count.
 //
 //	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
@@ -113,7 +113,7 @@ func (e *errorSums) Results(from, to int) (arrow.Array, error) {
 		if s.abs.N() == 0 {
 			return nil, nil
 		}
-		return errorMeasure(e.fn, float64(s.abs.N()), s.abs.Value(), s.sq.Value(), 0, func() float64 { return exact.Spread(&s.yy, &s.y, &s.y) }), nil
+		return errorMetric(e.fn, float64(s.abs.N()), s.abs.Value(), s.sq.Value(), 0, func() float64 { return exact.Spread(&s.yy, &s.y, &s.y) }), nil
 	})
 }
 
@@ -249,7 +249,7 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 		t, _ = types.ArrayOf(t)
 	}
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
-		switch m := c.measures(c.cells[g]); {
+		switch m := c.metrics(c.cells[g]); {
 		case m == nil:
 			return nil, nil
 		case c.fn == "ml_classification":
@@ -264,10 +264,10 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// measures returns fn.ClassMeasures of a matrix, nil of one without rows. Precision,
+// metrics returns fn.ClassMetrics of a matrix, nil of one without rows. Precision,
 // recall and F1 of two classes are those of the greater one, of more the plain mean
 // over the classes ("macro" in scikit-learn), as a training's own metrics are.
-func (c *confusion) measures(m map[[2]uint32]int64) []float64 {
+func (c *confusion) metrics(m map[[2]uint32]int64) []float64 {
 	type class struct{ hits, real, pred float64 }
 	by := map[uint32]*class{}
 	at := func(id uint32) *class {

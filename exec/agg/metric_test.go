@@ -247,7 +247,7 @@ func TestEvaluationsOfManyRows(t *testing.T) {
 			got := measureIn(t, "ml_regression", parts, float64s(y...), float64s(p...)).(types.Array)
 			for i, w := range want {
 				if v := got.Elems[i].(float64); math.Abs(v-w) > 1e-12*math.Abs(w)+1e-15 {
-					t.Errorf("%s in %d parts: %v, want %v", fn.RegressionMeasures[i], parts, v, w)
+					t.Errorf("%s in %d parts: %v, want %v", fn.RegressionMetrics[i], parts, v, w)
 				}
 			}
 			if parts == 1 {

@@ -101,8 +101,8 @@ func (e *errorTotals) Results(from, to int) (arrow.Array, error) {
 			return nil, nil
 		}
 		out := types.Array{Elem: types.Float8}
-		for _, name := range fn.RegressionMeasures {
-			out.Elems = append(out.Elems, errorMeasure(name, float64(s.Y.N()), s.Abs.Value(), s.DD.Value(), s.D.Value(),
+		for _, name := range fn.RegressionMetrics {
+			out.Elems = append(out.Elems, errorMetric(name, float64(s.Y.N()), s.Abs.Value(), s.DD.Value(), s.D.Value(),
 				func() float64 { return exact.LongSpread(&s.YY, &s.Y, &s.Y) }))
 		}
 		return out, nil
@@ -111,8 +111,8 @@ func (e *errorTotals) Results(from, to int) (arrow.Array, error) {
 
 func (e *errorTotals) Bytes() int64 { return int64(cap(e.s)) * exact.ErrorsBytes }
 
-// errorMeasure returns a measure of n rows by Σ|y−p|, Σ(y−p)², Σ(y−p) and Σ(y−ȳ)².
-func errorMeasure(name string, n, abs, sq, d float64, total func() float64) float64 {
+// errorMetric returns a metric of n rows by Σ|y−p|, Σ(y−p)², Σ(y−p) and Σ(y−ȳ)².
+func errorMetric(name string, n, abs, sq, d float64, total func() float64) float64 {
 	left := sq
 	switch name {
 	case "mean_absolute_error":

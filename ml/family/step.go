@@ -90,7 +90,7 @@ func DecodeState(d *canon.D) State {
 	return State{Iteration: d.Int(), TrainLoss: d.F64(), ValidationLoss: d.F64(), Done: d.Bool(), Converged: d.Bool(), Stopped: d.Str(), Evals: d.Int()}
 }
 
-// Metric is a measure's name and value.
+// Metric is a metric's name and value.
 type Metric struct {
 	Name  string
 	Value float64

@@ -1,12 +1,12 @@
-// Package metric measures predictions. Every measure is a state with three
+// Package metric measures predictions. Every metric is a state with three
 // moves, so that SQL aggregates and the reduce tree of training can use the
 // same one:
 //
 //	Add    a row: truth, prediction, weight
 //	Merge  another state, of other rows
-//	…      a method that gives the measure of all rows so far
+//	…      a method that gives the metric of all rows so far
 //
-// States have a canonical encoding. The measures are those of scikit-learn,
+// States have a canonical encoding. The metrics are those of scikit-learn,
 // with its conventions for the cases that divide by zero: such a precision,
 // recall or F1 is 0.
 //

@@ -56,13 +56,13 @@ func (m *Matrix) Classes(order func(a, b string) int) []string {
 	return slices.Compact(out)
 }
 
-// Scores are the measures of a matrix.
+// Scores are the metrics of a matrix.
 type Scores struct {
 	Accuracy, Precision, Recall, F1 float64
 	Rows                            float64 // weight of all rows
 }
 
-// Scores returns the measures. Of two classes the greater one in order is the
+// Scores returns the metrics. Of two classes the greater one in order is the
 // positive one, whose precision, recall and F1 are given; of more classes they
 // are the plain means over the classes.
 func (m *Matrix) Scores(order func(a, b string) int) Scores {

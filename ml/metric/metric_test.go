@@ -103,7 +103,7 @@ func TestAUCAgainstPairs(t *testing.T) {
 	}
 }
 
-func TestRegressionMeasures(t *testing.T) {
+func TestRegressionMetrics(t *testing.T) {
 	truth, pred := []float64{3, -0.5, 2, 7}, []float64{2.5, 0.0, 2, 8}
 	var all, a, b Regression
 	for i := range truth {

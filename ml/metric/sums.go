@@ -48,7 +48,7 @@ var hits = func() (y [64]float64) {
 // Merge adds another state.
 func (l *LogLoss) Merge(o *LogLoss) { l.sum.Merge(&o.sum); l.weight.Merge(&o.weight) }
 
-// Mean is the measure.
+// Mean is the metric.
 func (l *LogLoss) Mean() float64 { return l.sum.Value() / l.weight.Value() }
 
 // Encode writes the canonical bytes.
@@ -75,7 +75,7 @@ func decodeSums(d *canon.D, sums ...*exact.Sum) {
 	}
 }
 
-// Regression keeps what the measures of predicted numbers need: sums that do not
+// Regression keeps what the metrics of predicted numbers need: sums that do not
 // depend on the order of rows.
 type Regression struct {
 	weight  exact.Long
@@ -117,7 +117,7 @@ func (r *Regression) Merge(o *Regression) {
 	}
 }
 
-// MAE, MSE, RMSE and R2 are the measures; NaN of no rows.
+// MAE, MSE, RMSE and R2 are the metrics; NaN of no rows.
 func (r *Regression) MAE() float64  { return r.sums.Abs.Value() / r.weight.Value() }
 func (r *Regression) MSE() float64  { return r.sums.DD.Value() / r.weight.Value() }
 func (r *Regression) RMSE() float64 { return math.Sqrt(r.MSE()) }

@@ -461,9 +461,9 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.Func, Args: args, Typ: ret}})
 		return nc, nil
 	}
-	fun, names := "ml_regression", fn.RegressionMeasures
+	fun, names := "ml_regression", fn.RegressionMetrics
 	if proba != nil {
-		fun, names = "ml_classification", fn.ClassMeasures
+		fun, names = "ml_classification", fn.ClassMetrics
 	}
 	all, err := add(fun, got)
 	if pgerr.Is(err, pgerr.UndefinedFunction) {

@@ -102,14 +102,14 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 		rows = append(rows, "("+strings.Join(row, ", ")+")")
 	}
 	if classes != nil {
-		for i, c := range fn.ClassMeasures {
+		for i, c := range fn.ClassMetrics {
 			if cols = append(cols, fmt.Sprintf("r.c[%d] AS %s", i+1, c)); c == "f1_score" {
 				cols = append(cols, "r.log_loss", "r.roc_auc")
 			}
 		}
 	}
 	if numbers {
-		for i, c := range fn.RegressionMeasures {
+		for i, c := range fn.RegressionMetrics {
 			cols = append(cols, fmt.Sprintf("r.n[%d] AS %s", i+1, c))
 		}
 	}
