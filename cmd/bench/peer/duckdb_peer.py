@@ -27,6 +27,7 @@ import csv
 import json
 import pathlib
 import statistics
+import tempfile
 import time
 
 import duckdb
@@ -114,9 +115,13 @@ def main():
     args.add_argument("--answers", help="directory for the answers")
     args.add_argument("--json", help="file for the results")
     args.add_argument("--db", default=":memory:", help="database file (default: in memory)")
+    args.add_argument("--memory", help="memory_limit, and a temporary directory beside")
     o = args.parse_args()
 
     db = duckdb.connect(o.db)
+    if o.memory:
+        db.execute(f"SET memory_limit = '{o.memory}'")
+        db.execute(f"SET temp_directory = '{tempfile.mkdtemp()}'")
     db.execute(f"SET threads = {o.threads}")
     start = time.perf_counter()
     if o.suite == "tpcds-data":
