@@ -46,6 +46,19 @@ func pair(t *testing.T, conf *tls.Config, register func(*rpc.Server)) (*rpc.Serv
 	return s, p, d
 }
 
+// peerTLS makes the certificates of nodes at 127.0.0.1.
+func peerTLS(t *testing.T) *tls.Config {
+	t.Helper()
+	dir := t.TempDir()
+	tlsconf.CreateCA(dir)
+	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
+	certs, err := tlsconf.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certs.Peer()
+}
+
 func register(s *rpc.Server) {
 	rpc.Handle(s, "double", func(ctx context.Context, n int) (int, error) {
 		if n < 0 {
@@ -84,14 +97,7 @@ func register(s *rpc.Server) {
 }
 
 func TestCalls(t *testing.T) {
-	dir := t.TempDir()
-	tlsconf.CreateCA(dir)
-	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
-	certs, err := tlsconf.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, conf := range map[string]*tls.Config{"plain": nil, "tls": certs.Peer()} {
+	for name, conf := range map[string]*tls.Config{"plain": nil, "tls": peerTLS(t)} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			s, p, d := pair(t, conf, register)
@@ -341,14 +347,7 @@ func TestManyHandshakes(t *testing.T) {
 
 // TestLongHello: of a TLS hello that never ends only the beginning is read.
 func TestLongHello(t *testing.T) {
-	dir := t.TempDir()
-	tlsconf.CreateCA(dir)
-	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
-	certs, err := tlsconf.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, p, _ := pair(t, certs.Peer(), register)
+	s, p, _ := pair(t, peerTLS(t), register)
 	c, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
