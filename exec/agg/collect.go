@@ -123,7 +123,7 @@ func (c *collect) Need(from, to int, states bool) int64 {
 	case "string_agg":
 		return arranged + size
 	case "array_agg":
-		return arranged + 3*(size+8*n)
+		return arranged + 3*(size+16*n) // a Growing has datums
 	case "json_agg", "json_object_agg":
 		return arranged + 8*(size+16*n)
 	case "jsonb_agg", "jsonb_object_agg":

@@ -117,15 +117,19 @@ func (f *replay) held() int64 { return f.in.Bytes() }
 // listFold is array_agg, of one group after another: the elements are written into Arrow's column, since as
 // datums they take up to six times the memory.
 type listFold struct {
-	c    *collect
-	n    int // rows of the group, where that is known
-	list *array.ListBuilder
-	some bool
-	text int64 // bytes of elements that are not of a fixed width
+	c     *collect
+	n     int // rows of the group, where that is known
+	list  *array.ListBuilder
+	some  bool
+	width int64 // of an element (ElementWidth)
+	fixed bool
+	text  int64 // bytes of elements that are not of a fixed width
 }
 
 func newListFold(c *collect, n int) *listFold {
-	return &listFold{c: c, n: n, list: array.NewBuilder(memory.DefaultAllocator, c.call.Typ.Arrow()).(*array.ListBuilder)}
+	f := &listFold{c: c, n: n, list: array.NewBuilder(memory.DefaultAllocator, c.call.Typ.Arrow()).(*array.ListBuilder)}
+	f.width, f.fixed = ElementWidth(c.args[0])
+	return f
 }
 
 func (f *listFold) add(row types.Row) error {
@@ -133,7 +137,7 @@ func (f *listFold) add(row types.Row) error {
 		f.list.Append(true)
 	}
 	f.some = true
-	if _, fixed := ElementWidth(f.c.args[0]); !fixed {
+	if !f.fixed {
 		f.text += types.DatumBytes(row[0])
 	}
 	return types.AppendDatum(f.list.ValueBuilder(), f.c.args[0], row[0])
@@ -158,8 +162,7 @@ func (f *listFold) result() (types.Datum, error) {
 
 // held counts the spare capacity of Arrow's builders, which double.
 func (f *listFold) held() int64 {
-	w, _ := ElementWidth(f.c.args[0])
-	return (w+1)*int64(f.list.ValueBuilder().Cap()) + 2*f.text
+	return (f.width+1)*int64(f.list.ValueBuilder().Cap()) + 2*f.text
 }
 
 // most is what the builders take while they grow for n more elements.

@@ -360,22 +360,21 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 // name it.
 func (a *alteration) dropSequence(seq *catalog.Relation, of string, cascade bool) error {
 	a.drops = append(a.drops, seq.OID)
+	gone := map[types.OID]bool{seq.OID: true}
+	descs, err := a.p.clearDefaults(a.t.rel, gone, of, cascade)
+	if err != nil {
+		return err
+	}
+	a.cascaded = append(a.cascaded, descs...)
 	for _, t := range a.p.st.Relations() {
-		if t.Kind != catalog.KindTable {
+		if t.OID == a.t.rel.OID || !namesSequence(t, gone) {
 			continue
 		}
-		own := t.OID == a.t.rel.OID
-		up := a.t.rel
-		if !own {
-			up = t.Clone()
-		}
-		descs, err := a.p.clearDefaults(up, map[types.OID]bool{seq.OID: true}, of, cascade)
-		if err != nil {
+		up := t.Clone()
+		if descs, err = a.p.clearDefaults(up, gone, of, cascade); err != nil {
 			return err
 		}
-		if a.cascaded = append(a.cascaded, descs...); own || len(descs) == 0 {
-			continue
-		}
+		a.cascaded = append(a.cascaded, descs...)
 		if err := a.p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
 			return err
 		}

@@ -186,16 +186,13 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 	// A sequence that some default names goes only with the default.
 	of := kindName(roots[0].Kind) + " " + roots[0].Name
 	for _, t := range p.st.Relations() {
-		if drop[t.OID] || t.Kind != catalog.KindTable {
+		if drop[t.OID] || !namesSequence(t, drop) {
 			continue
 		}
 		up := t.Clone() // one change for all columns: a second one would conflict with the first
 		descs, err := p.clearDefaults(up, drop, of, cascade)
 		if err != nil {
 			return err
-		}
-		if len(descs) == 0 {
-			continue
 		}
 		cascaded = append(cascaded, descs...)
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
@@ -225,6 +222,11 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		drops = append(drops, &catalog.DropRelation{OID: r.OID})
 	}
 	return p.add(drops...)
+}
+
+// namesSequence reports whether a default of t names one of the sequences.
+func namesSequence(t *catalog.Relation, sequences map[types.OID]bool) bool {
+	return t.Kind == catalog.KindTable && slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return !c.Dropped && sequences[c.Sequence] })
 }
 
 // clearDefaults removes the defaults of t that name a sequence that goes with of, and describes them.
