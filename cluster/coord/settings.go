@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -26,60 +25,35 @@ func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, erro
 			c.s.Settings().ResetAll()
 			return "RESET", nil
 		case ast.VAR_RESET:
-			return "RESET", c.setDefault(n.Name, false)
+			return "RESET", c.s.Settings().Reset(n.Name, false)
 		case ast.VAR_SET_CURRENT:
 			return "", pgerr.Unsupported("SET FROM CURRENT is not supported")
 		case ast.VAR_SET_MULTI:
 			return "SET", c.setMulti(n)
 		case ast.VAR_SET_DEFAULT:
-			return "SET", c.setDefault(n.Name, n.IsLocal)
+			return "SET", c.s.Settings().Reset(n.Name, n.IsLocal)
 		}
 		value, err := settingValue(x, n)
 		if err != nil {
 			return "", err
 		}
 		switch strings.ToLower(n.Name) {
-		case "role":
-			return "SET", c.s.SetRole(value)
 		case "session_authorization":
-			return "SET", c.s.SetSessionUser(value)
-		case "timezone":
-			if value == "local" { // the syntax tree does not distinguish LOCAL from 'local'
+			if value == "default" { // the syntax tree does not distinguish DEFAULT from 'default'
 				return "SET", c.s.Settings().Reset(n.Name, n.IsLocal)
 			}
-		case "default_transaction_isolation":
-			c.warnSerializable(strings.ToLower(value))
-		case "transaction_isolation":
-			c.warnSerializable(strings.ToLower(value))
-			if c.s.Txn().Begun() && c.s.Txn().Explicit && txn.IsolationOf(value) != c.s.Txn().Isolation {
-				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+		case "timezone":
+			if value == "local" { // nor LOCAL from 'local'
+				return "SET", c.s.Settings().Reset(n.Name, n.IsLocal)
 			}
-			c.s.Txn().Isolation = txn.IsolationOf(strings.ToLower(value))
 		case "transaction_snapshot":
 			if !c.s.Txn().Explicit {
 				c.s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			}
 			return "SET", c.s.ImportSnapshot(value)
-		case "transaction_read_only":
-			if err := c.s.Settings().Set(n.Name, value, true); err != nil {
-				return "", err
-			}
-			c.s.Txn().ReadOnly = c.s.Settings().Bool("transaction_read_only")
-			return "SET", nil
 		}
 		return "SET", c.s.Settings().Set(n.Name, value, n.IsLocal)
 	}), nil
-}
-
-// setDefault sets a setting to the value that the session began with.
-func (c *dispatcher) setDefault(name string, local bool) error {
-	switch strings.ToLower(name) {
-	case "role":
-		return c.s.SetRole("none")
-	case "session_authorization":
-		return c.s.SetSessionUser("default")
-	}
-	return c.s.Settings().Reset(name, local)
 }
 
 // settingValue returns the value that SET or ALTER SYSTEM assigns.
@@ -143,7 +117,6 @@ func (c *dispatcher) setMulti(n *ast.VariableSetStmt) error {
 			if err := c.s.Settings().Set("default_"+d.Defname, v, false); err != nil {
 				return err
 			}
-			c.warnSerializable(v)
 		}
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/session"
-	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -77,7 +76,11 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 		}
 		return session.Done("ROLLBACK"), nil
 	}
-	iso, readOnly := c.s.Txn().Isolation, c.s.Txn().ReadOnly
+	modes := []string{"transaction_isolation", "transaction_read_only"}
+	kept := make([]string, len(modes))
+	for i, name := range modes {
+		kept[i] = c.s.Settings().Value(name)
+	}
 	tag := "COMMIT"
 	if commit && !c.s.Txn().Failed {
 		c.s.Cursors().EndTransaction()
@@ -90,7 +93,10 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 	}
 	if chain {
 		c.s.OpenTxn()
-		c.s.Txn().Explicit, c.s.Txn().Isolation, c.s.Txn().ReadOnly = true, iso, readOnly
+		c.s.Txn().Explicit = true
+		for i, name := range modes {
+			c.s.Settings().SetInternal(name, kept[i])
+		}
 	}
 	return session.Done(tag), nil
 }
@@ -107,31 +113,16 @@ func (c *dispatcher) transactionModes(opts *ast.NodeList) error {
 			continue
 		}
 		switch d.Defname {
-		case "transaction_isolation":
-			level := parse.ConstText(d.Arg)
-			if c.s.Txn().Begun() && c.s.Txn().Isolation != txn.IsolationOf(level) {
-				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
-			}
-			if err := c.s.Settings().Set("transaction_isolation", level, true); err != nil {
+		case "transaction_isolation", "transaction_read_only":
+			if err := c.s.Settings().Set(d.Defname, parse.ConstText(d.Arg), true); err != nil {
 				return err
 			}
-			c.s.Txn().Isolation = txn.IsolationOf(level)
-			c.warnSerializable(level)
-		case "transaction_read_only":
-			ro := parse.ConstText(d.Arg)
-			c.s.SetReadOnly(ro == "1" || ro == "on" || ro == "true")
 		case "transaction_deferrable":
 		default:
 			return pgerr.Unsupported("transaction mode %q is not supported", d.Defname)
 		}
 	}
 	return nil
-}
-
-func (c *dispatcher) warnSerializable(level string) {
-	if level == "serializable" {
-		c.s.Warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
-	}
 }
 
 func (c *dispatcher) constraintsSet(n *ast.ConstraintsSetStmt) (*session.Command, error) {

@@ -31,15 +31,17 @@ type Session struct {
 
 // env is what planning a definition takes.
 func (s *Session) env(x *write.Execution, st *catalog.State, text *parse.Statement, params []types.Type) *ddl.Env {
+	super := st.Super(x.Context.Role)
 	return &ddl.Env{
-		Bind:        x.Binding(x.Ctx, st, text, params),
-		Session:     s.Key,
-		SessionUser: x.Context.SessionUser,
-		NewOID:      func() (types.OID, error) { return s.NewOID(x.Ctx) },
-		Partitions:  catalog.DefaultPartitions,
-		Super:       st.Super(x.Context.Role),
-		Setting:     settings.ForRole, ResetSetting: settings.Known,
-		Password: s.Password,
+		Bind:         x.Binding(x.Ctx, st, text, params),
+		Session:      s.Key,
+		SessionUser:  x.Context.SessionUser,
+		NewOID:       func() (types.OID, error) { return s.NewOID(x.Ctx) },
+		Partitions:   catalog.DefaultPartitions,
+		Super:        super,
+		Setting:      func(name, value string) error { return settings.ForRole(name, value, super) },
+		ResetSetting: func(name string) error { return settings.Removable(name, super) },
+		Password:     s.Password,
 	}
 }
 

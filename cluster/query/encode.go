@@ -45,7 +45,7 @@ func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host fu
 	set := settings.NewSet()
 	set.Shared = shared
 	for _, v := range e.Settings {
-		if err := set.SetStart(v.Name, v.Value); err != nil {
+		if err := set.SetStart(v.Name, v.Value, settings.FromCatalog); err != nil {
 			return nil, err
 		}
 	}

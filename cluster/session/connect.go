@@ -76,6 +76,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		registry:   r,
 		start:      st,
 		set:        settings.NewSet(),
+		login:      role.OID,
 		user:       role.OID,
 		role:       role.OID,
 		started:    time.Now(),
@@ -103,7 +104,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	if role.ConnLimit >= 0 && !role.Super {
 		n := 0
 		for _, o := range r.sessions {
-			if o.user == role.OID {
+			if o.login == role.OID {
 				n++
 			}
 		}

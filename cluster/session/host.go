@@ -102,10 +102,16 @@ func (h *host) Setting(name string) (string, bool) {
 	return v, err == nil
 }
 
-func (h *host) Set(name, value string, local bool) (string, error) {
+func (h *host) Set(name string, value *string, local bool) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.s.set.Set(name, value, local); err != nil {
+	var err error
+	if value == nil {
+		err = h.s.set.Reset(name, local)
+	} else {
+		err = h.s.set.Set(name, *value, local)
+	}
+	if err != nil {
 		return "", err
 	}
 	return query.Show(h.s.set, name)
@@ -274,7 +280,7 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 		return false, nil
 	}
 	st := h.Catalog()
-	if !st.Inherits(h.s.role, other.user) {
+	if !st.Inherits(h.s.role, other.login) {
 		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role whose query is being canceled or member of pg_signal_backend")
 	}
 	if terminate {

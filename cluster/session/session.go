@@ -149,12 +149,15 @@ func (r *Registry) OldestRead() uint64 {
 // Session is one connection's state. One goroutine at a time calls it, but for
 // the methods that say otherwise.
 type Session struct {
-	registry *Registry
-	start    Startup
-	set      *settings.Set
-	user     types.OID // who logged in, or SET SESSION AUTHORIZATION
-	role     types.OID // SET ROLE
-	started  time.Time
+	registry  *Registry
+	start     Startup
+	set       *settings.Set
+	login     types.OID            // who logged in
+	user      types.OID            // the same, or SET SESSION AUTHORIZATION
+	role      types.OID            // whose privileges it has: user's, or SET ROLE
+	roles     map[string]types.OID // of the names that were set, see identify
+	connected bool                 // changes of settings are reported
+	started   time.Time
 
 	tx        *openTransaction
 	cursors   cursor.Set
@@ -251,7 +254,7 @@ func (s *Session) IdleLimit() (time.Duration, error) { return s.known().limit(s.
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {
-	i := SessionInfo{PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
+	i := SessionInfo{PID: s.start.PID, User: s.login, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
 	s.doing.report(&i)
 	return i
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/cluster/query"
@@ -10,65 +12,52 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// init applies the role's and the client's settings.
+// init applies the cluster's, the role's and the client's settings.
 func (s *Session) init(role *catalog.Role) error {
 	s.doing.appName.Store("")
-	s.set.SetInternal("session_authorization", role.Name)
-	s.set.SetInternal("is_superuser", onOff(role.Super))
 	s.set.Shared = s.registry.cfg.Shared
-	st := s.registry.cfg.Catalog.Current()
-	for _, v := range st.Settings() {
+	s.set.Check, s.set.OnChange = s.checkSetting, s.settingChanged
+	if err := s.set.SetStart("session_authorization", role.Name, settings.FromCatalog); err != nil {
+		return err
+	}
+	for _, v := range s.registry.cfg.Catalog.Current().Settings() {
 		if d := settings.Find(v.Name); d != nil && d.OfSession() {
-			if err := s.set.SetStart(v.Name, v.Value); err != nil {
+			if err := s.set.SetStart(v.Name, v.Value, settings.FromCatalog); err != nil {
 				return err
 			}
 		}
 	}
-	for _, d := range settings.All() {
-		if v, ok := role.Settings[d.Name]; ok && d.OfSession() {
-			if err := s.set.SetStart(d.Name, v); err != nil {
-				return err
-			}
+	for _, name := range slices.Sorted(maps.Keys(role.Settings)) {
+		// As in PostgreSQL: a value that does not fit any more must not lock the role out.
+		if err := s.set.SetStart(name, role.Settings[name], settings.FromCatalog); err != nil {
+			s.Notice(pgerr.From(err).WithSeverity(pgerr.SevWarning))
 		}
 	}
 	for _, p := range s.start.Params {
 		name, value := p[0], p[1]
+		given := [][2]string{{name, value}}
 		switch {
 		case name == "options":
-			given, err := startupOptions(value)
-			if err != nil {
+			var err error
+			if given, err = startupOptions(value); err != nil {
 				return err
-			}
-			for _, o := range given {
-				if err := s.set.SetStart(o[0], o[1]); err != nil {
-					return err
-				}
 			}
 		case name == "replication":
 			return pgerr.Unsupported("replication connections are not supported")
 		case strings.HasPrefix(name, "_pq_."):
-		default:
-			if err := s.set.SetStart(name, value); err != nil {
+			continue
+		}
+		for _, o := range given {
+			if err := s.set.SetStart(o[0], o[1], settings.FromStartup); err != nil {
 				return err
 			}
 		}
 	}
-	s.set.OnChange = s.settingChanged
 	s.doing.appName.Store(s.set.Value("application_name"))
 	s.refreshEnv()
+	s.startTxnSettings()
+	s.connected = true
 	return nil
-}
-
-func (s *Session) settingChanged(d *settings.Def, v string) {
-	switch d.Name {
-	case "application_name":
-		s.doing.appName.Store(v)
-	case "timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output":
-		s.refreshEnv()
-	}
-	if d.Report && s.start.Notify != nil {
-		s.start.Notify.Parameter(d.ShowName(), v)
-	}
 }
 
 // refreshEnv makes the environment of values anew; statements keep the one

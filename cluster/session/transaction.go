@@ -35,6 +35,11 @@ func (s *Session) Rollback() {
 func (s *Session) endTxnSettings() {
 	s.locks.Release(advisory.Transaction)
 	s.reading.Free()
+	s.startTxnSettings()
+}
+
+// startTxnSettings shows what the next transaction begins with.
+func (s *Session) startTxnSettings() {
 	k := s.known()
 	s.set.SetInternal("transaction_isolation", k.isolation)
 	s.set.SetInternal("transaction_read_only", k.readOnly)
@@ -54,12 +59,6 @@ func (s *Session) Savepoint(name string) error {
 
 // ImportSnapshot makes the transaction read what another session's exported.
 func (s *Session) ImportSnapshot(id string) error { return s.registry.snapshots.Import(s.Txn(), id) }
-
-// SetReadOnly lets the transaction write or not.
-func (s *Session) SetReadOnly(on bool) {
-	s.tx.ReadOnly = on
-	s.set.SetInternal("transaction_read_only", onOff(on))
-}
 
 // OpenTxn opens the implicit transaction of a statement, if there is none.
 func (s *Session) OpenTxn() *txn.Txn {

@@ -49,7 +49,11 @@ type Def struct {
 	Category string
 	Desc     string
 	Report   bool // sent as ParameterStatus when it changes
-	parse    func(string) (string, error)
+	// lasting settings are of one session or transaction: RESET ALL leaves them, and the
+	// cluster has none (PostgreSQL's GUC_NO_RESET_ALL and GUC_DISALLOW_IN_FILE).
+	lasting bool
+	clears  string // the setting that goes back to its default when this one is set
+	parse   func(string) (string, error)
 }
 
 // ShowName is the name as SHOW heads its column.

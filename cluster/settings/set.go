@@ -18,7 +18,20 @@ type Set struct {
 	changes  uint64
 	OnChange func(def *Def, value string) // told of each change of an effective value
 	Shared   func(def *Def) string        // the value of one that is no session's; nil: its default
+	// Check is what only the session can tell of a value that is to be set, by whatever
+	// way: whether who sets it may, and whether it fits now. It may be nil.
+	Check func(def *Def, value string, from Source) error
 }
+
+// Source says by which way a value comes.
+type Source int
+
+// The sources.
+const (
+	FromClient  Source = iota // SET, set_config and their kin
+	FromStartup               // the parameters and options of a connection
+	FromCatalog               // ALTER ROLE … SET, ALTER SYSTEM
+)
 
 type undo struct {
 	name, old string
@@ -31,8 +44,8 @@ type undo struct {
 func NewSet() *Set { return &Set{values: map[string]string{}, start: map[string]string{}} }
 
 // SetStart sets a value that RESET goes back to.
-func (s *Set) SetStart(name, value string) error {
-	d, v, err := changeable(name, value)
+func (s *Set) SetStart(name, value string, from Source) error {
+	d, v, err := s.checked(name, value, from)
 	if err != nil {
 		return err
 	}
@@ -105,12 +118,25 @@ func (s *Set) Changed() (out [][2]string) {
 // Set changes a value; local ones end with the transaction. An empty value of
 // isDefault goes back to the start value.
 func (s *Set) Set(name, value string, local bool) error {
-	d, v, err := changeable(name, value)
+	d, v, err := s.checked(name, value, FromClient)
 	if err != nil {
 		return err
 	}
 	s.put(d, v, local)
+	if d.clears != "" {
+		other := Find(d.clears)
+		s.put(other, other.Default, local)
+	}
 	return nil
+}
+
+// checked is changeable, and what the session says of the value.
+func (s *Set) checked(name, value string, from Source) (*Def, string, error) {
+	d, v, err := changeable(name, value)
+	if err == nil && s.Check != nil {
+		err = s.Check(d, v, from)
+	}
+	return d, v, err
 }
 
 // Reset goes back to the session's start value.
@@ -129,13 +155,17 @@ func (s *Set) Reset(name string, local bool) error {
 	s.remember(key, local)
 	delete(s.values, key)
 	s.changed(d, s.Value(key))
+	if d.clears != "" {
+		return s.Reset(d.clears, local)
+	}
 	return nil
 }
 
-// ResetAll goes back to the start values of everything.
+// ResetAll goes back to the start values of everything but who the session is and what
+// its transaction is.
 func (s *Set) ResetAll() {
 	for _, d := range All() {
-		if _, ok := s.values[d.Name]; ok && d.OfSession() && d.Name != "transaction_isolation" {
+		if _, ok := s.values[d.Name]; ok && d.OfSession() && !d.lasting {
 			_ = s.Reset(d.Name, false)
 		}
 	}
@@ -242,16 +272,33 @@ func changeable(name, value string) (*Def, string, error) {
 	return d, v, err
 }
 
-// ForRole checks a value that sessions of a role are to begin with.
-func ForRole(name, value string) error {
-	_, _, err := changeable(name, value)
+// ForRole checks a value that sessions of a role are to begin with; super says whether a
+// superuser gives it.
+func ForRole(name, value string, super bool) error {
+	d, _, err := changeable(name, value)
+	if err == nil {
+		err = d.Settable(super)
+	}
 	return err
 }
 
-// Known fails where there is no such setting, nor can be one: a name with a point is a client's own.
-func Known(name string) error {
-	if Find(name) == nil && !strings.Contains(name, ".") {
+// Removable fails where a role's settings can hold no such setting, a name with a point being a
+// client's own, or only a superuser may remove it.
+func Removable(name string, super bool) error {
+	d := Find(name)
+	switch {
+	case d != nil:
+		return d.Settable(super)
+	case !strings.Contains(name, "."):
 		return unknown(name)
+	}
+	return nil
+}
+
+// Settable fails for a setting that only a superuser may set, where super does not say that one does.
+func (d *Def) Settable(super bool) error {
+	if d.Context == Super && !super {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set parameter %q", d.ShowName())
 	}
 	return nil
 }
@@ -263,7 +310,7 @@ func ForCluster(name, value string) (*Def, string, error) {
 	if err == nil && Find(d.Name) == nil {
 		err = unknown(name)
 	}
-	if err == nil && d.Context == Internal {
+	if err == nil && (d.Context == Internal || d.lasting) {
 		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
 	}
 	return d, v, err

@@ -106,7 +106,7 @@ func TestTransactions(t *testing.T) {
 		}
 		was, changes = got, s.Changes()
 	}
-	if err := s.SetStart("application_name", "start"); err != nil {
+	if err := s.SetStart("application_name", "start", settings.FromClient); err != nil {
 		t.Fatal(err)
 	}
 	s.Begin()

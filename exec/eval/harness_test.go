@@ -40,9 +40,12 @@ func (h *testHost) Session() *function.Session {
 		Path: []types.OID{catalog.PublicOID}}
 }
 func (h *testHost) Setting(name string) (string, bool) { v, ok := h.settings[name]; return v, ok }
-func (h *testHost) Set(name, value string, local bool) (string, error) {
-	h.settings[name] = value
-	return value, nil
+func (h *testHost) Set(name string, value *string, local bool) (string, error) {
+	if value == nil {
+		value = new(string)
+	}
+	h.settings[name] = *value
+	return *value, nil
 }
 func (h *testHost) Nextval(_ context.Context, _ types.OID, out []int64) error {
 	for i := range out {

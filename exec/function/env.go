@@ -36,8 +36,9 @@ type Host interface {
 	Session() *Session
 	// Setting returns a setting as SHOW prints it.
 	Setting(name string) (string, bool)
-	// Set changes a setting (set_config) and returns its new value.
-	Set(name, value string, local bool) (string, error)
+	// Set changes a setting (set_config), to what the session began with if value is nil,
+	// and returns its new value.
+	Set(name string, value *string, local bool) (string, error)
 	// Nextval fills out with the next values of a sequence: those of many rows
 	// are one commit.
 	Nextval(ctx context.Context, sequence types.OID, out []int64) error

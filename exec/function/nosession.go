@@ -16,7 +16,7 @@ func (n NoSession) refuse(what string) error {
 }
 
 // Set implements Host.
-func (n NoSession) Set(string, string, bool) (string, error) { return "", n.refuse("set_config") }
+func (n NoSession) Set(string, *string, bool) (string, error) { return "", n.refuse("set_config") }
 
 // Nextval implements Host.
 func (n NoSession) Nextval(context.Context, types.OID, []int64) error { return n.refuse("nextval") }

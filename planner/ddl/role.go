@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -365,12 +366,10 @@ func (p *planner) alterRoleSet(n *ast.AlterRoleSetStmt) error {
 		}
 		set[name] = value
 	case ast.VAR_RESET_ALL:
-		clear(set)
+		maps.DeleteFunc(set, func(name, _ string) bool { return p.env.ResetSetting(name) == nil })
 	case ast.VAR_RESET, ast.VAR_SET_DEFAULT:
-		if _, has := set[name]; !has {
-			if err := p.env.ResetSetting(name); err != nil {
-				return err
-			}
+		if err := p.env.ResetSetting(name); err != nil {
+			return err
 		}
 		delete(set, name)
 	default:

@@ -100,9 +100,12 @@ func addSystem(t function.Table) {
 		if a[0] == nil {
 			return nil, pgerr.New(pgerr.NullValueNotAllowed, "SET requires parameter name")
 		}
-		v, _ := a[1].(string)
+		var to *string
+		if v, ok := a[1].(string); ok {
+			to = &v
+		}
 		local, _ := a[2].(bool)
-		return function.OrNull(h.Set(strings.ToLower(a[0].(string)), v, local))
+		return function.OrNull(h.Set(strings.ToLower(a[0].(string)), to, local))
 	}))
 	t.Put("pg_backend_pid()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
 		return int64(h.Session().PID), nil
