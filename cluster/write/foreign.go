@@ -141,9 +141,12 @@ func (r *Executor) checkReferring(child *catalog.Relation, k fkey, fresh *catalo
 
 // refersToNothing is the error of a row with such a key.
 func (r *Executor) refersToNothing(child, parent *catalog.Relation, k fkey, cols []plan.Column, row []types.Datum) error {
-	return pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
-		WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name).
-		OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
+	err := pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
+		WithDetail("Key is not present in table %q.", parent.Name)
+	if r.shows(child, k.Columns) {
+		err = err.WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name)
+	}
+	return err.OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
 }
 
 func (r *Executor) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
@@ -194,7 +197,10 @@ func (r *Executor) checkReferred(w *written, ref foreignKey) error {
 	if err != nil || row == nil {
 		return err
 	}
-	return pgerr.New(pgerr.ForeignKeyViolation, "update or delete on table %q violates foreign key constraint %q on table %q", w.rel.Name, ref.key.Name, ref.child.Name).
-		WithDetail("Key (%s)=(%s) is still referenced from table %q.", columnNames(w.rel, ref.key.RefCols), r.keyText(cols, row), ref.child.Name).
-		OnTable(schemaName(r.st, ref.child), ref.child.Name).OnConstraint(ref.key.Name)
+	refused := pgerr.New(pgerr.ForeignKeyViolation, "update or delete on table %q violates foreign key constraint %q on table %q", w.rel.Name, ref.key.Name, ref.child.Name).
+		WithDetail("Key is still referenced from table %q.", ref.child.Name)
+	if r.shows(w.rel, ref.key.RefCols) {
+		refused = refused.WithDetail("Key (%s)=(%s) is still referenced from table %q.", columnNames(w.rel, ref.key.RefCols), r.keyText(cols, row), ref.child.Name)
+	}
+	return refused.OnTable(schemaName(r.st, ref.child), ref.child.Name).OnConstraint(ref.key.Name)
 }

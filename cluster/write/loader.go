@@ -33,6 +33,11 @@ func (r *Executor) newLoader(rel *catalog.Relation, copied []catalog.Column) (*l
 		l.cols = append(l.cols, plan.Column{ID: id, Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
 		l.dml.Values = append(l.dml.Values, id)
 	}
+	use := plan.TableUse{OID: rel.OID, Version: rel.Version, Priv: 'a'}
+	for _, c := range copied {
+		use.Columns = append(use.Columns, c.Num)
+	}
+	l.dml.Tables = []plan.TableUse{use}
 	r.x.host().Writes(rel)
 	b := r.binding(r.x.Text)
 	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {

@@ -74,6 +74,7 @@ func (w *ModifyTable) node(input plan.Node) *plan.TableWrite {
 		for i := range w.live {
 			n.Cols[i] = w.live[i].Num
 		}
+		n.Hidden, n.Partial = w.r.hidden(w.rel, w.d.Tables)
 	}
 	return n
 }

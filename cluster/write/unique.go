@@ -204,13 +204,19 @@ func (r *Executor) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Colu
 	if k.building {
 		msg, what = "could not create unique index %q", "is duplicated"
 	}
-	names := k.names
+	names, columns := k.names, k.Columns
 	if k.Kind == 'e' {
-		names = sysfn.IndexKeys(r.x.Context.Host, k.rel, r.st.RelationByOID(k.Index).Index, false, true)
+		x := r.st.RelationByOID(k.Index).Index
+		names, columns = sysfn.IndexKeys(r.x.Context.Host, k.rel, x, false, true), x.Columns
 	}
-	return pgerr.New(pgerr.UniqueViolation, msg, k.Name).
-		WithDetail("Key (%s)=(%s) %s.", strings.Join(names, ", "), r.keyText(cols, row), what).
-		OnTable(schemaName(r.st, k.rel), k.rel.Name).OnConstraint(k.Name)
+	refused := pgerr.New(pgerr.UniqueViolation, msg, k.Name)
+	switch {
+	case r.shows(k.rel, columns):
+		refused = refused.WithDetail("Key (%s)=(%s) %s.", strings.Join(names, ", "), r.keyText(cols, row), what)
+	case k.building:
+		refused = refused.WithDetail("Duplicate keys exist.")
+	}
+	return refused.OnTable(schemaName(r.st, k.rel), k.rel.Name).OnConstraint(k.Name)
 }
 
 // keyHashes lists the hashes of the new rows' keys, sorted.

@@ -88,7 +88,7 @@ func RowWriter(n *plan.TableWrite, src []plan.Column, env *function.Env) (*op.Ro
 
 // rowCheck compiles the constraints of a thread.
 func rowCheck(n *plan.TableWrite, checks []plan.Check, src []plan.Column, env *function.Env) (*op.RowCheck, error) {
-	c := &op.RowCheck{Table: n.Table, Schema: n.Namespace, Cols: make([]*catalog.Column, 0, len(n.Cols))}
+	c := &op.RowCheck{Table: n.Table, Schema: n.Namespace, Hidden: n.Hidden, Partial: n.Partial, Cols: make([]*catalog.Column, 0, len(n.Cols))}
 	if env != nil {
 		c.Env = env.Types
 	}

@@ -2,6 +2,9 @@ package op
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -20,6 +23,9 @@ type RowCheck struct {
 	Checks []NamedCheck      // over the rows' source
 	Views  []NamedCheck      // the same, by the names of the views whose CHECK OPTION they are
 	Env    *types.Env        // how error details print values
+	// Hidden and Partial are plan.TableWrite's.
+	Hidden  []int16
+	Partial bool
 }
 
 // NamedCheck is a compiled CHECK constraint: true or NULL passes.
@@ -51,8 +57,8 @@ func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) (int, error
 	if n, err := c.first(ctx, c.Checks, src.Slice(0, before), rows, c.violates); err != nil {
 		return n, err
 	}
-	return before, pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", bad.Name, c.Table.Name).
-		WithDetail("Failing row contains %s.", c.text(rows, before)).OnTable(c.Schema, c.Table.Name).OnColumn(bad.Name)
+	err := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", bad.Name, c.Table.Name)
+	return before, c.withRow(err, rows, before).OnTable(c.Schema, c.Table.Name).OnColumn(bad.Name)
 }
 
 func (c *RowCheck) violates(name string) *pgerr.Error {
@@ -99,24 +105,41 @@ func (c *RowCheck) first(ctx context.Context, checks []NamedCheck, src, rows *ba
 	if bad == nil {
 		return before, nil
 	}
-	return before, violates(bad.Name).WithDetail("Failing row contains %s.", c.text(rows, before))
+	return before, c.withRow(violates(bad.Name), rows, before)
 }
 
-// text prints counted row k as error details do.
-func (c *RowCheck) text(b *batch.Batch, k int) string {
+// shownBytes is how much of a value an error's detail shows.
+const shownBytes = 64
+
+// withRow adds counted row k to an error, as far as its reader may see it (PostgreSQL's
+// ExecBuildSlotValueDescription).
+func (c *RowCheck) withRow(err *pgerr.Error, b *batch.Batch, k int) *pgerr.Error {
 	row := storedRow(b, k)
-	out := []byte{'('}
+	var names, values []string
 	for i, col := range c.Cols {
-		if i > 0 {
-			out = append(out, ", "...)
+		if slices.Contains(c.Hidden, col.Num) {
+			continue
 		}
-		if d := types.DatumAt(col.Type, b.Cols[i], row); d == nil {
-			out = append(out, "null"...)
-		} else {
-			out = types.AppendText(out, col.Type, d, c.Env)
+		text := "null"
+		if d := types.DatumAt(col.Type, b.Cols[i], row); d != nil {
+			text = string(types.AppendText(nil, col.Type, d, c.Env))
 		}
+		if n := shownBytes; len(text) > n {
+			for !utf8.RuneStart(text[n]) {
+				n--
+			}
+			text = text[:n] + "..."
+		}
+		names, values = append(names, col.Name), append(values, text)
 	}
-	return string(append(out, ')'))
+	list := "(" + strings.Join(values, ", ") + ")"
+	switch {
+	case c.Partial && len(names) == 0:
+		return err
+	case c.Partial:
+		list = "(" + strings.Join(names, ", ") + ") = " + list
+	}
+	return err.WithDetail("Failing row contains %s.", list)
 }
 
 // storedRow returns the stored row of counted row k.

@@ -37,6 +37,10 @@ type TableWrite struct {
 	Returning, Updated []Item
 	// SegmentRows is how many rows a segment gets at most; 0: the store's default.
 	SegmentRows int64
+	// Hidden are columns that an error's detail may not show, since who writes may not read them.
+	// Partial says that there may be such, so that the detail names the columns it shows.
+	Hidden  []int16
+	Partial bool
 }
 
 func (n *TableWrite) Children() []Node { return []Node{n.Input} }
