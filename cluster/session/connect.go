@@ -85,6 +85,14 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	}
 	s.interrupts.wake = st.Wake
 	s.interrupts.timeout = func() time.Duration { return s.known().statement }
+	s.interrupts.transaction = func() time.Duration {
+		since := time.Now()
+		if s.tx != nil {
+			since = s.tx.Start
+		}
+		left, _ := s.known().leftOf(since)
+		return left
+	}
 	s.doing.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
 		return nil, fatal(pgerr.From(err))

@@ -11,8 +11,10 @@ import (
 // interrupts end what a session runs: a cancel its statements of now, a termination
 // the later ones too. Its methods may be called from any goroutine.
 type interrupts struct {
-	timeout func() time.Duration // of a statement that begins now, 0 for none
-	wake    func()               // called once killed has a reason; nil for nobody
+	// timeout is what a statement that begins now may take, and transaction what is left of its
+	// transaction; 0 for no limit.
+	timeout, transaction func() time.Duration
+	wake                 func() // called once killed has a reason; nil for nobody
 
 	mu      sync.Mutex
 	running map[*watch]struct{}
@@ -56,7 +58,7 @@ func (i *interrupts) Killed() error {
 type watch struct {
 	of     *interrupts
 	cancel context.CancelCauseFunc
-	timer  *time.Timer
+	timers []*time.Timer
 }
 
 // watch returns a statement's context: it ends by the caller's and by what the
@@ -75,9 +77,12 @@ func (i *interrupts) watch(ctx context.Context) (context.Context, *watch, error)
 func (w *watch) resume() {
 	i := w.of
 	if limit := i.timeout(); limit > 0 {
-		w.timer = time.AfterFunc(limit, func() {
+		w.timers = append(w.timers, time.AfterFunc(limit, func() {
 			w.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
-		})
+		}))
+	}
+	if left := i.transaction(); left > 0 {
+		w.timers = append(w.timers, time.AfterFunc(left, func() { i.terminate(transactionTimeout()) }))
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -92,9 +97,10 @@ func (w *watch) resume() {
 
 // suspend ceases to watch a statement that waits for its client.
 func (w *watch) suspend() {
-	if w.timer != nil {
-		w.timer.Stop()
+	for _, t := range w.timers {
+		t.Stop()
 	}
+	w.timers = w.timers[:0]
 	w.of.mu.Lock()
 	delete(w.of.running, w)
 	w.of.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // interrupts a session while it waits for its client.
 func TestInterrupts(t *testing.T) {
 	woken := 0
-	i := &interrupts{timeout: func() time.Duration { return 0 }, wake: func() { woken++ }}
+	i := &interrupts{timeout: func() time.Duration { return 0 }, transaction: func() time.Duration { return 0 }, wake: func() { woken++ }}
 	begin := func() (context.Context, *watch) {
 		ctx, w, err := i.watch(context.Background())
 		if err != nil {
@@ -59,7 +59,7 @@ func TestInterrupts(t *testing.T) {
 // TestStatementTimeout: statement_timeout ends a running statement.
 func TestStatementTimeout(t *testing.T) {
 	limit := time.Millisecond
-	i := &interrupts{timeout: func() time.Duration { return limit }}
+	i := &interrupts{timeout: func() time.Duration { return limit }, transaction: func() time.Duration { return 0 }}
 	ctx, w, err := i.watch(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ type parsedSettings struct {
 	who     query.Identity
 	context *query.Context // of no statement
 
-	statement, idle, idleInBlock time.Duration // limits; 0 for none
-	isolation, readOnly          string        // of a transaction that begins
+	statement, transaction, idle, idleInBlock time.Duration // limits; 0 for none
+	isolation, readOnly                       string        // of a transaction that begins
 }
 
 // at is k where the settings still say what they said, else what they say now.
@@ -27,19 +27,35 @@ func (k *parsedSettings) at(who query.Identity, set *settings.Set, env *types.En
 	}
 	ms := func(name string) time.Duration { return time.Duration(set.Int(name)) * time.Millisecond }
 	return &parsedSettings{changes: set.Changes(), who: who, context: query.NewContext(who, set, env, time.Time{}, nil),
-		statement: ms("statement_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
+		statement: ms("statement_timeout"), transaction: ms("transaction_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
 		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only")}
 }
 
 // limit is how long a session may wait for its client, in a transaction or in none, and
 // the error that ends it then; 0 is for ever.
-func (k *parsedSettings) limit(inBlock bool) (time.Duration, error) {
+func (k *parsedSettings) limit(inBlock bool, since time.Time) (time.Duration, error) {
 	limit, code, what := k.idle, pgerr.IdleSessionTimeout, "idle-session"
 	if inBlock {
 		limit, code, what = k.idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+		if left, ok := k.leftOf(since); ok && (limit <= 0 || left < limit) {
+			return left, transactionTimeout()
+		}
 	}
 	if limit <= 0 {
 		return 0, nil
 	}
 	return limit, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
+}
+
+// leftOf is what transaction_timeout leaves of a transaction that began then, at least a moment;
+// no where there is no limit.
+func (k *parsedSettings) leftOf(since time.Time) (time.Duration, bool) {
+	if k.transaction <= 0 {
+		return 0, false
+	}
+	return max(k.transaction-time.Since(since), time.Nanosecond), true
+}
+
+func transactionTimeout() *pgerr.Error {
+	return pgerr.New(pgerr.TransactionTimeout, "terminating connection due to transaction timeout").WithSeverity(pgerr.SevFatal)
 }

@@ -250,7 +250,9 @@ func (s *Session) known() *parsedSettings {
 
 // IdleLimit is how long the session may wait for its client now, and the error
 // that ends it then; 0 is for ever.
-func (s *Session) IdleLimit() (time.Duration, error) { return s.known().limit(s.TxStatus() != 'I') }
+func (s *Session) IdleLimit() (time.Duration, error) {
+	return s.known().limit(s.TxStatus() != 'I', s.txnStart())
+}
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {

@@ -31,6 +31,10 @@ const (
 	Super    Context = "superuser"
 	Sighup   Context = "sighup" // the cluster's, not a session's: by ALTER SYSTEM
 	Internal Context = "internal"
+
+	Postmaster       Context = "postmaster" // PostgreSQL's, when its server starts
+	Backend          Context = "backend"    // PostgreSQL's, when a connection starts
+	SuperuserBackend Context = "superuser-backend"
 )
 
 // OfSession reports whether a session may have a value of its own.
@@ -52,6 +56,8 @@ type Def struct {
 	// lasting settings are of one session or transaction: RESET ALL leaves them, and the
 	// cluster has none (PostgreSQL's GUC_NO_RESET_ALL and GUC_DISALLOW_IN_FILE).
 	lasting bool
+	only    bool   // another value than the default would have to have an effect
+	inert   bool   // has no effect here; known because clients of PostgreSQL ask for it
 	clears  string // the setting that goes back to its default when this one is set
 	parse   func(string) (string, error)
 }
@@ -68,6 +74,14 @@ func (d *Def) check(v string) (string, error) {
 	if d.parse != nil {
 		return d.parse(v)
 	}
+	v, err := d.checkKind(v)
+	if err == nil && d.only && v != d.Default {
+		err = pgerr.Unsupported("parameter %q can only be %q", d.ShowName(), d.Default)
+	}
+	return v, err
+}
+
+func (d *Def) checkKind(v string) (string, error) {
 	switch d.Kind {
 	case Bool:
 		b, ok := parseBool(v)
@@ -120,16 +134,12 @@ func (d *Def) Show(v string) string {
 	if err != nil || n <= 0 {
 		return v
 	}
-	type step struct {
-		n    int64
-		name string
-	}
-	steps := []step{{86400000, "d"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}, {1, "ms"}}
-	if d.Unit != "ms" {
-		steps = []step{{1 << 30, "TB"}, {1 << 20, "GB"}, {1 << 10, "MB"}, {1, "kB"}}
-		if d.Unit == "8kB" {
-			n *= 8
-		}
+	steps := []unit{{"d", 86400000}, {"h", 3600000}, {"min", 60000}, {"s", 1000}, {"ms", 1}}
+	if _, ok := times[d.Unit]; ok {
+		n *= int64(times[d.Unit])
+	} else {
+		n *= int64(sizes[d.Unit])
+		steps = []unit{{"TB", 1 << 40}, {"GB", 1 << 30}, {"MB", 1 << 20}, {"kB", 1 << 10}, {"B", 1}}
 	}
 	for _, s := range steps {
 		if n%s.n == 0 {
@@ -138,6 +148,19 @@ func (d *Def) Show(v string) string {
 	}
 	return v
 }
+
+type unit struct {
+	name string
+	n    int64
+}
+
+// The units of settings: of times in milliseconds, of sizes in bytes. KiB and the like are as in
+// --memory, and the same.
+var (
+	times = map[string]float64{"us": 0.001, "ms": 1, "s": 1000, "min": 60000, "h": 3600000, "d": 86400000}
+	sizes = map[string]float64{"B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+)
 
 func parseBool(v string) (b, ok bool) {
 	l := strings.ToLower(strings.TrimSpace(v))
@@ -178,18 +201,11 @@ func parseUnits(v, unit string) (int64, error) {
 	if u == "" {
 		return int64(f), nil
 	}
-	var scale float64
-	switch unit {
-	case "ms":
-		scale = map[string]float64{"us": 0.001, "ms": 1, "s": 1000, "min": 60000, "h": 3600000, "d": 86400000}[u]
-	case "kB", "8kB":
-		scale = map[string]float64{"B": 1.0 / 1024, "kB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30,
-			"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20, "TiB": 1 << 30}[u] // as in --memory, and the same
-		if unit == "8kB" {
-			scale /= 8
-		}
+	scale := times[u] / times[unit]
+	if sizes[unit] > 0 {
+		scale = sizes[u] / sizes[unit]
 	}
-	if scale == 0 {
+	if u == "8kB" || !(scale > 0) {
 		return 0, fmt.Errorf("unit %q", u)
 	}
 	return int64(f * scale), nil

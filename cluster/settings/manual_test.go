@@ -12,7 +12,7 @@ import (
 // checked and shown, because clients set them.
 var effective = []string{"application_name", "batch_size", "bytea_output", "client_encoding", "client_min_messages", "datestyle", "default_transaction_isolation",
 	"default_transaction_read_only", "dialect", "extra_float_digits", "idle_in_transaction_session_timeout", "idle_session_timeout", "intervalstyle", "role", "search_path", "session_authorization",
-	"memory", "statement_timeout", "threads", "timezone", "transaction_isolation", "transaction_read_only", "tributary.colocate", "tributary.distribute_cost", "tributary.distribute_rows", "tributary.keep_datasets", "tributary.shared_directories", "voters", "work_mem", "worker_saturation"}
+	"memory", "statement_timeout", "threads", "timezone", "transaction_isolation", "transaction_read_only", "transaction_timeout", "tributary.colocate", "tributary.distribute_cost", "tributary.distribute_rows", "tributary.keep_datasets", "tributary.shared_directories", "voters", "work_mem", "worker_saturation"}
 
 // TestManualSettings: the manual lists the settings, those with an effect apart from the others.
 func TestManualSettings(t *testing.T) {
@@ -39,6 +39,7 @@ func TestManualSettings(t *testing.T) {
 				def = "(empty)"
 			}
 			rows = append(rows, []string{"`" + d.ShowName() + "`", kind, def, d.Desc})
+		case d.inert && !d.OfSession():
 		case d.Context == Internal:
 			fixed = append(fixed, "`"+d.ShowName()+"`")
 		default:
@@ -50,5 +51,5 @@ func TestManualSettings(t *testing.T) {
 	}
 	manual.Part(t, "docs/sql.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
 		"\nTaken, checked and shown, because clients set them, but without effect: "+strings.Join(inert, ", ")+
-		".\n\nOnly to be read: "+strings.Join(fixed, ", ")+".")
+		".\n\nOnly to be read: "+strings.Join(fixed, ", ")+", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
 }

@@ -68,7 +68,7 @@ func (s *Set) Get(name string) (string, error) {
 		return v, nil
 	}
 	if d := Find(key); d != nil {
-		if d.Context == Sighup && s.Shared != nil {
+		if d.Context == Sighup && !d.inert && s.Shared != nil {
 			return s.Shared(d), nil
 		}
 		return d.Default, nil
@@ -266,8 +266,15 @@ func changeable(name, value string) (*Def, string, error) {
 	case err != nil:
 	case d.Context == Internal:
 		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
+	case d.Context == Postmaster:
+		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed without restarting the server", d.Name)
+	case d.Context == Backend || d.Context == SuperuserBackend:
+		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be set after connection start", d.Name)
 	case d.Context == Sighup:
-		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed now", d.Name).WithHint("Use ALTER SYSTEM.")
+		e := pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed now", d.Name)
+		if err = e; !d.inert {
+			err = e.WithHint("Use ALTER SYSTEM.")
+		}
 	}
 	return d, v, err
 }
@@ -312,6 +319,9 @@ func ForCluster(name, value string) (*Def, string, error) {
 	}
 	if err == nil && (d.Context == Internal || d.lasting) {
 		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
+	}
+	if err == nil && d.inert && !d.OfSession() {
+		err = pgerr.Unsupported("parameter %q of PostgreSQL's server has no effect here", d.Name)
 	}
 	return d, v, err
 }

@@ -100,6 +100,7 @@ var defs = []*Def{
 	{Name: "temp_buffers", Kind: Int, Default: "1024", Min: 100, Max: 1073741823, Unit: "8kB", Context: User, Desc: "Sets the maximum number of temporary buffers used by each session."},
 	{Name: "timezone", Display: "TimeZone", Kind: String, Default: "UTC", Context: User, Report: true, parse: timeZone, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the time zone for displaying and interpreting time stamps."},
 	{Name: "timezone_abbreviations", Kind: String, Default: "Default", Context: User, Desc: "Selects a file of time zone abbreviations."},
+	{Name: "transaction_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the maximum allowed duration of any transaction; the session ends when it is reached (PostgreSQL 17's)."},
 	{Name: "transaction_deferrable", lasting: true, Kind: Bool, Default: "off", Context: User, Desc: "Whether to defer a read-only serializable transaction until it can be executed with no possible serialization failures."},
 	{Name: "transaction_isolation", lasting: true, Kind: Enum, Default: "read committed", Enum: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}, Context: User, Desc: "Sets the current transaction's isolation level."},
 	{Name: "transaction_read_only", lasting: true, Kind: Bool, Default: "off", Context: User, Desc: "Sets the current transaction's read-only status."},
@@ -117,6 +118,7 @@ var defs = []*Def{
 }
 
 var byName = func() map[string]*Def {
+	defs = append(defs, inertDefs()...)
 	sort.Slice(defs, func(i, j int) bool { return defs[i].Name < defs[j].Name })
 	m := make(map[string]*Def, len(defs))
 	for _, d := range defs {

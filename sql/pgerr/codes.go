@@ -63,6 +63,7 @@ const (
 	NoActiveSQLTransaction            Code = "25P01"
 	InFailedSQLTransaction            Code = "25P02"
 	IdleInTransactionSessionTimeout   Code = "25P03"
+	TransactionTimeout                Code = "25P04"
 	InvalidSQLStatementName           Code = "26000"
 	InvalidAuthorizationSpecification Code = "28000"
 	InvalidPassword                   Code = "28P01"
