@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/binary"
-	stdjson "encoding/json"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/datetime"
-	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -51,6 +49,8 @@ func sqlType(dt arrow.DataType) types.Type {
 		if dt.Precision <= types.MaxFixedDigits && dt.Scale >= 0 && dt.Scale <= dt.Precision {
 			return types.FixedNumeric(uint8(dt.Precision), uint8(dt.Scale), true)
 		}
+		return types.Type{OID: types.NumericOID, Mod: dt.Precision<<16 + dt.Scale&0x7ff + 4}
+	case *arrow.Decimal256Type: // of up to 76 digits
 		return types.Type{OID: types.NumericOID, Mod: dt.Precision<<16 + dt.Scale&0x7ff + 4}
 	case *arrow.DictionaryType:
 		return sqlType(dt.ValueType)
@@ -111,6 +111,19 @@ func numbers[T batch.Fixed](arr arrow.Array, dt arrow.DataType, at func(i int) T
 	return batch.FromSlice(dt, vals, validity(arr))
 }
 
+// checkedNumbers is numbers of values that may not fit.
+func checkedNumbers[T batch.Fixed](arr arrow.Array, dt arrow.DataType, at func(i int) (T, error)) (arrow.Array, error) {
+	var failed error
+	out := numbers(arr, dt, func(i int) T {
+		v, err := at(i)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return v
+	})
+	return out, failed
+}
+
 // validity returns arr's bitmap from its first row; nil where no value is NULL.
 func validity(arr arrow.Array) []byte {
 	if arr.NullN() == 0 {
@@ -129,7 +142,9 @@ func validity(arr arrow.Array) []byte {
 func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	dt := t.Arrow()
 	switch a := arr.(type) {
-	case *array.Boolean, *array.Int16, *array.Int32, *array.Int64, *array.Float32, *array.Float64, *array.String, *array.Binary, *array.Date32:
+	case *array.Date32:
+		return checkedNumbers(a, dt, func(i int) (int32, error) { return dateOf(int64(a.Value(i))) })
+	case *array.Boolean, *array.Int16, *array.Int32, *array.Int64, *array.Float32, *array.Float64, *array.String, *array.Binary:
 		if arrow.TypeEqual(arr.DataType(), dt) {
 			return reseat(arr, dt), nil
 		}
@@ -154,23 +169,19 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	case *array.Uint32:
 		return numbers(a, dt, func(i int) int64 { return int64(a.Value(i)) }), nil
 	case *array.Float16:
-		return numbers(a, dt, func(i int) float32 { return a.Value(i).Float32() }), nil
+		return numbers(a, dt, func(i int) float32 { return half(a.Value(i).Uint16()) }), nil
 	case *array.Date64:
 		const day = 86400000
-		return numbers(a, dt, func(i int) int32 { return int32(floorDiv(int64(a.Value(i)), day)) }), nil
+		return checkedNumbers(a, dt, func(i int) (int32, error) { return dateOf(floorDiv(int64(a.Value(i)), day)) })
 	case *array.Time32:
-		per := micros(a.DataType().(*arrow.Time32Type).Unit)
-		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+		of := timeOf(a.DataType().(*arrow.Time32Type).Unit)
+		return checkedNumbers(a, dt, func(i int) (int64, error) { return of(int64(a.Value(i))) })
 	case *array.Time64:
-		per := micros(a.DataType().(*arrow.Time64Type).Unit)
-		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+		of := timeOf(a.DataType().(*arrow.Time64Type).Unit)
+		return checkedNumbers(a, dt, func(i int) (int64, error) { return of(int64(a.Value(i))) })
 	case *array.Timestamp:
-		unit := a.DataType().(*arrow.TimestampType).Unit
-		if unit == arrow.Microsecond {
-			return reseat(arr, dt), nil
-		}
-		per := micros(unit)
-		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+		of := timestampOf(a.DataType().(*arrow.TimestampType).Unit)
+		return checkedNumbers(a, dt, func(i int) (int64, error) { return of(int64(a.Value(i))) })
 	case *array.Decimal128:
 		if out := fixedDecimals(a, t, dt); out != nil {
 			return out, nil
@@ -236,29 +247,11 @@ func convertList(a *array.List, e types.Type, dt arrow.DataType) (arrow.Array, e
 	return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), []arrow.ArrayData{vals.Data()}, d.NullN(), d.Offset())), nil
 }
 
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-// micros converts from a unit of time.
-func micros(u arrow.TimeUnit) func(int64) int64 {
-	switch u {
-	case arrow.Second:
-		return func(v int64) int64 { return v * 1e6 }
-	case arrow.Millisecond:
-		return func(v int64) int64 { return v * 1e3 }
-	case arrow.Nanosecond:
-		return func(v int64) int64 { return floorDiv(v, 1e3) }
-	}
-	return func(v int64) int64 { return v }
-}
-
 // convertSlow goes value by value, for the types that are rare.
 func convertSlow(arr arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error) {
+	if t.OID == types.JSONBOID {
+		return convertNested(arr, dt)
+	}
 	b := array.NewBuilder(memory.DefaultAllocator, dt)
 	b.Reserve(arr.Len())
 	for i := range arr.Len() {
@@ -283,6 +276,8 @@ func valueAt(arr arrow.Array, i int, t types.Type) (types.Datum, error) {
 	case *array.Decimal128:
 		scale := a.DataType().(*arrow.Decimal128Type).Scale
 		return number.DecimalFromBig(a.Value(i).BigInt(), scale), nil
+	case *array.Decimal256:
+		return number.DecimalFromBig(a.Value(i).BigInt(), a.DataType().(*arrow.Decimal256Type).Scale), nil
 	case *array.LargeString:
 		return a.Value(i), nil
 	case *array.LargeBinary:
@@ -291,14 +286,6 @@ func valueAt(arr arrow.Array, i int, t types.Type) (types.Datum, error) {
 		return append([]byte{}, a.Value(i)...), nil
 	case *array.Dictionary:
 		return valueAt(a.Dictionary(), a.GetValueIndex(i), t)
-	case *array.String, *array.Binary, *array.Boolean, *array.Int16, *array.Int32, *array.Int64, *array.Float32, *array.Float64, *array.Date32:
-		if t.OID != types.JSONBOID {
-			return types.DatumAt(t, arr, i), nil
-		}
 	}
-	raw, err := stdjson.Marshal(arr.GetOneForMarshal(i))
-	if err != nil {
-		return nil, err
-	}
-	return json.CanonicalJSONB(string(raw))
+	return types.DatumAt(t, arr, i), nil
 }

@@ -115,6 +115,9 @@ func deltaStrings(e parquet.Encoding, b []byte, most, before int, f func(prefix 
 		if prefixes, err = newDeltas(b, most); err != nil {
 			return err
 		}
+		if prefixes.left == 0 { // all are NULL: arrow-go leaves anything at all behind
+			return nil
+		}
 		if b, err = behind(prefixes); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ type pages struct {
 	rd       *pageReader
 	optional bool
 	phys     parquet.Type
+	width    int    // of a value, see widthOf
 	left     int    // rows of the page
 	defs     hybrid // of an optional column
 	indexed  bool
@@ -74,6 +75,10 @@ func readable(encodings []parquet.Encoding, phys parquet.Type, optional bool) bo
 			}
 		case parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
 			if phys != parquet.Types.ByteArray {
+				return false
+			}
+		case byteStreamSplit:
+			if widthOf(phys, 1) == 0 {
 				return false
 			}
 		case parquet.Encodings.BitPacked: // named by writers for levels that are not there
@@ -165,6 +170,11 @@ func (p *pages) open() error {
 			var err error
 			p.indexed = false
 			p.plain, err = p.rd.plainOf(body, p.phys)
+			return err
+		case byteStreamSplit:
+			var err error
+			p.indexed = false
+			p.plain, err = p.rd.joinBytes(body, p.width)
 			return err
 		default:
 			return fmt.Errorf("a page is encoded as %s", e)

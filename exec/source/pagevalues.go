@@ -31,17 +31,40 @@ func valuesOf(leaf *schema.Column, from arrow.DataType, t types.Type, rows int64
 		if phys == parquet.Types.Int32 {
 			return &fixedValues[int16]{dt: dt, width: 4, decode: int32s[int16]}
 		}
-	case *arrow.Int32Type, *arrow.Date32Type:
+	case *arrow.Int32Type:
 		if phys == parquet.Types.Int32 {
 			return &fixedValues[int32]{dt: dt, width: 4, decode: same[int32]}
+		}
+	case *arrow.Date32Type:
+		if phys == parquet.Types.Int32 {
+			return &fixedValues[int32]{dt: dt, width: 4, decode: inRange(0, 1<<20, dateOf)}
+		}
+	case *arrow.Time32Type:
+		if phys == parquet.Types.Int32 {
+			return &fixedValues[int64]{dt: dt, width: 4, decode: moments(timeOf(from.Unit))}
+		}
+	case *arrow.Time64Type:
+		if phys == parquet.Types.Int64 {
+			return &fixedValues[int64]{dt: dt, width: 8, decode: moments(timeOf(from.Unit))}
 		}
 	case *arrow.Int64Type:
 		if phys == parquet.Types.Int64 {
 			return &fixedValues[int64]{dt: dt, width: 8, decode: same[int64]}
 		}
 	case *arrow.TimestampType:
-		if phys == parquet.Types.Int64 && from.Unit == arrow.Microsecond {
-			return &fixedValues[int64]{dt: dt, width: 8, decode: same[int64]}
+		switch phys {
+		case parquet.Types.Int64:
+			decode := moments(timestampOf(from.Unit))
+			if from.Unit == arrow.Microsecond {
+				decode = inRange(0, 1<<60, timestampOf(from.Unit))
+			}
+			return &fixedValues[int64]{dt: dt, width: 8, decode: decode}
+		case parquet.Types.Int96:
+			return &fixedValues[int64]{dt: dt, width: 12, decode: int96s}
+		}
+	case *arrow.Float16Type:
+		if phys == parquet.Types.FixedLenByteArray && leaf.TypeLength() == 2 {
+			return &fixedValues[float32]{dt: dt, width: 2, decode: halves}
 		}
 	case *arrow.Float32Type:
 		if phys == parquet.Types.Float {

@@ -42,10 +42,12 @@ type parquetTable struct {
 type parquetInfo struct {
 	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // the decoded footer, shared while somebody has it: it may be large
 	cols   []plan.Column
-	from   []arrow.DataType       // what the library makes of each column
-	leaves [][]int                // of each column, the leaf columns that make it
-	groups []int64                // rows of each row group
-	held   *metadata.FileMetaData // the decoded footer of a file that anybody may have sent, which is charged for; else nil
+	from   []arrow.DataType // what the library makes of each column
+	leaves [][]int          // of each column, the leaf columns that make it
+	groups []int64          // rows of each row group
+	// refused are the columns, by their place, that cannot be read, and why.
+	refused map[int]string
+	held    *metadata.FileMetaData // the decoded footer of a file that anybody may have sent, which is charged for; else nil
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
@@ -146,10 +148,20 @@ func openParquet(f file, info *parquetInfo, acct *mem.Account) (*parquetFile, er
 	if w := info.meta.Load(); w != nil {
 		meta = w.Value()
 	}
+	shared := meta
 	err = guarded(f.shown(), func() (err error) {
 		if meta == nil {
-			if err = checkFooter(in, f.size, acct); err != nil {
+			text, err := readFooter(in, f.size, acct)
+			if err != nil {
 				return err
+			}
+			if known, err := knownSchema(text); err != nil && text != nil {
+				return err
+			} else if text != nil && known.changed {
+				info.refused = known.refused
+				if meta, err = metadata.NewFileMetaData(known.text, nil); err != nil {
+					return err
+				}
 			}
 		}
 		raw.Reader, err = pqfile.NewParquetReader(in, pqfile.WithMetadata(meta))
@@ -159,7 +171,7 @@ func openParquet(f file, info *parquetInfo, acct *mem.Account) (*parquetFile, er
 		_ = in.Close()
 		return nil, damaged(f.shown(), err)
 	}
-	if meta == nil {
+	if raw.MetaData() != shared {
 		w := weak.Make(raw.MetaData())
 		info.meta.Store(&w)
 		if acct != nil {
@@ -338,6 +350,9 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
+			if why := info.refused[c]; why != "" {
+				return pgerr.Unsupported("column %q of file %q %s, which is not supported", info.cols[c].Name, g.path, why)
+			}
 			p, err := openPages(g.raw, n, info, c, most, bytesAtOnce(len(cols)), charge)
 			if err != nil {
 				return err
@@ -354,6 +369,9 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 			leaves := map[int]bool{}
 			for _, l := range info.leaves[c] {
 				leaves[l] = true
+				if err := libraryReads(g.raw, n, l); err != nil {
+					return pgerr.From(err).WithDetail("Column %q of file %q.", info.cols[c].Name, g.path)
+				}
 			}
 			held, err := byLibraryHeld(g.raw, n, info.leaves[c], info.held != nil, charge)
 			if err == nil {
@@ -430,7 +448,7 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c, most, atOnce int, 
 	if err != nil {
 		return nil, err
 	}
-	return &pages{rd: rd, optional: optional, phys: descr.PhysicalType(), vals: vals}, nil
+	return &pages{rd: rd, optional: optional, phys: descr.PhysicalType(), width: widthOf(descr.PhysicalType(), descr.TypeLength()), vals: vals}, nil
 }
 
 func (g *group) Next(ctx context.Context) (*batch.Batch, error) {

@@ -46,34 +46,34 @@ func (p *Parquet) Read(cols []int) op.BatchReader {
 const footerEnd = 8
 
 // perFooterByte is the memory for a byte of a footer when it is decoded.
-const perFooterByte = 16
+const perFooterByte = 17
 
-// checkFooter checks that the lists in the footer of a file are as long as they claim. The decoder
-// of the library trusts these lengths and allocates memory for all elements first. It charges acct,
-// unless nil, for the decoded footer. A file that is not Parquet at all is left to the decoder,
-// which reports that.
-func checkFooter(in io.ReaderAt, size int64, acct *mem.Account) error {
+// readFooter reads the footer of a file, and checks that its lists are as long as they claim: the
+// decoder of the library trusts these lengths and allocates memory for all elements first. It charges
+// acct, unless nil, for the decoded footer. Of a file that is not Parquet at all it returns nil: the
+// decoder reports that.
+func readFooter(in io.ReaderAt, size int64, acct *mem.Account) ([]byte, error) {
 	var end [footerEnd]byte
 	if size < footerEnd {
-		return nil
+		return nil, nil
 	}
 	if _, err := in.ReadAt(end[:], size-footerEnd); err != nil {
-		return err
+		return nil, err
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if string(end[4:]) != "PAR1" || n > size-footerEnd {
-		return nil
+		return nil, nil
 	}
 	if acct != nil {
 		if err := acct.Grow(perFooterByte * n); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	text := make([]byte, n)
 	if _, err := in.ReadAt(text, size-footerEnd-n); err != nil {
-		return err
+		return nil, err
 	}
 	t := thrift{b: text}
 	t.skip(thriftStruct)
-	return t.err
+	return text, t.err
 }
