@@ -109,12 +109,14 @@ func newAppender(t types.Type, env *types.Env) *appender {
 			if err := types.CheckUTF8(view(f)); err != nil {
 				return err
 			}
-			if t.OID == types.BpcharOID && t.Mod >= 4 && len(f) < room {
-				padded = append(padded[:0], f...)
-				for n := room - utf8.RuneCount(f); n > 0; n-- {
-					padded = append(padded, ' ')
+			if t.OID == types.BpcharOID && t.Mod >= 4 {
+				if n := room - utf8.RuneCount(f); n > 0 {
+					padded = append(append(padded[:0], f...), make([]byte, n)...)
+					for i := len(f); i < len(padded); i++ {
+						padded[i] = ' '
+					}
+					f = padded
 				}
-				f = padded
 			}
 			b.BinaryBuilder.Append(f)
 			return nil

@@ -33,6 +33,7 @@ type Decoder struct {
 	notNull, forceNull []bool
 	line               int64
 	table              string
+	ends               LineEnd
 	begun              bool
 	ended, marked      bool   // marked: by an end mark
 	buf                []byte // a record that did not fit the reader's buffer
@@ -77,7 +78,7 @@ func (d *Decoder) release() {
 // NewDecoder reads rows of cols from r in batches of size rows. table names the
 // target in error contexts.
 func NewDecoder(r io.Reader, cols []Column, opts Options, env *types.Env, size int, table string) (*Decoder, error) {
-	d := &Decoder{opts: opts, cols: cols, env: env, size: size, r: bufio.NewReaderSize(r, 1<<18), table: table}
+	d := &Decoder{opts: opts, ends: opts.Ends, cols: cols, env: env, size: size, r: bufio.NewReaderSize(r, 1<<18), table: table}
 	d.notNull, d.forceNull = make([]bool, len(cols)), make([]bool, len(cols))
 	for _, set := range []struct {
 		names []string
@@ -271,9 +272,12 @@ func (d *Decoder) drain() error {
 // hold line ends. The bytes are valid until the next call.
 func (d *Decoder) readRecord() ([]byte, error) {
 	d.buf = d.buf[:0]
+	if d.ends == EndUnknown {
+		d.findEnds()
+	}
 	inQuote := false
 	for charged := 0; ; {
-		part, err := d.r.ReadSlice('\n')
+		part, err := d.r.ReadSlice(d.ends.Last())
 		if len(d.buf) >= charged+chargeStep {
 			charged = len(d.buf)
 			if err := d.charge(charged + chargeStep); err != nil {
@@ -296,11 +300,11 @@ func (d *Decoder) readRecord() ([]byte, error) {
 		switch {
 		case whole && len(d.buf) == 0:
 			d.rows += int64(len(part))
-			return trimEnd(part), nil
+			return d.trimEnd(part)
 		case whole:
 			d.buf = append(d.buf, part...)
 			d.rows += int64(len(d.buf))
-			return trimEnd(d.buf), nil
+			return d.trimEnd(d.buf)
 		case err == io.EOF:
 			if len(d.buf) == 0 && len(part) == 0 {
 				return nil, io.EOF
@@ -309,7 +313,7 @@ func (d *Decoder) readRecord() ([]byte, error) {
 			if inQuote {
 				return nil, pgerr.New(pgerr.BadCopyFileFormat, "unterminated CSV quoted field")
 			}
-			return trimEnd(d.buf), nil
+			return d.trimEnd(d.buf)
 		case err != nil && err != bufio.ErrBufferFull:
 			return nil, err
 		}
@@ -348,16 +352,6 @@ func (d *Decoder) quoteState(part []byte, in bool) bool {
 		}
 	}
 	return in
-}
-
-func trimEnd(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '\n' {
-		b = b[:n-1]
-		if n > 1 && b[n-2] == '\r' {
-			b = b[:n-2]
-		}
-	}
-	return b
 }
 
 // splitText returns the fields of a text-format line.

@@ -37,6 +37,7 @@ type Options struct {
 	ForceNotNull []string
 	ForceNull    []string
 	File         ParquetOptions
+	Ends         LineEnd // of what is read
 }
 
 // Option is one option as it was written; List is set where it was a list of

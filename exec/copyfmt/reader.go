@@ -28,8 +28,9 @@ type Reader struct {
 	first   *Decoder // of the first chunk, or of the whole of a binary stream
 
 	rest  []byte // of what was read, after the last chunk
-	begun bool   // a chunk was made
-	end   error  // of the stream; io.EOF is its regular end
+	ends  LineEnd
+	begun bool  // a chunk was made
+	end   error // of the stream; io.EOF is its regular end
 	ahead []*chunk
 	idle  []*Decoder
 	line  int64 // of the last record returned
@@ -54,7 +55,7 @@ func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size i
 	r := &Reader{in: in, threads: max(threads, 1), account: account}
 	r.make = func(in io.Reader, header bool) (*Decoder, error) {
 		o := opts
-		o.Header = o.Header && header
+		o.Header, o.Ends = o.Header && header, r.ends
 		return NewDecoder(in, cols, o, env, size, table)
 	}
 	var err error
@@ -192,6 +193,10 @@ func (r *Reader) chunk(canWait bool) (*chunk, error) {
 		if r.end != nil && r.end != io.EOF {
 			break // what came before its failure makes no difference
 		}
+		if r.ends == EndUnknown {
+			r.ends = r.first.opts.FirstEnd(r.rest, r.end == nil)
+			r.first.ends = r.ends
+		}
 		cut := len(r.rest)
 		if r.end == nil && cut <= MaxRecord { // the Decoder refuses a longer one
 			if cut = r.first.lastEnd(r.rest); cut == 0 {
@@ -278,10 +283,13 @@ func (r *Reader) Close() {
 // lastEnd returns where the last whole record of a text ends that begins with a record, 0 where
 // none does.
 func (d *Decoder) lastEnd(text []byte) int {
+	if d.ends == EndUnknown {
+		return 0
+	}
 	if d.opts.Format == CSV && d.opts.Escape != d.opts.Quote {
 		end, in := 0, false
 		for at := 0; ; {
-			n := bytes.IndexByte(text[at:], '\n') + 1
+			n := bytes.IndexByte(text[at:], d.ends.Last()) + 1
 			if n == 0 {
 				return end
 			}
@@ -296,7 +304,7 @@ func (d *Decoder) lastEnd(text []byte) int {
 		quotes = bytes.Count(text, []byte{d.opts.Quote})
 	}
 	for end := len(text); ; end-- {
-		n := bytes.LastIndexByte(text[:end], '\n') + 1
+		n := bytes.LastIndexByte(text[:end], d.ends.Last()) + 1
 		if n == 0 {
 			return 0
 		}

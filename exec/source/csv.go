@@ -5,10 +5,15 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/number"
@@ -31,33 +36,29 @@ type csvTable struct {
 	opts  copyfmt.Options
 	cols  []plan.Column
 	est   float64
+	// places, where files have their columns in different places, are each file's: which column of the
+	// table each of its columns is. nil: as the table's.
+	places [][]int
 	// starts[i] is the first unit of file i; the last entry is the number of all.
 	starts []int64
 }
 
 func newCSV(s *Sources, a *args) (table, error) {
-	if !a.names("path", "header", "delim", "nullstr", "quote", "escape", "columns", "names", "types", "all_varchar", "sample_size") {
+	if !a.names("path", "header", "delim", "nullstr", "quote", "escape", "columns", "names", "types", "all_varchar", "sample_size", "union_by_name") {
 		return nil, a.err
 	}
 	files, err := a.files()
 	if err != nil {
 		return nil, err
 	}
-	key := "csv\x00" + files[0].key
-	for _, p := range a.list {
-		key += "\x00" + p.Name + "=" + types.TextOf(p.Type, p.Val, types.DefaultEnv)
-	}
-	sn, err := remember(s, key, func() (*sniffed, int, error) {
-		sn, err := sniff(files[0], a)
-		if err != nil {
-			return nil, 0, err
-		}
-		return sn, len(sn.cols), nil
-	})
+	sn, err := s.sniffed(files[0], a)
 	if err != nil {
 		return nil, err
 	}
 	t := &csvTable{s: s, files: files, opts: sn.opts, cols: sn.cols}
+	if err := t.align(sn, a); err != nil {
+		return nil, err
+	}
 	for _, f := range files {
 		n := int64(1)
 		if t.splittable(f) {
@@ -76,10 +77,25 @@ func newCSV(s *Sources, a *args) (table, error) {
 	return t, nil
 }
 
+// sniffed is what is found out about a file, with the arguments.
+func (s *Sources) sniffed(f file, a *args) (*sniffed, error) {
+	key := "csv\x00" + f.key
+	for _, p := range a.list {
+		key += "\x00" + p.Name + "=" + types.TextOf(p.Type, p.Val, types.DefaultEnv)
+	}
+	return remember(s, key, func() (*sniffed, int, error) {
+		sn, err := sniff(f, a)
+		if err != nil {
+			return nil, 0, err
+		}
+		return sn, len(sn.cols), nil
+	})
+}
+
 // splittable reports whether the records of a file can be found from the middle: that takes
 // counting the quotes before, which is not enough if the escape is not the quote.
 func (t *csvTable) splittable(f file) bool {
-	return !f.packed() && f.size > csvChunk && t.opts.Quote == t.opts.Escape
+	return !f.packed() && f.size > csvChunk && t.opts.Quote == t.opts.Escape && t.opts.Ends != copyfmt.EndCR
 }
 
 func (t *csvTable) columns() []plan.Column { return t.cols }
@@ -89,17 +105,19 @@ func (t *csvTable) units() int64           { return t.starts[len(t.starts)-1] }
 func (t *csvTable) perPart() int64         { return 1 }
 
 func (t *csvTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
-	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
+	r := &units{next: from, end: to}
+	r.open = func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
-		return t.open(ctx, i, u-t.starts[i], cols)
-	}}, nil
+		return t.open(ctx, i, u-t.starts[i], cols, r.pool)
+	}
+	return r, nil
 }
 
 // open reads one chunk of a file.
-func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op.BatchReader, error) {
+func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, pool *mem.Pool) (op.BatchReader, error) {
 	f := t.files[i]
 	opts := t.opts
-	r := &csvReader{cols: cols, seq: int64(i) << fileShift}
+	r := &csvReader{seq: int64(i) << fileShift}
 	name := f.path
 	h, err := openText(f)
 	if err != nil {
@@ -128,16 +146,25 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op
 		}
 	}
 	// A column that is not needed is read as text, which cannot fail.
-	dec := make([]copyfmt.Column, len(t.cols))
-	for j, c := range t.cols {
-		dec[j] = copyfmt.Column{Name: c.Name, Type: types.Text}
+	places := t.placesOf(i)
+	dec := make([]copyfmt.Column, len(places))
+	for j, c := range places {
+		dec[j] = copyfmt.Column{Name: t.cols[c].Name, Type: types.Text}
 	}
-	for _, j := range cols {
-		dec[j].Type = t.cols[j].Type
+	for _, c := range cols {
+		j := slices.Index(places, c)
+		if j >= 0 {
+			dec[j].Type = t.cols[c].Type
+		}
+		r.cols, r.types = append(r.cols, j), append(r.types, t.cols[c].Type)
 	}
 	if r.dec, err = copyfmt.NewDecoder(skipBOM(in, chunk == 0), dec, opts, types.DefaultEnv, batch.DefaultSize, name); err != nil {
 		_ = h.Close()
 		return nil, err
+	}
+	if pool != nil {
+		r.acct = pool.Account("records of file "+strconv.Quote(f.path), false)
+		r.dec.Charge(r.acct)
 	}
 	return r, nil
 }
@@ -145,8 +172,10 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op
 type csvReader struct {
 	dec    *copyfmt.Decoder
 	closer io.Closer
-	cols   []int
+	cols   []int // of the file; -1 for one that it lacks
+	types  []types.Type
 	seq    int64
+	acct   *mem.Account // may be nil
 }
 
 func (r *csvReader) Next(context.Context) (*batch.Batch, error) {
@@ -154,7 +183,15 @@ func (r *csvReader) Next(context.Context) (*batch.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	nb := b.Columns(r.cols)
+	out := make([]arrow.Array, len(r.cols))
+	for i, j := range r.cols {
+		if j < 0 {
+			out[i] = batch.Nulls(r.types[i].Arrow(), b.N)
+		} else {
+			out[i] = b.Cols[j]
+		}
+	}
+	nb := batch.New(out, b.N)
 	nb.Seq = r.seq
 	r.seq += int64(b.N)
 	return nb, nil
@@ -166,6 +203,9 @@ func (r *csvReader) Close() error {
 	}
 	err := r.closer.Close()
 	r.closer = nil
+	if r.acct != nil {
+		r.acct.Close()
+	}
 	return err
 }
 

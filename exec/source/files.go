@@ -71,6 +71,9 @@ func expand(patterns []string) ([]file, error) {
 				}
 				return nil, pgerr.New(pgerr.WrongObjectType, "%q is a directory", path)
 			}
+			if !st.Mode().IsRegular() { // a FIFO would be waited for, and read once only
+				return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a regular file", path)
+			}
 			out = append(out, file{path: path, size: st.Size(),
 				key: path + "\x00" + strconv.FormatInt(st.Size(), 10) + "\x00" + strconv.FormatInt(st.ModTime().UnixNano(), 10)})
 		}

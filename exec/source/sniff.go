@@ -19,6 +19,7 @@ import (
 type sniffed struct {
 	opts  copyfmt.Options
 	cols  []plan.Column
+	blank []bool  // of each column, whether no value was seen
 	width float64 // bytes a record
 }
 
@@ -57,6 +58,9 @@ func sniff(f file, a *args) (*sniffed, error) {
 	sn := &sniffed{}
 	if sn.opts, err = copyfmt.ParseOptions(opts, true); err != nil {
 		return nil, err
+	}
+	if sn.opts.Ends = copyfmt.EndAny; sn.opts.FirstEnd(text, !whole) == copyfmt.EndCR {
+		sn.opts.Ends = copyfmt.EndCR
 	}
 	if _, ok := a.get("delim"); !ok {
 		sn.opts.Delimiter = guessDelimiter(text, sn.opts, whole)
@@ -119,17 +123,8 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 	if a.err != nil {
 		return a.err
 	}
-	taken := map[string]bool{}
+	names = columnNames(n, names)
 	for i := range n {
-		name := "column" + itoa(int64(i))
-		if i < len(names) && strings.TrimSpace(names[i]) != "" {
-			name = types.TruncateName(strings.TrimSpace(names[i]))
-		}
-		base := name
-		for k := 1; taken[name]; k++ {
-			name = base + "_" + itoa(int64(k))
-		}
-		taken[name] = true
 		g := guess{}
 		for _, r := range rows {
 			if i < len(r.fields) && !(r.fields[i].text == sn.opts.Null && !r.fields[i].quoted) {
@@ -140,9 +135,28 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 		if a.bool("all_varchar", false) {
 			t = types.Text
 		}
-		sn.cols = append(sn.cols, plan.Column{Name: name, Type: t})
+		sn.cols = append(sn.cols, plan.Column{Name: names[i], Type: t})
+		sn.blank = append(sn.blank, g.n == 0)
 	}
 	return sn.applyTypes(a)
+}
+
+// columnNames makes n names of those that a file gives: what is empty is called by its place, what
+// there was already gets a number.
+func columnNames(n int, given []string) []string {
+	names, taken := make([]string, n), map[string]bool{}
+	for i := range names {
+		name := "column" + itoa(int64(i))
+		if i < len(given) && strings.TrimSpace(given[i]) != "" {
+			name = types.TruncateName(strings.TrimSpace(given[i]))
+		}
+		base := name
+		for k := 1; taken[name]; k++ {
+			name = base + "_" + itoa(int64(k))
+		}
+		names[i], taken[name] = name, true
+	}
+	return names
 }
 
 // applyTypes applies the argument types: one a column, in order.
@@ -235,7 +249,7 @@ func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
 	var out []record
 	var cur []field
 	var buf []byte
-	quoted, in := false, false
+	quoted, in, end := false, false, o.Ends.Last()
 	for i := 0; i < len(text) && len(out) < limit; i++ {
 		c := text[i]
 		switch {
@@ -245,13 +259,13 @@ func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
 		case c == o.Quote:
 			in = !in
 			quoted = true
-		case !in && (c == o.Delimiter || c == '\n'):
-			if c == '\n' && len(buf) > 0 && buf[len(buf)-1] == '\r' {
+		case !in && (c == o.Delimiter || c == end):
+			if c == '\n' && c == end && len(buf) > 0 && buf[len(buf)-1] == '\r' {
 				buf = buf[:len(buf)-1]
 			}
 			cur = append(cur, field{string(buf), quoted})
 			buf, quoted = buf[:0], false
-			if c == '\n' {
+			if c == end {
 				out = append(out, record{cur, i + 1})
 				cur = nil
 			}
@@ -288,20 +302,45 @@ func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
 	return best
 }
 
-// looksLikeHeader takes a first record of distinct words for names, where what follows is not all
-// words of the kind, or nothing follows.
+// looksLikeHeader takes a first record of words for names. Where some are empty or occur twice there
+// must be another sign: values below that are no words, or an empty first name alone, as pandas writes
+// it over the index.
 func looksLikeHeader(recs []record, null string) bool {
 	first := recs[0].fields
 	var seen []string
+	blank, twice := 0, false
 	for _, f := range first {
+		if f.text == null || strings.TrimSpace(f.text) == "" {
+			blank++
+			continue
+		}
 		g := guess{}
-		g.see(f.text)
-		if f.text == null || strings.TrimSpace(f.text) == "" || g.typ().OID != types.TextOID || slices.Contains(seen, f.text) {
+		if g.see(f.text); g.typ().OID != types.TextOID {
 			return false
 		}
+		twice = twice || slices.Contains(seen, f.text)
 		seen = append(seen, f.text)
 	}
-	return true
+	switch {
+	case len(seen) == 0:
+		return false
+	case blank == 0 && !twice:
+		return true
+	case blank == 1 && !twice && strings.TrimSpace(first[0].text) == "" && len(recs) > 1 && strings.TrimSpace(recs[1].fields[0].text) != "":
+		return true
+	}
+	for i := range first {
+		g := guess{}
+		for _, r := range recs[1:] {
+			if i < len(r.fields) && r.fields[i].text != null {
+				g.see(r.fields[i].text)
+			}
+		}
+		if g.n > 0 && g.typ().OID != types.TextOID {
+			return true
+		}
+	}
+	return false
 }
 
 // guess narrows down the type of values by their texts.
