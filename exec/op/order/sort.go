@@ -345,10 +345,12 @@ func (o *sorter) begin(ctx context.Context) error {
 	return nil
 }
 
-// sorted sorts what is in memory.
-func (o *sorter) sorted() sortedStream {
+// sorted sorts what is in memory. The stream is the caller's own: sortedRows may be emptied before
+// it is read.
+func (o *sorter) sorted() *orderedSet {
 	if o.sortedRows.set != nil {
-		return &o.sortedRows
+		own := o.sortedRows
+		return &own
 	}
 	o.set.Finish()
 	order := kernel.Order(o.keys, nil)
