@@ -125,9 +125,7 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 		left = 1<<63 - 1
 	}
 	if left > 0 {
-		o.mu.Lock()
-		sb, err := o.stream.next(ctx)
-		o.mu.Unlock()
+		sb, err := o.advance(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -142,6 +140,13 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	o.end()
 	return nil, io.EOF
+}
+
+// advance returns the next batch of the thread's stream.
+func (o *sorter) advance(ctx context.Context) (*sortedBatch, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stream.next(ctx)
 }
 
 // start makes the thread's stream.
@@ -363,9 +368,7 @@ func (o *sorter) sorted() *orderedSet {
 // feed sends the thread's sorted rows to thread 0.
 func (o *sorter) feed(ctx context.Context) error {
 	for {
-		o.mu.Lock()
-		sb, err := o.stream.next(ctx)
-		o.mu.Unlock()
+		sb, err := o.advance(ctx)
 		if err != nil || sb == nil {
 			return err
 		}
