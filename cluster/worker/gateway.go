@@ -76,19 +76,18 @@ type Options struct {
 // spill directory, buffers. It runs plans, one after the other or nested. It is
 // for one goroutine, except that a run's reader may have its own.
 type Statement struct {
-	g       *Gateway
-	id      string
-	st      *catalog.State
-	pool    *mem.Pool
-	env     *function.Env
-	o       Options
-	buffers map[int]*op.Buffer
-	pin     *store.Pin
-	dir     *spill.Dir
-	runs    int
+	g    *Gateway
+	id   string
+	st   *catalog.State
+	pool *mem.Pool
+	env  *function.Env
+	o    Options
+	pin  *store.Pin
+	dir  *spill.Dir
 
-	mu   sync.Mutex
-	last running // nil before the first run
+	mu      sync.Mutex
+	buffers map[int]*op.Buffer
+	last    running // nil before the first run
 }
 
 // running is a running plan, as seen by Actuals and Tasks.
@@ -130,7 +129,6 @@ func (s *Statement) runtime() *op.Runtime {
 // plan everywhere. The plan ends with ctx at the latest. A manifest in manifests
 // replaces the state's manifest for its scan.
 func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
-	s.runs++
 	if len(p.Stages) == 1 {
 		if a := s.o.Admission; a != nil && p.Holds {
 			if _, err := a.here(ctx, a.mode(admitWait)); err != nil {
@@ -145,7 +143,9 @@ func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*
 		s.set(r)
 		return r, nil
 	}
-	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.runs), p, manifests)
+	// Several statements may have the same id at a time: one execution opens one after the other,
+	// and those of the functions that its threads call.
+	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.g.w.queries.Add(1)), p, manifests)
 	s.set(q)
 	if err := q.begin(ctx); err != nil {
 		return nil, err
@@ -162,9 +162,14 @@ func (s *Statement) set(r running) {
 // filled returns a copy of the buffers, for a plan to read. It must be a copy: while
 // the plan's threads run, and a recursion builds the operators of its rounds, the
 // plan's own rows may be added as a buffer.
-func (s *Statement) filled() map[int]*op.Buffer { return maps.Clone(s.buffers) }
+func (s *Statement) filled() map[int]*op.Buffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.buffers)
+}
 
-// Fill runs a reader to its end into buffer id, which later plans read.
+// Fill runs a reader to its end into buffer id, which later plans read. A buffer that had the id before
+// is closed: writes in WITH use the same ones in turn.
 func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) (err error) {
 	defer func() {
 		if cerr := in.Close(); err == nil {
@@ -176,7 +181,13 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 		ts[i] = c.Type
 	}
 	buf := op.NewBuffer(s.runtime(), ts)
+	s.mu.Lock()
+	old := s.buffers[id]
 	s.buffers[id] = buf
+	s.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
 	for {
 		b, err := in.Next(ctx)
 		if err == io.EOF {
@@ -197,10 +208,13 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 // Actuals returns the counters of the last plan, summed over the nodes. Those of other
 // nodes are complete once the plan's reader is at its end.
 func (s *Statement) Actuals() stage.Actuals {
-	if s.last == nil {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last == nil {
 		return stage.Actuals{}
 	}
-	return s.last.actuals()
+	return last.actuals()
 }
 
 // Close frees what the statement holds.
@@ -208,7 +222,7 @@ func (s *Statement) Close() {
 	s.g.w.mu.Lock()
 	delete(s.g.w.statements, s)
 	s.g.w.mu.Unlock()
-	for _, b := range s.buffers {
+	for _, b := range s.filled() {
 		b.Close()
 	}
 	_ = s.pin.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -58,6 +59,8 @@ type Worker struct {
 	cfg Config
 	hub *flow.Hub
 	log *slog.Logger
+
+	queries atomic.Uint64 // plans that ran on several nodes so far
 
 	mu         sync.Mutex
 	runs       map[string]*run         // for other nodes

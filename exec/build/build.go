@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
@@ -66,7 +67,11 @@ func walk(n plan.Node, depth int, f func(n plan.Node, depth int)) {
 // way: LIMIT, VALUES.
 func Stage(ctx context.Context, c Config) (*Tree, error) {
 	root := c.Stage.Root
-	s := &state{Config: c, stats: map[plan.Node]*op.Stats{}, leaf: map[plan.Node]int{}}
+	hook := Hooked.Load()
+	if hook != nil && hook.Config != nil {
+		hook.Config(&c)
+	}
+	s := &state{Config: c, hook: hook, stats: map[plan.Node]*op.Stats{}, leaf: map[plan.Node]int{}}
 	var all []*op.Stats
 	walk(root, 0, func(n plan.Node, depth int) {
 		st := &op.Stats{Node: n, ID: len(all), Depth: depth}
@@ -90,9 +95,19 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	return &Tree{Root: out, Cols: want, Stats: all}, nil
 }
 
+// Hook changes what stages are made of, for tests that make operators, sources and system views fail.
+type Hook struct {
+	Config func(*Config)
+	Node   func(n plan.Node, threads []op.Operator) []op.Operator
+}
+
+// Hooked is the hook of all stages that are made from now on. Only tests set it.
+var Hooked atomic.Pointer[Hook]
+
 // state is shared by the builders of one stage.
 type state struct {
 	Config
+	hook  *Hook // nil: none
 	stats map[plan.Node]*op.Stats
 	leaf  map[plan.Node]int
 }
@@ -107,6 +122,7 @@ type builder struct {
 	kept     *programs // nil: built once
 	keys     map[*plan.Scan][]op.ScanKeys
 	sortings map[*plan.Window]window.Sorting // of windows below others that their rows are sorted for
+	below    [][]op.Operator                 // of the nodes that the one being built reads
 }
 
 type colSet map[expr.ColID]bool
@@ -158,13 +174,19 @@ func typesOf(cols []plan.Column) []types.Type {
 
 // node builds n such that at least the columns need are returned.
 func (b *builder) node(ctx context.Context, n plan.Node, need colSet) (rel, error) {
+	beside := b.below
+	b.below = nil
 	r, err := b.build(ctx, n, need)
 	if err != nil {
 		return rel{}, err
 	}
-	if st := b.stats[n]; st != nil {
-		r.ops = op.Count(st, r.ops)
+	if h := b.hook; h != nil && h.Node != nil {
+		r.ops = h.Node(n, r.ops)
 	}
+	if st := b.stats[n]; st != nil {
+		r.ops = op.Count(st, r.ops, b.below)
+	}
+	b.below = append(beside, r.ops)
 	return r, nil
 }
 

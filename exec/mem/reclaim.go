@@ -105,3 +105,25 @@ func (p *Pool) reclaimOnce(a *Account, more int64, insist bool) (did, busy bool,
 	}
 	return false, busy, nil
 }
+
+// ReclaimAll asks each holder of the statement to release what it holds, however little that is, and returns
+// how many did. It is for tests of operators at every point at which others may need their memory.
+func (p *Pool) ReclaimAll() (n int, err error) {
+	var holders []*Account
+	p.statement().walk(func(h *Account) {
+		if h.reclaim.Load() != nil {
+			holders = append(holders, h)
+		}
+	})
+	slices.SortFunc(holders, func(x, y *Account) int { return cmp.Compare(x.number, y.number) })
+	for _, h := range holders {
+		did, err := (*h.reclaim.Load())()
+		if err != nil && !errors.Is(err, ErrBusy) {
+			return n, err
+		}
+		if did {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -21,7 +21,7 @@ func NewGather(in []Operator) []Operator {
 	if len(in) == 1 {
 		return in
 	}
-	g := &gather{ch: make(chan *batch.Batch, len(in)), stop: make(chan struct{}), left: len(in), drained: make(chan struct{})}
+	g := &gather{ch: make(chan *batch.Batch, len(in)), stop: make(chan struct{}), failed: make(chan struct{}), left: len(in), drained: make(chan struct{})}
 	out := make([]Operator, len(in))
 	for i := range in {
 		out[i] = &gatherThread{g: g, in: in[i], thread: i}
@@ -37,7 +37,8 @@ type gather struct {
 	left    int           // threads that still push
 	drained chan struct{} // closed when left is 0
 	pump    sync.WaitGroup
-	err     error // of the pump; read after drained
+	failed  chan struct{} // closed when the pump has an error, err
+	err     error
 	cancel  context.CancelFunc
 }
 
@@ -71,8 +72,10 @@ func (o *gatherThread) Next(ctx context.Context) (*batch.Batch, error) {
 		g.pump.Add(1)
 		go func() {
 			defer g.pump.Done()
-			g.err = Guard("gather", func() error { return o.push(pctx) })
-			o.end()
+			defer o.end()
+			if g.err = Guard("gather", func() error { return o.push(pctx) }); g.err != nil {
+				close(g.failed)
+			}
 		}()
 	}
 	select {
@@ -80,14 +83,17 @@ func (o *gatherThread) Next(ctx context.Context) (*batch.Batch, error) {
 		return b, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-g.failed:
+		// At once: the other threads may wait for this one in a barrier below, until the statement is
+		// cancelled for the error.
+		return nil, g.err
 	case <-g.drained:
 		select {
 		case b := <-g.ch:
 			return b, nil
-		default:
-		}
-		if g.err != nil {
+		case <-g.failed:
 			return nil, g.err
+		default:
 		}
 		return nil, io.EOF
 	}

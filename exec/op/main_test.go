@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,5 +9,6 @@ import (
 
 // TestMain fails when a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // tests panic on purpose
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }

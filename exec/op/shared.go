@@ -45,23 +45,13 @@ func (o *sharedThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if o.closed {
 		return nil, io.EOF
 	}
-	s := o.s
-	s.mu.Lock()
-	if !s.opened {
-		s.opened = true
-		rs, err := s.open(ctx)
-		s.err = err
-		for _, r := range rs {
-			s.readers = append(s.readers, &lockedReader{r: r})
-		}
-	}
-	err, n := s.err, len(s.readers)
-	s.mu.Unlock()
+	readers, err := o.s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
+	n := len(readers)
 	for left := n; left > 0; {
-		r := s.readers[o.at%n]
+		r := readers[o.at%n]
 		b, err := r.next(ctx)
 		if err == io.EOF {
 			o.at++
@@ -78,6 +68,22 @@ func (o *sharedThread) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 	}
 	return nil, io.EOF
+}
+
+// begin opens the readers, unless that was done. Where it panics the threads that wait find no readers:
+// the statement has failed.
+func (s *shared) begin(ctx context.Context) ([]*lockedReader, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.opened {
+		s.opened = true
+		rs, err := s.open(ctx)
+		s.err = err
+		for _, r := range rs {
+			s.readers = append(s.readers, &lockedReader{r: r})
+		}
+	}
+	return s.readers, s.err
 }
 
 func (r *lockedReader) next(ctx context.Context) (*batch.Batch, error) {

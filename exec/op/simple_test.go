@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -122,6 +123,48 @@ func (s silent) Next(ctx context.Context) (*batch.Batch, error) {
 		s.t.Error("a thread above 0 gives rows")
 	}
 	return b, err
+}
+
+// meets waits in a barrier for the other threads, unless it fails.
+type meets struct {
+	bar *op.Barrier
+	err error
+}
+
+func (o meets) Open(context.Context) error { return nil }
+func (o meets) Close() error               { return nil }
+func (o meets) Next(ctx context.Context) (*batch.Batch, error) {
+	if o.err != nil {
+		return nil, o.err
+	}
+	if err := o.bar.Wait(ctx, nil); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}
+
+// TestGatherFails: an error of thread 0's input, which has a goroutine of its own, ends the statement while
+// other threads wait for that thread.
+func TestGatherFails(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // it waited for ever
+	defer cancel()
+	bar, failed := op.NewBarrier(2), pgerr.New(pgerr.DivisionByZero, "division by zero")
+	_, err := optest.Drive(ctx, op.NewGather([]op.Operator{meets{bar, failed}, meets{bar, nil}}), nil)
+	if !pgerr.Is(err, pgerr.DivisionByZero) {
+		t.Error(err)
+	}
+}
+
+// panics is a reader whose opening panics.
+func panics(context.Context) ([]op.BatchReader, error) { panic("on purpose") }
+
+// TestSharedPanics: threads do not wait for one that panicked while it opened their readers.
+func TestSharedPanics(t *testing.T) {
+	rt := &op.Runtime{Threads: 3}
+	_, err := optest.Drive(context.Background(), op.NewShared(rt, panics), nil)
+	if !pgerr.Is(err, pgerr.InternalError) {
+		t.Error(err)
+	}
 }
 
 func TestMax1Row(t *testing.T) {

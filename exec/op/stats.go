@@ -41,19 +41,22 @@ func (s *Stats) AddSpilled(n int64) {
 	}
 }
 
-// Count wraps the threads of a node so that s counts what they return.
-func Count(s *Stats, in []Operator) []Operator {
+// Count wraps the threads of a node so that s counts what they return. below are the threads of the nodes
+// that it reads.
+func Count(s *Stats, in []Operator, below [][]Operator) []Operator {
 	out := make([]Operator, len(in))
 	for i, o := range in {
-		out[i] = &counted{in: o, s: s}
+		out[i] = &counted{in: o, s: s, thread: i, below: below}
 	}
 	return out
 }
 
 type counted struct {
-	in   Operator
-	s    *Stats
-	done bool
+	in     Operator
+	s      *Stats
+	thread int
+	below  [][]Operator
+	done   bool
 }
 
 func (c *counted) Open(ctx context.Context) error {
@@ -80,4 +83,17 @@ func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
 // AllowReuse implements Reuser.
 func (c *counted) AllowReuse() { AllowReuse(c.in) }
 
-func (c *counted) Close() error { return c.in.Close() }
+// Close closes the operator, and if it panics the ones below nevertheless: threads wait for each other, and
+// readers hold files until the last is closed.
+func (c *counted) Close() error {
+	err := Guard("close", c.in.Close)
+	if err != nil {
+		_ = Guard("close", c.in.Close)
+		for _, list := range c.below {
+			if c.thread < len(list) {
+				_ = Guard("close", list[c.thread].Close)
+			}
+		}
+	}
+	return err
+}

@@ -126,7 +126,7 @@ func (t *Task) closeSend(err error) error {
 	errs := make([]error, len(t.writers))
 	var wg sync.WaitGroup
 	for i, w := range t.writers {
-		wg.Go(func() { errs[i] = w.CloseSend(err) })
+		wg.Go(func() { errs[i] = op.Guard("exchange", func() error { return w.CloseSend(err) }) })
 	}
 	wg.Wait()
 	for _, e := range errs {

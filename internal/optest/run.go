@@ -64,6 +64,9 @@ func Run(t *testing.T, c Case) {
 				c.once(t, l, f, 0)
 			})
 		}
+		t.Run(fmt.Sprintf("threads=%d/give way", l), func(t *testing.T) {
+			c.run(t, l, Form{Size: rows/10 + 1, Dict: true, Mix: true}, 0, true)
+		})
 		if c.Spills {
 			t.Run(fmt.Sprintf("threads=%d/spill", l), func(t *testing.T) {
 				budget := c.Budget
@@ -124,12 +127,18 @@ func (e *env) check(t *testing.T) {
 	goleak.VerifyNone(t, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
-func (c *Case) ops(t *testing.T, e *env, f Form) []op.Operator {
+func (c *Case) ops(t *testing.T, e *env, f Form, giveWay bool) []op.Operator {
 	var in [][]op.Operator
 	for _, tb := range c.Inputs {
 		in = append(in, Source(e.rt.Threads, tb.Batches(t, f)))
 	}
-	return c.Build(e.rt, in)
+	if !giveWay {
+		return c.Build(e.rt, in)
+	}
+	for _, list := range in {
+		greedy(e.rt, list)
+	}
+	return greedy(e.rt, c.Build(e.rt, in))
 }
 
 // Drive runs the threads to their ends and returns their rows, those of thread 0 first.
@@ -187,9 +196,14 @@ func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Ro
 
 func (c *Case) once(t *testing.T, threads int, f Form, budget int64) (spilled int64) {
 	t.Helper()
+	return c.run(t, threads, f, budget, false)
+}
+
+func (c *Case) run(t *testing.T, threads int, f Form, budget int64, giveWay bool) (spilled int64) {
+	t.Helper()
 	e := newEnv(t, threads, min(f.Size, 8192), budget)
 	defer e.check(t)
-	got, err := Drive(context.Background(), c.ops(t, e, f), c.Out)
+	got, err := Drive(context.Background(), c.ops(t, e, f, giveWay), c.Out)
 	if c.Err != nil {
 		if !c.Err(err) {
 			t.Fatalf("error %v", err)
@@ -236,7 +250,7 @@ func (c *Case) stop(t *testing.T, threads, size, after int, cancelled bool, budg
 	defer e.check(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	root := c.ops(t, e, Form{Size: size})
+	root := c.ops(t, e, Form{Size: size}, false)
 	var wg sync.WaitGroup
 	for _, o := range root {
 		wg.Add(1)

@@ -213,6 +213,44 @@ func TestTheContract(t *testing.T) {
 	}
 }
 
+// TestEveryFamilyIsDescribed: each family's models give their weights, a row for each slot and the
+// intercept of each class, and explain a prediction; a parameter that is no weight does not show.
+func TestEveryFamilyIsDescribed(t *testing.T) {
+	for _, f := range Families() {
+		g := f.(*glm)
+		numbers := []int{0}
+		if g.task == family.Classification {
+			numbers = []int{2, 3}
+		}
+		for _, classes := range numbers {
+			d := some(11, 200, g, classes)
+			r, err := familytest.Train(t, g, d, familytest.Spread{}, "max_iterations", 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := r.Predictor.(*predictor)
+			per, outputs := len(p.f.Slots())+1, 1
+			if classes > 2 {
+				outputs = classes
+			}
+			for _, relation := range []string{"weights", "original_weights"} {
+				rows, ok := p.Describe(relation)
+				if !ok || len(rows) != outputs*per {
+					t.Fatalf("%s of %s, %d classes: %d rows, want %d", relation, g.info.Name, classes, len(rows), outputs*per)
+				}
+				for i, row := range rows {
+					if (row[0] != nil) != (outputs > 1) || row[2] != p.theta[i] && relation == "weights" {
+						t.Errorf("%s of %s, %d classes: row %d is %v, the parameter is %v", relation, g.info.Name, classes, i, row, p.theta[i])
+					}
+				}
+			}
+			if _, ok := p.Describe("feature_importance"); !ok {
+				t.Errorf("%s has no feature_importance", g.info.Name)
+			}
+		}
+	}
+}
+
 // TestWeightTwoIsTheRowTwice: parameters and their standard errors for a row of weight 2 equal
 // those for two copies of the row.
 func TestWeightTwoIsTheRowTwice(t *testing.T) {

@@ -60,7 +60,7 @@ func (o *sorter) keysApart() bool {
 func (o *sorter) spillRun(ctx context.Context) error {
 	per := max(1, o.acct.Used()/max(o.set.Rows(), 1))
 	o.set.Flush()
-	s := o.sorted().(*orderedSet)
+	s := o.sorted()
 	s.withKeys = o.keysApart()
 	s.rows = o.runBatchRows(per)
 	o.reset()

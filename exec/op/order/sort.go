@@ -125,9 +125,7 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 		left = 1<<63 - 1
 	}
 	if left > 0 {
-		o.mu.Lock()
-		sb, err := o.stream.next(ctx)
-		o.mu.Unlock()
+		sb, err := o.advance(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -142,6 +140,13 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	o.end()
 	return nil, io.EOF
+}
+
+// advance returns the next batch of the thread's stream.
+func (o *sorter) advance(ctx context.Context) (*sortedBatch, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stream.next(ctx)
 }
 
 // start makes the thread's stream.
@@ -345,10 +350,12 @@ func (o *sorter) begin(ctx context.Context) error {
 	return nil
 }
 
-// sorted sorts what is in memory.
-func (o *sorter) sorted() sortedStream {
+// sorted sorts what is in memory. The stream is the caller's own: sortedRows may be emptied before
+// it is read.
+func (o *sorter) sorted() *orderedSet {
 	if o.sortedRows.set != nil {
-		return &o.sortedRows
+		own := o.sortedRows
+		return &own
 	}
 	o.set.Finish()
 	order := kernel.Order(o.keys, nil)
@@ -361,9 +368,7 @@ func (o *sorter) sorted() sortedStream {
 // feed sends the thread's sorted rows to thread 0.
 func (o *sorter) feed(ctx context.Context) error {
 	for {
-		o.mu.Lock()
-		sb, err := o.stream.next(ctx)
-		o.mu.Unlock()
+		sb, err := o.advance(ctx)
 		if err != nil || sb == nil {
 			return err
 		}

@@ -58,9 +58,7 @@ func (o *sorter) meet(ctx context.Context) error {
 		own = orderedSet{set: o.set, keys: o.keys, order: kernel.Order(o.keys, nil), ids: o.set.IDs(), rows: o.outRows(), withKeys: true}
 	}
 	o.sortedRows, o.waits = own, true
-	o.mu.Unlock()
-	err := s.bar.Wait(ctx, func() error { return o.s.cutRanges(ctx) })
-	o.mu.Lock()
+	err := o.waitForCut(ctx)
 	if o.waits = false; err != nil || s.sorted == nil {
 		return err
 	}
@@ -79,6 +77,13 @@ func (o *sorter) meet(ctx context.Context) error {
 	}
 	o.stream = newMerger(o.s.cfg.Types, streams, o.outRows(), false)
 	return nil
+}
+
+// waitForCut waits, without the lock, for all threads, one of which cuts the ranges.
+func (o *sorter) waitForCut(ctx context.Context) error {
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	return o.s.split.bar.Wait(ctx, func() error { return o.s.cutRanges(ctx) })
 }
 
 // cutRanges runs while all threads wait.

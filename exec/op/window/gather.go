@@ -121,7 +121,7 @@ func (o *window) reclaim(ctx context.Context) (bool, error) {
 		return false, mem.ErrBusy
 	}
 	defer o.mu.Unlock()
-	if o.filed != nil || len(o.pend) == 0 || len(o.starts) != 1 || o.acct.Used() < minFile {
+	if o.filed != nil || len(o.pend) == 0 || len(o.starts) != 1 {
 		return false, nil
 	}
 	return true, o.toFile(ctx, o.pend)

@@ -118,7 +118,9 @@ func (p *partitions) find(cols []arrow.Array, n int) []uint32 {
 func (p *partitions) findNear(col arrow.Array, of []uint32) {
 	if p.next > 0 {
 		near := kernel.Fresh[uint32](p.next, p.next)
-		copy(near[max(p.lo-p.nextLo, 0):], p.near)
+		if len(p.near) > 0 { // else lo is no key
+			copy(near[p.lo-p.nextLo:], p.near)
+		}
 		p.lo, p.near = p.nextLo, near
 	}
 	switch a := col.(type) {

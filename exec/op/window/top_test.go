@@ -2,6 +2,7 @@ package window_test
 
 import (
 	"context"
+	"math"
 	"math/rand"
 	"slices"
 	"sync/atomic"
@@ -158,6 +159,11 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 		{rows / 20, func(i int, of int64) int64 { return of * int64(1+i/(rows/2)*1_000_003) }, rows / 2},
 		{rows / 20, func(_ int, of int64) int64 { return of<<40 - 1<<60 }, k * rows / 20},
 		{rows, func(_ int, of int64) int64 { return of }, rows},
+		// Far from 0, where no key is: days before 1970, the least and the greatest numbers.
+		{20, func(_ int, of int64) int64 { return of - 100 }, rows / 20},
+		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 - 1<<40 }, rows / 2},
+		{rows / 20, func(_ int, of int64) int64 { return math.MinInt64 + of }, k * rows / 20},
+		{rows / 20, func(i int, of int64) int64 { return math.MaxInt64 - of%min(rows/20, int64(i)+1) }, rows / 2},
 	} {
 		parts := c.parts
 		r := rand.New(rand.NewSource(3))
