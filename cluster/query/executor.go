@@ -76,7 +76,8 @@ func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(*plan
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.Buffers(ctx, p.Query.Buffers, write); err != nil {
+	first, last := plan.Unread(p.Query.Buffers, p.Query.Root)
+	if err := r.Buffers(ctx, slices.Concat(first, last), write); err != nil {
 		return nil, nil, err
 	}
 	rows, err := r.Staged(ctx, p.Staged)

@@ -43,11 +43,12 @@ func (r *Executor) apply(rel *catalog.Relation, changes []catalog.Change, segs [
 // after checking unique constraints against both.
 func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) (err error) {
 	t, st := r.x.Txn, r.st
+	moved := len(changes) > 0 || t.Known() != st // an earlier part of the statement may have made a key
 	t.Put(changes...)
 	if len(segs) == 0 {
 		return nil
 	}
-	if len(changes) > 0 && slices.ContainsFunc(rel.Constraints, func(c catalog.Constraint) bool { return watched.claims(&c) }) {
+	if moved && slices.ContainsFunc(rel.Constraints, func(c catalog.Constraint) bool { return watched.claims(&c) }) {
 		if st, err = t.State(); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 		}
 	}
 	cols := n.Schema()
-	rows, err := w.r.start(n, cols, nil)
+	rows, err := w.r.start(n, cols, w.reads)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (w *ModifyTable) inThreads(source plan.Node) error {
 			}
 		}
 		if len(n.Updated) > 0 {
-			if err := keys.rows.Append(w.r.x.Ctx, batch.New(b.Cols[at:], b.N)); err != nil {
+			if err := keys.keep(w.r.x.Ctx, batch.New(b.Cols[at:], b.N)); err != nil {
 				return err
 			}
 		}

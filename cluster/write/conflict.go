@@ -259,12 +259,9 @@ func (w *upsert) replace(b *batch.Batch, news []arrow.Array) error {
 			return err
 		}
 	}
-	// Checks and RETURNING read the source's value columns, so the new values go there. The batch
-	// is dense from here on.
-	cols := make([]arrow.Array, len(b.Cols))
-	for i := range cols {
-		cols[i] = batch.Nulls(w.src[i].Type.Arrow(), n)
-	}
+	// Checks and RETURNING read the source's value columns, so the new values go there, beside what
+	// the source has computed for RETURNING. The batch is dense from here on.
+	cols := slices.Clone(kernel.Compact(b).Cols)
 	for i, id := range w.d.Values {
 		cols[w.at[id]] = news[i]
 	}

@@ -185,6 +185,12 @@ func (r *Executor) checkReferred(w *written, ref foreignKey) error {
 		return err
 	}
 	gone := goneKeys(r.st, w, ref.key, as, 100)
+	if ref.key.OnDelete == 'r' && w.keys != nil && w.keys.kind == plan.DeleteRows {
+		// RESTRICT does not ask whether another row has the key now.
+		if gone, err = r.deletedKeys(w, ref.key, as, gone.root.Schema()); err != nil {
+			return err
+		}
+	}
 	l, ls := keyRows(ref.child, ref.key.Columns, as, 1)
 	gone.manifests[ls] = m
 	root := &plan.Limit{Input: keyJoin(plan.Semi, l, gone.root, len(as)), Count: &expr.Const{Val: int64(1), Typ: types.Int8}}

@@ -78,9 +78,6 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 	if err != nil {
 		return err
 	}
-	if gone.n == 0 {
-		return nil
-	}
 	if err := r.addKeyChecks(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
 		return err
 	}
@@ -89,7 +86,7 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 	}
 	deletes, updates := true, false
 	if k := w.keys; k != nil {
-		updates = k.pairs && k.rows.Rows() > 0
+		updates = k.pairs && k.moved
 		deletes = k.kind == plan.DeleteRows || k.kind == plan.MergeRows
 	}
 	if updates {
@@ -143,7 +140,10 @@ func (r *Executor) act(w *written, ref foreignKey, as []types.Type, action byte,
 	if update {
 		rows, err = r.pairs(w, k, cols)
 	} else {
-		gone := r.deletedKeys(w, k, as, cols)
+		var gone keyPlan
+		if gone, err = r.deletedKeys(w, k, as, cols); err != nil {
+			return err
+		}
 		rows, err = r.start(gone.root, gone.root.Schema(), gone.manifests)
 	}
 	if err != nil {
@@ -160,27 +160,55 @@ func (r *Executor) act(w *written, ref foreignKey, as []types.Type, action byte,
 	return nil
 }
 
-// deletedKeys returns the keys that were deleted, not updated.
-func (r *Executor) deletedKeys(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
-	p := goneKeys(r.st, w, k, as, 100)
-	in := p.root.Schema()
-	out := &plan.Project{Input: p.root}
+// deletedKeys returns the keys of deleted rows, whether or not other rows have them now: of the rows
+// that a write removed those that it did not update.
+func (r *Executor) deletedKeys(w *written, k fkey, as []types.Type, cols []plan.Column) (keyPlan, error) {
+	root, scan := keyRows(w.rel, k.RefCols, as, 100)
+	if w.keys != nil && w.keys.pairs {
+		kept, err := r.pairsBuffer(w)
+		if err != nil {
+			return keyPlan{}, err
+		}
+		old := make([]plan.Column, len(as))
+		for i := range as {
+			old[i] = plan.Column{ID: expr.ColID(2000 + i), Name: "k", Type: as[i]}
+		}
+		root = keyJoin(plan.Anti, root, pairsOf(w, k, kept, old), len(as))
+	}
+	in := root.Schema()
+	out := &plan.Project{Input: root}
 	for i, c := range cols {
 		c.ID = expr.ColID(1 + i)
-		var e expr.Expr = colRef(in[i])
-		if in[i].Type != c.Type {
-			e = &expr.Cast{Arg: e, Typ: c.Type}
-		}
-		out.Items = append(out.Items, plan.Item{Col: c, Expr: e})
+		out.Items = append(out.Items, plan.Item{Col: c, Expr: castTo(colRef(in[i]), c.Type)})
 	}
-	p.root = out
-	return p
+	return keyPlan{out, map[*plan.Scan]*catalog.Manifest{scan: w.gone}}, nil
+}
+
+// castTo casts a column where its type is another.
+func castTo(c *expr.Col, t types.Type) expr.Expr {
+	if c.Typ == t {
+		return c
+	}
+	return &expr.Cast{Arg: c, Typ: t}
 }
 
 // pairs returns the old and new keys of updated rows as columns.
 func (r *Executor) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
-	// The batches have the watched columns twice; put them through a buffer of
-	// their own to project the key's out of them.
+	kept, err := r.pairsBuffer(w)
+	if err != nil {
+		return nil, err
+	}
+	named := slices.Clone(cols)
+	for i := range named {
+		named[i].ID = expr.ColID(1000 + i)
+	}
+	out := pairsOf(w, k, kept, named)
+	return r.start(out, out.Schema(), nil)
+}
+
+// pairsBuffer puts the watched columns of updated rows, old and new, into a buffer, out of which plans
+// project a key's.
+func (r *Executor) pairsBuffer(w *written) (*plan.Buffer, error) {
 	const id = 1<<20 + 1
 	kept := w.keys.columns(w.rel)
 	if err := w.keys.rows.Finish(r.x.Ctx); err != nil {
@@ -190,22 +218,19 @@ func (r *Executor) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader
 	if err == nil {
 		err = r.Fill(r.x.Ctx, id, kept, rows)
 	}
-	if err != nil {
-		return nil, err
-	}
-	out := &plan.Project{Input: &plan.Buffer{ID: id, Name: "updated", Cols: kept}}
+	return &plan.Buffer{ID: id, Name: "updated", Cols: kept}, err
+}
+
+// pairsOf gives the columns of a key of updated rows: the old ones and, as far as cols has columns for
+// them, the new.
+func pairsOf(w *written, k fkey, from *plan.Buffer, cols []plan.Column) plan.Node {
+	out := &plan.Project{Input: from}
 	for i, c := range cols {
-		col := k.RefCols[i%len(k.RefCols)]
-		at := slices.Index(w.keys.nums, col)
+		at := slices.Index(w.keys.nums, k.RefCols[i%len(k.RefCols)])
 		if i >= len(k.RefCols) {
 			at += len(w.keys.nums)
 		}
-		c.ID = expr.ColID(1000 + i)
-		var e expr.Expr = colRef(kept[at])
-		if kept[at].Type != c.Type {
-			e = &expr.Cast{Arg: e, Typ: c.Type}
-		}
-		out.Items = append(out.Items, plan.Item{Col: c, Expr: e})
+		out.Items = append(out.Items, plan.Item{Col: c, Expr: castTo(colRef(from.Cols[at]), c.Type)})
 	}
-	return r.start(out, out.Schema(), nil)
+	return out
 }

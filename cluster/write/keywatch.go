@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -25,6 +26,7 @@ type keyWatch struct {
 	nums  []int16
 	rows  *op.Buffer // nil where nobody needs to, or closed
 	pairs bool
+	moved bool // some row's old and new values may differ
 	// only is the new row, by live column, as long as it is the only one.
 	only []types.Datum
 }
@@ -58,7 +60,15 @@ func (k *keyWatch) note(ctx context.Context, b *batch.Batch, olds, news []arrow.
 			cols = append(cols, list[k.column(n)])
 		}
 	}
-	return k.rows.Append(ctx, &batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1})
+	return k.keep(ctx, &batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1})
+}
+
+// keep keeps keys of updated rows, the columns nums of the old rows and those of the new.
+func (k *keyWatch) keep(ctx context.Context, b *batch.Batch) error {
+	for i := range k.nums {
+		k.moved = k.moved || !array.Equal(b.Cols[i], b.Cols[len(k.nums)+i])
+	}
+	return k.rows.Append(ctx, b)
 }
 
 // column is the place of a watched column among the table's live ones.

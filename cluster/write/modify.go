@@ -33,7 +33,8 @@ func (r *Executor) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 // modify runs an optimised statement; staged is the plan of its source, nil where
 // that is to be made.
 func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
-	if err := r.buffers(d.Buffers); err != nil {
+	first, last := plan.Unread(d.Buffers, d.Source)
+	if err := r.buffers(first); err != nil {
 		return nil, err
 	}
 	w = r.modifying(d)
@@ -44,13 +45,18 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 		}
 	}()
 	w.watchKeys()
-	if d.OnConflict != nil {
-		return w, w.onConflict()
-	}
-	if err := w.execute(d.Source, staged); err != nil {
+	if err := w.seeEarlier(); err != nil {
 		return w, err
 	}
-	return w, w.finish()
+	if d.OnConflict != nil {
+		err = w.onConflict()
+	} else if err = w.execute(d.Source, staged); err == nil {
+		err = w.finish()
+	}
+	if err != nil {
+		return w, err
+	}
+	return w, r.buffers(last)
 }
 
 // execute changes the table's rows as an optimised source says; staged is its plan,
@@ -70,7 +76,7 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	if staged != nil {
 		rows, err = w.r.Staged(w.r.x.Ctx, staged)
 	} else {
-		rows, err = w.r.start(source, w.src, nil)
+		rows, err = w.r.start(source, w.src, w.reads)
 	}
 	if err != nil {
 		return err

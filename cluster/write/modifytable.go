@@ -39,9 +39,11 @@ type ModifyTable struct {
 	acct        *mem.Account
 	count       int64 // of rows inserted, updated or deleted
 	written     []catalog.Written
-	old         op.RowIDs     // rows deleted or replaced
-	segmentRows int64         // as in plan.TableWrite
-	conflict    *proposedRows // of an ON CONFLICT that is carried out as a MERGE; or nil
+	old         op.RowIDs                        // rows deleted or replaced
+	segmentRows int64                            // as in plan.TableWrite
+	before      *catalog.Manifest                // what earlier parts of the statement left of the table; nil where they changed no row
+	reads       map[*plan.Scan]*catalog.Manifest // in place of the view's
+	conflict    *proposedRows                    // of an ON CONFLICT that is carried out as a MERGE; or nil
 }
 
 // proposedRows are an INSERT's rows before ON CONFLICT decided about them.
@@ -220,6 +222,9 @@ func (w *ModifyTable) finish() error {
 		// conflict with it.
 		rows, err := w.old.Encoded(o)
 		if err != nil {
+			return err
+		}
+		if err := w.changedEarlier(o, rows); err != nil {
 			return err
 		}
 		_, seg := store.At(m, o)

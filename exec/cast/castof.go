@@ -138,14 +138,9 @@ func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
 	case stringLike(from) && stringLike(to):
 		return stringCast(from, to), nil
 	case f == types.CharOID && stringLike(to):
-		return nil, nil
+		return function.Strict1(types.CharText), nil
 	case stringLike(from) && t == types.CharOID:
-		return function.Strict1(func(s string) string {
-			if s == "" {
-				return ""
-			}
-			return s[:1]
-		}), nil
+		return function.Strict1(types.ParseChar), nil
 	case f == types.CharOID && t == types.Int4OID:
 		return function.Strict1(func(s string) int64 {
 			if s == "" {
@@ -158,10 +153,7 @@ func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
 			if v < math.MinInt8 || v > math.MaxInt8 {
 				return "", pgerr.New(pgerr.NumericValueOutOfRange, "\"char\" out of range")
 			}
-			if v == 0 {
-				return "", nil
-			}
-			return string([]byte{byte(v)}), nil
+			return types.CharOf(byte(v)), nil
 		}), nil
 	case f == types.BoolOID && stringLike(to) && t != types.NameOID:
 		return function.Strict1(func(b bool) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -26,7 +27,7 @@ type appender struct {
 func newAppender(t types.Type, env *types.Env) *appender {
 	a := &appender{b: array.NewBuilder(memory.DefaultAllocator, t.Arrow())}
 	slow := func(f []byte) error {
-		if err := types.CheckUTF8(view(f)); err != nil {
+		if err := pgerr.CheckUTF8(view(f)); err != nil {
 			return err
 		}
 		d, err := types.ParseText(t, string(f), env)
@@ -106,7 +107,7 @@ func newAppender(t types.Type, env *types.Env) *appender {
 			if len(f) > room {
 				return slow(f)
 			}
-			if err := types.CheckUTF8(view(f)); err != nil {
+			if err := pgerr.CheckUTF8(view(f)); err != nil {
 				return err
 			}
 			if t.OID == types.BpcharOID && t.Mod >= 4 {

@@ -123,7 +123,7 @@ func to64[V ~int64 | ~uint32](v V) int64    { return int64(v) }
 func texts(t types.Type, env *types.Env) func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
 	str := func(s *array.String, i int) (parquet.ByteArray, error) { return parquet.ByteArray(s.Value(i)), nil }
 	return func(arr arrow.Array) func(i int) (parquet.ByteArray, error) {
-		if t.IsString() {
+		if t.IsString() && t.OID != types.CharOID {
 			switch a := arr.(type) {
 			case *array.String:
 				return func(i int) (parquet.ByteArray, error) { return str(a, i) }

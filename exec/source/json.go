@@ -148,7 +148,11 @@ func (o *objects) next() (json.Value, error) {
 		return json.Value{}, o.bad(err)
 	}
 	o.n++
-	v, err := json.ParseJSON(string(raw))
+	text := string(raw)
+	if err := pgerr.CheckUTF8(text); err != nil {
+		return json.Value{}, o.where(err)
+	}
+	v, err := json.ParseJSON(text)
 	if err != nil {
 		return v, o.where(err)
 	}

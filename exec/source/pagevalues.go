@@ -266,7 +266,7 @@ func checkText(offs []int32, data []byte) error {
 	}
 	for i := range len(offs) - 1 { // one by one: a character must not begin in one string and end in the next
 		s := data[offs[i]:offs[i+1]]
-		if err := types.CheckUTF8(unsafe.String(unsafe.SliceData(s), len(s))); err != nil {
+		if err := pgerr.CheckUTF8(unsafe.String(unsafe.SliceData(s), len(s))); err != nil {
 			return err
 		}
 	}

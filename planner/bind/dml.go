@@ -26,6 +26,8 @@ type dmlBinder struct {
 	target *scope.Item
 	view   *viewTarget // what the statement names, where that is a view
 	read   int         // the target's use for reading, 0 while there is none
+	// existing is the scan of the rows that ON CONFLICT finds, where the source has it.
+	existing *plan.Scan
 	// updates says that it is an INSERT with ON CONFLICT DO UPDATE.
 	updates bool
 }
@@ -349,10 +351,24 @@ func (w *dmlBinder) returning(list []ast.Node, target *scope.Item, others []*sco
 		return err
 	}
 	var extra []plan.Item
+	var written map[expr.ColID]expr.Expr // the columns of an INSERT's row after DO UPDATE
 	for _, t := range ts {
 		e, err := b.ResolveUnknown(t.E)
 		if err != nil {
 			return err
+		}
+		if w.updates && scope.HasSubquery(e) {
+			if written == nil {
+				if written, err = w.writtenRow(); err != nil {
+					return err
+				}
+			}
+			e = scope.MapExpr(e, func(x expr.Expr) expr.Expr {
+				if c, ok := x.(*expr.Col); ok {
+					return written[c.ID]
+				}
+				return nil
+			})
 		}
 		c := b.NewCol(w.sc.Level, t.Name, e.Type())
 		c.Table, c.Num = t.Col.Table, t.Col.Num

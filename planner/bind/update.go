@@ -225,7 +225,7 @@ func (w *dmlBinder) multi(sc *scope.Scope, n ast.Node, width int, node *plan.Nod
 		return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(query.FirstTarget(b, sub.Subselect.(*ast.SelectStmt)).At())
 	}
 	if w.d.OnConflict != nil {
-		probe, err := w.overProposed(&expr.Subquery{Plan: r.Node, Typ: r.Out[0].Type})
+		probe, err := w.overSource(&expr.Subquery{Plan: r.Node, Typ: r.Out[0].Type})
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,8 @@ func onceBelow(n plan.Node, i int, once bool) bool {
 	case *plan.Aggregate:
 		return len(n.Aggs) == 0 && len(n.Groups) > 0
 	case *plan.SetOp:
-		return once || !n.All
+		// EXCEPT ALL and INTERSECT ALL count the copies in each input.
+		return !n.All || once && n.Kind == plan.Union
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Inner, plan.Left, plan.Right, plan.Full:

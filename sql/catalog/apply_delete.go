@@ -60,7 +60,7 @@ func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) err
 	if int64(rows.Maximum()) >= s.Rows {
 		return pgerr.Internal("catalog: segment %s has no row %d", id, rows.Maximum())
 	}
-	again, err := s.Deleted.intersects(rows)
+	again, err := s.Deleted.Intersects(rows)
 	switch {
 	case err != nil:
 		return err

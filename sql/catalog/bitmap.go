@@ -89,8 +89,8 @@ func (s RowSet) Parts() (older *roaring.Bitmap, late []uint32, err error) {
 	return older, s.late, err
 }
 
-// intersects reports whether a row is in both.
-func (s RowSet) intersects(rows *roaring.Bitmap) (bool, error) {
+// Intersects reports whether a row is in both.
+func (s RowSet) Intersects(rows *roaring.Bitmap) (bool, error) {
 	have, late, err := s.Parts()
 	return err == nil && (have.Intersects(rows) || slices.ContainsFunc(late, rows.Contains)), err
 }

@@ -194,7 +194,8 @@ func (l *jsonLexer) lexString() error {
 		}
 		c := l.s[i]
 		if high != 0 && c != '\\' {
-			l.end = i
+			_, n := utf8.DecodeRuneInString(l.s[i:])
+			l.end = i + n
 			return l.lowSurrogate()
 		}
 		switch {
@@ -316,8 +317,12 @@ func Valid(s string) error {
 
 // ParseJSON reads the text of a json value into a tree that keeps the order
 // and duplicates of keys, and with each value its source text.
-func ParseJSON(s string) (Value, error) {
-	l := jsonLexer{s: s, values: true}
+func ParseJSON(s string) (Value, error) { return parse(jsonLexer{s: s, values: true}) }
+
+// Outline is ParseJSON without the values of strings: their escapes need stand for no text.
+func Outline(s string) (Value, error) { return parse(jsonLexer{s: s}) }
+
+func parse(l jsonLexer) (Value, error) {
 	if err := l.next(); err != nil {
 		return Value{}, err
 	}
@@ -327,6 +332,20 @@ func ParseJSON(s string) (Value, error) {
 		return Value{}, err
 	}
 	return v, p.end()
+}
+
+// CheckStrings refuses a value of json with a string that is no text: \u0000, or half of a pair of
+// surrogates, which json takes and the functions that read its strings do not.
+func CheckStrings(s string) error {
+	if !strings.Contains(s, `\u`) {
+		return nil
+	}
+	l := jsonLexer{s: s, values: true}
+	for {
+		if err := l.next(); err != nil || l.tok == tokEnd {
+			return err
+		}
+	}
 }
 
 // ParseJSONB reads text into the tree of a jsonb value: keys in its order, the

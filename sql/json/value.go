@@ -128,6 +128,9 @@ func (v Value) append(dst []byte, comma, colon string) []byte {
 	case String:
 		return AppendString(dst, v.Str)
 	case Number:
+		if v.Raw != "" { // json keeps how it was written
+			return append(dst, v.Raw...)
+		}
 		return v.Num.AppendText(dst)
 	case Bool:
 		if v.Bool {

@@ -190,11 +190,12 @@ func (l *lexer) escape(b []byte) ([]byte, error) {
 		return append(b, "\b\f\n\r\t\v"[at]), nil
 	}
 	switch c {
-	case 'x':
-		r, err := l.hex(2)
-		return utf8.AppendRune(b, r), err
-	case 'u':
-		r, err := l.unicode()
+	case 'x', 'u':
+		read := l.unicode
+		if c == 'x' {
+			read = func() (rune, error) { return l.hex(2) }
+		}
+		r, err := read()
 		if err == nil && r >= 0xd800 && r < 0xdc00 && strings.HasPrefix(l.s[l.i:], `\u`) {
 			l.i += 2
 			var low rune
@@ -209,7 +210,7 @@ func (l *lexer) escape(b []byte) ([]byte, error) {
 			return nil, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").WithDetail("\\u0000 cannot be converted to text.")
 		case !utf8.ValidRune(r):
 			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type jsonpath").
-				WithDetail("Unicode high surrogate must be followed by a low surrogate.")
+				WithDetail("Unicode low surrogate must follow a high surrogate.")
 		}
 		return utf8.AppendRune(b, r), nil
 	}

@@ -3,6 +3,7 @@ package lex
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/ascii"
@@ -77,7 +78,7 @@ func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
-	b := make([]byte, 0, len(s))
+	b, high := make([]byte, 0, len(s)), rune(0)
 	number := func(i, most, base int) (int, byte) {
 		n := i
 		for n < len(s) && n < i+most && (base == 16 && isHex(s[n]) || base == 8 && s[n] >= '0' && s[n] <= '7') {
@@ -111,12 +112,48 @@ func unescape(s string) string {
 			b, i = append(b, v), n-1
 		case (c == 'u' || c == 'U') && len(s) >= i+1+hexDigits(c):
 			v, _ := strconv.ParseUint(s[i+1:i+1+hexDigits(c)], 16, 32)
-			b, i = utf8.AppendRune(b, rune(v)), i+hexDigits(c)
+			b, i = appendUnit(b, rune(v), &high), i+hexDigits(c)
 		default:
 			b = append(b, c)
 		}
 	}
 	return string(b)
+}
+
+// isByteEscape reports whether s begins with \xHH or \OOO.
+func isByteEscape(s string) bool {
+	return len(s) > 1 && s[0] == '\\' && (s[1] == 'x' || s[1] >= '0' && s[1] <= '7')
+}
+
+// ByteEscapes reports whether token i is an E” string that may have bytes written as numbers.
+func (s *Source) ByteEscapes(i int) bool {
+	raw := s.Raw(i)
+	if s.Kind(i) != String || raw[0]|0x20 != 'e' {
+		return false
+	}
+	for at := 0; ; at++ {
+		n := strings.IndexByte(raw[at:], '\\')
+		if n < 0 {
+			return false
+		}
+		if at += n; isByteEscape(raw[at:]) {
+			return true
+		}
+	}
+}
+
+// appendUnit appends what a Unicode escape stands for; the first of a pair of surrogates is kept in
+// high until the second comes.
+func appendUnit(b []byte, r rune, high *rune) []byte {
+	switch {
+	case !utf16.IsSurrogate(r):
+	case *high == 0:
+		*high = r
+		return b
+	default:
+		r, *high = utf16.DecodeRune(*high, r), 0
+	}
+	return utf8.AppendRune(b, r)
 }
 
 func hexDigits(c byte) int {
@@ -131,15 +168,15 @@ func decodeUnicode(s string, esc byte) string {
 	if strings.IndexByte(s, esc) < 0 {
 		return s
 	}
-	var b strings.Builder
+	b, high := make([]byte, 0, len(s)), rune(0)
 	for i := 0; i < len(s); i++ {
 		if s[i] != esc || i+1 == len(s) {
-			b.WriteByte(s[i])
+			b = append(b, s[i])
 			continue
 		}
 		from, n := i+1, 4
 		if s[from] == esc {
-			b.WriteByte(esc)
+			b = append(b, esc)
 			i++
 			continue
 		}
@@ -147,18 +184,18 @@ func decodeUnicode(s string, esc byte) string {
 			from, n = from+1, 6
 		}
 		if from+n > len(s) {
-			b.WriteByte(s[i])
+			b = append(b, s[i])
 			continue
 		}
 		v, err := strconv.ParseUint(s[from:from+n], 16, 32)
 		if err != nil {
-			b.WriteByte(s[i])
+			b = append(b, s[i])
 			continue
 		}
-		b.WriteRune(rune(v))
+		b = appendUnit(b, rune(v), &high)
 		i = from + n - 1
 	}
-	return b.String()
+	return string(b)
 }
 
 // CheckEscapes finds what is wrong with the U& string or name at token i.

@@ -15,11 +15,16 @@ type Error struct {
 	Message string // complete, with its "at or near"
 	hint    string
 	Offset  int
+
+	placeless bool // the client gets no position
 }
 
 // Err is the error for a client, at a position in characters from 1.
 func (e *Error) Err(pos int) *pgerr.Error {
-	out := pgerr.New(e.code, "%s", e.Message).At(pos)
+	out := pgerr.New(e.code, "%s", e.Message)
+	if !e.placeless {
+		out = out.At(pos)
+	}
 	out.Hint = e.hint
 	return out
 }
@@ -158,7 +163,8 @@ func (s *scanner) skipBlank() bool {
 // e (escapes), b or x (bits).
 func (s *scanner) quoted(start, open int, mode byte) {
 	s.pos = open + 1
-	pair := false // the first half of a surrogate pair was read
+	pair := false  // the first half of a surrogate pair was read
+	bytes := false // bytes are written as numbers
 	for {
 		if s.pos >= len(s.text) {
 			s.fail(start, len(s.text), unterminated[mode])
@@ -179,16 +185,28 @@ func (s *scanner) quoted(start, open int, mode byte) {
 				if mode == 'b' || mode == 'x' {
 					kind = Bits
 				}
+				if bytes {
+					s.checkBytes(start, open)
+				}
 				s.emit(kind, start)
 				return
 			}
 		case c == '\\' && mode == 'e':
+			bytes = bytes || isByteEscape(s.text[s.pos:])
 			if pair = s.escape(pair); s.err != nil {
 				return
 			}
 		default:
 			s.pos++
 		}
+	}
+}
+
+// checkBytes refuses an E” string whose bytes, written as numbers, are no text.
+func (s *scanner) checkBytes(start, open int) {
+	if err := pgerr.CheckUTF8(unescape(joinParts(s.text[open:s.pos], true))); err != nil {
+		e := pgerr.From(err)
+		s.err = &Error{code: e.Code, Message: e.Message, Offset: start, placeless: true}
 	}
 }
 

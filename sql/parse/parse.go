@@ -1,10 +1,6 @@
 package parse
 
 import (
-	"fmt"
-	"strings"
-	"unicode/utf8"
-
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/sql/lex"
@@ -56,7 +52,7 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 			WithDetail("A query string may have at most %d bytes.", maxText).
 			WithHint("Load large data with COPY, or send it in several statements.")
 	}
-	if err := checkUTF8(sql); err != nil {
+	if err := pgerr.CheckUTF8(sql); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -112,38 +108,6 @@ func One(sql string, d Dialect) (*Statement, error) {
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)
 	return e.Position == 0 || e.Position >= lex.CharPos(sql, len(sql))
-}
-
-// checkUTF8 words an invalid byte as Postgres does.
-func checkUTF8(sql string) error {
-	if utf8.ValidString(sql) && strings.IndexByte(sql, 0) < 0 {
-		return nil
-	}
-	for i := 0; i < len(sql); {
-		r, n := utf8.DecodeRuneInString(sql[i:])
-		if r == utf8.RuneError && n == 1 || r == 0 {
-			var b strings.Builder
-			for j := i; j < len(sql) && j < i+utf8Want(sql[i]); j++ {
-				fmt.Fprintf(&b, " 0x%02x", sql[j])
-			}
-			return pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\":%s", b.String())
-		}
-		i += n
-	}
-	return nil
-}
-
-// utf8Want returns the length of the sequence that a lead byte begins.
-func utf8Want(c byte) int {
-	switch {
-	case c >= 0xF0 && c < 0xF8:
-		return 4
-	case c >= 0xE0 && c < 0xF0:
-		return 3
-	case c >= 0xC0 && c < 0xE0:
-		return 2
-	}
-	return 1
 }
 
 // split cuts at semicolons outside parentheses and outside the body of a

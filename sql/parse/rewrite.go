@@ -17,9 +17,10 @@ import (
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
 //
-// Four things the grammar has wrong: names of more than two parts (dotted.go), float(n), whose n it drops, becomes real
+// Five things the grammar has wrong: names of more than two parts (dotted.go), float(n), whose n it drops, becomes real
 // or double precision; $tag$…$tag$, whose tags it takes in ASCII only, and
-// 'a' -- comment <newline> 'b' become one '…'.
+// 'a' -- comment <newline> 'b' become one '…'; and bytes written as \xHH or \OOO, which it takes for
+// characters, become what they stand for.
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
 	w.merge = v.merge
@@ -49,7 +50,7 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 			}
 			i += 4
 			from = i
-		case s.Kind(i) == lex.String && (s.Text[s.Toks[i].Start] == '$' || s.commented(i)):
+		case s.Kind(i) == lex.String && s.respelt(i):
 			w.Copy(from, i)
 			w.Put(i, lex.QuoteLiteral(s.Literal(i)))
 			i++

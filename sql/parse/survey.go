@@ -35,6 +35,11 @@ func (s *source) survey(lo, hi int) survey {
 		if t.Kind == lex.Ident || t.Kind == lex.Quoted {
 			v.rewrite = v.rewrite || s.dottedAt(i, hi) > 0
 		}
+		if (t.Kind == lex.Quoted || t.Kind == lex.String) && s.unicode(i) {
+			if e := s.CheckEscapes(i); e != nil {
+				refuse(e)
+			}
+		}
 		switch t.Kind {
 		case lex.Ident:
 			switch t.End - t.Start {
@@ -61,7 +66,7 @@ func (s *source) survey(lo, hi int) survey {
 		case lex.Op:
 			v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
 		case lex.String:
-			v.rewrite = v.rewrite || s.Text[t.Start] == '$' || s.commented(i)
+			v.rewrite = v.rewrite || s.respelt(i)
 		case lex.Number:
 			v.bigNegative = v.bigNegative || t.End-t.Start >= 10 && s.IsSelf(i-1, '-')
 		case lex.Self:
@@ -101,6 +106,17 @@ func (s *source) survey(lo, hi int) survey {
 func (s *source) modelAt(i, hi int) bool {
 	return i+5 < hi && s.IsWord(i, "ml") && s.IsSelf(i+1, '.') && s.IsName(i+2) && s.IsSelf(i+3, '(') &&
 		s.IsWord(i+4, "model") && s.IsName(i+5) && !s.IsSelf(i-1, '.')
+}
+
+// unicode reports whether token i is a U&” string or a U&"" name.
+func (s *source) unicode(i int) bool {
+	raw := s.Raw(i)
+	return !s.MySQL && len(raw) > 3 && raw[1] == '&' && raw[0]|0x20 == 'u'
+}
+
+// respelt reports whether the grammar's lexer misreads the string at token i.
+func (s *source) respelt(i int) bool {
+	return !s.MySQL && (s.Text[s.Toks[i].Start] == '$' || s.commented(i) || s.ByteEscapes(i))
 }
 
 // commented reports whether a string may be of parts with a comment between them,

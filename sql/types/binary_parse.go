@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -60,9 +59,6 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 	case CharOID:
 		if b[0] == 0 {
 			return "", nil
-		}
-		if b[0] >= utf8.RuneSelf {
-			return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", b[0])
 		}
 		return string(b), nil
 	case Int2OID:
@@ -140,19 +136,19 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "unsupported jsonb version number %d", v)
 		}
 		s := string(b[1:])
-		if err := CheckUTF8(s); err != nil {
+		if err := pgerr.CheckUTF8(s); err != nil {
 			return nil, err
 		}
 		return datum(json.CanonicalJSONB(s))
 	case JSONOID:
 		s := string(b)
-		if err := CheckUTF8(s); err != nil {
+		if err := pgerr.CheckUTF8(s); err != nil {
 			return nil, err
 		}
 		return s, json.Valid(s)
 	case NameOID:
 		s := string(b)
-		return TruncateName(s), CheckUTF8(s)
+		return TruncateName(s), pgerr.CheckUTF8(s)
 	case VoidOID:
 		return nil, nil
 	case RecordOID:
@@ -165,7 +161,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return parseArrayBinary(t, b)
 	case t.IsString():
 		s := string(b)
-		return s, CheckUTF8(s)
+		return s, pgerr.CheckUTF8(s)
 	}
 	return nil, pgerr.Unsupported("type %s is not supported", t)
 }

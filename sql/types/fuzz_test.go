@@ -1,6 +1,8 @@
 package types
 
 import (
+	"github.com/tributarydb/tributary/sql/pgerr"
+
 	"testing"
 	"time"
 
@@ -29,7 +31,7 @@ func FuzzParseText(f *testing.F) {
 	env := *DefaultEnv
 	env.Now = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, s string) {
-		if len(s) > 2000 || CheckUTF8(s) != nil {
+		if len(s) > 2000 || pgerr.CheckUTF8(s) != nil {
 			return
 		}
 		for _, typ := range types {

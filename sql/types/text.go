@@ -52,10 +52,7 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case NameOID:
 		return TruncateName(s), nil
 	case CharOID:
-		if s == "" {
-			return "", nil
-		}
-		return s[:1], nil
+		return ParseChar(s), nil
 	case BitOID, VarbitOID:
 		return datum(ParseBits(s))
 	case ByteaOID:
@@ -128,6 +125,9 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		}
 		return append(dst, 'f')
 	case string:
+		if t.OID == CharOID {
+			return append(dst, CharText(v)...)
+		}
 		return append(dst, v...)
 	case float64:
 		if t.OID == Float4OID {

@@ -27,7 +27,7 @@ func Params(ts []types.Type, formats []int16, values [][]byte, env *types.Env) (
 		}
 		if f == Binary {
 			out[i], err = types.ParseBinary(ts[i], v)
-		} else if err = types.CheckUTF8(string(v)); err == nil {
+		} else if err = pgerr.CheckUTF8(string(v)); err == nil {
 			out[i], err = types.ParseText(ts[i], string(v), env)
 		}
 		if err != nil {

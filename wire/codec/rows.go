@@ -108,6 +108,9 @@ func (r *Rows) textEncoder(t types.Type, arr arrow.Array) encoder {
 			return append(dst, 'f')
 		}
 	case *array.String, *array.Dictionary:
+		if t.OID == types.CharOID {
+			break
+		}
 		s := batch.StringsOf(arr)
 		return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
 	}

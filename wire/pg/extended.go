@@ -37,7 +37,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		c.unnamed = nil
 	}
-	if err := types.CheckUTF8(m.Query); err != nil {
+	if err := pgerr.CheckUTF8(m.Query); err != nil {
 		return err
 	}
 	texts, err := c.sess.Script(m.Query)

@@ -26,7 +26,7 @@ func (c *conn) query(sql string) error {
 		p.close()
 		delete(c.portals, "")
 	}
-	if err := types.CheckUTF8(sql); err != nil {
+	if err := pgerr.CheckUTF8(sql); err != nil {
 		return c.failed(err)
 	}
 	if err := c.script(sql); err != nil {

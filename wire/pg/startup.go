@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/places"
 	"github.com/tributarydb/tributary/wire/session"
@@ -125,7 +124,7 @@ func (c *conn) startupPacket() ([]byte, error) {
 }
 
 func startupParams(body []byte) ([][2]string, error) {
-	if err := types.CheckUTF8(strings.ReplaceAll(string(body), "\x00", " ")); err != nil {
+	if err := pgerr.CheckUTF8(strings.ReplaceAll(string(body), "\x00", " ")); err != nil {
 		return nil, pgerr.From(err).WithSeverity(pgerr.SevFatal)
 	}
 	var out [][2]string

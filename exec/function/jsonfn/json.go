@@ -33,22 +33,11 @@ func addJSON(t function.Table) {
 		if b {
 			element = json.JSONBElement
 		}
-		member := func(s string, ok bool) (string, error) {
-			if !ok {
-				return "", function.ErrNull
-			}
-			return s, nil
-		}
-		memberText := func(s string, ok bool) (string, error) {
-			if ok {
-				s, ok = json.JSONText(s)
-			}
-			return member(s, ok)
-		}
-		t.Put(j+"_object_field("+j+",text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (string, error) { return member(json.JSONField(s, k)) })))
-		t.Put(j+"_object_field_text("+j+",text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (string, error) { return memberText(json.JSONField(s, k)) })))
-		t.Put(j+"_array_element("+j+",int4)", function.Always(function.Try2(func(_ *function.Call, s string, i int64) (string, error) { return member(element(s, int(i))) })))
-		t.Put(j+"_array_element_text("+j+",int4)", function.Always(function.Try2(func(_ *function.Call, s string, i int64) (string, error) { return memberText(element(s, int(i))) })))
+		item := func(s string, i int64) (string, bool) { return element(s, int(i)) }
+		t.Put(j+"_object_field("+j+",text)", found(b, json.JSONField))
+		t.Put(j+"_object_field_text("+j+",text)", found(b, asText(json.JSONField)))
+		t.Put(j+"_array_element("+j+",int4)", found(b, item))
+		t.Put(j+"_array_element_text("+j+",int4)", found(b, asText(item)))
 		path := func(c *function.Call, a []types.Datum) (json.Value, error) {
 			v, err := parseJSON(a[0].(string), b)
 			if err != nil {
@@ -69,11 +58,11 @@ func addJSON(t function.Table) {
 		})))
 		t.Put(j+"_extract_path_text("+j+",text[])", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) { return function.OrNull(text(path(c, a))) })))
 		t.Put(j+"_typeof("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (string, error) {
-			v, err := parseJSON(s, b)
+			v, err := json.Outline(s)
 			return v.TypeOf(), err
 		})))
 		t.Put(j+"_array_length("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (int64, error) {
-			v, err := parseJSON(s, b)
+			v, err := json.Outline(s)
 			if err != nil {
 				return 0, err
 			}
@@ -196,6 +185,34 @@ func addJSON(t function.Table) {
 		return v.Insert(p, w, a[3].(bool))
 	}))
 	t.Put("jsonb_set_lax(jsonb,text[],jsonb,bool,text)", function.Always(function.Loose(jsonbSetLax)))
+}
+
+// found makes a function of the text of a value and where in it to look. Strings of a json value
+// that are no text are refused wherever they stand in it, as PostgreSQL does; jsonb has none.
+func found[K any](binary bool, find func(s string, by K) (string, bool)) function.Maker {
+	return function.Always(function.Try2(func(_ *function.Call, s string, by K) (string, error) {
+		if !binary {
+			if err := json.CheckStrings(s); err != nil {
+				return "", err
+			}
+		}
+		v, ok := find(s, by)
+		if !ok {
+			return "", function.ErrNull
+		}
+		return v, nil
+	}))
+}
+
+// asText makes find return what it finds as ->> does.
+func asText[K any](find func(s string, by K) (string, bool)) func(s string, by K) (string, bool) {
+	return func(s string, by K) (string, bool) {
+		v, ok := find(s, by)
+		if !ok {
+			return "", false
+		}
+		return json.JSONText(v)
+	}
 }
 
 func parseJSON(s string, binary bool) (json.Value, error) {

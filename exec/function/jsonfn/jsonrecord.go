@@ -20,6 +20,9 @@ func fromJSON(t types.Type, v json.Value, env *function.Env) (types.Datum, error
 	}
 	switch {
 	case t.OID == types.JSONBOID:
+		if v.Raw != "" {
+			return json.CanonicalJSONB(v.Raw)
+		}
 		return v.String(), nil
 	case t.OID == types.JSONOID:
 		return jsonText(v, false), nil

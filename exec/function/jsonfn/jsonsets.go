@@ -14,6 +14,12 @@ func setJSON(c *function.SetCall, s string, binary bool) (json.Value, error) {
 	return parseJSON(s, binary)
 }
 
+// setOutline is setJSON where the values of strings are not read.
+func setOutline(c *function.SetCall, s string, _ bool) (json.Value, error) {
+	c.Holds(2 * vector.JSONBytes(s))
+	return json.Outline(s)
+}
+
 // AddSets registers the set-returning functions of json and jsonb.
 func AddSets(m map[string]function.SetMaker) {
 	m["jsonb_path_query(jsonb,jsonpath,jsonb,bool)"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
@@ -35,8 +41,12 @@ func AddSets(m map[string]function.SetMaker) {
 				}
 				return nil
 			}
+			read := setJSON
+			if !b && !text {
+				read = setOutline
+			}
 			m[j+"_array_elements"+suffix+"("+j+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-				v, err := setJSON(c, a[0].(string), b)
+				v, err := read(c, a[0].(string), b)
 				if err != nil {
 					return nil, err
 				}

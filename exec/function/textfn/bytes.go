@@ -277,12 +277,15 @@ func decodeText(c *function.Call, b []byte, enc string) (string, error) {
 	if e == "latin1" {
 		t := c.Text(len(b))
 		for _, x := range b {
+			if x == 0 {
+				return "", pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"LATIN1\": 0x00")
+			}
 			t.WriteRune(rune(x))
 		}
 		return t.String(), nil
 	}
 	s := vector.BytesString(b)
-	return s, types.CheckUTF8(s)
+	return s, pgerr.CheckUTF8(s)
 }
 
 func encodeText(c *function.Call, s, enc string) ([]byte, error) {

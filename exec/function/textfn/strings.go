@@ -432,7 +432,7 @@ func unistr(c *function.Call, s string) (string, error) {
 			return "", pgerr.New(pgerr.SyntaxError, "invalid Unicode surrogate pair")
 		}
 		if r <= 0 || r > utf8.MaxRune {
-			return "", pgerr.New(pgerr.SyntaxError, "invalid Unicode code point: %04X", r)
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid Unicode code point: %04X", r)
 		}
 		b.WriteRune(r)
 	}
