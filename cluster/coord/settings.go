@@ -18,7 +18,7 @@ import (
 
 func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if n.IsLocal && !c.s.Txn().Explicit {
+		if n.IsLocal && !c.s.Shared() {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
 		}
 		switch n.Kind {
@@ -51,12 +51,12 @@ func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, erro
 			c.warnSerializable(strings.ToLower(value))
 		case "transaction_isolation":
 			c.warnSerializable(strings.ToLower(value))
-			if c.s.Txn().Begun() && c.s.Txn().Explicit && txn.IsolationOf(value) != c.s.Txn().Isolation {
+			if c.s.Txn().Begun() && c.s.Shared() && txn.IsolationOf(value) != c.s.Txn().Isolation {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
 			c.s.Txn().Isolation = txn.IsolationOf(strings.ToLower(value))
 		case "transaction_snapshot":
-			if !c.s.Txn().Explicit {
+			if !c.s.Shared() {
 				c.s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			}
 			return "SET", c.s.ImportSnapshot(value)
@@ -120,9 +120,8 @@ func quotePath(v string) string {
 func (c *dispatcher) setMulti(n *ast.VariableSetStmt) error {
 	switch strings.ToUpper(n.Name) {
 	case "TRANSACTION":
-		if !c.s.Txn().Explicit {
+		if !c.s.Shared() {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
-			return nil
 		}
 		return c.transactionModes(n.Args)
 	case "SESSION CHARACTERISTICS", "SESSION CHARACTERISTICS AS TRANSACTION":
@@ -189,8 +188,8 @@ func (c *dispatcher) discard(n *ast.DiscardStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch n.Target {
 		case ast.DISCARD_ALL:
-			if c.s.Txn().Explicit {
-				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+			if err := c.s.Alone("DISCARD ALL"); err != nil {
+				return "", err
 			}
 			return "DISCARD ALL", c.s.DiscardAll(ctx)
 		case ast.DISCARD_PLANS:
