@@ -28,7 +28,7 @@ func (c *dispatcher) declareCursor(ctx context.Context, st *parse.Statement, n *
 	}
 	return &session.Command{Params: h.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		o := cursor.Options{Name: n.PortalName, Number: c.s.Cursors().Declared + 1, Hold: n.Options&ast.CURSOR_OPT_HOLD != 0, Text: st.Text, At: time.Now()}
-		if !c.s.Txn().Explicit && !o.Hold {
+		if !c.s.Shared() && !o.Hold {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 		}
 		if err := c.s.Cursors().Free(o.Name); err != nil {

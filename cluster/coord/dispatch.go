@@ -71,7 +71,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 	case *ast.ExplainStmt:
 		return c.explain(ctx, st, n, params)
 	case *ast.VacuumStmt:
-		return vacuum(n), nil
+		return c.vacuum(n), nil
 	case *ast.AlterSystemStmt:
 		return c.alterSystem(n.Setstmt), nil
 	case *ast.CheckPointStmt:
@@ -106,8 +106,8 @@ func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 // alterSystem handles ALTER SYSTEM SET and RESET.
 func (c *dispatcher) alterSystem(n *ast.VariableSetStmt) *session.Command {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if x.Txn.Explicit {
-			return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER SYSTEM cannot run inside a transaction block")
+		if err := c.s.Alone("ALTER SYSTEM"); err != nil {
+			return "", err
 		}
 		st, err := x.View()
 		if err != nil {
@@ -120,14 +120,16 @@ func (c *dispatcher) alterSystem(n *ast.VariableSetStmt) *session.Command {
 
 // vacuum handles VACUUM and ANALYZE. Statistics are kept with each segment and
 // compaction runs by itself, so both only check the names they are given.
-func vacuum(n *ast.VacuumStmt) *session.Command {
+func (c *dispatcher) vacuum(n *ast.VacuumStmt) *session.Command {
 	tag := "ANALYZE"
 	if n.IsVacuumcmd {
 		tag = "VACUUM"
 	}
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if n.IsVacuumcmd && x.Txn.Explicit {
-			return "", pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
+		if n.IsVacuumcmd {
+			if err := c.s.Alone("VACUUM"); err != nil {
+				return "", err
+			}
 		}
 		st, err := x.View()
 		if err != nil {

@@ -32,8 +32,8 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		return c.describeModel(n)
 	case *parse.AlterNode:
 		return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-			if x.Txn.Explicit {
-				return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER NODE cannot run inside a transaction block")
+			if err := c.s.Alone("ALTER NODE"); err != nil {
+				return "", err
 			}
 			view, err := x.View()
 			if err != nil {

@@ -19,7 +19,7 @@ import (
 func (c *dispatcher) lockTable(n *ast.LockStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch {
-		case !c.s.Txn().Explicit:
+		case !c.s.Shared():
 			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		case n.Mode != ast.AccessShareLock:
 			return "", pgerr.Unsupported("LOCK TABLE is supported in ACCESS SHARE MODE alone").

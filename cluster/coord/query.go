@@ -57,7 +57,7 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 		var cols []plan.Column
 		// A single statement outside a transaction block reads one state and commits nothing,
 		// so its row locks would have no effect.
-		if len(q.Locks) > 0 && x.Txn.Explicit {
+		if len(q.Locks) > 0 && c.s.Shared() {
 			rows, cols, err = r.SelectLocked(q)
 		} else {
 			rows, cols, err = r.SelectBound(view.b)

@@ -17,7 +17,7 @@ import (
 
 func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if n.IsLocal && !c.s.Txn().Explicit {
+		if n.IsLocal && !c.s.Shared() {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
 		}
 		switch n.Kind {
@@ -47,7 +47,7 @@ func (c *dispatcher) variableSet(n *ast.VariableSetStmt) (*session.Command, erro
 				return "SET", c.s.Settings().Reset(n.Name, n.IsLocal)
 			}
 		case "transaction_snapshot":
-			if !c.s.Txn().Explicit {
+			if !c.s.Shared() {
 				c.s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			}
 			return "SET", c.s.ImportSnapshot(value)
@@ -94,9 +94,8 @@ func quotePath(v string) string {
 func (c *dispatcher) setMulti(n *ast.VariableSetStmt) error {
 	switch strings.ToUpper(n.Name) {
 	case "TRANSACTION":
-		if !c.s.Txn().Explicit {
+		if !c.s.Shared() {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
-			return nil
 		}
 		return c.transactionModes(n.Args)
 	case "SESSION CHARACTERISTICS", "SESSION CHARACTERISTICS AS TRANSACTION":
@@ -162,8 +161,8 @@ func (c *dispatcher) discard(n *ast.DiscardStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch n.Target {
 		case ast.DISCARD_ALL:
-			if c.s.Txn().Explicit {
-				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+			if err := c.s.Alone("DISCARD ALL"); err != nil {
+				return "", err
 			}
 			return "DISCARD ALL", c.s.DiscardAll(ctx)
 		case ast.DISCARD_PLANS:

@@ -51,7 +51,7 @@ func (c *dispatcher) trainModel(ctx context.Context, t training.Statement, param
 		if err != nil {
 			return nil, err
 		}
-		if x.Txn.Explicit || len(x.Txn.Changes()) > 0 {
+		if c.s.Shared() || len(x.Txn.Changes()) > 0 {
 			r.Put = func(m catalog.Change) error {
 				// The open transaction, which is older than the files, protects them from being
 				// swept.
@@ -117,8 +117,8 @@ func (c *dispatcher) cancelTraining(n *parse.CancelTraining) (*session.Command, 
 
 func (c *dispatcher) resumeTraining(n *parse.ResumeTraining) (*session.Command, error) {
 	return &session.Command{Columns: training.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
-		if x.Txn.Explicit {
-			return nil, pgerr.New(pgerr.ActiveSQLTransaction, "RESUME TRAINING cannot run inside a transaction block")
+		if err := c.s.Alone("RESUME TRAINING"); err != nil {
+			return nil, err
 		}
 		st, err := x.View()
 		if err != nil {

@@ -30,12 +30,13 @@ func (c *dispatcher) runTransaction(ctx context.Context, n *ast.TransactionStmt)
 		}
 		if c.s.InBlock() {
 			c.s.Warn(pgerr.ActiveSQLTransaction, "there is already a transaction in progress")
-			return session.Done(tag), nil
+			return session.Done(tag), c.transactionModes(n.Options)
 		}
 		// What the implicit transaction did so far becomes part of the block.
-		c.s.OpenTxn()
-		c.s.Txn().Explicit = true
-		return session.Done(tag), c.transactionModes(n.Options)
+		t := c.s.OpenTxn()
+		err := c.transactionModes(n.Options)
+		t.Explicit = err == nil
+		return session.Done(tag), err
 	case ast.TRANS_STMT_COMMIT:
 		return c.endBlock(ctx, true, n.Chain)
 	case ast.TRANS_STMT_ROLLBACK:
@@ -70,11 +71,9 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 		if chain {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
 		}
+		// What came before in the text, or in the pipeline, ends here all the same.
 		c.s.Warn(pgerr.NoActiveSQLTransaction, "there is no transaction in progress")
-		if commit {
-			return session.Done("COMMIT"), nil
-		}
-		return session.Done("ROLLBACK"), nil
+		return session.Done(map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit]), c.s.EndImplicit(ctx, commit)
 	}
 	modes := []string{"transaction_isolation", "transaction_read_only"}
 	kept := make([]string, len(modes))
@@ -83,7 +82,6 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 	}
 	tag := "COMMIT"
 	if commit && !c.s.Txn().Failed {
-		c.s.Cursors().EndTransaction()
 		if err := c.s.Commit(ctx); err != nil {
 			return nil, err
 		}
@@ -127,7 +125,7 @@ func (c *dispatcher) transactionModes(opts *ast.NodeList) error {
 
 func (c *dispatcher) constraintsSet(n *ast.ConstraintsSetStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if !c.s.Txn().Explicit {
+		if !c.s.Shared() {
 			c.s.Warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
 		}
 		st, err := x.View()

@@ -11,6 +11,7 @@ import (
 // Commit proposes the transaction's changes and ends it whatever comes.
 func (s *Session) Commit(ctx context.Context) error {
 	t := s.tx
+	s.cursors.EndTransaction()
 	err := s.checkDeferred(ctx)
 	if err == nil {
 		err = s.cursors.Materialize()
@@ -77,13 +78,19 @@ func (s *Session) syncRetrying(ctx context.Context) error {
 // Sync ends the implicit transaction, if one is open: commit if ok, else roll
 // back. In an explicit transaction a failure is only noted.
 func (s *Session) Sync(ctx context.Context, ok bool) error {
-	if s.tx == nil {
-		return nil
-	}
-	if s.tx.Explicit {
+	s.several = false
+	if s.InBlock() {
 		if !ok {
 			s.tx.Failed = true
 		}
+		return nil
+	}
+	return s.EndImplicit(ctx, ok)
+}
+
+// EndImplicit ends the transaction of statements without a block, if one is open.
+func (s *Session) EndImplicit(ctx context.Context, ok bool) error {
+	if s.tx == nil {
 		return nil
 	}
 	if !ok || s.tx.Failed {

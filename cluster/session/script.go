@@ -12,6 +12,7 @@ func (s *Session) Script(sql string) ([]*parse.Statement, error) {
 	if err == nil {
 		stmts, err = parse.Parse(sql, query.Dialect(s.set))
 	}
+	s.several = len(stmts) > 1
 	if err != nil {
 		s.freeText()
 		s.fail()

@@ -160,6 +160,8 @@ type Session struct {
 	started   time.Time
 
 	tx        *openTransaction
+	ends      uint64 // transactions that have ended
+	several   bool   // the text has several statements, which are a block without BEGIN
 	cursors   cursor.Set
 	temp      types.OID // its schema for temporary tables, 0 until the first
 	env       *types.Env
@@ -182,6 +184,7 @@ type openTransaction struct {
 	write.Txn
 	audit      [][]slog.Attr // records of what it did, which wait for the outcome
 	statements int           // begun
+	declared   int           // cursors of the session before it
 	// again runs the transaction's only statement again where the commit met that
 	// conflict; nil where that may not be.
 	retry func(ctx context.Context, conflict error) error
@@ -230,8 +233,26 @@ func (s *Session) fail() {
 	}
 }
 
+// Transactions counts those that have ended.
+func (s *Session) Transactions() uint64 { return s.ends }
+
 // InBlock reports whether the session is between BEGIN and COMMIT.
 func (s *Session) InBlock() bool { return s.tx != nil && s.tx.Explicit }
+
+// Shared reports whether the statement is one of several of a transaction: of a block, or of a text
+// without one. What ends with the transaction makes sense there.
+func (s *Session) Shared() bool { return s.several || s.InBlock() }
+
+// Alone fails where a statement cannot be the only one of its transaction, as it must.
+func (s *Session) Alone(what string) error {
+	switch {
+	case s.Shared():
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+	case s.tx != nil && s.tx.statements > 1:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
+	}
+	return nil
+}
 
 // Sequences are the values that it took last.
 func (s *Session) Sequences() *sequence.Session { return &s.sequences }

@@ -14,6 +14,7 @@ import (
 func (s *Session) ended(err error) {
 	t := s.tx
 	s.tx, t.Ended = nil, true
+	s.ends++
 	s.registry.snapshots.End(t.Txn.Txn)
 	s.auditEnd(t, 0, err)
 }
@@ -25,7 +26,7 @@ func (s *Session) Rollback() {
 		return
 	}
 	s.ended(rolledBack())
-	s.cursors.EndTransaction()
+	s.cursors.Close(func(c *cursor.Cursor) bool { return !c.Hold || c.Number > t.declared })
 	s.set.End(false)
 	s.registry.cfg.Files.Discard(t.Created())
 	t.RolledBack()
@@ -63,7 +64,7 @@ func (s *Session) ImportSnapshot(id string) error { return s.registry.snapshots.
 // OpenTxn opens the implicit transaction of a statement, if there is none.
 func (s *Session) OpenTxn() *txn.Txn {
 	if s.tx == nil {
-		s.tx = &openTransaction{Txn: write.Txn{Txn: s.newTxn()}}
+		s.tx = &openTransaction{Txn: write.Txn{Txn: s.newTxn()}, declared: s.cursors.Declared}
 		s.set.Begin()
 	}
 	return s.Txn()

@@ -73,7 +73,7 @@ func (d Decimal) AppendWire(dst []byte) []byte {
 // ParseDecimalWire reads the binary form of the wire.
 func ParseDecimalWire(b []byte) (Decimal, error) {
 	if len(b) < 8 {
-		return Decimal{}, pgerr.New(pgerr.InvalidBinaryRepresentation, "insufficient data left in message")
+		return Decimal{}, pgerr.New(pgerr.ProtocolViolation, "insufficient data left in message")
 	}
 	n, weight := int(binary.BigEndian.Uint16(b)), int(int16(binary.BigEndian.Uint16(b[2:])))
 	sign, scale := binary.BigEndian.Uint16(b[4:]), int32(binary.BigEndian.Uint16(b[6:]))

@@ -157,3 +157,6 @@ func appendTID(dst []byte, s string) []byte {
 func errBinary(format string, args ...any) error {
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, format, args...)
 }
+
+// errShort is the error for a value that ends too soon: PostgreSQL takes it for a broken message.
+func errShort() error { return pgerr.New(pgerr.ProtocolViolation, "insufficient data left in message") }

@@ -49,7 +49,7 @@ func wireSize(o OID) int {
 func parseBinary(t Type, b []byte) (Datum, error) {
 	if n := wireSize(t.OID); n > 0 && len(b) != n {
 		if len(b) < n {
-			return nil, errBinary("insufficient data left in message")
+			return nil, errShort()
 		}
 		return nil, errBinary("incorrect binary data format")
 	}
@@ -168,7 +168,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 
 func parseBitsBinary(b []byte) (Datum, error) {
 	if len(b) < 4 {
-		return nil, errBinary("insufficient data left in message")
+		return nil, errShort()
 	}
 	n := int(int32(be.Uint32(b)))
 	b = b[4:]
@@ -185,7 +185,7 @@ func parseBitsBinary(b []byte) (Datum, error) {
 // sized takes a length word and so many bytes off b; null is a length of -1.
 func sized(b []byte) (val, rest []byte, null bool, err error) {
 	if len(b) < 4 {
-		return nil, nil, false, errBinary("insufficient data left in message")
+		return nil, nil, false, errShort()
 	}
 	n := int(int32(be.Uint32(b)))
 	b = b[4:]
@@ -193,7 +193,7 @@ func sized(b []byte) (val, rest []byte, null bool, err error) {
 	case n == -1:
 		return nil, b, true, nil
 	case n < 0 || n > len(b):
-		return nil, nil, false, errBinary("insufficient data left in message")
+		return nil, nil, false, errShort()
 	}
 	return b[:n], b[n:], false, nil
 }
@@ -203,7 +203,7 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	out := Array{Elem: elem}
 	elem.Mod = -1
 	if len(b) < 12 {
-		return nil, errBinary("insufficient data left in message")
+		return nil, errShort()
 	}
 	dims, flags, oid := int32(be.Uint32(b)), be.Uint32(b[4:]), OID(be.Uint32(b[8:]))
 	b = b[12:]
@@ -220,12 +220,12 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	}
 	if dims == 1 {
 		if len(b) < 8 {
-			return nil, errBinary("insufficient data left in message")
+			return nil, errShort()
 		}
 		n := int64(int32(be.Uint32(b)))
 		b = b[8:]
 		if n < 0 || n*4 > int64(len(b)) {
-			return nil, errBinary("insufficient data left in message")
+			return nil, errShort()
 		}
 		out.Elems = make([]Datum, n)
 		for i := range out.Elems {
@@ -253,7 +253,7 @@ func parseRecordBinary(t Type, b []byte) (Datum, error) {
 		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented")
 	}
 	if len(b) < 4 {
-		return nil, errBinary("insufficient data left in message")
+		return nil, errShort()
 	}
 	n := int(be.Uint32(b))
 	b = b[4:]
@@ -263,7 +263,7 @@ func parseRecordBinary(t Type, b []byte) (Datum, error) {
 	row := make(Row, n)
 	for i, f := range t.Rec.Fields {
 		if len(b) < 4 {
-			return nil, errBinary("insufficient data left in message")
+			return nil, errShort()
 		}
 		if oid := OID(be.Uint32(b)); oid != f.Type.OID {
 			return nil, pgerr.New(pgerr.DatatypeMismatch,

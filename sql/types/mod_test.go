@@ -168,7 +168,7 @@ func TestBadBinary(t *testing.T) {
 		b    []byte
 		code pgerr.Code
 	}{
-		{Int4, []byte{1}, pgerr.InvalidBinaryRepresentation},
+		{Int4, []byte{1}, pgerr.ProtocolViolation},
 		{Int4, []byte{1, 2, 3, 4, 5}, pgerr.InvalidBinaryRepresentation},
 		{Text, []byte{0xff}, pgerr.CharacterNotInRepertoire},
 		{Text, []byte{'a', 0}, pgerr.CharacterNotInRepertoire},
@@ -180,7 +180,7 @@ func TestBadBinary(t *testing.T) {
 		{Time, []byte{0xff, 0, 0, 0, 0, 0, 0, 0}, pgerr.DatetimeFieldOverflow},
 		{JSONB, []byte{2, '1'}, pgerr.InvalidBinaryRepresentation},
 		{JSONB, []byte{1, '{'}, pgerr.InvalidTextRepresentation},
-		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}, pgerr.InvalidBinaryRepresentation},
+		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}, pgerr.ProtocolViolation},
 		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25}, pgerr.DatatypeMismatch},
 		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 23}, pgerr.FeatureNotSupported},
 		{Type{OID: VarbitOID, Mod: -1}, []byte{0x7f, 0xff, 0xff, 0xff, 0}, pgerr.InvalidBinaryRepresentation},

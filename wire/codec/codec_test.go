@@ -80,7 +80,7 @@ func TestRows(t *testing.T) {
 				}
 				got := string(v)
 				if format == codec.Binary {
-					d, err := codec.Params(ts[i:i+1], []int16{codec.Binary}, [][]byte{v}, env)
+					d, err := codec.Params("", ts[i:i+1], []int16{codec.Binary}, [][]byte{v}, env)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -152,7 +152,7 @@ func FuzzParams(f *testing.F) {
 			format = codec.Binary
 		}
 		ts := []types.Type{typ}
-		vals, err := codec.Params(ts, []int16{format}, [][]byte{in}, env)
+		vals, err := codec.Params("", ts, []int16{format}, [][]byte{in}, env)
 		if err != nil {
 			var e *pgerr.Error
 			if !errors.As(err, &e) || e.Code == "" || e.Code == pgerr.InternalError {
@@ -172,7 +172,7 @@ func FuzzParams(f *testing.F) {
 			format int16
 			bytes  []byte
 		}{{codec.Text, text}, {codec.Binary, bin}} {
-			back, err := codec.Params(ts, []int16{again.format}, [][]byte{again.bytes}, env)
+			back, err := codec.Params("", ts, []int16{again.format}, [][]byte{again.bytes}, env)
 			if err != nil {
 				t.Fatalf("%v: %q of %q in format %d: %v", typ, again.bytes, in, again.format, err)
 			}

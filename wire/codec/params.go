@@ -7,14 +7,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Params reads the parameters of a Bind message. formats has none (all text),
+// Params reads the parameters of a Bind message for a statement of that name. formats has none (all text),
 // one for all, or one each.
-func Params(ts []types.Type, formats []int16, values [][]byte, env *types.Env) ([]types.Datum, error) {
+func Params(statement string, ts []types.Type, formats []int16, values [][]byte, env *types.Env) ([]types.Datum, error) {
 	if len(formats) > 1 && len(formats) != len(values) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(formats), len(values))
 	}
 	if len(values) != len(ts) {
-		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(values), len(ts))
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement %q requires %d", len(values), statement, len(ts))
 	}
 	out := make([]types.Datum, len(values))
 	for i, v := range values {

@@ -274,15 +274,20 @@ func (c *conn) flushFull() error {
 	return nil
 }
 
-// ready ends a cycle. Portals live no longer than their transaction, whichever
+// closePortals closes all portals. They live no longer than their transaction, whichever
 // protocol ended it: a simple COMMIT ends those of the extended one.
+func (c *conn) closePortals() {
+	for name, p := range c.portals {
+		p.close()
+		delete(c.portals, name)
+	}
+}
+
+// ready ends a cycle.
 func (c *conn) ready() error {
 	status := c.sess.TxStatus()
 	if status == 'I' {
-		for name, p := range c.portals {
-			p.close()
-			delete(c.portals, name)
-		}
+		c.closePortals()
 	}
 	c.send(&pgproto3.ReadyForQuery{TxStatus: status})
 	return c.flush()
@@ -365,7 +370,9 @@ func (c *conn) extended(err error) error {
 	}
 	c.sendError(e)
 	c.skip = true
-	return c.flushFull()
+	// At once, as PostgreSQL does: a client that waits for the answers before a Flush is discarded with
+	// all else, and would wait for ever.
+	return c.flush()
 }
 
 // sync ends the implicit transaction of an extended exchange.

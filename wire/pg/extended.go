@@ -98,7 +98,7 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	}
 	p := &portal{formats: append([]int16(nil), m.ResultFormatCodes...)}
 	if !s.Empty() {
-		vals, err := codec.Params(s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
+		vals, err := codec.Params(m.PreparedStatement, s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
 		if err != nil {
 			return err
 		}
@@ -126,6 +126,9 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 		s, err := c.find(m.Name)
 		if err != nil {
 			return err
+		}
+		if s.Columns() != nil && c.sess.TxStatus() == 'E' {
+			return errAborted()
 		}
 		d := &pgproto3.ParameterDescription{}
 		for _, t := range s.Params() {
@@ -155,6 +158,9 @@ func (c *conn) describeColumns(cols []session.Column, formats []int16) error {
 		c.send(&pgproto3.NoData{})
 		return nil
 	}
+	if c.sess.TxStatus() == 'E' {
+		return errAborted()
+	}
 	f, err := codec.Formats(formats, len(cols))
 	if err != nil {
 		return err
@@ -181,7 +187,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 		c.send(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")})
 		return nil
 	}
-	limit := int(int32(m.MaxRows))
+	before, limit := c.sess.Transactions(), int(int32(m.MaxRows))
 	if limit <= 0 {
 		limit = 1 << 62
 	}
@@ -199,6 +205,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			if err == io.EOF {
 				p.ended, p.tag = true, p.po.Tag()
 				c.send(&pgproto3.CommandComplete{CommandTag: []byte(p.tag)})
+				if c.sess.Transactions() != before {
+					c.closePortals() // a COMMIT or ROLLBACK within a pipeline
+				}
 				return nil
 			}
 			if err != nil {
@@ -207,7 +216,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			p.rest, p.from = b, 0
 		} else if c.sess.TxStatus() == 'E' {
 			// What a limit left is refused as the session refuses what follows it.
-			return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+			return errAborted()
 		}
 		cols := p.po.Columns()
 		if p.rows == nil && cols != nil {
@@ -254,4 +263,8 @@ func (c *conn) closeNamed(m *pgproto3.Close) error {
 	}
 	c.send(&pgproto3.CloseComplete{})
 	return nil
+}
+
+func errAborted() error {
+	return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 }

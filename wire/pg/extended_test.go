@@ -50,7 +50,7 @@ func TestExtended(t *testing.T) {
 		{"too many formats", msgs{&pgproto3.Bind{ParameterFormatCodes: []int16{0, 0}, Parameters: [][]byte{nil, nil, nil}}, sync}, []string{"E ERROR 08P01", "ZI"}},
 		{"result formats", msgs{&pgproto3.Bind{Parameters: [][]byte{nil, nil, nil}, ResultFormatCodes: []int16{0, 0}}, sync}, []string{"E ERROR 08P01", "ZI"}},
 		{"format 2", msgs{&pgproto3.Bind{ParameterFormatCodes: []int16{2}, Parameters: [][]byte{{1}, nil, nil}}, sync}, []string{"E ERROR 22023", "ZI"}},
-		{"wrong size", msgs{&pgproto3.Bind{ParameterFormatCodes: []int16{1}, Parameters: [][]byte{{1}, nil, nil}}, sync}, []string{"E ERROR 22P03", "ZI"}},
+		{"wrong size", msgs{&pgproto3.Bind{ParameterFormatCodes: []int16{1}, Parameters: [][]byte{{1}, nil, nil}}, sync}, []string{"E ERROR 08P01", "ZI"}},
 		{"not a number", msgs{&pgproto3.Bind{Parameters: [][]byte{[]byte("x"), nil, nil}}, sync}, []string{"E ERROR 22P02", "ZI"}},
 		{"not text", msgs{&pgproto3.Bind{Parameters: [][]byte{nil, []byte("\xc3("), nil}}, sync}, []string{"E ERROR 22021", "ZI"}},
 		{"zero in text", msgs{&pgproto3.Bind{Parameters: [][]byte{nil, []byte("a\x00b"), nil}}, sync}, []string{"E ERROR 22021", "ZI"}},

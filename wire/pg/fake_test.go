@@ -190,6 +190,8 @@ func (s *fakeSession) Cursor(name string) ([]session.Column, bool) {
 
 func (s *fakeSession) TxStatus() byte { return s.status }
 
+func (s *fakeSession) Transactions() uint64 { return 0 }
+
 func (s *fakeSession) Killed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

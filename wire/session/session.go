@@ -67,7 +67,7 @@ type Session interface {
 	// Parameters are the ParameterStatus values to report at start, in order.
 	Parameters() [][2]string
 	// Script splits a simple query into its statements, all of which parse, or
-	// fails as a whole. An empty script has none.
+	// fails as a whole. An empty script has none. Several are, until Sync, a block without BEGIN.
 	Script(sql string) ([]*parse.Statement, error)
 	// Prepare makes a statement of one of a script, or of nil, the empty query. oids are the parameter
 	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
@@ -86,6 +86,8 @@ type Session interface {
 	Sync(ctx context.Context, ok bool) error
 	// TxStatus is 'I', 'T' or 'E'.
 	TxStatus() byte
+	// Transactions counts those that statements have ended.
+	Transactions() uint64
 	// Killed returns why the session must end, nil as long as it need not. From any
 	// goroutine.
 	Killed() error
