@@ -3,11 +3,16 @@ package raftnode
 import (
 	"encoding/binary"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
 	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
+
+	"github.com/tributarydb/tributary/exec/disk"
 )
 
 // bolt is raft's log and stable store in a bbolt file, as raft-boltdb lays it out: a bucket of
@@ -23,7 +28,26 @@ var (
 	errNoKey = errors.New("not found") // raft asks for this text
 )
 
-func openBolt(path string) (_ bolt, err error) {
+// openBolt opens a file, which it makes if it is not there: under another name until it
+// is whole, so that a crash or a full disk meanwhile leaves none.
+func openBolt(path string) (bolt, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		unfinished := path + ".new"
+		if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return bolt{}, err
+		}
+		b, err := openBuckets(unfinished)
+		if err != nil {
+			return bolt{}, err
+		}
+		if err = errors.Join(b.db.Close(), os.Rename(unfinished, path), disk.OS.SyncDir(filepath.Dir(path))); err != nil {
+			return bolt{}, err
+		}
+	}
+	return openBuckets(path)
+}
+
+func openBuckets(path string) (_ bolt, err error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return bolt{}, err

@@ -20,6 +20,8 @@ import (
 type commits struct {
 	in  <-chan raft.RPC
 	out chan raft.RPC
+	// refuse, if not nil, reports whether a message must not reach raft.
+	refuse func(a *raft.AppendEntriesRequest) bool
 
 	mu    sync.Mutex
 	known mark
@@ -59,6 +61,10 @@ func (c *commits) pump(ctx context.Context) {
 		select {
 		case rpc = <-c.in:
 			if a, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+				if c.refuse != nil && c.refuse(a) {
+					rpc.Respond(nil, raft.ErrRaftShutdown)
+					return
+				}
 				c.pass(a)
 			}
 		case <-c.wake:

@@ -90,7 +90,7 @@ func (d *Dir) open(join bool, parts []string) error {
 			} else if !there {
 				return pgerr.New(pgerr.DataCorrupted, "data directory %q is a member's, but its %q is gone", d.Path, p).
 					WithDetail("Without it the node would forget what it has agreed to.").
-					WithHint("Put it back, from a copy of the directory. If it is lost and the other nodes are up, keep the directory aside, start the node " +
+					WithHint("Put it back as it was when the node last ran; an older copy is refused. If it is lost and the other nodes are up, keep the directory aside, start the node " +
 						"under another name with an empty one and --join, and decommission the old name. Never start an empty directory without --join: that makes another cluster.")
 			}
 		}

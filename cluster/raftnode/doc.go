@@ -16,10 +16,10 @@
 // match them, one step after the other (voters.go): a member enters as a learner that
 // no commit waits for, and an odd number of up to five of them vote. The log and votes
 // are in a bbolt database, the newest entries in a journal in front of it (journal.go),
-// snapshots are files, and a small file holds the node's identity and its cluster
-// (dir.go):
+// snapshots are files, a small file holds the node's identity and its cluster (dir.go),
+// and another how far this node and the others are known to have come (marks.go):
 //
-//	data/LOCK  data/identity  data/cluster-secret
+//	data/LOCK  data/identity  data/marks  data/cluster-secret
 //	data/raft/log.db  data/raft/journal  data/raft/snapshots/
 //
 // The meaning of the commands is package meta's; this one does not interpret them.

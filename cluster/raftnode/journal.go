@@ -29,14 +29,16 @@ import (
 // blocks, so a block that is partly filled is rewritten with the same records in front,
 // as the page cache would do.
 //
-//	record   magic │ CRC-32C │ generation │ number │ length │ entries …   padded to 64
+//	record   magic │ CRC-32C │ generation │ number │ length │ applied │ entries …   padded to 64
 //
 // A generation is one filling of the file. bbolt stores the last generation whose
 // entries it has, and its last entry: bbolt's pages carry no checksum, and a damaged
 // root may be that of an earlier log, intact but shorter. Records up to that one are
 // old. A file that begins with a newer one is read as far as its records follow each
 // other; the last may have been cut off by a crash, and was then acknowledged to
-// nobody. A newer record after a bad one is damage.
+// nobody. A newer record after a bad one is damage, and so is a file of another length,
+// or one that does not begin with a record: a generation begins where the one before
+// did, and a crash while its first record is written leaves the magic of either.
 type journal struct {
 	*boltLog
 	path string
@@ -50,6 +52,10 @@ type journal struct {
 	newest  []*raft.Log // in the file and not in bbolt, consecutive
 	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solevoter.go); 0 for none
 	broken  error       // a write failed, and the file's contents are unknown
+	// floor is the greatest index that the records say this node had applied; applied, if
+	// not nil, is that of now, for the next record.
+	floor   uint64
+	applied func() uint64
 }
 
 const (
@@ -69,12 +75,22 @@ const (
 // the first alone.
 var flushedKey = []byte("tributary-journal")
 
+// begunKey is set once the journal begins with a record. Earlier versions began it with
+// zeros.
+var begunKey = []byte("tributary-journal-begun")
+
 // openJournal moves the entries in a log's journal into the log and starts a new
-// generation. The journal of a log that had one must exist.
+// generation. The journal of a log that had one must exist, whole. Where the log had
+// none, what there is of it is what a crash or a full disk left when it was made.
 func openJournal(path string, l *boltLog) (_ *journal, err error) {
 	j := &journal{boltLog: l, path: path}
 	done, had, err := l.flushed()
 	if err != nil {
+		return nil, damaged(l.path, err.Error())
+	}
+	_, err = l.Get(begunKey)
+	begun := err == nil
+	if err != nil && !errors.Is(err, errNoKey) {
 		return nil, damaged(l.path, err.Error())
 	}
 	b, err := os.ReadFile(path)
@@ -83,35 +99,60 @@ func openJournal(path string, l *boltLog) (_ *journal, err error) {
 		return nil, damaged(path, "it is not there")
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, disk.Error(err, fmt.Sprintf("could not read file %q", path))
+	case had && len(b) != journalBytes:
+		return nil, damaged(path, fmt.Sprintf("it has %d bytes instead of %d", len(b), journalBytes))
+	case had && begun && le.Uint32(b) != recordMagic:
+		return nil, damaged(path, "it does not begin with a record")
 	}
-	entries, gen, err := readJournal(b, done)
+	entries, gen, floor, err := readJournal(b, done)
+	if err == nil && !had && len(entries) > 0 {
+		err = fmt.Errorf("it has entries, and %q knows of no journal", filepath.Base(l.path))
+	}
 	if err != nil {
 		return nil, damaged(path, err.Error())
 	}
-	j.newest, j.gen = entries, max(gen, done)
-	if err := j.allocate(int64(len(b))); err != nil {
-		return nil, err
+	j.newest, j.gen, j.floor = entries, max(gen, done), floor
+	if !had {
+		if err := j.create(); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.flush(); err != nil {
 		return nil, err
 	}
-	return j, j.open()
+	if err := j.open(); err != nil {
+		return nil, err
+	}
+	if !begun {
+		if err := j.Set(begunKey, []byte{1}); err != nil {
+			return nil, errors.Join(err, j.file.Close())
+		}
+	}
+	return j, nil
 }
 
-// open opens a file whose records are all in bbolt.
+// open opens a file whose records are all in bbolt, and begins the generation with a
+// record without entries.
 func (j *journal) open() (err error) {
 	j.block = aligned(journalBlock)
-	if j.file, err = os.OpenFile(j.path, os.O_RDWR|direct, 0); err == nil {
-		if _, err = j.file.WriteAt(j.block, 0); err != nil { // some file systems refuse direct I/O only here
+	j.file, err = os.OpenFile(j.path, os.O_RDWR|direct, 0)
+	var end int64
+	if err == nil {
+		if end, err = j.write(recordHead+recordAlign, nil); err != nil { // some file systems refuse direct I/O only here
 			err = errors.Join(err, j.file.Close())
 		}
 	}
 	if err != nil && direct != 0 {
-		j.file, err = os.OpenFile(j.path, os.O_RDWR, 0)
+		if j.file, err = os.OpenFile(j.path, os.O_RDWR, 0); err == nil {
+			if end, err = j.write(recordHead+recordAlign, nil); err != nil {
+				err = errors.Join(err, j.file.Close())
+			}
+		}
 	}
 	if err != nil {
 		return disk.Error(err, fmt.Sprintf("could not open file %q", j.path))
 	}
+	j.at, j.records = end, 1
 	return nil
 }
 
@@ -148,14 +189,11 @@ func (l *boltLog) flushed() (gen uint64, had bool, err error) {
 	return gen, true, nil
 }
 
-// allocate writes the file to its full length, so that later writes change no metadata.
-func (j *journal) allocate(have int64) error {
-	if have >= journalBytes {
-		return nil
-	}
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+// create writes the file in its full length, so that later writes change no metadata.
+func (j *journal) create() error {
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
-		_, err = f.WriteAt(make([]byte, journalBytes-have), have)
+		_, err = f.Write(make([]byte, journalBytes))
 		if err == nil {
 			err = f.Sync()
 		}
@@ -171,7 +209,7 @@ func (j *journal) allocate(have int64) error {
 }
 
 // appendRecord appends a record of entries to b.
-func appendRecord(b []byte, gen uint64, number uint32, entries []*raft.Log) []byte {
+func appendRecord(b []byte, gen uint64, number uint32, applied uint64, entries []*raft.Log) []byte {
 	from := len(b)
 	b = append(b, make([]byte, recordHead)...)
 	for _, e := range entries {
@@ -186,6 +224,7 @@ func appendRecord(b []byte, gen uint64, number uint32, entries []*raft.Log) []by
 	le.PutUint64(r[8:], gen)
 	le.PutUint32(r[16:], number)
 	le.PutUint32(r[20:], uint32(len(r)-recordHead))
+	le.PutUint64(r[24:], applied)
 	le.PutUint32(r[4:], crc32.Checksum(r[8:], castagnoli))
 	for (len(b)-from)%recordAlign != 0 {
 		b = append(b, 0)
@@ -223,24 +262,24 @@ func readRecord(b []byte) (entries []*raft.Log, gen uint64, number uint32, size 
 }
 
 // readJournal returns the entries of a file that are of a generation later than done,
-// and that generation; 0 for none.
-func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error) {
+// that generation, 0 for none, and the greatest index that they say was applied.
+func readJournal(b []byte, done uint64) (out []*raft.Log, gen, applied uint64, err error) {
 	at := 0
 	for number := uint32(0); at < len(b); number++ {
 		entries, g, n, size, ok := readRecord(b[at:])
 		if !ok || g <= done || gen != 0 && g != gen || n != number {
 			break
 		}
-		gen = g
+		gen, applied = g, max(applied, le.Uint64(b[at+24:]))
 		out = append(out, entries...)
 		at += size
 	}
 	for next := at + recordAlign; next < len(b); next += recordAlign {
 		if _, g, _, _, ok := readRecord(b[next:]); ok && g > done {
-			return nil, 0, fmt.Errorf("there is no record at byte %d, and one behind it", at)
+			return nil, 0, 0, fmt.Errorf("there is no record at byte %d, and one behind it", at)
 		}
 	}
-	return out, gen, nil
+	return out, gen, applied, nil
 }
 
 // flush moves the newest entries into bbolt, after which the file may be written from
@@ -354,7 +393,11 @@ func (j *journal) write(size int64, entries []*raft.Log) (end int64, err error) 
 			j.block = b
 		}
 	}
-	n := len(appendRecord(b[:before], j.gen, j.records, entries))
+	applied := j.floor
+	if j.applied != nil {
+		applied = max(applied, j.applied())
+	}
+	n := len(appendRecord(b[:before], j.gen, j.records, applied, entries))
 	whole := (n + journalBlock - 1) &^ (journalBlock - 1)
 	clear(b[n:whole])
 	if _, err = j.file.WriteAt(b[:whole], j.at-int64(before)); err == nil {

@@ -19,6 +19,10 @@ type ping struct {
 	Applied uint64
 	// Full is whether its disk is full (Dir.Reserve).
 	Full bool
+	// Log is the number of its log, and Heard what it knows of that of the node which it
+	// writes to (marks.go).
+	Log   uint64
+	Heard heardMark
 }
 
 // peer is what this node knows of another.
@@ -255,8 +259,9 @@ func (n *Node) Horizon() uint64 {
 	return h
 }
 
-func (n *Node) pingMessage() ping {
-	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex(), Full: n.o.Dir.Reserve.Room() != nil}
+func (n *Node) pingMessage(to uint64) ping {
+	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex(), Full: n.o.Dir.Reserve.Room() != nil, Log: n.marks.log}
+	m.Heard = n.knows(to)
 	// Without a running statement the oldest version read is the newest: a
 	// statement that begins now reads no older one.
 	m.Oldest = n.fsm.Current().Version()
@@ -277,10 +282,17 @@ func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
 		return ping{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %x was removed from the cluster", m.ID)
 	}
 	if state.Node(m.ID) != nil {
-		n.live.heard(m)
+		n.hear(m)
 		n.wakeReconcile()
 	}
-	return n.pingMessage(), nil
+	return n.pingMessage(m.ID), nil
+}
+
+// hear records a ping.
+func (n *Node) hear(m ping) {
+	n.live.heard(m)
+	n.marks.hear(m.ID, m.Log, m.Applied)
+	n.told(m.ID, m.Heard)
 }
 
 // recordRemoval records that this node was removed from the cluster: it must not start from
@@ -305,10 +317,10 @@ func (n *Node) Gone() <-chan struct{} { return n.gone }
 func (n *Node) ask(id uint64) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))
 	defer cancel()
-	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.pingMessage())
+	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.pingMessage(id))
 	switch {
 	case err == nil && r.ID == id:
-		n.live.heard(r)
+		n.hear(r)
 		return true
 	case pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState):
 		n.recordRemoval()

@@ -30,6 +30,9 @@ type Node struct {
 	bolt  *journal
 	peers *rpc.Peers
 	live  *liveness
+	marks *marks
+	// compared is closed once the others' marks of this node were asked for.
+	compared chan struct{}
 
 	proposer  *proposer
 	early     earlyApplier
@@ -66,7 +69,7 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{})}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{}), compared: make(chan struct{})}
 	rand.Read(n.nonce[:])
 	n.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
@@ -85,6 +88,11 @@ func Start(o Options) (*Node, error) {
 	}
 	n.register()
 	n.goFunc(n.watchMachine)
+	n.goFunc(n.keepMarks)
+	n.goFunc(func() {
+		n.compareMarks()
+		n.commits.pump(n.ctx)
+	})
 	n.goFunc(n.watchLead)
 	n.goFunc(n.soleVoter.feed)
 	n.goFunc(n.pingAll)
@@ -127,7 +135,8 @@ func (n *Node) startRaft() (err error) {
 	if err != nil {
 		return err
 	}
-	n.bolt = st.bolt
+	n.bolt, n.marks = st.bolt, st.marks
+	n.bolt.applied = n.fsm.Applied
 	dir, logs, snaps := st.dir, st.logs, st.snaps
 	logs.stored = func(entries []*raft.Log) {
 		if entries = n.soleVoter.stored(entries); len(entries) > 0 {
@@ -139,7 +148,7 @@ func (n *Node) startRaft() (err error) {
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
 	n.commits = newCommits(n.trans.Consumer())
-	n.goFunc(func() { n.commits.pump(n.ctx) })
+	n.commits.refuse = n.contradicts
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
 		return dirError(err, dir)
@@ -157,7 +166,7 @@ func (n *Node) startRaft() (err error) {
 	}
 	// raft panics where the log lacks an entry that it should have.
 	err = n.bolt.guard(func() (err error) {
-		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, &n.beats, n.commits})
+		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, n})
 		return err
 	})
 	if err != nil {

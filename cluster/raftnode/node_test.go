@@ -124,6 +124,25 @@ func newCluster(t *testing.T, n int, with ...func(*cluster)) *cluster {
 
 func (c *cluster) start(data, addr, name string) *member {
 	c.t.Helper()
+	m, err := c.tryStart(data, addr, name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return m
+}
+
+// starts returns why a node does not start from a directory.
+func (c *cluster) starts(data string) error {
+	c.t.Helper()
+	m, err := c.tryStart(data, "", "n0")
+	if err == nil {
+		m.stop(c.t)
+	}
+	return err
+}
+
+func (c *cluster) tryStart(data, addr, name string) (*member, error) {
+	c.t.Helper()
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
@@ -134,7 +153,8 @@ func (c *cluster) start(data, addr, name string) *member {
 	addr = ln.Addr().String()
 	dir, err := raftnode.OpenDir(data, len(c.m) > 0)
 	if err != nil {
-		c.t.Fatal(err)
+		ln.Close()
+		return nil, err
 	}
 	if c.reserve != nil {
 		dir.Reserve = c.reserve(data)
@@ -150,15 +170,17 @@ func (c *cluster) start(data, addr, name string) *member {
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
 		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, CommitTimeout: c.tell,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
-	if len(c.m) > 0 {
+	if len(c.m) > 0 && c.m[0] != nil {
 		o.Join = []string{c.m[0].addr}
 	}
 	n, err := raftnode.Start(o)
 	if err != nil {
-		c.t.Fatal(err)
+		srv.Close()
+		dir.Close()
+		return nil, err
 	}
 	srv.Serve()
-	return &member{Node: n, addr: addr, data: data, srv: srv, dir: dir}
+	return &member{Node: n, addr: addr, data: data, srv: srv, dir: dir}, nil
 }
 
 func (c *cluster) ready(m *member) {

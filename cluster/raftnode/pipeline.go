@@ -7,20 +7,53 @@ import (
 )
 
 // transport is raft's network transport, with pipelines that end when a follower
-// refuses (pipeline), heartbeats that end with the node (beats), and early knowledge of
-// the commit index (commits).
+// refuses (pipeline), heartbeats that end with the node (beats), early knowledge of
+// the commit index (commits), and notes of what the others have stored (marks).
 type transport struct {
 	*raft.NetworkTransport
-	beats   *beats
-	commits *commits
+	n *Node
 }
 
 // Consumer implements raft.Transport.
-func (t transport) Consumer() <-chan raft.RPC { return t.commits.out }
+func (t transport) Consumer() <-chan raft.RPC { return t.n.commits.out }
+
+// RequestVote implements raft.Transport: no election before the marks were compared.
+func (t transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	if err := t.wait(); err != nil {
+		return err
+	}
+	return t.NetworkTransport.RequestVote(id, target, args, resp)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if err := t.wait(); err != nil {
+		return err
+	}
+	return t.NetworkTransport.RequestPreVote(id, target, args, resp)
+}
+
+func (t transport) wait() error {
+	select {
+	case <-t.n.compared:
+		return t.n.ctx.Err()
+	case <-t.n.ctx.Done():
+		return t.n.ctx.Err()
+	}
+}
+
+// AppendEntries implements raft.Transport.
+func (t transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	err := t.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err == nil && resp.Success {
+		t.n.marks.stored(nodeID(id), args.Term, args.PrevLogEntry+uint64(len(args.Entries)))
+	}
+	return err
+}
 
 // SetHeartbeatHandler implements raft.Transport.
 func (t transport) SetHeartbeatHandler(fn func(raft.RPC)) {
-	t.NetworkTransport.SetHeartbeatHandler(t.beats.handler(fn))
+	t.NetworkTransport.SetHeartbeatHandler(t.n.beats.handler(fn))
 }
 
 // AppendEntriesPipeline implements raft.Transport.
@@ -29,7 +62,9 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(p), nil
+	return newPipeline(p, func(a *raft.AppendEntriesRequest) {
+		t.n.marks.stored(nodeID(id), a.Term, a.PrevLogEntry+uint64(len(a.Entries)))
+	}), nil
 }
 
 // pipeline forwards a pipeline's answers and closes it after the first that is not a
@@ -38,14 +73,16 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 // sent anything again.
 type pipeline struct {
 	raft.AppendPipeline
+	stored  func(*raft.AppendEntriesRequest)
 	answers chan raft.AppendFuture
 	done    chan struct{}
 	once    sync.Once
 	err     error // of Close
 }
 
-func newPipeline(p raft.AppendPipeline) *pipeline {
-	w := &pipeline{AppendPipeline: p, answers: make(chan raft.AppendFuture), done: make(chan struct{})}
+// newPipeline returns a pipeline that calls stored for each request that succeeded.
+func newPipeline(p raft.AppendPipeline, stored func(*raft.AppendEntriesRequest)) *pipeline {
+	w := &pipeline{AppendPipeline: p, stored: stored, answers: make(chan raft.AppendFuture), done: make(chan struct{})}
 	go w.pass()
 	return w
 }
@@ -55,6 +92,9 @@ func (p *pipeline) pass() {
 		select {
 		case f := <-p.AppendPipeline.Consumer():
 			ok := f.Error() == nil && f.Response().Success
+			if ok {
+				p.stored(f.Request())
+			}
 			select {
 			case p.answers <- f:
 			case <-p.done:

@@ -25,6 +25,7 @@ const (
 	callJoin      = "raft.join"
 	callLeave     = "raft.leave"
 	callPing      = "raft.ping"
+	callLastWord  = "raft.last-word"
 	callGreet     = "raft.greet"
 )
 
@@ -393,6 +394,7 @@ func (n *Node) register() {
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)
 	rpc.Handle(s, callPing, n.handlePing)
+	rpc.Handle(s, callLastWord, n.handleLastWord)
 	rpc.Handle(s, callGreet, n.handleDialBack)
 	s.Guests(callJoin, callGreet)
 }

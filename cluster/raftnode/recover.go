@@ -3,6 +3,7 @@ package raftnode
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -162,6 +163,9 @@ func Rejoin(path string, log *slog.Logger) error {
 	}
 	// The order matters: after a crash at any point the directory is that of a member with
 	// its log, one that is refused at start, or one that asks for admission.
+	if err := os.Remove(filepath.Join(path, marksFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // they are the old log's
+		return errors.Join(dirError(err, path), x.d.Close())
+	}
 	aside := filepath.Join(path, fmt.Sprintf("raft.lost-%d", time.Now().Unix()))
 	if err := os.Rename(x.dir, aside); err != nil {
 		return errors.Join(dirError(err, path), x.d.Close())

@@ -17,6 +17,7 @@ type stores struct {
 	bolt  *journal // log and votes
 	logs  *cached  // bolt behind a cache
 	snaps raft.SnapshotStore
+	marks *marks
 }
 
 func openStores(d *Dir, log hclog.Logger) (*stores, error) {
@@ -44,6 +45,12 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 	}
 	if err == nil {
 		err = checkSnapshots(st.dir, st.snaps, l)
+	}
+	if err == nil {
+		var last uint64
+		if last, err = st.bolt.LastIndex(); err == nil {
+			st.marks, err = openMarks(d, st.bolt, max(last, newestSnapshot(st.snaps, list)))
+		}
 	}
 	if err != nil {
 		st.bolt.Close()
