@@ -109,7 +109,7 @@ func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Exp
 		out := make([]float64, b.Rows)
 		for i := range out {
 			k := 0
-			if p.obj.Outputs() > 1 {
+			if p.slopes() > 1 {
 				k = scores.Class(i)
 			}
 			out[i] = z[k*padded+i]
@@ -154,7 +154,7 @@ func (p *predictor) Describe(relation string) ([][]types.Datum, bool) {
 	case "weights", "original_weights":
 		for k := range p.slopes() {
 			var class types.Datum
-			if p.obj.Outputs() > 1 {
+			if p.slopes() > 1 {
 				class = feature.KeyText(p.f.Label.Type, p.f.Keys[k])
 			}
 			th := p.theta[k*per:][:per]
