@@ -2,12 +2,9 @@ package training
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -33,11 +30,8 @@ func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum
 	if sc != nil {
 		name = sc.Name + "." + name
 	}
-	var loss types.Datum // NULL if the algorithm has none
-	if !math.IsNaN(v.TrainLoss) {
-		loss = v.TrainLoss
-	}
-	return []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), loss, metricsJSON(v.Metrics), v.Seconds}
+	return []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), types.FiniteOrNull(v.TrainLoss),
+		sysview.MetricsJSON(v.Metrics), v.Seconds}
 }
 
 // version returns the change that puts the model, or its next version, into the catalog.
@@ -105,25 +99,4 @@ func named(ms []family.Metric) (out []catalog.NamedValue) {
 		out = append(out, catalog.NamedValue{Name: m.Name, Value: m.Value})
 	}
 	return out
-}
-
-// metricsJSON writes metrics as JSON, short names first.
-func metricsJSON(ms []catalog.NamedValue) string {
-	var b strings.Builder
-	b.WriteByte('{')
-	sorted := slices.Clone(ms)
-	slices.SortFunc(sorted, func(a, c catalog.NamedValue) int {
-		if len(a.Name) != len(c.Name) {
-			return len(a.Name) - len(c.Name)
-		}
-		return strings.Compare(a.Name, c.Name)
-	})
-	for i, m := range sorted {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q: %g", m.Name, m.Value)
-	}
-	b.WriteByte('}')
-	return b.String()
 }

@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"strconv"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,15 +17,16 @@ import (
 // a row's label. A label that is none of the classes has probability 2^-52.
 type classLoss struct {
 	ofLabels
-	s     []exact.Losses
-	class []int32 // of each label: its place among the classes from 1, -1 for none; 0 not looked up
-	few   *classRows
+	binary bool // the prediction is the probability of the second of two classes
+	s      []exact.Losses
+	class  []int32 // of each label: its place among the classes from 1, -1 for none; 0 not looked up
+	few    *classRows
 }
 
 // classRows are so many rows of a batch that they stay in the nearest cache.
 type classRows struct {
 	p, loss [f64.LossRows]float64 // predicted probabilities of the labels, and losses
-	hit     [f64.LossRows]uint32  // zeros: all are of the class that p is of
+	hit     [f64.LossRows]uint32  // 0: of the class that p is of
 	group   [f64.LossRows]uint32
 }
 
@@ -33,12 +36,19 @@ func (c *classLoss) Update(groups []uint32, args []arrow.Array) error {
 	if c.few == nil {
 		c.few = new(classRows)
 	}
-	label, given, classes := c.truth(args[0]), args[1].(*array.List), args[2].(*array.List)
+	label := c.truth(args[0])
 	c.class = grown(c.class, len(c.labels.keys))
-	nulls := args[0].NullN()+given.NullN()+classes.NullN() > 0
+	nulls := args[0].NullN()+args[1].NullN()+args[2].NullN() > 0
+	gather := c.gather
+	if c.binary {
+		gather = c.gatherBinary
+	}
 	one := len(groups) > 0 && same(groups)
 	for at := 0; at < len(groups); at += f64.LossRows {
-		n := c.gather(groups, label, args, nulls, at, min(at+f64.LossRows, len(groups)))
+		n, err := gather(groups, label, args, nulls, at, min(at+f64.LossRows, len(groups)))
+		if err != nil {
+			return err
+		}
 		loss := c.few.loss[:n]
 		f64.LabelEntropy(loss, c.few.p[:n], c.few.hit[:n], 0)
 		if one {
@@ -54,7 +64,7 @@ func (c *classLoss) Update(groups []uint32, args []arrow.Array) error {
 
 // gather collects the predicted probabilities of the labels of rows [from, to), and returns how
 // many of the rows count.
-func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls bool, from, to int) (n int) {
+func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls bool, from, to int) (n int, err error) {
 	given, classes := args[1].(*array.List), args[2].(*array.List)
 	vals := given.ListValues().(*array.Float64).Float64Values()
 	offs := given.Offsets()[given.Data().Offset():] // whatever the slice
@@ -67,18 +77,64 @@ func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls boo
 		if c.class[l] == 0 {
 			c.class[l] = c.place(args[0], classes, i)
 		}
+		for _, p := range vals[offs[i]:offs[i+1]] {
+			if !probable(p) {
+				return 0, errImprobable(p)
+			}
+		}
 		few.p[n], few.group[n] = 0, groups[i]
 		if k := c.class[l]; k > 0 && offs[i]+k <= offs[i+1] {
 			few.p[n] = vals[offs[i]+k-1]
 		}
 		n++
 	}
-	return n
+	return n, nil
+}
+
+// gatherBinary is gather of probabilities of the second of two classes.
+func (c *classLoss) gatherBinary(groups, label []uint32, args []arrow.Array, nulls bool, from, to int) (n int, err error) {
+	given, classes := args[1].(*array.Float64), args[2].(*array.List)
+	few := c.few
+	for i := from; i < to; i++ {
+		if nulls && (args[0].IsNull(i) || given.IsNull(i) || classes.IsNull(i)) {
+			continue
+		}
+		l, p := label[i], given.Value(i)
+		if c.class[l] == 0 {
+			c.class[l] = c.place(args[0], classes, i)
+		}
+		if !probable(p) {
+			return 0, errImprobable(p)
+		}
+		few.p[n], few.group[n], few.hit[n] = p, groups[i], 0
+		switch c.class[l] {
+		case 1:
+			few.hit[n] = 1
+		case 2:
+		default:
+			few.p[n] = 0
+		}
+		n++
+	}
+	return n, nil
+}
+
+// probable reports whether p may be a probability, but for rounding errors; NaN may, of which
+// losses are NaN.
+func probable(p float64) bool { return !(p < -0x1p-40 || p > 1+0x1p-40) }
+
+func errImprobable(p float64) error {
+	return pgerr.New(pgerr.NumericValueOutOfRange, "%s is not a probability", strconv.FormatFloat(p, 'g', -1, 64)).
+		WithHint("log_loss needs probabilities, from 0 to 1, such as those of predict_proba.")
 }
 
 // place finds the label of row i among the classes, which are texts.
 func (c *classLoss) place(label arrow.Array, classes *array.List, i int) int32 {
-	text := types.TextOf(c.typ, types.DatumAt(c.typ, label, i), types.DefaultEnv)
+	value := types.DatumAt(c.typ, label, i)
+	text := types.TextOf(c.typ, value, types.DefaultEnv)
+	if b, ok := value.(bool); ok { // as a cast to text writes it, and models name their classes
+		text = strconv.FormatBool(b)
+	}
 	from, to := classes.ValueOffsets(i)
 	all := classes.ListValues().(*array.String)
 	for k := from; k < to; k++ {

@@ -44,6 +44,9 @@ func (l *losses) decode(b []byte) ([]byte, bool) {
 }
 
 func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
+	if err := probabilities(args[0], args[1].(*array.Float64)); err != nil {
+		return err
+	}
 	if len(groups) > 0 && same(groups) && s.one(groups[0], args) {
 		return nil
 	}
@@ -76,10 +79,23 @@ func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 // UpdateList implements Lister.
 func (s *logLoss) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	args = listed(rows, args)
+	if err := probabilities(args[0], args[1].(*array.Float64)); err != nil {
+		return err
+	}
 	if s.one(g, args) {
 		return nil
 	}
 	return s.Update(s.each(g, n), args)
+}
+
+// probabilities returns an error if the score of a row that counts is no probability.
+func probabilities(label arrow.Array, score *array.Float64) error {
+	for i, p := range score.Float64Values() {
+		if !probable(p) && !score.IsNull(i) && !label.IsNull(i) {
+			return errImprobable(p)
+		}
+	}
+	return nil
 }
 
 // one adds rows of one group, where they are of the two labels that it has.

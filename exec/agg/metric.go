@@ -38,7 +38,7 @@ func metric(name string, args []types.Type) Agg {
 		return r
 	case "log_loss":
 		if len(args) == 3 {
-			return &classLoss{ofLabels: labelsOf(args[0])}
+			return &classLoss{ofLabels: labelsOf(args[0]), binary: args[1].OID == types.Float8OID}
 		}
 		l := &logLoss{}
 		l.ofLabels = labelsOf(args[0])
@@ -125,6 +125,8 @@ type confusion struct {
 	ofLabels
 	cells []map[[2]uint32]int64 // (label, prediction) → rows
 	bytes int64
+	// positive is the positive one of two classes, where a third argument names it: its number + 1.
+	positive uint32
 }
 
 // cellBytes is what an entry of a matrix takes, about.
@@ -151,6 +153,7 @@ func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
 		return c.UpdateList(groups[0], nil, len(groups), args)
 	}
 	label, got := c.truth(args[0]), c.rows(args[1])
+	c.named(args)
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	for i, g := range groups {
 		if !nulls || !args[0].IsNull(i) && !args[1].IsNull(i) {
@@ -160,10 +163,21 @@ func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
+// named notes the positive class, if there is an argument that names it, which is the same for all
+// rows: what rows there are does not tell, as they may all be of one class.
+func (c *confusion) named(args []arrow.Array) {
+	for i := 0; len(args) == 3 && c.positive == 0 && i < args[2].Len(); i++ {
+		if !args[2].IsNull(i) {
+			c.positive = c.labels.of(args[2], i) + 1
+		}
+	}
+}
+
 // UpdateList implements Lister: of few labels, as mostly, without a map.
 func (c *confusion) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	args = listed(rows, args)
 	label, got := c.truth(args[0]), c.rows(args[1])
+	c.named(args)
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	if !nulls && c.ofTwo(g, label, got) {
 		return nil
@@ -203,15 +217,22 @@ func (c *confusion) ofTwo(g uint32, label, got []uint32) bool {
 	return true
 }
 
-// A state is a row after the other: both keys with their lengths, the count.
+// A state is a row after the other: both keys with their lengths, the count. The positive class
+// is a row of none.
 func (c *confusion) States(from, to int) (arrow.Array, error) {
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		for _, cell := range slices.SortedFunc(maps.Keys(c.cells[g]), func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) }) {
+		put := func(cell [2]uint32, n int64) {
 			for _, id := range cell {
 				dst = binary.AppendUvarint(dst, uint64(len(c.labels.keys[id])))
 				dst = append(dst, c.labels.keys[id]...)
 			}
-			dst = binary.AppendUvarint(dst, uint64(c.cells[g][cell]))
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+		for _, cell := range slices.SortedFunc(maps.Keys(c.cells[g]), func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) }) {
+			put(cell, c.cells[g][cell])
+		}
+		if c.positive > 0 {
+			put([2]uint32{c.positive - 1, c.positive - 1}, 0)
 		}
 		return dst, true
 	}), nil
@@ -236,8 +257,11 @@ func (c *confusion) MergeStates(groups []uint32, states *array.Binary) error {
 			if w <= 0 {
 				return badState()
 			}
+			if b = b[w:]; n == 0 {
+				c.positive = cell[0] + 1
+				continue
+			}
 			c.add(g, cell, int64(n))
-			b = b[w:]
 		}
 	}
 	return nil
@@ -264,15 +288,15 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-// metrics returns fn.ClassMetrics of a matrix, nil of one without rows. Precision,
-// recall and F1 of two classes are those of the greater one, of more the plain mean
-// over the classes ("macro" in scikit-learn), as a training's own metrics are.
+// metrics returns fn.ClassMetrics of a matrix, nil of one without rows. Precision, recall and F1
+// are those of the positive class, if one is named; else of two classes those of the greater one,
+// of more the plain mean over the classes ("macro" in scikit-learn), as a training's own metrics are.
+// One class alone is the negative one if it is 0, false or "".
 func (c *confusion) metrics(m map[[2]uint32]int64) []float64 {
-	type class struct{ hits, real, pred float64 }
-	by := map[uint32]*class{}
-	at := func(id uint32) *class {
+	by := map[uint32]*classCounts{}
+	at := func(id uint32) *classCounts {
 		if by[id] == nil {
-			by[id] = &class{}
+			by[id] = &classCounts{}
 		}
 		return by[id]
 	}
@@ -293,7 +317,7 @@ func (c *confusion) metrics(m map[[2]uint32]int64) []float64 {
 	var macro, weighted, last [3]float64
 	for _, id := range order {
 		k := by[id]
-		last = [3]float64{quotient(k.hits, k.pred), quotient(k.hits, k.real), quotient(2*k.hits, k.pred+k.real)}
+		last = k.measures()
 		for i, v := range last {
 			macro[i] += v
 			weighted[i] += v * k.real
@@ -304,12 +328,25 @@ func (c *confusion) metrics(m map[[2]uint32]int64) []float64 {
 		weighted[i] /= rows
 	}
 	main := macro
-	if len(order) == 2 {
+	switch {
+	case c.positive > 0 && by[c.positive-1] != nil:
+		main = by[c.positive-1].measures()
+	case c.positive > 0, len(order) == 1 && c.labels.keys[order[0]] == c.labels.negative():
+		main = [3]float64{}
+	case len(order) == 2:
 		main = last
 	}
 	// Each row has one label and one prediction: micro averages are all the accuracy.
 	micro := hits / rows
 	return append(append(append(append([]float64{micro}, main[:]...), macro[:]...), micro, micro, micro), weighted[:]...)
+}
+
+// classCounts are how many rows are of a class, are predicted to be, and both.
+type classCounts struct{ hits, real, pred float64 }
+
+// measures returns precision, recall and F1.
+func (k *classCounts) measures() [3]float64 {
+	return [3]float64{quotient(k.hits, k.pred), quotient(k.hits, k.real), quotient(2*k.hits, k.pred+k.real)}
 }
 
 // quotient returns a/b, and 0 if b is 0.

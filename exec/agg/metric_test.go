@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -319,4 +320,46 @@ func TestRankingsHandMemoryOn(t *testing.T) {
 		t.Error("no memory was used again")
 	}
 	runtime.KeepAlive(was)
+}
+
+// TestScoresThatAreNoProbabilities: scikit-learn raises a ValueError too. Rows that do not count
+// may have any, and rounding errors are none.
+func TestScoresThatAreNoProbabilities(t *testing.T) {
+	floats, _ := types.ArrayOf(types.Float8)
+	texts, _ := types.ArrayOf(types.Text)
+	column := func(t types.Type, list ...types.Datum) arrow.Array {
+		a, err := datumColumn(t, 0, len(list), func(i int) (types.Datum, error) { return list[i], nil })
+		if err != nil {
+			panic(err)
+		}
+		return a
+	}
+	listOf := func(e types.Type, list ...types.Datum) types.Datum { return types.Array{Elem: e, Elems: list} }
+	for _, c := range []struct {
+		score types.Datum
+		bad   bool
+	}{{1.5, true}, {-0.25, true}, {math.Inf(1), true}, {math.Inf(-1), true}, {math.NaN(), false}, {1 + 0x1p-50, false}, {-0x1p-50, false}, {0.0, false}, {1.0, false}} {
+		for _, args := range [][]arrow.Array{
+			{column(types.Text, "a", "b"), column(types.Float8, 0.5, c.score)},
+			{column(types.Text, "a", "b"), column(types.Float8, 0.5, c.score), column(texts, listOf(types.Text, "a", "b"), listOf(types.Text, "a", "b"))},
+			{column(types.Text, "a", "b"), column(floats, listOf(types.Float8, 0.5, 0.5), listOf(types.Float8, c.score, 0.5)), column(texts, listOf(types.Text, "a", "b"), listOf(types.Text, "a", "b"))},
+		} {
+			ts := []types.Type{types.Text, types.Float8, texts}[:len(args)]
+			if _, is := args[1].(*array.List); is {
+				ts[1] = floats
+			}
+			for _, groups := range [][]uint32{{0, 0}, {0, 1}} {
+				a := metric("log_loss", ts)
+				a.Resize(2)
+				if err := a.Update(groups, args); pgerr.Is(err, pgerr.NumericValueOutOfRange) != c.bad || !c.bad && err != nil {
+					t.Errorf("%v of %d arguments in groups %v: %v", c.score, len(args), groups, err)
+				}
+			}
+		}
+	}
+	a := metric("log_loss", []types.Type{types.Text, types.Float8})
+	a.Resize(1)
+	if err := a.Update([]uint32{0, 0}, []arrow.Array{column(types.Text, "a", nil), column(types.Float8, nil, 2.0)}); err != nil {
+		t.Errorf("rows with NULLs: %v", err)
+	}
 }

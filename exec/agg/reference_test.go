@@ -452,9 +452,16 @@ func classLossReference(ty types.Type, rows []types.Row) types.Datum {
 			continue
 		}
 		p := 0.0
-		given := r[1].(types.Array).Elems
-		if at := slices.Index(someClasses, types.TextOf(ty, r[0], types.DefaultEnv)); at >= 0 && at < len(given) {
-			p = given[at].(float64)
+		at := slices.Index(someClasses, types.TextOf(ty, r[0], types.DefaultEnv))
+		switch given := r[1].(type) {
+		case float64: // of the second of two classes
+			if at == 0 || at == 1 {
+				p = math.Abs(float64(1-at) - given)
+			}
+		case types.Array:
+			if at >= 0 && at < len(given.Elems) {
+				p = given.Elems[at].(float64)
+			}
 		}
 		loss -= math.Log(min(max(p, 0x1p-52), 1-0x1p-52))
 		n++
@@ -474,6 +481,8 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 			a.Elems = append(a.Elems, float64(r.Intn(9))/8)
 		}
 		return a
+	case k == 2 && name == "ml_classification": // the lesser one is positive
+		return map[types.OID]types.Datum{types.BoolOID: false, types.TextOID: "no", types.Float8OID: 0.0, types.Int8OID: int64(0)}[ty.OID]
 	case k == 2:
 		a := types.Array{Elem: types.Text}
 		for _, c := range someClasses {
@@ -522,6 +531,7 @@ func concordanceReference(rows []types.Row) types.Datum {
 
 func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row) types.Datum {
 	t.Helper()
+	named := slices.ContainsFunc(rows, func(r types.Row) bool { return len(r) > 2 && r[2] != nil })
 	rows = slices.DeleteFunc(rows, func(r types.Row) bool { return r[0] == nil || r[1] == nil })
 	n := float64(len(rows))
 	if n == 0 {
@@ -583,10 +593,11 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 		return a / b
 	}
 	if name == "ml_classification" {
-		return classReference(tp, fp, fn, n-tp-fp-fn)
+		return classReference(tp, fp, fn, n-tp-fp-fn, ty.OID == types.TextOID, named)
 	}
-	// If no row is of the positive class, all are of one class, whose metrics these are.
-	if tp+fp+fn == 0 {
+	// If no row is of the positive class, all are of one class, whose metrics these are, unless it
+	// is known to be the negative one.
+	if tp+fp+fn == 0 && ty.OID == types.TextOID {
 		tp = hits
 	}
 	switch name {
@@ -668,7 +679,8 @@ func (s spec) close(got, want types.Datum, ty types.Type) bool {
 }
 
 // classReference computes precision, recall and F1 from the counts of the confusion matrix.
-func classReference(tp, fp, fn, tn float64) types.Datum {
+// One class alone is the positive one if it is a text. If one is named as positive, it is the lesser.
+func classReference(tp, fp, fn, tn float64, text, named bool) types.Datum {
 	type measures [3]float64 // precision, recall, F1
 	of := func(hit, over, under float64) measures {
 		var m measures
@@ -687,9 +699,14 @@ func classReference(tp, fp, fn, tn float64) types.Datum {
 	}
 	switch {
 	case tp+fp+fn == 0:
-		main, macro = neg, neg
+		if macro = neg; text {
+			main = neg
+		}
 	case tn+fp+fn == 0:
 		macro = pos
+	}
+	if named {
+		main = neg
 	}
 	right := (tp + tn) / n
 	out := types.Array{Elem: types.Float8, Elems: []types.Datum{right}}

@@ -102,8 +102,8 @@ func (e *errorTotals) Results(from, to int) (arrow.Array, error) {
 		}
 		out := types.Array{Elem: types.Float8}
 		for _, name := range fn.RegressionMetrics {
-			out.Elems = append(out.Elems, errorMetric(name, float64(s.Y.N()), s.Abs.Value(), s.DD.Value(), s.D.Value(),
-				func() float64 { return exact.LongSpread(&s.YY, &s.Y, &s.Y) }))
+			v := errorMetric(name, float64(s.Y.N()), s.Abs.Value(), s.DD.Value(), s.D.Value(), func() float64 { return exact.LongSpread(&s.YY, &s.Y, &s.Y) })
+			out.Elems = append(out.Elems, types.FiniteOrNull(v))
 		}
 		return out, nil
 	})
@@ -125,6 +125,8 @@ func errorMetric(name string, n, abs, sq, d float64, total func() float64) float
 		left = max(left-d*(d/n), 0)
 	}
 	switch total := total(); {
+	case left-left != 0 || total-total != 0: // infinities among the values, or too large ones: the quotient says nothing
+		return math.NaN()
 	case total > 0:
 		return 1 - left/total
 	case left == 0:

@@ -2,7 +2,6 @@ package sysview
 
 import (
 	"encoding/hex"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,24 +13,21 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// nullNaN returns nil for NaN: a loss that was not measured.
-func nullNaN(f float64) any {
-	if math.IsNaN(f) {
-		return nil
-	}
-	return f
-}
-
 func metricsJSON(ms []catalog.NamedValue) any {
 	if len(ms) == 0 {
 		return nil
 	}
+	return MetricsJSON(ms)
+}
+
+// MetricsJSON returns metrics as a JSON object; those that are not finite are null.
+func MetricsJSON(ms []catalog.NamedValue) string {
 	keys, vals := []string{}, []json.Value{}
 	for _, m := range ms {
 		v := json.Value{} // null
-		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+		if f, ok := types.FiniteOrNull(m.Value).(float64); ok {
 			// The shortest text that reads back as the same number.
-			if d, err := number.ParseDecimal(strconv.FormatFloat(m.Value, 'g', -1, 64)); err == nil {
+			if d, err := number.ParseDecimal(strconv.FormatFloat(f, 'g', -1, 64)); err == nil {
 				v = json.NumberOf(d)
 			}
 		}
@@ -76,8 +72,8 @@ func mlModels(v *view, put put) error {
 		if x == nil || !v.seesModel(m) {
 			continue
 		}
-		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, nullNaN(x.TrainLoss),
-			metricsJSON(x.Metrics), nullNaN(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
+		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, types.FiniteOrNull(x.TrainLoss),
+			metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
 			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})))
 		if err != nil {
 			return err
@@ -92,7 +88,7 @@ func modelBytes(x *catalog.ModelVersion) any { return orNull(x.Blob().Bytes) }
 func mlModelVersions(v *view, put put) error {
 	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		return put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
-			nullNaN(x.TrainLoss), metricsJSON(x.Metrics), nullNaN(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
+			types.FiniteOrNull(x.TrainLoss), metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
 			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped))
 	})
 }
@@ -102,7 +98,7 @@ func mlModelVersions(v *view, put put) error {
 func mlTrials(v *view, put put) error {
 	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		for i, f := range x.Folds {
-			err := put(m.Name, 1, optionsJSON(x.Options), nil, catalog.JobDone, f.Iterations, nullNaN(f.Seconds), v.schemaName(m.Schema),
+			err := put(m.Name, 1, optionsJSON(x.Options), nil, catalog.JobDone, f.Iterations, types.FiniteOrNull(f.Seconds), v.schemaName(m.Schema),
 				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics))
 			if err != nil {
 				return err
@@ -150,7 +146,7 @@ func (v *view) version() (*catalog.Model, *catalog.ModelVersion, error) {
 func mlTrainingHistory(v *view, put put) error {
 	rows := func(model string, version int, schema types.OID, h []catalog.Iteration) error {
 		for _, it := range h {
-			err := put(model, version, it.Number, nullNaN(it.TrainLoss), nullNaN(it.ValidationLoss), nullNaN(it.Seconds), v.schemaName(schema))
+			err := put(model, version, it.Number, types.FiniteOrNull(it.TrainLoss), types.FiniteOrNull(it.ValidationLoss), types.FiniteOrNull(it.Seconds), v.schemaName(schema))
 			if err != nil {
 				return err
 			}
@@ -197,7 +193,7 @@ func mlTrainingJobs(v *view, put put) error {
 		}
 		var rate, eta, loss, coordinator any
 		if h := j.History; len(h) > 0 {
-			loss = nullNaN(h[len(h)-1].TrainLoss)
+			loss = types.FiniteOrNull(h[len(h)-1].TrainLoss)
 			if each := recent(h); each > 0 && j.State == catalog.JobRunning {
 				rate = float64(j.Rows) / each
 				if j.MaxIterations > j.Iteration {

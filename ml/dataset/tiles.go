@@ -89,6 +89,9 @@ func (b *Block) Pick(dst *Block, rows []int32) {
 }
 
 func pick[T f64.Elem](dst, src []T, d int, rows []int32) {
+	if d == 0 { // all columns are categories
+		return
+	}
 	for i, r := range rows {
 		to := dst[(i&^(f64.Lanes-1))*d+i&(f64.Lanes-1):]
 		from := src[(int(r)&^(f64.Lanes-1))*d+int(r)&(f64.Lanes-1):]

@@ -219,7 +219,7 @@ func (p *pass) add(b *dataset.Block, i, to, from int) {
 		p.out.Weights[from] -= n
 	}
 	tile, l := i&^(f64.Lanes-1), i&(f64.Lanes-1)
-	x := g.x[tile*g.dense+l:]
+	x := g.row(i)
 	if from < 0 && share == 1 && g.codes == 0 {
 		plus = plus[:len(grid.Col)]
 		for j, s := range grid.Col {
@@ -268,7 +268,7 @@ func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 	for i, r := range g.rows {
 		p.add(b, i, 0, -1)
 		z := 0.0
-		for j, x := 0, g.x[i&^(f64.Lanes-1)*g.dense+i&(f64.Lanes-1):]; j < g.dense; j++ {
+		for j, x := 0, g.row(i); j < g.dense; j++ {
 			z = f64.FMA(x[j*f64.Lanes], x[j*f64.Lanes], z)
 		}
 		p.out.Inertia[0].add(whole(float64(z*b.W[r]) * body.Grid.Square))

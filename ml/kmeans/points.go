@@ -87,6 +87,15 @@ func newGroup(dense, codes int) *group {
 		best: make([]float64, n), next: make([]float64, n), at: make([]int64, n)}
 }
 
+// row returns row i from its first dense value on, the next of which are f64.Lanes apart;
+// nil where all columns are categories.
+func (g *group) row(i int) []float64 {
+	if g.dense == 0 {
+		return nil
+	}
+	return g.x[i&^(f64.Lanes-1)*g.dense+i&(f64.Lanes-1):]
+}
+
 // load copies the rows out of the block. The last tile is padded with copies of
 // the last row.
 func (g *group) load(b *dataset.Block) {

@@ -62,10 +62,10 @@ type Scores struct {
 	Rows                            float64 // weight of all rows
 }
 
-// Scores returns the metrics. Of two classes the greater one in order is the
-// positive one, whose precision, recall and F1 are given; of more classes they
-// are the plain means over the classes.
-func (m *Matrix) Scores(order func(a, b string) int) Scores {
+// Scores returns the metrics. Precision, recall and F1 are those of the positive class, where
+// there is one, though it may be in no row; without, "", they are the plain means over the
+// classes of the rows.
+func (m *Matrix) Scores(order func(a, b string) int, positive string) Scores {
 	classes := m.Classes(order)
 	type sums struct{ hit, truth, pred float64 }
 	by := make(map[string]*sums, len(classes))
@@ -84,11 +84,14 @@ func (m *Matrix) Scores(order func(a, b string) int) Scores {
 		}
 	}
 	s.Accuracy = ratio(hits, s.Rows)
-	if len(classes) == 2 {
-		classes = classes[1:]
+	if positive != "" {
+		classes = []string{positive}
 	}
 	for _, c := range classes {
 		v := by[c]
+		if v == nil {
+			continue
+		}
 		s.Precision += ratio(v.hit, v.pred)
 		s.Recall += ratio(v.hit, v.truth)
 		s.F1 += ratio(float64(2*v.hit), v.pred+v.truth)

@@ -26,14 +26,14 @@ func TestMatrixScores(t *testing.T) {
 	for i := range truth {
 		m.Add(truth[i], pred[i], 1)
 	}
-	s := m.Scores(cmp.Compare[string])
+	s := m.Scores(cmp.Compare[string], "1")
 	near(t, "accuracy", s.Accuracy, 0.625)
 	near(t, "precision", s.Precision, 0.75)
 	near(t, "recall", s.Recall, 0.6)
 	near(t, "f1", s.F1, 2.0/3)
 	m.Add("2", "2", 1)
 	m.Add("2", "0", 1)
-	s = m.Scores(cmp.Compare[string])
+	s = m.Scores(cmp.Compare[string], "")
 	near(t, "accuracy of three", s.Accuracy, 0.6)
 	near(t, "macro precision", s.Precision, (2.0/5+3.0/4+1)/3)
 	near(t, "macro recall", s.Recall, (2.0/3+3.0/5+1.0/2)/3)
@@ -44,9 +44,24 @@ func TestMatrixScores(t *testing.T) {
 	n := NewMatrix()
 	n.Add("0", "0", 1)
 	n.Add("1", "0", 1)
-	if s := n.Scores(cmp.Compare[string]); s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
+	if s := n.Scores(cmp.Compare[string], "1"); s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
 		t.Errorf("scores of a class that is never predicted: %+v", s)
 	}
+}
+
+// TestScoresOfFewerClasses: rows may have fewer classes than the model; the expected values are
+// those of scikit-learn.
+func TestScoresOfFewerClasses(t *testing.T) {
+	m := NewMatrix()
+	m.Add("0", "0", 3)
+	if s := m.Scores(cmp.Compare[string], "1"); s.Accuracy != 1 || s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
+		t.Errorf("rows without the positive class: %+v", s)
+	}
+	m.Add("1", "0", 1) // two of three classes
+	s := m.Scores(cmp.Compare[string], "")
+	near(t, "macro precision", s.Precision, 0.75/2)
+	near(t, "macro recall", s.Recall, 0.5)
+	near(t, "macro f1", s.F1, 6.0/7/2)
 }
 
 // TestAUCAgainstPairs compares with the definition over all pairs, and merged states of any

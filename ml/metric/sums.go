@@ -123,11 +123,11 @@ func (r *Regression) MSE() float64  { return r.sums.DD.Value() / r.weight.Value(
 func (r *Regression) RMSE() float64 { return math.Sqrt(r.MSE()) }
 
 // R2 is the share of the truth's variance that is explained. Of a constant
-// truth it is 1 if every prediction is right, else 0.
+// truth it is 1 if every prediction is right, else 0; NaN where a sum is not finite.
 func (r *Regression) R2() float64 {
 	w, sq := r.weight.Value(), r.sums.DD.Value()
 	switch m2 := r.spread(); {
-	case w == 0:
+	case w == 0, sq-sq != 0, m2-m2 != 0:
 		return math.NaN()
 	case m2 > 0:
 		return 1 - sq/m2

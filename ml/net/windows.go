@@ -154,14 +154,14 @@ func (f *feed) loadWindows(b *dataset.Block, from, n int, in *tensor) {
 		i, s := k/steps, k%steps
 		r := int(b.Windows[from+i]) + s
 		tile, l := r&^(f64.Lanes-1), r&(f64.Lanes-1)
-		to := in.step(s)[i:]
+		to := in.step(s) // empty where all columns are categories
 		if b.X32 != nil {
 			for j, x := 0, b.X32[tile*width:]; j < width; j++ {
-				to[j*in.n] = x[j*f64.Lanes+l]
+				to[j*in.n+i] = x[j*f64.Lanes+l]
 			}
 		} else {
 			for j, x := 0, b.X64[tile*width:]; j < width; j++ {
-				to[j*in.n] = float32(x[j*f64.Lanes+l])
+				to[j*in.n+i] = float32(x[j*f64.Lanes+l])
 			}
 		}
 		for j := range b.Codes {

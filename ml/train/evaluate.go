@@ -13,11 +13,12 @@ import (
 
 // evaluation has the states of all metrics that apply to the task.
 type evaluation struct {
-	classes bool
-	matrix  *metric.Matrix // over the classes' numbers
-	loss    *metric.LogLoss
-	rank    *metric.Ranking // of two classes
-	reg     *metric.Regression
+	classes   bool
+	ofClasses int            // how many classes the model has; 0 before the first rows
+	matrix    *metric.Matrix // over the classes' numbers
+	loss      *metric.LogLoss
+	rank      *metric.Ranking // of two classes
+	reg       *metric.Regression
 }
 
 // evaluatePass evaluates a model on the leaves that one goroutine takes.
@@ -197,6 +198,7 @@ func (h *evaluatePass) block(b *dataset.Block, rows family.Rows) {
 		return
 	}
 	k := len(r.Probs)
+	m.ofClasses = k
 	if k == 2 && t.classWeights == nil && unit(b, weights) {
 		m.unitBinary(r, truth, h.bins)
 		return
@@ -302,6 +304,7 @@ func classNumber(k int) string {
 }
 
 func (m *evaluation) merge(o *evaluation) {
+	m.ofClasses = max(m.ofClasses, o.ofClasses)
 	m.matrix.Merge(o.matrix)
 	m.loss.Merge(o.loss)
 	m.rank.Merge(o.rank)
@@ -311,6 +314,7 @@ func (m *evaluation) merge(o *evaluation) {
 // Encode implements family.Message.
 func (m *evaluation) Encode(e *canon.E) {
 	e.Bool(m.classes)
+	e.Int(m.ofClasses)
 	m.matrix.Encode(e)
 	m.loss.Encode(e)
 	m.rank.Encode(e)
@@ -318,7 +322,7 @@ func (m *evaluation) Encode(e *canon.E) {
 }
 
 func decodeEvaluation(d *canon.D) *evaluation {
-	return &evaluation{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+	return &evaluation{classes: d.Bool(), ofClasses: d.Int(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
 }
 
 // list returns the metrics in the order in which they are shown.
@@ -336,7 +340,11 @@ func (m *evaluation) list() (out []family.Metric) {
 		}
 		return 1
 	}
-	s := m.matrix.Scores(order)
+	positive := ""
+	if m.ofClasses == 2 {
+		positive = classNumber(1)
+	}
+	s := m.matrix.Scores(order, positive)
 	out = []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: s.Precision}, {Name: "recall", Value: s.Recall}, {Name: "f1_score", Value: s.F1}, {Name: "log_loss", Value: m.loss.Mean()}}
 	if auc, ok := m.rank.AUC(); ok {
 		out = append(out, family.Metric{Name: "roc_auc", Value: auc})

@@ -22,6 +22,15 @@ import "github.com/tributarydb/tributary/sql/number"
 //	record                            Row
 type Datum any
 
+// FiniteOrNull returns f, and NULL where it is not finite: what was measured of a model, where
+// that is no number, or too great for one, is not known.
+func FiniteOrNull(f float64) Datum {
+	if f-f != 0 {
+		return nil
+	}
+	return f
+}
+
 // Array is a one-dimensional array value.
 type Array struct {
 	Elem  Type

@@ -428,7 +428,7 @@ func storedMetrics(sc *scope.Scope, m *model, n *ast.RangeFunction) (scope.FromI
 	for _, x := range m.v.Metrics {
 		c := sc.Binder.NewCol(sc.Level, x.Name, types.Float8)
 		v.Cols = append(v.Cols, c)
-		v.Rows[0] = append(v.Rows[0], &expr.Const{Val: x.Value, Typ: types.Float8})
+		v.Rows[0] = append(v.Rows[0], &expr.Const{Val: types.FiniteOrNull(x.Value), Typ: types.Float8})
 		rl.Cols = append(rl.Cols, scope.Column{Name: x.Name, Expr: scope.Col(c)})
 	}
 	return query.Finish(sc, v, rl, n.Alias, "table")
@@ -465,7 +465,15 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	if proba != nil {
 		fun, names = "ml_classification", fn.ClassMetrics
 	}
-	all, err := add(fun, got)
+	given := []expr.Expr{got}
+	if proba != nil && len(m.v.Classes) == 2 {
+		positive, err := b.Coerce(&expr.Const{Val: m.v.Classes[1], Typ: types.Text}, got.Type(), fn.ExplicitCast, typing.Position{})
+		if err != nil {
+			return scope.FromItem{}, err
+		}
+		given = append(given, positive)
+	}
+	all, err := add(fun, given...)
 	if pgerr.Is(err, pgerr.UndefinedFunction) {
 		err = pgerr.New(pgerr.DatatypeMismatch, "labels of type %s cannot be compared with predictions of type %s", b.TypeName(truth.Type()), b.TypeName(got.Type())).
 			WithHint("Give the label \"%s\" the type that it had in training.", m.v.Target[0]).At(b.PosFunc("evaluate"))
@@ -477,7 +485,7 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	if proba != nil {
 		for _, fun := range []string{"log_loss", "roc_auc"} {
 			args := []expr.Expr{proba}
-			if fun == "log_loss" && len(m.v.Classes) > 2 {
+			if fun == "log_loss" && len(m.v.Classes) >= 2 {
 				args = append(args, m.classArray())
 			}
 			c, err := add(fun, args...)
@@ -499,7 +507,7 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		rl.Cols = append(rl.Cols, scope.Column{Name: name, Expr: scope.Col(pr.Emit(e, name))})
 	}
 	for i, name := range names {
-		put(name, &expr.Subscript{Array: scope.Col(all), Index: &expr.Const{Val: int64(i + 1), Typ: types.Int4}, Typ: types.Float8})
+		put(name, &expr.Subscript{Array: scope.Col(all), Index: &expr.Const{Val: int64(m.measure(i) + 1), Typ: types.Int4}, Typ: types.Float8})
 		if name == "f1_score" {
 			for _, c := range ofProba {
 				put(c.Name, scope.Col(c))
@@ -507,6 +515,15 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		}
 	}
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
+}
+
+// measure returns the place of the metric to show in place i of fn.ClassMetrics: of a model of more
+// than two classes plain precision, recall and F1 are means over classes, though the rows be of two.
+func (m *model) measure(i int) int {
+	if len(m.v.Classes) > 2 && fn.ClassMetrics[i] != "accuracy" && i < 4 {
+		return i + 3
+	}
+	return i
 }
 
 // classArray returns the classes as texts, in the order of the probabilities.

@@ -81,14 +81,16 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 		}
 		row := []string{lex.QuoteLiteral(p.v.Target[0]), none + "[]", none, none, none + "[]"}
 		if classifies(p.v) {
-			row[1] = sum("ml_classification", p.v.Outputs[0].Name, cast)
-			score := "predicted_" + p.v.Target[0] + "_proba"
-			for k, f := range []string{"log_loss", "roc_auc"} {
-				if measures(sc.Binder, f, p) {
-					row[2+k] = sum(f, score, "")
-				}
+			positive := ""
+			if len(p.v.Classes) == 2 {
+				positive = ", " + lex.QuoteLiteral(p.v.Classes[1])
 			}
-			if len(p.v.Classes) > 2 && measures(sc.Binder, "log_loss", p, p.classArray()) {
+			row[1] = sum("ml_classification", p.v.Outputs[0].Name, cast+positive)
+			score := "predicted_" + p.v.Target[0] + "_proba"
+			if measures(sc.Binder, "roc_auc", p) {
+				row[3] = sum("roc_auc", score, "")
+			}
+			if len(p.v.Classes) >= 2 && measures(sc.Binder, "log_loss", p, p.classArray()) {
 				sums = append(sums, fmt.Sprintf("log_loss(%s, q.%s, ARRAY[%s]) AS log_loss%d", t, lex.QuoteIdent(score), quoted(p.v.Classes), i))
 				row[2] = fmt.Sprintf("s.log_loss%d", i)
 			}
@@ -194,7 +196,7 @@ func storedTargets(sc *scope.Scope, parts []*model, n *ast.RangeFunction) (scope
 		for _, name := range names {
 			c := &expr.Const{Typ: types.Float8}
 			if at := slices.IndexFunc(p.v.Metrics, func(x catalog.NamedValue) bool { return x.Name == name }); at >= 0 {
-				c.Val = p.v.Metrics[at].Value
+				c.Val = types.FiniteOrNull(p.v.Metrics[at].Value)
 			}
 			row = append(row, c)
 		}
