@@ -56,6 +56,9 @@ const grain = 4 * f64.FixedRows
 
 // Plan implements family.Family.
 func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
+	if err := fit(r.Options, r.Options.Text("solver", auto)); err != nil {
+		return nil, err
+	}
 	vector, _ := types.ArrayOf(types.Float8)
 	p := &family.Plan{Task: family.Decomposition, Target: family.NoTarget, Scope: family.ByNode, Grain: grain,
 		Outputs: []family.Output{{Name: "components", Type: vector}}}
@@ -63,6 +66,14 @@ func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 		p.Scope, p.Grain = family.ByLeaf, 0 // its sums are floats, which depend on the order: one leaf after the other
 	}
 	return p, nil
+}
+
+// fit returns an error for options that this solver does not read; auto may become one
+// that does.
+func fit(o *family.Values, solver string) error {
+	other := solver != randomized && solver != auto
+	const why = "It is for the solver randomized."
+	return o.Fit(family.Unfit{Option: "power_iterations", Why: why, If: other}, family.Unfit{Option: "n_oversamples", Why: why, If: other})
 }
 
 // Families are the families of this package.

@@ -73,6 +73,9 @@ func (f decomp) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error
 	if d.solver == davidson && !d.mayDavidson() {
 		d.solver = full
 	}
+	if err := fit(o, d.solver); err != nil {
+		return nil, err
+	}
 	d.follow, d.passes = min(most, d.k+o.Int("n_oversamples", 10)), 1+o.Int("power_iterations", 5)
 	if d.solver == davidson {
 		d.follow = d.guarded()

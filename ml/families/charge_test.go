@@ -61,6 +61,7 @@ func TestDriversChargeTheirMemory(t *testing.T) {
 		{"logistic_regression", classes(wide(3, 30000)), []any{"optimizer", "newton_cg", "max_iterations", 2}},
 		{"linear_svm", classes(wide(3, 30000)), []any{"max_iterations", 5}},
 		{"gradient_boosted_trees", wide(200, 2), []any{"n_estimators", 5}},
+		{"gradient_boosted_trees", wide(3, 30000), []any{"n_estimators", 5}},
 		{"random_forest", wide(200, 2), []any{"n_estimators", 5}},
 		{"kmeans", none(wide(500, 2)), []any{"n_clusters", 100, "max_iterations", 3}},
 		{"pca", none(wide(500, 2)), []any{"solver", "full"}},

@@ -131,6 +131,9 @@ type Plan struct {
 	// KeepMissing leaves NULLs of number columns in blocks as NaN, instead of
 	// means and indicators.
 	KeepMissing bool
+	// Categories is how many categories of a column pay to be told apart, 0 for
+	// feature.DefaultCategories.
+	Categories int
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
 	// Grain divides the rows of a leaf in a step into parts of at least this many rows, a

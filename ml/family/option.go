@@ -142,6 +142,23 @@ func distance(a, b string) int {
 // Given reports whether the statement has an option.
 func (o *Values) Given(name string) bool { _, ok := o.v[name]; return ok }
 
+// Unfit says that an option has no effect beside the others, and why.
+type Unfit struct {
+	Option, Why string
+	If          bool
+}
+
+// Fit returns 22023 for the first of these options that is given without effect: an
+// option is never ignored.
+func (o *Values) Fit(list ...Unfit) error {
+	for _, u := range list {
+		if u.If && o.Given(u.Option) {
+			return pgerr.New(pgerr.InvalidParameterValue, "option %q does not fit here", u.Option).At(o.Pos(u.Option)).WithDetail("%s", u.Why)
+		}
+	}
+	return nil
+}
+
 // Pos returns the position of an option in the statement, 0 where it has none or the
 // training resumes from its record.
 func (o *Values) Pos(name string) int { return o.pos[name] }

@@ -27,6 +27,9 @@ var Common = []*Option{
 		Read: readClassWeights},
 	{Names: []string{"standardize", "standardize_features", "scale_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
+	{Names: []string{"max_categories"}, Type: "integer", Default: "65536 for trees, 16384 for `mlp` and `lstm`, 8192 for linear models and `time_to_event`, else 1000",
+		Doc:  "How many categories of a text column are told apart at most: the most frequent ones, those beyond the first 1000 only if they occur twice. The others share up to 256 slots by a hash, and new ones do where there are others. A WARNING says what share of the rows that is. What TRANSFORM says of a column comes first.",
+		Read: Integer(1, 1e6)},
 	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
 		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there. Predictions always do.", Read: func(v Value) (any, error) {
 			switch v.Word() {

@@ -3,6 +3,7 @@ package feature
 import (
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -97,11 +98,24 @@ func newFinder(keys []string) finder {
 	if len(keys) <= 6 {
 		return finder{keys: keys}
 	}
-	var f finder
-	for _, k := range keys {
-		f.many.number([]byte(k))
+	return finder{many: numbered(keys)}
+}
+
+// lookup is a column's finder, made when it is first needed: of many categories that takes
+// longer than a prediction.
+type lookup struct {
+	once sync.Once
+	finder
+}
+
+// known returns the finder of the column's categories.
+func (c *FitCol) known() *finder {
+	if c.look == nil {
+		f := newFinder(c.Cats)
+		return &f
 	}
-	return f
+	c.look.once.Do(func() { c.look.finder = newFinder(c.Cats) })
+	return &c.look.finder
 }
 
 func (f *finder) find(key []byte) int32 {
@@ -113,19 +127,36 @@ func (f *finder) find(key []byte) int32 {
 	return f.many.find(key)
 }
 
-// finder returns the number of a category by its key: NULL, a nil key, has that after
-// the others where it has a slot, and -1 is for what has none.
+// finder returns the number of a category by its key: after those of categories with
+// their own come those that the others share, by a hash, if there are any, and then that
+// of NULL, a nil key. -1 is for what has none.
 func (c *FitCol) finder() func(key []byte) int32 {
-	known, null := newFinder(c.Cats), int32(-1)
+	known, null, shared := c.known(), int32(-1), 0
+	if c.Encoder == OneHot {
+		shared = c.Dim
+	}
 	if c.NullSlot {
-		null = int32(len(c.Cats))
+		null = int32(len(c.Cats) + shared)
 	}
 	return func(key []byte) int32 {
 		if key == nil {
 			return null
 		}
-		return known.find(key)
+		k := known.find(key)
+		if k < 0 && shared > 0 {
+			k = int32(len(c.Cats)) + int32(spread(key)%uint64(shared))
+		}
+		return k
 	}
+}
+
+// spread is the hash of a category: FNV-1a, which models depend on.
+func spread(key []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, b := range key {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h ^ h>>32
 }
 
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.

@@ -21,7 +21,7 @@
 // By default the type chooses the encoder, as in BigQuery ML:
 //
 //	numbers              mean for NULL, 1/0 indicator where NULLs occurred, standardised
-//	text, enum, boolean  one-hot over the 1000 most frequent, NULL being one of them
+//	text, enum, boolean  one-hot over the most frequent, NULL being one of them; a hash gives the others shared slots
 //	date, timestamp      days since 1970 standardised; one-hot month, weekday (and hour)
 //	arrays of numbers    as many standardised numbers; their length must not vary
 //

@@ -150,7 +150,7 @@ func TestEncoders(t *testing.T) {
 		{"most frequent fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true}, num(1.0, 9.0, 9.0, nil), num(nil), []string{"9"}},
 		{"one-hot", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a", nil, "b"), text("a", "b", nil, "c", ""), []string{"#0", "#1", "#2", "#-1", "#-1"}},
 		{"one-hot, no NULL in training", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a"), text(nil, "b"), []string{"#-1", "#1"}},
-		{"the most frequent two", Col{Column: dataset.Column{Type: types.Text}, MaxCategories: 2}, text("c", "b", "a", "c"), text("a", "b", "c"), []string{"#0", "#-1", "#1"}},
+		{"the most frequent two", Col{Column: dataset.Column{Type: types.Text}, MaxCategories: 2}, text("c", "b", "a", "c"), text("a", "b", "c", "new", nil), []string{"#0", "#2", "#1", "#2", "#-1"}},
 		{"boolean", Col{Column: dataset.Column{Type: types.Bool}}, column(types.Bool, true, false), column(types.Bool, false, true), []string{"#0", "#1"}},
 		{"ordinal", Col{Column: dataset.Column{Type: types.Text}, Encoder: Ordinal}, text("b", "a", nil), text("a", "b", "z", nil), []string{"1", "2", "0", "0"}},
 		{"buckets", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Bucketize, Boundaries: []float64{0, 10}}, num(1.0, nil), num(-1.0, 0.0, 9.9, 10.0, nil), []string{"#0", "#1", "#1", "#2", "#3"}},

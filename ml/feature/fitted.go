@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,8 @@ type FitCol struct {
 	Cats      []string  // keys of the categories, ascending by bytes
 	NullSlot  bool      // NULL has a slot, after the categories
 	Bounds    []float64 // of buckets
-	Dim       int       // of arrays
+	look      *lookup   // of Cats, nil where it is made for each use
+	Dim       int       // of arrays; of OneHot, the slots that categories without their own share
 }
 
 // Fit makes the encoders from the statistics of all rows. Its errors are 22023 and 22004 with the
@@ -89,13 +91,14 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			if c.Target && cs.Nulls > 0 {
 				return nil, ErrLabelNull(c.Name)
 			}
-			fc, err := fitColumn(c, cs, st.Counted, s.KeepMissing)
+			fc, err := fitColumn(c, cs, st.Counted, s.KeepMissing, s.Categories)
 			if err != nil {
 				return nil, err
 			}
 			if c.Target {
 				fc.Fill = math.NaN() // of a row held out
 			}
+			fc.look = &lookup{}
 			f.Cols = append(f.Cols, fc)
 		}
 	}
@@ -115,7 +118,11 @@ func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	return keys, nil
 }
 
-func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
+// sharedSlots is the most slots over which a hash distributes the categories that have
+// none of their own.
+const sharedSlots = 256
+
+func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, error) {
 	f := FitCol{Column: c.Column, Encoder: c.Encoder}
 	if st.Nulls == rows {
 		return f, errAllNull(c.Name)
@@ -152,8 +159,11 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 	case Robust:
 		scale(st.Sketch.Quantile(0.5), st.Sketch.Quantile(0.75)-st.Sketch.Quantile(0.25))
 	case OneHot, Ordinal:
-		f.Cats = topCats(st.Cats, c.MaxCategories)
+		f.Cats = topCats(st.Cats, cmp.Or(c.MaxCategories, most, DefaultCategories))
 		f.NullSlot = hasNull
+		if c.Encoder == OneHot {
+			f.Dim = min(len(st.Cats)-len(f.Cats), sharedSlots)
+		}
 	case Class:
 		var err error
 		f.Cats, err = classKeys(c, st)
@@ -235,7 +245,7 @@ func (c *FitCol) shape() (dense int, codes []int) {
 	}
 	switch c.Encoder {
 	case OneHot:
-		return 0, []int{len(c.Cats) + null}
+		return 0, []int{len(c.Cats) + c.Dim + null}
 	case Bucketize, QuantileBucketize:
 		return 0, []int{len(c.Bounds) + 1 + null}
 	case Ordinal, Class:
@@ -316,6 +326,9 @@ func (f *Fitted) Slots() []Slot {
 					name = fmt.Sprintf("%s %s = %s", c.Name, part, cat)
 				case c.NullSlot && j == slots-1:
 					name = c.Name + " is null"
+				case c.Encoder == OneHot && j >= len(c.Cats):
+					cat = fmt.Sprintf("others %d of %d", j-len(c.Cats)+1, c.Dim)
+					name = c.Name + " = " + cat
 				case c.Encoder == OneHot:
 					cat = KeyText(c.Type, c.Cats[j])
 					name = c.Name + " = " + cat
@@ -369,7 +382,7 @@ func DecodeFitted(d *canon.D) *Fitted {
 	f := &Fitted{}
 	for range d.Count(40) {
 		c := FitCol{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Encoder: Encoder(d.U8()), Center: d.F64s(), Scale: d.F64s(),
-			Fill: d.F64(), Indicator: d.Bool(), Cats: d.Strs(), NullSlot: d.Bool(), Bounds: d.F64s(), Dim: int(d.U32())}
+			Fill: d.F64(), Indicator: d.Bool(), Cats: d.Strs(), NullSlot: d.Bool(), Bounds: d.F64s(), Dim: int(d.U32()), look: &lookup{}}
 		if c.Encoder == Auto || c.Encoder >= numEncoders || len(c.Center) != len(c.Scale) || c.Dim < 0 || c.Dim > 1<<20 ||
 			c.Dim > 0 && len(c.Center) != 0 && len(c.Center) != c.Dim {
 			d.Fail()

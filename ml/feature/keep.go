@@ -26,7 +26,7 @@ func (f *Fitted) Keeps(now *Fitted) error {
 			return bad(c.Name, "was of type "+was.Type.String())
 		case was.Encoder != c.Encoder, c.Encoder == Bucketize && !slices.Equal(was.Bounds, c.Bounds):
 			return bad(c.Name, "was encoded in another way")
-		case was.Dim != c.Dim:
+		case was.Dim != c.Dim && c.Encoder != OneHot:
 			return bad(c.Name, "had arrays of another length")
 		}
 	}

@@ -1,6 +1,9 @@
 package feature
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
 // numbering numbers keys from 0 on in order of arrival: an open-addressing hash table,
 // faster than a map for many look-ups of few short keys.
@@ -31,6 +34,16 @@ func (m *numbering) find(key []byte) int32 {
 	}
 	n, _ := m.at(key)
 	return n
+}
+
+// numbered numbers different keys by their places. The slice must not change.
+func numbered(keys []string) numbering {
+	m := numbering{keys: keys, slots: make([]int32, 2<<bits.Len(uint(len(keys))))}
+	for i, k := range keys {
+		_, slot := m.at([]byte(k))
+		m.slots[slot] = int32(i) + 1
+	}
+	return m
 }
 
 // number returns the number of a key.

@@ -53,7 +53,8 @@ const (
 	FillMostFrequent
 )
 
-// DefaultCategories is the number of categories a one-hot column keeps.
+// DefaultCategories is the number of categories that a one-hot column keeps at least,
+// where nothing says how many.
 const DefaultCategories = 1000
 
 // Col is a column of the training query with its role and encoder.
@@ -63,7 +64,7 @@ type Col struct {
 	Encoder       Encoder
 	Fill          Fill
 	NoIndicator   bool      // no column that says where NULLs were
-	MaxCategories int       // 0: DefaultCategories
+	MaxCategories int       // 0: Spec.Categories
 	Boundaries    []float64 // Bucketize: ascending
 	Buckets       int       // QuantileBucketize
 	// Target marks a Feature that is a further target beside the label. It is encoded
@@ -82,6 +83,9 @@ type Spec struct {
 	Classes     bool // the label is a class, not a number
 	Narrow      bool // keep features as float32
 	KeepMissing bool // NULL numbers stay NaN, without an indicator
+	// Categories is how many categories a one-hot column keeps unless it says so itself,
+	// 0 for DefaultCategories. It follows from the family, and is not encoded.
+	Categories int
 }
 
 // Columns are the columns of the dataset.
@@ -214,9 +218,6 @@ func (s *Spec) resolveFeature(c *Col) error {
 			return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).
 				WithHint("Cast it to a number or to text in the query, or leave it out.")
 		}
-	}
-	if c.MaxCategories <= 0 {
-		c.MaxCategories = DefaultCategories
 	}
 	var ok bool
 	switch c.Encoder {

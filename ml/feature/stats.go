@@ -321,14 +321,18 @@ func (s *Spec) Times(st *Stats, n int64) (sum *Stats, err error) {
 }
 
 // topCats returns the limit most frequent categories, ties by their bytes, in
-// ascending order of their bytes.
+// ascending order of their bytes. Beyond DefaultCategories a single row is not enough:
+// what a model learns of it holds for no other.
 func topCats(c []CatCount, limit int) []string {
-	if len(c) > limit {
+	if len(c) > min(limit, DefaultCategories) {
 		c = slices.Clone(c)
 		slices.SortFunc(c, func(a, b CatCount) int {
 			return cmp.Or(cmp.Compare(b.W.Value(), a.W.Value()), cmp.Compare(a.Key, b.Key))
 		})
-		c = c[:limit]
+		c = c[:min(limit, len(c))]
+		for len(c) > DefaultCategories && c[len(c)-1].N < 2 {
+			c = c[:len(c)-1]
+		}
 	}
 	keys := make([]string, len(c))
 	for i := range c {
@@ -336,6 +340,20 @@ func topCats(c []CatCount, limit int) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// Shared returns how many categories have a number of their own, and the share of the
+// weight of rows whose category has none.
+func (c *FitCol) Shared(st *ColStats) (own int, share float64) {
+	find := c.known()
+	var all, others float64
+	for _, k := range st.Cats {
+		w := k.W.Value()
+		if all += w; find.find([]byte(k.Key)) < 0 {
+			others += w
+		}
+	}
+	return len(c.Cats), others / all
 }
 
 // mostFrequent returns the category with the highest count, the least of them.

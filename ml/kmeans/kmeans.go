@@ -105,6 +105,11 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 	p := &family.Plan{Task: family.Clustering, Target: family.NoTarget, Scope: family.ByNode, Standardize: true,
 		MaxIterations: r.Options.Int("max_iterations", 300),
 		Outputs:       []family.Output{{Name: "cluster", Type: types.Int4}, {Name: "distance", Type: types.Float8}}}
+	other := r.Options.Text("init", initParallel) != initParallel
+	const why = "It is for the init k-means||."
+	if err := r.Options.Fit(family.Unfit{Option: "init_rounds", Why: why, If: other}, family.Unfit{Option: "oversampling_factor", Why: why, If: other}); err != nil {
+		return nil, err
+	}
 	if name := relation(r.Options); name != "" {
 		p.Given = &family.Given{Relation: name, Most: r.Options.Int("n_clusters", maxClusters), Pos: r.Options.Pos("init")}
 		if r.Options.Bool("warm_start", false) {

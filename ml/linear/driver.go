@@ -81,6 +81,9 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 	if d.how, err = g.method(o, d.root.l1, p.outputs, p.per-1); err != nil {
 		return nil, err
 	}
+	if err := g.fit(o, d.how); err != nil {
+		return nil, err
+	}
 	if d.from, err = d.root.goOn(s.Start); err != nil {
 		return nil, err
 	}
@@ -93,7 +96,6 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 		case p.per > newtonParams:
 			return nil, pgerr.New(pgerr.ProgramLimitExceeded, "p-values of at most %d parameters are supported, not %d", newtonParams, p.per)
 		}
-		d.errors = d.root.l1 == 0 && d.root.l2 == 0
 	}
 	return d, d.kept.Set(d.bytes())
 }

@@ -32,7 +32,7 @@ var (
 		Read: family.Number("0, or a number not below 1", func(f float64) bool { return f == 0 || f >= 1 && f <= 10 })}
 	link    = &family.Option{Names: []string{"link"}, Type: "text", Default: "`log`", Doc: "Only `log`.", Read: family.Word("log|auto")}
 	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
-		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL with a penalty, and for columns that others explain.", Read: family.Boolean}
+		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL for columns that others explain; there are none with a penalty.", Read: family.Boolean}
 
 	// penalty is scikit-learn's option, along with c and l1_ratio.
 	penalty = &family.Option{Names: []string{"penalty"}, Type: "text", Default: "`none`, or as `c` and `l1_ratio` say",
@@ -82,6 +82,31 @@ func (g *glm) Options() []*family.Option {
 // stochastic reports whether the statement asks for mini-batches.
 func stochastic(o *family.Values) bool {
 	return slices.Contains([]string{"sgd", "momentum", "adam"}, o.Text("optimizer", ""))
+}
+
+// fit returns an error for options that have no effect: before the rows are read by the
+// statement alone, and then with the method it leads to.
+func (g *glm) fit(o *family.Values, how string) error {
+	mini, stops := stochastic(o), o.Bool("early_stop", true)
+	l1, l2 := g.penalty(o, 1)
+	penalised := l1+l2 > 0
+	direct := g.direct && (how == byGram || how == newton || how == coordinate)
+	const smooth = "The loss is smoothed over a shrinking width, which raises it: early_stop cannot tell."
+	const once = "Least squares is solved from sums over all rows, without steps to stop after. Choose optimizer lbfgs for steps."
+	return o.Fit(
+		family.Unfit{Option: "batch_size", Why: "It is for the optimizers sgd, momentum and adam.", If: !mini},
+		family.Unfit{Option: "learn_rate", Why: "It is for the optimizers gd, sgd, momentum and adam.", If: !mini && how != gd},
+		family.Unfit{Option: "learn_rate_strategy", Why: "It is for the optimizer gd.", If: how != gd},
+		family.Unfit{Option: "learn_rate", Why: "It is for the learn_rate_strategy constant.", If: how == gd && o.Text("learn_rate_strategy", "") == "line_search"},
+		family.Unfit{Option: "min_rel_progress", Why: "It is for early_stop, which is off.", If: !stops},
+		family.Unfit{Option: "early_stop", Why: smooth, If: stops && g.bends},
+		family.Unfit{Option: "min_rel_progress", Why: smooth, If: g.bends},
+		family.Unfit{Option: "early_stop", Why: once, If: stops && direct},
+		family.Unfit{Option: "min_rel_progress", Why: once, If: direct},
+		family.Unfit{Option: "calculate_p_values", Why: "With a penalty weights are not those that standard errors are known of.", If: penalised && o.Bool("calculate_p_values", false)},
+		family.Unfit{Option: "l1_ratio", Why: "It is the share of L1 in a penalty, and there is none. " + g.strength.Names[0] + " is its strength.",
+			If: g.alpha == 0 && !o.Given(g.strength.Names[0]) && !o.Given("penalty")},
+	)
 }
 
 // checkPenalty returns an error for a penalty that is specified twice.

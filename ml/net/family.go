@@ -52,6 +52,9 @@ func (f *nets) Options() []*family.Option {
 // Plan implements family.Family.
 func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
 	p := family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: microRows, MaxIterations: r.Options.Int("max_iterations", defaultEpochs)}
+	if !f.self { // whose outputs they would be
+		p.Categories = 1 << 14
+	}
 	if f.windows {
 		var err error
 		if p.Windows, err = r.Windows(); err != nil {

@@ -100,7 +100,7 @@ func TestRowsTakenIn(t *testing.T) {
 		{"gradient_boosted_trees", types.Text, 1, true, []any{"n_estimators", int64(3), "eval_fraction", 0.2}, true},
 		{"ridge", types.Float8, 1, true, nil, true},
 		{"ridge", types.Float8, 1, false, []any{"data_split_col", "held"}, true},
-		{"logistic_regression", types.Int4, 2, true, []any{"max_iterations", int64(4), "class_weights", true, "eval_fraction", 0.1}, true},
+		{"logistic_regression", types.Int4, 2, true, []any{"max_iterations", int64(4), "max_categories", int64(1000), "class_weights", true, "eval_fraction", 0.1}, true},
 		{"kmeans", types.Float8, 1, true, []any{"n_clusters", int64(3), "max_iterations", int64(3)}, true},
 	} {
 		for _, narrow := range []bool{true, false} {

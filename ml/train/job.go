@@ -263,7 +263,7 @@ func (j *Job) makePlan() (err error) {
 	if j.Plan, err = j.Family.Plan(r); err != nil {
 		return err
 	}
-	j.windows = nil
+	j.windows, j.spec.Categories = nil, j.Plan.Categories
 	if w := j.Plan.Windows; w != nil {
 		j.windows = &dataset.Windows{Length: w.Length, Stride: w.Stride}
 		for _, n := range w.PartitionBy {
@@ -305,6 +305,11 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	for i := range transforms {
 		if err := transforms[i].Apply(s); err != nil {
 			return err
+		}
+	}
+	for i := range s.Cols {
+		if c := &s.Cols[i]; c.Role == feature.Feature && c.MaxCategories == 0 {
+			c.MaxCategories = j.Options.Int("max_categories", 0)
 		}
 	}
 	for _, name := range j.Plan.Plain {

@@ -595,7 +595,7 @@ func TestTransforms(t *testing.T) {
 			t.Errorf("no weight %q in %s", want, got)
 		}
 	}
-	if strings.Count(got, "b in ") != 4 || strings.Count(got, "city = ") != 2 || res.Metrics[0].Value < 0.7 {
+	if strings.Count(got, "b in ") != 4 || strings.Count(got, "city = ") != 4 || res.Metrics[0].Value < 0.7 {
 		t.Errorf("%s %v", got, res.Metrics)
 	}
 	for code, bad := range map[pgerr.Code]feature.Transform{

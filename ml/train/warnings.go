@@ -15,6 +15,7 @@ type Warning struct{ Message, Hint string }
 
 const (
 	manyClasses    = 100  // of a number: more suggest a regression
+	fewOthers      = 1e-3 // of the rows without a category of their own: less is no loss
 	fewRows        = 100  // with fewer, the distribution of values is unknown
 	separatedLoss  = 1e-3 // a linear classifier with a smaller loss than this …
 	separateWeight = 10   // … and weights beyond this does not converge: the classes are separable
@@ -34,6 +35,12 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 	for i, c := range r.job.spec.Cols {
 		if c.Role == feature.Feature && !c.Target && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
+			continue
+		}
+		if f := r.column(c.Name); f != nil && (f.Encoder == feature.OneHot || f.Encoder == feature.Ordinal) {
+			if own, share := f.Shared(&st.Cols[i]); share >= fewOthers {
+				say("Raise max_categories if they matter, or group the values.", "the feature %q has %d values, of which the %d most frequent are told apart: %.2g %% of the rows have another", c.Name, len(st.Cols[i].Cats), own, 100*share)
+			}
 		}
 	}
 	if r.held > r.rows { // in a text column 'train' sorts after 'test', and all rows of each are ties
@@ -49,6 +56,16 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		}
 	}
 	return out
+}
+
+// column returns the fitted encoder of a column, nil for none.
+func (r *runner) column(name string) *feature.FitCol {
+	for i := range r.fitted.Cols {
+		if r.fitted.Cols[i].Name == name {
+			return &r.fitted.Cols[i]
+		}
+	}
+	return nil
 }
 
 // idName matches the names of columns that identify rows.

@@ -104,7 +104,7 @@ func (b *bins) place() {
 func (c *column) of(bins []uint8, n int) []uint8 { return bins[n*c.before+c.k:] }
 
 // newBins chooses the bins.
-func newBins(p *problem, s *sketch) *bins {
+func newBins(p *problem, s *sketch, m means) *bins {
 	b := &bins{cols: make([]column, p.dense+len(p.codeSlots))}
 	for j := range p.dense {
 		c, v := &b.cols[j], &s.seen[j]
@@ -128,7 +128,14 @@ func newBins(p *problem, s *sketch) *bins {
 	for j, slots := range p.codeSlots {
 		c := &b.cols[p.dense+j]
 		*c = column{category: true, missing: s.gaps[j] > 0, first: int32(first), code: j}
-		c.bin, c.n = categoryBins(s.counts[first:first+slots], p.maxBin)
+		if counts := s.counts[first : first+slots]; slots > p.maxBin {
+			c.bin, c.n = m.bins(p, first, counts)
+		} else {
+			c.n, c.bin = slots, make([]uint8, slots)
+			for k := range c.bin {
+				c.bin[k] = uint8(k)
+			}
+		}
 		first += slots
 	}
 	b.place()
@@ -179,30 +186,6 @@ func cutPoints(vals []float64, w []int64, n int) []float64 {
 		}
 	}
 	return out
-}
-
-// categoryBins assigns each category a bin; where there are more than n, the
-// rarest share one.
-func categoryBins(counts []int64, n int) ([]uint8, int) {
-	order := make([]int, len(counts))
-	for i := range order {
-		order[i] = i
-	}
-	bin := make([]uint8, len(counts))
-	if len(counts) > n {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
-		order = order[:n-1]
-		for i := range bin {
-			bin[i] = uint8(n - 1)
-		}
-		slices.Sort(order)
-	} else {
-		n = len(counts)
-	}
-	for k, i := range order {
-		bin[i] = uint8(k)
-	}
-	return bin, n
 }
 
 // finder finds bins of a number column: the bounds, filled up with infinities to

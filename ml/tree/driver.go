@@ -22,6 +22,7 @@ type driver struct {
 	step  *family.Step
 	g     *ground
 	s     *searcher
+	seen  *sketch // in phase opMeans
 
 	base   []float64
 	spread float64
@@ -70,6 +71,11 @@ func (d *driver) Next() *family.Step {
 		return d.step
 	}
 	s := &family.Step{Op: d.phase, Set: family.Train}
+	if d.phase == opMeans {
+		s.Body = scale(1 / math.Ldexp(1, exponent(d.bound)))
+		d.step = s
+		return s
+	}
 	b := &body{}
 	if d.phase == opBin || d.fresh {
 		b.ground = d.g
@@ -151,6 +157,8 @@ func (d *driver) Tell(m family.Message) error {
 	switch op {
 	case opSketch:
 		return d.sketched(m.(*sketch))
+	case opMeans:
+		d.g, d.seen, d.phase = newGround(d.p, d.seen, m.(means)), nil, opBin
 	case opBin:
 		d.labelled(m.(*labels))
 		d.phase = opRound
@@ -194,12 +202,18 @@ func (d *driver) sketched(s *sketch) error {
 	if err := d.charge(0, 0); err != nil {
 		return err
 	}
-	d.g = newGround(d.p, s)
 	d.bound = max(s.yMax, -s.yMin) // until the mean is computed
 	d.spread = s.yMax - s.yMin
-	d.phase = opBin
+	if d.p.meansLen() > 0 {
+		d.seen, d.phase = s, opMeans
+		return nil
+	}
+	d.g, d.phase = newGround(d.p, s, nil), opBin
 	return nil
 }
+
+// exponent returns the least e so that 2^e is above v.
+func exponent(v float64) int { _, e := math.Frexp(v); return e }
 
 // labelled handles the sums of labels: the initial scores are the constants of
 // least loss.

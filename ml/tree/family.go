@@ -44,7 +44,7 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 	if err := checkMonotone(r); err != nil {
 		return nil, err
 	}
-	return family.ByTarget(r, family.Plan{Scope: family.ByNode, KeepMissing: true, MaxIterations: r.Options.Int("n_estimators", defaultTrees)})
+	return family.ByTarget(r, family.Plan{Scope: family.ByNode, KeepMissing: true, Categories: 1 << 16, MaxIterations: r.Options.Int("n_estimators", defaultTrees)})
 }
 
 // NewDriver implements family.Family.
@@ -58,13 +58,20 @@ func (k *kind) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error)
 }
 
 // DecodeStep implements family.Family.
-func (k *kind) DecodeStep(op uint8, d *canon.D) family.Message { return decodeStep(op, d) }
+func (k *kind) DecodeStep(op uint8, d *canon.D) family.Message {
+	if op == opMeans {
+		return scale(d.F64())
+	}
+	return decodeStep(op, d)
+}
 
 // DecodePartial implements family.Family.
 func (k *kind) DecodePartial(op uint8, d *canon.D) family.Message {
 	switch op {
 	case opSketch:
 		return decodeSketch(d)
+	case opMeans:
+		return means(d.I64s())
 	case opBin:
 		return decodeLabels(d)
 	case opRound, opGrow:
@@ -79,6 +86,8 @@ func (k *kind) Merge(op uint8, left, right family.Message) (family.Message, erro
 	switch l := left.(type) {
 	case *sketch:
 		return l, l.merge(right.(*sketch))
+	case means:
+		return l, l.merge(right.(means))
 	case *labels:
 		return l, l.merge(right.(*labels))
 	}

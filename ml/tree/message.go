@@ -15,6 +15,7 @@ const (
 	opBin                     // compute bins: body with the ground; partial labels
 	opRound                   // add the last trees to scores, begin new ones; partial grown
 	opGrow                    // split nodes; partial grown
+	opMeans                   // after opSketch, where a column has more categories than bins: body scale; partial means
 )
 
 // body is the body of all steps.

@@ -20,6 +20,8 @@ type pass struct {
 	tasks     []task    // histograms
 	size      int       // of all histograms
 	sum       *sketch
+	means     means
+	scale     float64 // of labels in them
 	label     *labels
 	out       *grown
 	goes      []sides // sides of the splits
@@ -29,8 +31,11 @@ type pass struct {
 
 // PassBytes implements family.Worker.
 func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
-	if s.Op == opSketch {
+	switch s.Op {
+	case opSketch:
 		return 0, sketchBytes(w.p.dense, sum1(w.p.codeSlots))
+	case opMeans:
+		return 0, 8 * int64(w.p.meansLen())
 	}
 	b, ok := s.Body.(*body)
 	g := w.ground(b)
@@ -81,6 +86,9 @@ func (w *worker) ground(b *body) *ground {
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if s.Op == opSketch {
 		return &pass{w: w, op: s.Op}, nil
+	}
+	if by, ok := s.Body.(scale); ok {
+		return &pass{w: w, op: s.Op, scale: float64(by)}, nil
 	}
 	b, ok := s.Body.(*body)
 	if !ok {
@@ -204,6 +212,10 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		}
 		return p.sum.add(p.w.p, b)
 	}
+	if p.op == opMeans {
+		p.sums().add(p.w.p, p.scale, b)
+		return nil
+	}
 	at := place{r.Leaf, r.Held}
 	var k *rows
 	var err error
@@ -228,6 +240,14 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		}
 	}
 	return nil
+}
+
+// sums returns the pass's sums of labels by category.
+func (p *pass) sums() means {
+	if p.means == nil {
+		p.means = make(means, p.w.p.meansLen())
+	}
+	return p.means
 }
 
 // anew computes a block's bins, and for a worker that lost its state all else.
@@ -372,6 +392,10 @@ func (p *pass) Partial() family.Message {
 		p.sum = nil
 		s.sample.compact(s.dense)
 		return s
+	case opMeans:
+		m := p.sums()
+		p.means = nil
+		return m
 	case opBin:
 		l := p.labels()
 		p.label = nil

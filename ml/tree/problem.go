@@ -94,8 +94,8 @@ const (
 	maxPacked     = 16
 )
 
-func newGround(p *problem, s *sketch) *ground {
-	g := &ground{bins: newBins(p, s), unit: 1}
+func newGround(p *problem, s *sketch, m means) *ground {
+	g := &ground{bins: newBins(p, s, m), unit: 1}
 	if s.wMax > 0 {
 		_, exp := math.Frexp(s.wMax)
 		g.unit = math.Ldexp(1, max(min(s.grid, 0), exp-maxWeightBits))
@@ -119,6 +119,9 @@ func (p *problem) groundBytes() int64 {
 	n := int64(p.dense+len(p.codeSlots)) * int64(unsafe.Sizeof(column{}))
 	for _, slots := range p.codeSlots {
 		n += int64(slots)
+	}
+	if m := p.meansLen(); m > 0 { // the sums, and the categories in their order
+		n += 8*int64(m) + 40*int64(sum1(p.codeSlots)) + sketchBytes(p.dense, sum1(p.codeSlots))
 	}
 	return n + 8*int64(p.dense*p.maxBin)
 }

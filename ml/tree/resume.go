@@ -36,6 +36,9 @@ func (d *driver) Encode(e *canon.E) error {
 		encodeSplits(e, d.splits)
 		encodeTakes(e, d.takes)
 	}
+	if d.phase == opMeans {
+		d.seen.Encode(e)
+	}
 	return nil
 }
 
@@ -50,8 +53,8 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
-	ok := r.OK() && d.phase <= opGrow && (d.phase == opSketch || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
-		(d.phase <= opBin || len(d.base) == d.p.outputs)
+	ok := r.OK() && d.phase <= opMeans && (d.phase == opSketch || d.phase == opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
+		(d.phase <= opBin || d.phase == opMeans || len(d.base) == d.p.outputs)
 	for i := range d.trees {
 		ok = ok && d.trees[i].uses(d.g.bins)
 	}
@@ -59,8 +62,14 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		r.Fail()
 		return r.Done("the state of a training of trees")
 	}
-	if d.phase == opSketch || d.phase == opBin {
+	if d.phase == opSketch || d.phase == opBin || d.phase == opMeans {
 		d.fresh = false // workers without state need none for the sketch
+	}
+	if d.phase == opMeans {
+		d.seen = decodeSketch(r)
+		if d.seen.dense != d.p.dense || len(d.seen.counts) != sum1(d.p.codeSlots) || len(d.seen.gaps) != len(d.p.codeSlots) {
+			r.Fail()
+		}
 	}
 	if d.phase == opGrow {
 		if first := r.Int(); first != len(d.trees) {
