@@ -57,7 +57,11 @@ type Planned struct {
 // Plan checks the statement's privileges and plans it. Buffers are staged when they
 // are filled.
 func Plan(b *Bound, e *Env) (*Planned, error) {
-	if g := b.genericPlan(e); g.Staged != nil && e.Local(g.Staged.Stages[0].Root) {
+	g, err := b.genericPlan(e)
+	if err != nil {
+		return nil, err
+	}
+	if g.Staged != nil && e.Local(g.Staged.Stages[0].Root) {
 		return g, plan.Authorize(e.State, e.Role, b.uses())
 	}
 	p, err := Optimize(b, e)
@@ -136,16 +140,29 @@ func SingleStage(root plan.Node, cols []plan.Column, stats props.Statistics) (*p
 // parameters are (opt.Keyed), made once for all; without stages where there is none.
 // It is of definitions that the state has; statistics served as estimates only. It
 // stays on this node.
-func (b *Bound) genericPlan(e *Env) *Planned {
+func (b *Bound) genericPlan(e *Env) (*Planned, error) {
 	if g := b.generic.Load(); g != nil {
-		return g
+		return g, nil
 	}
-	g := b.makeGeneric(e)
+	var stop error // of Poll: that a statement was cancelled says nothing of its plan
+	g := b.makeGeneric(e, func() error {
+		if stop == nil && e.Poll != nil {
+			stop = e.Poll()
+		}
+		return stop
+	})
+	if stop != nil {
+		return nil, stop
+	}
 	b.generic.Store(g)
-	return g
+	return g, nil
 }
 
-func (b *Bound) makeGeneric(e *Env) *Planned {
+// genericNodes is up to how many nodes a tree has for which a generic plan is looked for: statements that look
+// rows up by keys are smaller, and planning others twice takes long.
+const genericNodes = 64
+
+func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	none := &Planned{}
 	if e.WithoutParams == nil {
 		return none
@@ -155,9 +172,12 @@ func (b *Bound) makeGeneric(e *Env) *Planned {
 		b.Query != nil && (len(b.Query.Buffers) > 0 || len(b.Query.Locks) > 0):
 		return none
 	}
+	if left := genericNodes; !fewNodes(b.tree(), &left) {
+		return none
+	}
 	moment := false
 	stats := props.Estimates(e.stats())
-	p, err := optimize(b, &rule.Env{State: e.State, Stats: stats, Folder: e.WithoutParams(func() { moment = true })})
+	p, err := optimize(b, &rule.Env{State: e.State, Stats: stats, Folder: e.WithoutParams(func() { moment = true }), Poll: poll})
 	if err != nil {
 		return none
 	}
@@ -177,6 +197,27 @@ func (b *Bound) makeGeneric(e *Env) *Planned {
 	}
 	p.Staged = s
 	return p
+}
+
+// tree is the tree of a query, or what a statement that writes reads.
+func (b *Bound) tree() plan.Node {
+	if b.DML != nil {
+		return b.DML.Source
+	}
+	return b.Query.Root
+}
+
+// fewNodes reports whether a tree, without the plans of its subqueries, has no more nodes than are left.
+func fewNodes(n plan.Node, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	for _, k := range n.Children() {
+		if !fewNodes(k, left) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Planned) buffers() []plan.BufferDef {

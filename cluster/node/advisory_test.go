@@ -77,7 +77,7 @@ func TestAdvisoryLocks(t *testing.T) {
 	a.must("select pg_advisory_unlock_all()")
 	b.must("select pg_advisory_unlock_all(), pg_advisory_lock(7)")
 	ctx, cancel := context.WithCancel(context.Background())
-	pieces, err := a.s.Script("select pg_advisory_lock(7)")
+	pieces, err := a.s.Script(context.Background(), "select pg_advisory_lock(7)")
 	if err != nil {
 		t.Fatal(err)
 	}

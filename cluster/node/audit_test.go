@@ -157,7 +157,7 @@ func TestAudit(t *testing.T) {
 	}
 
 	// EXECUTE of a statement that was prepared by the protocol: the record has that statement.
-	pieces, err := s.Script("create table late (x int)")
+	pieces, err := s.Script(context.Background(), "create table late (x int)")
 	if err != nil {
 		t.Fatal(err)
 	}

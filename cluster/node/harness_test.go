@@ -108,7 +108,7 @@ const apart = "tributary.colocate = off"
 // query runs all statements of a script but the last, and opens that one.
 func (c *client) query(sql string) (*session.Portal, error) {
 	ctx := context.Background()
-	pieces, err := c.s.Script(sql)
+	pieces, err := c.s.Script(context.Background(), sql)
 	if err != nil {
 		return nil, err
 	}

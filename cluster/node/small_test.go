@@ -21,7 +21,7 @@ type prepared struct {
 
 func (c *client) prepare(sql string) prepared {
 	c.t.Helper()
-	pieces, err := c.s.Script(sql)
+	pieces, err := c.s.Script(context.Background(), sql)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestPlansFollow(t *testing.T) {
 	}
 	r := &client{t, mine}
 	defer mine.Close()
-	pieces, _ := mine.Script("select v from t where k = $1")
+	pieces, _ := mine.Script(context.Background(), "select v from t where k = $1")
 	if st, err := mine.Prepare(context.Background(), pieces[0], nil); err == nil {
 		if _, err = (prepared{r, st}).run(int64(5)); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
 			t.Error(err)

@@ -78,6 +78,7 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 		return nil, err
 	}
 	defer w.end()
+	defer s.shown(st.Text)()
 	params := make([]types.Type, len(oids))
 	for i, o := range oids {
 		params[i] = types.Type{OID: o, Mod: -1}

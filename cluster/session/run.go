@@ -59,6 +59,16 @@ func (s *Session) active(text *parse.Statement) {
 	}
 }
 
+// shown shows a text as what the session does while it is parsed or bound, until the result is called. A
+// statement that is running already stays the one that is shown.
+func (s *Session) shown(text string) (end func()) {
+	if text == "" || s.doing.activity.Load().State == "active" {
+		return func() {}
+	}
+	s.doing.set("active", text, s.txnStart())
+	return s.idle
+}
+
 func (s *Session) idle() {
 	state := "idle in transaction (aborted)"
 	switch s.TxStatus() {

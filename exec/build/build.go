@@ -174,6 +174,9 @@ func typesOf(cols []plan.Column) []types.Type {
 
 // node builds n such that at least the columns need are returned.
 func (b *builder) node(ctx context.Context, n plan.Node, need colSet) (rel, error) {
+	if ctx.Err() != nil {
+		return rel{}, context.Cause(ctx)
+	}
 	beside := b.below
 	b.below = nil
 	r, err := b.build(ctx, n, need)

@@ -83,32 +83,44 @@ func (r interval) asRange() selection.Range {
 // masksFirst moves the conditions that have maskers to the front, as they take the least time and
 // cannot fail, and intersects the intervals of one column, as BETWEEN has two.
 func (c *compiler) masksFirst(conds []condition) ([]condition, error) {
+	type column struct {
+		at   int
+		kind vector.Kind
+	}
 	var first, rest []condition
+	var parts [][]expr.Expr  // of each of first: what it is the intersection of
+	open := map[column]int{} // the interval of a column that others can be intersected with
 	for _, x := range conds {
 		if x.mask == nil {
 			rest = append(rest, x)
 			continue
 		}
-		joined := false
-		for i := range first {
-			y := &first[i]
-			if joined || x.in == nil || y.in == nil || y.col != x.col {
-				continue
+		if x.in != nil {
+			k := column{x.col, x.in.kind}
+			if i, ok := open[k]; ok {
+				if both, ok := first[i].in.and(*x.in); ok {
+					first[i].in, parts[i] = &both, append(parts[i], x.e)
+					if both.not {
+						delete(open, k)
+					}
+					continue
+				}
+			} else if !x.in.not {
+				open[k] = len(first)
 			}
-			both, ok := y.in.and(*x.in)
-			if !ok {
-				continue
-			}
-			e := &expr.And{Args: []expr.Expr{y.e, x.e}}
-			root, err := c.compile(e)
-			if err != nil {
-				return nil, err
-			}
-			*y, joined = condition{e: e, root: root, col: y.col, in: &both, fast: hotInterval(both), mask: both.mask(y.col)}, true
 		}
-		if !joined {
-			first = append(first, x)
+		first, parts = append(first, x), append(parts, []expr.Expr{x.e})
+	}
+	for i, list := range parts {
+		if len(list) == 1 {
+			continue
 		}
+		e, in := &expr.And{Args: list}, first[i].in
+		root, err := c.compile(e)
+		if err != nil {
+			return nil, err
+		}
+		first[i] = condition{e: e, root: root, col: first[i].col, in: in, fast: hotInterval(*in), mask: in.mask(first[i].col)}
 	}
 	return append(first, rest...), nil
 }

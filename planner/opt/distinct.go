@@ -24,7 +24,7 @@ func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 			return distinctUnion(r, flattenUnion(n))
 		case *plan.DistinctOn:
 			cols := plainColumns(n.Keys)
-			if len(n.Order) == 0 && props.CoversKey(props.UniqueKeys(n.Input, r.Env.Stats), cols) {
+			if len(n.Order) == 0 && props.CoversKey(r.Estimates().Facts.UniqueKeys(n.Input), cols) {
 				return n.Input
 			}
 		case *plan.Aggregate:
@@ -121,7 +121,7 @@ func dropDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 			cols[c.ID] = true
 		}
 	}
-	if !props.CoversKey(props.UniqueKeys(n.Input, r.Env.Stats), cols) {
+	if !props.CoversKey(r.Estimates().Facts.UniqueKeys(n.Input), cols) {
 		return nil
 	}
 	return &plan.Project{Input: n.Input, Items: n.Groups}

@@ -55,7 +55,10 @@ func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 // partner has; side itself where that does not pay.
 func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node {
 	agg := aggregateIn(side)
-	if agg == nil || len(agg.Sets) > 0 || rewrite.PlanVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
+	if agg == nil || len(agg.Sets) > 0 || r.Estimates().Of(agg.Input).Rows < reduceRows {
+		return side // most are, before their partner is looked at
+	}
+	if rewrite.PlanVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
 		return side
 	}
 	groups := map[expr.ColID]expr.Expr{}
@@ -65,7 +68,7 @@ func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node 
 	through := passedBy(side, agg)
 	est := r.Estimates()
 	in, other := est.Of(agg.Input), est.Of(partner)
-	if in.Rows < reduceRows || est.Reads(partner)*scanShare > in.Rows {
+	if est.Reads(partner)*scanShare > in.Rows {
 		return side
 	}
 	have := plan.Emits(partner)

@@ -163,13 +163,7 @@ func (n *Window) WithChildren(c []Node) Node {
 	return &m
 }
 
-func (n *Window) Schema() []Column {
-	out := append([]Column(nil), n.Input.Schema()...)
-	for _, it := range n.Items {
-		out = append(out, it.Col)
-	}
-	return out
-}
+func (n *Window) Schema() []Column { return appendSchema(nil, n) }
 
 func (*Window) Traits() Traits { return Traits{Rows: Each, Holds: true} }
 

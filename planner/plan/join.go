@@ -93,7 +93,7 @@ func (n *Join) format(p *printer) string {
 	return s
 }
 
-// appendSchema descends a tree of joins and appends the columns of its leaves: if each join made a
+// appendSchema descends a tree of joins and windows and appends the columns of its leaves: if each made a
 // list of its own, a chain of n would make n²/2 columns.
 func appendSchema(dst []Column, n Node) []Column {
 	var kind JoinKind
@@ -105,6 +105,14 @@ func appendSchema(dst []Column, n Node) []Column {
 	case *Apply:
 		kind, l, r, mark = x.Kind, x.L, x.R, x.MarkCol
 	case *Filter:
+		return appendSchema(dst, x.Input)
+	case *Window:
+		dst = appendSchema(dst, x.Input)
+		for _, it := range x.Items {
+			dst = append(dst, it.Col)
+		}
+		return dst
+	case *Exchange:
 		return appendSchema(dst, x.Input)
 	default:
 		return append(dst, n.Schema()...)

@@ -120,36 +120,62 @@ func ExprColumns(e expr.Expr, set ColSet) {
 // FreeColumns returns the columns that n or something below it reads and that no node below the
 // reader emits: they belong to an outer query.
 func FreeColumns(n Node) ColSet {
-	free := ColSet{}
-	addFree(n, free)
+	free, _ := freeColumns(n)
 	return free
 }
 
-func addFree(n Node, free ColSet) {
-	used := ColSet{}
-	for _, e := range Exprs(n) {
-		ExprColumns(e, used)
-	}
+// freeColumns returns also the columns that n and the nodes below it make. Sets grow from the leaves up, the
+// smaller into the larger, so that a chain of joins is not listed once at each.
+func freeColumns(n Node) (free, made ColSet) {
 	kids := n.Children()
-	for _, k := range kids {
-		addFree(k, used)
-	}
-	if len(used) == 0 {
-		return
+	for i, k := range kids {
+		f, m := freeColumns(k)
+		if i == 0 {
+			free, made = f, m
+			continue
+		}
+		free, made = merged(free, f), merged(made, m)
 	}
 	if len(kids) == 0 { // the conditions of a scan are over its own columns
-		for _, c := range n.Schema() {
-			delete(used, c.ID)
+		free, made = ColSet{}, Emits(n)
+	}
+	for _, e := range Exprs(n) {
+		ExprColumns(e, free)
+	}
+	for c := range free {
+		if made[c] {
+			delete(free, c)
 		}
 	}
-	for _, k := range kids {
-		for _, c := range k.Schema() {
-			delete(used, c.ID)
+	switch x := n.(type) {
+	case *Join:
+		made[x.MarkCol] = true
+	case *Apply:
+		made[x.MarkCol] = true
+	case *Window:
+		for _, it := range x.Items {
+			made[it.Col.ID] = true
+		}
+	case *Filter, *Sort, *Limit, *DistinctOn, *Max1Row, *Exchange:
+	default:
+		if len(kids) > 0 {
+			for _, c := range n.Schema() {
+				made[c.ID] = true
+			}
 		}
 	}
-	for c := range used {
-		free[c] = true
+	return free, made
+}
+
+// merged returns the union of two sets, which it may change.
+func merged(a, b ColSet) ColSet {
+	if len(a) < len(b) {
+		a, b = b, a
 	}
+	for c := range b {
+		a[c] = true
+	}
+	return a
 }
 
 // MapChildren returns n with f applied to its children, in order; n itself where none changes.

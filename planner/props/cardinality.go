@@ -12,6 +12,7 @@ import (
 // Estimator estimates relations, and caches estimates by node.
 type Estimator struct {
 	St    Statistics
+	Facts *Facts
 	cache map[plan.Node]*Relation
 	Look  func() // called for each estimate that is made; nil for none
 	// Filled are the buffers whose rows are known.
@@ -19,7 +20,7 @@ type Estimator struct {
 }
 
 func New(st Statistics) *Estimator {
-	return &Estimator{St: st, cache: map[plan.Node]*Relation{}}
+	return &Estimator{St: st, Facts: NewFacts(st), cache: map[plan.Node]*Relation{}}
 }
 
 // Kept estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if

@@ -94,56 +94,14 @@ func Rejects(e expr.Expr, cols plan.ColSet) bool {
 
 // ExactlyOne reports whether n returns exactly one row whatever the data.
 func ExactlyOne(n plan.Node) bool {
-	switch n := n.(type) {
-	case *plan.Values:
-		return len(n.Rows) == 1
-	case *plan.Aggregate:
-		return len(n.Groups) == 0 && len(n.Sets) <= 1
-	case *plan.Join:
-		switch n.Kind {
-		case plan.Mark, plan.Single:
-			return ExactlyOne(n.L)
-		case plan.Left:
-			return ExactlyOne(n.L) && AtMostOneRow(n.R)
-		case plan.Inner:
-			return len(n.On) == 0 && len(n.LKeys) == 0 && len(n.Residual) == 0 && ExactlyOne(n.L) && ExactlyOne(n.R)
-		}
-	}
-	t := n.Traits().Rows
-	return t.AtMostOnce() && t.KeepsSome() && ExactlyOne(n.Children()[0])
+	exactly, _ := new(Facts).oneRow(n)
+	return exactly
 }
 
 // AtMostOneRow reports whether n returns no row or one.
 func AtMostOneRow(n plan.Node) bool {
-	if ExactlyOne(n) {
-		return true
-	}
-	switch n := n.(type) {
-	case *plan.Values:
-		return len(n.Rows) <= 1
-	case *plan.Sort:
-		if n.Limit == 0 || n.Limit == 1 {
-			return true
-		}
-	case *plan.Limit:
-		if c, ok := n.Count.(*expr.Const); ok && !n.Ties {
-			if v, ok := c.Val.(int64); ok && v <= 1 {
-				return true
-			}
-		}
-	case *plan.Max1Row:
-		return true
-	case *plan.Join:
-		switch n.Kind {
-		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
-			return AtMostOneRow(n.L)
-		case plan.Inner, plan.Left:
-			return AtMostOneRow(n.L) && AtMostOneRow(n.R)
-		case plan.RightSemi, plan.RightAnti:
-			return AtMostOneRow(n.R)
-		}
-	}
-	return n.Traits().Rows.AtMostOnce() && AtMostOneRow(n.Children()[0])
+	_, most := new(Facts).oneRow(n)
+	return most
 }
 
 func CoversKey(keys []plan.ColSet, bound plan.ColSet) bool {
@@ -157,13 +115,15 @@ func CoversKey(keys []plan.ColSet, bound plan.ColSet) bool {
 
 // UniqueKeys returns sets of columns of which no two rows of n agree. NULLs count
 // as equal, so nullable unique columns are none.
-func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
-	if AtMostOneRow(n) {
+func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet { return NewFacts(st).UniqueKeys(n) }
+
+func (f *Facts) uniqueKeys(n plan.Node) []plan.ColSet {
+	if _, most := f.oneRow(n); most {
 		return []plan.ColSet{{}}
 	}
 	switch n := n.(type) {
 	case *plan.Scan:
-		t := st.Table(n.Table)
+		t := f.st.Table(n.Table)
 		if t == nil {
 			return nil
 		}
@@ -198,7 +158,7 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 				by[c.ID] = g.Col.ID
 			}
 		}
-		return append(out, mapKeys(UniqueKeys(n.Input, st), by)...)
+		return append(out, mapKeys(f.UniqueKeys(n.Input), by)...)
 	case *plan.Project:
 		by := map[expr.ColID]expr.ColID{}
 		for _, it := range n.Items {
@@ -206,9 +166,9 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 				by[c.ID] = it.Col.ID
 			}
 		}
-		return mapKeys(UniqueKeys(n.Input, st), by)
+		return mapKeys(f.UniqueKeys(n.Input), by)
 	case *plan.DistinctOn:
-		out := UniqueKeys(n.Input, st)
+		out := slices.Clip(f.UniqueKeys(n.Input))
 		k := plan.ColSet{}
 		for _, e := range n.Keys {
 			c, ok := rewrite.AsColumn(e)
@@ -229,11 +189,11 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
-			return UniqueKeys(n.L, st)
+			return f.UniqueKeys(n.L)
 		case plan.RightSemi, plan.RightAnti:
-			return UniqueKeys(n.R, st)
+			return f.UniqueKeys(n.R)
 		case plan.Inner, plan.Left, plan.Right:
-			lk, rk := UniqueKeys(n.L, st), UniqueKeys(n.R, st)
+			lk, rk := f.UniqueKeys(n.L), f.UniqueKeys(n.R)
 			lcols, rcols := plan.Emits(n.L), plan.Emits(n.R)
 			var out []plan.ColSet
 			if n.Kind != plan.Right && CoversKey(rk, boundBy(n, rcols)) {
@@ -252,7 +212,7 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 		}
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
-		return UniqueKeys(n.Children()[0], st)
+		return f.UniqueKeys(n.Children()[0])
 	}
 	return nil
 }

@@ -118,8 +118,13 @@ func ReadsBuffer(n plan.Node, id int) bool {
 // AtMostOne reports whether a left row matches at most one row of n under conds: they bind a unique
 // key of n.
 func (r *Run) AtMostOne(n plan.Node, conds []expr.Expr) bool {
-	if props.AtMostOneRow(n) {
+	facts := r.Estimates().Facts
+	if facts.AtMostOneRow(n) {
 		return true
+	}
+	keys := facts.UniqueKeys(n)
+	if len(keys) == 0 {
+		return false
 	}
 	own := plan.Emits(n)
 	bound := plan.ColSet{}
@@ -137,7 +142,7 @@ func (r *Run) AtMostOne(n plan.Node, conds []expr.Expr) bool {
 			}
 		}
 	}
-	return props.CoversKey(props.UniqueKeys(n, r.Env.Stats), bound)
+	return props.CoversKey(keys, bound)
 }
 
 func Positional(n plan.Node) bool {

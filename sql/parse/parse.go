@@ -46,7 +46,12 @@ type source struct{ *lex.Source }
 // Parse splits sql at its top-level semicolons and parses each statement. The error is always a
 // *pgerr.Error, its position in characters of sql. For nothing but blanks and comments the list is
 // empty.
-func Parse(sql string, d Dialect) (out []*Statement, err error) {
+func Parse(sql string, d Dialect) ([]*Statement, error) {
+	return ParseUntil(sql, d, func() error { return nil })
+}
+
+// ParseUntil is Parse that asks before each statement whether it may go on: the error of poll ends it.
+func ParseUntil(sql string, d Dialect, poll func() error) (out []*Statement, err error) {
 	if len(sql) > maxText {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "query string of %d bytes is too long", len(sql)).
 			WithDetail("A query string may have at most %d bytes.", maxText).
@@ -72,6 +77,9 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 		broken := lexical != nil && r.Hi == len(src.Toks) && !r.Closed
 		if r.Lo == r.Hi && !broken {
 			continue
+		}
+		if err := poll(); err != nil {
+			return nil, err
 		}
 		var s *Statement
 		if r.Lo < r.Hi {

@@ -40,7 +40,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err := pgerr.CheckUTF8(m.Query); err != nil {
 		return err
 	}
-	texts, err := c.sess.Script(m.Query)
+	texts, err := c.sess.Script(c.ctx, m.Query)
 	if err != nil {
 		return err
 	}

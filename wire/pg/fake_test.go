@@ -131,7 +131,7 @@ type fakeSession struct {
 
 func (s *fakeSession) Parameters() [][2]string { return [][2]string{{"server_version", "15"}} }
 
-func (s *fakeSession) Script(sql string) ([]*parse.Statement, error) {
+func (s *fakeSession) Script(_ context.Context, sql string) ([]*parse.Statement, error) {
 	if strings.Contains(sql, "bad grammar") {
 		return nil, pgerr.New(pgerr.SyntaxError, "syntax error at or near \"bad\"").At(1)
 	}

@@ -52,7 +52,7 @@ func (c *conn) failed(err error) error {
 }
 
 func (c *conn) script(sql string) error {
-	stmts, err := c.sess.Script(sql)
+	stmts, err := c.sess.Script(c.ctx, sql)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ type Session interface {
 	Parameters() [][2]string
 	// Script splits a simple query into its statements, all of which parse, or
 	// fails as a whole. An empty script has none. Several are, until Sync, a block without BEGIN.
-	Script(sql string) ([]*parse.Statement, error)
+	Script(ctx context.Context, sql string) ([]*parse.Statement, error)
 	// Prepare makes a statement of one of a script, or of nil, the empty query. oids are the parameter
 	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.

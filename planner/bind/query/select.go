@@ -376,6 +376,7 @@ type Projector struct {
 	items    []plan.Item
 	seen     map[expr.ColID]bool
 	computed bool
+	computes scope.Exprs // places of items that are neither columns of the input nor constants
 }
 
 func NewProjector(b *scope.Binder, lv *scope.Level, input plan.Node) *Projector {
@@ -397,10 +398,12 @@ func (p *Projector) Emit(e expr.Expr, name string) plan.Column {
 			return in
 		}
 	}
-	for _, it := range p.items {
-		if _, ok := it.Expr.(*expr.Const); !ok && scope.EqualExpr(it.Expr, e) {
-			return it.Col
+	if _, ok := e.(*expr.Const); !ok {
+		// Columns are passed through above: items that are not computed here are no candidates.
+		if i := p.computes.Find(e); i >= 0 {
+			return p.items[i].Col
 		}
+		p.computes.Add(e, len(p.items))
 	}
 	c := p.b.NewCol(p.lv, name, e.Type())
 	p.items = append(p.items, plan.Item{Col: c, Expr: e})

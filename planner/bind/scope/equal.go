@@ -149,6 +149,18 @@ func hashAgg(a expr.AggCall) uint64 {
 	return h
 }
 
+// hashSpec is hashAgg's like for equalSpec.
+func hashSpec(w *WindowSpec) uint64 {
+	h := uint64(len(w.Part))
+	for _, e := range w.Part {
+		h = h*31 + expr.Hash(e)
+	}
+	for _, k := range w.Order {
+		h = h*31 + expr.Hash(k.Expr)
+	}
+	return h
+}
+
 func equalFrame(a, c plan.Frame) bool {
 	return a.Mode == c.Mode && a.Exclude == c.Exclude && a.Start.Kind == c.Start.Kind && a.End.Kind == c.End.Kind &&
 		EqualExpr(a.Start.Offset, c.Start.Offset) && EqualExpr(a.End.Offset, c.End.Offset)

@@ -16,6 +16,7 @@ type Level struct {
 	Aggs        []*aggItem
 	aggAt       map[uint64][]*aggItem // the same, by hashAgg
 	WindowCalls []*WindowCall
+	windowAt    map[uint64][]*WindowCall // by window, and by window and call
 	SetCalls    []*SetCall
 	Groupings   []*groupingItem
 	windows     []namedWindow

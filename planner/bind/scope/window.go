@@ -63,17 +63,26 @@ func (sc *Scope) windowCall(over *ast.WindowDef, call expr.AggCall, p Place, pos
 		return nil, err
 	}
 	it := &WindowCall{Item: plan.WindowItem{Call: call, Frame: spec.frame}, Spec: spec}
-	for _, w := range lv.WindowCalls {
+	window := hashSpec(spec)
+	whole := window*31 + hashAgg(call)
+	for _, w := range lv.windowAt[whole] {
 		if equalAgg(w.Item.Call, call) && equalFrame(w.Item.Frame, spec.frame) && equalSpec(w.Spec, spec) && !Volatile(call.Args...) {
 			return Col(w.Item.Col), nil
 		}
 	}
-	for _, w := range lv.WindowCalls { // one Window node computes all calls over a window
+	for _, w := range lv.windowAt[window] { // one Window node computes all calls over a window
 		if equalSpec(w.Spec, spec) {
 			it.Spec = w.Spec
 			break
 		}
 	}
+	if lv.windowAt == nil {
+		lv.windowAt = map[uint64][]*WindowCall{}
+	}
+	if it.Spec == spec {
+		lv.windowAt[window] = append(lv.windowAt[window], it)
+	}
+	lv.windowAt[whole] = append(lv.windowAt[whole], it)
 	it.Item.Col = b.NewCol(lv, call.Fn.Name, call.Typ)
 	b.Stmt.Kind[it.Item.Col.ID] = 'w'
 	lv.WindowCalls = append(lv.WindowCalls, it)
