@@ -16,6 +16,8 @@ import (
 // extension handles the statements that PostgreSQL does not have.
 func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params []types.Type) (*session.Command, error) {
 	switch n := st.Extension.(type) {
+	case *parse.Call:
+		return c.call(ctx, n, params)
 	case *parse.TrainModel:
 		return c.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
 	case *parse.Retrain:

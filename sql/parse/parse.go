@@ -167,6 +167,14 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 		st.Extension = ext
 		return st, nil
 	}
+	if i := s.callAt(lo, hi); i >= 0 {
+		c, err := s.call(lo, i, hi, d)
+		if err != nil {
+			return nil, err
+		}
+		st.Extension = c
+		return st, nil
+	}
 	if d == MySQL {
 		return st, st.parseMySQL()
 	}

@@ -13,6 +13,7 @@ import (
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))
 //	ML.PREDICT(MODEL m, …, STRUCT(1 AS k)) →  ML.PREDICT('m', …, k => 1)
 //	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …)
+//	PREDICT(MODEL 'm', TABLE t)            →  PREDICT('m', t), which sqlglot makes of predict('m', t)
 //
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
@@ -37,6 +38,14 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 			w.Copy(from, i+4)
 			i = s.rewriteModelArgs(w, i+4, hi)
 			from = i
+		case s.modelLiteral(i):
+			w.Copy(from, i)
+			i++
+			from = i
+			if s.IsSelf(i+1, ',') && s.IsWord(i+2, "table") && s.IsName(i+3) {
+				i = s.rewriteTableArg(w, i, hi)
+				from = i
+			}
 		case w.merge[i] > i:
 			w.Copy(from, i)
 			i = s.writeMerged(w, i, hi)
@@ -106,6 +115,22 @@ func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 		}
 	}
 	return i
+}
+
+// rewriteTableArg writes the arguments 'name', TABLE t from token i on: a relation's is the query
+// (TABLE t), an expression's the row t.
+func (s *source) rewriteTableArg(w *rewriter, i, hi int) int {
+	_, next := s.Qualified(i+3, hi)
+	relation := s.IsSelf(i-4, '.') && s.IsWord(i-5, "ml") && (s.IsWord(i-6, "from") || s.IsWord(i-6, "join") || s.IsSelf(i-6, ','))
+	w.Copy(i, i+2)
+	if !relation {
+		w.Copy(i+3, next)
+		return next
+	}
+	w.Put(i+2, "(")
+	w.Copy(i+2, next)
+	w.Put(next-1, ")")
+	return next
 }
 
 // versionAt reads the @3 that may follow a model's name at token i, and returns the

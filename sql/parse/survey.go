@@ -50,6 +50,7 @@ func (s *source) survey(lo, hi int) survey {
 					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.Pos(i)))
 				}
 			case 5:
+				v.rewrite = v.rewrite || s.modelLiteral(i)
 				if s.floatAt(i, hi) {
 					v.rewrite = true
 					refuse(s.checkFloat(i))
@@ -106,6 +107,13 @@ func (s *source) survey(lo, hi int) survey {
 func (s *source) modelAt(i, hi int) bool {
 	return i+5 < hi && s.IsWord(i, "ml") && s.IsSelf(i+1, '.') && s.IsName(i+2) && s.IsSelf(i+3, '(') &&
 		s.IsWord(i+4, "model") && s.IsName(i+5) && !s.IsSelf(i-1, '.')
+}
+
+// modelLiteral reports whether token i is the word in f(MODEL 'name', …), as some tools write a call of
+// predict() that they have parsed.
+func (s *source) modelLiteral(i int) bool {
+	return s.IsWord(i, "model") && s.IsSelf(i-1, '(') && s.Kind(i+1) == lex.String &&
+		(s.IsWord(i-2, "predict") || s.IsWord(i-2, "predict_proba") || s.IsName(i-2) && s.IsSelf(i-3, '.') && s.IsWord(i-4, "ml"))
 }
 
 // unicode reports whether token i is a U&” string or a U&"" name.
