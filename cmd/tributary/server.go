@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"time"
 
@@ -21,13 +22,14 @@ type server struct {
 	wire   *pg.Server
 	page   *http.Server
 	access *access
+	log    *slog.Logger
 	failed chan error // of a listener
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
 // resolved before the node starts, so that the cluster learns the real ones.
 func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
-	s := &server{access: access, failed: make(chan error, 2)}
+	s := &server{access: access, log: o.Log, failed: make(chan error, 2)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(0))
@@ -73,13 +75,26 @@ func (s *server) close(drain time.Duration) error {
 	} else if s.http != nil {
 		_ = s.http.Close()
 	}
+	left := 0
 	if s.wire != nil {
-		s.wire.Close(ctx)
+		left = s.wire.Close(ctx)
 	} else if s.pg != nil {
 		_ = s.pg.Close()
 	}
-	if s.node != nil {
-		return s.node.Close()
+	if s.node == nil {
+		return nil
 	}
-	return nil
+	closed := make(chan error, 1)
+	go func() { closed <- s.node.Close() }() // ends with the process
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(stopGrace):
+		s.log.Error("the node stops though work on it does not end", "sessions", left)
+		return nil
+	}
 }
+
+// stopGrace bounds the stop of a node once no session waits for it. What is left then is work that does not
+// heed its cancellation, for this node or another: nothing that was acknowledged depends on it.
+const stopGrace = 30 * time.Second

@@ -155,6 +155,43 @@ func TestGatherFails(t *testing.T) {
 	}
 }
 
+// failsToClose counts how often it is closed, which fails.
+type failsToClose struct {
+	op.Operator
+	n *int
+}
+
+func (o failsToClose) Close() error {
+	*o.n++
+	return errors.Join(o.Operator.Close(), io.ErrUnexpectedEOF)
+}
+
+// TestCloseFails: the operators below one that cannot be closed are, in a deep plan too, and each a few times at
+// most.
+func TestCloseFails(t *testing.T) {
+	closed, deep, n := 0, 0, 0
+	var below [][]op.Operator
+	in := op.NewAppend(&op.Runtime{Threads: 1}, nil)
+	for range 40 {
+		in = op.Count(&op.Stats{}, []op.Operator{failsToClose{in[0], &n}}, below)
+		below = [][]op.Operator{in}
+	}
+	if err := in[0].Close(); !errors.Is(err, io.ErrUnexpectedEOF) || n < 40 || n > 80 {
+		t.Errorf("%v, and %d calls", err, n)
+	}
+	// One that panics before it closes what it reads.
+	leaf := op.Count(&op.Stats{}, []op.Operator{failsToClose{op.NewAppend(&op.Runtime{Threads: 1}, nil)[0], &closed}}, nil)
+	mid := op.Count(&op.Stats{}, []op.Operator{panicsToClose{leaf[0]}}, [][]op.Operator{leaf})
+	top := op.Count(&op.Stats{}, []op.Operator{failsToClose{mid[0], &deep}}, [][]op.Operator{mid})
+	if err := top[0].Close(); !pgerr.Is(err, pgerr.InternalError) || closed == 0 {
+		t.Errorf("%v, the input was closed %d times", err, closed)
+	}
+}
+
+type panicsToClose struct{ op.Operator }
+
+func (panicsToClose) Close() error { panic("on purpose") }
+
 // panics is a reader whose opening panics.
 func panics(context.Context) ([]op.BatchReader, error) { panic("on purpose") }
 

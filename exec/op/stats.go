@@ -57,6 +57,7 @@ type counted struct {
 	thread int
 	below  [][]Operator
 	done   bool
+	failed bool // its Close has
 }
 
 func (c *counted) Open(ctx context.Context) error {
@@ -86,8 +87,12 @@ func (c *counted) AllowReuse() { AllowReuse(c.in) }
 // Close closes the operator, and if it panics the ones below nevertheless: threads wait for each other, and
 // readers hold files until the last is closed.
 func (c *counted) Close() error {
+	if c.failed {
+		return nil // what could be closed is
+	}
 	err := Guard("close", c.in.Close)
 	if err != nil {
+		c.failed = true
 		_ = Guard("close", c.in.Close)
 		for _, list := range c.below {
 			if c.thread < len(list) {

@@ -28,6 +28,7 @@ import (
 //	wide N        N rows of 64 KiB of text
 //	echo A B      the parameters $1 int4, $2 text, $3 bytea as a row
 //	wait          until it is cancelled
+//	stuck         until stuck is closed, though it is cancelled
 //	fail          an error with every field
 //	notice        a NOTICE; set X Y a changed parameter
 //	begin, end    the transaction status
@@ -39,6 +40,7 @@ type fakeEngine struct {
 	password string // of the role ann; if "", no password is needed from loopback
 	waits    int
 	most     int // the limit of sessions; 0 is none
+	stuck    chan struct{}
 }
 
 func (e *fakeEngine) count(n int) {
@@ -357,6 +359,11 @@ func (p *fakePortal) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	case "stuck":
+		s.e.count(1)
+		defer s.e.count(-1)
+		<-s.e.stuck
+		return done("STUCK")
 	case "fail":
 		return nil, pgerr.New(pgerr.UniqueViolation, "duplicate").WithDetail("detail").WithHint("hint").At(3).OnTable("s", "t").OnColumn("c").OnConstraint("k")
 	case "notice":

@@ -192,6 +192,30 @@ func TestIdleTimeout(t *testing.T) {
 	c.gone("57P05")
 }
 
+// TestShutdownLeaves: a statement that does not heed its cancellation does not hold up the server's end.
+func TestShutdownLeaves(t *testing.T) {
+	e := &fakeEngine{stuck: make(chan struct{})}
+	s := NewServer(Options{Engine: e, CancelGrace: 20 * time.Millisecond})
+	ln := listen(t)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	busy := connect(t, ln.Addr().String())
+	busy.send(&pgproto3.Query{String: "stuck"})
+	eventually(t, "it runs", func() bool { return e.running() == 1 })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if left := s.Close(ctx); left != 1 {
+		t.Errorf("%d connections are left", left)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	close(e.stuck)
+	if left := s.Close(context.Background()); left != 0 {
+		t.Errorf("%d connections are left at the end", left)
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	e := &fakeEngine{}
 	s := NewServer(Options{Engine: e})

@@ -35,6 +35,8 @@ type Options struct {
 	// StartupTimeout bounds each wait for a client that has not authenticated; 0 is
 	// ten seconds.
 	StartupTimeout time.Duration
+	// CancelGrace bounds how long Close waits for statements that it cancelled; 0 is five seconds.
+	CancelGrace time.Duration
 	// Rules, where set, returns the current rules by which clients are authenticated.
 	Rules func() auth.Rules
 	Log   *slog.Logger
@@ -84,6 +86,9 @@ func NewServer(o Options) *Server {
 	}
 	if o.StartupTimeout == 0 {
 		o.StartupTimeout = 10 * time.Second
+	}
+	if o.CancelGrace == 0 {
+		o.CancelGrace = 5 * time.Second
 	}
 	return &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: places.Places[*conn]{Each: o.MaxUnopened},
 		done: make(chan struct{}), attempts: attempts{now: time.Now}}
@@ -193,8 +198,9 @@ func (s *Server) opened(c *conn) {
 }
 
 // Close stops accepting, ends all connections and waits for them. Statements in progress are
-// cancelled when ctx ends, or at once if it has; their clients receive the error if they read.
-func (s *Server) Close(ctx context.Context) {
+// cancelled when ctx ends, or at once if it has; their clients receive the error if they read. It returns
+// how many connections are left because their statements did not end CancelGrace later.
+func (s *Server) Close(ctx context.Context) (left int) {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
@@ -214,7 +220,7 @@ func (s *Server) Close(ctx context.Context) {
 	}()
 	select {
 	case <-idle:
-		return
+		return 0
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -223,7 +229,14 @@ func (s *Server) Close(ctx context.Context) {
 		_ = c.raw.SetDeadline(time.Now().Add(wakeGrace))
 	}
 	s.mu.Unlock()
-	<-idle
+	select {
+	case <-idle:
+		return 0
+	case <-time.After(s.o.CancelGrace):
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 func random32() uint32 {
