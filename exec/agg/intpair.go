@@ -110,7 +110,7 @@ func (p *intPair) States(from, to int) (arrow.Array, error) {
 }
 
 func (p *intPair) Results(from, to int) (arrow.Array, error) {
-	return pairResults(p.fn, from, to, func(g int) sums { return p.s[g].sums() })
+	return pairResults(p.fn, from, to, func(g int) (sums, error) { return p.s[g].sums(), nil })
 }
 
 func (m *intMoments) sums() sums {

@@ -51,12 +51,21 @@ func (m *moments) add(x, y float64) {
 func (m *moments) parts() [5]*exact.Sum { return [5]*exact.Sum{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
 
 // sums returns the spreads. One infinite or NaN value makes them NaN.
-func (m *moments) sums() sums {
-	s := sums{n: float64(m.x.N()), sx: m.x.Value(), sy: m.y.Value()}
-	if m.x.N() > 0 {
-		s.sxx, s.syy, s.sxy = exact.Spread(&m.xx, &m.x, &m.x), exact.Spread(&m.yy, &m.y, &m.y), exact.Spread(&m.xy, &m.x, &m.y)
+func (m *moments) sums() (s sums, err error) {
+	n := m.x.N()
+	s = sums{n: float64(n), sx: m.x.Value(), sy: m.y.Value()}
+	if n == 0 {
+		return s, nil
 	}
-	return s
+	x, y := m.x.Finite(), m.y.Finite()
+	if s.sxx, err = finite(exact.Spread(&m.xx, &m.x, &m.x), n, x); err != nil {
+		return s, err
+	}
+	if s.syy, err = finite(exact.Spread(&m.yy, &m.y, &m.y), n, y); err != nil {
+		return s, err
+	}
+	s.sxy, err = finite(exact.Spread(&m.xy, &m.x, &m.y), n, x && y)
+	return s, err
 }
 
 // Update takes (Y, X), as the SQL functions do.
@@ -98,19 +107,38 @@ func (p *pair) States(from, to int) (arrow.Array, error) {
 }
 
 func (p *pair) Results(from, to int) (arrow.Array, error) {
-	return pairResults(p.fn, from, to, func(g int) sums { return p.s[g].sums() })
+	return pairResults(p.fn, from, to, func(g int) (sums, error) { return p.s[g].sums() })
+}
+
+// finite returns the spread of n values, which may have no float64, or squares that have none, though
+// all values are finite: 22003 then. A single value has none.
+func finite(spread float64, n int64, all bool) (float64, error) {
+	switch {
+	case spread-spread == 0 || !all:
+		return spread, nil
+	case n == 1:
+		return 0, nil
+	}
+	return 0, errOverflow()
+}
+
+func errOverflow() error {
+	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 }
 
 // pairResults returns the values of fn by the groups' sums.
-func pairResults(fn string, from, to int, of func(g int) sums) (arrow.Array, error) {
+func pairResults(fn string, from, to int, of func(g int) (sums, error)) (arrow.Array, error) {
 	t := types.Float8
 	if fn == "regr_count" {
 		t = types.Int8
 	}
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
-		s := of(g)
+		s, err := of(g)
 		if fn == "regr_count" {
 			return int64(s.n), nil
+		}
+		if err != nil {
+			return nil, err
 		}
 		if s.n < 1 {
 			return nil, nil
@@ -214,7 +242,11 @@ func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 		if n <= 0 {
 			return nil, nil
 		}
-		r := v.s.Spread(g) / n
+		r, err := finite(v.s.Spread(g), v.s.N(g), v.s.Finite(g))
+		if err != nil {
+			return nil, err
+		}
+		r /= n
 		if v.root {
 			r = math.Sqrt(r)
 		}

@@ -276,7 +276,7 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 		batch.SetBit(valid, i)
 		var special bool
 		if out[i], special = s.s.Value(from + i); math.IsInf(out[i], 0) && !special {
-			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+			return nil, errOverflow()
 		}
 		if s.mean {
 			out[i] /= float64(count)
@@ -287,7 +287,7 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 		for i, v := range out {
 			f[i] = float32(v)
 			if math.IsInf(float64(f[i]), 0) && !math.IsInf(v, 0) {
-				return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+				return nil, errOverflow()
 			}
 		}
 		return batch.FromSlice(arrow.PrimitiveTypes.Float32, f, valid), nil

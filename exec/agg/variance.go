@@ -164,9 +164,7 @@ func spread(a, d number.Decimal, root bool) (number.Decimal, error) {
 	if a, err = a.Div(d); err != nil || !root {
 		return a, err
 	}
-	// Rounded to the scale of the quotient, not to that of the root.
-	r, err := a.Sqrt()
-	return r.Round(a.Scale()), err
+	return a.SqrtAt(a.Scale()) // not at the scale that a root has by itself
 }
 
 // intVariance is var and stddev of integers and fixed numerics, in words: sums as intSum

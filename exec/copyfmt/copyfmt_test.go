@@ -102,6 +102,7 @@ func TestDecode(t *testing.T) {
 		{name: "escaped zero byte", in: "1\ta\\0b\t1\t\n", code: "22021", where: "COPY t, line 1, column t"},
 		{name: "open quote", in: "1,\"a\n2,b,1,\n", opts: []copyfmt.Option{csv}, code: "22P04", where: "COPY t, line"},
 		{name: "no signature", in: "nonsense and more", opts: []copyfmt.Option{{Name: "format", Value: "binary"}}, code: "22P04", where: "COPY t"},
+		{name: "rubbish after the end", in: "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xffx", opts: []copyfmt.Option{{Name: "format", Value: "binary"}}, code: "22P04", where: "COPY t, line 1"},
 		{name: "a long field", in: "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x04\x00\x00\x00\x01\x0f\xff\xff\xffx", opts: []copyfmt.Option{{Name: "format", Value: "binary"}}, code: "22P04", where: "COPY t, line 1"},
 	} {
 		for _, size := range []int{1, 3, 1000} {

@@ -520,6 +520,12 @@ func (d *Decoder) binaryRecord() (bool, error) {
 	}
 	n := int16(binary.BigEndian.Uint16(b[:2]))
 	if n == -1 {
+		if _, err := d.r.Peek(1); err != io.EOF {
+			if err == nil {
+				err = pgerr.New(pgerr.BadCopyFileFormat, "received copy data after EOF marker")
+			}
+			return false, err
+		}
 		return false, d.drain()
 	}
 	if int(n) != len(d.cols) {

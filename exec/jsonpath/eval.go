@@ -249,8 +249,8 @@ func (r *run) levels(n *path.Node, v json.Value, level int) error {
 	}
 	from, to := n.From, n.To
 	leaf := v.Scalar()
-	// level "last" is that of values that contain no others
-	if (level >= from && from >= 0 || from < 0 && leaf) && (level <= to || to < 0) && (from >= 0 || to < 0) {
+	// level "last" is that of values that contain no others, but not of the first value itself
+	if (level >= from && from >= 0 || from < 0 && leaf && level > 0) && (level <= to || to < 0) && (from >= 0 || to < 0) {
 		was := r.forgiving
 		r.forgiving = true
 		err := r.next(n, v)

@@ -38,7 +38,7 @@ func TestRowSet(t *testing.T) {
 					rows.Add(row(i + k + 1))
 				}
 			}
-			again, err := s.intersects(rows)
+			again, err := s.Intersects(rows)
 			if err != nil || again != have.Intersects(rows) {
 				t.Fatalf("%s, %d: intersects %v, %v", name, i, again, err)
 			}
@@ -92,7 +92,7 @@ func TestDamagedRowSet(t *testing.T) {
 		have.Add(rnd.Uint32N(200_000))
 	}
 	whole, _ := have.ToBytes()
-	if _, err := RowSetOf(whole[:20]).intersects(roaring.BitmapOf(1)); err == nil {
+	if _, err := RowSetOf(whole[:20]).Intersects(roaring.BitmapOf(1)); err == nil {
 		t.Fatal("a bitmap that was cut off is taken")
 	}
 	for range 2000 {
@@ -100,7 +100,7 @@ func TestDamagedRowSet(t *testing.T) {
 		b = b[:rnd.IntN(len(b))]
 		before := bytes.Clone(b)
 		if _, err := RowSetOf(b).with(roaring.BitmapOf(1, 2, 300_000)); err == nil {
-			_, _ = RowSetOf(b).intersects(roaring.BitmapOf(rnd.Uint32N(200_000)))
+			_, _ = RowSetOf(b).Intersects(roaring.BitmapOf(rnd.Uint32N(200_000)))
 		}
 		if !bytes.Equal(b, before) {
 			t.Fatal("the old bitmap has changed")
@@ -122,7 +122,7 @@ func BenchmarkRowSet(b *testing.B) {
 		for next++; have.Contains(next % 1_000_000); next++ {
 		}
 		rows := roaring.BitmapOf(next % 1_000_000)
-		if again, err := s.intersects(rows); err != nil || again {
+		if again, err := s.Intersects(rows); err != nil || again {
 			s = RowSetOf(old)
 		}
 		var err error

@@ -372,7 +372,8 @@ func (t *translator) cast(e sqlparser.Expr, c *sqlparser.ConvertType, array bool
 	case "signed":
 		to = "bigint"
 	case "unsigned":
-		to = "numeric ( 20 , 0 )"
+		t.unsigned(e)
+		return
 	case "char", "nchar":
 		to = "text"
 		if size != "" {
@@ -397,7 +398,14 @@ func (t *translator) cast(e sqlparser.Expr, c *sqlparser.ConvertType, array bool
 		return
 	}
 	t.w("CAST (")
-	t.value(e)
+	switch b, ok := hasBytes(e); {
+	case !ok:
+		t.value(e)
+	case strings.Contains(to, "char") || to == "text":
+		t.bytesText(b)
+	default:
+		t.operand(e)
+	}
 	t.w("AS", to, ")")
 }
 

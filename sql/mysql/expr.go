@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -125,15 +126,19 @@ func (t *translator) cond(e sqlparser.Expr) {
 	case *sqlparser.ComparisonExpr:
 		t.comparison(e)
 	case *sqlparser.BetweenExpr:
+		side := t.value
+		if someBits(e.Left, e.From, e.To) {
+			side = t.compared
+		}
 		t.w("(")
-		t.value(e.Left)
+		side(e.Left)
 		if !e.IsBetween {
 			t.w("NOT")
 		}
 		t.w("BETWEEN")
-		t.value(e.From)
+		side(e.From)
 		t.w("AND")
-		t.value(e.To)
+		side(e.To)
 		t.w(")")
 	case *sqlparser.IsExpr:
 		t.is(e)
@@ -222,8 +227,12 @@ func (t *translator) comparison(e *sqlparser.ComparisonExpr) {
 		t.refuse("this comparison")
 		return
 	}
+	side := t.value
+	if someBits(e.Left, e.Right) {
+		side = t.compared
+	}
 	t.w("(")
-	t.value(e.Left)
+	side(e.Left)
 	t.w(op)
 	switch e.Modifier {
 	case sqlparser.Any:
@@ -234,7 +243,7 @@ func (t *translator) comparison(e *sqlparser.ComparisonExpr) {
 	if _, list := e.Right.(sqlparser.ListArg); list {
 		t.unknown(e.Right)
 	}
-	t.value(e.Right)
+	side(e.Right)
 	if e.Escape != nil {
 		t.w("ESCAPE")
 		t.value(e.Escape)
@@ -299,16 +308,10 @@ func (t *translator) literal(l *sqlparser.Literal) {
 		t.w(lex.QuoteLiteral(l.Val))
 	case sqlparser.IntVal, sqlparser.DecimalVal, sqlparser.FloatVal:
 		t.w(l.Val)
-	case sqlparser.HexVal:
-		t.w("CAST ( '\\x" + l.Val + "' AS bytea )")
-	case sqlparser.HexNum:
-		digits := l.Val[2:]
-		if len(digits)%2 == 1 {
-			digits = "0" + digits
-		}
-		t.w("CAST ( '\\x" + digits + "' AS bytea )")
+	case sqlparser.HexVal, sqlparser.HexNum:
+		t.bytes(l)
 	case sqlparser.BitNum:
-		t.w("B'" + strings.Trim(strings.TrimPrefix(strings.ToLower(l.Val), "0b"), "b'") + "'")
+		t.w("B'" + bitDigits(l) + "'")
 	case sqlparser.DateVal:
 		t.w("DATE", lex.QuoteLiteral(l.Val))
 	case sqlparser.TimeVal:
@@ -341,15 +344,17 @@ func (t *translator) binary(e *sqlparser.BinaryExpr) {
 	case sqlparser.MultOp:
 		op = "*"
 	case sqlparser.BitAndOp:
-		op = "&"
+		t.bitwise(e, "&")
+		return
 	case sqlparser.BitOrOp:
-		op = "|"
+		t.bitwise(e, "|")
+		return
 	case sqlparser.BitXorOp:
-		op = "#"
-	case sqlparser.ShiftLeftOp:
-		op = "<<"
-	case sqlparser.ShiftRightOp:
-		op = ">>"
+		t.bitwise(e, "#")
+		return
+	case sqlparser.ShiftLeftOp, sqlparser.ShiftRightOp:
+		t.shift(e)
+		return
 	case sqlparser.DivOp:
 		t.w("(")
 		t.divide(e)
@@ -368,24 +373,30 @@ func (t *translator) binary(e *sqlparser.BinaryExpr) {
 		return
 	}
 	t.w("(")
-	t.value(e.Left)
-	t.w(op)
-	t.value(e.Right)
+	if op == "*" {
+		t.operand(e.Left)
+		t.w(op)
+		t.operand(e.Right)
+	} else {
+		t.term(e.Left)
+		t.w(op)
+		t.term(e.Right)
+	}
 	t.w(")")
 }
 
 func (t *translator) divide(e *sqlparser.BinaryExpr) {
-	t.value(e.Left)
+	t.operand(e.Left)
 	t.w("* 1.0 / NULLIF (")
-	t.value(e.Right)
+	t.operand(e.Right)
 	t.w(", 0 )")
 }
 
 func (t *translator) modulo(a, b sqlparser.Expr) {
 	t.w("(")
-	t.value(a)
+	t.operand(a)
 	t.w("% NULLIF (")
-	t.value(b)
+	t.operand(b)
 	t.w(", 0 ) )")
 }
 
@@ -395,7 +406,7 @@ func (t *translator) unary(e *sqlparser.UnaryExpr) {
 		t.value(e.Expr)
 	case sqlparser.UMinusOp:
 		t.w("( -")
-		t.value(e.Expr)
+		t.operand(e.Expr)
 		t.w(")")
 	case sqlparser.NStringOp:
 		t.value(e.Expr)
@@ -448,13 +459,26 @@ func (t *translator) dateArithmetic(e *sqlparser.IntervalDateExpr) {
 	case sqlparser.IntervalDateExprDateSub, sqlparser.IntervalDateExprSubdate, sqlparser.IntervalDateExprBinarySub:
 		op = "-"
 	}
+	// MySQL's result is a date where a date moves by whole days.
+	days := map[string]bool{"1 day": true, "7 days": true, "1 month": true, "3 months": true, "1 year": true}[unit]
+	date := days && t.isDate(e.Date)
+	if date {
+		t.w("CAST (")
+	}
 	t.w("(")
 	if l, ok := e.Date.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
+		if !dateText.MatchString(l.Val) {
+			t.refuse("INTERVAL arithmetic on "+lex.QuoteLiteral(l.Val), "date_add", "date_sub", "interval")
+			return
+		}
 		t.w("TIMESTAMP", lex.QuoteLiteral(l.Val))
 	} else {
 		t.value(e.Date)
 	}
 	t.w(op)
+	if unit != "1 second" { // others take whole numbers
+		t.w("round ( CAST (")
+	}
 	if l, ok := e.Interval.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
 		if _, err := strconv.ParseFloat(l.Val, 64); err != nil {
 			t.refuse("INTERVAL "+lex.QuoteLiteral(l.Val), "interval")
@@ -462,9 +486,42 @@ func (t *translator) dateArithmetic(e *sqlparser.IntervalDateExpr) {
 		}
 		t.w(l.Val)
 	} else {
-		t.value(e.Interval)
+		t.operand(e.Interval)
+	}
+	if unit != "1 second" {
+		t.w("AS numeric ) )")
 	}
 	t.w("* INTERVAL", lex.QuoteLiteral(unit), ")")
+	if date {
+		t.w("AS date )")
+	}
+}
+
+// dateText is a date, perhaps with a time, that both read alike.
+var dateText = regexp.MustCompile(`^(\d{4}-\d{1,2}-\d{1,2}|\d{8})([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
+
+// isDate reports whether an expression is a date without a time, as far as its text tells.
+func (t *translator) isDate(e sqlparser.Expr) bool {
+	switch e := e.(type) {
+	case *sqlparser.Literal:
+		return e.Type == sqlparser.DateVal || e.Type == sqlparser.StrVal && !strings.ContainsAny(e.Val, " :T")
+	case *sqlparser.CastExpr:
+		return lex.Fold(e.Type.Type) == "date"
+	case *sqlparser.ConvertExpr:
+		return lex.Fold(e.Type.Type) == "date"
+	case *sqlparser.FuncExpr:
+		name := lex.Fold(e.Name.String())
+		return e.Qualifier.IsEmpty() && (name == "date" || name == "curdate" || name == "current_date")
+	case *sqlparser.CurTimeFuncExpr:
+		name := lex.Fold(e.Name.String())
+		return name == "curdate" || name == "current_date"
+	case *sqlparser.IntervalDateExpr:
+		switch e.Unit {
+		case sqlparser.IntervalNone, sqlparser.IntervalDay, sqlparser.IntervalWeek, sqlparser.IntervalMonth, sqlparser.IntervalQuarter, sqlparser.IntervalYear:
+			return t.isDate(e.Date)
+		}
+	}
+	return false
 }
 
 // variable writes @@x for the few settings that clients read; @x are MySQL's

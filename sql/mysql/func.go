@@ -15,7 +15,7 @@ var mysqlSame = map[string]string{
 	"abs": "abs", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2", "ceil": "ceil", "ceiling": "ceil",
 	"cos": "cos", "cot": "cot", "degrees": "degrees", "exp": "exp", "floor": "floor", "ln": "ln", "log10": "log", "pi": "pi",
 	"pow": "power", "power": "power", "radians": "radians", "round": "round", "sign": "sign", "sin": "sin", "sqrt": "sqrt",
-	"tan": "tan", "truncate": "trunc", "coalesce": "coalesce", "ifnull": "coalesce", "nullif": "nullif", "ascii": "ascii",
+	"tan": "tan", "truncate": "trunc", "coalesce": "coalesce", "ifnull": "coalesce", "nullif": "nullif",
 	"char_length": "char_length", "character_length": "char_length", "length": "octet_length", "octet_length": "octet_length",
 	"bit_length": "bit_length", "lower": "lower", "lcase": "lower", "upper": "upper", "ucase": "upper", "left": "left",
 	"right": "right", "repeat": "repeat", "replace": "replace", "reverse": "reverse", "lpad": "lpad", "rpad": "rpad", "md5": "md5",
@@ -124,6 +124,10 @@ func (t *translator) call(e *sqlparser.FuncExpr) {
 		t.concat(args)
 	case (name == "greatest" || name == "least") && n > 0:
 		t.extreme(name, args)
+	case name == "ascii" && n == 1: // the first byte; 0 where there is none
+		t.w("get_byte ( convert_to ( CAST (")
+		t.value(args[0])
+		t.w("AS text ) , 'UTF8' ) || CAST ( '\\x00' AS bytea ) , 0 )")
 	case name == "log" && n == 1:
 		t.named("ln", args...)
 	case name == "log" && n == 2:
@@ -212,6 +216,10 @@ func (t *translator) concat(args []sqlparser.Expr) {
 	for i, a := range args {
 		if i > 0 {
 			t.w("||")
+		}
+		if b, ok := hasBytes(a); ok {
+			t.bytesText(b)
+			continue
 		}
 		t.w("CAST (")
 		t.value(a)
@@ -342,6 +350,11 @@ func (t *translator) aggregate(e sqlparser.AggrFunc) {
 		return
 	}
 	args := e.GetArgs()
+	switch e.(type) {
+	case *sqlparser.BitAnd, *sqlparser.BitOr, *sqlparser.BitXor:
+		t.refuse(name+" of unsigned numbers", name) // 0 or 2^64 − 1 of no rows
+		return
+	}
 	if other := aggregateNames[name]; other != "" {
 		name = other
 	}

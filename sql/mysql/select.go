@@ -117,7 +117,11 @@ func (t *translator) selectExpr(e sqlparser.SelectExpr) {
 		t.tableName(e.TableName)
 		t.w(". *")
 	case *sqlparser.AliasedExpr:
-		t.value(e.Expr)
+		if b, ok := hasBytes(e.Expr); ok {
+			t.bytesText(b)
+		} else {
+			t.value(e.Expr)
+		}
 		switch _, plain := e.Expr.(*sqlparser.ColName); {
 		case !e.As.IsEmpty():
 			t.w("AS")

@@ -32,12 +32,6 @@ func (d Decimal) weight4() int {
 
 // Sqrt is the square root; 2201F for negative numbers.
 func (d Decimal) Sqrt() (Decimal, error) {
-	if d.kind == decNaN || d.kind == decPosInf {
-		return d, nil
-	}
-	if d.Sign() < 0 {
-		return Decimal{}, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "cannot take square root of a negative number")
-	}
 	w := d.weight4()
 	sweight := 0
 	if w >= 0 {
@@ -45,7 +39,17 @@ func (d Decimal) Sqrt() (Decimal, error) {
 	} else {
 		sweight = 1 - (1-w*4)/2
 	}
-	scale := clampScale(max(minSigDigits-sweight, int(d.scale)))
+	return d.SqrtAt(clampScale(max(minSigDigits-sweight, int(d.scale))))
+}
+
+// SqrtAt is the square root rounded to a scale, not less than that of d.
+func (d Decimal) SqrtAt(scale int32) (Decimal, error) {
+	if d.kind == decNaN || d.kind == decPosInf {
+		return d, nil
+	}
+	if d.Sign() < 0 {
+		return Decimal{}, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "cannot take square root of a negative number")
+	}
 	work := max(scale, d.scale)
 	shift := 2*int(work) - int(d.scale)
 	if hi, lo, ok := d.words(); ok && shift <= 38 {

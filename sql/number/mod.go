@@ -64,7 +64,12 @@ func NumericTypmod(mods []int32) (int32, error) {
 
 // FitFixed rounds d to scale and checks that it fits the int64 of a fixed numeric.
 func FitFixed(prec, scale int, d Decimal) (Decimal, error) {
-	if d.kind != decFinite {
+	switch d.kind {
+	case decFinite:
+	case decNaN:
+		return Decimal{}, pgerr.Unsupported("NaN in numeric(%d,%d) is not supported", prec, scale).
+			WithHint("Use numeric, or numeric of more than 18 digits, which hold NaN.")
+	default:
 		return Decimal{}, errFieldOverflow().WithDetail(
 			"A field with precision %d, scale %d cannot hold an infinite value.", prec, scale)
 	}

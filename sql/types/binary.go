@@ -24,7 +24,7 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		return append(dst, 0)
 	case string:
 		switch t.OID {
-		case JSONBOID:
+		case JSONBOID, JSONPathOID:
 			dst = append(dst, 1)
 		case BitOID, VarbitOID:
 			return appendBits(dst, v)

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/jsonpath"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -127,17 +128,20 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return fmt.Sprintf("%X/%X", v>>32, uint32(v)), nil
 	case BitOID, VarbitOID:
 		return parseBitsBinary(b)
-	case JSONBOID:
+	case JSONBOID, JSONPathOID:
 		if len(b) < 1 || b[0] != 1 {
 			v := 0
 			if len(b) > 0 {
 				v = int(b[0])
 			}
-			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "unsupported jsonb version number %d", v)
+			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "unsupported %s version number %d", TypeName(t.OID), v)
 		}
 		s := string(b[1:])
 		if err := pgerr.CheckUTF8(s); err != nil {
 			return nil, err
+		}
+		if t.OID == JSONPathOID {
+			return datum(jsonpath.Canonical(s))
 		}
 		return datum(json.CanonicalJSONB(s))
 	case JSONOID:

@@ -19,7 +19,7 @@ func TestManualTypes(t *testing.T) {
 		{types.Int2, "int2, smallserial", "-32,768 to 32,767"},
 		{types.Int4, "int, int4, serial", "-2,147,483,648 to 2,147,483,647"},
 		{types.Int8, "int8, bigserial", "-9,223,372,036,854,775,808 to 9,223,372,036,854,775,807"},
-		{types.Numeric, "decimal; numeric(p, s)", "exact; 131,072 digits before the point and 16,383 after it; NaN, infinity. Up to 18 digits are represented in 64 bits"},
+		{types.Numeric, "decimal; numeric(p, s)", "exact; 131,072 digits before the point and 16,383 after it; NaN, infinity. Up to 18 digits are represented in 64 bits, without NaN (0A000)"},
 		{types.Float4, "float4", "IEEE 754, 24 bits of mantissa"},
 		{types.Float8, "float8, float", "IEEE 754, 53 bits of mantissa"},
 		{types.Text, "", "UTF-8, compared byte by byte (collation C); a value of up to 1 GiB"},

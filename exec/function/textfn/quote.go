@@ -85,7 +85,7 @@ func parseIdent(c *function.Call, a []types.Datum) (types.Datum, error) {
 				}
 				return nil, e
 			}
-			part, rest = strings.ToLower(rest[:i]), rest[i:]
+			part, rest = lex.Fold(rest[:i]), rest[i:]
 		}
 		out.Elems = append(out.Elems, part)
 		rest = strings.TrimLeft(rest, " \t\n\r\f")

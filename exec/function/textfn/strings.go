@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -442,21 +444,27 @@ func unistr(c *function.Call, s string) (string, error) {
 	return b.String(), nil
 }
 
-// normalizeText is normalize(). ASCII text is normal in every form; other text
-// is refused, as the standard library has no normalisation tables.
-func normalizeText(_ *function.Call, s, form string) (string, error) {
-	switch strings.ToUpper(form) {
-	case "NFC", "NFD", "NFKC", "NFKD":
-	default:
+var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+
+// normalizeText is normalize().
+func normalizeText(c *function.Call, s, form string) (string, error) {
+	f, ok := normalForms[strings.ToUpper(form)]
+	if !ok {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", form)
 	}
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return "", pgerr.Unsupported("Unicode normalization of text beyond ASCII is not supported")
-		}
+	if f.IsNormalString(s) {
+		return s, nil
 	}
-	return s, nil
+	// The library puts joiners between combining characters of which more than 30 follow each other;
+	// PostgreSQL does not.
+	out := f.String(s)
+	if strings.Count(out, joiner) != strings.Count(s, joiner) {
+		return "", pgerr.Unsupported("normalization of more than 30 combining characters in a row is not supported")
+	}
+	return out, nil
 }
+
+const joiner = "\u034f" // COMBINING GRAPHEME JOINER
 
 // Register registers the functions of text, bytea and bit strings.
 func Register(t function.Table) {

@@ -280,5 +280,8 @@ func Spread(xy, x, y *Sum) float64 {
 	return f
 }
 
+// Finite reports whether all values are finite.
+func (e *Sum) Finite() bool { return e.flag == 0 }
+
 // N returns how many values were added.
 func (e *Sum) N() int64 { return e.n }

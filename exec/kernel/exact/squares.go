@@ -178,6 +178,12 @@ func (t *Squares) Spread(g int) float64 {
 	return f
 }
 
+// Finite reports whether all values of group g are finite.
+func (t *Squares) Finite(g int) bool {
+	_, ok := t.x.big(g)
+	return ok
+}
+
 // bigBits hold the square of any sum, times a number of rows.
 const bigBits = 5000
 

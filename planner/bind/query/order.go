@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -148,7 +150,10 @@ func (s *selectBinder) distinctClause() error {
 	// ORDER BY must begin with the keys, in any order.
 	same := func(a, c sortItem) bool { return a.target >= 0 && a.target == c.target || scope.EqualExpr(a.e, c.e) }
 	skipped := false
-	for _, it := range s.sort {
+	for i, it := range s.sort {
+		if slices.ContainsFunc(s.sort[:i], func(a sortItem) bool { return same(a, it) }) {
+			continue // which orders nothing
+		}
 		in := false
 		for _, k := range s.on {
 			in = in || same(k, it)
