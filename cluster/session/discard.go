@@ -53,7 +53,7 @@ func (s *Session) SetSessionUser(name string) error {
 // DiscardAll is DISCARD ALL, in a transaction of its own.
 func (s *Session) DiscardAll(ctx context.Context) error {
 	s.cursors.CloseAll()
-	clear(s.statements)
+	s.ForgetAll()
 	if err := s.SetSessionUser("default"); err != nil {
 		return err
 	}

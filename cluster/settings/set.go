@@ -18,6 +18,9 @@ type Set struct {
 	changes  uint64
 	OnChange func(def *Def, value string) // told of each change of an effective value
 	Shared   func(def *Def) string        // the value of one that is no session's; nil: its default
+	// Charge, where set, is called for the bytes that are kept more, or less: a refusal is the error of Set.
+	Charge func(bytes int64) error
+	held   int64 // charged
 }
 
 type undo struct {
@@ -106,11 +109,42 @@ func (s *Set) Changed() (out [][2]string) {
 // isDefault goes back to the start value.
 func (s *Set) Set(name, value string, local bool) error {
 	d, v, err := changeable(name, value)
+	if err == nil {
+		err = s.charge(int64(len(d.Name)+len(v)) + entryBytes)
+	}
 	if err != nil {
 		return err
 	}
 	s.put(d, v, local)
+	if !s.inTxn {
+		s.recount()
+	}
 	return nil
+}
+
+// entryBytes is what a value takes, here or among the changes to take back, beside its texts.
+const entryBytes = 256
+
+func (s *Set) charge(n int64) error {
+	if s.Charge == nil {
+		return nil
+	}
+	err := s.Charge(n)
+	if err == nil {
+		s.held += n
+	}
+	return err
+}
+
+// recount gives back what was charged for values that are not kept any more.
+func (s *Set) recount() {
+	n := int64(0)
+	for k, v := range s.values {
+		n += int64(len(k)+len(v)) + entryBytes
+	}
+	if n < s.held {
+		_ = s.charge(n - s.held)
+	}
 }
 
 // Reset goes back to the session's start value.
@@ -214,7 +248,13 @@ func (s *Set) End(commit bool) {
 			}
 		}
 	}
+	if len(s.undo) > 0 {
+		s.recount()
+	}
 	s.inTxn, s.undo = false, s.undo[:0]
+	if cap(s.undo) > 1000 {
+		s.undo = nil
+	}
 }
 
 func (s *Set) restore(u undo) {
