@@ -14,6 +14,7 @@ func (s *Session) SetRole(name string) error {
 	if name == "none" {
 		s.role = s.user
 		s.set.SetInternal("role", "none")
+		s.set.SetInternal("is_superuser", onOff(st.Super(s.user)))
 		return nil
 	}
 	r := st.RoleByName(name)

@@ -275,7 +275,7 @@ func (s *Session) IdleLimit() (time.Duration, error) { return s.known().limit(s.
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {
-	i := SessionInfo{PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
+	i := SessionInfo{PID: s.start.PID, User: s.user, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, TLS: s.start.TLS, Started: s.started}
 	s.doing.report(&i)
 	return i
 }

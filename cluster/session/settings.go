@@ -15,6 +15,7 @@ func (s *Session) init(role *catalog.Role) error {
 	s.doing.appName.Store("")
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
+	s.set.SetInternal("ssl", onOff(s.start.Offered))
 	s.set.Shared = s.registry.cfg.Shared
 	st := s.registry.cfg.Catalog.Current()
 	for _, v := range st.Settings() {

@@ -45,7 +45,9 @@ type Startup struct {
 	Params [][2]string
 	// Remote and Local are the ends of the connection, HOST:PORT.
 	Remote, Local string
-	TLS           bool
+	TLS           *TLS // nil without
+	// Offered: the server offers TLS.
+	Offered bool
 	// PID and Secret are this connection's cancel key.
 	PID, Secret uint32
 	// Notify receives NOTICEs and changed parameters. The session calls it from the
@@ -54,6 +56,13 @@ type Startup struct {
 	// Wake is called, from any goroutine and without locks that Session's methods
 	// take, once Killed has a reason.
 	Wake func()
+}
+
+// TLS describes a connection's encryption. The last three are of the client's certificate, "" for none.
+type TLS struct {
+	Version, Cipher          string
+	Bits                     int32
+	ClientDN, Serial, Issuer string
 }
 
 // Notifier receives the messages of a statement beside its result.
