@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -27,6 +28,7 @@ type SessionInfo struct {
 	Database    string
 	Application string
 	Remote      string
+	TLS         *sysview.TLSRow // nil without
 	Started     time.Time
 	Activity    Activity
 	Memory      int64

@@ -73,16 +73,18 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		return nil, fatal(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %q", st.Database).WithDetail("User does not have CONNECT privilege."))
 	}
 	s := &Session{
-		registry:   r,
-		start:      st,
-		set:        settings.NewSet(),
-		login:      role.OID,
-		user:       role.OID,
-		role:       role.OID,
-		started:    time.Now(),
-		locks:      r.locks.Holder(),
-		statements: statements{},
+		registry: r,
+		start:    st,
+		set:      settings.NewSet(),
+		login:    role.OID,
+		user:     role.OID,
+		role:     role.OID,
+		started:  time.Now(),
+		locks:    r.locks.Holder(),
+		kept:     &kept{pool: r.cfg.Pool},
 	}
+	s.statements = statements{byName: map[string]*named{}, kept: s.kept}
+	s.set.Charge = s.kept.change
 	s.interrupts.wake = st.Wake
 	s.interrupts.timeout = func() time.Duration { return s.known().statement }
 	s.interrupts.transaction = func() time.Duration {
@@ -135,6 +137,7 @@ func (s *Session) Close() error {
 	if s.tx != nil {
 		s.Rollback()
 	}
+	s.kept.shrink(s.kept.bytes)
 	s.locks.Release(advisory.Both)
 	err := s.dropTemp(context.Background())
 	e := s.registry

@@ -30,6 +30,10 @@ func (s *Session) OpenCursor(ctx context.Context, x *Execution, o cursor.Options
 	c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
 	run := s.execution(cctx, cx, text)
 	s.doing.queued.Store(&cx.Admission)
+	if err := cx.Pool.Whole("cursor").Grow(keptSuspended); err != nil {
+		c.Close()
+		return err
+	}
 	err := c.Open(ctx, func(ctx context.Context) ([]plan.Column, op.BatchReader, error) {
 		res, err := h.Run(ctx, run)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 // DiscardAll is DISCARD ALL, in a transaction of its own.
 func (s *Session) DiscardAll(ctx context.Context) error {
 	s.cursors.CloseAll()
-	clear(s.statements)
+	s.ForgetAll()
 	if err := s.set.Reset("session_authorization", false); err != nil {
 		return err
 	}

@@ -8,23 +8,26 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Portal is a statement in execution.
 type Portal struct {
-	s      *Session
-	p      prepared
-	params []types.Datum
-	shape  []plan.Column // of the command's Shape
-	x      *Execution
-	res    *Result
-	state  portalState
-	asleep bool        // between a row limit and the next call of Next
-	slow   *time.Timer // rests the statement
-	tag    string
-	told   bool // the tag was asked for
+	s       *Session
+	p       prepared
+	params  []types.Datum
+	shape   []plan.Column // of the command's Shape
+	x       *Execution
+	res     *Result
+	state   portalState
+	asleep  bool        // between a row limit and the next call of Next
+	slow    *time.Timer // rests the statement
+	tag     string
+	told    bool         // the tag was asked for
+	bytes   int64        // charged
+	waiting *mem.Account // charged since the first Suspend
 }
 
 type portalState uint8
@@ -144,6 +147,9 @@ func (p *Portal) finish() error {
 	if err := p.x.CheckForeignKeys(); err != nil {
 		return p.failed(err)
 	}
+	if err := p.s.countChanges(); err != nil {
+		return p.failed(err)
+	}
 	if p.res.Tag != nil {
 		p.tag = p.res.Tag()
 	}
@@ -184,15 +190,23 @@ func (p *Portal) batchRequested() {
 	p.x.Admission.Resume()
 }
 
-// Suspend says that the client may ask for more rows later, or never.
-func (p *Portal) Suspend() {
+// Suspend says that the client may ask for more rows later, or never. What the statement takes
+// meanwhile is charged.
+func (p *Portal) Suspend() error {
 	if p.state == portalOpen && !p.asleep {
+		if p.waiting == nil {
+			p.waiting = p.x.Pool.Whole("portal")
+			if err := p.waiting.Grow(keptSuspended); err != nil {
+				return p.failed(err)
+			}
+		}
 		p.asleep = true
 		p.s.asleep++
 		p.x.Admission.Rest()
 		p.x.watch.suspend()
 		p.s.idle()
 	}
+	return nil
 }
 
 // wake takes back Suspend.
@@ -216,6 +230,8 @@ func (p *Portal) Close() error {
 	}
 	was := p.state
 	p.state = portalDone
+	p.s.kept.shrink(p.bytes)
+	p.bytes = 0
 	if was == portalNew {
 		return nil
 	}

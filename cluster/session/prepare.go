@@ -18,7 +18,7 @@ type Prepared struct {
 	s *Session
 }
 
-// StorePrepared gives a prepared statement a name: 42P05 if it is taken.
+// StorePrepared gives a prepared statement a name: 42P05 if it is taken, 53200 if there is no room for it.
 func (s *Session) StorePrepared(name string, p *Prepared) error {
 	return s.keep(name, p.prepared, false)
 }
@@ -30,8 +30,11 @@ func (s *Session) StorePreparedSQL(name string, text *parse.Statement, c *Comman
 
 // LookupPrepared finds a prepared statement by its name.
 func (s *Session) LookupPrepared(name string) (*Prepared, error) {
-	if n := s.statements[name]; n != nil {
+	if n := s.statements.find(name); n != nil {
 		return &Prepared{n.prepared, s}, nil
+	}
+	if name == "" {
+		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
 	}
 	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
 }
@@ -115,7 +118,11 @@ func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, err
 	if len(params) != len(p.h.Params) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(params), len(p.h.Params))
 	}
-	po := &Portal{s: p.s, p: p.prepared, params: params}
+	po := &Portal{s: p.s, p: p.prepared, params: params, bytes: portalBytes(params)}
+	if err := p.s.kept.grow(po.bytes); err != nil {
+		p.s.fail()
+		return nil, err
+	}
 	if p.h.Shape != nil {
 		po.shape = p.h.Shape()
 	}

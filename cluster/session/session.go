@@ -172,7 +172,8 @@ type Session struct {
 	doing   liveActivity
 	asleep  int          // portals that wait for their client
 	text    *mem.Account // what the last text's trees take; nil if little
-	reading txn.Pin      // the state the transaction reads
+	kept    *kept
+	reading txn.Pin // the state the transaction reads
 	closed  bool
 
 	interrupts
@@ -185,6 +186,8 @@ type openTransaction struct {
 	audit      [][]slog.Attr // records of what it did, which wait for the outcome
 	statements int           // begun
 	declared   int           // cursors of the session before it
+	kept       int64         // bytes charged for what waits for the commit
+	counted    int           // changes that are in them
 	// again runs the transaction's only statement again where the commit met that
 	// conflict; nil where that may not be.
 	retry func(ctx context.Context, conflict error) error
@@ -277,7 +280,7 @@ func (s *Session) IdleLimit() (time.Duration, error) {
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {
-	i := SessionInfo{PID: s.start.PID, User: s.login, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, Started: s.started}
+	i := SessionInfo{PID: s.start.PID, User: s.login, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, TLS: s.start.TLS, Started: s.started}
 	s.doing.report(&i)
 	return i
 }

@@ -15,6 +15,7 @@ import (
 // init applies the cluster's, the role's and the client's settings.
 func (s *Session) init(role *catalog.Role) error {
 	s.doing.appName.Store("")
+	s.set.SetInternal("ssl", onOff(s.start.Offered))
 	s.set.Shared = s.registry.cfg.Shared
 	s.set.Check, s.set.OnChange = s.checkSetting, s.settingChanged
 	if err := s.set.SetStart("session_authorization", role.Name, settings.FromCatalog); err != nil {

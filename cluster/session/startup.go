@@ -3,6 +3,7 @@ package session
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -11,7 +12,8 @@ type Startup struct {
 	User, Database string
 	Params         [][2]string
 	Remote, Local  string
-	TLS            bool
+	TLS            *sysview.TLSRow // nil without
+	Offered        bool            // the server offers TLS
 	PID, Secret    uint32
 	Notify         Notifier
 	Wake           func() // called once Killed has a reason

@@ -15,6 +15,8 @@ func (s *Session) ended(err error) {
 	t := s.tx
 	s.tx, t.Ended = nil, true
 	s.ends++
+	s.kept.shrink(t.kept)
+	t.kept = 0
 	s.registry.snapshots.End(t.Txn.Txn)
 	s.auditEnd(t, 0, err)
 }
@@ -49,6 +51,9 @@ func (s *Session) startTxnSettings() {
 // Savepoint makes a savepoint of the session: settings, cursors and records go back with
 // the transaction.
 func (s *Session) Savepoint(name string) error {
+	if err := s.keepInTxn(keptSavepoint + int64(len(name))); err != nil {
+		return err
+	}
 	t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.cursors.Declared
 	return t.Savepoint(name, func() {
 		t.RestoreDeferred(deferred)
@@ -80,4 +85,26 @@ func (s *Session) newTxn() *txn.Txn {
 // there is none.
 func (s *Session) Begin(ctx context.Context) (*catalog.State, error) {
 	return s.OpenTxn().Begin(ctx, s.registry.cfg.Catalog)
+}
+
+// keepInTxn charges bytes that the open transaction keeps until it ends.
+func (s *Session) keepInTxn(n int64) error {
+	err := s.kept.grow(n)
+	if err == nil {
+		s.tx.kept += n
+	}
+	return err
+}
+
+// countChanges charges the changes that the last statement added to the transaction.
+func (s *Session) countChanges() error {
+	if s.tx == nil {
+		return nil
+	}
+	added := len(s.tx.Changes()) - s.tx.counted
+	if added <= 0 {
+		return nil
+	}
+	s.tx.counted += added
+	return s.keepInTxn(int64(added) * keptChange)
 }

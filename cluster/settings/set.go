@@ -21,6 +21,9 @@ type Set struct {
 	// Check is what only the session can tell of a value that is to be set, by whatever
 	// way: whether who sets it may, and whether it fits now. It may be nil.
 	Check func(def *Def, value string, from Source) error
+	// Charge, where set, is called for the bytes that are kept more, or less: a refusal is the error of Set.
+	Charge func(bytes int64) error
+	held   int64 // charged
 }
 
 // Source says by which way a value comes.
@@ -119,6 +122,9 @@ func (s *Set) Changed() (out [][2]string) {
 // isDefault goes back to the start value.
 func (s *Set) Set(name, value string, local bool) error {
 	d, v, err := s.checked(name, value, FromClient)
+	if err == nil {
+		err = s.charge(int64(len(d.Name)+len(v)) + entryBytes)
+	}
 	if err != nil {
 		return err
 	}
@@ -126,6 +132,9 @@ func (s *Set) Set(name, value string, local bool) error {
 	if d.clears != "" {
 		other := Find(d.clears)
 		s.put(other, other.Default, local)
+	}
+	if !s.inTxn {
+		s.recount()
 	}
 	return nil
 }
@@ -137,6 +146,31 @@ func (s *Set) checked(name, value string, from Source) (*Def, string, error) {
 		err = s.Check(d, v, from)
 	}
 	return d, v, err
+}
+
+// entryBytes is what a value takes, here or among the changes to take back, beside its texts.
+const entryBytes = 256
+
+func (s *Set) charge(n int64) error {
+	if s.Charge == nil {
+		return nil
+	}
+	err := s.Charge(n)
+	if err == nil {
+		s.held += n
+	}
+	return err
+}
+
+// recount gives back what was charged for values that are not kept any more.
+func (s *Set) recount() {
+	n := int64(0)
+	for k, v := range s.values {
+		n += int64(len(k)+len(v)) + entryBytes
+	}
+	if n < s.held {
+		_ = s.charge(n - s.held)
+	}
 }
 
 // Reset goes back to the session's start value.
@@ -244,7 +278,13 @@ func (s *Set) End(commit bool) {
 			}
 		}
 	}
+	if len(s.undo) > 0 {
+		s.recount()
+	}
 	s.inTxn, s.undo = false, s.undo[:0]
+	if cap(s.undo) > 1000 {
+		s.undo = nil
+	}
 }
 
 func (s *Set) restore(u undo) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -99,6 +100,13 @@ func TestTrust(t *testing.T) {
 	reload("threads: 2\nhba:\n  - {database: all, user: all, address: nowhere, method: trust}\n", func() bool { return true })
 	want("ben", "", "28000")
 	want("tributary", "", "tributary")
+	// Nor does a file that a start would refuse for another reason.
+	kept := func() int { return strings.Count(p.Log(), "stay as they were") }
+	for _, bad := range []string{"threads: 2\nnonsense: 3\n", "threads: two\n", "scrub-rate: ten\n"} {
+		before := kept()
+		reload(bad+"hba:\n  - {database: all, user: all, address: all, method: trust}\n", func() bool { return kept() > before })
+	}
+	want("ben", "", "28000")
 	reload("threads: 2\nhba:\n  - {database: all, user: ann, address: all, method: reject}\n  - {database: all, user: all, address: all, method: scram-sha-256}\n",
 		func() bool { return login(t, p, "ann", "secret") == "28000" })
 	want("tributary", "root", "tributary")

@@ -99,7 +99,9 @@ func TestSecureCluster(t *testing.T) {
 		}
 		defer conn.Close(ctx)
 		var n int64
-		return conn.QueryRow(ctx, "SELECT 1").Scan(&n)
+		return conn.QueryRow(ctx, "SELECT 1 FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl AND version LIKE 'TLSv1._' AND bits >= 128 AND cipher LIKE 'TLS_%' AND "+
+			"current_setting('ssl') = 'on' AND CASE WHEN $1 THEN client_dn LIKE '/O=%/CN=ann' AND client_serial > 0 AND issuer_dn LIKE '/%' ELSE client_dn IS NULL END",
+			strings.Contains(more, "sslcert")).Scan(&n)
 	}
 	other := certsFor(t)
 	root := func(dir string) string { return "&sslrootcert=" + filepath.Join(dir, "ca.crt") }

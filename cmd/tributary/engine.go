@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -23,7 +24,7 @@ func (e engine) Authenticate(ctx context.Context, role string, fresh bool) (wire
 }
 
 func (e engine) Connect(ctx context.Context, st wire.Startup) (wire.Session, error) {
-	s, err := e.e.Connect(ctx, session.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, Local: st.Local, TLS: st.TLS,
+	s, err := e.e.Connect(ctx, session.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, Local: st.Local, TLS: (*sysview.TLSRow)(st.TLS), Offered: st.Offered,
 		PID: st.PID, Secret: st.Secret, Notify: st.Notify, Wake: st.Wake})
 	if err != nil {
 		return nil, err

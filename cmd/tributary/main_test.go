@@ -24,6 +24,11 @@ func TestAbout(t *testing.T) {
 			t.Errorf("%s is no command", name)
 		}
 	}
+	for _, c := range []struct{ memory, says string }{{"10", "10GiB"}, {"0.5", "0.5GiB"}, {"64MiB", "128MiB"}, {"127MiB", "128MiB"}} {
+		if _, err := readServe([]string{"--memory", c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("--memory %s: %v", c.memory, err)
+		}
+	}
 	err := fmt.Errorf("starting: %w", pgerr.New(pgerr.IOError, "could not use data directory %q", "x").WithHint("Make it."))
 	if got := plain(err); strings.Contains(got, string(pgerr.IOError)) || !strings.Contains(got, "could not use data directory") || !strings.HasSuffix(got, "Make it.") {
 		t.Errorf("%q", got)

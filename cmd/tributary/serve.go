@@ -26,11 +26,21 @@ import (
 	"github.com/tributarydb/tributary/cmd/flags"
 )
 
-func serve(ctx context.Context, args []string) error {
+// serveSettings are what the command line and the configuration file say.
+type serveSettings struct {
+	options                          node.Options
+	listenPG, listenHTTP             string
+	joinSecret, certs, config, audit string
+	insecure                         bool
+}
+
+// readServe reads and checks what a node is started with.
+func readServe(args []string) (*serveSettings, error) {
+	var s serveSettings
+	o := &s.options
 	fs := flags.New("serve", "")
-	var o node.Options
-	listenPG := fs.String("listen-pg", "127.0.0.1:5432", "address for Postgres clients")
-	listenHTTP := fs.String("listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")
+	fs.StringVar(&s.listenPG, "listen-pg", "127.0.0.1:5432", "address for Postgres clients")
+	fs.StringVar(&s.listenHTTP, "listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")
 	fs.StringVar(&o.ListenCluster, "listen-cluster", "127.0.0.1:7400", "address for other nodes")
 	fs.StringVar(&o.Advertise, "advertise", "", "address at which other nodes reach this one (default: --listen-cluster)")
 	join := fs.String("join", "", "addresses of members to ask for admission, separated by commas; needed on the first start only")
@@ -38,31 +48,34 @@ func serve(ctx context.Context, args []string) error {
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
 	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
-	joinSecret := fs.String("join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET. Not needed with --certs")
-	certs := fs.String("certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
+	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET. Not needed with --certs")
+	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
-	config := fs.String("config", "", "file with the same names in YAML")
+	fs.StringVar(&s.config, "config", "", "file with the same names in YAML")
 	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
 	})
-	auditLog := fs.String("audit-log", "", "file that takes the audit log (default: the server's log)")
-	insecure := fs.Bool("insecure", false, "listen beyond loopback without TLS and passwords")
+	fs.StringVar(&s.audit, "audit-log", "", "file that takes the audit log (default: the server's log)")
+	fs.BoolVar(&s.insecure, "insecure", false, "listen beyond loopback without TLS and passwords")
 	if err := fs.Parse(args); err != nil {
-		return err
+		return nil, err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	if err := configFile(fs, *config); err != nil {
-		return err
+	if err := configFile(fs, s.config); err != nil {
+		return nil, err
 	}
 	var err error
 	if o.Memory, err = memoryLimit(*memory); err != nil {
-		return err
+		return nil, err
+	}
+	if *memory != "" && o.Memory < leastMemory {
+		return nil, tooLittle(*memory)
 	}
 	fs.Visit(func(f *flag.Flag) { // flags set by the file count as given too
 		o.FixedMemory = o.FixedMemory || f.Name == "memory"
@@ -70,34 +83,54 @@ func serve(ctx context.Context, args []string) error {
 	})
 	if *scrub != "0" {
 		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if *join != "" {
 		o.Join = strings.Split(*join, ",")
 	}
-	if o.Secret, err = secretGiven(ctx, *joinSecret); err != nil {
-		return err
-	}
-	for _, addr := range []string{*listenPG, *listenHTTP, o.ListenCluster} {
-		if err := guardListen(addr, *insecure || *certs != ""); err != nil {
-			return err
+	for _, addr := range []string{s.listenPG, s.listenHTTP, o.ListenCluster} {
+		if err := guardListen(addr, s.insecure || s.certs != ""); err != nil {
+			return nil, err
 		}
 	}
+	return &s, nil
+}
+
+// leastMemory is what a node can work with at all, as the setting memory has it.
+const leastMemory = 128 << 20
+
+// tooLittle refuses a limit that every write would fail in, with what was probably meant.
+func tooLittle(given string) error {
+	if _, err := strconv.ParseFloat(given, 64); err == nil {
+		return fmt.Errorf("--memory %s is so many bytes, and a node needs 128MiB at least; did you mean %sGiB?", given, given)
+	}
+	return fmt.Errorf("--memory %s is too little: a node needs 128MiB at least", given)
+}
+
+func serve(ctx context.Context, args []string) error {
+	given, err := readServe(args)
+	if err != nil {
+		return err
+	}
+	o := given.options
+	if o.Secret, err = secretGiven(ctx, given.joinSecret); err != nil {
+		return err
+	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	if *auditLog != "" {
-		file, err := os.OpenFile(*auditLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if given.audit != "" {
+		file, err := os.OpenFile(given.audit, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
 		o.Audit = slog.New(slog.NewTextHandler(file, nil))
 	}
-	access, err := loadAccess(*config, *certs)
+	access, err := loadAccess(given.config, given.certs)
 	if err != nil {
 		return err
 	}
-	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, access)
+	s, err := startServer(ctx, o, given.listenPG, given.listenHTTP, given.insecure, access)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end while it waited for its cluster
 	}
@@ -118,7 +151,12 @@ func serve(ctx context.Context, args []string) error {
 			o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
 		case <-hup:
 			serving = true
-			if rerr := access.reload(); rerr != nil {
+			// A file that the next start refused must not pass now.
+			_, rerr := readServe(args)
+			if rerr == nil {
+				rerr = access.reload()
+			}
+			if rerr != nil {
 				o.Log.Error("rules and certificates stay as they were", "error", rerr)
 			} else {
 				o.Log.Info("rules and certificates are read again")

@@ -30,6 +30,7 @@ type SessionRow struct {
 	UserName    string
 	Application string
 	ClientAddr  string // HOST:PORT, "" for none
+	TLS         *TLSRow
 	Backend     time.Time
 	Xact        time.Time // zero: not in a transaction
 	Query       time.Time
@@ -45,6 +46,13 @@ type SessionRow struct {
 	// The statement's place in the queue of a node, 0 if it does not wait.
 	QueueNode  string
 	QueuePlace int
+}
+
+// TLSRow is a connection's encryption in pg_stat_ssl.
+type TLSRow struct {
+	Version, Cipher          string
+	Bits                     int32
+	ClientDN, Serial, Issuer string
 }
 
 // SettingRow is a row of pg_settings; empty texts are NULL where PostgreSQL

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -56,7 +57,20 @@ func pgStatActivity(v *view, put put) error {
 
 func pgStatSSL(v *view, put put) error {
 	for _, s := range v.host.Sessions() {
-		if err := put(s.PID, false, nil, nil, nil, nil, nil, nil); err != nil {
+		row := []any{s.PID, false, nil, nil, nil, nil, nil, nil}
+		if !v.owns(s.User) {
+			row[1] = nil
+		} else if t := s.TLS; t != nil {
+			row = []any{s.PID, true, t.Version, t.Cipher, int64(t.Bits), orNull(t.ClientDN), nil, orNull(t.Issuer)}
+			if t.Serial != "" {
+				serial, err := number.ParseDecimal(t.Serial)
+				if err != nil {
+					return err
+				}
+				row[6] = serial
+			}
+		}
+		if err := put(row...); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/session"
@@ -44,6 +45,12 @@ func (l *lockedBuffer) take() string {
 	defer l.mu.Unlock()
 	defer l.b.Reset()
 	return l.b.String()
+}
+
+func (l *lockedBuffer) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Len()
 }
 
 // TestAuditOfLogins: each failed login and each login of a superuser is one audit record. Other
@@ -91,5 +98,23 @@ func TestAuditOfLogins(t *testing.T) {
 		if all := text + log.take(); strings.Contains(all, "geheim") {
 			t.Errorf("a password is in a log: %s", all)
 		}
+	}
+}
+
+// TestLongNames: what a client without a login sends is no longer in a log than a name may be.
+func TestLongNames(t *testing.T) {
+	var audit lockedBuffer
+	addr := serveFake(t, withSuper{&fakeEngine{password: "geheim"}}, func(o *Options) { o.Audit = slog.New(slog.NewTextHandler(&audit, nil)) })
+	long := strings.Repeat("\x01\u00e9\u2028", 700)
+	c := dial(t, addr)
+	c.raw(startupBytes(protocol30, "user", long, "database", long))
+	if m, ok := c.read().(*pgproto3.AuthenticationSASL); !ok {
+		t.Fatalf("%T", m)
+	}
+	c.raw([]byte("p\x00\x00\x00\x04"))
+	c.gone("08P01")
+	eventually(t, "the record is written", func() bool { return audit.len() > 0 })
+	if text := audit.take(); len(text) > 2000 {
+		t.Errorf("a failed login leaves %d bytes: %.300s", len(text), text)
 	}
 }

@@ -40,7 +40,6 @@ type conn struct {
 	secret uint32
 	sess   session.Session
 
-	unnamed session.Statement // of the protocol; nil if there is none
 	portals map[string]*portal
 	// skip discards messages until Sync, after an error in the extended protocol.
 	skip bool

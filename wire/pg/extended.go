@@ -35,7 +35,7 @@ func (p *portal) close() {
 
 func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
-		c.unnamed = nil
+		c.sess.Forget("")
 	}
 	if err := pgerr.CheckUTF8(m.Query); err != nil {
 		return err
@@ -58,23 +58,11 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err != nil {
 		return err
 	}
-	if m.Name == "" {
-		c.unnamed = st
-	} else if err := c.sess.Keep(m.Name, st); err != nil {
+	if err := c.sess.Keep(m.Name, st); err != nil {
 		return err
 	}
 	c.send(&pgproto3.ParseComplete{})
 	return nil
-}
-
-func (c *conn) find(name string) (session.Statement, error) {
-	switch {
-	case name != "":
-		return c.sess.Kept(name)
-	case c.unnamed == nil:
-		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
-	}
-	return c.unnamed, nil
 }
 
 func (c *conn) findPortal(name string) (*portal, error) {
@@ -85,7 +73,7 @@ func (c *conn) findPortal(name string) (*portal, error) {
 }
 
 func (c *conn) bind(m *pgproto3.Bind) error {
-	s, err := c.find(m.PreparedStatement)
+	s, err := c.sess.Kept(m.PreparedStatement)
 	if err != nil {
 		return err
 	}
@@ -98,6 +86,12 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	}
 	p := &portal{formats: append([]int16(nil), m.ResultFormatCodes...)}
 	if !s.Empty() {
+		// The values are copied out of a long message, which is charged once.
+		if n := valueBytes(m.Parameters); n > growStep {
+			if err := c.in.charge(n); err != nil {
+				return err
+			}
+		}
 		vals, err := codec.Params(m.PreparedStatement, s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
 		if err != nil {
 			return err
@@ -123,7 +117,7 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 
 func (c *conn) describe(m *pgproto3.Describe) error {
 	if m.ObjectType == 'S' {
-		s, err := c.find(m.Name)
+		s, err := c.sess.Kept(m.Name)
 		if err != nil {
 			return err
 		}
@@ -238,7 +232,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			p.rest = nil
 		}
 		if limit == 0 {
-			p.po.Suspend()
+			if err := p.po.Suspend(); err != nil {
+				return err
+			}
 			c.send(&pgproto3.PortalSuspended{})
 			return nil
 		}
@@ -248,11 +244,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 func (c *conn) closeNamed(m *pgproto3.Close) error {
 	switch m.ObjectType {
 	case 'S':
-		if m.Name == "" {
-			c.unnamed = nil
-		} else {
-			c.sess.Forget(m.Name)
-		}
+		c.sess.Forget(m.Name)
 	case 'P':
 		if p := c.portals[m.Name]; p != nil {
 			p.close()
@@ -267,4 +259,11 @@ func (c *conn) closeNamed(m *pgproto3.Close) error {
 
 func errAborted() error {
 	return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+}
+
+func valueBytes(values [][]byte) (n int64) {
+	for _, v := range values {
+		n += int64(len(v))
+	}
+	return n
 }

@@ -167,7 +167,7 @@ func (s *fakeSession) Sync(_ context.Context, ok bool) error {
 }
 
 func (s *fakeSession) Keep(name string, st session.Statement) error {
-	if s.named[name] != nil {
+	if name != "" && s.named[name] != nil {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
 	}
 	if s.named == nil {
@@ -290,9 +290,9 @@ func (p *fakePortal) Copy() session.Copy {
 	return p.copy
 }
 
-func (p *fakePortal) Tag() string  { return p.tag }
-func (p *fakePortal) Close() error { return nil }
-func (p *fakePortal) Suspend()     {}
+func (p *fakePortal) Tag() string    { return p.tag }
+func (p *fakePortal) Close() error   { return nil }
+func (p *fakePortal) Suspend() error { return nil }
 
 func (p *fakePortal) Next(ctx context.Context) (*batch.Batch, error) {
 	s := p.st.s

@@ -21,7 +21,7 @@ var past = time.Unix(1, 0)
 // query runs a simple query: its statements in one implicit transaction, which
 // ends before the last CommandComplete.
 func (c *conn) query(sql string) error {
-	c.unnamed = nil
+	c.sess.Forget("")
 	if p := c.portals[""]; p != nil {
 		p.close()
 		delete(c.portals, "")

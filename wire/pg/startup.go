@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -146,13 +149,14 @@ func startupParams(body []byte) ([][2]string, error) {
 
 // open authenticates the client and opens its session.
 func (c *conn) open(params [][2]string) error {
-	st := session.Startup{Remote: c.nc.RemoteAddr().String(), Local: c.nc.LocalAddr().String(), TLS: c.tls, PID: c.pid, Secret: c.secret, Notify: c, Wake: c.wake}
+	st := session.Startup{Remote: c.nc.RemoteAddr().String(), Local: c.nc.LocalAddr().String(), TLS: c.tlsUsed(), Offered: c.srv.tls() != nil,
+		PID: c.pid, Secret: c.secret, Notify: c, Wake: c.wake}
 	for _, p := range params {
 		switch p[0] {
 		case "user":
-			st.User = p[1]
+			st.User = name(p[1])
 		case "database":
-			st.Database = p[1]
+			st.Database = name(p[1])
 		default:
 			st.Params = append(st.Params, p)
 		}
@@ -167,6 +171,53 @@ func (c *conn) open(params [][2]string) error {
 	}
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: binary.BigEndian.AppendUint32(nil, c.secret)})
 	return c.ready()
+}
+
+// maxName is the longest name of a role or a database, in bytes.
+const maxName = 63
+
+// name cuts a name as PostgreSQL does, before anybody has logged in: names go into logs.
+func name(s string) string {
+	if len(s) <= maxName {
+		return s
+	}
+	n := maxName
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// tlsUsed describes the connection's TLS, nil without.
+func (c *conn) tlsUsed() *session.TLS {
+	t, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	st := t.ConnectionState()
+	out := &session.TLS{Version: strings.Replace(tls.VersionName(st.Version), "TLS ", "TLSv", 1), Cipher: tls.CipherSuiteName(st.CipherSuite), Bits: 256}
+	if strings.Contains(out.Cipher, "_128_") {
+		out.Bits = 128
+	}
+	if len(st.VerifiedChains) > 0 {
+		cert := st.VerifiedChains[0][0]
+		out.ClientDN, out.Serial, out.Issuer = distinguished(cert.Subject), cert.SerialNumber.String(), distinguished(cert.Issuer)
+	}
+	return out
+}
+
+// distinguished writes a name as PostgreSQL does: /C=DE/CN=ann.
+func distinguished(n pkix.Name) string {
+	short := map[string]string{"2.5.4.3": "CN", "2.5.4.5": "serialNumber", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.10": "O", "2.5.4.11": "OU"}
+	var out strings.Builder
+	for _, part := range n.Names {
+		key := part.Type.String()
+		if s, ok := short[key]; ok {
+			key = s
+		}
+		fmt.Fprintf(&out, "/%s=%v", key, part.Value)
+	}
+	return out.String()
 }
 
 // login authenticates the client and opens its session. A failure and the login of a superuser are

@@ -45,7 +45,9 @@ type Startup struct {
 	Params [][2]string
 	// Remote and Local are the ends of the connection, HOST:PORT.
 	Remote, Local string
-	TLS           bool
+	TLS           *TLS // nil without
+	// Offered: the server offers TLS.
+	Offered bool
 	// PID and Secret are this connection's cancel key.
 	PID, Secret uint32
 	// Notify receives NOTICEs and changed parameters. The session calls it from the
@@ -54,6 +56,13 @@ type Startup struct {
 	// Wake is called, from any goroutine and without locks that Session's methods
 	// take, once Killed has a reason.
 	Wake func()
+}
+
+// TLS describes a connection's encryption. The last three are of the client's certificate, "" for none.
+type TLS struct {
+	Version, Cipher          string
+	Bits                     int32
+	ClientDN, Serial, Issuer string
 }
 
 // Notifier receives the messages of a statement beside its result.
@@ -73,8 +82,8 @@ type Session interface {
 	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
 	Prepare(ctx context.Context, text *parse.Statement, oids []types.OID) (Statement, error)
-	// Keep stores a statement under a name. PREPARE shares the names: 42P05 where one is taken. Kept
-	// finds one, 26000 if there is none; Forget frees one, if there is.
+	// Keep stores a statement under a name, and charges it: 53200. PREPARE shares the names: 42P05 where one is taken; "" is
+	// the protocol's unnamed statement, which the next replaces. Kept finds one, 26000 if there is none; Forget frees one, if there is.
 	Keep(name string, st Statement) error
 	Kept(name string) (Statement, error)
 	Forget(name string)
@@ -133,8 +142,8 @@ type Portal interface {
 	// the execution. Batches may be kept until Close.
 	Next(ctx context.Context) (*batch.Batch, error)
 	// Suspend is called when the client may fetch more rows later, or never: no statement runs until
-	// the next call of Next, and none can be cancelled or time out.
-	Suspend()
+	// the next call of Next, and none can be cancelled or time out. 53200 where the node has no room for that.
+	Suspend() error
 	// Tag is the command tag, valid after io.EOF (or after the copy's end).
 	Tag() string
 	// Close stops the execution. It may be called twice.

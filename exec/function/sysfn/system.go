@@ -138,7 +138,12 @@ func addSystem(t function.Table) {
 		return s
 	})))
 	addAddresses(t)
-	t.Put("pg_reload_conf()", fixedAnswer(true))
+	t.Put("pg_reload_conf()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
+		if !h.Catalog().Super(h.Session().User) {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function pg_reload_conf")
+		}
+		return true, nil
+	}))
 	t.Put("pg_trigger_depth()", fixedAnswer(int64(0)))
 	t.Put("pg_stat_clear_snapshot()", fixedAnswer(nil))
 	t.Put("pg_notify(text,text)", function.Always(function.Loose(func(*function.Call, []types.Datum) (types.Datum, error) {
