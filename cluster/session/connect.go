@@ -79,10 +79,10 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		user:       role.OID,
 		role:       role.OID,
 		started:    time.Now(),
-		locks:      r.locks.Holder(),
 		statements: statements{},
 	}
 	s.interrupts.wake = st.Wake
+	s.locks = r.cfg.Locks.Holder(st.PID, s.terminate)
 	s.interrupts.timeout = func() time.Duration { return s.known().statement }
 	s.doing.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
@@ -126,7 +126,7 @@ func (s *Session) Close() error {
 	if s.tx != nil {
 		s.Rollback()
 	}
-	s.locks.Release(advisory.Both)
+	s.locks.Release(context.Background(), advisory.Both)
 	err := s.dropTemp(context.Background())
 	e := s.registry
 	e.mu.Lock()

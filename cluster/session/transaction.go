@@ -33,7 +33,7 @@ func (s *Session) Rollback() {
 }
 
 func (s *Session) endTxnSettings() {
-	s.locks.Release(advisory.Transaction)
+	s.locks.Release(context.Background(), advisory.Transaction)
 	s.reading.Free()
 	k := s.known()
 	s.set.SetInternal("transaction_isolation", k.isolation)
