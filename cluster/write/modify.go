@@ -44,6 +44,9 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 		}
 	}()
 	w.watchKeys()
+	if v, ok := d.Source.(*plan.Values); ok {
+		r.x.short(int64(len(v.Rows)))
+	}
 	if d.OnConflict != nil {
 		return w, w.onConflict()
 	}
