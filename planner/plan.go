@@ -109,6 +109,10 @@ func optimize(b *Bound, e *rule.Env) (*Planned, error) {
 // ask never queues, but where memory is short already.
 const heldRows = 20000
 
+// fewRows is how many it may keep where memory is short: a tenth of a megabyte. Without them a
+// single row that is written would wait for its unique key behind reports of minutes.
+const fewRows = 1000
+
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
 func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
@@ -121,7 +125,7 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Holds = kept > heldRows || kept > 0 && e.Scarce != nil && e.Scarce()
+	s.Holds = kept > heldRows || kept > fewRows && e.Scarce != nil && e.Scarce()
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -19,10 +20,11 @@ func TestTryAtRandom(t *testing.T) {
 		shared, xact bool
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	var locks Locks
+	locks := New(&common{alone: true, id: 1}, time.Hour)
+	defer locks.Close()
 	var who [4]*Holder
 	for i := range who {
-		who[i] = locks.Holder()
+		who[i] = locks.Holder(0, nil)
 	}
 	keyOf := func(i int) function.AdvisoryKey { return function.AdvisoryKey{A: int64(i)} }
 	var held []grant
@@ -43,7 +45,7 @@ func TestTryAtRandom(t *testing.T) {
 			for _, h := range held {
 				want = want && (h.key != g.key || h.who == g.who || h.shared && g.shared)
 			}
-			got, err := who[g.who].Lock(context.Background(), keyOf(g.key), function.AdvisoryMode{Shared: g.shared, Xact: g.xact, Try: true})
+			got, err := who[g.who].Lock(context.Background(), keyOf(g.key), function.AdvisoryMode{Shared: g.shared, Xact: g.xact, Try: true}, 0)
 			if err != nil || got != want {
 				t.Fatalf("step %d: %+v over %v: %v, %v", step, g, held, got, err)
 			}
@@ -59,26 +61,26 @@ func TestTryAtRandom(t *testing.T) {
 					break
 				}
 			}
-			if got := who[g.who].Unlock(keyOf(g.key), g.shared); got != want {
+			if got := who[g.who].Unlock(context.Background(), keyOf(g.key), g.shared); got != want {
 				t.Fatalf("step %d: unlock %+v: %v", step, g, got)
 			}
 		case 4:
-			who[g.who].Release(Transaction)
+			who[g.who].Release(context.Background(), Transaction)
 			drop(func(h grant) bool { return h.who != g.who || !h.xact })
 		case 5:
 			scope := Session
 			if rng.IntN(2) == 0 {
 				scope = Both
 			}
-			who[g.who].Release(scope)
+			who[g.who].Release(context.Background(), scope)
 			drop(func(h grant) bool { return h.who != g.who || h.xact && scope == Session })
 		}
 		keys := map[int]bool{}
 		for _, h := range held {
 			keys[h.key] = true
 		}
-		if len(locks.locks) != len(keys) {
-			t.Fatalf("step %d: %d locks are kept of %d", step, len(locks.locks), len(keys))
+		if len(locks.own.locks) != len(keys) {
+			t.Fatalf("step %d: %d locks are kept of %d", step, len(locks.own.locks), len(keys))
 		}
 	}
 }
@@ -87,16 +89,19 @@ func TestTryAtRandom(t *testing.T) {
 func wait(ctx context.Context, h *Holder, key function.AdvisoryKey, shared bool) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		got, err := h.Lock(ctx, key, function.AdvisoryMode{Shared: shared})
+		got, err := h.Lock(ctx, key, function.AdvisoryMode{Shared: shared}, 0)
 		if err == nil && !got {
 			err = errors.New("not locked")
 		}
 		done <- err
 	}()
 	for {
-		h.of.mu.Lock()
-		waits := h.of.waiting[h] != nil
-		h.of.mu.Unlock()
+		waits := false
+		h.of.view(func(t *Table) {
+			for o := range t.waits {
+				waits = waits || o.Session == h.id
+			}
+		})
 		if waits {
 			return done
 		}
@@ -106,7 +111,7 @@ func wait(ctx context.Context, h *Holder, key function.AdvisoryKey, shared bool)
 
 func mustTry(t *testing.T, h *Holder, key function.AdvisoryKey, shared, want bool) {
 	t.Helper()
-	if got, err := h.Lock(context.Background(), key, function.AdvisoryMode{Shared: shared, Try: true}); err != nil || got != want {
+	if got, err := h.Lock(context.Background(), key, function.AdvisoryMode{Shared: shared, Try: true}, 0); err != nil || got != want {
 		t.Fatalf("lock: %v, %v", got, err)
 	}
 }
@@ -115,20 +120,21 @@ func mustTry(t *testing.T, h *Holder, key function.AdvisoryKey, shared, want boo
 // shared request does not overtake an exclusive one that waits, which might otherwise wait forever.
 func TestQueue(t *testing.T) {
 	ctx := context.Background()
-	var locks Locks
+	locks := New(&common{alone: true, id: 1}, time.Hour)
+	defer locks.Close()
 	key := function.AdvisoryKey{A: 7}
-	a, b, c, d, e := locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder(), locks.Holder()
+	a, b, c, d, e := locks.Holder(0, nil), locks.Holder(0, nil), locks.Holder(0, nil), locks.Holder(0, nil), locks.Holder(0, nil)
 	mustTry(t, a, key, true, true)
 	wantsAll := wait(ctx, b, key, false)
 	mustTry(t, c, key, true, false) // it could be granted, but would overtake b, which waits for an exclusive lock
 	reads := wait(ctx, c, key, true)
 	readsToo := wait(ctx, d, key, true)
-	a.Release(Both)
+	a.Release(context.Background(), Both)
 	if err := <-wantsAll; err != nil {
 		t.Fatal(err)
 	}
 	mustTry(t, e, key, true, false)
-	b.Release(Both)
+	b.Release(context.Background(), Both)
 	if err := errors.Join(<-reads, <-readsToo); err != nil {
 		t.Fatal(err)
 	}
@@ -138,9 +144,10 @@ func TestQueue(t *testing.T) {
 // TestGivenUp: a request whose context is cancelled leaves the queue, and those that waited behind it
 // are granted.
 func TestGivenUp(t *testing.T) {
-	var locks Locks
+	locks := New(&common{alone: true, id: 1}, time.Hour)
+	defer locks.Close()
 	key := function.AdvisoryKey{A: 7}
-	a, b, c := locks.Holder(), locks.Holder(), locks.Holder()
+	a, b, c := locks.Holder(0, nil), locks.Holder(0, nil), locks.Holder(0, nil)
 	mustTry(t, a, key, true, true)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	alone := wait(ctx, b, key, false)
@@ -158,21 +165,22 @@ func TestGivenUp(t *testing.T) {
 // TestDeadlock: the request that would complete a cycle fails, and no other.
 func TestDeadlock(t *testing.T) {
 	ctx := context.Background()
-	var locks Locks
+	locks := New(&common{alone: true, id: 1}, time.Hour)
+	defer locks.Close()
 	x, y, z := function.AdvisoryKey{A: 1}, function.AdvisoryKey{A: 2}, function.AdvisoryKey{A: 3}
-	a, b, c := locks.Holder(), locks.Holder(), locks.Holder()
+	a, b, c := locks.Holder(0, nil), locks.Holder(0, nil), locks.Holder(0, nil)
 	mustTry(t, a, x, false, true)
 	mustTry(t, b, y, false, true)
 	mustTry(t, c, z, false, true)
 	ab, bc := wait(ctx, a, y, false), wait(ctx, b, z, true)
-	if _, err := c.Lock(ctx, x, function.AdvisoryMode{}); pgerr.CodeOf(err) != pgerr.DeadlockDetected {
+	if _, err := c.Lock(ctx, x, function.AdvisoryMode{}, 0); pgerr.CodeOf(err) != pgerr.DeadlockDetected {
 		t.Fatal(err)
 	}
-	c.Release(Both)
+	c.Release(context.Background(), Both)
 	if err := <-bc; err != nil {
 		t.Fatal(err)
 	}
-	b.Release(Both)
+	b.Release(context.Background(), Both)
 	if err := <-ab; err != nil {
 		t.Fatal(err)
 	}

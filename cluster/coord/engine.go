@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tributarydb/tributary/cluster/admin"
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/session"
@@ -23,6 +24,7 @@ type Config struct {
 	Runner   query.Runner
 	Pool     *mem.Pool
 	Files    write.Files
+	Locks    *advisory.Locks
 	Models   training.Models
 	Virtual  query.Virtuals
 	Sources  query.Sources
@@ -95,7 +97,7 @@ func New(cfg Config) *Engine {
 	if cfg.Pool != nil {
 		e.queries.KeepPlans()
 	}
-	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool,
+	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Locks: cfg.Locks,
 		Temp: cfg.Temp, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})

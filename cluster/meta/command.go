@@ -3,6 +3,7 @@ package meta
 import (
 	"slices"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -30,6 +31,7 @@ type CommitID struct {
 type commit struct {
 	ID      CommitID
 	Changes []catalog.Change
+	Locks   []advisory.Op // applied after the changes, with them or not at all
 }
 
 // Command is a commit as it is in the log. Where its own node applies it, the changes
@@ -39,12 +41,12 @@ type Command struct {
 	made  *commit // the decoded form of Bytes; nil: they must be decoded
 }
 
-// NewCommand makes the command that applies changes, which must not be modified any
-// more.
-func NewCommand(id CommitID, changes []catalog.Change) Command {
-	c := Command{Bytes: EncodeCommit(id, changes)}
+// NewCommand makes the command that applies changes, and operations on advisory locks.
+// They must not be modified any more.
+func NewCommand(id CommitID, changes []catalog.Change, locks ...advisory.Op) Command {
+	c := Command{Bytes: EncodeCommit(id, changes, locks...)}
 	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !unchangedByCodec(x) }) {
-		c.made = &commit{ID: id, Changes: changes}
+		c.made = &commit{ID: id, Changes: changes, Locks: locks}
 	}
 	return c
 }
@@ -87,8 +89,8 @@ func unchangedByCodec(x catalog.Change) bool {
 
 // EncodeCommit makes the bytes of a command that applies changes; with no changes it
 // has no effect beyond that of its id.
-func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
-	room := 64
+func EncodeCommit(id CommitID, changes []catalog.Change, locks ...advisory.Op) []byte {
+	room := 64 + 64*len(locks)
 	for _, c := range changes {
 		room += 64
 		if a, ok := c.(*catalog.AppendSegments); ok {
@@ -97,7 +99,7 @@ func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
 			}
 		}
 	}
-	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes})
+	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes, Locks: locks})
 }
 
 // Response is the outcome of a commit.
@@ -105,6 +107,7 @@ type Response struct {
 	// Index is the log index, and the version of the state that it made.
 	Index   uint64
 	Outcome catalog.Outcome
+	Lock    advisory.Result
 	// Err is a *pgerr.Error where the changes were refused for good.
 	Err error
 	// Stopped says that the machine has stopped: the command's outcome is not known here.

@@ -12,6 +12,9 @@
 // refused: the outcomes of each gateway's commits, back to the oldest that it may still
 // ask for, are part of the state (sessions.go).
 //
+// Beside the catalog the machine has the advisory locks of all nodes' sessions
+// (cluster/advisory): they end with their gateway's epoch.
+//
 // Commands that fail (a conflict, a name taken) leave the state as it was;
 // their Response says why. The same log gives the same bytes on every node.
 package meta

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,6 +26,9 @@ type FSM struct {
 	applying sync.Mutex // held while entries are applied
 	sessions sessions
 
+	lockTable sync.RWMutex // for locks
+	locks     *advisory.Table
+
 	mu        sync.Mutex
 	changed   chan struct{} // closed with the next change of applied, or of failed; nil while nobody waits
 	redefined chan struct{} // closed with the next change of what the state defines
@@ -36,7 +40,7 @@ type FSM struct {
 
 // New returns a state machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
-	f := &FSM{log: log, sessions: sessions{}, redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
+	f := &FSM{log: log, sessions: sessions{}, locks: advisory.NewTable(), redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
 	first := catalog.New()
 	f.current.Store(first)
 	f.defined = first.Definitions()
@@ -224,29 +228,56 @@ func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 }
 
 func (f *FSM) commit(index uint64, c *commit) Response {
+	before := f.sessions.epoch(c.ID.Gateway)
 	s, r, known := f.sessions.admit(index, c.ID)
+	if s.epoch != before { // its sessions ended with it
+		f.changeLocks(func(t *advisory.Table) { t.EndLife(c.ID.Gateway) })
+	}
 	if known {
 		return r
 	}
 	d := done{Index: index}
-	if len(c.Changes) > 0 {
-		next, out, err := f.current.Load().Commit(index, c.Changes)
-		if err != nil {
-			d.Refused = pgerr.From(err)
-		} else {
+	var err error
+	if len(c.Locks) > 0 {
+		err = f.locks.Check(c.Locks)
+	}
+	if err == nil && len(c.Changes) > 0 {
+		var next *catalog.State
+		if next, d.Outcome, err = f.current.Load().Commit(index, c.Changes); err == nil {
 			f.current.Store(next)
-			f.sessions.removed(c.Changes)
-			d.Outcome = out
+			for _, gone := range f.sessions.removed(c.Changes) {
+				f.changeLocks(func(t *advisory.Table) { t.EndLife(gone) })
+			}
 		}
+	}
+	if err == nil && len(c.Locks) > 0 {
+		f.changeLocks(func(t *advisory.Table) { d.Lock, err = t.Apply(c.Locks) })
+	}
+	if err != nil {
+		d.Outcome, d.Refused = catalog.Outcome{}, pgerr.From(err)
 	}
 	s.done[c.ID.Seq] = d
 	return d.response()
+}
+
+func (f *FSM) changeLocks(change func(*advisory.Table)) {
+	f.lockTable.Lock()
+	defer f.lockTable.Unlock()
+	change(f.locks)
+}
+
+// Locks calls look with the advisory locks, which look only reads.
+func (f *FSM) Locks(look func(*advisory.Table)) {
+	f.lockTable.RLock()
+	defer f.lockTable.RUnlock()
+	look(f.locks)
 }
 
 // image is the content of a snapshot besides the catalog.
 type image struct {
 	Applied  uint64
 	Sessions []imageSession
+	Locks    advisory.Image
 }
 
 // snapshotFormat is the first byte of a snapshot.
@@ -261,7 +292,7 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	im := image{Applied: f.applied.Load(), Sessions: f.sessions.image()}
+	im := image{Applied: f.applied.Load(), Sessions: f.sessions.image(), Locks: f.locks.Image()}
 	return &snapshot{im: im, state: f.current.Load()}, nil
 }
 
@@ -319,6 +350,7 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	f.sessions = sessionsOf(im.Sessions)
+	f.changeLocks(func(t *advisory.Table) { *t = *im.Locks.Table() })
 	f.current.Store(state)
 	f.notify(im.Applied)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -32,10 +33,11 @@ type done struct {
 	Index   uint64
 	Outcome catalog.Outcome
 	Refused *pgerr.Error
+	Lock    advisory.Result
 }
 
 func (d done) response() Response {
-	r := Response{Index: d.Index, Outcome: d.Outcome}
+	r := Response{Index: d.Index, Outcome: d.Outcome, Lock: d.Lock}
 	if d.Refused != nil {
 		e := *d.Refused
 		r.Err = &e
@@ -69,15 +71,29 @@ func (ss sessions) admit(index uint64, id CommitID) (*session, Response, bool) {
 	return s, Response{}, false
 }
 
-// removed ends the sessions of nodes that changes remove from the cluster.
-func (ss sessions) removed(changes []catalog.Change) {
+// epoch returns the present epoch of a gateway, 0 for none.
+func (ss sessions) epoch(gateway uint64) uint64 {
+	if s := ss[gateway]; s != nil {
+		return s.epoch
+	}
+	return 0
+}
+
+// removed ends the sessions of nodes that changes remove from the cluster, and returns
+// the nodes.
+func (ss sessions) removed(changes []catalog.Change) (out []uint64) {
 	for _, c := range changes {
-		if d, ok := c.(*catalog.DropNode); ok && ss[d.ID] != nil {
-			s := ss[d.ID]
+		d, ok := c.(*catalog.DropNode)
+		if !ok {
+			continue
+		}
+		out = append(out, d.ID)
+		if s := ss[d.ID]; s != nil {
 			s.over = true
 			clear(s.done)
 		}
 	}
+	return out
 }
 
 // imageSession is the encoding of a session in a snapshot.

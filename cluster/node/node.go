@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/repl"
@@ -95,6 +97,7 @@ type Node struct {
 	raft    *raftnode.Node
 	worker  *worker.Worker
 	models  *models
+	locks   *advisory.Locks
 
 	unwatch func() // stops watching the heap
 	unguard func() // stops watching the disk
@@ -172,8 +175,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		addr = ln.Addr().String()
 	}
 	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory, Zone: o.Zone}
+	n.locks = advisory.New(locks{n}, advisory.Lease*cmp.Or(o.DeadAfter, 3*time.Second))
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
-		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, OldestRead: n.oldestRead, Report: n.report, OnLead: []func(context.Context){n.repl.Lead}})
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +191,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
+		Meta: raftMeta{n.raft}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
@@ -245,6 +249,9 @@ func (n *Node) Close() error {
 	n.watched.Wait()
 	if n.engine != nil {
 		n.engine.Close()
+	}
+	if n.locks != nil {
+		n.locks.Close()
 	}
 	if n.worker != nil {
 		n.worker.Close()

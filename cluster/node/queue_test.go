@@ -215,3 +215,37 @@ func TestQueueAndClients(t *testing.T) {
 		}
 	}
 }
+
+// TestShortWritesPassTheQueue: what writes a few rows into a large table looks for their keys without
+// queueing behind heavy statements, also where memory is short.
+func TestShortWritesPassTheQueue(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	c.must(fmt.Sprintf("create table big (id int primary key, s text unique); insert into big select i * 2, md5(i::text) from generate_series(1, %d) i", 2*heavyRows))
+	c.must("create table part (of int references big); insert into part values (2), (4)")
+	c.must("set statement_timeout = '30s'")
+	release := full(n)
+	defer release()
+	for _, sql := range []string{
+		"insert into big values (7, 'a')",
+		"insert into big values (9, 'b'), (11, 'c')",
+		"insert into big values (13, 'd') on conflict do nothing",
+		"insert into big values (13, 'd') on conflict (id) do update set s = 'e'",
+		"insert into big select 15, 'f'",
+		"insert into part values (6)",
+		"update big set s = 'g' where id = 8",
+		"update big set id = 17 where id = 16",
+		"delete from big where id = 18",
+		"with x as (delete from big where id = 20 returning s) insert into big select 21, s || 'h' from x",
+		"insert into big values (13, 'i'), (23, 'j') on conflict (id) do update set s = excluded.s",
+		"merge into big using (values (25, 'k')) v (id, s) on big.id = v.id when matched then delete when not matched then insert values (v.id, v.s)",
+	} {
+		if _, err := c.do(sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	c.must("set statement_timeout = '100ms'")
+	if _, err := c.do(heavy[1].sql); !pgerr.Is(err, pgerr.QueryCanceled) {
+		t.Error("nothing queues at all:", err)
+	}
+}

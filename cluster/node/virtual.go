@@ -116,7 +116,6 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 func (h *viewHost) Settings() []sysview.SettingRow  { return h.SettingRows() }
 func (h *viewHost) Prepared() []sysview.PreparedRow { return h.PreparedRows() }
 func (h *viewHost) Cursors() []sysview.CursorRow    { return h.CursorRows() }
-func (h *viewHost) Locks() []sysview.LockRow        { return nil }
 
 // nodeReport is what a node reports about itself to the others.
 type nodeReport struct {

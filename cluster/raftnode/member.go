@@ -215,6 +215,11 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 			return joinReply{}, err
 		}
 	}
+	if old == nil && !self && n.o.BeforeSecond != nil && len(state.Nodes()) == 1 {
+		if err := n.o.BeforeSecond(ctx); err != nil {
+			return joinReply{}, err
+		}
+	}
 	r, err := n.Propose(ctx, []catalog.Change{&catalog.PutNode{Node: &m}})
 	if err == nil && old == nil {
 		n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)

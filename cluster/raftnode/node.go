@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -38,6 +39,7 @@ type Node struct {
 	early     earlyApplier
 	soleVoter soleVoter
 	commits   *commits
+	renewed   renewals
 	asks      coalescer[reply] // a follower's requests to the leader
 	verified  coalescer[reply] // proofs that this node leads
 
@@ -69,7 +71,7 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{}), compared: make(chan struct{})}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{}), compared: make(chan struct{}), renewed: renewals{at: map[uint64]time.Time{}}}
 	rand.Read(n.nonce[:])
 	n.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
@@ -405,7 +407,7 @@ func (n *Node) lead() (end func()) {
 		n.soleVoter.lead(term)
 		resume(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
-		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID}, n.o.OnLead...) {
+		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID, n.endSilentLives(advisory.Expiry * n.o.DeadAfter)}, n.o.OnLead...) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()

@@ -48,6 +48,9 @@ type Options struct {
 	// Node.Report. Both may be nil.
 	OldestRead func() uint64
 	Report     func() []byte
+	// BeforeSecond, if not nil, is called before the cluster's only node, which this is,
+	// admits a second one.
+	BeforeSecond func(ctx context.Context) error
 	// OnLead are run while the node leads, each in its own goroutine; they
 	// return when ctx ends.
 	OnLead []func(ctx context.Context)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/disk"
@@ -27,6 +28,7 @@ const (
 	callPing      = "raft.ping"
 	callLastWord  = "raft.last-word"
 	callGreet     = "raft.greet"
+	callRenew     = "raft.renew"
 )
 
 // reply is the leader's answer to a forwarded proposal or read.
@@ -43,6 +45,7 @@ type reply struct {
 	// Refused is why the changes were not applied and never will be; Unlogged is why the
 	// command is in no log.
 	Refused, Unlogged *pgerr.Error
+	Lock              advisory.Result
 }
 
 // known reports whether the command's outcome is known.
@@ -58,6 +61,15 @@ func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged ==
 func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
 	return n.proposer.propose(ctx, changes)
 }
+
+// Lock commits changes together with operations on advisory locks, as Propose does.
+func (n *Node) Lock(ctx context.Context, changes []catalog.Change, ops []advisory.Op) (advisory.Result, error) {
+	r, err := n.proposer.propose(ctx, changes, ops...)
+	return r.Lock, err
+}
+
+// Locks calls look with this node's copy of the advisory locks, which look only reads.
+func (n *Node) Locks(look func(*advisory.Table)) { n.fsm.Locks(look) }
 
 // InDoubt reports whether a commit that this node proposed, in this epoch or an earlier
 // one, may still be applied although nobody waits for it.
@@ -158,7 +170,7 @@ func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 	if r.Stopped {
 		return reply{NotLeader: true, Unsure: true}
 	}
-	out := reply{Index: r.Index, Outcome: r.Outcome, Ended: r.Ended}
+	out := reply{Index: r.Index, Outcome: r.Outcome, Ended: r.Ended, Lock: r.Lock}
 	if term == n.raft.CurrentTerm() {
 		out.Term, out.Committed = term, a.At
 	}
@@ -391,6 +403,7 @@ func (n *Node) register() {
 		}
 		return codec.Marshal(r), nil
 	})
+	rpc.Handle(s, callRenew, n.handleRenew)
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)
 	rpc.Handle(s, callPing, n.handlePing)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -37,10 +38,10 @@ type proposer struct {
 }
 
 // propose commits changes; see Node.Propose.
-func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
+func (p *proposer) propose(ctx context.Context, changes []catalog.Change, locks ...advisory.Op) (meta.Response, error) {
 	for {
 		id := p.box.begin()
-		cmd := meta.NewCommand(id, changes)
+		cmd := meta.NewCommand(id, changes, locks...)
 		if len(cmd.Bytes) > maxCommand {
 			p.box.withdraw(id)
 			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd.Bytes))
@@ -59,7 +60,7 @@ func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.
 		if r.Refused != nil {
 			return meta.Response{}, r.Refused
 		}
-		return meta.Response{Index: r.Index, Outcome: r.Outcome}, nil
+		return meta.Response{Index: r.Index, Outcome: r.Outcome, Lock: r.Lock}, nil
 	}
 }
 

@@ -20,7 +20,10 @@ func (s *Session) Commit(ctx context.Context) error {
 		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
 	}
 	if err == nil && len(t.Changes()) > 0 {
-		err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
+		var checked bool
+		if checked, err = s.locks.Commit(ctx, t.Changes()); !checked {
+			err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
+		}
 	}
 	if err != nil {
 		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {

@@ -80,12 +80,12 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		user:     role.OID,
 		role:     role.OID,
 		started:  time.Now(),
-		locks:    r.locks.Holder(),
 		kept:     &kept{pool: r.cfg.Pool},
 	}
 	s.statements = statements{byName: map[string]*named{}, kept: s.kept}
 	s.set.Charge = s.kept.change
 	s.interrupts.wake = st.Wake
+	s.locks = r.cfg.Locks.Holder(st.PID, s.terminate)
 	s.interrupts.timeout = func() time.Duration { return s.known().statement }
 	s.interrupts.transaction = func() time.Duration {
 		since := time.Now()
@@ -138,7 +138,7 @@ func (s *Session) Close() error {
 		s.Rollback()
 	}
 	s.kept.shrink(s.kept.bytes)
-	s.locks.Release(advisory.Both)
+	s.locks.Release(context.Background(), advisory.Both)
 	err := s.dropTemp(context.Background())
 	e := s.registry
 	e.mu.Lock()

@@ -16,7 +16,7 @@ func (s *Session) DiscardAll(ctx context.Context) error {
 	}
 	s.set.ResetAll()
 	s.sequences.Discard()
-	s.locks.Release(advisory.Both)
+	s.locks.Release(ctx, advisory.Both)
 	return s.DropTemp(ctx)
 }
 

@@ -242,18 +242,14 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 	return h.s.registry.sequences.Set(ctx, &h.s.sequences, h.s.Txn(), seq, catalog.SeqValue{Last: value, Called: called})
 }
 
-// AdvisoryLock implements function.AdvisoryLocker. The locks are this gateway's:
-// a cluster of several would not be told of them.
+// AdvisoryLock implements function.AdvisoryLocker.
 func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
-	if h.s.registry.cfg.Queries.Runner.Nodes() > 1 {
-		return false, pgerr.Unsupported("advisory locks are not supported on a cluster of several nodes")
-	}
-	return h.s.locks.Lock(ctx, key, mode)
+	return h.s.locks.Lock(ctx, key, mode, time.Duration(h.s.set.Int("lock_timeout"))*time.Millisecond)
 }
 
 // AdvisoryUnlock implements function.AdvisoryLocker.
 func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, error) {
-	held := h.s.locks.Unlock(key, shared)
+	held := h.s.locks.Unlock(context.Background(), key, shared)
 	if !held {
 		h.s.Warn(pgerr.Warning, "you don't own a lock of type %s", map[bool]string{true: "ShareLock", false: "ExclusiveLock"}[shared])
 	}
@@ -262,7 +258,7 @@ func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, erro
 
 // AdvisoryUnlockAll implements function.AdvisoryLocker.
 func (h *host) AdvisoryUnlockAll() error {
-	h.s.locks.Release(advisory.Session)
+	h.s.locks.Release(context.Background(), advisory.Session)
 	return nil
 }
 

@@ -32,6 +32,7 @@ type Config struct {
 	Files    write.Files
 	Models   Models
 	Pool     *mem.Pool
+	Locks    *advisory.Locks
 	Temp     string // directory for temporary files
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
@@ -61,7 +62,6 @@ type Models interface {
 type Registry struct {
 	cfg       Config
 	started   time.Time
-	locks     advisory.Locks
 	snapshots txn.Snapshots
 	sequences sequence.Cache
 

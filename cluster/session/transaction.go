@@ -36,7 +36,7 @@ func (s *Session) Rollback() {
 }
 
 func (s *Session) endTxnSettings() {
-	s.locks.Release(advisory.Transaction)
+	s.locks.Release(context.Background(), advisory.Transaction)
 	s.reading.Free()
 	s.startTxnSettings()
 }

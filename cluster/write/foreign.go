@@ -33,7 +33,14 @@ func (x *Execution) checkForeign(w *written, due func(fkey) bool) (rest bool, er
 	}
 	r := x.Open(st)
 	defer r.Close()
-	if fresh := among(st.Manifest(rel.OID), w.fresh); fresh != nil {
+	fresh, rows := among(st.Manifest(rel.OID), w.fresh), int64(0)
+	for _, m := range []*catalog.Manifest{fresh, w.gone} {
+		if m != nil {
+			rows += m.Rows()
+		}
+	}
+	x.short(rows)
+	if fresh != nil {
 		for i := range rel.Constraints {
 			k := fkey{&rel.Constraints[i]}
 			if k.Kind != 'f' || w.keys != nil && !slices.ContainsFunc(k.Columns, func(n int16) bool { return !w.keys.kept[n] }) {

@@ -52,6 +52,7 @@ func (x *Execution) foreignActions(w *written) error {
 	if err != nil {
 		return err
 	}
+	x.short(w.gone.Rows())
 	for _, ref := range references(st, w.rel) {
 		if !ref.key.moved(w.keys) {
 			continue

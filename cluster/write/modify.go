@@ -45,6 +45,9 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 		}
 	}()
 	w.watchKeys()
+	if v, ok := d.Source.(*plan.Values); ok {
+		r.x.short(int64(len(v.Rows)))
+	}
 	if err := w.seeEarlier(); err != nil {
 		return w, err
 	}

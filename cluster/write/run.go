@@ -107,6 +107,18 @@ func (r *Executor) start(root plan.Node, cols []plan.Column, manifests map[*plan
 	return r.Start(r.x.Ctx, root, cols, manifests)
 }
 
+// fewWritten is how many rows a statement may write, or propose, and look for their keys
+// without queueing, however large the tables are where it looks: a single row would wait
+// behind reports of minutes, while those that wait for its commit hold what they have.
+const fewWritten = 1000
+
+// short lets the statement's plans skip the queues from now on where it writes few rows.
+func (x *Execution) short(rows int64) {
+	if rows <= fewWritten && x.Admission != nil {
+		x.Admission.SkipQueue()
+	}
+}
+
 // few is start for a tree of which it is known that it reads few rows.
 func (r *Executor) few(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	return r.StartSmall(r.x.Ctx, root, cols, manifests)

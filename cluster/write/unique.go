@@ -36,6 +36,7 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 	for _, g := range segs {
 		rows += g.Rows
 	}
+	r.x.short(rows)
 	fresh := &catalog.Manifest{Table: rel.OID, Partitions: [][]*catalog.Segment{segs}}
 	old := st.Manifest(rel.OID)
 	for i := range rel.Constraints {

@@ -97,8 +97,8 @@ func plain(err error) string {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	// The signals are taken until the process ends: one that comes while it does would kill it otherwise.
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if len(os.Args) < 2 {
 		usage(os.Stderr)
 		os.Exit(2)

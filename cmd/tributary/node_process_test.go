@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,5 +89,24 @@ func TestAskedToEndBeforeReady(t *testing.T) {
 	}
 	if err := n.Stop(ctx); err != nil {
 		t.Error(err, n.Log())
+	}
+}
+
+// TestAskedAgainToEnd: a node that is asked to end, over and over until it has, ends with exit code 0.
+func TestAskedAgainToEnd(t *testing.T) {
+	data := t.TempDir()
+	for range 3 {
+		p := startProcess(t, data, "")
+		for ended := false; !ended; {
+			_ = p.Signal(syscall.SIGTERM) // fails once it has ended
+			select {
+			case <-p.Done():
+				ended = true
+			default:
+			}
+		}
+		if err := p.Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -232,9 +232,12 @@ func (c *cluster) leave(ctx context.Context, i int) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	n.mu.Lock()
+	served := n.pg != "" // a process that another fault has just launched may not take signals yet
+	n.mu.Unlock()
 	err := p.Stop(ctx)
 	n.mu.Lock()
-	killed := n.killed == p // by another fault, meanwhile
+	killed := n.killed == p || !served && ctx.Err() == nil // by another fault, meanwhile
 	n.mu.Unlock()
 	if err != nil && !killed {
 		c.report("%s was asked to leave: %v\n%s", n.name, err, lastLines(p.Log(), 12))

@@ -34,6 +34,10 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 				c.aloneFault(ctx, f)
 			case "lose":
 				c.loseFault(ctx, f)
+			case "journal":
+				c.journalFault(ctx, f, r)
+			case "older":
+				c.olderFault(ctx, f)
 			case "spill":
 				c.spillFault(ctx, f, r)
 			case "clock":

@@ -11,7 +11,7 @@ import (
 )
 
 // Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "disk"}
+var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk"}
 
 // variants of each kind.
 var variants = map[string][]string{
@@ -29,6 +29,8 @@ var variants = map[string][]string{
 	"disk":      {"one", "leader"},
 	"alone":     {"one", "each"},
 	"lose":      {"log", "all"},
+	"journal":   {"cut", "longer", "zero", "remove"},
+	"older":     {"all", "log"},
 }
 
 // fault is one entry of a plan.
@@ -106,7 +108,7 @@ func (p plan) damages() bool {
 // bearable reports whether so many nodes survive a fault: damaged files have another
 // replica, and without a node that leaves two remain as a majority.
 func bearable(kind string, nodes int) bool {
-	return nodes >= map[string]int{"flip": 2, "member": 3}[kind]
+	return nodes >= map[string]int{"flip": 2, "member": 3, "older": 3}[kind]
 }
 
 // together reports whether two kinds may overlap. Damage is exclusive: with one copy
@@ -116,7 +118,7 @@ func bearable(kind string, nodes int) bool {
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
-	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", pair("disk", "kill"), pair("disk", "restart"):
+	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", refuses(a), refuses(b), pair("disk", "kill"), pair("disk", "restart"):
 		return false
 	case a == "flip" || b == "flip":
 		return gentle(a) || gentle(b)
@@ -125,6 +127,10 @@ func together(a, b string) bool {
 	}
 	return true
 }
+
+// refuses reports whether a node must refuse to start during a fault: it needs the others
+// to say so, or nobody else to start it.
+func refuses(kind string) bool { return kind == "journal" || kind == "older" }
 
 // gentle reports whether all nodes and files stay reachable during a fault.
 func gentle(kind string) bool {

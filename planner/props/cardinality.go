@@ -24,13 +24,16 @@ func New(st Statistics) *Estimator {
 }
 
 // Kept estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if
-// none keeps any.
+// none keeps any. A join keeps its right side: the rows that pass by it are not kept, though there
+// be many. So the look for one key in a large table counts for little.
 func Kept(n plan.Node, st Statistics) float64 {
 	e := New(st)
 	most := 0.0
 	var walk func(plan.Node)
 	walk = func(n plan.Node) {
-		if n.Traits().Holds {
+		if j, ok := n.(*plan.Join); ok {
+			most = max(most, e.Of(j.R).Rows)
+		} else if n.Traits().Holds {
 			most = max(most, e.Of(n).Rows)
 			for _, k := range n.Children() {
 				most = max(most, e.Of(k).Rows)

@@ -123,6 +123,7 @@ const (
 	TooManyArguments                  Code = "54023"
 	ObjectNotInPrerequisiteState      Code = "55000"
 	ObjectInUse                       Code = "55006"
+	LockNotAvailable                  Code = "55P03"
 	CantChangeRuntimeParam            Code = "55P02"
 	QueryCanceled                     Code = "57014"
 	AdminShutdown                     Code = "57P01"
