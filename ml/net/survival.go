@@ -149,7 +149,7 @@ func (survival) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op < opRisks || op > opPairs {
 		d.Fail()
 	}
-	return &survivalRequest{params: d.F32s(), times: d.F64s(), cumulative: d.F64s(), own: d.F64s(), every: d.U64()}
+	return &survivalRequest{params: d.F32s(), times: d.F64s(), cumulative: decodeScaled(d), own: decodeScaled(d), every: d.U64()}
 }
 
 // DecodePartial implements family.Family.

@@ -36,7 +36,8 @@ type survivalProgress struct {
 	ends            []float64   // of intervals
 	loss            float64     // of the evaluation whose gradient is being computed
 	weight          float64     // likewise
-	cumulative, own []float64   // of the step asked for, or at the end the baseline
+	cumulative, own scaledSums  // of the step asked for, or at the end the baseline
+	shift           float64     // taken off all scores of the model, so that its baseline is a number
 	ended           bool        // the optimiser is done
 	state           family.State
 	concordance     float64 // NaN: there is none
@@ -237,15 +238,37 @@ func (d *survivalDriver) risked(r *risks) error {
 	}
 	s.loss, s.weight, s.cumulative, s.own = loss, r.weight, cumulative, own
 	if !s.ended {
+		if loss-loss != 0 { // the optimiser refuses the step, whose gradient would be nonsense
+			return d.evaluated(loss, r.weight, make([]float64, d.net.params()))
+		}
 		s.op = opSlopes
 		return nil
 	}
-	for _, h := range cumulative {
-		if h-h != 0 {
-			return optim.Diverged(s.state.Iteration)
-		}
+	if !s.rebase() || loss-loss != 0 {
+		return optim.Diverged(s.state.Iteration)
 	}
 	return d.measure()
+}
+
+// rebase makes the baseline plain numbers: where the scores are so great that it is none, they
+// are all shifted. It reports whether there is one.
+func (s *survivalProgress) rebase() bool {
+	c := &s.cumulative
+	if len(c.e) > 0 {
+		s.shift = float64(float32(-c.get(len(c.v) - 1).log())) // hazards of about 1
+		by := expScaled(s.shift)
+		for k := range c.v {
+			x := c.get(k)
+			c.v[k] = scaled{float64(x.v * by.v), x.e + by.e}.at(0)
+		}
+		c.e = nil
+	}
+	for _, h := range c.v {
+		if h-h != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // evaluated passes the requested evaluation to the optimiser.
@@ -352,10 +375,13 @@ func (d *survivalDriver) Predictor() (family.Predictor, error) {
 		}
 		params[i] = v + 0 // no negative zeros in the bytes
 	}
+	if s.shift != 0 {
+		params[len(params)-1] -= float32(s.shift)
+	}
 	if d.hazard {
 		return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, true, s.ends, nil, params), nil
 	}
-	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative[1:], params), nil
+	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative.v[1:], params), nil
 }
 
 // Encode implements family.Driver.
@@ -366,9 +392,10 @@ func (d *survivalDriver) Encode(e *canon.E) error {
 	for i := range s.lines {
 		s.lines[i].Encode(e)
 	}
-	for _, v := range [][]float64{s.ends, s.cumulative, s.own} {
-		e.F64s(v)
-	}
+	e.F64s(s.ends)
+	s.cumulative.encode(e)
+	s.own.encode(e)
+	e.F64(s.shift)
 	e.F64(s.loss)
 	e.F64(s.weight)
 	e.Bool(s.ended)
@@ -387,12 +414,12 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	for i := range s.lines {
 		s.lines[i] = *decodeTimeline(r)
 	}
-	s.ends, s.cumulative, s.own = r.F64s(), r.F64s(), r.F64s()
+	s.ends, s.cumulative, s.own, s.shift = r.F64s(), decodeScaled(r), decodeScaled(r), r.F64()
 	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
 	opt := r.Take(r.Left())
 	m := len(s.lines[0].times)
 	if s.op < opTimes || s.op > opPairs || d.hazard && s.op != opTimes && !validEnds(s.ends) ||
-		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (len(s.cumulative) != m+1 || len(s.own) != m+1) {
+		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (!s.cumulative.fits(m+1) || !s.own.fits(m+1)) {
 		r.Fail()
 	}
 	if err := r.Done("the training of a model of times"); err != nil {
