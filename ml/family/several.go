@@ -93,7 +93,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 
 // alike reports whether trainings of both plans can be over the same blocks.
 func (p *Plan) alike(o *Plan) bool {
-	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow &&
+	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow && p.Silence == o.Silence &&
 		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain)
 }
 

@@ -116,6 +116,9 @@ func (f *finder) find(key []byte) int32 {
 // finder returns the number of a category by its key: NULL, a nil key, has that after
 // the others where it has a slot, and -1 is for what has none.
 func (c *FitCol) finder() func(key []byte) int32 {
+	if c.silent() {
+		return func([]byte) int32 { return -1 }
+	}
 	known, null := newFinder(c.Cats), int32(-1)
 	if c.NullSlot {
 		null = int32(len(c.Cats))
@@ -253,7 +256,9 @@ func (w *writer) put(j, from int, vals []float64) {
 func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, oneHot int32) {
 	for i, v := range vals {
 		slot := int32(-1)
-		if v == v {
+		if c.silent() {
+			// none
+		} else if v == v {
 			k, found := slices.BinarySearch(c.Bounds, v)
 			if found {
 				k++ // a bound belongs to the interval above it
@@ -269,7 +274,7 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, oneHot in
 func (w *writer) dates(c *FitCol, from int, days []float64, code int, oneHot int32) {
 	for i, v := range days {
 		month, weekday, hour := int32(-1), int32(-1), int32(-1)
-		if v-v == 0 {
+		if v-v == 0 && !c.silent() {
 			day := math.Floor(v)
 			t := time.Unix(int64(day)*86400, 0).UTC()
 			month = oneHot + int32(t.Month()) - 1
@@ -348,7 +353,7 @@ func (w *writer) array(c *FitCol, src source, col, dense int) func(from, to int)
 					center, scale = c.Center[j], c.Scale[j]
 				}
 				v := center
-				if ok && vals[j] == vals[j] {
+				if ok && vals[j] == vals[j] && !math.IsInf(scale, 1) {
 					v = vals[j]
 				}
 				if c.Encoder == Array {

@@ -82,6 +82,7 @@ type Spec struct {
 	Classes     bool // the label is a class, not a number
 	Narrow      bool // keep features as float32
 	KeepMissing bool // NULL numbers stay NaN, without an indicator
+	Silence     bool // columns that are the same in all rows say nothing; see FitCol.silent
 }
 
 // Columns are the columns of the dataset.
@@ -291,6 +292,7 @@ func (s *Spec) Encode(e *canon.E) {
 	e.Bool(s.Classes)
 	e.Bool(s.Narrow)
 	e.Bool(s.KeepMissing)
+	e.Bool(s.Silence)
 }
 
 // DecodeSpec reads what Encode wrote.
@@ -304,6 +306,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Narrow, s.KeepMissing = d.Bool(), d.Bool(), d.Bool(), d.Bool()
+	s.Standardize, s.Classes, s.Narrow, s.KeepMissing, s.Silence = d.Bool(), d.Bool(), d.Bool(), d.Bool(), d.Bool()
 	return s
 }

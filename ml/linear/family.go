@@ -36,7 +36,8 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	if err := g.checkPenalty(o); err != nil {
 		return nil, err
 	}
-	p := family.Plan{Scope: family.ByNode, Standardize: true, MaxIterations: o.Int("max_iterations", 100)}
+	// Without an intercept a constant column may be one.
+	p := family.Plan{Scope: family.ByNode, Standardize: true, Silence: o.Bool("fit_intercept", true), MaxIterations: o.Int("max_iterations", 100)}
 	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):

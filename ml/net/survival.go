@@ -118,7 +118,7 @@ func (survival) Plan(r *family.Request) (*family.Plan, error) {
 	if o.Text("ties", "") == tiesEfron && o.Given("weight") {
 		return nil, pgerr.Unsupported("ties of rows with weights cannot be counted by efron").At(o.Pos("ties")).WithHint("Use breslow.")
 	}
-	p, err := family.Regress(r, family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: 16 * microRows, MaxIterations: o.Int("max_iterations", 100)})
+	p, err := family.Regress(r, family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: 16 * microRows, Silence: true, MaxIterations: o.Int("max_iterations", 100)})
 	if err != nil {
 		return nil, err
 	}
