@@ -52,12 +52,14 @@ type progress struct {
 	shift   float64 // of the target
 	factor  float64
 	spread  float64 // of the target
+	middle  float64 // likewise
 	train   most    // the bounds that sums are scaled for
 	held    float64 // the same for losses of held-out rows
 	width   float64
-	cold    float64 // for a training that continues from a model: the gradient norm at the usual start, which the tolerance is relative to
-	stage   int     // of widths
-	before  int     // iterations of the stages before
+	units   *optim.Units // of L-BFGS; nil for those of the rows
+	cold    float64      // for a training that continues from a model: the gradient norm at the usual start, which the tolerance is relative to
+	stage   int          // of widths
+	before  int          // iterations of the stages before
 
 	ended    bool // the optimiser is done
 	lastTr   float64
@@ -163,6 +165,10 @@ func (d *driver) Tell(m family.Message) error {
 	case toGram:
 		if d.how == byGram {
 			return d.solve(p)
+		}
+		if d.units != nil {
+			d.refineUnits(p)
+			return d.startCold()
 		}
 		d.first = d.precondition(p)
 		return d.start(0)
