@@ -215,6 +215,17 @@ func (c *FitCol) silence(st *ColStats) {
 // silent reports whether the encoder gives zeros and no category.
 func (c *FitCol) silent() bool { return c.Dim == 0 && len(c.Scale) == 1 && math.IsInf(c.Scale[0], 1) }
 
+// Uneven reports whether there are columns, but for that one, whose numbers are of any scale.
+func (f *Fitted) Uneven(but string) bool {
+	return slices.ContainsFunc(f.Cols, func(c FitCol) bool {
+		switch c.Encoder {
+		case Plain, PlainArray, MinMax, MaxAbs, Robust, Ordinal:
+			return c.Name != but
+		}
+		return false
+	})
+}
+
 // Without returns the encoders without those of these columns, each of which is one
 // number, and which numbers of a block they are. They are its further targets.
 func (f *Fitted) Without(columns []string) (*Fitted, []int) {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
 )
@@ -36,15 +35,11 @@ func (d *driver) scales() bool {
 
 // uneven reports whether there are columns of any scale.
 func (d *driver) uneven() bool {
-	for i := range d.s.Fitted.Cols {
-		switch c := &d.s.Fitted.Cols[i]; c.Encoder {
-		case feature.Plain, feature.PlainArray, feature.MinMax, feature.MaxAbs, feature.Robust, feature.Ordinal:
-			if d.root.offset < 0 || c.Name != d.s.Plan.Plain[0] {
-				return true
-			}
-		}
+	offset := ""
+	if d.root.offset >= 0 {
+		offset = d.s.Plan.Plain[0]
 	}
-	return false
+	return d.s.Fitted.Uneven(offset)
 }
 
 // setUnits chooses the units by the bounds of the columns and of the target.

@@ -45,7 +45,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	p.state = family.DecodeState(r)
 	p.bound, p.columns = r.F64s(), gram.DecodeColumns(r)
 	p.shift, p.factor, p.spread, p.held, p.width, p.cold = r.F64(), r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
-	p.middle, p.units = r.F64(), optim.DecodeUnits(r, d.root.per-1)
+	p.middle, p.units = r.F64(), optim.DecodeUnits(r)
 	p.train, p.stage, p.before, p.ended = decodeMost(r), r.Int(), r.Int(), r.Bool()
 	p.lastTr, p.lastVal, p.bestLoss = r.F64(), r.F64(), r.F64()
 	p.best, p.theta = r.F64s(), r.F64s()
@@ -55,7 +55,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	optimised := r.Bool()
 	if p.phase >= numPhases || how != d.how && !(d.how == byGram && how == newton) || !fits(p.best) || !fits(p.theta) ||
 		p.phase != toBound && (len(p.bound) != d.root.dense || len(p.columns.Scale) != d.root.per-1) ||
-		!optimised && (p.phase == toTrain || p.phase > toTrain && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) {
+		!optimised && (p.phase == toTrain || p.phase > toTrain && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) || !p.units.Fits(d.root.per-1) {
 		r.Fail()
 	}
 	var opt []byte

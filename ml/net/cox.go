@@ -21,18 +21,20 @@ import (
 // w·(e^score·H - event), where H is the cumulative hazard until its time.
 
 // timeline is the distinct times of events, ascending, and the number and the
-// weight of those at each.
-type timeline struct{ times, count, weight []float64 }
+// weight of those at each. Beside it are sums over all rows of weights, and of the dense columns and
+// their squares times these, where the optimiser needs them.
+type timeline struct{ times, count, weight, sums []float64 }
 
 // Encode implements family.Message.
 func (t *timeline) Encode(e *canon.E) {
 	e.F64s(t.times)
 	e.F64s(t.count)
 	e.F64s(t.weight)
+	e.F64s(t.sums)
 }
 
 func decodeTimeline(d *canon.D) *timeline {
-	t := &timeline{d.F64s(), d.F64s(), d.F64s()}
+	t := &timeline{d.F64s(), d.F64s(), d.F64s(), d.F64s()}
 	if len(t.count) != len(t.times) || len(t.weight) != len(t.times) || !slices.IsSorted(t.times) {
 		d.Fail()
 		return &timeline{}
@@ -70,7 +72,10 @@ func (t *timeline) push(time, count, weight float64) {
 }
 
 func (t *timeline) merge(o *timeline) (*timeline, error) {
-	out := &timeline{}
+	out := &timeline{sums: t.sums}
+	if len(o.sums) == len(t.sums) {
+		f64.Add(out.sums, o.sums)
+	}
 	for i, k := 0, 0; i < len(t.times) || k < len(o.times); {
 		if k == len(o.times) || i < len(t.times) && t.times[i] <= o.times[k] {
 			out.push(t.times[i], t.count[i], t.weight[i])

@@ -3,6 +3,7 @@ package net
 import (
 	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -31,14 +32,15 @@ type survivalDriver struct {
 // survivalProgress is the state of a training beside the optimiser's.
 type survivalProgress struct {
 	op              uint8
-	held            bool        // the step is about the rows held out
-	lines           [2]timeline // of the rows to train on, and of those held out
-	ends            []float64   // of intervals
-	loss            float64     // of the evaluation whose gradient is being computed
-	weight          float64     // likewise
-	cumulative, own scaledSums  // of the step asked for, or at the end the baseline
-	shift           float64     // taken off all scores of the model, so that its baseline is a number
-	ended           bool        // the optimiser is done
+	held            bool         // the step is about the rows held out
+	lines           [2]timeline  // of the rows to train on, and of those held out
+	ends            []float64    // of intervals
+	loss            float64      // of the evaluation whose gradient is being computed
+	weight          float64      // likewise
+	cumulative, own scaledSums   // of the step asked for, or at the end the baseline
+	units           *optim.Units // that L-BFGS works in; nil for those of the rows
+	shift           float64      // taken off all scores of the model, so that its baseline is a number
+	ended           bool         // the optimiser is done
 	state           family.State
 	concordance     float64 // NaN: there is none
 }
@@ -73,6 +75,7 @@ func (d *survivalDriver) start() error {
 	if err := d.makeNet(); err != nil {
 		return err
 	}
+	s.units = d.unitsOf(line.sums)
 	params := make([]float64, d.net.params())
 	if len(d.spec.hidden) > 0 || d.set.Fitted.Codes > 0 {
 		for i, v := range d.net.init(d.set.Seed) {
@@ -100,7 +103,11 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 	o := d.set.Options
 	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-5), MaxIter: d.set.Plan.MaxIterations}
 	if !d.mini {
-		d.opt = optim.NewLBFGS(params, stop, nil)
+		if d.s.units == nil {
+			d.opt = optim.NewLBFGS(params, stop, nil)
+		} else {
+			d.opt = optim.NewInUnits(d.s.units, params, func(x []float64) optim.Optimizer { return optim.NewLBFGS(x, stop, nil) })
+		}
 		return
 	}
 	stop.Tolerance = o.Float("tolerance", 0)
@@ -116,6 +123,42 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 		rule, rate = optim.Momentum, 0.01
 	}
 	d.opt = optim.NewStochastic(params, stop, rule, o.Float("learn_rate", rate), cut, d.set.Seed)
+}
+
+// inUnits reports whether the optimiser works in units of its own: of a linear model of hazards
+// over columns that are not standardised.
+func inUnits(s *family.Setup) bool {
+	o := s.Options
+	if o.Text("method", methodCox) != methodCox || o.Text("optimizer", "lbfgs") != "lbfgs" || len(o.Floats("hidden_units", nil)) > 0 {
+		return false
+	}
+	return s.Fitted.Uneven("")
+}
+
+// unitsOf returns the units by the sums of the timeline, nil where those of the rows will do.
+func (d *survivalDriver) unitsOf(sums []float64) *optim.Units {
+	dense := d.set.Fitted.Dense
+	if len(sums) != 1+2*dense {
+		return nil
+	}
+	n := d.net.params() - 1 // all weights, of which those of the dense columns are before those of categories' vectors
+	first := n + 1 - len(d.net.of(len(d.net.layers)-1, make([]float32, n+1)))
+	u := &optim.Units{Target: 1, Center: make([]float64, n), Scale: make([]float64, n)}
+	for j := range u.Scale {
+		u.Scale[j] = 1
+	}
+	far := false
+	for j := range dense {
+		mean := sums[1+2*j] / sums[0]
+		if v := sums[2+2*j]/sums[0] - float64(mean*mean); v > float64(1e-12*float64(mean*mean)) {
+			u.Center[first+j], u.Scale[first+j] = mean, math.Sqrt(v)
+			far = far || math.Abs(mean) > 16 || v > 16*16 || v < 1.0/(16*16)
+		}
+	}
+	if !far {
+		return nil
+	}
+	return u
 }
 
 // first is the step that begins an evaluation.
@@ -283,6 +326,9 @@ func (d *survivalDriver) evaluated(loss, weight float64, grad []float64) (err er
 		grad[i] = mean(g, weight)
 	}
 	if !d.hazard { // the partial likelihood does not depend on the intercept, whose gradient is rounding errors alone
+		if last := len(grad) - 1; d.s.units != nil {
+			f64.Axpy(grad[:last], -grad[last], d.s.units.Center)
+		}
 		grad[len(grad)-1] = 0
 	}
 	if d.l2 > 0 {
@@ -396,6 +442,7 @@ func (d *survivalDriver) Encode(e *canon.E) error {
 	s.cumulative.encode(e)
 	s.own.encode(e)
 	e.F64(s.shift)
+	s.units.Encode(e)
 	e.F64(s.loss)
 	e.F64(s.weight)
 	e.Bool(s.ended)
@@ -415,6 +462,7 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 		s.lines[i] = *decodeTimeline(r)
 	}
 	s.ends, s.cumulative, s.own, s.shift = r.F64s(), decodeScaled(r), decodeScaled(r), r.F64()
+	s.units = optim.DecodeUnits(r)
 	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
 	opt := r.Take(r.Left())
 	m := len(s.lines[0].times)
@@ -431,6 +479,9 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	}
 	if err := d.makeNet(); err != nil {
 		return err
+	}
+	if !s.units.Fits(d.net.params() - 1) {
+		return pgerr.New(pgerr.DataCorrupted, "the training of a model of times is of other columns")
 	}
 	d.makeOptimizer(make([]float64, d.net.params()))
 	if err := d.opt.UnmarshalBinary(opt); err != nil {

@@ -85,6 +85,47 @@ func TestCox(t *testing.T) {
 	}
 }
 
+// TestCoxOfAnyUnits: columns in any units, far from 0 too, give the model of ordinary ones, and
+// its curves are numbers.
+func TestCoxOfAnyUnits(t *testing.T) {
+	want, err := familytest.Train(t, survival{}, patients(t), familytest.Spread{}, "event", "e", "tolerance", 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := [][2]float64{{2000, 1}, {1e8, 3e6}, {-5e-3, 1e-4}} // where 0 is, and how long 1
+	d := patients(t)
+	for _, x := range d.X {
+		for j, u := range units {
+			x[j] = u[0] + u[1]*x[j]
+		}
+	}
+	got := familytest.Same(t, survival{}, d, "event", "e")
+	if !got.State.Converged || math.Abs(got.State.TrainLoss-want.State.TrainLoss) > 1e-4 {
+		t.Errorf("a loss of %v, not %v (%s)", got.State.TrainLoss, want.State.TrainLoss, got.State.Stopped)
+	}
+	for j, u := range units {
+		if a, b := float64(got.Predictor.(*survivalPredictor).params[j])*u[1], float64(want.Predictor.(*survivalPredictor).params[j]); math.Abs(a-b) > 2e-2*math.Abs(b) {
+			t.Errorf("coefficient %d is %v, not %v", j, a, b)
+		}
+	}
+	// Scores that overflow in e^score: a step too long, that the rows survive.
+	for _, x := range d.X {
+		x[0] = 1e5 * x[0]
+	}
+	wild, err := familytest.Train(t, survival{}, d, familytest.Spread{}, "event", "e", "optimizer", "sgd", "learn_rate", 1e-3, "max_iterations", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, left := wild.Predictor.(*survivalPredictor).Curves(d.All(true))
+	for k, s := range left {
+		for i, v := range s {
+			if !(v >= 0 && v <= 1) {
+				t.Fatalf("row %d, time %d: survival %v", i, k, v)
+			}
+		}
+	}
+}
+
 // TestLikelihood: sums by bins of time give the partial likelihood as defined over pairs of rows,
 // and its gradient.
 func TestLikelihood(t *testing.T) {

@@ -124,7 +124,11 @@ func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 // NewPass implements family.Worker.
 func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 	if s.Op == opTimes {
-		return &timesPass{signed: w.s.Options.Given(family.Event.Names[0])}, nil
+		p := &timesPass{signed: w.s.Options.Given(family.Event.Names[0])}
+		if inUnits(w.s) {
+			p.sums = make([]float64, 1+2*w.s.Fitted.Dense)
+		}
+		return p, nil
 	}
 	r, ok := s.Body.(*survivalRequest)
 	if !ok {
@@ -153,6 +157,7 @@ func (w *survivalWorker) Close() { _ = w.held.Set(0) }
 type timesPass struct {
 	signed         bool // a duration's sign says whether the event happened
 	times, weights []float64
+	sums           []float64 // see timeline; nil where they are not wanted
 }
 
 // Add implements family.Pass.
@@ -162,6 +167,9 @@ func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) erro
 		if !p.signed && y < 0 {
 			return pgerr.New(pgerr.InvalidParameterValue, "a duration must not be negative")
 		}
+		if p.sums != nil && b.W[i] > 0 {
+			p.sum(b, i)
+		}
 		if w := b.W[i]; w > 0 && !math.Signbit(y) {
 			p.times, p.weights = append(p.times, y), append(p.weights, w)
 		}
@@ -169,9 +177,21 @@ func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) erro
 	return nil
 }
 
+// sum adds row i to the sums.
+func (p *timesPass) sum(b *dataset.Block, i int) {
+	w := b.W[i]
+	p.sums[0] += w
+	for j := range b.Dense {
+		x := b.Value(i, j)
+		p.sums[1+2*j] += float64(w * x)
+		p.sums[2+2*j] += float64(float64(w*x) * x)
+	}
+}
+
 // Partial implements family.Pass.
 func (p *timesPass) Partial() family.Message {
-	t := &timeline{}
+	t := &timeline{sums: slices.Clone(p.sums)}
+	clear(p.sums)
 	t.add(p.times, p.weights)
 	p.times, p.weights = p.times[:0], p.weights[:0]
 	return t

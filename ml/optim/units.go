@@ -30,16 +30,17 @@ func (u *Units) Encode(e *canon.E) {
 	e.F64s(u.Scale)
 }
 
-// DecodeUnits reads what Encode wrote, for so many columns.
-func DecodeUnits(d *canon.D, columns int) *Units {
-	u := &Units{d.F64(), d.F64s(), d.F64s()}
-	if u.Target == 0 {
-		return nil
+// DecodeUnits reads what Encode wrote.
+func DecodeUnits(d *canon.D) *Units {
+	if u := (&Units{d.F64(), d.F64s(), d.F64s()}); u.Target != 0 {
+		return u
 	}
-	if !(u.Target > 0) || len(u.Center) != columns || len(u.Scale) != columns {
-		d.Fail()
-	}
-	return u
+	return nil
+}
+
+// Fits reports whether u, which may be nil, is of so many columns.
+func (u *Units) Fits(columns int) bool {
+	return u == nil || u.Target > 0 && len(u.Center) == columns && len(u.Scale) == columns
 }
 
 // each calls f with each output's weights and intercept, and rest with the other parameters.
