@@ -362,7 +362,9 @@ func (d *driver) iterated(validation float64) error {
 func (d *driver) finish() error {
 	if d.opt != nil {
 		st := d.opt.State()
-		if loss := d.trainLoss(); d.g.bends && d.stage < stages && d.width > float64(narrow*loss) && d.before+st.Iteration < d.s.Plan.MaxIterations {
+		loss := d.trainLoss()
+		wide := d.g.bends && d.stage < stages && d.width > float64(narrow*loss)
+		if wide && d.before+st.Iteration < d.s.Plan.MaxIterations {
 			d.stage++
 			d.before += st.Iteration
 			d.width = float64(d.width / stageStep)
@@ -370,6 +372,9 @@ func (d *driver) finish() error {
 				d.width = math.Min(d.width, float64(stageStep*loss))
 			}
 			return d.begin(st.Theta)
+		}
+		if wide { // the minimum of a loss that is smoothed too much is not what was asked for
+			st.Reason = optim.Exhausted
 		}
 		d.state.Stopped = st.Reason.String()
 		d.state.Converged = st.Reason != optim.Exhausted || stochastic(d.s.Options) // whose iterations are epochs, all of which are wanted
