@@ -155,7 +155,7 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 			{"features", strings.Join(feats, ", ")},
 			{"rows", fmt.Sprint(v.Rows)},
 			{"iterations", fmt.Sprint(v.Iterations)},
-			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
+			{"train_loss", measured(v.TrainLoss)},
 			{"stopped", v.Stopped},
 		}
 		rows = append(rows, targets(st, v)...)
@@ -163,7 +163,7 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
 		}
 		for _, k := range v.Metrics {
-			rows = append(rows, []types.Datum{k.Name, fmt.Sprintf("%.6g", k.Value)})
+			rows = append(rows, []types.Datum{k.Name, measured(k.Value)})
 		}
 		for _, o := range v.Options {
 			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
@@ -205,4 +205,12 @@ func targets(st *catalog.State, v *catalog.ModelVersion) (rows [][]types.Datum) 
 		rows = append([][]types.Datum{{"target", strings.Join(all, ", ")}}, rows...)
 	}
 	return rows
+}
+
+// measured is a loss or a metric as DESCRIBE shows it: NULL where there is none.
+func measured(f float64) types.Datum {
+	if types.FiniteOrNull(f) == nil {
+		return nil
+	}
+	return fmt.Sprintf("%.6g", f)
 }

@@ -134,6 +134,9 @@ type Plan struct {
 	// Categories is how many categories of a column pay to be told apart, 0 for
 	// feature.DefaultCategories.
 	Categories int
+	// Silence encodes columns that are the same in all rows as zeros and no category, at
+	// prediction too, whatever they are there: a weight of theirs would be learnt from nothing.
+	Silence bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
 	// Grain divides the rows of a leaf in a step into parts of at least this many rows, a

@@ -94,7 +94,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 // alike reports whether trainings of both plans can be over the same blocks.
 func (p *Plan) alike(o *Plan) bool {
 	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow &&
-		p.Categories == o.Categories &&
+		p.Categories == o.Categories && p.Silence == o.Silence &&
 		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain)
 }
 

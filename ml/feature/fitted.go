@@ -95,6 +95,9 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			if err != nil {
 				return nil, err
 			}
+			if s.Silence && !c.NoIndicator && !c.Target {
+				fc.silence(cs)
+			}
 			if c.Target {
 				fc.Fill = math.NaN() // of a row held out
 			}
@@ -196,6 +199,43 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 	return f, nil
 }
 
+// silence makes the encoder of a column that is the same in all rows give zeros and no category,
+// and that of an array zeros for such elements: then the weights of what was never learnt from
+// count for nothing, whatever the column is at prediction.
+func (c *FitCol) silence(st *ColStats) {
+	if c.Dim > 0 {
+		for j, e := range st.Elems {
+			if e.varies() {
+				continue
+			}
+			if len(c.Center) == 0 || c.Encoder == PlainArray {
+				c.Encoder, c.Center, c.Scale = Array, make([]float64, c.Dim), slices.Repeat([]float64{1}, c.Dim)
+			}
+			c.Center[j], c.Scale[j] = e.Min, math.Inf(1)
+		}
+	} else if !st.varies() {
+		center := 0.0
+		if st.Number != nil {
+			center = st.Number.Min
+		}
+		c.Center, c.Scale = []float64{center}, []float64{math.Inf(1)}
+	}
+}
+
+// silent reports whether the encoder gives zeros and no category.
+func (c *FitCol) silent() bool { return c.Dim == 0 && len(c.Scale) == 1 && math.IsInf(c.Scale[0], 1) }
+
+// Uneven reports whether there are columns, but for that one, whose numbers are of any scale.
+func (f *Fitted) Uneven(but string) bool {
+	return slices.ContainsFunc(f.Cols, func(c FitCol) bool {
+		switch c.Encoder {
+		case Plain, PlainArray, MinMax, MaxAbs, Robust, Ordinal:
+			return c.Name != but
+		}
+		return false
+	})
+}
+
 // Without returns the encoders without those of these columns, each of which is one
 // number, and which numbers of a block they are. They are its further targets.
 func (f *Fitted) Without(columns []string) (*Fitted, []int) {
@@ -289,7 +329,7 @@ type Slot struct {
 	Name     string // e.g. "city = Oslo"; the column's name for a plain number
 	Category string // of a one-hot slot
 	Center   float64
-	Scale    float64 // the number is (value - Center) / Scale
+	Scale    float64 // the number is (value - Center) / Scale; infinite where it is always 0
 }
 
 // Slots lists the parameters of one output: Dense numbers, then OneHot slots.
@@ -336,7 +376,11 @@ func (f *Fitted) Slots() []Slot {
 					cat = bucketText(c.Bounds, j)
 					name = c.Name + " in " + cat
 				}
-				oneHot = append(oneHot, Slot{Column: c.Name, Name: name, Category: cat, Scale: 1})
+				s := Slot{Column: c.Name, Name: name, Category: cat, Scale: 1}
+				if c.silent() {
+					s.Scale = math.Inf(1)
+				}
+				oneHot = append(oneHot, s)
 			}
 		}
 	}

@@ -86,6 +86,7 @@ type Spec struct {
 	// Categories is how many categories a one-hot column keeps unless it says so itself,
 	// 0 for DefaultCategories. It follows from the family, and is not encoded.
 	Categories int
+	Silence    bool // columns that are the same in all rows say nothing; see FitCol.silent
 }
 
 // Columns are the columns of the dataset.
@@ -292,6 +293,7 @@ func (s *Spec) Encode(e *canon.E) {
 	e.Bool(s.Classes)
 	e.Bool(s.Narrow)
 	e.Bool(s.KeepMissing)
+	e.Bool(s.Silence)
 }
 
 // DecodeSpec reads what Encode wrote.
@@ -305,6 +307,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Narrow, s.KeepMissing = d.Bool(), d.Bool(), d.Bool(), d.Bool()
+	s.Standardize, s.Classes, s.Narrow, s.KeepMissing, s.Silence = d.Bool(), d.Bool(), d.Bool(), d.Bool(), d.Bool()
 	return s
 }

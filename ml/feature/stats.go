@@ -141,11 +141,10 @@ func (st *Stats) Vary(s *Spec) bool {
 
 // varies reports whether the rows differ in the column.
 func (s *ColStats) varies() bool {
-	if s.Nulls > 0 || len(s.Cats) > 1 || s.Number != nil && (s.Number.M2 > 0 || s.Number.Min < s.Number.Max) {
-		return true
-	}
-	return slices.ContainsFunc(s.Elems, func(e NumberStats) bool { return e.M2 > 0 || e.Min < e.Max })
+	return s.Nulls > 0 || len(s.Cats) > 1 || s.Number != nil && s.Number.varies() || slices.ContainsFunc(s.Elems, NumberStats.varies)
 }
+
+func (n NumberStats) varies() bool { return n.M2 > 0 || n.Min < n.Max }
 
 // NumberStats are weighted moments.
 type NumberStats struct {

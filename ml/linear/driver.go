@@ -52,12 +52,14 @@ type progress struct {
 	shift   float64 // of the target
 	factor  float64
 	spread  float64 // of the target
+	middle  float64 // likewise
 	train   most    // the bounds that sums are scaled for
 	held    float64 // the same for losses of held-out rows
 	width   float64
-	cold    float64 // for a training that continues from a model: the gradient norm at the usual start, which the tolerance is relative to
-	stage   int     // of widths
-	before  int     // iterations of the stages before
+	units   *optim.Units // of L-BFGS; nil for those of the rows
+	cold    float64      // for a training that continues from a model: the gradient norm at the usual start, which the tolerance is relative to
+	stage   int          // of widths
+	before  int          // iterations of the stages before
 
 	ended    bool // the optimiser is done
 	lastTr   float64
@@ -165,6 +167,10 @@ func (d *driver) Tell(m family.Message) error {
 	case toGram:
 		if d.how == byGram {
 			return d.solve(p)
+		}
+		if d.units != nil {
+			d.refineUnits(p)
+			return d.startCold()
 		}
 		d.first = d.precondition(p)
 		return d.start(0)
@@ -358,7 +364,9 @@ func (d *driver) iterated(validation float64) error {
 func (d *driver) finish() error {
 	if d.opt != nil {
 		st := d.opt.State()
-		if loss := d.trainLoss(); d.g.bends && d.stage < stages && d.width > float64(narrow*loss) && d.before+st.Iteration < d.s.Plan.MaxIterations {
+		loss := d.trainLoss()
+		wide := d.g.bends && d.stage < stages && d.width > float64(narrow*loss)
+		if wide && d.before+st.Iteration < d.s.Plan.MaxIterations {
 			d.stage++
 			d.before += st.Iteration
 			d.width = float64(d.width / stageStep)
@@ -366,6 +374,9 @@ func (d *driver) finish() error {
 				d.width = math.Min(d.width, float64(stageStep*loss))
 			}
 			return d.begin(st.Theta)
+		}
+		if wide { // the minimum of a loss that is smoothed too much is not what was asked for
+			st.Reason = optim.Exhausted
 		}
 		d.state.Stopped = st.Reason.String()
 		d.state.Converged = st.Reason != optim.Exhausted || stochastic(d.s.Options) // whose iterations are epochs, all of which are wanted

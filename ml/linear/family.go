@@ -39,7 +39,8 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	if err := g.fit(o, o.Text("optimizer", "auto")); err != nil {
 		return nil, err
 	}
-	p := family.Plan{Scope: family.ByNode, Standardize: true, Categories: 1 << 13, MaxIterations: o.Int("max_iterations", 100)}
+	// Without an intercept a constant column may be one.
+	p := family.Plan{Scope: family.ByNode, Standardize: true, Categories: 1 << 13, Silence: o.Bool("fit_intercept", true), MaxIterations: o.Int("max_iterations", 100)}
 	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):

@@ -16,7 +16,7 @@ func fixed(o objective.Objective) lossOf {
 	return func(*family.Values, int, float64) objective.Objective { return o }
 }
 
-// lossOf returns the loss for options, number of classes and width of smoothing.
+// lossOf returns the loss for options, number of classes and width of smoothing, or unit of residuals.
 type lossOf func(o *family.Values, classes int, width float64) objective.Objective
 
 // The loss of linear regression and related families.
@@ -62,8 +62,8 @@ var elasticNet = &glm{
 var huberRegression = &glm{
 	info: family.Info{Name: "huber_regression", Synonyms: []string{"huber", "huber_regressor"}, Doc: "Huber's loss, which outliers pull at less; the scale of residuals is learnt beside the weights."},
 	task: family.Regression, scale: 1,
-	loss: func(o *family.Values, _ int, _ float64) objective.Objective {
-		return objective.Huber{Epsilon: o.Float("epsilon", 1.35)}
+	loss: func(o *family.Values, _ int, width float64) objective.Objective {
+		return objective.Huber{Epsilon: o.Float("epsilon", 1.35), Unit: width}
 	},
 	strength: alpha("Σ loss + alpha·‖weights‖² is minimised, as by scikit-learn's HuberRegressor."),
 	penalise: func(v, _, weight float64) (l1, l2 float64) { return 0, 2 * v / weight }, own: []*family.Option{epsilon},

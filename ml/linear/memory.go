@@ -20,6 +20,11 @@ func (d *driver) bytes() int64 {
 		if d.preconditions() { // products, the Hessian and its factor
 			squares = 3
 		}
+		if d.inUnits() {
+			if vectors += 4; d.uneven() && p.per <= gramParams {
+				squares = 3
+			}
+		}
 	}
 	if d.errors {
 		squares = max(squares, 1)

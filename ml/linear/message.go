@@ -201,6 +201,9 @@ func (p *problem) gradient(r *request, s *gram.Sums, room []float64) (grad []flo
 			grad[k*p.per+j] = float64(grad[k*p.per+j] * float64(2*v))
 		}
 	}
+	for i := p.slopes * p.per; i < n; i++ { // a scale's derivative was in a unit of residuals
+		grad[i] = float64(grad[i] * r.Width)
+	}
 	return grad, s.At(n, gram.Half(r.Loss))
 }
 

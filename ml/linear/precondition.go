@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -15,6 +17,66 @@ const gramParams = 96
 // preconditions reports whether that is worth while.
 func (d *driver) preconditions() bool {
 	return d.how == lbfgs && d.root.l1 == 0 && d.g.task == family.Classification && d.root.per <= gramParams
+}
+
+// inUnits reports whether the optimiser works in units of its own: of Huber's target, whose
+// scale is learnt, of quantiles' where it is far from 1, and of columns that are not
+// standardised, unless L-BFGS is preconditioned.
+func (d *driver) inUnits() bool {
+	return d.how == lbfgs && !d.preconditions() && (d.uneven() || d.scales())
+}
+
+// scales reports whether the target has a unit of its own.
+func (d *driver) scales() bool {
+	const near = 1 << 20
+	_, huber := d.root.objective(1).(objective.Huber)
+	return huber || d.g.bends && (d.uneven() || !(d.spread >= 1.0/near && d.spread <= near))
+}
+
+// uneven reports whether there are columns of any scale.
+func (d *driver) uneven() bool {
+	offset := ""
+	if d.root.offset >= 0 {
+		offset = d.s.Plan.Plain[0]
+	}
+	return d.s.Fitted.Uneven(offset)
+}
+
+// setUnits chooses the units by the bounds of the columns and of the target.
+func (d *driver) setUnits(b *bounds) {
+	n := d.root.per - 1
+	u := &optim.Units{Target: 1, Center: make([]float64, n), Scale: make([]float64, n)}
+	for j := range u.Scale {
+		u.Scale[j] = 1
+	}
+	if d.scales() {
+		u.Target = most2(d.spread)
+	}
+	if d.units = u; !d.uneven() {
+		return
+	}
+	for j, low := range b.Low {
+		if half := 0.5*b.High[j] - 0.5*low; half > 0 && j != d.root.offset {
+			u.Scale[j] = half
+			if d.root.intercept {
+				u.Center[j] = low + half
+			}
+		}
+	}
+}
+
+// refineUnits chooses those of the columns by their products.
+func (d *driver) refineUnits(p *partial) {
+	q := d.equations(p)
+	for j := range d.root.dense {
+		v := q.c[j*q.n+j]
+		if j == d.root.offset || !(v > float64(1e-10*float64(q.mean[j]*q.mean[j]))) {
+			continue
+		}
+		if d.units.Scale[j] = math.Sqrt(v); d.root.intercept {
+			d.units.Center[j] = q.mean[j]
+		}
+	}
 }
 
 // precondition returns the preconditioner of L-BFGS from the products of the columns:

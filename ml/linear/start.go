@@ -43,19 +43,34 @@ func (d *driver) bounded(b *bounds) error {
 		d.phase = toGram
 		return nil
 	}
-	middle := b.YLow + float64(0.5*d.spread)
+	d.middle = b.YLow + float64(0.5*d.spread)
 	if d.spread == 0 {
 		d.spread = 1
 	}
+	if d.inUnits() {
+		d.setUnits(b)
+		if d.uneven() && d.root.per <= gramParams {
+			d.phase = toGram
+			return nil
+		}
+	}
+	return d.startCold()
+}
+
+// startCold begins, once the columns are known.
+func (d *driver) startCold() error {
 	obj := d.root.objective(1)
 	if _, ok := obj.(objective.Tweedie); ok && d.root.offset < 0 && d.root.intercept && !stochastic(d.s.Options) {
 		d.phase = toMean
 		return nil
 	}
 	switch obj.(type) {
-	case objective.Huber, objective.Quantile:
+	case objective.Huber:
+		d.width = most2(d.spread)
+		return d.start(d.middle)
+	case objective.Quantile:
 		d.width = float64(d.spread * firstWidth)
-		return d.start(middle)
+		return d.start(d.middle)
 	}
 	return d.start(0)
 }
@@ -149,10 +164,22 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 	rate := func(def float64) float64 { return o.Float("learn_rate", def) }
 	switch d.how {
 	case lbfgs:
-		if d.root.l1 > 0 {
-			return optim.NewOWLQN(theta, d.root.l1s(), stop), nil
+		l1s := d.root.l1s()
+		minimiser := func(theta []float64) optim.Optimizer {
+			if d.root.l1 > 0 {
+				return optim.NewOWLQN(theta, l1s, stop)
+			}
+			return optim.NewLBFGS(theta, stop, d.first)
 		}
-		return optim.NewLBFGS(theta, stop, d.first), nil
+		if d.units == nil {
+			return minimiser(theta), nil
+		}
+		for i := range l1s { // a penalty on a weight in the rows' units
+			if j := d.root.column(i); l1s[i] > 0 {
+				l1s[i] /= d.units.Scale[j]
+			}
+		}
+		return optim.NewInUnits(d.units, theta, minimiser), nil
 	case newton:
 		return optim.NewNewton(theta, stop), nil
 	case newtonCG:

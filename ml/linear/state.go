@@ -16,9 +16,10 @@ func (d *driver) Encode(e *canon.E) error {
 	d.state.Encode(e)
 	e.F64s(d.bound)
 	d.columns.Encode(e)
-	for _, v := range []float64{d.shift, d.factor, d.spread, d.held, d.width, d.cold} {
+	for _, v := range []float64{d.shift, d.factor, d.spread, d.held, d.width, d.cold, d.middle} {
 		e.F64(v)
 	}
+	d.units.Encode(e)
 	d.train.encode(e)
 	e.Int(d.stage)
 	e.Int(d.before)
@@ -44,6 +45,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	p.state = family.DecodeState(r)
 	p.bound, p.columns = r.F64s(), gram.DecodeColumns(r)
 	p.shift, p.factor, p.spread, p.held, p.width, p.cold = r.F64(), r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
+	p.middle, p.units = r.F64(), optim.DecodeUnits(r)
 	p.train, p.stage, p.before, p.ended = decodeMost(r), r.Int(), r.Int(), r.Bool()
 	p.lastTr, p.lastVal, p.bestLoss = r.F64(), r.F64(), r.F64()
 	p.best, p.theta = r.F64s(), r.F64s()
@@ -53,7 +55,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	optimised := r.Bool()
 	if p.phase >= numPhases || how != d.how && !(d.how == byGram && how == newton) || !fits(p.best) || !fits(p.theta) ||
 		p.phase != toBound && (len(p.bound) != d.root.dense || len(p.columns.Scale) != d.root.per-1) ||
-		!optimised && (p.phase == toTrain || p.phase > toTrain && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) {
+		!optimised && (p.phase == toTrain || p.phase > toTrain && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) || !p.units.Fits(d.root.per-1) {
 		r.Fail()
 	}
 	var opt []byte

@@ -21,18 +21,20 @@ import (
 // w·(e^score·H - event), where H is the cumulative hazard until its time.
 
 // timeline is the distinct times of events, ascending, and the number and the
-// weight of those at each.
-type timeline struct{ times, count, weight []float64 }
+// weight of those at each. Beside it are sums over all rows of weights, and of the dense columns and
+// their squares times these, where the optimiser needs them.
+type timeline struct{ times, count, weight, sums []float64 }
 
 // Encode implements family.Message.
 func (t *timeline) Encode(e *canon.E) {
 	e.F64s(t.times)
 	e.F64s(t.count)
 	e.F64s(t.weight)
+	e.F64s(t.sums)
 }
 
 func decodeTimeline(d *canon.D) *timeline {
-	t := &timeline{d.F64s(), d.F64s(), d.F64s()}
+	t := &timeline{d.F64s(), d.F64s(), d.F64s(), d.F64s()}
 	if len(t.count) != len(t.times) || len(t.weight) != len(t.times) || !slices.IsSorted(t.times) {
 		d.Fail()
 		return &timeline{}
@@ -70,7 +72,10 @@ func (t *timeline) push(time, count, weight float64) {
 }
 
 func (t *timeline) merge(o *timeline) (*timeline, error) {
-	out := &timeline{}
+	out := &timeline{sums: t.sums}
+	if len(o.sums) == len(t.sums) {
+		f64.Add(out.sums, o.sums)
+	}
 	for i, k := 0, 0; i < len(t.times) || k < len(o.times); {
 		if k == len(o.times) || i < len(t.times) && t.times[i] <= o.times[k] {
 			out.push(t.times[i], t.count[i], t.weight[i])
@@ -118,7 +123,7 @@ func (t *timeline) quantiles(n int) (ends []float64) {
 type risks struct {
 	weight, scores float64
 	at             []int64
-	all, events    []float64
+	all, events    scaledSums
 }
 
 // Encode implements family.Message.
@@ -126,13 +131,13 @@ func (r *risks) Encode(e *canon.E) {
 	e.F64(r.weight)
 	e.F64(r.scores)
 	e.I64s(r.at)
-	e.F64s(r.all)
-	e.F64s(r.events)
+	r.all.encode(e)
+	r.events.encode(e)
 }
 
 func decodeRisks(d *canon.D) *risks {
-	r := &risks{d.F64(), d.F64(), d.I64s(), d.F64s(), d.F64s()}
-	if len(r.all) != len(r.at) || len(r.events) != len(r.at) {
+	r := &risks{d.F64(), d.F64(), d.I64s(), decodeScaled(d), decodeScaled(d)}
+	if !r.all.fits(len(r.at)) || !r.events.fits(len(r.at)) {
 		d.Fail()
 		return &risks{}
 	}
@@ -144,58 +149,71 @@ func (r *risks) merge(o *risks) *risks {
 	for i, k := 0, 0; i < len(r.at) || k < len(o.at); {
 		switch {
 		case k == len(o.at) || i < len(r.at) && r.at[i] < o.at[k]:
-			out.push(r.at[i], r.all[i], r.events[i])
+			out.push(r.at[i], r.all.get(i), r.events.get(i))
 			i++
 		case i == len(r.at) || o.at[k] < r.at[i]:
-			out.push(o.at[k], o.all[k], o.events[k])
+			out.push(o.at[k], o.all.get(k), o.events.get(k))
 			k++
 		default:
-			out.push(r.at[i], r.all[i]+o.all[k], r.events[i]+o.events[k])
+			out.push(r.at[i], r.all.get(i).plus(o.all.get(k)), r.events.get(i).plus(o.events.get(k)))
 			i, k = i+1, k+1
 		}
 	}
 	return out
 }
 
-func (r *risks) push(at int64, all, events float64) {
-	r.at, r.all, r.events = append(r.at, at), append(r.all, all), append(r.events, events)
+func (r *risks) push(at int64, all, events scaled) {
+	r.at = append(r.at, at)
+	r.all.push(all)
+	r.events.push(events)
 }
 
 // likelihood returns the negative log partial likelihood, and by the number of
 // times seen the cumulative hazard of a row of score 0, and what is subtracted
 // from it for a row with an event there. For each of n tied events Breslow (1974)
 // takes the whole risk set, Efron (1977) subtracts l/n of the tied events' hazard
-// for the l-th of them. It fails where r is not of t's times.
-func (t *timeline) likelihood(r *risks, efron bool) (loss float64, cumulative, own []float64, err error) {
+// for the l-th of them. The loss is infinite where it is no number, or below 0, which no
+// likelihood is. It fails where r is not of t's times.
+func (t *timeline) likelihood(r *risks, efron bool) (loss float64, cumulative, own scaledSums, err error) {
 	m := len(t.times)
-	cumulative, own = make([]float64, m+1), make([]float64, m+1)
+	cumulative.v, own.v = make([]float64, m+1), make([]float64, m+1)
 	loss = -r.scores
-	risk, last := 0.0, len(r.at)-1
+	most := math.Abs(r.scores) // of the terms, for their rounding errors
+	risk, last := scaled{}, len(r.at)-1
 	for k := m; k >= 1; k-- {
-		events := 0.0
+		events := scaled{}
 		for ; last >= 0 && r.at[last] >= int64(k); last-- {
 			if r.at[last] > int64(m) {
-				return 0, nil, nil, pgerr.New(pgerr.DataCorrupted, "sums over rows at risk are of other times")
+				return 0, cumulative, own, pgerr.New(pgerr.DataCorrupted, "sums over rows at risk are of other times")
 			}
-			risk += r.all[last]
-			events = r.events[last]
+			risk = risk.plus(r.all.get(last))
+			events = r.events.get(last)
 		}
 		n, w := t.count[k-1], t.weight[k-1]
+		add := func(w, left float64) float64 {
+			term := float64(w * scaled{left, risk.e}.log())
+			loss += term
+			most += math.Abs(term)
+			return w / left
+		}
 		if !efron {
-			loss += float64(w * f64.Log1(risk))
-			cumulative[k] = w / risk
+			cumulative.set(k, scaled{add(w, risk.v), -risk.e})
 			continue
 		}
+		tied, total, less := events.at(risk.e), 0.0, 0.0
 		for l := 0.0; l < n; l++ {
-			left := risk - float64(l/n*events)
-			hazard := w / n / left
-			loss += float64(w / n * f64.Log1(left))
-			cumulative[k] += hazard
-			own[k] += float64(l / n * hazard)
+			hazard := add(w/n, risk.v-float64(l/n*tied))
+			total += hazard
+			less += float64(l / n * hazard)
 		}
+		cumulative.set(k, scaled{total, -risk.e})
+		own.set(k, scaled{less, -risk.e})
 	}
 	for k := range m {
-		cumulative[k+1] += cumulative[k]
+		cumulative.set(k+1, cumulative.get(k+1).plus(cumulative.get(k)))
+	}
+	if !(loss >= float64(-1e-9*most)) {
+		loss = math.Inf(1)
 	}
 	return loss, cumulative, own, nil
 }

@@ -51,7 +51,7 @@ func (f *nets) Options() []*family.Option {
 
 // Plan implements family.Family.
 func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
-	p := family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: microRows, MaxIterations: r.Options.Int("max_iterations", defaultEpochs)}
+	p := family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: microRows, Silence: !f.self, MaxIterations: r.Options.Int("max_iterations", defaultEpochs)}
 	if !f.self { // whose outputs they would be
 		p.Categories = 1 << 14
 	}

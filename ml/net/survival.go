@@ -118,7 +118,7 @@ func (survival) Plan(r *family.Request) (*family.Plan, error) {
 	if o.Text("ties", "") == tiesEfron && o.Given("weight") {
 		return nil, pgerr.Unsupported("ties of rows with weights cannot be counted by efron").At(o.Pos("ties")).WithHint("Use breslow.")
 	}
-	p, err := family.Regress(r, family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Categories: 1 << 13, Grain: 16 * microRows, MaxIterations: o.Int("max_iterations", 100)})
+	p, err := family.Regress(r, family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Categories: 1 << 13, Grain: 16 * microRows, Silence: true, MaxIterations: o.Int("max_iterations", 100)})
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (survival) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op < opRisks || op > opPairs {
 		d.Fail()
 	}
-	return &survivalRequest{params: d.F32s(), times: d.F64s(), cumulative: d.F64s(), own: d.F64s(), every: d.U64()}
+	return &survivalRequest{params: d.F32s(), times: d.F64s(), cumulative: decodeScaled(d), own: decodeScaled(d), every: d.U64()}
 }
 
 // DecodePartial implements family.Family.

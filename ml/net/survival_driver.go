@@ -3,6 +3,7 @@ package net
 import (
 	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/kernel/pairs"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -31,13 +32,15 @@ type survivalDriver struct {
 // survivalProgress is the state of a training beside the optimiser's.
 type survivalProgress struct {
 	op              uint8
-	held            bool        // the step is about the rows held out
-	lines           [2]timeline // of the rows to train on, and of those held out
-	ends            []float64   // of intervals
-	loss            float64     // of the evaluation whose gradient is being computed
-	weight          float64     // likewise
-	cumulative, own []float64   // of the step asked for, or at the end the baseline
-	ended           bool        // the optimiser is done
+	held            bool         // the step is about the rows held out
+	lines           [2]timeline  // of the rows to train on, and of those held out
+	ends            []float64    // of intervals
+	loss            float64      // of the evaluation whose gradient is being computed
+	weight          float64      // likewise
+	cumulative, own scaledSums   // of the step asked for, or at the end the baseline
+	units           *optim.Units // that L-BFGS works in; nil for those of the rows
+	shift           float64      // taken off all scores of the model, so that its baseline is a number
+	ended           bool         // the optimiser is done
 	state           family.State
 	concordance     float64 // NaN: there is none
 }
@@ -72,6 +75,7 @@ func (d *survivalDriver) start() error {
 	if err := d.makeNet(); err != nil {
 		return err
 	}
+	s.units = d.unitsOf(line.sums)
 	params := make([]float64, d.net.params())
 	if len(d.spec.hidden) > 0 || d.set.Fitted.Codes > 0 {
 		for i, v := range d.net.init(d.set.Seed) {
@@ -99,7 +103,11 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 	o := d.set.Options
 	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-5), MaxIter: d.set.Plan.MaxIterations}
 	if !d.mini {
-		d.opt = optim.NewLBFGS(params, stop, nil)
+		if d.s.units == nil {
+			d.opt = optim.NewLBFGS(params, stop, nil)
+		} else {
+			d.opt = optim.NewInUnits(d.s.units, params, func(x []float64) optim.Optimizer { return optim.NewLBFGS(x, stop, nil) })
+		}
 		return
 	}
 	stop.Tolerance = o.Float("tolerance", 0)
@@ -115,6 +123,42 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 		rule, rate = optim.Momentum, 0.01
 	}
 	d.opt = optim.NewStochastic(params, stop, rule, o.Float("learn_rate", rate), cut, d.set.Seed)
+}
+
+// inUnits reports whether the optimiser works in units of its own: of a linear model of hazards
+// over columns that are not standardised.
+func inUnits(s *family.Setup) bool {
+	o := s.Options
+	if o.Text("method", methodCox) != methodCox || o.Text("optimizer", "lbfgs") != "lbfgs" || len(o.Floats("hidden_units", nil)) > 0 {
+		return false
+	}
+	return s.Fitted.Uneven("")
+}
+
+// unitsOf returns the units by the sums of the timeline, nil where those of the rows will do.
+func (d *survivalDriver) unitsOf(sums []float64) *optim.Units {
+	dense := d.set.Fitted.Dense
+	if len(sums) != 1+2*dense {
+		return nil
+	}
+	n := d.net.params() - 1 // all weights, of which those of the dense columns are before those of categories' vectors
+	first := n + 1 - len(d.net.of(len(d.net.layers)-1, make([]float32, n+1)))
+	u := &optim.Units{Target: 1, Center: make([]float64, n), Scale: make([]float64, n)}
+	for j := range u.Scale {
+		u.Scale[j] = 1
+	}
+	far := false
+	for j := range dense {
+		mean := sums[1+2*j] / sums[0]
+		if v := sums[2+2*j]/sums[0] - float64(mean*mean); v > float64(1e-12*float64(mean*mean)) {
+			u.Center[first+j], u.Scale[first+j] = mean, math.Sqrt(v)
+			far = far || math.Abs(mean) > 16 || v > 16*16 || v < 1.0/(16*16)
+		}
+	}
+	if !far {
+		return nil
+	}
+	return u
 }
 
 // first is the step that begins an evaluation.
@@ -237,15 +281,37 @@ func (d *survivalDriver) risked(r *risks) error {
 	}
 	s.loss, s.weight, s.cumulative, s.own = loss, r.weight, cumulative, own
 	if !s.ended {
+		if loss-loss != 0 { // the optimiser refuses the step, whose gradient would be nonsense
+			return d.evaluated(loss, r.weight, make([]float64, d.net.params()))
+		}
 		s.op = opSlopes
 		return nil
 	}
-	for _, h := range cumulative {
-		if h-h != 0 {
-			return optim.Diverged(s.state.Iteration)
-		}
+	if !s.rebase() || loss-loss != 0 {
+		return optim.Diverged(s.state.Iteration)
 	}
 	return d.measure()
+}
+
+// rebase makes the baseline plain numbers: where the scores are so great that it is none, they
+// are all shifted. It reports whether there is one.
+func (s *survivalProgress) rebase() bool {
+	c := &s.cumulative
+	if len(c.e) > 0 {
+		s.shift = float64(float32(-c.get(len(c.v) - 1).log())) // hazards of about 1
+		by := expScaled(s.shift)
+		for k := range c.v {
+			x := c.get(k)
+			c.v[k] = scaled{float64(x.v * by.v), x.e + by.e}.at(0)
+		}
+		c.e = nil
+	}
+	for _, h := range c.v {
+		if h-h != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // evaluated passes the requested evaluation to the optimiser.
@@ -260,6 +326,9 @@ func (d *survivalDriver) evaluated(loss, weight float64, grad []float64) (err er
 		grad[i] = mean(g, weight)
 	}
 	if !d.hazard { // the partial likelihood does not depend on the intercept, whose gradient is rounding errors alone
+		if last := len(grad) - 1; d.s.units != nil {
+			f64.Axpy(grad[:last], -grad[last], d.s.units.Center)
+		}
 		grad[len(grad)-1] = 0
 	}
 	if d.l2 > 0 {
@@ -352,10 +421,13 @@ func (d *survivalDriver) Predictor() (family.Predictor, error) {
 		}
 		params[i] = v + 0 // no negative zeros in the bytes
 	}
+	if s.shift != 0 {
+		params[len(params)-1] -= float32(s.shift)
+	}
 	if d.hazard {
 		return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, true, s.ends, nil, params), nil
 	}
-	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative[1:], params), nil
+	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative.v[1:], params), nil
 }
 
 // Encode implements family.Driver.
@@ -366,9 +438,11 @@ func (d *survivalDriver) Encode(e *canon.E) error {
 	for i := range s.lines {
 		s.lines[i].Encode(e)
 	}
-	for _, v := range [][]float64{s.ends, s.cumulative, s.own} {
-		e.F64s(v)
-	}
+	e.F64s(s.ends)
+	s.cumulative.encode(e)
+	s.own.encode(e)
+	e.F64(s.shift)
+	s.units.Encode(e)
 	e.F64(s.loss)
 	e.F64(s.weight)
 	e.Bool(s.ended)
@@ -387,12 +461,13 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	for i := range s.lines {
 		s.lines[i] = *decodeTimeline(r)
 	}
-	s.ends, s.cumulative, s.own = r.F64s(), r.F64s(), r.F64s()
+	s.ends, s.cumulative, s.own, s.shift = r.F64s(), decodeScaled(r), decodeScaled(r), r.F64()
+	s.units = optim.DecodeUnits(r)
 	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
 	opt := r.Take(r.Left())
 	m := len(s.lines[0].times)
 	if s.op < opTimes || s.op > opPairs || d.hazard && s.op != opTimes && !validEnds(s.ends) ||
-		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (len(s.cumulative) != m+1 || len(s.own) != m+1) {
+		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (!s.cumulative.fits(m+1) || !s.own.fits(m+1)) {
 		r.Fail()
 	}
 	if err := r.Done("the training of a model of times"); err != nil {
@@ -404,6 +479,9 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	}
 	if err := d.makeNet(); err != nil {
 		return err
+	}
+	if !s.units.Fits(d.net.params() - 1) {
+		return pgerr.New(pgerr.DataCorrupted, "the training of a model of times is of other columns")
 	}
 	d.makeOptimizer(make([]float64, d.net.params()))
 	if err := d.opt.UnmarshalBinary(opt); err != nil {

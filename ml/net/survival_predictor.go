@@ -84,9 +84,9 @@ func (p *survivalPredictor) Curves(b *dataset.Block) (times []float64, left [][]
 	}
 	p.each(b, func(i int, z []float32) {
 		if !p.hazard {
-			risk := f64.Exp1(float64(z[0]))
+			risk := expScaled(min(max(float64(z[0]), -maxScore), maxScore))
 			for k, t := range at {
-				left[k][i] = f64.Exp1(-float64(risk * p.base[t]))
+				left[k][i] = f64.Exp1(-risk.times(p.base[t]).at(0))
 			}
 			return
 		}

@@ -85,6 +85,47 @@ func TestCox(t *testing.T) {
 	}
 }
 
+// TestCoxOfAnyUnits: columns in any units, far from 0 too, give the model of ordinary ones, and
+// its curves are numbers.
+func TestCoxOfAnyUnits(t *testing.T) {
+	want, err := familytest.Train(t, survival{}, patients(t), familytest.Spread{}, "event", "e", "tolerance", 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := [][2]float64{{2000, 1}, {1e8, 3e6}, {-5e-3, 1e-4}} // where 0 is, and how long 1
+	d := patients(t)
+	for _, x := range d.X {
+		for j, u := range units {
+			x[j] = u[0] + u[1]*x[j]
+		}
+	}
+	got := familytest.Same(t, survival{}, d, "event", "e")
+	if !got.State.Converged || math.Abs(got.State.TrainLoss-want.State.TrainLoss) > 1e-4 {
+		t.Errorf("a loss of %v, not %v (%s)", got.State.TrainLoss, want.State.TrainLoss, got.State.Stopped)
+	}
+	for j, u := range units {
+		if a, b := float64(got.Predictor.(*survivalPredictor).params[j])*u[1], float64(want.Predictor.(*survivalPredictor).params[j]); math.Abs(a-b) > 2e-2*math.Abs(b) {
+			t.Errorf("coefficient %d is %v, not %v", j, a, b)
+		}
+	}
+	// Scores that overflow in e^score: a step too long, that the rows survive.
+	for _, x := range d.X {
+		x[0] = 1e5 * x[0]
+	}
+	wild, err := familytest.Train(t, survival{}, d, familytest.Spread{}, "event", "e", "optimizer", "sgd", "learn_rate", 1e-3, "max_iterations", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, left := wild.Predictor.(*survivalPredictor).Curves(d.All(true))
+	for k, s := range left {
+		for i, v := range s {
+			if !(v >= 0 && v <= 1) {
+				t.Fatalf("row %d, time %d: survival %v", i, k, v)
+			}
+		}
+	}
+}
+
 // TestLikelihood: sums by bins of time give the partial likelihood as defined over pairs of rows,
 // and its gradient.
 func TestLikelihood(t *testing.T) {
@@ -93,6 +134,7 @@ func TestLikelihood(t *testing.T) {
 		n := 2 + r.IntN(30)
 		y, w, score := make([]float64, n), make([]float64, n), make([]float64, n)
 		breslow := trial%2 == 0
+		far := []float64{0, 0, 900, -900, 1e5, -1e5}[trial%6] // for all scores, whose differences alone count
 		for i := range n {
 			y[i], w[i], score[i] = float64(r.IntN(8)), 1, r.NormFloat64()
 			if breslow {
@@ -114,12 +156,12 @@ func TestLikelihood(t *testing.T) {
 			out := &risks{}
 			for i := range n { // each row as a separate partial
 				one := &risks{weight: w[i]}
-				at, risk := int64(seen(line.times, math.Abs(y[i]))), w[i]*math.Exp(score[i])
+				at, risk := int64(seen(line.times, math.Abs(y[i]))), expScaled(score[i]+far).times(w[i])
 				if !math.Signbit(y[i]) {
-					one.scores = w[i] * score[i]
+					one.scores = w[i] * (score[i] + far)
 					one.push(at, risk, risk)
 				} else {
-					one.push(at, risk, 0)
+					one.push(at, risk, scaled{})
 				}
 				out = out.merge(one)
 			}
@@ -151,7 +193,7 @@ func TestLikelihood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := slow(); math.Abs(loss-want) > 1e-9 {
+		if want := slow(); math.Abs(loss-want) > 1e-9*(1+math.Abs(far)) {
 			t.Fatalf("loss %v, not %v", loss, want)
 		}
 		for i := range n {
@@ -163,9 +205,13 @@ func TestLikelihood(t *testing.T) {
 			want := (up - slow()) / (2 * h)
 			score[i] = was
 			k := seen(line.times, math.Abs(y[i]))
-			got := w[i] * math.Exp(was) * cumulative[k]
+			hazard := func(h scaled) float64 {
+				e := expScaled(was + far)
+				return scaled{e.v * h.v, e.e + h.e}.at(0)
+			}
+			got := w[i] * hazard(cumulative.get(k))
 			if !math.Signbit(y[i]) {
-				got -= w[i] * (math.Exp(was)*own[k] + 1)
+				got -= w[i] * (hazard(own.get(k)) + 1)
 			}
 			if math.Abs(got-want) > 1e-6 {
 				t.Fatalf("row %d: slope %v, by differences %v", i, got, want)

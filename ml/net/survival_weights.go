@@ -1,6 +1,7 @@
 package net
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,6 +32,9 @@ func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 		column := func(j int) float64 { return float64(params[j*outputs+k]) }
 		for j, s := range slots[:p.fit.Dense] {
 			w := column(j)
+			if math.IsInf(s.Scale, 1) { // it is 0 in all rows
+				w = 0
+			}
 			if relation == "original_weights" {
 				w /= s.Scale
 				base -= float64(w * s.Center)
@@ -44,6 +48,9 @@ func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 					w := 0.0
 					for j, v := range vectors[:wide] {
 						w += float64(float64(v) * column(from+j))
+					}
+					if math.IsInf(slots[slot].Scale, 1) {
+						w = 0
 					}
 					add(class, slots[slot].Name, w)
 					vectors, slot = vectors[wide:], slot+1

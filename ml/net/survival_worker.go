@@ -29,16 +29,16 @@ const (
 type survivalRequest struct {
 	params          []float32
 	times           []float64
-	cumulative, own []float64 // see timeline.likelihood
-	every           uint64    // opPairs: one row in so many
+	cumulative, own scaledSums // see timeline.likelihood
+	every           uint64     // opPairs: one row in so many
 }
 
 // Encode implements family.Message.
 func (r *survivalRequest) Encode(e *canon.E) {
 	e.F32s(r.params)
 	e.F64s(r.times)
-	e.F64s(r.cumulative)
-	e.F64s(r.own)
+	r.cumulative.encode(e)
+	r.own.encode(e)
 	e.U64(r.every)
 }
 
@@ -97,7 +97,7 @@ func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, er
 			outputs = int(ends[1])
 		}
 	}
-	return w, w.held.Set(10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params()))
+	return w, w.held.Set(14*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params()))
 }
 
 func (w *survivalWorker) net(r *survivalRequest) *net {
@@ -114,7 +114,7 @@ func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 	pass, partial = newFeed(n, false).bytes()+4*int64(n.params()), 8*int64(n.params())
 	switch s.Op {
 	case opRisks:
-		partial = 2 * 8 * int64(len(r.times)+1)
+		partial = 4 * 8 * int64(len(r.times)+1)
 	case opPairs:
 		partial = 24 << 15 // rows of a leaf
 	}
@@ -124,14 +124,18 @@ func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 // NewPass implements family.Worker.
 func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 	if s.Op == opTimes {
-		return &timesPass{signed: w.s.Options.Given(family.Event.Names[0])}, nil
+		p := &timesPass{signed: w.s.Options.Given(family.Event.Names[0])}
+		if inUnits(w.s) {
+			p.sums = make([]float64, 1+2*w.s.Fitted.Dense)
+		}
+		return p, nil
 	}
 	r, ok := s.Body.(*survivalRequest)
 	if !ok {
 		return nil, pgerr.Internal("a step of a model of times is without its body")
 	}
 	n := w.net(r)
-	if len(r.params) != n.params() || s.Op == opSlopes && (len(r.cumulative) != len(r.times)+1 || len(r.own) != len(r.times)+1) {
+	if len(r.params) != n.params() || s.Op == opSlopes && (!r.cumulative.fits(len(r.times)+1) || !r.own.fits(len(r.times)+1)) {
 		return nil, pgerr.Internal("a step of a model of times is without its parameters")
 	}
 	p := &survivalPass{op: s.Op, w: w, r: r, net: n, feed: newFeed(n, false), seed: w.s.Seed}
@@ -140,7 +144,8 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 	case opSlopes, opHazards:
 		p.grad = make([]float32, n.params())
 	case opRisks:
-		p.all, p.events = make([]float64, len(r.times)+1), make([]float64, len(r.times)+1)
+		p.all.v, p.events.v = make([]float64, len(r.times)+1), make([]float64, len(r.times)+1)
+		p.seen = make([]bool, len(r.times)+1)
 	}
 	return p, nil
 }
@@ -152,6 +157,7 @@ func (w *survivalWorker) Close() { _ = w.held.Set(0) }
 type timesPass struct {
 	signed         bool // a duration's sign says whether the event happened
 	times, weights []float64
+	sums           []float64 // see timeline; nil where they are not wanted
 }
 
 // Add implements family.Pass.
@@ -161,6 +167,9 @@ func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) erro
 		if !p.signed && y < 0 {
 			return pgerr.New(pgerr.InvalidParameterValue, "a duration must not be negative")
 		}
+		if p.sums != nil && b.W[i] > 0 {
+			p.sum(b, i)
+		}
 		if w := b.W[i]; w > 0 && !math.Signbit(y) {
 			p.times, p.weights = append(p.times, y), append(p.weights, w)
 		}
@@ -168,9 +177,21 @@ func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) erro
 	return nil
 }
 
+// sum adds row i to the sums.
+func (p *timesPass) sum(b *dataset.Block, i int) {
+	w := b.W[i]
+	p.sums[0] += w
+	for j := range b.Dense {
+		x := b.Value(i, j)
+		p.sums[1+2*j] += float64(w * x)
+		p.sums[2+2*j] += float64(float64(w*x) * x)
+	}
+}
+
 // Partial implements family.Pass.
 func (p *timesPass) Partial() family.Message {
-	t := &timeline{}
+	t := &timeline{sums: slices.Clone(p.sums)}
+	clear(p.sums)
 	t.add(p.times, p.weights)
 	p.times, p.weights = p.times[:0], p.weights[:0]
 	return t
@@ -188,7 +209,8 @@ type survivalPass struct {
 	grad        []float32 // of a micro-batch
 	sum         *slopes
 	risks       risks
-	all, events []float64 // by times seen
+	all, events scaledSums // by times seen
+	seen        []bool
 	touched     []int64
 	pairs       *concordanceRows
 }
@@ -232,17 +254,17 @@ func (p *survivalPass) addRisks(z *tensor, y, w []float64) {
 	for i, v := range y {
 		k := seen(p.r.times, math.Abs(v))
 		score := float64(z.v[i])
-		risk := float64(w[i] * f64.Exp1(score))
 		p.risks.weight += w[i]
-		if risk == 0 {
+		if w[i] == 0 {
 			continue
 		}
-		if p.all[k] == 0 {
-			p.touched = append(p.touched, int64(k))
+		risk := expScaled(score).times(w[i])
+		if !p.seen[k] {
+			p.seen[k], p.touched = true, append(p.touched, int64(k))
 		}
-		p.all[k] += risk
+		p.all.set(k, p.all.get(k).plus(risk))
 		if !math.Signbit(v) {
-			p.events[k] += risk
+			p.events.set(k, p.events.get(k).plus(risk))
 			p.risks.scores += float64(w[i] * score)
 		}
 	}
@@ -268,11 +290,13 @@ func (p *survivalPass) addSlopes(z *tensor, y, w []float64) {
 			continue
 		}
 		k := seen(p.r.times, math.Abs(v))
-		hazard, event := p.r.cumulative[k], 0.0
+		hazard, event := p.r.cumulative.get(k), 0.0
 		if !math.Signbit(v) {
-			hazard, event = hazard-p.r.own[k], 1
+			hazard, event = hazard.plus(p.r.own.get(k).times(-1)), 1
 		}
-		dz.v[i] = float32(w[i] * (float64(f64.Exp1(float64(z.v[i]))*hazard) - event))
+		risk := expScaled(float64(z.v[i]))
+		expected := scaled{float64(risk.v * hazard.v), risk.e + hazard.e}.at(0)
+		dz.v[i] = float32(w[i] * (expected - event))
 	}
 	if dz == nil {
 		return
@@ -296,8 +320,10 @@ func (p *survivalPass) Partial() family.Message {
 		r := p.risks
 		slices.Sort(p.touched)
 		for _, k := range p.touched {
-			r.push(k, p.all[k], p.events[k])
-			p.all[k], p.events[k] = 0, 0
+			r.push(k, p.all.get(int(k)), p.events.get(int(k)))
+			p.all.set(int(k), scaled{})
+			p.events.set(int(k), scaled{})
+			p.seen[k] = false
 		}
 		p.risks, p.touched = risks{}, p.touched[:0]
 		return &r

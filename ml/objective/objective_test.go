@@ -24,7 +24,7 @@ func pass(o Objective, z, y, w []float64) (loss float64, r, h []float64) {
 func TestGradientsAgainstCentralDifferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, o := range []Objective{Squared{}, Logistic{}, Softmax{K: 2}, Softmax{K: 5}, SquaredHinge{K: 2}, SquaredHinge{K: 4},
-		Tweedie{0}, Tweedie{1}, Tweedie{1.3}, Tweedie{2}, Tweedie{2.5}, Huber{1.35}, Quantile{0.3, 2}} {
+		Tweedie{0}, Tweedie{1}, Tweedie{1.3}, Tweedie{2}, Tweedie{2.5}, Huber{1.35, 1}, Quantile{0.3, 2}} {
 		const n, eps = 16, 1e-5
 		z, y, w := make([]float64, n*o.Outputs()), make([]float64, n), make([]float64, n)
 		for i := range z {

@@ -10,8 +10,9 @@ import (
 // scikit-learn has it: σ + σ·H((z-y)/σ), H(u) = u² up to Epsilon and
 // 2·Epsilon·|u| - Epsilon² beyond (Huber and Ronchetti, "Robust statistics",
 // 2009, section 7.7; Owen, "A robust hybrid of lasso and ridge regression",
-// 2007). The last output is log σ.
-type Huber struct{ Epsilon float64 }
+// 2007). The last output is log σ, whose derivatives are as great as the residuals: they are
+// given in a Unit of these, so that all derivatives are of about the same size.
+type Huber struct{ Epsilon, Unit float64 }
 
 // Name implements Objective.
 func (Huber) Name() string { return "huber" }
@@ -28,6 +29,7 @@ func (o Huber) Pass(z, h, l, y, w []float64) {
 	zs, hs := z[n:2*n], h[n:2*n]
 	e2 := float64(o.Epsilon * o.Epsilon)
 	f64.Exp(zs)
+	share := 1 / o.Unit
 	for i, v := range z[:n] {
 		s, e := zs[i], v-y[i]
 		u := math.Abs(e) / s
@@ -43,7 +45,7 @@ func (o Huber) Pass(z, h, l, y, w []float64) {
 			cs = ds
 		}
 		z[i], h[i], l[i] = float64(w[i]*d), float64(w[i]*c), float64(w[i]*loss)
-		zs[i], hs[i] = float64(w[i]*ds), float64(w[i]*cs)
+		zs[i], hs[i] = float64(w[i]*float64(ds*share)), float64(w[i]*float64(cs*share))
 	}
 }
 

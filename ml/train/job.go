@@ -296,7 +296,7 @@ func (j *Job) modelWindows() *model.Windows {
 func (j *Job) encoders(transforms []feature.Transform) error {
 	s := &j.spec
 	s.Standardize = j.Options.Bool("standardize", j.Plan.Standardize)
-	s.Classes, s.KeepMissing = j.Plan.Target == family.ClassTarget, j.Plan.KeepMissing
+	s.Classes, s.KeepMissing, s.Silence = j.Plan.Target == family.ClassTarget, j.Plan.KeepMissing, j.Plan.Silence
 	for i, name := range j.more() {
 		if j.Plan.Parts[i+1].Target == family.ClassTarget {
 			s.Cols[j.column(name)].Encoder = feature.Class

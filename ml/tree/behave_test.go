@@ -348,7 +348,7 @@ func TestOddData(t *testing.T) {
 		"constants":       {X: [][]float64{{1, nan}, {1, nan}, {1, nan}, {1, nan}}, Y: []float64{1, 2, 3, 4}},
 		"constant label":  {X: [][]float64{{1}, {2}, {3}, {4}}, Y: []float64{5, 5, 5, 5}},
 		"missing or not":  {X: [][]float64{{1}, {nan}, {1}, {nan}, {1}, {nan}}, Y: []float64{1, 2, 1, 2, 1, 2}},
-		"far apart":       {X: [][]float64{{-1e308}, {1e308}, {1e-308}, {0}}, Y: []float64{-1e300, 1e300, 0, 1}},
+		"far apart":       {X: [][]float64{{-1e308}, {1e308}, {1e-308}, {0}}, Y: []float64{-1e139, 1e139, 0, 1}},
 		"tiny":            {X: [][]float64{{0}, {5e-324}}, Y: []float64{0, 1e-300}},
 		"one weighs":      {X: [][]float64{{1}, {2}, {3}}, Y: []float64{1, 2, 3}, W: []float64{0, 1e-9, 0}},
 		"one class seen":  {X: [][]float64{{1}, {2}, {3}}, Y: []float64{1, 1, 1}, Classes: 2},
@@ -375,6 +375,12 @@ func TestOddData(t *testing.T) {
 	bad := &familytest.Data{X: [][]float64{{1}}, Y: []float64{1}, W: []float64{0}}
 	if _, err := familytest.Train(t, boosted, bad, one); err == nil {
 		t.Error("rows that weigh nothing were trained on")
+	}
+	for _, f := range []family.Family{boosted, forest} {
+		great := &familytest.Data{X: [][]float64{{1}, {2}, {3}}, Y: []float64{1, 2e150, -1e160}}
+		if _, err := familytest.Train(t, f, great, one); !pgerr.Is(err, pgerr.NumericValueOutOfRange) {
+			t.Errorf("%s of a target whose square is no number: %v", f.Info().Name, err)
+		}
 	}
 }
 

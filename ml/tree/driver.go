@@ -194,10 +194,16 @@ func (d *driver) Tell(m family.Message) error {
 	return nil
 }
 
+// tooLarge is a target whose square is not far from the greatest number there is.
+const tooLarge = 1e140
+
 // sketched handles the sketch of the rows.
 func (d *driver) sketched(s *sketch) error {
 	if !(s.wMax > 0) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no row to train on has a weight above zero")
+	}
+	if !(max(s.yMax, -s.yMin, s.wMax) < tooLarge) {
+		return pgerr.New(pgerr.NumericValueOutOfRange, "values of the target or the weights are too large to train on")
 	}
 	if err := d.charge(0, 0); err != nil {
 		return err

@@ -284,7 +284,9 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	if !bytes.Equal(e.B, e2.B) {
 		t.Fatal("the model does not decode to itself")
 	}
-	return &Result{again, e.B, drv.State(), plan, set, r.sent}, nil
+	res := &Result{again, e.B, drv.State(), plan, set, r.sent}
+	reproduces(t, f, d, res)
+	return res, nil
 }
 
 // sequences makes leaves of windows.
