@@ -426,13 +426,8 @@ func (k *collector) finish(st *ColStats) error {
 	if k.cats {
 		st.Cats = k.counter.list()
 		if k.class {
-			for _, cat := range st.Cats {
-				if IsNumber(c.Type) && badFloat(c.Type, []byte(cat.Key)) {
-					return errNotFinite(what, c.Name)
-				}
-			}
 			if len(st.Cats) > MaxClasses {
-				return errManyClasses(c.Name)
+				return errManyClasses(c)
 			}
 		}
 	}
@@ -447,11 +442,6 @@ func (k *collector) finish(st *ColStats) error {
 		st.Sketch = sketchOf(k.sample, k.sampleW)
 	}
 	return nil
-}
-
-func badFloat(t types.Type, key []byte) bool {
-	v := keyNumber(t, key)
-	return v-v != 0
 }
 
 // readNumbers is v.Numbers with times in days.

@@ -62,6 +62,9 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 			return nil, pgerr.Internal("feature %q came as %s", f.Cols[i].Name, cols[i].DataType())
 		}
 	}
+	if err := f.lengths(cols, n); err != nil {
+		return nil, err
+	}
 	quick := f.newTiler(src)
 	if b == nil {
 		b = dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
@@ -70,6 +73,23 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 	}
 	f.fill(b, src, idx, quick, nil)
 	return b, nil
+}
+
+// lengths returns an error for an array of another length than those of training.
+func (f *Fitted) lengths(cols []arrow.Array, n int) error {
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		a, ok := cols[i].(*array.List)
+		if !ok || c.Encoder != Array && c.Encoder != PlainArray {
+			continue
+		}
+		for r := range n {
+			if lo, hi := a.ValueOffsets(r); !a.IsNull(r) && int(hi-lo) != c.Dim {
+				return pgerr.New(pgerr.ArraySubscriptError, "an array of feature %q has %d elements, those that the model was trained on have %d", c.Name, hi-lo, c.Dim).OnColumn(c.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // tiler encodes float4 columns, each of which is one dense column, tile by tile.

@@ -109,6 +109,9 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 // classKeys returns the classes of a target.
 func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
+		if v := keyNumber(c.Type, []byte(k.Key)); IsNumber(c.Type) && v-v != 0 {
+			return nil, errNotFinite("label", c.Name)
+		}
 		keys = append(keys, k.Key)
 	}
 	slices.SortFunc(keys, func(a, b string) int { return compareKeys(c.Type, a, b) })
