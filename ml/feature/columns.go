@@ -2,6 +2,7 @@ package feature
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -153,7 +154,7 @@ func carries(arr arrow.Array, t types.Type) bool {
 		}
 		return false
 	}
-	return arr.DataType().ID() == t.Arrow().ID()
+	return arr.DataType().ID() == t.Arrow().ID() || IsNumber(t) && arr.DataType().ID() == arrow.FLOAT64
 }
 
 // Numbers implements source.
@@ -259,6 +260,10 @@ func (s *columns) Bytes(c, i int) []byte {
 		b = le.AppendUint32(b, math.Float32bits(f64.Canonical32(a.Value(i))))
 	case *array.Float64:
 		v := a.Value(i) + 0 // -0 becomes 0
+		if t := s.typ[c]; t.OID != types.Float8OID {
+			b = appendKey(b, t, v)
+			break
+		}
 		if v != v {
 			v = math.NaN()
 		}
@@ -273,6 +278,30 @@ func (s *columns) Bytes(c, i int) []byte {
 	}
 	s.buf = b
 	return b
+}
+
+// appendKey appends the key of a number of type t that came as a float; of one that t does not have, the
+// key is no category's.
+func appendKey(b []byte, t types.Type, v float64) []byte {
+	switch {
+	case t.OID == types.Float4OID:
+		return le.AppendUint32(b, math.Float32bits(f64.Canonical32(float32(v))))
+	case t.OID == types.NumericOID && !t.IsFixed():
+		if d, err := number.ParseDecimal(strconv.FormatFloat(v, 'g', -1, 64)); err == nil {
+			return number.NormalizeDecimalBytes(b, d.AppendBinary(nil))
+		}
+		return b
+	case t.IsFixed():
+		v *= math.Pow10(int(t.Scale))
+	}
+	width := map[types.OID]int{types.Int2OID: 2, types.Int4OID: 4}[t.OID]
+	if width == 0 {
+		width = 8
+	}
+	if v = math.RoundToEven(v); !(math.Abs(v) < math.Ldexp(1, 8*width-1)) {
+		return b
+	}
+	return append(b, le.AppendUint64(nil, uint64(int64(v)))[:width]...)
 }
 
 // remembered returns code(i) for rows with these values, from a small cache by value: most

@@ -193,7 +193,7 @@ func checkLabel(c *Col, class bool) error {
 	if !class && !IsNumber(c.Type) {
 		e := pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name)
 		if isCategory(c.Type) {
-			return e.WithHint("Use a classifier, such as logistic_regression, to predict up to %d classes.", MaxClasses)
+			return e.WithHint("Use logistic_regression to predict classes.")
 		}
 		return e.WithHint("Compute a number of it in the query.")
 	}
@@ -250,7 +250,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 
 // instead says what to do with a column of a type that is no feature.
 func (c *Col) instead() string {
-	name := lex.QuoteIdent(c.Name)
+	name := lex.QuoteName(c.Name)
 	switch c.Type.OID {
 	case types.JSONOID, types.JSONBOID:
 		return "Take what matters out of it in the query, such as (" + name + "->>'key')::float8, or leave it out."
