@@ -115,7 +115,12 @@ func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error 
 		return nil // an earlier attempt to commit was applied after all
 	}
 	old := st.Model(job.Schema, job.Model)
-	if old != nil && job.Replace == 0 {
+	switch { // the model may have been made while this one was trained
+	case old == nil || job.Replace != 0:
+	case d.statement.OrReplace && st.Inherits(job.Owner, old.Owner): // it gets one version more, as it would have a moment later
+	case d.statement.OrReplace:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", old.Name)
+	default:
 		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", job.Model).
 			WithHint("It was made while this one was trained.")
 	}
