@@ -190,7 +190,8 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 				f.Center, f.Scale = append(f.Center, e.Mean), append(f.Scale, e.Std())
 			}
 		}
-		if c.Encoder == PlainArray && hasNull { // a NULL array is encoded as the means
+		gap := func(e NumberStats) bool { return e.N < rows-st.Nulls }
+		if c.Encoder == PlainArray && (hasNull || slices.ContainsFunc(st.Elems, gap)) { // what is missing is encoded as the means
 			for j := range st.Elems {
 				f.Center, f.Scale = append(f.Center, st.Elems[j].Mean), append(f.Scale, 1)
 			}
