@@ -213,9 +213,33 @@ func TestCheckpointsGo(t *testing.T) {
 				files, _ := n.store.Usage()
 				return files == len(n.Catalog().BlobFiles()) && files == 1
 			})
-			if i == 0 && len(n.Catalog().Jobs()) != 0 {
-				t.Errorf("%d jobs are left", len(n.Catalog().Jobs()))
+			if jobs := n.Catalog().Jobs(); i == 0 && slices.ContainsFunc(jobs, func(j *catalog.Job) bool { return j.State == catalog.JobRunning }) {
+				t.Errorf("jobs are left: %v", jobs)
 			}
 		}
+	}
+}
+
+// TestReplaceAtOnce: of two TRAIN OR REPLACE of one new model the one that ends later makes its second
+// version.
+func TestReplaceAtOnce(t *testing.T) {
+	n := start(t, 1)[0]
+	c, other := connect(t, n), connect(t, n)
+	c.must("create table few as select i::float8 as x, (i % 2 = 0) as y from generate_series(1, 500) i")
+	const train = "train or replace model twice using logistic_regression predict y with (optimizer = 'adam', batch_size = 250, epochs = %d) as select x, y from few"
+	ended := make(chan error, 1)
+	go func() {
+		_, err := other.do(fmt.Sprintf(train, 20000))
+		ended <- err
+	}()
+	eventually(t, "the long training to run", func() bool {
+		return c.one("select count(*)::text from ml.training_jobs where state = 'running' or state = 'done'") == "1"
+	})
+	c.must(fmt.Sprintf(train, 1))
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := c.one("select count(*)::text from ml.model_versions"); got != "2" {
+		t.Errorf("there are %s versions", got)
 	}
 }

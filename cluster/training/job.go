@@ -34,12 +34,7 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.QueryCanceled || pgerr.CodeOf(err) == pgerr.CannotConnectNow {
 		return err // this node stops, the job was assigned to another, or there is no leader: the job is continued there, or later
 	}
-	pe := pgerr.From(err)
-	end := &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed, UpdatedMicros: time.Now().UnixMicro(),
-		Error: pe.Message, ErrorCode: string(pe.Code), ErrorDetail: pe.Detail, ErrorHint: pe.Hint, ErrorPosition: pe.Position}
-	if pe.Code == pgerr.QueryCanceled {
-		end.State = catalog.JobCancelled
-	}
+	end := failed(job, err)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	changes := []catalog.Change{end}
@@ -47,6 +42,17 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 		changes = []catalog.Change{d.rec.progress(), end}
 	}
 	return j.cfg.Catalog.Commit(late, changes)
+}
+
+// failed returns the change that ends a job by an error.
+func failed(job *catalog.Job, err error) *catalog.EndJob {
+	pe := pgerr.From(err)
+	end := &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed, UpdatedMicros: time.Now().UnixMicro(),
+		Error: pe.Message, ErrorCode: string(pe.Code), ErrorDetail: pe.Detail, ErrorHint: pe.Hint, ErrorPosition: pe.Position}
+	if pe.Code == pgerr.QueryCanceled {
+		end.State = catalog.JobCancelled
+	}
+	return end
 }
 
 // trainJob trains a job's model, in the context that the job's record has.
@@ -109,7 +115,12 @@ func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error 
 		return nil // an earlier attempt to commit was applied after all
 	}
 	old := st.Model(job.Schema, job.Model)
-	if old != nil && job.Replace == 0 {
+	switch { // the model may have been made while this one was trained
+	case old == nil || job.Replace != 0:
+	case d.statement.OrReplace && st.Inherits(job.Owner, old.Owner): // it gets one version more, as it would have a moment later
+	case d.statement.OrReplace:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", old.Name)
+	default:
 		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", job.Model).
 			WithHint("It was made while this one was trained.")
 	}

@@ -159,10 +159,13 @@ func (r *record) close() {
 }
 
 // drop removes the record from the catalog.
-func (r *record) drop() {
+func (r *record) drop() { r.commit(&catalog.DropJob{OID: r.job.OID}) }
+
+// commit commits the end of the job, also where its statement has been stopped.
+func (r *record) commit(changes ...catalog.Change) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.DropJob{OID: r.job.OID}}); err != nil {
+	if err := r.j.cfg.Catalog.Commit(ctx, changes); err != nil {
 		r.log().Warn("ending a training job", "error", err)
 	}
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// doneFor is how long the record of a job that has ended is kept for the gateway of its statement, and
-// failedFor how long that of a job that can be resumed is.
+// The record of a job that has ended is kept for the gateway of its statement for doneFor at least. For
+// those who look later it is kept for endedFor, as long as no more than mostEnded have ended since, and
+// that of a job that can be resumed for failedFor.
 const (
 	doneFor   = time.Minute
+	endedFor  = time.Hour
 	failedFor = 24 * time.Hour
+	mostEnded = 100
 )
 
 // jobAction is what a node does about a job.
@@ -38,6 +41,7 @@ type jobView struct {
 	draining      func(uint64) bool
 	now           time.Time
 	over          time.Duration // since this node first saw that the job has ended
+	many          bool          // mostEnded jobs have ended after this one
 }
 
 // decide returns what this node does about a job: one step at a time, after which it decides again.
@@ -45,9 +49,12 @@ func decide(j *catalog.Job, v jobView) jobAction {
 	here := j.Coordinator == v.self
 	switch {
 	case j.State != catalog.JobRunning:
-		keep := doneFor
-		if resumable(j) {
+		keep := endedFor
+		switch {
+		case resumable(j):
 			keep = failedFor
+		case v.many:
+			keep = doneFor
 		}
 		// UpdatedAt is of the clock of the node that ended the job, and clocks may jump. Its gateway
 		// has a minute by this node's clock in any case.
@@ -104,10 +111,20 @@ func (j *Jobs) supervise(ctx context.Context) {
 func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time) {
 	st := j.cfg.Catalog.Current()
 	seen := map[types.OID]bool{}
-	for _, job := range st.Jobs() {
+	jobs, over := st.Jobs(), 0
+	for _, job := range jobs {
+		if job.State != catalog.JobRunning {
+			over++
+		}
+	}
+	for _, job := range jobs {
 		seen[job.OID] = true
 		v := jobView{self: j.cfg.Self, leads: j.cfg.Members.Leads(), alive: j.cfg.Members.Alive, now: time.Now(),
 			draining: func(id uint64) bool { n := st.Node(id); return n != nil && n.Draining }}
+		if job.State != catalog.JobRunning {
+			v.many = over > mostEnded
+			over--
+		}
 		if since, ok := ended[job.OID]; job.State == catalog.JobRunning {
 			delete(ended, job.OID)
 		} else if ok {

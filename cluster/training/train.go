@@ -103,8 +103,8 @@ func (j *Jobs) forTransaction(ctx context.Context, r *Request, old *catalog.Mode
 	return v, r.Put(m)
 }
 
-// inSession drives a job of the session on this node, and removes its record at the end. If there is no
-// error, the caller must close d.rec.
+// inSession drives a job of the session on this node. At the end it removes the record, or keeps the
+// error there. If there is no error, the caller must close d.rec.
 func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *Plan, show *query.Explain) (*drive, error) {
 	job.Coordinator = j.cfg.Self
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -119,12 +119,17 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 		return nil, err
 	}
 	d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
-	err = d.run(ctx)
-	d.rec.drop()
-	if err != nil {
-		d.rec.close()
+	if err = query.Cause(ctx, d.run(ctx)); err == nil {
+		d.rec.drop()
+		return d, nil
 	}
-	return d, query.Cause(ctx, err)
+	if show != nil {
+		d.rec.drop()
+	} else {
+		d.rec.commit(d.rec.progress(), failed(job, err))
+	}
+	d.rec.close()
+	return d, err
 }
 
 // place returns the schema of the model, and the model if it exists already.

@@ -26,22 +26,17 @@ func (j *Jobs) detached(ctx context.Context, s Statement, job *catalog.Job, noti
 	return j.outcome(ctx, job, notice)
 }
 
-// outcome waits until a detached job ends, and removes its record unless it can be resumed.
+// outcome waits until a detached job ends.
 func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr.Error)) (*catalog.ModelVersion, error) {
 	end, err := j.await(ctx, job, notice)
 	if err != nil {
 		return nil, err
 	}
 	if end.State != catalog.JobDone {
-		if !resumable(end) {
-			newRecord(j, end, nil).drop()
-		}
 		err := pgerr.New(pgerr.Code(end.ErrorCode), "%s", end.Error).WithHint("%s", end.ErrorHint).WithDetail("%s", end.ErrorDetail)
 		return nil, err.At(end.ErrorPosition)
 	}
-	m := j.cfg.Catalog.Current().Model(end.Schema, end.Model)
-	newRecord(j, end, nil).drop()
-	if m != nil {
+	if m := j.cfg.Catalog.Current().Model(end.Schema, end.Model); m != nil {
 		if v := m.Find(end.Number); v != nil {
 			return v, nil
 		}

@@ -62,10 +62,11 @@ func (d dashboard) State() http.State {
 	}
 	st := d.n.Catalog()
 	for _, j := range st.Jobs() {
-		if j.State == catalog.JobRunning {
-			s.Jobs = append(s.Jobs, http.Job{Model: j.Model, Phase: j.Phase, Rows: j.Rows, Iteration: j.Iteration,
-				Loss: losses(j.History, trainLoss), Validation: losses(j.History, validationLoss)})
+		row := http.Job{Model: j.Model, Phase: j.Phase, Rows: j.Rows, Iteration: j.Iteration, State: string(j.State), Error: j.Error, Ended: j.UpdatedAt.Unix()}
+		if row.Running = j.State == catalog.JobRunning; row.Running {
+			row.Ended, row.Loss, row.Validation = 0, losses(j.History, trainLoss), losses(j.History, validationLoss)
 		}
+		s.Jobs = append(s.Jobs, row)
 	}
 	for _, m := range st.Models() {
 		if v := m.Find(0); v != nil {

@@ -107,7 +107,7 @@ func (c *cluster) replicas(ctx context.Context, s *session) error {
 // files of statements that are over.
 func (c *cluster) leftovers(ctx context.Context, s *session) error {
 	return until(ctx, "files are left", func(ctx context.Context) error {
-		rows, err := s.try(ctx, "SELECT id FROM cluster.segments WHERE NOT inline UNION ALL SELECT 'job ' || job FROM ml.training_jobs WHERE state <> 'done'")
+		rows, err := s.try(ctx, "SELECT id FROM cluster.segments WHERE NOT inline UNION ALL SELECT 'job ' || job FROM ml.training_jobs WHERE state = 'running' OR state <> 'done' AND iterations > 0")
 		if err != nil {
 			return err
 		}

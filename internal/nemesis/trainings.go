@@ -72,7 +72,7 @@ func (w *trainings) finish(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		rows, err := s.read(ctx, "SELECT state, error_code, error FROM ml.training_jobs WHERE state <> 'done'")
+		rows, err := s.read(ctx, "SELECT state, error_code, error FROM ml.training_jobs WHERE state <> 'done' AND job = (SELECT max(job) FROM ml.training_jobs)") // records of earlier ones stay for an hour
 		if err != nil || len(rows) == 0 {
 			return err
 		}

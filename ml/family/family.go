@@ -215,6 +215,7 @@ type Setup struct {
 	Rows    int64   // to train on; windows where Plan.Windows is set
 	Held    int64   // held out, likewise
 	Weight  float64 // of those to train on
+	Counted int64   // rows of a weight above 0 among those to train on; known to drivers
 	// Weights are the total weights by target, where several targets have class weights.
 	Weights []float64
 	// Start is the model that the training continues from (WarmStart), whose encoders are

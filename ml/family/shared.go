@@ -31,7 +31,7 @@ var Common = []*Option{
 		Doc:  "How many categories of a text column are told apart at most: the most frequent ones, those beyond the first 1000 only if they occur twice. The others share up to 256 slots by a hash, and new ones do where there are others. A WARNING says what share of the rows that is. What TRANSFORM says of a column comes first.",
 		Read: Integer(1, 1e6)},
 	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
-		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there. Predictions always do.", Read: func(v Value) (any, error) {
+		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there; within an array such an element is the mean of the others'. Predictions always do.", Read: func(v Value) (any, error) {
 			switch v.Word() {
 			case "nan":
 				return true, nil

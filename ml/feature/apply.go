@@ -377,7 +377,7 @@ func (w *writer) array(c *FitCol, src source, col, dense int) func(from, to int)
 		for i := from; i < to; i++ {
 			var ok bool
 			vals, ok = src.Array(col, i, vals[:0])
-			ok = ok && len(vals) == c.Dim // at prediction another length counts as NULL
+			ok = ok && len(vals) == c.Dim // rows of another length were refused before, but for those of weight 0
 			for j := range c.Dim {
 				center, scale := 0.0, 1.0
 				if len(c.Center) > 0 {

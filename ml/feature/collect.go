@@ -165,6 +165,9 @@ type collector struct {
 	splits                       f64.Splits
 	wild                         bool // a NaN or an infinity occurred
 	elemSums                     [][2]exact.Long
+	skip                         bool         // NaN is a missing element
+	gaps                         []int64      // by element, those that are missing
+	gapWeights                   []exact.Long // and of rows with weights the weight of the others
 	vals                         []float64
 }
 
@@ -183,7 +186,7 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
 	k.moments, k.cats, k.sketch = s.needs(k.col)
 	k.class, k.duration = s.classes(k.col), k.col.Role == Label && timed
-	if k.sketch {
+	if k.skip = k.array && s.Gaps; k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
 	k.sums = s.powers(k.col)
@@ -370,11 +373,26 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 		}
 		if k.count == 0 {
 			k.elemSums = make([][2]exact.Long, len(k.vals))
+			if k.skip {
+				k.gaps = make([]int64, len(k.vals))
+				if k.weighted {
+					k.gapWeights = make([]exact.Long, len(k.vals))
+				}
+			}
 		}
 		if len(k.vals) != len(k.elemSums) {
 			return errArrayLength(k.col.Name, len(k.elemSums), len(k.vals))
 		}
 		for j, x := range k.vals {
+			if k.skip {
+				if x != x {
+					k.gaps[j]++
+					continue
+				}
+				if w != nil {
+					k.gapWeights[j].Add(weight)
+				}
+			}
 			if s := &k.elemSums[j]; w != nil {
 				addMoments(weight, x, &s[0], &s[1])
 			} else {
@@ -426,18 +444,18 @@ func (k *collector) finish(st *ColStats) error {
 	if k.cats {
 		st.Cats = k.counter.list()
 		if k.class {
-			for _, cat := range st.Cats {
-				if IsNumber(c.Type) && badFloat(c.Type, []byte(cat.Key)) {
-					return errNotFinite(what, c.Name)
-				}
-			}
 			if len(st.Cats) > MaxClasses {
-				return errManyClasses(c.Name)
+				return errManyClasses(c)
 			}
 		}
 	}
 	for j := range k.elemSums {
 		n := NumberStats{N: k.count, S0: weights, S1: &k.elemSums[j][0], S2: &k.elemSums[j][1]}
+		if k.skip {
+			if n.N -= k.gaps[j]; k.weighted {
+				n.S0 = &k.gapWeights[j]
+			}
+		}
 		if n.S1.Special() || n.S2.Special() {
 			return errNotFinite(what, c.Name)
 		}
@@ -447,11 +465,6 @@ func (k *collector) finish(st *ColStats) error {
 		st.Sketch = sketchOf(k.sample, k.sampleW)
 	}
 	return nil
-}
-
-func badFloat(t types.Type, key []byte) bool {
-	v := keyNumber(t, key)
-	return v-v != 0
 }
 
 // readNumbers is v.Numbers with times in days.

@@ -2,6 +2,7 @@ package feature
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -62,6 +63,9 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 			return nil, pgerr.Internal("feature %q came as %s", f.Cols[i].Name, cols[i].DataType())
 		}
 	}
+	if err := f.lengths(cols, n); err != nil {
+		return nil, err
+	}
 	quick := f.newTiler(src)
 	if b == nil {
 		b = dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
@@ -70,6 +74,23 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 	}
 	f.fill(b, src, idx, quick, nil)
 	return b, nil
+}
+
+// lengths returns an error for an array of another length than those of training.
+func (f *Fitted) lengths(cols []arrow.Array, n int) error {
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		a, ok := cols[i].(*array.List)
+		if !ok || c.Encoder != Array && c.Encoder != PlainArray {
+			continue
+		}
+		for r := range n {
+			if lo, hi := a.ValueOffsets(r); !a.IsNull(r) && int(hi-lo) != c.Dim {
+				return pgerr.New(pgerr.ArraySubscriptError, "an array of feature %q has %d elements, those that the model was trained on have %d", c.Name, hi-lo, c.Dim).OnColumn(c.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // tiler encodes float4 columns, each of which is one dense column, tile by tile.
@@ -133,7 +154,7 @@ func carries(arr arrow.Array, t types.Type) bool {
 		}
 		return false
 	}
-	return arr.DataType().ID() == t.Arrow().ID()
+	return arr.DataType().ID() == t.Arrow().ID() || IsNumber(t) && arr.DataType().ID() == arrow.FLOAT64
 }
 
 // Numbers implements source.
@@ -239,6 +260,10 @@ func (s *columns) Bytes(c, i int) []byte {
 		b = le.AppendUint32(b, math.Float32bits(f64.Canonical32(a.Value(i))))
 	case *array.Float64:
 		v := a.Value(i) + 0 // -0 becomes 0
+		if t := s.typ[c]; t.OID != types.Float8OID {
+			b = appendKey(b, t, v)
+			break
+		}
 		if v != v {
 			v = math.NaN()
 		}
@@ -253,6 +278,30 @@ func (s *columns) Bytes(c, i int) []byte {
 	}
 	s.buf = b
 	return b
+}
+
+// appendKey appends the key of a number of type t that came as a float; of one that t does not have, the
+// key is no category's.
+func appendKey(b []byte, t types.Type, v float64) []byte {
+	switch {
+	case t.OID == types.Float4OID:
+		return le.AppendUint32(b, math.Float32bits(f64.Canonical32(float32(v))))
+	case t.OID == types.NumericOID && !t.IsFixed():
+		if d, err := number.ParseDecimal(strconv.FormatFloat(v, 'g', -1, 64)); err == nil {
+			return number.NormalizeDecimalBytes(b, d.AppendBinary(nil))
+		}
+		return b
+	case t.IsFixed():
+		v *= math.Pow10(int(t.Scale))
+	}
+	width := map[types.OID]int{types.Int2OID: 2, types.Int4OID: 4}[t.OID]
+	if width == 0 {
+		width = 8
+	}
+	if v = math.RoundToEven(v); !(math.Abs(v) < math.Ldexp(1, 8*width-1)) {
+		return b
+	}
+	return append(b, le.AppendUint64(nil, uint64(int64(v)))[:width]...)
 }
 
 // remembered returns code(i) for rows with these values, from a small cache by value: most

@@ -44,9 +44,12 @@ func errOneClass(name string) error {
 		WithHint("A classifier needs rows of at least two classes.")
 }
 
-func errManyClasses(name string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "training label column %q has more than %d distinct values", name, MaxClasses).OnColumn(name).
-		WithHint("Use linear_regression to predict a number.")
+func errManyClasses(c *Col) error {
+	e := pgerr.New(pgerr.InvalidParameterValue, "training label column %q has more than %d distinct values", c.Name, MaxClasses).OnColumn(c.Name)
+	if IsNumber(c.Type) {
+		return e.WithHint("Predict it with a regression, such as linear_regression, or group its values.")
+	}
+	return e.WithHint("Group its values, or leave rare ones out.")
 }
 
 func errAllNull(name string) error {

@@ -148,6 +148,8 @@ func TestEncoders(t *testing.T) {
 		{"robust", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Robust}, num(1.0, 2.0, 3.0, 4.0, 5.0), num(5.0, 3.0), []string{"1", "0"}},
 		{"median fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMedian, NoIndicator: true}, num(1.0, 2.0, 9.0, nil), num(nil), []string{"2"}},
 		{"most frequent fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true}, num(1.0, 9.0, 9.0, nil), num(nil), []string{"9"}},
+		{"most frequent numeric", Col{Column: dataset.Column{Type: types.Numeric}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true},
+			column(types.Numeric, number.DecimalFromInt64(0, 0), number.DecimalFromInt64(0, 0), number.DecimalFromInt64(12345678, 0), nil), column(types.Numeric, nil), []string{"0"}},
 		{"one-hot", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a", nil, "b"), text("a", "b", nil, "c", ""), []string{"#0", "#1", "#2", "#-1", "#-1"}},
 		{"one-hot, no NULL in training", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a"), text(nil, "b"), []string{"#-1", "#1"}},
 		{"the most frequent two", Col{Column: dataset.Column{Type: types.Text}, MaxCategories: 2}, text("c", "b", "a", "c"), text("a", "b", "c", "new", nil), []string{"#0", "#2", "#1", "#2", "#-1"}},

@@ -112,6 +112,9 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 // classKeys returns the classes of a target.
 func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
+		if v := keyNumber(c.Type, []byte(k.Key)); IsNumber(c.Type) && v-v != 0 {
+			return nil, errNotFinite("label", c.Name)
+		}
 		keys = append(keys, k.Key)
 	}
 	slices.SortFunc(keys, func(a, b string) int { return compareKeys(c.Type, a, b) })
@@ -190,7 +193,8 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 				f.Center, f.Scale = append(f.Center, e.Mean), append(f.Scale, e.Std())
 			}
 		}
-		if c.Encoder == PlainArray && hasNull { // a NULL array is encoded as the means
+		gap := func(e NumberStats) bool { return e.N < rows-st.Nulls }
+		if c.Encoder == PlainArray && (hasNull || slices.ContainsFunc(st.Elems, gap)) { // what is missing is encoded as the means
 			for j := range st.Elems {
 				f.Center, f.Scale = append(f.Center, st.Elems[j].Mean), append(f.Scale, 1)
 			}

@@ -248,7 +248,7 @@ func (k *Intake) others(from, n int) error {
 		for i := range y {
 			id := k.class(from + i)
 			if id < 0 {
-				return errManyClasses(name)
+				return errManyClasses(&k.s.Cols[k.label])
 			}
 			y[i] = float64(id)
 		}

@@ -22,7 +22,9 @@ var le = binary.LittleEndian
 func keyNumber(t types.Type, key []byte) float64 {
 	switch len(key) {
 	case 1:
-		return float64(key[0])
+		if t.OID == types.BoolOID {
+			return float64(key[0])
+		}
 	case 2:
 		if t.OID == types.Int2OID {
 			return float64(int16(le.Uint16(key)))

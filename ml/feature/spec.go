@@ -3,6 +3,7 @@ package feature
 import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -87,6 +88,9 @@ type Spec struct {
 	// 0 for DefaultCategories. It follows from the family, and is not encoded.
 	Categories int
 	Silence    bool // columns that are the same in all rows say nothing; see FitCol.silent
+	// Gaps has NaN in arrays stand for a missing element, which is imputed. It follows from
+	// the options, and is not encoded.
+	Gaps bool
 }
 
 // Columns are the columns of the dataset.
@@ -191,8 +195,11 @@ func (s *Spec) Resolve() error {
 
 func checkLabel(c *Col, class bool) error {
 	if !class && !IsNumber(c.Type) {
-		return pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name).
-			WithHint("Use logistic_regression to predict classes.")
+		e := pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name)
+		if isCategory(c.Type) {
+			return e.WithHint("Use logistic_regression to predict classes.")
+		}
+		return e.WithHint("Compute a number of it in the query.")
 	}
 	if class && !IsNumber(c.Type) && !isCategory(c.Type) {
 		return pgerr.Unsupported("label column %q has a type that cannot be a class", c.Name).OnColumn(c.Name)
@@ -216,8 +223,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 		case c.Type.IsArray():
 			c.Encoder = PlainArray
 		default:
-			return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).
-				WithHint("Cast it to a number or to text in the query, or leave it out.")
+			return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).WithHint("%s", c.instead())
 		}
 	}
 	var ok bool
@@ -233,6 +239,9 @@ func (s *Spec) resolveFeature(c *Col) error {
 		ok = arr && IsNumber(e)
 	}
 	switch {
+	case !ok && c.Type.IsArray():
+		return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).
+			WithHint("Arrays of numbers are features; of others make columns in the query, or leave it out.")
 	case !ok:
 		return pgerr.New(pgerr.DatatypeMismatch, "the encoder chosen for feature column %q does not fit its type", c.Name).OnColumn(c.Name)
 	case c.Encoder == QuantileBucketize && (c.Buckets < 2 || c.Buckets > 1000):
@@ -241,6 +250,18 @@ func (s *Spec) resolveFeature(c *Col) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "the bucket boundaries of column %q must be ascending numbers", c.Name).OnColumn(c.Name)
 	}
 	return nil
+}
+
+// instead says what to do with a column of a type that is no feature.
+func (c *Col) instead() string {
+	name := lex.QuoteName(c.Name)
+	switch c.Type.OID {
+	case types.JSONOID, types.JSONBOID:
+		return "Take what matters out of it in the query, such as (" + name + "->>'key')::float8, or leave it out."
+	case types.IntervalOID, types.TimeOID:
+		return "Make it a number in the query, such as extract(epoch from " + name + "), or leave it out."
+	}
+	return "Cast it to text in the query, or compute numbers of it, or leave it out."
 }
 
 func ascending(v []float64) bool {

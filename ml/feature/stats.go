@@ -291,7 +291,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 		var over bool
 		if z.Cats, over = mergeCats(x.Cats, y.Cats, limit); over {
 			if label {
-				return nil, errManyClasses(s.Cols[i].Name)
+				return nil, errManyClasses(&s.Cols[i])
 			}
 			return nil, errManyCategories(s.Cols[i].Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -194,5 +195,39 @@ func TestErrorsThatThereAreNot(t *testing.T) {
 	rows, _ := got.Predictor.(*predictor).Describe("original_weights")
 	if rows[0][3] == nil || rows[1][3] != nil || rows[1][5] != nil || rows[2][3] == nil {
 		t.Errorf("a column twice: %v", rows)
+	}
+}
+
+// TestAnalyticWeights compares the standard errors of rows with weights that are no numbers of copies
+// with statsmodels' WLS and GLM with var_weights; R's lm and glm have the same.
+func TestAnalyticWeights(t *testing.T) {
+	d := &familytest.Data{Y: []float64{21, 21, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2}, W: []float64{1, 0.5, 2, 3, 0.25, 1, 2, 1.5, 1, 0}}
+	for _, x := range []float64{2.62, 2.875, 2.32, 3.215, 3.44, 3.46, 3.57, 3.19, 3.15, 3.44} {
+		d.X = append(d.X, []float64{x})
+	}
+	for _, c := range []struct {
+		g        *glm
+		how      string
+		analytic [2]float64 // standard error and p-value of the slope
+	}{
+		{linearRegression, "analytic", [2]float64{2.3204005, 0.08799509}},
+		{linearRegression, "frequency", [2]float64{1.91756475, 0.03690064}}, // 12.25 rows
+		{gammaRegression, "analytic", [2]float64{0.12203282, 5.19400015e-02}},
+	} {
+		got, err := familytest.Train(t, c.g, d, familytest.Spread{}, "calculate_p_values", true, "weight", "w", "weight_type", c.how, "tolerance", 1e-10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _ := got.Predictor.(*predictor).Describe("weights")
+		for i, want := range c.analytic {
+			if v, _ := rows[0][3+2*i].(float64); math.Abs(v-want) > 1e-3*want {
+				t.Errorf("%s %s: %v is not %v", c.g.info.Name, c.how, v, want)
+			}
+		}
+	}
+	for _, options := range [][]any{{"weight_type", "analytic"}, {"weight_type", "analytic", "calculate_p_values", true}, {"weight_type", "analytic", "weight", "w"}} {
+		if _, err := familytest.Train(t, linearRegression, d, familytest.Spread{}, options...); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+			t.Errorf("%v: %v", options, err)
+		}
 	}
 }

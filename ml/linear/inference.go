@@ -21,7 +21,7 @@ const (
 
 // inference has the standard errors of weights: for maximum likelihood, from the
 // inverse of the expected Hessian (Fisher information) of all rows' losses, times the
-// dispersion. Rows of weight 2 are two rows.
+// dispersion. Rows of weight 2 are two rows, unless weight_type is analytic.
 type inference struct {
 	errors []float64 // by weight and of the intercept; NaN for what is not learnt
 	base   float64   // of the intercept for unscaled columns
@@ -46,8 +46,11 @@ func (d *driver) infer(r *request, p *partial) {
 		}
 	}
 	phi := 1.0
-	if d.g.theory != normal {
+	if d.g.estimates() {
 		left := d.s.Weight - float64(rank)
+		if d.s.Options.Text("weight_type", "frequency") == "analytic" {
+			left = float64(d.s.Counted) - float64(rank)
+		}
 		if !(left > 0) {
 			return
 		}

@@ -32,7 +32,12 @@ var (
 		Read: family.Number("0, or a number not below 1", func(f float64) bool { return f == 0 || f >= 1 && f <= 10 })}
 	link    = &family.Option{Names: []string{"link"}, Type: "text", Default: "`log`", Doc: "Only `log`.", Read: family.Word("log|auto")}
 	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
-		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL for columns that others explain; there are none with a penalty.", Read: family.Boolean}
+		Doc: "Give `ml.weights` the weights' standard errors and p-values. A weight counts as so many rows unless weight_type says otherwise. They are NULL for columns that others explain; there are none with a penalty.", Read: family.Boolean}
+
+	weightType = &family.Option{Names: []string{"weight_type"}, Type: "text", Default: "`frequency`",
+		Doc: "What a weight is to calculate_p_values: `frequency`, a number of copies of the row, so that degrees of freedom are the sum of the weights less the parameters; `analytic`, " +
+			"a precision, as R's lm and statsmodels' WLS take it, and degrees of freedom are those of the rows. The weights of the model are the same.",
+		Read: family.Word("frequency|copies", "analytic|precision|importance")}
 
 	// penalty is scikit-learn's option, along with c and l1_ratio.
 	penalty = &family.Option{Names: []string{"penalty"}, Type: "text", Default: "`none`, or as `c` and `l1_ratio` say",
@@ -66,12 +71,19 @@ func l1Ratio(def string) *family.Option {
 		Read: family.Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f <= 1 })}
 }
 
+// estimates reports whether the deviation of the rows is estimated, for which it matters what
+// their weights are: otherwise it follows from the mean.
+func (g *glm) estimates() bool { return g.theory == studentT || g.theory == dispersed }
+
 // Options implements family.Family.
 func (g *glm) Options() []*family.Option {
 	out := []*family.Option{optimizer, maxIterations, tolerance, learnRate, strategy, family.BatchSize, family.L2, family.L1, g.strength}
 	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, family.WarmStart, intercept, offset)
 	if g.theory != none {
 		out = append(out, pValues)
+	}
+	if g.estimates() {
+		out = append(out, weightType)
 	}
 	if g.task != family.Classification {
 		out = append(out, noPenalty)
@@ -104,6 +116,8 @@ func (g *glm) fit(o *family.Values, how string) error {
 		family.Unfit{Option: "early_stop", Why: once, If: stops && direct},
 		family.Unfit{Option: "min_rel_progress", Why: once, If: direct},
 		family.Unfit{Option: "calculate_p_values", Why: "With a penalty weights are not those that standard errors are known of.", If: penalised && o.Bool("calculate_p_values", false)},
+		family.Unfit{Option: "weight_type", Why: "It is for calculate_p_values.", If: !o.Bool("calculate_p_values", false)},
+		family.Unfit{Option: "weight_type", Why: "It is for rows with weights.", If: !o.Given("weight")},
 		family.Unfit{Option: "l1_ratio", Why: "It is the share of L1 in a penalty, and there is none. " + g.strength.Names[0] + " is its strength.",
 			If: g.alpha == 0 && !o.Given(g.strength.Names[0]) && !o.Given("penalty")},
 	)

@@ -263,7 +263,7 @@ func (j *Job) makePlan() (err error) {
 	if j.Plan, err = j.Family.Plan(r); err != nil {
 		return err
 	}
-	j.windows, j.spec.Categories = nil, j.Plan.Categories
+	j.windows, j.spec.Categories, j.spec.Gaps = nil, j.Plan.Categories, j.Options.Bool("nan_as_null", false)
 	if w := j.Plan.Windows; w != nil {
 		j.windows = &dataset.Windows{Length: w.Length, Stride: w.Stride}
 		for _, n := range w.PartitionBy {

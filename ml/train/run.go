@@ -282,7 +282,7 @@ func (r *runner) encodeRows(ctx context.Context) error {
 
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
-	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight.Value()}
+	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight.Value(), Counted: r.stats.Counted}
 	if r.by != nil {
 		s.Weights = r.by.sums
 	}

@@ -275,7 +275,7 @@ func (c *EndJob) apply(e *edit) error {
 	}
 	j.State, j.Number, j.UpdatedAt = c.State, c.Number, time.UnixMicro(c.UpdatedMicros).UTC()
 	j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = c.Error, c.ErrorCode, c.ErrorDetail, c.ErrorHint, c.ErrorPosition
-	if c.State == JobDone {
+	if c.State == JobDone || j.Attached || j.Checkpoint == nil && j.CheckpointFile.IsZero() { // nothing can go on from it
 		j.Reads = nil
 	}
 	return nil

@@ -93,8 +93,12 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// Job is a running training with its losses so far.
+// Job is a training: one that runs with its losses so far, or one that has ended lately.
 type Job struct {
+	Running    bool     `json:"running"`
+	State      string   `json:"state"`
+	Error      string   `json:"error"` // why it failed
+	Ended      int64    `json:"ended"` // in seconds since 1970, 0 while it runs
 	Model      string   `json:"model"`
 	Phase      string   `json:"phase"`
 	Rows       int64    `json:"rows"`
@@ -309,5 +313,11 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, state := range states {
 		gauge(sessions, float64(count[state]), state)
 	}
-	gauge(jobs, float64(len(st.Jobs)))
+	running := 0
+	for _, j := range st.Jobs {
+		if j.Running {
+			running++
+		}
+	}
+	gauge(jobs, float64(running))
 }

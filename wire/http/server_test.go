@@ -21,7 +21,7 @@ func (s *source) State() http.State {
 	return http.State{Node: "n1",
 		Nodes:    []http.Node{{Name: "n1", State: "ready", Leader: true, Limit: 100, Used: 40}, {Name: "n2", State: "down"}},
 		Sessions: []http.Session{{PID: 1, State: "active", Query: "SELECT '<script>'"}, {PID: 2, State: "idle in transaction"}},
-		Jobs:     []http.Job{{Model: "m", Loss: []http.Number{3, 2}, Validation: []http.Number{http.Number(math.NaN()), 1}}}}
+		Jobs:     []http.Job{{Model: "broken", State: "failed", Error: "division by zero", Ended: 1}, {Model: "m", Running: true, Loss: []http.Number{3, 2}, Validation: []http.Number{http.Number(math.NaN()), 1}}}}
 }
 
 func start(t *testing.T, o http.Options) string {
@@ -100,7 +100,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("a loss that is not a number: %s", body)
 	}
 	var st http.State
-	if err := json.Unmarshal([]byte(body), &st); err != nil || len(st.Nodes) != 2 || st.Jobs[0].Loss[1] != 2 {
+	if err := json.Unmarshal([]byte(body), &st); err != nil || len(st.Nodes) != 2 || st.Jobs[1].Loss[1] != 2 || st.Jobs[0].Error != "division by zero" {
 		t.Errorf("%s: %v", body, err)
 	}
 }

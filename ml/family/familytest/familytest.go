@@ -209,6 +209,9 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 					w = d.W[r]
 				}
 				set.Rows++
+				if d.W == nil || d.W[r] > 0 {
+					set.Counted++
+				}
 				weight.Add(w)
 			}
 			rows[k] = append(rows[k], r)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -182,7 +183,9 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 				f.Name, m.name, b.TypeName(f.Type), b.TypeName(e.Type())).At(pos.At())
 		}
 		want := f.Type
-		want.Mod = -1
+		if want.Mod = -1; len(m.v.Inputs) == 0 && wider(e.Type(), want) {
+			want = types.Float8
+		}
 		if !typing.TextLike(e.Type().OID) || !typing.TextLike(want.OID) {
 			var err error
 			if e, err = b.Coerce(e, want, fn.AssignmentCast, typing.Position{}); err != nil {
@@ -210,6 +213,14 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 	var err error
 	p.Args, err = inputs(sc, m, features, pos)
 	return p, err
+}
+
+// wider reports whether a number of type from may not be one of type to, such as NaN, 1e300 or 0.5 for an
+// integer. To a model it is a number all the same, which it takes as float8.
+func wider(from, to types.Type) bool {
+	order := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}
+	f, t := slices.Index(order, from.OID), slices.Index(order, to.OID)
+	return f >= 0 && t >= 0 && t < 4 && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
 }
 
 // findField returns the field of this name, in any case where none has it as it
@@ -387,10 +398,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	pr := query.NewProjector(b, sc.Level, node)
 	rl := &scope.Item{Name: name}
-	for _, f := range fields {
-		c := pr.Emit(f.Expr, f.Name)
-		rl.Cols = append(rl.Cols, scope.Column{Name: f.Name, Expr: scope.Col(c), Table: f.Table, Num: f.Num})
-	}
+	keepFields(pr, rl, fields, scores)
 	for i, s := range scores {
 		c := pr.Emit(s.Expr, s.Name)
 		scores[i].Expr = scope.Col(c)
@@ -419,6 +427,18 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	it, err := evaluate(sc, m, pr.Node(), truth, got, proba, n)
 	return it, true, err
+}
+
+// keepFields emits the columns of the query, but for those of which an output has the name: a relation
+// with two columns of one name could not be used, and what reads the output must not find another.
+func keepFields(pr *query.Projector, rl *scope.Item, fields, outputs []scope.Column) {
+	for _, f := range fields {
+		if slices.ContainsFunc(outputs, func(o scope.Column) bool { return o.Name == f.Name }) {
+			continue
+		}
+		c := pr.Emit(f.Expr, f.Name)
+		rl.Cols = append(rl.Cols, scope.Column{Name: f.Name, Expr: scope.Col(c), Table: f.Table, Num: f.Num})
+	}
 }
 
 // storedMetrics binds ml.evaluate('m'): the metrics of the training.

@@ -23,10 +23,7 @@ func survival(sc *scope.Scope, m *model, node plan.Node, fields []scope.Column, 
 	}
 	pr := query.NewProjector(b, sc.Level, node)
 	rl := &scope.Item{Name: "survival"}
-	for _, f := range fields {
-		c := pr.Emit(f.Expr, f.Name)
-		rl.Cols = append(rl.Cols, scope.Column{Name: f.Name, Expr: scope.Col(c), Table: f.Table, Num: f.Num})
-	}
+	keepFields(pr, rl, fields, []scope.Column{{Name: "time"}, {Name: "survival"}})
 	var calls []plan.SetCall
 	for _, x := range []struct {
 		name string
