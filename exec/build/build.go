@@ -164,6 +164,23 @@ func find(cols []plan.Column, id expr.ColID) int {
 	return -1
 }
 
+// places returns find over cols, for n calls: by a map where there are many.
+func places(cols []plan.Column, n int) func(expr.ColID) int {
+	if len(cols) <= 64 || n <= 64 {
+		return func(id expr.ColID) int { return find(cols, id) }
+	}
+	at := make(map[expr.ColID]int, len(cols))
+	for i := len(cols) - 1; i >= 0; i-- {
+		at[cols[i].ID] = i
+	}
+	return func(id expr.ColID) int {
+		if i, ok := at[id]; ok {
+			return i
+		}
+		return -1
+	}
+}
+
 func typesOf(cols []plan.Column) []types.Type {
 	out := make([]types.Type, len(cols))
 	for i, c := range cols {
@@ -255,8 +272,9 @@ func (b *builder) exactly(ctx context.Context, n plan.Node, want []plan.Column) 
 func arrange(r rel, want []plan.Column) ([]op.Operator, error) {
 	same := len(want) == len(r.cols)
 	items := make([]op.Item, len(want))
+	place := places(r.cols, len(want))
 	for i, c := range want {
-		at := find(r.cols, c.ID)
+		at := place(c.ID)
 		if at < 0 {
 			return nil, pgerr.Internal("the plan has no column %d (%s)", c.ID, c.Name)
 		}
@@ -289,9 +307,10 @@ func (b *builder) threadItems(es []expr.Expr, in []plan.Column) ([]op.Item, erro
 	out := make([]op.Item, len(es))
 	var computed []int
 	var list []expr.Expr
+	place := places(in, len(es))
 	for i, e := range es {
 		if c, ok := e.(*expr.Col); ok {
-			if at := find(in, c.ID); at >= 0 {
+			if at := place(c.ID); at >= 0 {
 				out[i] = op.Item{Col: at}
 				continue
 			}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -118,17 +119,19 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate, above colSet
 			read[i] = above[c.ID]
 		}
 	}
+	var reads []expr.Expr
 	for _, g := range n.Groups {
-		need = need.with(g.Expr)
+		reads = append(reads, g.Expr)
 	}
 	for i, a := range n.Aggs {
 		if n.Phase == plan.AggFinal {
 			need[n.States[i]] = true // it reads groups and states, not arguments
-			need = need.with(a.Call.Filter)
+			reads = append(reads, a.Call.Filter)
 		} else {
-			need = need.with(callExprs(a.Call)...)
+			reads = append(reads, callExprs(a.Call)...)
 		}
 	}
+	need = need.with(reads...)
 	in, err := b.node(ctx, n.Input, need)
 	if err != nil {
 		return rel{}, err
@@ -146,13 +149,14 @@ func callExprs(c expr.AggCall) []expr.Expr {
 }
 
 func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel, error) {
-	need = need.with(n.PartitionBy...)
+	reads := slices.Clone(n.PartitionBy)
 	for _, o := range n.OrderBy {
-		need = need.with(o.Expr)
+		reads = append(reads, o.Expr)
 	}
 	for _, it := range n.Items {
-		need = need.with(callExprs(it.Call)...).with(it.Frame.Start.Offset, it.Frame.End.Offset)
+		reads = append(append(reads, callExprs(it.Call)...), it.Frame.Start.Offset, it.Frame.End.Offset)
 	}
+	need = need.with(reads...)
 	s, ok := b.sortings[n]
 	if !ok {
 		s = window.SortingOf(n)

@@ -33,6 +33,16 @@ func checkDepth(n ast.Node) error {
 	return nil
 }
 
+// flattenAll makes all chains of AND and OR flat.
+func flattenAll(n ast.Node) {
+	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		if b, ok := c.Node().(*ast.BoolExpr); ok {
+			flatten(b)
+		}
+		return true
+	}, nil)
+}
+
 // flatten turns ((a AND b) AND c) into AND(a, b, c).
 func flatten(b *ast.BoolExpr) {
 	if b.Boolop == ast.NOT_EXPR || b.Args == nil || len(b.Args.Items) == 0 {

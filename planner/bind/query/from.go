@@ -347,14 +347,21 @@ func virtualCols(sc *scope.Scope, v *plan.Virtual, cols []plan.Column) *scope.It
 	return rl
 }
 
-// maxViews bounds views that are made of views.
-const maxViews = 64
+// maxViews bounds views that are made of views, as binding them nests that deep.
+const maxViews = 1000
 
 // view binds a view's query under the path it was made with.
 func view(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar) (scope.FromItem, error) {
 	b := sc.Binder
-	if b.Depth >= maxViews {
+	if b.Inside(r) {
 		return scope.FromItem{}, pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", r.Name)
+	}
+	if b.Depth >= maxViews {
+		return scope.FromItem{}, pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+			WithDetail("Views are nested deeper than %d levels.", maxViews)
+	}
+	if err := b.Poll(); err != nil {
+		return scope.FromItem{}, err
 	}
 	use := b.TableUse(r, 'r')
 	sel, err := ViewText(r)

@@ -56,12 +56,10 @@ func (s *selectBinder) groupBy(list []ast.Node) error {
 		// Two targets that are the same expression are two keys only where grouping sets can distinguish
 		// them.
 		var keys []groupKey
+		var had scope.Exprs
 		for _, k := range s.keys {
-			dup := false
-			for _, had := range keys {
-				dup = dup || scope.EqualExpr(had.e, k.e)
-			}
-			if !dup {
+			if had.Find(k.e) < 0 {
+				had.Add(k.e, len(keys))
 				keys = append(keys, k)
 			}
 		}
@@ -165,7 +163,7 @@ func (s *selectBinder) groupItem(n ast.Node) ([][]int, error) {
 		return nil, err
 	}
 	if at >= 0 {
-		s.targets[at].E = e
+		s.retarget(at, e)
 	}
 	var bad error
 	b.EachCol(e, func(id expr.ColID) {
@@ -184,13 +182,17 @@ func (s *selectBinder) groupItem(n ast.Node) ([][]int, error) {
 	if bad != nil {
 		return nil, bad
 	}
-	for i := range s.targets {
-		if at < 0 && scope.EqualExpr(s.targets[i].E, e) {
-			at = i
+	if at < 0 {
+		at = s.targetOf(e)
+	}
+	if at < 0 {
+		if i := s.untargeted.Find(e); i >= 0 {
+			return [][]int{{i}}, nil
 		}
+		s.untargeted.Add(e, len(s.keys))
 	}
 	for i, k := range s.keys {
-		if k.target == at && scope.EqualExpr(k.e, e) {
+		if at >= 0 && k.target == at && scope.EqualExpr(k.e, e) {
 			return [][]int{{i}}, nil
 		}
 	}
@@ -246,6 +248,8 @@ type grouper struct {
 	s        *selectBinder
 	mask     plan.Column    // the grouping id, where it is needed
 	variants []plan.AggItem // of calls whose direct arguments are NULL in some grouping sets
+	keys     scope.Exprs    // the first known keys
+	known    int
 }
 
 // needMask makes the grouping id.
@@ -336,10 +340,11 @@ func (g *grouper) post(e expr.Expr) (expr.Expr, error) {
 		case *expr.Const, *expr.Param:
 			return x
 		}
-		for i := range s.keys {
-			if scope.EqualExpr(s.keys[i].e, x) {
-				return scope.Col(s.keys[i].col)
-			}
+		for ; g.known < len(s.keys); g.known++ { // the rewriting adds keys
+			g.keys.Add(s.keys[g.known].e, g.known)
+		}
+		if i := g.keys.Find(x); i >= 0 {
+			return scope.Col(s.keys[i].col)
 		}
 		switch c := x.(type) {
 		case *expr.Subquery:

@@ -27,11 +27,10 @@ func (s *selectBinder) sortList(list []ast.Node, p scope.Place) ([]sortItem, err
 			return nil, err
 		}
 		if it.target >= 0 {
-			t := &s.targets[it.target]
-			if t.E, err = s.sc.Binder.ResolveUnknown(t.E); err != nil {
+			if it.e, err = s.sc.Binder.ResolveUnknown(s.targets[it.target].E); err != nil {
 				return nil, err
 			}
-			it.e = t.E
+			s.retarget(it.target, it.e)
 		} else {
 			if it.e, err = s.sc.Expr(sb.Node, p); err != nil {
 				return nil, err
@@ -39,12 +38,7 @@ func (s *selectBinder) sortList(list []ast.Node, p scope.Place) ([]sortItem, err
 			if it.e, err = s.sc.Binder.ResolveUnknown(it.e); err != nil {
 				return nil, err
 			}
-			for i := range s.targets {
-				if scope.EqualExpr(s.targets[i].E, it.e) {
-					it.target = i
-					break
-				}
-			}
+			it.target = s.targetOf(it.e)
 		}
 		if it.order, err = s.sc.Binder.Order(it.e, sb); err != nil {
 			return nil, err

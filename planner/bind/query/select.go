@@ -33,7 +33,10 @@ type selectBinder struct {
 	grouped bool
 	keyed   bool // targets that are grouping keys read their columns
 	locked  []lockedScan
-	limit   *plan.Limit
+	byExpr  *scope.Exprs // the targets; nil: to be made
+	// untargeted are the keys of GROUP BY that are no targets, while it is bound.
+	untargeted scope.Exprs
+	limit      *plan.Limit
 }
 
 // sortItem is a key of ORDER BY or DISTINCT ON: a target, or an expression.
@@ -140,6 +143,24 @@ func conjuncts(e expr.Expr) []expr.Expr {
 		return nil
 	}
 	return []expr.Expr{e}
+}
+
+// targetOf returns the first target that is the same expression, -1 if there is none.
+func (s *selectBinder) targetOf(e expr.Expr) int {
+	if s.byExpr == nil {
+		s.byExpr = &scope.Exprs{}
+		for i := range s.targets {
+			s.byExpr.Add(s.targets[i].E, i)
+		}
+	}
+	return s.byExpr.Find(e)
+}
+
+// retarget changes a target's expression.
+func (s *selectBinder) retarget(i int, e expr.Expr) {
+	if s.targets[i].E != e {
+		s.targets[i].E, s.byExpr = e, nil
+	}
 }
 
 // bindTargets binds the select list.
@@ -327,6 +348,7 @@ func distinct(node plan.Node, out []scope.Output) plan.Node {
 // orders turns sort items into keys over the projected columns.
 func (s *selectBinder) orders(list []sortItem, pr *Projector, out []scope.Output) []expr.Order {
 	var keys []expr.Order
+	var had scope.Exprs
 	for _, it := range list {
 		o := it.order
 		if it.target >= 0 {
@@ -334,11 +356,8 @@ func (s *selectBinder) orders(list []sortItem, pr *Projector, out []scope.Output
 		} else {
 			o.Expr = scope.Col(pr.Emit(it.e, "sort"))
 		}
-		dup := false
-		for _, k := range keys {
-			dup = dup || scope.EqualExpr(k.Expr, o.Expr)
-		}
-		if !dup {
+		if had.Find(o.Expr) < 0 {
+			had.Add(o.Expr, len(keys))
 			keys = append(keys, o)
 		}
 	}

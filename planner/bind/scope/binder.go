@@ -61,7 +61,8 @@ type Binder struct {
 	// As is the role whose privileges count for what the text reads: the view's owner; 0 is the role
 	// that runs the statement.
 	As    types.OID
-	Depth int // of views within views
+	Depth int     // of views within views
+	over  *Binder // the text that reads this one's view; nil for the statement's
 }
 
 // Nested has the functions that bind parts of expressions and FROM clauses in packages above this

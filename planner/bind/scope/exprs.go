@@ -21,7 +21,7 @@ type exprAt struct {
 }
 
 // fewExprs is up to how many are compared one by one.
-const fewExprs = 4
+const fewExprs = 8
 
 var shapeSeed = maphash.MakeSeed()
 

@@ -63,12 +63,22 @@ func (st *Statement) Tables() []plan.TableUse {
 // privileges are checked for the view's owner, or with security_invoker for the role that runs the
 // statement, however deep the views are nested.
 func (b *Binder) Within(v *catalog.Relation) *Binder {
-	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner}
+	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b}
 	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
 	if v.SecurityInvoker() {
 		in.As = 0
 	}
 	return in
+}
+
+// Inside reports whether the text is a view's, or one that it is made of.
+func (b *Binder) Inside(v *catalog.Relation) bool {
+	for ; b != nil; b = b.over {
+		if b.View != nil && b.View.OID == v.OID {
+			return true
+		}
+	}
+	return false
 }
 
 // LockUse records that rows of a FROM item are locked: that requires the privilege to update some
