@@ -114,6 +114,9 @@ func addSystem(t function.Table) {
 		return h.Session().XID, nil
 	})
 	t.Puts(xid, "txid_current()", "txid_current_if_assigned()")
+	t.Put("row_xmin()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
+		return int64(h.Catalog().Xmin()), nil
+	}))
 	t.Put("pg_is_in_recovery()", fixedAnswer(false))
 	t.Put("pg_is_wal_replay_paused()", function.Always(function.Loose(func(*function.Call, []types.Datum) (types.Datum, error) {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "recovery is not in progress").WithHint("Recovery control functions can only be executed during recovery.")
