@@ -115,6 +115,7 @@ var (
 	TID         = Type{OID: TIDOID, Mod: -1}
 	XID         = Type{OID: XIDOID, Mod: -1}
 	CID         = Type{OID: CIDOID, Mod: -1}
+	XML         = Type{OID: XMLOID, Mod: -1}
 	JSON        = Type{OID: JSONOID, Mod: -1}
 	JSONB       = Type{OID: JSONBOID, Mod: -1}
 	Float4      = Type{OID: Float4OID, Mod: -1}

@@ -239,7 +239,11 @@ func addDefinitions(t function.Table) {
 		if err != nil {
 			return nil, err
 		}
-		r := h.Catalog().RelationByOID(objname.FindRelation(h, p))
+		oid := objname.FindRelation(h, p)
+		r := h.Catalog().RelationByOID(oid)
+		if _, _, system := objname.SystemRelationName(h, oid); r == nil && system {
+			return nil, nil
+		}
 		if r == nil {
 			return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", objname.Dotted(p))
 		}

@@ -203,7 +203,7 @@ func hasPrivilege(h function.Host, role types.OID, kind string, obj []types.Datu
 		return some("C", func(byte) bool { return st.Super(role) }, func(byte) bool { return st.Super(role) })
 	case "function":
 		if name, ok := obj[0].(string); ok {
-			if _, err := objname.FindCallable(types.RegprocedureOID, name); err != nil {
+			if _, err := objname.FindCallable(h, types.RegprocedureOID, name); err != nil {
 				return nil, err
 			}
 		}
