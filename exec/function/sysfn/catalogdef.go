@@ -18,6 +18,9 @@ func addCatalog(t function.Table) {
 	addVisible(t)
 	addDefinitions(t)
 	addPrivileges(t)
+	addInfoSchema(t)
+	addIndexProperties(t)
+	addObjects(t)
 	addACL(t)
 	addSizes(t)
 	t.Put("format_type(oid,int4)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
