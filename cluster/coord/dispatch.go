@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -8,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/copydata"
 	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/session"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -138,6 +140,9 @@ func (c *dispatcher) vacuum(n *ast.VacuumStmt) *session.Command {
 		if n.Rels != nil {
 			for _, r := range n.Rels.Items {
 				if v, ok := r.(*ast.VacuumRelation); ok && v.Relation != nil {
+					if _, system := sysview.RelationOID(cmp.Or(v.Relation.SchemaName, "pg_catalog"), v.Relation.RelName); system {
+						continue // it is computed when it is read
+					}
 					if _, err := x.Relation(st, v.Relation); err != nil {
 						return "", err
 					}

@@ -41,10 +41,10 @@ func explainOpts(l *ast.NodeList) (query.Explain, error) {
 		case "buffers", "settings", "summary", "wal", "timing":
 		case "format":
 			switch v {
-			case "text", "json", "dot":
+			case "text", "json", "yaml", "xml", "dot":
 				o.Format = v
 			default:
-				return o, pgerr.Unsupported("EXPLAIN format %q is not supported", v).WithHint("Formats are text, json and dot.")
+				return o, pgerr.New(pgerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": \"%s\"", v)
 			}
 		default:
 			return o, pgerr.New(pgerr.SyntaxError, "unrecognized EXPLAIN option %q", d.Defname)
@@ -105,6 +105,12 @@ func (c *dispatcher) explain(ctx context.Context, st *parse.Statement, n *ast.Ex
 		return nil, err
 	}
 	cols := session.TextColumns("QUERY PLAN")
+	switch o.Format {
+	case "json":
+		cols[0].Type = types.JSON
+	case "xml":
+		cols[0].Type = types.XML
+	}
 	return &session.Command{Columns: cols, Params: h.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		view, err := x.View()
 		if err != nil {

@@ -96,6 +96,9 @@ func (s *Session) apply(x *write.Execution, st *catalog.State, res *ddl.Result) 
 		*s.Temp = res.TempSchema
 		x.Txn.OnRollback(func() { *s.Temp = old })
 	}
+	if res.DropAtCommit != 0 {
+		x.Txn.DropAtCommit(res.DropAtCommit)
+	}
 	for _, n := range res.Notices {
 		s.Notice(n)
 	}
@@ -223,6 +226,26 @@ func Refresh(x *write.Execution, st *catalog.State, n *ast.RefreshMatViewStmt) e
 		return err
 	}
 	return add(x.Txn, rel.OID, segs)
+}
+
+// DropAtCommit drops what was made for the transaction alone.
+func DropAtCommit(t *txn.Txn) error {
+	for _, oid := range t.ShortLived() {
+		st, err := t.State()
+		if err != nil {
+			return err
+		}
+		if rel := st.RelationByOID(oid); rel != nil {
+			changes, err := ddl.DropTable(st, rel)
+			if err == nil {
+				_, err = t.Add(changes...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // DropTemp drops the relations of a session's schema for temporary tables, within a

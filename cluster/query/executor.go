@@ -270,7 +270,7 @@ func (r *Executor) LeafRows(n plan.Node, manifests map[*plan.Scan]*catalog.Manif
 		pr := prune.NewPruner(n, r.x.Env)
 		for _, part := range m.Partitions {
 			for _, s := range part {
-				if pr.MayMatch(s.Zones, s.Rows) {
+				if pr.MayMatchSegment(s) {
 					rows += s.Live()
 				}
 			}

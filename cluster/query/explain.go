@@ -11,7 +11,7 @@ import (
 // Explain is how EXPLAIN shows a plan.
 type Explain struct {
 	Analyze, Verbose, NoCosts bool
-	Format                    string // text, json or dot
+	Format                    string // text, json, yaml, xml or dot
 }
 
 // Note keeps the plan that has just run for d, and what it did, for Show: others of
@@ -41,6 +41,10 @@ func (r *Executor) Show(o Explain, d *plan.DML) string {
 	switch o.Format {
 	case "json":
 		return opts.JSON(shown)
+	case "yaml":
+		return opts.YAML(shown)
+	case "xml":
+		return opts.XML(shown)
 	case "dot":
 		return opts.DOT(shown)
 	}

@@ -24,3 +24,6 @@ func (SystemNames) Procedure(name string) (types.OID, bool) { return sysview.Pro
 
 // ProcedureName implements objname.Procedures.
 func (SystemNames) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }
+
+// ProcedureArgs implements objname.Procedures.
+func (SystemNames) ProcedureArgs(oid types.OID) []types.OID { return sysview.ProcArgs(oid) }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -15,6 +16,9 @@ func (s *Session) Commit(ctx context.Context) error {
 	err := s.checkDeferred(ctx)
 	if err == nil {
 		err = s.cursors.Materialize()
+	}
+	if err == nil {
+		err = define.DropAtCommit(t.Txn.Txn)
 	}
 	if err == nil {
 		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))

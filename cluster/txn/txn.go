@@ -58,6 +58,8 @@ type Txn struct {
 	created []*catalog.Segment
 	undo    []func() // functions that a rollback calls, newest last
 	exports int      // snapshots, so far
+
+	shortLived []types.OID // tables that the commit drops
 }
 
 // New begins a transaction whose oldest state pin is to hold; nil for none.
@@ -165,6 +167,12 @@ func (t *Txn) RolledBack() {
 		f()
 	}
 }
+
+// DropAtCommit marks a table that the transaction made as one that its commit drops.
+func (t *Txn) DropAtCommit(table types.OID) { t.shortLived = append(t.shortLived, table) }
+
+// ShortLived are the tables that the commit drops. A rollback to a savepoint may have taken some back.
+func (t *Txn) ShortLived() []types.OID { return t.shortLived }
 
 // Mark returns the current position, for RollbackTo to undo a failed statement.
 func (t *Txn) Mark() int { return len(t.changes) }

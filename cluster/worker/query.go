@@ -149,7 +149,7 @@ func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*cata
 	switch n := n.(type) {
 	case *plan.Scan:
 		pr, m := prune.NewPruner(n, s.env), s.manifest(n, manifests)
-		list = store.Splits(m, leaf, splitRows(m, threads), func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+		list = store.Splits(m, leaf, splitRows(m, threads), pr.MayMatchSegment)
 	case *plan.Source:
 		of := 1
 		if s.g.w.cfg.Parts != nil {

@@ -73,7 +73,7 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	keep := k.MayHave
 	if !k.IsInt() {
 		pr := s.pin.Pruner(sc, s.env)
-		keep = func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) }
+		keep = pr.MayMatchSegment
 	}
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, keep)
 }

@@ -63,6 +63,9 @@ func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs [
 // Append returns the changes that distribute new segments to the partitions of a table: to
 // that of their rows' hash, where that decides, else to the one with the fewest rows.
 func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
+	for _, g := range segs {
+		g.Xmin = st.Xmin()
+	}
 	n := max(rel.Partitions, 1)
 	if n == 1 {
 		return []catalog.Change{&catalog.AppendSegments{Table: rel.OID, Segments: segs, ExpectVersion: rel.Version}}

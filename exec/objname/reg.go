@@ -1,6 +1,7 @@
 package objname
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -23,6 +24,7 @@ type SystemRelations interface {
 type Procedures interface {
 	Procedure(name string) (types.OID, bool)
 	ProcedureName(oid types.OID) (string, bool)
+	ProcedureArgs(oid types.OID) []types.OID
 }
 
 // systemCatalogs are catalogs whose OID is fixed, for hosts that know no more.
@@ -148,7 +150,7 @@ func RegIn(h function.Host, t types.OID, name string) (types.OID, error) {
 		if err := operatorSchema(st, t, name); err != nil {
 			return 0, err
 		}
-		return FindCallable(t, name)
+		return FindCallable(h, t, name)
 	case types.RegoperOID:
 		if err := operatorSchema(st, t, name); err != nil {
 			return 0, err
@@ -280,7 +282,7 @@ func findType(h function.Host, name string) (types.OID, error) {
 }
 
 // FindCallable finds a function or operator by name(argument types).
-func FindCallable(t types.OID, text string) (types.OID, error) {
+func FindCallable(h function.Host, t types.OID, text string) (types.OID, error) {
 	head, args, ok := strings.Cut(text, "(")
 	args, closed := strings.CutSuffix(strings.TrimSpace(args), ")")
 	if !ok || !closed {
@@ -332,7 +334,21 @@ next:
 		}
 		return f.OID, nil
 	}
+	if ps, ok := h.(Procedures); ok {
+		if oid, ok := ps.Procedure(parts[len(parts)-1]); ok && slices.Equal(ps.ProcedureArgs(oid), oids) {
+			return oid, nil
+		}
+	}
 	return 0, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", text)
+}
+
+// signature is a function's name as regprocedure prints it.
+func signature(name string, of []types.OID) string {
+	args := make([]string, len(of))
+	for i, a := range of {
+		args[i] = types.TypeName(a)
+	}
+	return lex.QuoteName(name) + "(" + strings.Join(args, ",") + ")"
 }
 
 // operatorSchema fails if the name of an operator, or of a function with its
@@ -408,11 +424,12 @@ func RegOut(h function.Host, t types.OID, oid types.OID) (string, bool) {
 		}
 	case types.RegprocedureOID:
 		if f := fn.ByOID(oid); f != nil {
-			args := make([]string, len(f.Args))
-			for i, a := range f.Args {
-				args[i] = types.TypeName(a)
+			return signature(f.Name, f.Args), true
+		}
+		if ps, ok := h.(Procedures); ok {
+			if name, ok := ps.ProcedureName(oid); ok {
+				return signature(name, ps.ProcedureArgs(oid)), true
 			}
-			return lex.QuoteName(f.Name) + "(" + strings.Join(args, ",") + ")", true
 		}
 	case types.RegoperOID, types.RegoperatorOID:
 		for _, o := range fn.AllOperators() {

@@ -21,7 +21,7 @@ const (
 // KindOf returns the kind of a type.
 func KindOf(t types.Type) Kind {
 	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID:
+	case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID, types.TIDOID:
 		return Int
 	case types.NumericOID:
 		return Numeric

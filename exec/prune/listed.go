@@ -37,7 +37,7 @@ func (c *Compiler) Listed(s *plan.Scan) (out []Listed) {
 			}
 		}
 		num, from, via, ok := c.Column(arg)
-		if !ok || KindOf(from) != KindOf(via) || KindOf(from) != Int && KindOf(from) != Date {
+		if !ok || num < 0 || KindOf(from) != KindOf(via) || KindOf(from) != Int && KindOf(from) != Date {
 			continue
 		}
 		l := Listed{Col: slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })}

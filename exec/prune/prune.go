@@ -16,6 +16,7 @@ import (
 // is read-only once made.
 type Pruner struct {
 	tests []test
+	tid   bool // ctid is read
 }
 
 // test reports whether a row of a run with these zones may pass.
@@ -36,13 +37,27 @@ func NewCompiler(s *plan.Scan, env *function.Env) *Compiler {
 
 // Pruner makes the tests of the filter's conditions.
 func (c *Compiler) Pruner(s *plan.Scan) *Pruner {
-	p := &Pruner{}
+	p := &Pruner{tid: slices.ContainsFunc(s.Cols, func(c plan.Column) bool { return c.Num == plan.CTID })}
 	for _, f := range s.Filter {
 		if t := c.test(f); t != nil {
 			p.tests = append(p.tests, t)
 		}
 	}
 	return p
+}
+
+// MayMatchSegment reports whether some row of a segment may pass the filter.
+func (p *Pruner) MayMatchSegment(g *catalog.Segment) bool {
+	return p.MayMatch(p.Zones(g, g.Zones, 0, g.Rows), g.Rows)
+}
+
+// Zones returns the zones of a segment's rows from from on, with that of ctid where the scan reads it.
+func (p *Pruner) Zones(g *catalog.Segment, zones []catalog.Zone, from, rows int64) []catalog.Zone {
+	if !p.tid || g.First == 0 || rows == 0 {
+		return zones
+	}
+	at := g.First - 1 + uint64(from)
+	return append(zones[:len(zones):len(zones)], catalog.Zone{Column: plan.CTID, Min: types.TIDAt(at), Max: types.TIDAt(at + uint64(rows) - 1)})
 }
 
 // MayMatch reports whether some row of a run may pass the filter.

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Compaction merges neighbours, so that rows keep their order: fanIn or more that are no larger
@@ -83,6 +84,15 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 		scan.Missing = append(scan.Missing, c.Missing)
 		o.Columns = append(o.Columns, WriterColumn{Num: c.Num, Type: c.Type})
 	}
+	xmin := uint32(catalog.FrozenXmin)
+	for _, g := range segs {
+		xmin = max(xmin, g.Xmin)
+	}
+	if slices.ContainsFunc(segs, func(g *catalog.Segment) bool { return max(g.Xmin, catalog.FrozenXmin) != xmin || storesXmin(g) }) {
+		scan.Cols = append(scan.Cols, plan.Column{ID: expr.ColID(len(scan.Cols) + 1), Name: "xmin", Type: types.XID, Num: plan.Xmin})
+		scan.Missing = append(scan.Missing, nil)
+		o.Columns = append(o.Columns, WriterColumn{Num: plan.Xmin, Type: types.XID})
+	}
 	if len(segs) > 0 && !slices.ContainsFunc(segs, func(g *catalog.Segment) bool { return g.Part != segs[0].Part || g.Of != segs[0].Of }) {
 		o.Part, o.Of = segs[0].Part, segs[0].Of
 	}
@@ -101,7 +111,15 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 	if change.New, err = w.Finish(ctx); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
+	for _, g := range change.New {
+		g.Xmin = xmin
+	}
 	return change, nil
+}
+
+// storesXmin reports whether a segment has rows of several statements.
+func storesXmin(g *catalog.Segment) bool {
+	return slices.ContainsFunc(g.Zones, func(z catalog.Zone) bool { return z.Column == plan.Xmin })
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer, between func(context.Context, int) error) error {
@@ -141,7 +159,14 @@ func inlineRows(ref *catalog.Segment, cols []WriterColumn) *batch.Batch {
 		return nil
 	}
 	g, err := openInline(ref)
-	if err != nil || !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
+	if err != nil {
+		return nil
+	}
+	if n := len(cols) - 1; n >= 0 && cols[n].Num == plan.Xmin && g.column(plan.Xmin) < 0 {
+		cols = cols[:n]
+		g.rows = append(g.rows[:len(g.rows):len(g.rows)], xmins(ref, int(ref.Rows)))
+	}
+	if !slices.EqualFunc(g.foot.Cols, cols, func(has footerCol, c WriterColumn) bool { return has.Num == c.Num && has.Type == c.Type }) {
 		return nil
 	}
 	return batch.New(g.rows, int(ref.Rows))

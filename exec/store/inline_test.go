@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
@@ -91,7 +93,8 @@ func TestInlineAsRead(t *testing.T) {
 }
 
 // TestCompactInline: compaction of inline segments keeps the live rows in order, of segments with
-// all columns of the table as they are, and of segments with deleted rows or fewer columns.
+// all columns of the table as they are, and of segments with deleted rows or fewer columns; also of
+// what a compaction made. Each row keeps its xmin.
 func TestCompactInline(t *testing.T) {
 	r, s := rand.New(rand.NewPCG(4, 4)), open(t, nil)
 	rel := &catalog.Relation{OID: 1, Name: "t"}
@@ -127,7 +130,18 @@ func TestCompactInline(t *testing.T) {
 				}
 				want = append(want, row)
 			}
+			g.Xmin = uint32(r.IntN(4))
+			for i := len(want) - int(g.Live()); i < len(want); i++ {
+				want[i] = append(slices.Clone(want[i]), int64(max(g.Xmin, catalog.FrozenXmin)))
+			}
 			segs = append(segs, g)
+		}
+		if half := len(segs) / 2; half > 0 && round%2 == 0 {
+			ch, err := s.Compact(ctx, rel, 0, segs[:half], nil, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			segs = append(ch.New, segs[half:]...)
 		}
 		seen := 0
 		ch, err := s.Compact(ctx, rel, 0, segs, nil, nil, func(_ context.Context, rows int) error {
@@ -137,7 +151,9 @@ func TestCompactInline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := readAll(t, s, scanOf(cols), manifest(ch.New...), 0, 0)
+		scan := scanOf(cols)
+		scan.Cols = append(scan.Cols, plan.Column{ID: 1000, Name: "xmin", Type: types.XID, Num: plan.Xmin})
+		got, _ := readAll(t, s, scan, manifest(ch.New...), 0, 0)
 		if !same(got, want) || seen != len(want) || len(ch.Old) != len(segs) {
 			t.Fatalf("round %d: %d rows, %d of them seen, not %d", round, len(got), seen, len(want))
 		}

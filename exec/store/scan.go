@@ -337,7 +337,9 @@ func (r *reader) seek() bool {
 		r.group++
 	}
 	clear(r.arrs)
-	if gr := &(*g)[r.group]; !r.plan.prune.MayMatch(gr.Zones, gr.Rows) || !r.keys.mayMatch(gr.Zones, gr.Rows) {
+	gr := &(*g)[r.group]
+	zones := r.plan.prune.Zones(r.ref, gr.Zones, r.start, gr.Rows)
+	if !r.plan.prune.MayMatch(zones, gr.Rows) || !r.keys.mayMatch(zones, gr.Rows) {
 		r.at = min(r.start+gr.Rows, r.to)
 		return false
 	}
@@ -424,6 +426,9 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 		return batch.FromSlice(arrow.PrimitiveTypes.Int64, ids, nil), nil
 	}
 	c := r.cols[i]
+	if c < 0 && r.scan.Cols[i].Num < 0 {
+		return r.system(r.scan.Cols[i].Num, n)
+	}
 	if c < 0 {
 		if m := r.missing[i]; m != nil && m.Len() == n {
 			return m, nil

@@ -85,12 +85,13 @@ type procTable struct {
 	list   []proc
 	byName map[string]types.OID
 	byOID  map[types.OID]string
+	args   map[types.OID][]types.OID
 }
 
 func (t *procTable) oid(name string) types.OID { return t.byName[name] }
 
 var procedures = sync.OnceValue(func() *procTable {
-	t := &procTable{byName: map[string]types.OID{}, byOID: map[types.OID]string{}}
+	t := &procTable{byName: map[string]types.OID{}, byOID: map[types.OID]string{}, args: map[types.OID][]types.OID{}}
 	for _, l := range tableLines("procs") {
 		f := strings.Fields(l)
 		p := proc{oid: types.OID(parseNumber(f[0])), name: f[1], ret: types.OID(parseNumber(f[2])), vol: f[3], args: []types.OID{}}
@@ -99,7 +100,7 @@ var procedures = sync.OnceValue(func() *procTable {
 				p.args = append(p.args, types.OID(parseNumber(a)))
 			}
 		}
-		t.byName[p.name], t.byOID[p.oid] = p.oid, p.name
+		t.byName[p.name], t.byOID[p.oid], t.args[p.oid] = p.oid, p.name, p.args
 		if fn.ByOID(p.oid) == nil {
 			t.list = append(t.list, p)
 		}
@@ -119,6 +120,9 @@ func ProcName(oid types.OID) (string, bool) {
 	n, ok := procedures().byOID[oid]
 	return n, ok
 }
+
+// ProcArgs returns the types of a procedure's arguments.
+func ProcArgs(oid types.OID) []types.OID { return procedures().args[oid] }
 
 const internalLanguage types.OID = 12
 

@@ -45,7 +45,7 @@ func KindOf(t types.Type) Kind {
 		return I16
 	case types.Int4OID, types.DateOID:
 		return I32
-	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID:
+	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.TIDOID:
 		return I64
 	case types.Float4OID:
 		return F32

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -140,7 +141,7 @@ func (w *dmlBinder) scanTarget() (plan.Node, error) {
 	id := w.b.NewCol(w.sc.Level, "rowid", types.Int8)
 	scan.RowID = id.ID
 	w.d.RowID = id.ID
-	for _, c := range scan.Cols {
+	for _, c := range scan.Cols[:len(w.live)] {
 		w.d.Old = append(w.d.Old, c.ID)
 	}
 	if w.view != nil {
@@ -212,6 +213,22 @@ func (w *dmlBinder) over(name string, es []expr.Expr, use int) *scope.Item {
 	r := &scope.Item{Name: name, Schema: w.schema, OID: w.table.OID, System: query.TableOID(w.table.OID), Table: w.table, Named: true, Open: true}
 	for i, c := range w.live {
 		r.Cols = append(r.Cols, scope.Column{Name: c.Name, Expr: es[i], Table: w.table.OID, Num: c.Num, Use: use})
+	}
+	return r
+}
+
+// fresh adds to a row that the statement writes its system columns: the xmin that it will have, no
+// ctid before the commit. With ON CONFLICT DO UPDATE, xmax tells updated rows from new ones in
+// PostgreSQL.
+func (w *dmlBinder) fresh(r *scope.Item) *scope.Item {
+	if w.view == nil {
+		r.System = append(append(r.System, scope.Column{Name: "ctid", System: true},
+			scope.Column{Name: "xmin", Expr: &expr.Call{Fn: fn.ByID("row_xmin()"), Typ: types.XID}, System: true}), query.Unkept()...)
+		for i := range r.System {
+			if c := &r.System[i]; w.updates && c.Name == "xmax" {
+				c.Expr = nil
+			}
+		}
 	}
 	return r
 }

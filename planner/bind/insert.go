@@ -93,7 +93,7 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 			return err
 		}
 	}
-	err = w.returning(typing.Items(n.ReturningList), row, nil)
+	err = w.returning(typing.Items(n.ReturningList), w.fresh(row), nil)
 	w.dropUnread()
 	return err
 }

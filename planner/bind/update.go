@@ -41,7 +41,7 @@ func (w *dmlBinder) update(n *ast.UpdateStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := w.returning(typing.Items(n.ReturningList), row, others); err != nil {
+	if err := w.returning(typing.Items(n.ReturningList), w.fresh(row), others); err != nil {
 		return err
 	}
 	w.dropUnread()

@@ -238,7 +238,7 @@ func (w *dmlBinder) renamed(vt *viewTarget, r *scope.Item) error {
 // viewRows shows the scanned table as the view: its columns, and only the rows
 // that the view has.
 func (w *dmlBinder) viewRows(scan *plan.Scan) (plan.Node, error) {
-	es := scope.ColumnsOf(scan.Cols)
+	es := scope.ColumnsOf(scan.Cols[:len(w.live)])
 	r, err := w.seen(w.alias(), es, w.readUse())
 	if err != nil {
 		return nil, err

@@ -43,6 +43,8 @@ type Result struct {
 	Rewrite *Rewrite
 	// TempSchema is set when the session's schema for temporary tables was made.
 	TempSchema types.OID
+	// DropAtCommit is set to a new table that the end of the transaction drops.
+	DropAtCommit types.OID
 }
 
 // Check says that a table's rows must meet a constraint in the state after Changes.

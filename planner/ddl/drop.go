@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -93,6 +94,27 @@ func (p *planner) dropMissing(n *ast.DropStmt) error {
 		return nil
 	}
 	return pgerr.Unsupported("DROP %s is not supported", strings.ToUpper(what))
+}
+
+// DropTable drops a table of a state with all that depends on it.
+func DropTable(st *catalog.State, table *catalog.Relation) ([]catalog.Change, error) {
+	p := &planner{env: &Env{Bind: &bind.Session{Names: bind.Names{State: st}}, Super: true}, st: st, res: &Result{}}
+	err := p.dropRelations([]*catalog.Relation{table}, true)
+	return p.res.Changes, err
+}
+
+// onCommit notes what the end of the transaction does to a new table.
+func (p *planner) onCommit(rel *catalog.Relation, n ast.OnCommitAction) error {
+	switch {
+	case n == ast.ONCOMMIT_NOOP:
+	case rel.Schema == 0 || rel.Schema != p.env.Bind.TempSchema && rel.Schema != p.res.TempSchema:
+		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
+	case n == ast.ONCOMMIT_DELETE_ROWS:
+		return pgerr.Unsupported("ON COMMIT DELETE ROWS is not supported")
+	case n == ast.ONCOMMIT_DROP:
+		p.res.DropAtCommit = rel.OID
+	}
+	return nil
 }
 
 // dropRelations drops relations with what belongs to them; what merely depends

@@ -34,11 +34,11 @@ func (p *planner) createTable(n *ast.CreateStmt) error {
 	if skip, err := p.taken(sc, n.Relation.RelName, n.IfNotExists); skip || err != nil {
 		return err
 	}
-	if n.OnCommit != ast.ONCOMMIT_NOOP && n.OnCommit != ast.ONCOMMIT_PRESERVE_ROWS {
-		return pgerr.Unsupported("ON COMMIT DROP and ON COMMIT DELETE ROWS are not supported")
-	}
 	rel, err := p.newTable(sc, n.Relation)
 	if err != nil {
+		return err
+	}
+	if err := p.onCommit(rel, n.OnCommit); err != nil {
 		return err
 	}
 	if err := p.tableOptions(rel, n.Options); err != nil {

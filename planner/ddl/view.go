@@ -185,6 +185,9 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 		}
 		c.Type = stored(c.Type)
 	}
+	if err := p.onCommit(rel, into.OnCommit); err != nil {
+		return nil, nil, false, err
+	}
 	if err := p.distributionOf(rel); err != nil {
 		return nil, nil, false, err
 	}

@@ -9,6 +9,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// The attribute numbers of the system columns that a scan reads, as PostgreSQL's.
+const (
+	CTID = -1
+	Xmin = -2
+)
+
 // Scan reads a table at the statement's snapshot. The segments are not part of the plan: the
 // coordinator hands out splits.
 type Scan struct {
@@ -16,7 +22,7 @@ type Scan struct {
 	Table   types.OID
 	Name    string // schema-qualified where needed, for EXPLAIN
 	Alias   string
-	Cols    []Column      // Num is the attnum to read
+	Cols    []Column      // Num is the attnum to read; CTID and Xmin are behind the others
 	Missing []types.Datum // per column, for segments older than the column; may be nil
 	// Filter are conditions over Cols that the scan applies: zone maps first,
 	// then rows.

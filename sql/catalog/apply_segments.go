@@ -118,6 +118,25 @@ func (me *manifestEdit) resize(n int) {
 	}
 }
 
+// number returns copies of new segments whose rows have numbers. Those that the log has from before
+// Xmin was kept get none: another node may have applied them then.
+func (me *manifestEdit) number(e *edit, segs []*Segment) []*Segment {
+	next, base := &me.m.Next, uint64(0)
+	if !e.commit {
+		next, base = &me.m.own, ownRows
+	}
+	out := make([]*Segment, len(segs))
+	for i, s := range segs {
+		if out[i] = s; s.Xmin != 0 {
+			c := *s
+			c.First = base + *next + 1
+			*next += uint64(s.Rows)
+			out[i] = &c
+		}
+	}
+	return out
+}
+
 func (me *manifestEdit) append(p int, segs []*Segment) {
 	old, t := me.m.Partitions[p], me.m.tails[p]
 	n := len(old)
@@ -197,7 +216,7 @@ func (c *AppendSegments) apply(e *edit) error {
 	if err := e.unknown(me, c.Segments); err != nil {
 		return err
 	}
-	me.append(c.Part, c.Segments)
+	me.append(c.Part, me.number(e, c.Segments))
 	me.appended = true
 	return nil
 }
@@ -285,17 +304,18 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted.Portable(), From: live, To: to})
 		live += o.Live()
 	}
-	out := make([]*Segment, 0, len(segs)-len(c.Old)+len(c.New))
+	fresh := me.number(e, c.New)
+	out := make([]*Segment, 0, len(segs)-len(c.Old)+len(fresh))
 	for i, s := range segs {
 		if i == first {
-			out = append(out, c.New...)
+			out = append(out, fresh...)
 		}
 		if _, ok := at[s.ID]; !ok {
 			out = append(out, s)
 		}
 	}
 	if first < 0 {
-		out = append(out, c.New...)
+		out = append(out, fresh...)
 	}
 	me.set(c.Part, out)
 	if live == written {

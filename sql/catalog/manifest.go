@@ -33,7 +33,25 @@ type Segment struct {
 	Part, Of int
 	// XXH128 is the XXH3 hash of the file's bytes, of 128 bits; zero where SHA256 is kept.
 	XXH128 [16]byte
+	// Xmin is what xmin shows of the segment's rows: of the state that the statement that wrote them
+	// read the version, and 1. Where a compaction merged rows of several statements, which have it in a
+	// column of their own, it is the greatest. 0: written before it was kept.
+	Xmin uint32
+	// First numbers the segment's rows among those that the table ever had: the first is First-1, and
+	// ctid shows it (Manifest.Next). Applying a change sets it; 0: applied before it was kept.
+	First uint64
 }
+
+// FrozenXmin is the xmin of rows from before it was kept, as PostgreSQL's FrozenTransactionId.
+const FrozenXmin = 2
+
+// Xmin is the xmin of rows that a statement writes which reads s. Who replaces a row reads a state
+// that has it committed, of a greater version than the one that its writer read, so each version of a
+// row has a greater xmin than the one before, wherever they were written.
+func (s *State) Xmin() uint32 { return max(uint32(s.version+1), FrozenXmin+1) }
+
+// ownRows numbers the rows that a transaction has written but not committed.
+const ownRows = 1 << 46
 
 // Move records where the live rows of a replaced segment went: they are Rows consecutive ones, from
 // row From on, of the concatenated segments To.
@@ -73,7 +91,11 @@ type Manifest struct {
 	Appended, Removed uint64
 	// Moved records where compaction put the rows of recently replaced segments, oldest first.
 	Moved []*Move
+	// Next is how many numbers rows were given (Segment.First). None is given twice, so an address that
+	// somebody keeps is that of its row or of none.
+	Next uint64
 
+	own   uint64  // as Next, of a transaction's uncommitted rows, from ownRows on
 	tails []*tail // per partition: who may append in place
 	live  []int64 // rows, per partition; nil where they are counted on demand
 }

@@ -33,8 +33,6 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 				return append(dst, 0)
 			}
 			return append(dst, v[0])
-		case TIDOID:
-			return appendTID(dst, v)
 		case PgLSNOID:
 			a, b, _ := strings.Cut(v, "/")
 			hi, _ := strconv.ParseUint(a, 16, 32)
@@ -66,6 +64,8 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		switch t.OID {
 		case Int2OID:
 			return be.AppendUint16(dst, uint16(v))
+		case TIDOID:
+			return be.AppendUint16(be.AppendUint32(dst, uint32(v>>16)), uint16(v))
 		case Int8OID, TimeOID:
 			return be.AppendUint64(dst, uint64(v))
 		case TimestampOID, TimestamptzOID:
@@ -145,13 +145,6 @@ func appendBits(dst []byte, s string) []byte {
 		dst = append(dst, c)
 	}
 	return dst
-}
-
-func appendTID(dst []byte, s string) []byte {
-	a, b, _ := strings.Cut(strings.Trim(s, "()"), ",")
-	x, _ := strconv.ParseUint(a, 10, 32)
-	y, _ := strconv.ParseUint(b, 10, 16)
-	return be.AppendUint16(be.AppendUint32(dst, uint32(x)), uint16(y))
 }
 
 func errBinary(format string, args ...any) error {

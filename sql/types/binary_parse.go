@@ -122,7 +122,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 	case IntervalOID:
 		return datetime.Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
 	case TIDOID:
-		return fmt.Sprintf("(%d,%d)", be.Uint32(b), be.Uint16(b[4:])), nil
+		return TIDOf(be.Uint32(b), be.Uint16(b[4:])), nil
 	case PgLSNOID:
 		v := be.Uint64(b)
 		return fmt.Sprintf("%X/%X", v>>32, uint32(v)), nil

@@ -89,7 +89,7 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case VoidOID:
 		return nil, nil
 	case TIDOID:
-		return parseTID(s)
+		return datum(parseTID(s))
 	case PgLSNOID:
 		return parseLSN(s)
 	}
@@ -158,6 +158,8 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 			return datetime.AppendTimestamp(dst, v, env.Dates())
 		case TimestamptzOID:
 			return datetime.AppendTimestamptz(dst, v, env.Dates())
+		case TIDOID:
+			return appendTID(dst, v)
 		}
 		if IsReg(t.OID) {
 			return appendReg(dst, t.OID, OID(v), env)
@@ -199,19 +201,6 @@ func parseVector(t Type, s string) (Datum, error) {
 		a.Elems = append(a.Elems, v)
 	}
 	return a, nil
-}
-
-func parseTID(s string) (Datum, error) {
-	body := ascii.TrimSpace(s)
-	if a, b, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(body, "("), ")"), ","); ok &&
-		strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {
-		x, err1 := strconv.ParseUint(a, 10, 32)
-		y, err2 := strconv.ParseUint(b, 10, 16)
-		if err1 == nil && err2 == nil {
-			return "(" + strconv.FormatUint(x, 10) + "," + strconv.FormatUint(y, 10) + ")", nil
-		}
-	}
-	return nil, pgerr.InvalidText("tid", s)
 }
 
 func parseLSN(s string) (Datum, error) {

@@ -112,6 +112,10 @@ var (
 	Int8        = Type{OID: Int8OID, Mod: -1}
 	Text        = Type{OID: TextOID, Mod: -1}
 	Oid         = Type{OID: OIDOID, Mod: -1}
+	TID         = Type{OID: TIDOID, Mod: -1}
+	XID         = Type{OID: XIDOID, Mod: -1}
+	CID         = Type{OID: CIDOID, Mod: -1}
+	XML         = Type{OID: XMLOID, Mod: -1}
 	JSON        = Type{OID: JSONOID, Mod: -1}
 	JSONB       = Type{OID: JSONBOID, Mod: -1}
 	Float4      = Type{OID: Float4OID, Mod: -1}
@@ -230,7 +234,7 @@ func (t Type) IsIntegral() bool {
 func (t Type) IsString() bool {
 	switch t.OID {
 	case TextOID, VarcharOID, BpcharOID, NameOID, CharOID, JSONOID, JSONBOID, UnknownOID, CstringOID,
-		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, TIDOID, BitOID, VarbitOID, JSONPathOID:
+		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, BitOID, VarbitOID, JSONPathOID:
 		return true
 	}
 	return t.OID >= FirstUserOID && t.OID < UserArrayBit
@@ -268,7 +272,7 @@ func (t Type) Arrow() arrow.DataType {
 		return arrow.PrimitiveTypes.Int16
 	case Int4OID:
 		return arrow.PrimitiveTypes.Int32
-	case Int8OID:
+	case Int8OID, TIDOID:
 		return arrow.PrimitiveTypes.Int64
 	case Float4OID:
 		return arrow.PrimitiveTypes.Float32

@@ -133,6 +133,14 @@ func ByName(name string) (OID, bool) {
 	return o, ok
 }
 
+// BaseName returns pg_type.typname of a built-in type.
+func BaseName(oid OID) (string, bool) {
+	if p := builtins().byOID[oid]; p != nil {
+		return p.Name, true
+	}
+	return "", false
+}
+
 // ByTypname finds a built-in type by pg_type.typname, where char is "char".
 func ByTypname(name string) (OID, bool) {
 	if name == "char" {

@@ -185,6 +185,8 @@ func typeSize(oid types.OID) int16 {
 		return 4
 	case types.Int8OID, types.Float8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.MoneyOID, types.PgLSNOID:
 		return 8
+	case types.TIDOID:
+		return 6
 	case types.TimetzOID:
 		return 12
 	case types.IntervalOID, types.UUIDOID:

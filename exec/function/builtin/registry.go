@@ -40,6 +40,7 @@ var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 	setfn.AddSeries(m)
 	setfn.AddSplits(m)
 	jsonfn.AddSets(m)
+	sysfn.AddObjects(m)
 	return m
 })
 

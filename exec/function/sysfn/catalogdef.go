@@ -18,6 +18,9 @@ func addCatalog(t function.Table) {
 	addVisible(t)
 	addDefinitions(t)
 	addPrivileges(t)
+	addInfoSchema(t)
+	addIndexProperties(t)
+	addObjects(t)
 	addACL(t)
 	addSizes(t)
 	t.Put("format_type(oid,int4)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
@@ -239,7 +242,11 @@ func addDefinitions(t function.Table) {
 		if err != nil {
 			return nil, err
 		}
-		r := h.Catalog().RelationByOID(objname.FindRelation(h, p))
+		oid := objname.FindRelation(h, p)
+		r := h.Catalog().RelationByOID(oid)
+		if _, _, system := objname.SystemRelationName(h, oid); r == nil && system {
+			return nil, nil
+		}
 		if r == nil {
 			return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", objname.Dotted(p))
 		}

@@ -1,6 +1,7 @@
 package sysfn
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -114,6 +115,12 @@ func addSizes(t function.Table) {
 	t.Put("pg_relation_filenode(regclass)", hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
 		if r := h.Catalog().RelationByOID(types.OID(a[0].(int64))); r != nil && r.Kind != catalog.KindView {
 			return a[0], nil
+		}
+		return nil, nil
+	}))
+	t.Put("pg_relation_filepath(regclass)", hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+		if r := h.Catalog().RelationByOID(types.OID(a[0].(int64))); r != nil && r.Kind != catalog.KindView {
+			return fmt.Sprintf("base/%d/%d", catalog.DatabaseOID, r.OID), nil
 		}
 		return nil, nil
 	}))

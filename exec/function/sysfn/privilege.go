@@ -203,11 +203,19 @@ func hasPrivilege(h function.Host, role types.OID, kind string, obj []types.Datu
 		return some("C", func(byte) bool { return st.Super(role) }, func(byte) bool { return st.Super(role) })
 	case "function":
 		if name, ok := obj[0].(string); ok {
-			if _, err := objname.FindCallable(types.RegprocedureOID, name); err != nil {
+			if _, err := objname.FindCallable(h, types.RegprocedureOID, name); err != nil {
 				return nil, err
 			}
 		}
 		return on(catalog.Object{Class: catalog.ClassFunction, Owner: catalog.BootstrapRoleOID})
+	}
+	switch name, byName := obj[0].(string); {
+	case kind == "server" && byName: // there are none
+		return nil, pgerr.New(pgerr.UndefinedObject, "server \"%s\" does not exist", name)
+	case kind == "foreign_data_wrapper" && byName:
+		return nil, pgerr.New(pgerr.UndefinedObject, "foreign-data wrapper \"%s\" does not exist", name)
+	case kind == "server" || kind == "foreign_data_wrapper":
+		return nil, nil
 	}
 	return nil, pgerr.Unsupported("has_%s_privilege is not supported", kind)
 }

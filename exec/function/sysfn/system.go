@@ -3,6 +3,7 @@ package sysfn
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"math"
 	"net"
 	"strconv"
@@ -117,6 +118,31 @@ func addSystem(t function.Table) {
 		return h.Session().XID, nil
 	})
 	t.Puts(xid, "txid_current()", "txid_current_if_assigned()")
+	t.Put("row_xmin()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
+		return int64(h.Catalog().Xmin()), nil
+	}))
+	// The log's place is the version of the newest state that the statement sees.
+	lsn := func(version uint64) types.Datum { return fmt.Sprintf("%X/%X", version>>32, uint32(version)) }
+	t.Puts(hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
+		return lsn(h.Catalog().Version()), nil
+	}), "pg_current_wal_lsn()", "pg_current_wal_insert_lsn()", "pg_current_wal_flush_lsn()")
+	t.Put("pg_wal_lsn_diff(pg_lsn,pg_lsn)", function.Always(function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) {
+		if a[0] == nil || a[1] == nil {
+			return nil, nil
+		}
+		of := func(d types.Datum) number.Decimal {
+			high, low, _ := strings.Cut(d.(string), "/")
+			h, _ := strconv.ParseInt(high, 16, 64)
+			l, _ := strconv.ParseInt(low, 16, 64)
+			d2, _ := number.DecimalFromInt64(h, 0).Mul(number.DecimalFromInt64(1<<32, 0))
+			d2, _ = d2.Add(number.DecimalFromInt64(l, 0))
+			return d2
+		}
+		d, err := of(a[0]).Sub(of(a[1]))
+		return d, err
+	})))
+	t.Put("mxid_age(xid)", fixedAnswer(int64(0)))
+	t.Put("pg_column_compression(any)", fixedAnswer(nil))
 	t.Put("pg_is_in_recovery()", fixedAnswer(false))
 	t.Put("pg_is_wal_replay_paused()", function.Always(function.Loose(func(*function.Call, []types.Datum) (types.Datum, error) {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "recovery is not in progress").WithHint("Recovery control functions can only be executed during recovery.")

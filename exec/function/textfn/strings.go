@@ -475,4 +475,5 @@ func Register(t function.Table) {
 	addPatterns(t)
 	addRegexp(t)
 	addFormat(t)
+	addHash(t)
 }

@@ -316,6 +316,15 @@ func Scan(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar, 
 		missing = missing || c.Missing != nil
 		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Orig: c.Name, Expr: scope.Col(nc), Table: r.OID, Num: c.Num, Use: use})
 	}
+	if b.Rows {
+		rl.System = append(rl.System, Unkept()...)
+		for _, c := range []plan.Column{{Name: "ctid", Type: types.TID, Num: plan.CTID}, {Name: "xmin", Type: types.XID, Num: plan.Xmin}} {
+			nc := b.NewCol(sc.Level, c.Name, c.Type)
+			nc.Num = c.Num
+			scan.Cols, scan.Missing = append(scan.Cols, nc), append(scan.Missing, nil)
+			rl.System = append(rl.System, scope.Column{Name: c.Name, Expr: scope.Col(nc), System: true})
+		}
+	}
 	if !missing {
 		scan.Missing = nil
 	}
@@ -448,9 +457,7 @@ func ViewText(v *catalog.Relation) (*ast.SelectStmt, error) {
 	return sel, nil
 }
 
-// TableOID is the system column of a user's table. PostgreSQL's others describe row versions, which
-// are not kept: reading them is an error, so that no client uses a constant xmin for optimistic
-// locking.
+// TableOID is the system column of all rows of a table. Scans have ctid and xmin too.
 func TableOID(oid types.OID) []scope.Column {
 	return []scope.Column{{Name: "tableoid", System: true, Expr: &expr.Const{Val: int64(oid), Typ: types.Oid}}}
 }

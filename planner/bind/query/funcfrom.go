@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -60,6 +62,23 @@ func rangeFunction(sc *scope.Scope, n *ast.RangeFunction, left []*scope.Item) (s
 	return functionScan(sc, n, tfs, len(funcs) > 1 || n.IsRowsFrom)
 }
 
+// oneRecord rewrites json_to_record(x), a row with columns that only its definition list tells, as the
+// function of a set of one such object; nil for other calls. Of NULL all columns are NULL.
+func oneRecord(fc *ast.FuncCall, name string) *ast.FuncCall {
+	kind, ok := strings.CutSuffix(name, "_to_record")
+	if !ok || kind != "json" && kind != "jsonb" || len(typing.Items(fc.Args)) != 1 {
+		return nil
+	}
+	call := func(name string, arg ast.Node) *ast.FuncCall {
+		c := *fc
+		c.Funcname, c.Args = ast.NewNodeList(ast.NewString("pg_catalog"), ast.NewString(name)), ast.NewNodeList(arg)
+		return &c
+	}
+	empty := ast.NewTypeCast(ast.NewA_Const(ast.NewString("{}"), 0), ast.NewTypeName([]string{"pg_catalog", kind}), 0)
+	or := &ast.CoalesceExpr{Args: ast.NewNodeList(typing.Items(fc.Args)[0], empty)}
+	return call(kind+"_to_recordset", call(kind+"_build_array", or))
+}
+
 // bindFunc binds one call; defs is its column definition list.
 func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) {
 	b := sc.Binder
@@ -72,6 +91,13 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		return scalarFunc(b, e, scope.ColumnName(n), defs)
 	}
 	_, name := typing.Qualified(fc.Funcname)
+	if set := oneRecord(fc, name); set != nil && len(defs) > 0 {
+		tf, err := bindFunc(sc, set, defs)
+		if err == nil {
+			tf.name = name
+		}
+		return tf, err
+	}
 	var f *fn.Func
 	var args []expr.Expr
 	var ret types.Type

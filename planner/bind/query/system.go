@@ -15,12 +15,17 @@ import (
 // catalogColumns returns the system columns of a catalog. Its rows are computed from one version of
 // the state, which is thus the version of each row.
 func catalogColumns(oid types.OID, version uint64) []scope.Column {
-	at := func(name string, t types.OID, v int64) scope.Column {
-		return scope.Column{Name: name, System: true, Expr: &expr.Const{Val: v, Typ: types.Type{OID: t, Mod: -1}}}
-	}
-	return append(TableOID(oid),
-		at("xmin", types.XIDOID, int64(uint32(version))), at("cmin", types.CIDOID, 0),
-		at("xmax", types.XIDOID, 0), at("cmax", types.CIDOID, 0))
+	return append(append(TableOID(oid), systemConst("xmin", types.XID, int64(uint32(version)))), Unkept()...)
+}
+
+func systemConst(name string, t types.Type, v int64) scope.Column {
+	return scope.Column{Name: name, System: true, Expr: &expr.Const{Val: v, Typ: t}}
+}
+
+// Unkept are the system columns that say which transaction deleted or locked a row, and which of its
+// commands: no row that is read was deleted.
+func Unkept() []scope.Column {
+	return []scope.Column{systemConst("cmin", types.CID, 0), systemConst("xmax", types.XID, 0), systemConst("cmax", types.CID, 0)}
 }
 
 // viewFuncs are the functions under PostgreSQL's views: they return the views' rows, or some of

@@ -1,6 +1,8 @@
 package scope
 
 import (
+	"strings"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/typing"
@@ -63,6 +65,8 @@ type Binder struct {
 	As    types.OID
 	Depth int     // of views within views
 	over  *Binder // the text that reads this one's view; nil for the statement's
+	// Rows says that the text may name ctid or xmin, so scans have them.
+	Rows bool
 }
 
 // Nested has the functions that bind parts of expressions and FROM clauses in packages above this
@@ -96,8 +100,19 @@ type Statement struct {
 func NewBinder(s *Session, nested Nested) *Binder {
 	return &Binder{
 		Resolver: typing.NewResolver(&s.Names, s.Env, s.Text, s.ParamTypes, s.NoParams), Session: s,
+		Rows: s.Text == nil || mayNameRows(s.Text.Text),
 		Stmt: &Statement{Next: 1, Nested: nested, Owner: map[expr.ColID]*Level{}, Kind: map[expr.ColID]byte{}},
 	}
+}
+
+// mayNameRows reports whether a text may name the system columns that scans read, which most do not.
+func mayNameRows(text string) bool {
+	for i := 0; i+4 <= len(text); i++ {
+		if w := text[i : i+4]; strings.EqualFold(w, "ctid") || strings.EqualFold(w, "xmin") {
+			return true
+		}
+	}
+	return false
 }
 
 // Poll reports whether the statement may go on.

@@ -73,7 +73,8 @@ type Column struct {
 	Use   int // number of the use, from 1; 0 where no privilege is needed
 	// Hidden columns are found by name, but * leaves them out.
 	Hidden bool
-	System bool // of Item.System
+	// System columns are those of Item.System; one without Expr is not known yet.
+	System bool
 }
 
 // Scope is a set of FROM items in which names are looked up.
@@ -143,7 +144,7 @@ func (sc *Scope) column(name string) (expr.Expr, bool, error) {
 			return nil, false, err
 		}
 		if f.Col != nil {
-			return sc.Binder.Use(f), true, nil
+			return sc.Binder.Use(f), true, sc.Binder.known(f.Col)
 		}
 	}
 	return nil, false, nil
@@ -190,13 +191,21 @@ func (sc *Scope) bannedReference(r *Item) error {
 
 // Use records that a column is read, for privileges, and returns its expression.
 func (b *Binder) Use(f Found) expr.Expr {
-	if f.Col.System {
+	if _, read := f.Col.Expr.(*expr.Col); f.Col.System && f.Col.Expr != nil && !read {
 		return b.ofRow(f.Rel, f.Col.Expr)
 	}
 	if f.Col.Use > 0 && f.Col.Num > 0 {
 		b.NoteColumn(f.Col.Use, f.Col.Num)
 	}
 	return f.Col.Expr
+}
+
+// known refuses a system column that a row has only when it is committed.
+func (b *Binder) known(c *Column) error {
+	if c.System && c.Expr == nil {
+		return pgerr.Unsupported("%s of a row that the statement writes is not supported", c.Name).At(b.PosIdent(c.Name))
+	}
+	return nil
 }
 
 // in finds a column of an item.
@@ -216,7 +225,7 @@ func (b *Binder) in(r *Item, name string) (expr.Expr, error) {
 	}
 	for i := range r.System {
 		if r.System[i].Name == name {
-			return b.Use(Found{r, &r.System[i]}), nil
+			return b.Use(Found{r, &r.System[i]}), b.known(&r.System[i])
 		}
 	}
 	return nil, nil

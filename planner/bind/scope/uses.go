@@ -63,7 +63,7 @@ func (st *Statement) Tables() []plan.TableUse {
 // privileges are checked for the view's owner, or with security_invoker for the role that runs the
 // statement, however deep the views are nested.
 func (b *Binder) Within(v *catalog.Relation) *Binder {
-	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b}
+	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b, Rows: mayNameRows(v.Query)}
 	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
 	if v.SecurityInvoker() {
 		in.As = 0
