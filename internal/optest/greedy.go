@@ -28,7 +28,7 @@ type greedyThread struct {
 func (o *greedyThread) AllowReuse() { op.AllowReuse(o.Operator) }
 
 // endTries is how often a thread at its end asks, while the other threads go on to where they wait for it.
-const endTries = 3000
+const endTries = 500
 
 func (o *greedyThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if _, err := o.rt.Pool.ReclaimAll(); err != nil {
