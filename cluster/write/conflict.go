@@ -2,6 +2,7 @@ package write
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -36,7 +38,7 @@ func (w *ModifyTable) onConflict() error {
 	if err != nil {
 		return err
 	}
-	if w.conflictsInThreads(arbiters) {
+	if !w.later && w.conflictsInThreads(arbiters) {
 		if again, err := w.conflictInThreads(arbiters[0]); !again {
 			return err
 		}
@@ -55,7 +57,7 @@ func (w *ModifyTable) onConflict() error {
 	if err := cw.compile(); err != nil {
 		return err
 	}
-	rows, err := r.start(w.d.Source, src, nil)
+	rows, err := r.start(w.d.Source, src, w.reads)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,18 @@ func (w *ModifyTable) onConflict() error {
 		return err
 	}
 	for _, a := range cw.arbiters {
-		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, nil)
+		var there map[*plan.Scan]*catalog.Manifest
+		switch {
+		case w.later && !oc.Update: // whose rows need no id
+			now, err := r.x.Txn.State()
+			if err != nil {
+				return err
+			}
+			there = map[*plan.Scan]*catalog.Manifest{a.scan: now.Manifest(w.rel.OID)}
+		case w.before != nil:
+			there = map[*plan.Scan]*catalog.Manifest{a.scan: w.before}
+		}
+		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, there)
 		if err != nil {
 			return err
 		}
@@ -94,7 +107,12 @@ func (w *ModifyTable) onConflict() error {
 			if err := w.flush(); err != nil {
 				return err
 			}
-			return w.finish()
+			err := w.finish()
+			var e *pgerr.Error
+			if w.later && oc.Update && errors.As(err, &e) && e.Code == pgerr.UniqueViolation && e.Constraint == arbiters[0].Name {
+				return op.ErrConflictTwice() // an earlier part of the statement wrote a row with the key
+			}
+			return err
 		}
 		if err == nil && b.Rows() > 0 {
 			err = cw.batch(b)

@@ -11,8 +11,9 @@ import (
 )
 
 // The parts of a statement (WITH … AS (UPDATE …)) all read the state from before it. A row that an
-// earlier part changed is not changed again: UPDATE and DELETE do not see it, MERGE and ON CONFLICT
-// DO UPDATE fail.
+// earlier part changed is not changed again: UPDATE and DELETE do not see it, MERGE fails, and
+// ON CONFLICT goes by the keys that there are now: a row that has one and is new or changed fails DO
+// UPDATE.
 
 // earlier returns the table as the statement reads it, without the rows that its earlier parts
 // changed; nil where there are none.
@@ -72,13 +73,14 @@ func allRows(n int64) (catalog.RowSet, error) {
 
 // seeEarlier looks for what earlier parts of the statement changed of the table.
 func (w *ModifyTable) seeEarlier() (err error) {
-	if w.before, err = w.r.earlier(w.rel); err != nil || w.before == nil || w.d.Kind != plan.UpdateRows && w.d.Kind != plan.DeleteRows {
+	w.later = w.r.x.Txn.Known() != w.r.st
+	if w.before, err = w.r.earlier(w.rel); err != nil || w.before == nil || w.d.Kind == plan.MergeRows {
 		return err
 	}
 	w.reads = map[*plan.Scan]*catalog.Manifest{}
 	var find func(n plan.Node)
 	find = func(n plan.Node) {
-		if s, ok := n.(*plan.Scan); ok && s.Table == w.rel.OID && s.RowID == w.d.RowID {
+		if s, ok := n.(*plan.Scan); ok && s.Table == w.rel.OID && s.RowID != 0 && (s.RowID == w.d.RowID || w.d.OnConflict != nil) {
 			w.reads[s] = w.before
 		}
 		for _, k := range n.Children() {
@@ -100,11 +102,8 @@ func (w *ModifyTable) changedEarlier(ordinal uint32, rows []byte) error {
 	}
 	_, seg := store.At(w.before, ordinal)
 	again, err := seg.Deleted.Intersects(mine)
-	switch {
-	case err != nil || !again:
+	if err != nil || !again {
 		return err
-	case w.d.OnConflict != nil:
-		return op.ErrConflictTwice()
 	}
 	return op.ErrMergedTwice()
 }

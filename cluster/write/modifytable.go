@@ -41,6 +41,7 @@ type ModifyTable struct {
 	written     []catalog.Written
 	old         op.RowIDs                        // rows deleted or replaced
 	segmentRows int64                            // as in plan.TableWrite
+	later       bool                             // earlier parts of the statement wrote
 	before      *catalog.Manifest                // what earlier parts of the statement left of the table; nil where they changed no row
 	reads       map[*plan.Scan]*catalog.Manifest // in place of the view's
 	conflict    *proposedRows                    // of an ON CONFLICT that is carried out as a MERGE; or nil
