@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -56,6 +57,7 @@ func (s *Session) init(role *catalog.Role) error {
 	}
 	s.set.OnChange = s.settingChanged
 	s.doing.appName.Store(s.set.Value("application_name"))
+	s.setCharset(s.set.Value("client_encoding"))
 	s.refreshEnv()
 	return nil
 }
@@ -64,6 +66,8 @@ func (s *Session) settingChanged(d *settings.Def, v string) {
 	switch d.Name {
 	case "application_name":
 		s.doing.appName.Store(v)
+	case "client_encoding":
+		s.setCharset(v)
 	case "timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output":
 		s.refreshEnv()
 	}
@@ -77,6 +81,11 @@ func (s *Session) settingChanged(d *settings.Def, v string) {
 func (s *Session) refreshEnv() {
 	s.env = query.Values(s.set, regNames{s})
 }
+
+func (s *Session) setCharset(name string) { s.charset, _, _, _ = charset.Find(name) }
+
+// Charset is the client's encoding, nil for UTF8.
+func (s *Session) Charset() *charset.Charset { return s.charset }
 
 // Env is how values are written as text now.
 func (s *Session) Env() *types.Env { return s.env }
