@@ -69,7 +69,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Execution, view, n)
 		}), nil
 	case *ast.CopyStmt:
-		return copyCommand(n)
+		return c.copyCommand(n)
 	case *ast.ExplainStmt:
 		return c.explain(ctx, st, n, params)
 	case *ast.VacuumStmt:
@@ -87,7 +87,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 }
 
 // copyCommand handles COPY.
-func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
+func (c *dispatcher) copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 	opts, err := copydata.Options(n)
 	if err != nil {
 		return nil, err
@@ -97,6 +97,8 @@ func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 		if err != nil {
 			return nil, err
 		}
+		opts := opts
+		opts.Client(c.s.Charset())
 		stream, tag, err := copydata.Copy(x.Execution, st, n, opts)
 		if err != nil || stream == nil {
 			return session.Done(tag), err

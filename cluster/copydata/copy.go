@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -55,6 +56,10 @@ func Options(n *ast.CopyStmt) (copyfmt.Options, error) {
 // Copy begins a COPY over a view of the catalog. A COPY with a file is executed at once: it has no
 // stream, only a command tag.
 func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
+	if opts.Charset != nil && opts.Format.Bytes() {
+		return nil, "", pgerr.Unsupported("COPY in a binary format in the encoding %s is not supported", opts.Charset.Name).
+			WithHint("Give ENCODING 'UTF8'.")
+	}
 	if n.IsFrom {
 		return copyFrom(x, st, n, opts)
 	}
@@ -147,7 +152,7 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 	}
 	decode := func(in io.Reader) (decoding, error) {
 		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
-		return copyfmt.NewReader(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
+		return copyfmt.NewReader(opts.Charset.Reader(in), fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
 	}
 	if opts.Format == copyfmt.Parquet {
 		decode = func(in io.Reader) (decoding, error) { return spool(x, st, cols, in) }
@@ -229,7 +234,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		r.Close()
 		return nil, "", err
 	}
-	e := &encoding{rows: rows, to: enc, binary: opts.Format.Bytes()}
+	e := &encoding{rows: rows, to: enc, binary: opts.Format.Bytes(), charset: opts.Charset}
 	closeAll := func() error {
 		enc.Close()
 		err := rows.Close()
@@ -286,6 +291,8 @@ func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyS
 
 // encoding turns rows into bytes.
 type encoding struct {
+	charset      *charset.Charset // of the bytes; nil for UTF8
+	converted    []byte
 	rows         op.BatchReader
 	batch        *batch.Batch // whose rows are encoded, from the first that is left; nil: the next one's
 	from         int
@@ -301,6 +308,23 @@ func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
 
 // next returns more bytes and the offset in them at which each row ends, io.EOF at the end.
 func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
+	p, ends, err := e.encode(ctx)
+	if err != nil || e.charset == nil {
+		return p, ends, err
+	}
+	e.converted = e.converted[:0]
+	from := 0
+	for i, end := range ends {
+		if e.converted, err = e.charset.Encode(e.converted, string(p[from:end])); err != nil {
+			return nil, nil, err
+		}
+		from, ends[i] = end, len(e.converted)
+	}
+	return e.converted, ends, nil
+}
+
+// encode is next in UTF8.
+func (e *encoding) encode(ctx context.Context) ([]byte, []int, error) {
 	e.buf, e.ends = e.buf[:0], e.ends[:0]
 	if !e.begun {
 		e.begun = true

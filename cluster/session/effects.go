@@ -68,6 +68,8 @@ func (s *Session) settingChanged(d *settings.Def, v string) {
 	switch d.Name {
 	case "application_name":
 		s.doing.appName.Store(v)
+	case "client_encoding":
+		s.setCharset(v)
 	case "timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output":
 		s.refreshEnv()
 	case "role", "session_authorization":

@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -165,7 +166,8 @@ type Session struct {
 	cursors   cursor.Set
 	temp      types.OID // its schema for temporary tables, 0 until the first
 	env       *types.Env
-	knows     *parsedSettings // nil before it is first asked for
+	charset   *charset.Charset // of the client; nil for UTF8
+	knows     *parsedSettings  // nil before it is first asked for
 	sequences sequence.Session
 	locks     *advisory.Holder
 

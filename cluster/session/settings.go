@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -55,6 +56,7 @@ func (s *Session) init(role *catalog.Role) error {
 		}
 	}
 	s.doing.appName.Store(s.set.Value("application_name"))
+	s.setCharset(s.set.Value("client_encoding"))
 	s.refreshEnv()
 	s.startTxnSettings()
 	s.connected = true
@@ -66,6 +68,11 @@ func (s *Session) init(role *catalog.Role) error {
 func (s *Session) refreshEnv() {
 	s.env = query.Values(s.set, regNames{s})
 }
+
+func (s *Session) setCharset(name string) { s.charset, _, _, _ = charset.Find(name) }
+
+// Charset is the client's encoding, nil for UTF8.
+func (s *Session) Charset() *charset.Charset { return s.charset }
 
 // Env is how values are written as text now.
 func (s *Session) Env() *types.Env { return s.env }

@@ -5,18 +5,22 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 func clientEncoding(v string) (string, error) {
-	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "", "'", "").Replace(v)) {
-	case "UTF8", "UNICODE", "DEFAULT":
+	if strings.EqualFold(v, "default") {
 		return "UTF8", nil
-	case "SQLASCII":
-		return "SQL_ASCII", nil
 	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "client_encoding", v).
-		WithHint("The server sends and reads UTF8 only.")
+	_, name, known, err := charset.Find(v)
+	switch {
+	case !known:
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "client_encoding", v)
+	case err != nil:
+		return "", pgerr.Unsupported("invalid value for parameter %q: %q", "client_encoding", v).WithDetail("Conversion between %s and UTF8 is not supported.", name)
+	}
+	return name, nil
 }
 
 func onlyOn(v string) (string, error) {

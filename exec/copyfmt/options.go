@@ -3,6 +3,7 @@ package copyfmt
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -38,6 +39,9 @@ type Options struct {
 	ForceNull    []string
 	File         ParquetOptions
 	Ends         LineEnd // of what is read
+	// Charset is that of the bytes, nil for UTF8; it is the client's unless Encoded, by ENCODING.
+	Charset *charset.Charset
+	Encoded bool
 }
 
 // Option is one option as it was written; List is set where it was a list of
@@ -106,11 +110,14 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 		case "force_null":
 			o.ForceNull = p.List
 		case "encoding":
-			switch strings.ToUpper(strings.ReplaceAll(v, "-", "")) {
-			case "UTF8", "UNICODE", "SQL_ASCII":
-			default:
-				return o, pgerr.Unsupported("encoding %q is not supported; the server reads and writes UTF8", v)
+			cs, _, known, err := charset.Find(v)
+			if !known {
+				return o, pgerr.New(pgerr.InvalidParameterValue, "argument to option %q must be a valid encoding name", p.Name)
 			}
+			if err != nil {
+				return o, err
+			}
+			o.Charset, o.Encoded = cs, true
 		case "freeze":
 			// Rows are visible at commit in any case.
 		default:
@@ -214,4 +221,11 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 		return o, pgerr.Unsupported("COPY force null only available using COPY FROM")
 	}
 	return o, nil
+}
+
+// Client gives the encoding of the client's bytes where no option does.
+func (o *Options) Client(c *charset.Charset) {
+	if !o.Encoded && o.Format != Parquet {
+		o.Charset = c
+	}
 }

@@ -56,7 +56,7 @@ func TestRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := codec.NewRows(ts, formats, env, func(int64) error { return nil })
+		rows := codec.NewRows(ts, formats, env, nil, func(int64) error { return nil })
 		var out []byte
 		for from := 0; from < b.Rows(); {
 			var next int
@@ -80,7 +80,7 @@ func TestRows(t *testing.T) {
 				}
 				got := string(v)
 				if format == codec.Binary {
-					d, err := codec.Params("", ts[i:i+1], []int16{codec.Binary}, [][]byte{v}, env)
+					d, err := codec.Params("", ts[i:i+1], []int16{codec.Binary}, [][]byte{v}, env, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -152,7 +152,7 @@ func FuzzParams(f *testing.F) {
 			format = codec.Binary
 		}
 		ts := []types.Type{typ}
-		vals, err := codec.Params("", ts, []int16{format}, [][]byte{in}, env)
+		vals, err := codec.Params("", ts, []int16{format}, [][]byte{in}, env, nil)
 		if err != nil {
 			var e *pgerr.Error
 			if !errors.As(err, &e) || e.Code == "" || e.Code == pgerr.InternalError {
@@ -172,7 +172,7 @@ func FuzzParams(f *testing.F) {
 			format int16
 			bytes  []byte
 		}{{codec.Text, text}, {codec.Binary, bin}} {
-			back, err := codec.Params("", ts, []int16{again.format}, [][]byte{again.bytes}, env)
+			back, err := codec.Params("", ts, []int16{again.format}, [][]byte{again.bytes}, env, nil)
 			if err != nil {
 				t.Fatalf("%v: %q of %q in format %d: %v", typ, again.bytes, in, again.format, err)
 			}
@@ -193,7 +193,7 @@ func TestLongRows(t *testing.T) {
 	b := batch.New([]arrow.Array{bld.NewArray()}, 4)
 	var asked []int64
 	var refuse error
-	rows := codec.NewRows([]types.Type{types.Text}, []int16{codec.Text}, types.DefaultEnv, func(n int64) error {
+	rows := codec.NewRows([]types.Type{types.Text}, []int16{codec.Text}, types.DefaultEnv, nil, func(n int64) error {
 		asked = append(asked, n)
 		return refuse
 	})

@@ -3,13 +3,14 @@ package codec
 import (
 	"strconv"
 
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Params reads the parameters of a Bind message for a statement of that name. formats has none (all text),
-// one for all, or one each.
-func Params(statement string, ts []types.Type, formats []int16, values [][]byte, env *types.Env) ([]types.Datum, error) {
+// one for all, or one each. from is the client's encoding.
+func Params(statement string, ts []types.Type, formats []int16, values [][]byte, env *types.Env, from *charset.Charset) ([]types.Datum, error) {
 	if len(formats) > 1 && len(formats) != len(values) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(formats), len(values))
 	}
@@ -25,7 +26,11 @@ func Params(statement string, ts []types.Type, formats []int16, values [][]byte,
 		if err != nil {
 			return nil, err
 		}
-		if f == Binary {
+		if from != nil && (f == Text || isText(ts[i].OID)) {
+			v, err = from.Decode(v)
+		}
+		if err != nil {
+		} else if f == Binary {
 			out[i], err = types.ParseBinary(ts[i], v)
 		} else if err = pgerr.CheckUTF8(string(v)); err == nil {
 			out[i], err = types.ParseText(ts[i], string(v), env)
@@ -67,4 +72,13 @@ func format(formats []int16, i int) (int16, error) {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", f)
 	}
 	return f, nil
+}
+
+// isText reports whether a type's binary form is its text.
+func isText(o types.OID) bool {
+	switch o {
+	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID, types.JSONOID, types.JSONBOID, types.UnknownOID:
+		return true
+	}
+	return o >= types.FirstUserOID // enumerated types
 }

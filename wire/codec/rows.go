@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -26,6 +27,8 @@ type Rows struct {
 	env     *types.Env
 	encs    []encoder
 	room    func(bytes int64) error
+	to      *charset.Charset // the client's encoding; nil for UTF8
+	err     error            // of a character that it does not have
 }
 
 // encoder appends the value of row i without its length. The row is not NULL.
@@ -33,8 +36,8 @@ type encoder func(dst []byte, i int) []byte
 
 // NewRows makes an encoder of rows. formats are per column. room is called before a row longer than
 // Long is written.
-func NewRows(ts []types.Type, formats []int16, env *types.Env, room func(bytes int64) error) *Rows {
-	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts)), room: room}
+func NewRows(ts []types.Type, formats []int16, env *types.Env, to *charset.Charset, room func(bytes int64) error) *Rows {
+	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts)), room: room, to: to}
 }
 
 // Append writes selected rows [from, to) of b as DataRow messages, but no more once dst holds full
@@ -75,16 +78,67 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 			dst = r.encs[c](dst, row)
 			binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 		}
+		if r.err != nil {
+			return dst[:start-1], k, r.err
+		}
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	}
 	return dst, k, nil
 }
 
 func (r *Rows) encoder(t types.Type, format int16, arr arrow.Array) encoder {
-	if format == Binary {
-		return binaryEncoder(t, arr)
+	switch {
+	case format == Binary && r.to != nil && !isText(t.OID):
+		return r.converted(t, arr)
+	case format == Binary:
+		return r.convert(binaryEncoder(t, arr))
 	}
-	return r.textEncoder(t, arr)
+	return r.convert(r.textEncoder(t, arr))
+}
+
+// convert writes what enc writes in the client's encoding.
+func (r *Rows) convert(enc encoder) encoder {
+	if r.to == nil {
+		return enc
+	}
+	return func(dst []byte, i int) []byte {
+		at := len(dst)
+		dst = enc(dst, i)
+		out, err := r.to.Encode(dst[:at:at], string(dst[at:]))
+		if err != nil {
+			r.err = err
+		}
+		return out
+	}
+}
+
+// converted writes values in binary form whose texts are within: of arrays and rows.
+func (r *Rows) converted(t types.Type, arr arrow.Array) encoder {
+	var in func(d types.Datum) types.Datum
+	in = func(d types.Datum) types.Datum {
+		switch d := d.(type) {
+		case string:
+			b, err := r.to.Encode(nil, d)
+			if err != nil {
+				r.err = err
+			}
+			return string(b)
+		case types.Array:
+			out := types.Array{Elem: d.Elem, Elems: make([]types.Datum, len(d.Elems))}
+			for i, e := range d.Elems {
+				out.Elems[i] = in(e)
+			}
+			return out
+		case types.Row:
+			out := make(types.Row, len(d))
+			for i, e := range d {
+				out[i] = in(e)
+			}
+			return out
+		}
+		return d
+	}
+	return func(dst []byte, i int) []byte { return types.AppendBinary(dst, t, in(types.DatumAt(t, arr, i))) }
 }
 
 func (r *Rows) textEncoder(t types.Type, arr arrow.Array) encoder {

@@ -41,6 +41,9 @@ type conn struct {
 	sess   session.Session
 
 	portals map[string]*portal
+	// Parameters that have changed since the last ReadyForQuery, and the values that the client knows.
+	changed  [][2]string
+	reported map[string]string
 	// skip discards messages until Sync, after an error in the extended protocol.
 	skip bool
 	// drained is set when the server shuts down: the connection ends at the next
@@ -288,11 +291,15 @@ func (c *conn) ready() error {
 	if status == 'I' {
 		c.closePortals()
 	}
+	for _, p := range c.changed {
+		c.report(p[0], p[1])
+	}
+	c.changed = c.changed[:0]
 	c.send(&pgproto3.ReadyForQuery{TxStatus: status})
 	return c.flush()
 }
 
-func (c *conn) sendError(e *pgerr.Error) { c.send(response(e)) }
+func (c *conn) sendError(e *pgerr.Error) { c.send(c.encoded(response(e))) }
 
 func response(e *pgerr.Error) *pgproto3.ErrorResponse {
 	sev := e.Severity
@@ -309,15 +316,32 @@ func response(e *pgerr.Error) *pgproto3.ErrorResponse {
 // Notice implements session.Notifier. Progress must be visible while it happens, so a notice is
 // written at once, except in a burst.
 func (c *conn) Notice(e *pgerr.Error) {
-	c.send((*pgproto3.NoticeResponse)(response(e)))
+	c.send((*pgproto3.NoticeResponse)(c.encoded(response(e))))
 	if time.Since(c.wrote) >= noticeEvery || len(c.out) >= flushAt {
 		_ = c.flush()
 	}
 }
 
-// Parameter implements session.Notifier.
+// Parameter implements session.Notifier. What has changed is sent at the end of the cycle, as PostgreSQL
+// does since 14.
 func (c *conn) Parameter(name, value string) {
-	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+	for i := range c.changed {
+		if c.changed[i][0] == name {
+			c.changed[i][1] = value
+			return
+		}
+	}
+	c.changed = append(c.changed, [2]string{name, value})
+}
+
+// report sends a parameter's value, unless the client knows it.
+func (c *conn) report(name, value string) {
+	out, err := c.encode(value)
+	if last, ok := c.reported[name]; err != nil || ok && last == value {
+		return
+	}
+	c.reported[name] = value
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: string(out)})
 }
 
 // handle answers one message. Its error ends the connection.

@@ -37,7 +37,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		c.sess.Forget("")
 	}
-	if err := pgerr.CheckUTF8(m.Query); err != nil {
+	if err := c.decode(&m.Name, &m.Query); err != nil {
 		return err
 	}
 	texts, err := c.sess.Script(c.ctx, m.Query)
@@ -73,6 +73,9 @@ func (c *conn) findPortal(name string) (*portal, error) {
 }
 
 func (c *conn) bind(m *pgproto3.Bind) error {
+	if err := c.decode(&m.PreparedStatement, &m.DestinationPortal); err != nil {
+		return err
+	}
 	s, err := c.sess.Kept(m.PreparedStatement)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 				return err
 			}
 		}
-		vals, err := codec.Params(m.PreparedStatement, s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
+		vals, err := codec.Params(m.PreparedStatement, s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env(), c.sess.Charset())
 		if err != nil {
 			return err
 		}
@@ -116,6 +119,9 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 }
 
 func (c *conn) describe(m *pgproto3.Describe) error {
+	if err := c.decode(&m.Name); err != nil {
+		return err
+	}
 	if m.ObjectType == 'S' {
 		s, err := c.sess.Kept(m.Name)
 		if err != nil {
@@ -159,12 +165,14 @@ func (c *conn) describeColumns(cols []session.Column, formats []int16) error {
 	if err != nil {
 		return err
 	}
-	c.send(rowDescription(cols, f))
-	return nil
+	return c.sendDescription(cols, f)
 }
 
 // execute runs a portal to its end or to the row limit.
 func (c *conn) execute(m *pgproto3.Execute) error {
+	if err := c.decode(&m.Portal); err != nil {
+		return err
+	}
 	p, err := c.findPortal(m.Portal)
 	if err != nil {
 		return err
@@ -218,7 +226,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			if err != nil {
 				return err
 			}
-			p.rows = codec.NewRows(columnTypes(cols), f, c.sess.Env(), c.room)
+			p.rows = codec.NewRows(columnTypes(cols), f, c.sess.Env(), c.sess.Charset(), c.room)
 		}
 		n := min(limit, p.rest.Rows()-p.from)
 		if p.rows != nil {
@@ -242,6 +250,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 }
 
 func (c *conn) closeNamed(m *pgproto3.Close) error {
+	if err := c.decode(&m.Name); err != nil {
+		return err
+	}
 	switch m.ObjectType {
 	case 'S':
 		c.sess.Forget(m.Name)

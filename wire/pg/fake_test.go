@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -191,6 +192,8 @@ func (s *fakeSession) Cursor(name string) ([]session.Column, bool) {
 }
 
 func (s *fakeSession) TxStatus() byte { return s.status }
+
+func (s *fakeSession) Charset() *charset.Charset { return nil }
 
 func (s *fakeSession) Transactions() uint64 { return 0 }
 

@@ -26,7 +26,7 @@ func (c *conn) query(sql string) error {
 		p.close()
 		delete(c.portals, "")
 	}
-	if err := pgerr.CheckUTF8(sql); err != nil {
+	if err := c.decode(&sql); err != nil {
 		return c.failed(err)
 	}
 	if err := c.script(sql); err != nil {
@@ -92,8 +92,10 @@ func (c *conn) statement(p *parse.Statement, last bool) error {
 		}
 	} else if cols := po.Columns(); cols != nil {
 		formats := make([]int16, len(cols))
-		c.send(rowDescription(cols, formats))
-		rows := codec.NewRows(columnTypes(cols), formats, c.sess.Env(), c.room)
+		if err := c.sendDescription(cols, formats); err != nil {
+			return err
+		}
+		rows := codec.NewRows(columnTypes(cols), formats, c.sess.Env(), c.sess.Charset(), c.room)
 		for err == nil {
 			if err := c.rows(rows, first, 0, first.Rows()); err != nil {
 				return err

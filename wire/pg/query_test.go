@@ -21,7 +21,7 @@ func TestSimpleQuery(t *testing.T) {
 		{" ; ;", []string{"EmptyQueryResponse", "ZI"}},
 		{"rows 2; notice; rows 1;", []string{"T n:20/0", "D 1", "D 2", "C SELECT 2", "N hello", "C NOTICE", "T n:20/0", "D 1", "C SELECT 1", "ZI"}},
 		{"rows 0", []string{"T n:20/0", "C SELECT 0", "ZI"}},
-		{"set a b; fail; rows 1", []string{"S a=b", "C SET", "E ERROR 23505", "ZI"}},
+		{"set a b; fail; rows 1", []string{"C SET", "E ERROR 23505", "S a=b", "ZI"}},
 		{"bad grammar", []string{"E ERROR 42601", "ZI"}},
 		{"echo 1 2", []string{"E ERROR 42P02", "ZI"}},
 		{"rows \xff", []string{"E ERROR 22021", "ZI"}},

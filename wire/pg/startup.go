@@ -104,7 +104,7 @@ func (c *conn) startup() (params [][2]string, err error) {
 			if code < protocol32 {
 				minor = code
 			}
-			c.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: minor & 0xffff, UnrecognizedOptions: unknown})
+			c.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: minor, UnrecognizedOptions: unknown})
 		}
 		return params, nil
 	}
@@ -166,8 +166,9 @@ func (c *conn) open(params [][2]string) error {
 		return err
 	}
 	c.sess = s
+	c.reported = map[string]string{}
 	for _, p := range s.Parameters() {
-		c.send(&pgproto3.ParameterStatus{Name: p[0], Value: p[1]})
+		c.report(p[0], p[1])
 	}
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: binary.BigEndian.AppendUint32(nil, c.secret)})
 	return c.ready()

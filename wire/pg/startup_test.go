@@ -61,8 +61,7 @@ func TestProtocolVersions(t *testing.T) {
 			if !ok {
 				t.Fatalf("%x: %T", tc.version, m)
 			}
-			// The message names the whole version in protocol 3.2's documents and the minor in older ones; the low half is the same.
-			if n.NewestMinorProtocol&0xffff != tc.minor || !slices.Equal(n.UnrecognizedOptions, tc.unknown) {
+			if n.NewestMinorProtocol != 3<<16|tc.minor || !slices.Equal(n.UnrecognizedOptions, tc.unknown) {
 				t.Errorf("%x: %+v", tc.version, n)
 			}
 			m = c.read()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -105,6 +106,8 @@ type Session interface {
 	IdleLimit() (time.Duration, error)
 	// Env returns the settings by which values are written as text now (time zone, date style, …).
 	Env() *types.Env
+	// Charset returns the client's encoding now, nil for UTF8.
+	Charset() *charset.Charset
 	// Close rolls back and frees everything. It may be called twice.
 	Close() error
 }

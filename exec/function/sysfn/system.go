@@ -181,7 +181,11 @@ func addSystem(t function.Table) {
 		return int64(h.Session().Temp), nil
 	}))
 	t.Put("pg_is_other_temp_schema(oid)", fixedAnswer(false))
-	t.Puts(fixedAnswer("UTF8"), "getdatabaseencoding()", "pg_client_encoding()")
+	t.Put("getdatabaseencoding()", fixedAnswer("UTF8"))
+	t.Put("pg_client_encoding()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
+		v, _ := h.Setting("client_encoding")
+		return v, nil
+	}))
 	t.Put("pg_encoding_to_char(int4)", function.Always(function.Strict1(func(n int64) string {
 		if n < 0 || n >= int64(len(textfn.Encodings)) {
 			return ""
