@@ -31,7 +31,7 @@ func (r *Executor) Show(o Explain, d *plan.DML) string {
 	if shown == nil {
 		return ""
 	}
-	opts := stage.Options{Rows: props.RowsFunc(props.FromState(r.state)), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Writes: d, Parts: r.parts}
+	opts := stage.Options{Rows: props.RowsFunc(props.FromState(r.state), nil), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Writes: d, Parts: r.parts}
 	switch {
 	case o.Analyze && r.main != nil:
 		opts.Actuals = r.main.Actuals

@@ -65,8 +65,10 @@ func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 		out = append(out, rewrite.SplitAll([]expr.Expr{f})...)
 	}
 	var tables []plan.ColSet
-	for _, in := range inputs {
-		tables = append(tables, leafSets(in)...)
+	if slices.ContainsFunc(out, func(c expr.Expr) bool { _, or := c.(*expr.Or); return or }) {
+		for _, in := range inputs {
+			tables = append(tables, leafSets(in)...)
+		}
 	}
 	if len(tables) > 1 {
 		set := rewrite.SetOf(out)

@@ -16,7 +16,7 @@ import (
 // One row is left of each key, so need must be of the keys alone and nothing above may depend on
 // duplicates.
 func otherValue(r *rule.Run, j *plan.Join, need plan.ColSet) plan.Node {
-	if j.Kind != plan.Semi || rewrite.PlanVolatile(j.L) || len(plan.FreeColumns(j.L)) > 0 {
+	if j.Kind != plan.Semi || rewrite.PlanVolatile(j.L) || len(r.Estimates().Facts.FreeColumns(j.L)) > 0 {
 		return nil
 	}
 	agg := &plan.Aggregate{Input: j.L}

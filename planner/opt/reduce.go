@@ -58,7 +58,7 @@ func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node 
 	if agg == nil || len(agg.Sets) > 0 || r.Estimates().Of(agg.Input).Rows < reduceRows {
 		return side // most are, before their partner is looked at
 	}
-	if rewrite.PlanVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
+	if rewrite.PlanVolatile(partner) || len(r.Estimates().Facts.FreeColumns(partner)) > 0 {
 		return side
 	}
 	groups := map[expr.ColID]expr.Expr{}

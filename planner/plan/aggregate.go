@@ -53,7 +53,10 @@ func (n *Aggregate) WithChildren(c []Node) Node {
 
 // Schema of an aggregation: groups, the grouping id if asked for, aggregates.
 func (n *Aggregate) Schema() []Column {
-	out := make([]Column, 0, len(n.Groups)+len(n.Aggs)+1)
+	return n.appendSchema(make([]Column, 0, len(n.Groups)+len(n.Aggs)+1))
+}
+
+func (n *Aggregate) appendSchema(out []Column) []Column {
 	for _, g := range n.Groups {
 		out = append(out, g.Col)
 	}

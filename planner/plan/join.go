@@ -114,6 +114,10 @@ func appendSchema(dst []Column, n Node) []Column {
 		return dst
 	case *Exchange:
 		return appendSchema(dst, x.Input)
+	case *Aggregate:
+		return x.appendSchema(dst)
+	case *Project:
+		return x.appendSchema(dst)
 	default:
 		return append(dst, n.Schema()...)
 	}

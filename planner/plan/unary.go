@@ -55,10 +55,11 @@ func (n *Project) WithChildren(c []Node) Node {
 	return &m
 }
 
-func (n *Project) Schema() []Column {
-	out := make([]Column, len(n.Items))
-	for i, it := range n.Items {
-		out[i] = it.Col
+func (n *Project) Schema() []Column { return n.appendSchema(make([]Column, 0, len(n.Items))) }
+
+func (n *Project) appendSchema(out []Column) []Column {
+	for _, it := range n.Items {
+		out = append(out, it.Col)
 	}
 	return out
 }

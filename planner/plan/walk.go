@@ -119,17 +119,23 @@ func ExprColumns(e expr.Expr, set ColSet) {
 
 // FreeColumns returns the columns that n or something below it reads and that no node below the
 // reader emits: they belong to an outer query.
-func FreeColumns(n Node) ColSet {
-	free, _ := freeColumns(n)
+func FreeColumns(n Node) ColSet { return FreeColumnsAbove(n, nil) }
+
+// FreeColumnsAbove is FreeColumns where nodes are known that have none: what is below them is not read again.
+func FreeColumnsAbove(n Node, closed map[Node]bool) ColSet {
+	free, _ := freeColumns(n, closed)
 	return free
 }
 
 // freeColumns returns also the columns that n and the nodes below it make. Sets grow from the leaves up, the
 // smaller into the larger, so that a chain of joins is not listed once at each.
-func freeColumns(n Node) (free, made ColSet) {
+func freeColumns(n Node, closed map[Node]bool) (free, made ColSet) {
+	if closed[n] {
+		return ColSet{}, Emits(n)
+	}
 	kids := n.Children()
 	for i, k := range kids {
-		f, m := freeColumns(k)
+		f, m := freeColumns(k, closed)
 		if i == 0 {
 			free, made = f, m
 			continue

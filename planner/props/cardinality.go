@@ -527,11 +527,13 @@ func matchShare(l, r *Relation, share, rest float64, keyed bool) float64 {
 
 // RowsFunc returns a function that estimates the rows of nodes; it caches by node, so it is for one
 // plan.
-func RowsFunc(st Statistics) func(plan.Node) float64 {
+// look is called for each estimate that is made; nil for none.
+func RowsFunc(st Statistics, look func()) func(plan.Node) float64 {
 	if st == nil {
 		st = FromState(nil)
 	}
 	e := New(st)
+	e.Look = look
 	return func(n plan.Node) float64 { return e.Of(n).Rows }
 }
 

@@ -12,6 +12,8 @@ type Facts struct {
 	st   Statistics
 	rows map[plan.Node]oneRow
 	keys map[plan.Node][]plan.ColSet
+	// closed are nodes that read no column from outside.
+	closed map[plan.Node]bool
 }
 
 // oneRow is whether a node returns exactly one row, and at most one, whatever the data.
@@ -36,6 +38,18 @@ func (f *Facts) UniqueKeys(n plan.Node) []plan.ColSet {
 	}
 	f.keys[n] = k
 	return k
+}
+
+// FreeColumns is plan.FreeColumns.
+func (f *Facts) FreeColumns(n plan.Node) plan.ColSet {
+	free := plan.FreeColumnsAbove(n, f.closed)
+	if len(free) == 0 {
+		if f.closed == nil {
+			f.closed = map[plan.Node]bool{}
+		}
+		f.closed[n] = true
+	}
+	return free
 }
 
 func (f *Facts) oneRow(n plan.Node) (exactly, most bool) {

@@ -83,7 +83,10 @@ func IsEmpty(n plan.Node) bool {
 	return ok && len(v.Rows) == 0
 }
 
-func (f *Constants) Expr(e expr.Expr) expr.Expr { return expr.Rewrite(e, f.one) }
+func (f *Constants) Expr(e expr.Expr) expr.Expr {
+	f.R.Poll()
+	return expr.Rewrite(e, f.one)
+}
 
 func (f *Constants) one(e expr.Expr) expr.Expr {
 	switch e := e.(type) {

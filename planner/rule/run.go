@@ -81,7 +81,9 @@ func (r *Run) BottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 // MapChildren rewrites the inputs of n; it returns n if none changed.
 func (r *Run) MapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 	r.Poll()
-	return plan.MapChildren(n, f)
+	n = plan.MapChildren(n, f)
+	r.Poll() // on the way up too: there most rules do their work
+	return n
 }
 
 func Internal(format string, args ...any) error { return pgerr.Internal(format, args...) }

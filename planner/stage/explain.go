@@ -132,7 +132,7 @@ func describe(s *plan.Staged, o *Options, act Actuals) *entry {
 	d := &describer{s: s, o: o, act: act, next: map[plan.StageID]int{}}
 	d.rows = o.Rows
 	if d.rows == nil {
-		d.rows = props.RowsFunc(nil)
+		d.rows = props.RowsFunc(nil, nil)
 	}
 	d.qualify()
 	return d.node(s.Stages[0].Root, 0)[0]

@@ -28,7 +28,7 @@ import (
 // applied to states (earlycase.go). DISTINCT is a grouping without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
 	before := n
-	n = plan.MapChildren(n, p.preaggregate)
+	n = p.run.MapChildren(n, p.preaggregate)
 	if f, ok := n.(*plan.Filter); ok {
 		return p.havingBelow(before.(*plan.Filter), f)
 	}

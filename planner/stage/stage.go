@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -40,7 +41,8 @@ const gatherGroups = 20000
 
 // Stage makes the stages of a plan. The root stage returns exactly cols, in order, duplicates
 // included; nil leaves the root's columns as they are.
-func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
+func Stage(root plan.Node, cols []plan.Column, env *Env) (_ *plan.Staged, err error) {
+	defer rule.CatchStop(&err)
 	if env == nil {
 		env = &Env{}
 	}
@@ -48,7 +50,8 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = props.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), threads: max(env.Threads, env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always,
+	r := rule.NewRun(&rule.Env{Poll: env.Poll}, 0)
+	p := &placer{run: r, nodes: max(env.Nodes, 1), threads: max(env.Threads, env.Nodes, 1), stats: st, rows: props.RowsFunc(st, r.Poll), next: highest(root) + 1, always: env.Always,
 		replicas: env.Replicas, seen: map[*plan.Scan]int{}, ranged: map[int][]*plan.Scan{}, lying: map[*plan.Scan]bool{}}
 	n := p.preaggregate(p.sortDistinctOn(root))
 	p.count(n)
@@ -68,8 +71,8 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 // placer places the nodes of one plan.
 type placer struct {
 	nodes    int
-	threads  int // of the nodes together
-	poll     plan.Poll
+	threads  int       // of the nodes together
+	run      *rule.Run // whose Poll ends staging
 	stats    props.Statistics
 	rows     func(plan.Node) float64
 	next     expr.ColID
@@ -200,11 +203,7 @@ func with1(n, in plan.Node) plan.Node {
 
 // place returns n with the exchanges it needs, and where its rows are.
 func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
-	if p.poll != nil {
-		if err := p.poll(); err != nil {
-			return nil, dist{}, err
-		}
-	}
+	p.run.Poll()
 	switch n := n.(type) {
 	case *plan.Scan, *plan.Source:
 		if p.inStep {
@@ -429,7 +428,7 @@ func (p *placer) setOp(n *plan.SetOp) (plan.Node, dist, error) {
 
 // sortDistinctOn puts the sort under each DISTINCT ON that it needs.
 func (p *placer) sortDistinctOn(n plan.Node) plan.Node {
-	n = plan.MapChildren(n, p.sortDistinctOn)
+	n = p.run.MapChildren(n, p.sortDistinctOn)
 	d, ok := n.(*plan.DistinctOn)
 	if !ok {
 		return n

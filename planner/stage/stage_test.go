@@ -29,7 +29,7 @@ func TestStage(t *testing.T) {
 			w = plantest.TPCH(t)
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			o := stage.Options{Rows: props.RowsFunc(w)}
+			o := stage.Options{Rows: props.RowsFunc(w, nil)}
 			format := "text"
 			w.Nodes = 1
 			analyze, threads := false, 0

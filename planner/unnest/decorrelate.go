@@ -63,7 +63,7 @@ type decorrelator struct {
 
 // correlated returns the columns of L that n reads from outside of it.
 func (d *decorrelator) correlated(n plan.Node) plan.ColSet {
-	s := plan.FreeColumns(n)
+	s := d.r.Estimates().Facts.FreeColumns(n)
 	for c := range s {
 		if !d.corr[c] {
 			delete(s, c)

@@ -106,7 +106,9 @@ func choosesRows(n plan.Node) bool {
 }
 
 // buffers reports whether L can be a buffer.
-func (d *decorrelator) buffers() bool { return !d.r.InStep && len(plan.FreeColumns(d.l)) == 0 }
+func (d *decorrelator) buffers() bool {
+	return !d.r.InStep && len(d.r.Estimates().Facts.FreeColumns(d.l)) == 0
+}
 
 // buffered makes L a buffer of the statement, so that it runs once although it
 // is read twice.

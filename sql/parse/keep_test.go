@@ -1,6 +1,7 @@
 package parse_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/multigres/multigres/go/common/parser"
@@ -51,6 +52,27 @@ func TestKeep(t *testing.T) {
 				break
 			}
 			sql = got
+		}
+	}
+}
+
+// TestKeepLong: a condition so long that its chain was made flat can be kept.
+func TestKeepLong(t *testing.T) {
+	for _, op := range []string{" and ", " or "} {
+		list, err := parse.Parse("select 1 from t where a = 0"+strings.Repeat(op+"a = 1", 5000), parse.Postgres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := parse.Keep(list[0].Node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse.One(text, parse.Postgres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := parse.Keep(again.Node); err != nil || second != text {
+			t.Error("another text the second time:", err)
 		}
 	}
 }

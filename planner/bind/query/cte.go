@@ -214,9 +214,14 @@ func bindCTE(sc *scope.Scope, n *ast.CommonTableExpr, recursive bool, refs int) 
 	if err := setNames(c, b, r); err != nil {
 		return nil, err
 	}
-	inline := n.Ctematerialized != ast.CTEMaterializeAlways && len(b.Stmt.Locks) == locked && !scope.VolatilePlan(r.Node)
+	stable := !b.Stmt.VolatilePlan(r.Node)
+	free := len(b.Stmt.OuterCols(r.Node)) > 0 || readsOpen(sc, r.Node)
+	if stable && !free {
+		b.Stmt.Close(r.Node)
+	}
+	inline := n.Ctematerialized != ast.CTEMaterializeAlways && len(b.Stmt.Locks) == locked && stable
 	switch {
-	case refs == 0, len(scope.OuterCols(r.Node)) > 0, readsOpen(sc, r.Node):
+	case refs == 0, free:
 		// Unused, or correlated: then it has no rows of its own to keep.
 		c.Ready, c.Rebind = r, true
 	case inline && (refs == 1 || n.Ctematerialized == ast.CTEMaterializeNever && !self):
@@ -236,6 +241,9 @@ func bindCTE(sc *scope.Scope, n *ast.CommonTableExpr, recursive bool, refs int) 
 // readsOpen reports whether a plan reads the working table of a recursion that
 // is being bound: then its rows differ from round to round.
 func readsOpen(sc *scope.Scope, n plan.Node) bool {
+	if sc.Binder.Stmt.Closed(n) {
+		return false
+	}
 	if x, ok := n.(*plan.Buffer); ok {
 		for e := sc.With; e != nil; e = e.Parent {
 			for _, c := range e.List {

@@ -62,10 +62,25 @@ func MapPlan(n plan.Node, f func(expr.Expr) expr.Expr) plan.Node {
 	return plan.MapExprs(n, func(e expr.Expr) expr.Expr { return MapExpr(e, f) })
 }
 
-// eachExpr calls f for the expressions of a plan, whole ones only.
-func eachExpr(n plan.Node, f func(expr.Expr)) {
+// Close notes that a plan is stable, and reads neither columns of outer queries nor a recursion that is open: a
+// chain of WITH queries asks for that at each link.
+func (st *Statement) Close(n plan.Node) {
+	if st.closed == nil {
+		st.closed = map[plan.Node]bool{}
+	}
+	st.closed[n] = true
+}
+
+// Closed reports whether Close was told of a plan.
+func (st *Statement) Closed(n plan.Node) bool { return st != nil && st.closed[n] }
+
+// eachExpr calls f for the expressions of a plan that is not closed, whole ones only.
+func (st *Statement) eachExpr(n plan.Node, f func(expr.Expr)) {
+	if st.Closed(n) {
+		return
+	}
 	for _, k := range n.Children() {
-		eachExpr(k, f)
+		st.eachExpr(k, f)
 	}
 	for _, e := range plan.Exprs(n) {
 		f(e)
@@ -74,27 +89,32 @@ func eachExpr(n plan.Node, f func(expr.Expr)) {
 
 // OuterCols returns the columns that a plan reads and does not emit: those of outer queries. Each
 // is listed once, in the order found.
-func OuterCols(n plan.Node) []expr.ColID {
+func OuterCols(n plan.Node) []expr.ColID { return (*Statement)(nil).OuterCols(n) }
+
+// OuterCols is the function of that name, which does not enter closed plans.
+func (st *Statement) OuterCols(n plan.Node) []expr.ColID {
 	made := map[expr.ColID]bool{}
 	var makes func(plan.Node)
 	var reads []expr.ColID
 	makes = func(n plan.Node) {
-		for _, c := range n.Children() {
-			makes(c)
+		if !st.Closed(n) {
+			for _, c := range n.Children() {
+				makes(c)
+			}
 		}
 		for _, c := range n.Schema() {
 			made[c.ID] = true
 		}
 	}
 	makes(n)
-	eachExpr(n, func(e expr.Expr) {
+	st.eachExpr(n, func(e expr.Expr) {
 		expr.Walk(e, func(x expr.Expr) bool {
 			switch x := x.(type) {
 			case *expr.Col:
 				reads = append(reads, x.ID)
 			case *expr.Subquery:
 				sub := x.Plan.(plan.Node)
-				reads = append(reads, OuterCols(sub)...)
+				reads = append(reads, st.OuterCols(sub)...)
 			}
 			return true
 		})
@@ -110,8 +130,11 @@ func OuterCols(n plan.Node) []expr.ColID {
 }
 
 // VolatilePlan reports whether a plan's rows may differ from run to run.
-func VolatilePlan(n plan.Node) bool {
+func VolatilePlan(n plan.Node) bool { return (*Statement)(nil).VolatilePlan(n) }
+
+// VolatilePlan is the function of that name, which does not enter closed plans.
+func (st *Statement) VolatilePlan(n plan.Node) bool {
 	found := false
-	eachExpr(n, func(e expr.Expr) { found = found || Volatile(e) })
+	st.eachExpr(n, func(e expr.Expr) { found = found || Volatile(e) })
 	return found
 }
