@@ -177,4 +177,3 @@ func addIndexProperties(t function.Table) {
 		return nil, nil
 	})))
 }
-

@@ -131,14 +131,18 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 		}
 		short, _ := objname.RegOut(h, types.RegprocedureOID, oid)
 		o := &object{kind: kind, schema: "pg_catalog", names: []string{"pg_catalog", f.Name}, described: kind + " " + short}
-		for _, a := range f.Args {
+		list := ""
+		for i, a := range f.Args {
 			name := types.TypeName(a)
 			if base, ok := types.BaseName(a); ok && base == name {
 				name = "pg_catalog." + name
 			}
-			o.args = append(o.args, name)
+			if o.args = append(o.args, name); i > 0 {
+				list += ","
+			}
+			list += name
 		}
-		o.identity = "pg_catalog." + lex.QuoteName(f.Name) + "(" + strings.Join(o.args, ",") + ")"
+		o.identity = "pg_catalog." + lex.QuoteName(f.Name) + "(" + list + ")"
 		return o, nil
 	case classDatabase:
 		return &object{kind: "database", name: h.Session().Database, identity: lex.QuoteName(h.Session().Database), names: []string{h.Session().Database},
