@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Cluster is the replicated table. Its methods may be called from any goroutine.
@@ -350,6 +351,18 @@ func (l *Locks) Rows(ctx context.Context) (out []Row) {
 	}
 	l.view(func(t *Table) { out = t.Rows() })
 	return out
+}
+
+// InTable returns how many rows of a table are locked.
+func (l *Locks) InTable(table types.OID) (n int) {
+	l.view(func(t *Table) {
+		for key := range t.locks {
+			if key.Table == table {
+				n++
+			}
+		}
+	})
+	return n
 }
 
 // common makes the table the cluster's where this node is not alone in it, and reports

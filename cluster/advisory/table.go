@@ -394,7 +394,7 @@ func (t *Table) Image() (im Image) {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(two(a.Key), two(b.Key)), cmp.Compare(a.Key.A, b.Key.A), cmp.Compare(a.Key.B, b.Key.B))
+		return cmp.Or(cmp.Compare(a.Key.Table, b.Key.Table), cmp.Compare(two(a.Key), two(b.Key)), cmp.Compare(a.Key.A, b.Key.A), cmp.Compare(a.Key.B, b.Key.B))
 	})
 	return im
 }

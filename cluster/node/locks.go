@@ -31,6 +31,9 @@ func (h *viewHost) Locks() (out []sysview.LockRow) {
 		if r.Key.Two {
 			row.Class, row.Object, row.SubID = types.OID(uint32(r.Key.A)), types.OID(uint32(r.Key.B)), 2
 		}
+		if r.Key.Table != 0 {
+			row = sysview.LockRow{Type: "tuple", Relation: r.Key.Table, PID: row.PID, Mode: row.Mode, Granted: r.Granted}
+		}
 		if r.Shared {
 			row.Mode = "ShareLock"
 		}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/RoaringBitmap/roaring"
+
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/write"
@@ -246,6 +248,30 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
 	return h.s.locks.Lock(ctx, key, mode, time.Duration(h.s.set.Int("lock_timeout"))*time.Millisecond)
 }
+
+// LockRow implements write.Host. The locks are those of sessions that ask for them by SKIP LOCKED or
+// NOWAIT, among themselves.
+func (h *host) LockRow(ctx context.Context, l plan.Lock, seg *catalog.Segment, row uint32) (locked, there bool, err error) {
+	key := advisory.Key{Table: l.Table}
+	if m := h.s.registry.cfg.Catalog.Current().Manifest(l.Table); m != nil {
+		id, at := m.Origin(seg.ID, row)
+		key.A = int64(write.RowHash(id, at))
+	}
+	locked, err = h.s.locks.Lock(ctx, key, function.AdvisoryMode{Shared: l.Share, Xact: true, Try: true}, 0)
+	if !locked {
+		return false, false, err
+	}
+	// What those who had the lock before have committed is in the newest state: they gave it back after that.
+	one, err := roaring.BitmapOf(row).ToBytes()
+	if err != nil {
+		return true, false, err
+	}
+	_, changed := h.s.registry.cfg.Catalog.Current().Apply([]catalog.Change{&catalog.LockRows{Table: l.Table, Segment: seg.ID, Rows: one}})
+	return true, changed == nil, nil
+}
+
+// LockedRows implements write.Host.
+func (h *host) LockedRows(table types.OID) int { return h.s.registry.cfg.Locks.InTable(table) }
 
 // AdvisoryUnlock implements function.AdvisoryLocker.
 func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, error) {

@@ -8,20 +8,25 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // lockedRows reads a query's rows for the client and locks those of the tables
 // that FOR UPDATE names. Nobody waits for a lock: the transaction records what
 // it has locked, and its commit fails (40001) if by then somebody has changed
-// one of the rows, or has locked it, too.
+// one of the rows, or has locked it, too. With SKIP LOCKED and NOWAIT a row is locked
+// for others that ask so before it is returned: those who take turns at a queue get
+// different rows.
 //
 //	rows, row ids ──▶ rows
 //	     └─ at the end ─▶ LockRows   a row a change of somebody would delete
@@ -34,6 +39,9 @@ type lockedRows struct {
 	locks []*lockSet
 	acct  *mem.Account
 	done  bool
+	now   bool  // rows are locked as they are returned: SKIP LOCKED or NOWAIT
+	limit int64 // how many are returned at most, where they are; < 0: no limit
+	host  Host
 }
 
 // lockSet collects the row ids of one locked item of FROM.
@@ -56,17 +64,95 @@ func (r *Executor) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, e
 		}
 		locks = append(locks, x)
 	}
+	l := &lockedRows{txn: r.x.Txn, st: r.st, width: len(q.Cols), locks: locks, limit: -1, host: r.x.host()}
+	for _, x := range locks {
+		l.now = l.now || x.at >= 0 && (x.Skip || x.NoWait)
+	}
+	if l.now {
+		wide.Root = l.widen(wide.Root)
+	}
 	rows, cols, err := r.Select(&wide)
 	if err != nil {
 		return nil, nil, err
 	}
-	width := len(q.Cols)
-	return &lockedRows{BatchReader: rows, txn: r.x.Txn, st: r.st, width: width, locks: locks, acct: r.x.Pool.Account("row locks", false)}, cols[:width], nil
+	l.BatchReader, l.acct = rows, r.x.Pool.Account("row locks", false)
+	return l, cols[:l.width], nil
+}
+
+// skipped is for how many rows, beside those that are locked, a query with a LIMIT looks that skips
+// rows: others may lock or take some meanwhile.
+const skipped = 100
+
+// widen takes the LIMIT from a query that skips locked rows, which counts those that are returned.
+func (r *lockedRows) widen(root plan.Node) plan.Node {
+	l, ok := root.(*plan.Limit)
+	if !ok || l.Ties || l.Offset != nil {
+		return root
+	}
+	n, ok := l.Count.(*expr.Const)
+	if !ok {
+		return root
+	}
+	count, ok := n.Val.(int64)
+	if !ok {
+		return root
+	}
+	r.limit = count
+	more := count + skipped
+	for _, x := range r.locks {
+		more += int64(r.host.LockedRows(x.Table))
+	}
+	wide := *l
+	wide.Count = &expr.Const{Val: more, Typ: n.Typ}
+	return &wide
+}
+
+// lock locks the rows of a batch as they are returned, and leaves out those that are to be skipped.
+func (r *lockedRows) lock(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
+	sel := make([]int32, 0, b.Rows()) // nil would be all rows
+	for i := 0; i < b.Rows() && r.limit != 0; i++ {
+		at, take := i, true
+		if b.Sel != nil {
+			at = int(b.Sel[i])
+		}
+		for _, l := range r.locks {
+			if l.at < 0 || !l.Skip && !l.NoWait || !take {
+				continue
+			}
+			id := b.Cols[l.at].(*array.Int64).Value(at)
+			_, seg := store.At(r.st.Manifest(l.Table), uint32(id>>32))
+			locked, there, err := r.host.LockRow(ctx, l.Lock, seg, uint32(id))
+			switch {
+			case err != nil:
+				return nil, err
+			case !locked && l.NoWait:
+				return nil, pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation %q", r.st.RelationByOID(l.Table).Name)
+			}
+			take = locked && (there || l.NoWait) // a row that has changed fails at the commit
+		}
+		if take {
+			sel = append(sel, int32(at))
+			r.limit-- // from -1 on it is never 0
+		}
+	}
+	return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: b.Seq}, nil
+}
+
+// RowHash names a row of a segment.
+func RowHash(seg catalog.SegmentID, row uint32) uint64 {
+	return binary.LittleEndian.Uint64(seg[:]) + uint64(row)*0x9e3779b97f4a7c15
 }
 
 // Next implements op.BatchReader.
 func (r *lockedRows) Next(ctx context.Context) (*batch.Batch, error) {
-	b, err := r.BatchReader.Next(ctx)
+	var b *batch.Batch
+	err := io.EOF
+	if r.limit != 0 {
+		b, err = r.BatchReader.Next(ctx)
+	}
+	if err == nil && r.now {
+		b, err = r.lock(ctx, b)
+	}
 	if err == io.EOF {
 		if err := r.finish(); err != nil {
 			return nil, err
@@ -116,7 +202,7 @@ func (r *lockedRows) finish() error {
 			}
 			changes = append(changes, &catalog.LockRows{Table: l.Table, Segment: seg.ID, Rows: enc})
 			for it := l.rows.Rows(ord).Iterator(); it.HasNext() && !claim.All; {
-				claim.Hashes = append(claim.Hashes, binary.LittleEndian.Uint64(seg.ID[:])+uint64(it.Next())*0x9e3779b97f4a7c15)
+				claim.Hashes = append(claim.Hashes, RowHash(seg.ID, it.Next()))
 				if len(claim.Hashes) > maxListedKeys {
 					claim.All, claim.Hashes = true, nil
 				}

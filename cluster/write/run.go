@@ -34,6 +34,11 @@ type Host interface {
 	// Writes notes that the statement writes a table: filling in its identity columns
 	// takes no privilege of its own.
 	Writes(rel *catalog.Relation)
+	// LockRow locks a row for the transaction, unless another session has locked it; there is
+	// false where it has been deleted or changed since. LockedRows is about how many rows of a
+	// table are locked.
+	LockRow(ctx context.Context, l plan.Lock, seg *catalog.Segment, row uint32) (locked, there bool, err error)
+	LockedRows(table types.OID) int
 	// Within returns the host of a statement within this one.
 	Within() Host
 }

@@ -82,10 +82,12 @@ type AdvisoryLocker interface {
 	AdvisoryUnlockAll() error
 }
 
-// AdvisoryKey names an advisory lock: one int8, or two int4 where Two is set.
+// AdvisoryKey names an advisory lock: one int8, or two int4 where Two is set; or where Table
+// is not 0 the lock of a row of that table, which A is the hash of.
 type AdvisoryKey struct {
-	A, B int64
-	Two  bool
+	A, B  int64
+	Two   bool
+	Table types.OID
 }
 
 // AdvisoryMode says how to take an advisory lock.

@@ -31,6 +31,8 @@ type Lock struct {
 	Table types.OID
 	Col   expr.ColID
 	Share bool // against FOR UPDATE, but not against another share
+	// Skip (SKIP LOCKED) leaves out rows that another session has locked so, NoWait fails.
+	Skip, NoWait bool
 }
 
 // BufferDef is a buffer and the query or DML that fills it.

@@ -57,7 +57,7 @@ func (s *selectBinder) locking() error {
 			if r.Nullable {
 				return pgerr.Unsupported("%s cannot be applied to the nullable side of an outer join", word)
 			}
-			s.lock(r, l.Strength <= ast.LCS_FORSHARE)
+			s.lock(r, plan.Lock{Share: l.Strength <= ast.LCS_FORSHARE, Skip: l.WaitPolicy == ast.LockWaitSkip, NoWait: l.WaitPolicy == ast.LockWaitError})
 		}
 	}
 	return nil
@@ -65,13 +65,13 @@ func (s *selectBinder) locking() error {
 
 // lock locks an item of FROM: the rows of a table, or for other items all rows of the tables that
 // the statement has read so far.
-func (s *selectBinder) lock(r *scope.Item, share bool) {
+func (s *selectBinder) lock(r *scope.Item, how plan.Lock) {
 	b := s.sc.Binder
 	b.LockUse(r)
 	if r.Table == nil || r.Scan == nil {
 		for _, u := range b.Stmt.Uses {
 			if t := b.Session.State.RelationByOID(u.OID); t != nil && t.Kind == catalog.KindTable {
-				b.Stmt.Locks = append(b.Stmt.Locks, plan.Lock{Table: u.OID, Share: share})
+				b.Stmt.Locks = append(b.Stmt.Locks, plan.Lock{Table: u.OID, Share: how.Share})
 			}
 		}
 		return
@@ -79,20 +79,20 @@ func (s *selectBinder) lock(r *scope.Item, share bool) {
 	if r.Scan.RowID == 0 {
 		r.Scan.RowID = b.NewCol(s.sc.Level, "rowid", types.Int8).ID
 	}
-	s.locked = append(s.locked, lockedScan{r.Scan, share})
+	s.locked = append(s.locked, lockedScan{r.Scan, how})
 }
 
 // lockedScan is a table whose rows a query locks.
 type lockedScan struct {
-	scan  *plan.Scan
-	share bool
+	scan *plan.Scan
+	how  plan.Lock
 }
 
 // lockIDs emits the row ids of locked tables beside the query's columns.
 func (s *selectBinder) lockIDs(pr *Projector) {
 	for _, l := range s.locked {
 		c := pr.Emit(&expr.Col{ID: l.scan.RowID, Typ: types.Int8, Name: "rowid"}, "rowid")
-		s.sc.Binder.Stmt.Locks = append(s.sc.Binder.Stmt.Locks, plan.Lock{Table: l.scan.Table, Col: c.ID, Share: l.share})
+		s.sc.Binder.Stmt.Locks = append(s.sc.Binder.Stmt.Locks, plan.Lock{Table: l.scan.Table, Col: c.ID, Share: l.how.Share, Skip: l.how.Skip, NoWait: l.how.NoWait})
 	}
 }
 
