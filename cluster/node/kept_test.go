@@ -19,7 +19,7 @@ func TestKept(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	list := "select 1 where 1 in (" + strings.Repeat("1,", 3000) + "1)"
 	prepare := func(c *client, sql string) (*parse.Statement, error) {
-		texts, err := c.s.Script(sql)
+		texts, err := c.s.Script(ctx, sql)
 		if err != nil {
 			return nil, err
 		}
