@@ -86,6 +86,7 @@ func TestLimitsOfRunningNodes(t *testing.T) {
 	}
 	c.must("alter node n2 reset (memory)")
 	until(t, "n2 takes the cluster's memory", func() bool { return limits(nodes[1]) == "300M 3" })
-	c.must("alter node n2 reset (threads); alter system reset all")
+	c.must("alter node n2 reset (threads)")
+	c.must("alter system reset all")
 	until(t, "all are as they were started", func() bool { return limits(nodes[0]) == "1024M 2" && limits(nodes[1]) == "1024M 2" })
 }

@@ -13,6 +13,7 @@ import (
 func planningSession() *Session {
 	s := &Session{set: settings.NewSet()}
 	s.interrupts.timeout = func() time.Duration { return 0 }
+	s.interrupts.transaction = s.interrupts.timeout
 	s.doing.activity.Store(&Activity{State: "idle"})
 	return s
 }

@@ -263,6 +263,7 @@ func (s *Set) RollbackTo(mark int) {
 // End ends the transaction: a commit keeps all but the local changes, a
 // rollback keeps none.
 func (s *Set) End(commit bool) {
+	changed := len(s.undo) > 0
 	if !commit {
 		s.RollbackTo(0)
 	} else if len(s.undo) > 0 {
@@ -278,7 +279,7 @@ func (s *Set) End(commit bool) {
 			}
 		}
 	}
-	if len(s.undo) > 0 {
+	if changed {
 		s.recount()
 	}
 	s.inTxn, s.undo = false, s.undo[:0]

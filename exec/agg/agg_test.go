@@ -139,6 +139,8 @@ func (s spec) value(r *rand.Rand, k int, ty types.Type) types.Datum {
 		return float64(r.Intn(400)-100) / 4
 	case types.BitOID:
 		return fmt.Sprintf("%08b", r.Intn(256))
+	case types.TIDOID:
+		return int64(r.Intn(40))<<16 | int64(r.Intn(9))
 	case types.Int8OID:
 		if r.Intn(5) == 0 {
 			return r.Int63() - r.Int63()

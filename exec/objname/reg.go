@@ -277,6 +277,12 @@ func findType(h function.Host, name string) (types.OID, error) {
 			}
 			return e.OID, nil
 		}
+		if r := st.Relation(o, last); r != nil && r.HasRowType() {
+			if array {
+				return types.RowArray(r.OID), nil
+			}
+			return types.RowType(r.OID), nil
+		}
 	}
 	return 0, missing
 }
@@ -487,6 +493,15 @@ func TypeName(h function.Host, oid types.OID, mod int32) (string, bool) {
 			n += "[]"
 		}
 		return n, true
+	}
+	if rel, array, ok := types.RowTypeOf(oid); ok {
+		if r := st.RelationByOID(rel); r != nil && r.HasRowType() {
+			n := Qualified(h, r.Schema, r.Name, FindRelation(h, []string{r.Name}) == r.OID)
+			if array {
+				n += "[]"
+			}
+			return n, true
+		}
 	}
 	return "", false
 }

@@ -37,16 +37,6 @@ func derived(kind byte, of types.OID, part int) types.OID {
 	return types.OID(h.Sum32() | 1<<31)
 }
 
-// rowType and rowArray return the OIDs of a relation's row type and of its array, which the catalog
-// does not number: above what is given out, below derived.
-func rowType(rel types.OID) types.OID  { return rel | 1<<30 }
-func rowArray(rel types.OID) types.OID { return rel | 3<<29 }
-
-// hasRowType reports whether a kind of relation has rows that are a type.
-func hasRowType(k catalog.RelKind) bool {
-	return hasRows(k) || k == catalog.KindView || k == catalog.KindComposite
-}
-
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // hasRows reports whether relations of kind k hold rows of their own.

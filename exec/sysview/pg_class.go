@@ -61,8 +61,8 @@ func pgClass(v *view, put put) error {
 			ident = "d"
 		}
 		row := types.OID(0)
-		if hasRowType(r.Kind) {
-			row = rowType(r.OID)
+		if r.HasRowType() {
+			row = types.RowType(r.OID)
 		}
 		err := put(r.OID, r.Name, r.Schema, row, 0, r.Owner, am, file, 0,
 			pages, rows, 0, 0, len(indexes[r.OID]) > 0, false, persistence, r.Kind, natts, checks, r.Kind == catalog.KindView, fks[r.OID], false,

@@ -41,17 +41,17 @@ func pgType(v *view, put put) error {
 		}
 	}
 	for _, r := range v.st.Relations() {
-		if !hasRowType(r.Kind) {
+		if !r.HasRowType() {
 			continue
 		}
-		err := put(rowType(r.OID), r.Name, r.Schema, r.Owner, -1, false, "c", "C", false, true, ",",
-			r.OID, 0, 0, rowArray(r.OID), p.oid("record_in"), p.oid("record_out"), p.oid("record_recv"), p.oid("record_send"), 0, 0, 0,
+		err := put(types.RowType(r.OID), r.Name, r.Schema, r.Owner, -1, false, "c", "C", false, true, ",",
+			r.OID, 0, 0, types.RowArray(r.OID), p.oid("record_in"), p.oid("record_out"), p.oid("record_recv"), p.oid("record_send"), 0, 0, 0,
 			"d", "x", false, 0, -1, 0, 0, nil, nil, nil)
 		if err != nil {
 			return err
 		}
-		err = put(rowArray(r.OID), "_"+r.Name, r.Schema, r.Owner, -1, false, "b", "A", false, true, ",",
-			0, p.oid("array_subscript_handler"), rowType(r.OID), 0, p.oid("array_in"), p.oid("array_out"), p.oid("array_recv"), p.oid("array_send"), 0, 0, 0,
+		err = put(types.RowArray(r.OID), "_"+r.Name, r.Schema, r.Owner, -1, false, "b", "A", false, true, ",",
+			0, p.oid("array_subscript_handler"), types.RowType(r.OID), 0, p.oid("array_in"), p.oid("array_out"), p.oid("array_recv"), p.oid("array_send"), 0, 0, 0,
 			"d", "x", false, 0, -1, 0, 0, nil, nil, nil)
 		if err != nil {
 			return err

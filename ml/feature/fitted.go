@@ -165,7 +165,7 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 	case Robust:
 		scale(st.Sketch.Quantile(0.5), st.Sketch.Quantile(0.75)-st.Sketch.Quantile(0.25))
 	case OneHot, Ordinal:
-		f.Cats = topCats(st.Cats, cmp.Or(c.MaxCategories, most, DefaultCategories))
+		f.Cats = topCats(st.Cats, cmp.Or(c.MaxCategories, most, DefaultCategories), c.MaxCategories > 0)
 		f.NullSlot = hasNull
 		if c.Encoder == OneHot {
 			f.Dim = min(len(st.Cats)-len(f.Cats), sharedSlots)

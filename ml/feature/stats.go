@@ -320,16 +320,16 @@ func (s *Spec) Times(st *Stats, n int64) (sum *Stats, err error) {
 }
 
 // topCats returns the limit most frequent categories, ties by their bytes, in
-// ascending order of their bytes. Beyond DefaultCategories a single row is not enough:
-// what a model learns of it holds for no other.
-func topCats(c []CatCount, limit int) []string {
+// ascending order of their bytes. Beyond DefaultCategories a single row is not enough,
+// unless the statement asks for so many: what a model learns of it holds for no other.
+func topCats(c []CatCount, limit int, asked bool) []string {
 	if len(c) > min(limit, DefaultCategories) {
 		c = slices.Clone(c)
 		slices.SortFunc(c, func(a, b CatCount) int {
 			return cmp.Or(cmp.Compare(b.W.Value(), a.W.Value()), cmp.Compare(a.Key, b.Key))
 		})
 		c = c[:min(limit, len(c))]
-		for len(c) > DefaultCategories && c[len(c)-1].N < 2 {
+		for !asked && len(c) > DefaultCategories && c[len(c)-1].N < 2 {
 			c = c[:len(c)-1]
 		}
 	}

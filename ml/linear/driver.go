@@ -378,6 +378,7 @@ func (d *driver) finish() error {
 		if wide { // the minimum of a loss that is smoothed too much is not what was asked for
 			st.Reason = optim.Exhausted
 		}
+		d.state.TrainLoss = loss // a last stage that begins at its minimum has no iteration
 		d.state.Stopped = st.Reason.String()
 		d.state.Converged = st.Reason != optim.Exhausted || stochastic(d.s.Options) // whose iterations are epochs, all of which are wanted
 	}

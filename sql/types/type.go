@@ -93,6 +93,36 @@ type Type struct {
 // Record is the shape of a composite value. It is shared and never changed.
 type Record struct {
 	Fields []Field
+	// Rel is the relation whose rows have this type, 0 for none: a row constructor, a
+	// subquery's row.
+	Rel OID
+}
+
+// RowType and RowArray are the OIDs of a relation's row type and of its array. The catalog does not
+// number these: they lie above what it gives out.
+func RowType(rel OID) OID  { return rel | 1<<30 }
+func RowArray(rel OID) OID { return rel | 3<<29 }
+
+// RowTypeOf is the relation of a row type, or of an array of it.
+func RowTypeOf(oid OID) (rel OID, array, ok bool) {
+	switch oid >> 29 {
+	case 2:
+		return oid &^ (1 << 30), false, true
+	case 3:
+		return oid &^ (3 << 29), true, true
+	}
+	return 0, false, false
+}
+
+// Described is the OID that clients are told: of a row of a relation, that of its row type.
+func (t Type) Described() OID {
+	if t.Rec != nil && t.Rec.Rel != 0 {
+		if t.IsArray() {
+			return RowArray(t.Rec.Rel)
+		}
+		return RowType(t.Rec.Rel)
+	}
+	return t.OID
 }
 
 // Field is one named member of a Record.

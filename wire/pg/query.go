@@ -163,7 +163,7 @@ func columnTypes(cols []session.Column) []types.Type {
 func rowDescription(cols []session.Column, formats []int16) *pgproto3.RowDescription {
 	m := &pgproto3.RowDescription{Fields: make([]pgproto3.FieldDescription, len(cols))}
 	for i, c := range cols {
-		oid := c.Type.OID
+		oid := c.Type.Described()
 		if oid == types.UnknownOID {
 			oid = types.TextOID
 		}

@@ -217,7 +217,9 @@ func addSystem(t function.Table) {
 		}
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", c.Types[0])
 	})))
-	t.Put("pg_typeof(any)", function.Always(function.Loose(func(c *function.Call, _ []types.Datum) (types.Datum, error) { return int64(c.Types[0].OID), nil })))
+	t.Put("pg_typeof(any)", function.Always(function.Loose(func(c *function.Call, _ []types.Datum) (types.Datum, error) {
+		return int64(c.Types[0].Described()), nil
+	})))
 	t.Put("pg_column_size(any)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 		return int64(len(types.AppendBinary(nil, c.Types[0], a[0]))), nil
 	})))

@@ -288,6 +288,9 @@ func (b *Binder) wholeRow(r *Item) expr.Expr {
 		return b.Use(Found{r, &r.Cols[0]})
 	}
 	rec := &types.Record{}
+	if r.Table != nil && r.Table.HasRowType() {
+		rec.Rel = r.Table.OID
+	}
 	row := &expr.RowCtor{}
 	for i := range r.Cols {
 		e := b.Use(Found{r, &r.Cols[i]})

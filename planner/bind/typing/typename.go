@@ -116,7 +116,7 @@ func (b *Resolver) MayLookIn(schema string) error {
 
 // rowType returns the record type of a relation's rows.
 func rowType(r *catalog.Relation) types.Type {
-	rec := &types.Record{}
+	rec := &types.Record{Rel: r.OID}
 	for _, c := range r.Live() {
 		rec.Fields = append(rec.Fields, types.Field{Name: c.Name, Type: c.Type})
 	}
