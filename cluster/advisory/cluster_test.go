@@ -71,7 +71,7 @@ func (c *common) Changed() <-chan struct{} {
 	return l.changed
 }
 
-func (c *common) Barrier(context.Context) error { return c.Renew(nil) }
+func (c *common) Barrier(ctx context.Context) error { return c.Renew(ctx) }
 
 func (c *common) Renew(context.Context) error {
 	l := c.ready()

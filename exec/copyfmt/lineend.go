@@ -61,7 +61,7 @@ func (o *Options) FirstEnd(text []byte, more bool) LineEnd {
 // bare returns where a text first has one of some bytes outside of quotes, and not behind a backslash
 // in the text format; -1 where it has none.
 func (o *Options) bare(text []byte, of string) int {
-	if bytes.IndexAny(text, of) < 0 {
+	if !bytes.ContainsAny(text, of) {
 		return -1
 	}
 	in := false
