@@ -48,7 +48,7 @@ func (r *report) fail(what, format string, args ...any) {
 }
 
 func (r *report) line(level, what, format string, args ...any) {
-	fmt.Fprintf(r.out, "%-4s  %-13s  %s\n", level, what, fmt.Sprintf(format, args...))
+	fmt.Fprintf(r.out, "%-4s  %-14s  %s\n", level, what, fmt.Sprintf(format, args...))
 }
 
 func doctor(ctx context.Context, args []string) error { return examine(ctx, args, os.Stdout) }

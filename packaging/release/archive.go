@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -78,6 +79,30 @@ func (r *release) archive(b built) error {
 		return err
 	}
 	return r.write(name+".tar.gz", out.Bytes(), 0o644)
+}
+
+// chart packs the Helm chart, with this release's version.
+func (r *release) chart() error {
+	dir := filepath.Join(r.dist, ".build", "chart")
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS("helm/tributary"))); err != nil {
+		return err
+	}
+	about := filepath.Join(dir, "Chart.yaml")
+	text, err := os.ReadFile(about)
+	if err != nil {
+		return err
+	}
+	text = regexp.MustCompile(`(?m)^(version|appVersion): .*$`).ReplaceAll(text, []byte(`$1: "`+r.version+`"`))
+	if err := os.WriteFile(about, text, 0o644); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	err = tarOf(z, os.DirFS(dir), "tributary", r.when)
+	if err := errors.Join(err, z.Close()); err != nil {
+		return err
+	}
+	return r.write(fmt.Sprintf("tributary-chart-%s.tgz", r.version), out.Bytes(), 0o644)
 }
 
 // tarOf writes the files of a tree below a prefix, in the order of their names.

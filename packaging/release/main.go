@@ -169,6 +169,9 @@ func (r *release) finish() error {
 	if err := r.write("install.sh", script, 0o755); err != nil {
 		return err
 	}
+	if err := r.chart(); err != nil {
+		return err
+	}
 	slices.Sort(r.files)
 	var sums strings.Builder
 	of := map[string]string{}
