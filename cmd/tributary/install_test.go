@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +157,17 @@ func TestNotify(t *testing.T) {
 		n, err := l.Read(buf)
 		if err != nil || string(buf[:n]) != want {
 			t.Errorf("%q instead of %q: %v", buf[:n], want, err)
+		}
+	}
+}
+
+// TestCgroupLimits: the limits of a unit and of all that is around it hold, as does a container's, which sees its own as the root.
+func TestCgroupLimits(t *testing.T) {
+	const root = "/sys/fs/cgroup/"
+	unit := []string{root + "system.slice/tributary.service/memory.max", root + "system.slice/memory.max", root + "memory.max"}
+	for proc, want := range map[string][]string{"0::/system.slice/tributary.service\n": unit, "1:name=systemd:/x\n0::/\n": unit[2:], "": unit[2:]} {
+		if got := cgroupLimits(proc); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", proc, got)
 		}
 	}
 }

@@ -315,7 +315,8 @@ func availableMemory() int64 {
 			total = kb << 10
 		}
 	}
-	for _, p := range append(cgroupLimits(), "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
+	own, _ := os.ReadFile("/proc/self/cgroup") // none elsewhere
+	for _, p := range append(cgroupLimits(string(own)), "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
 		if b, err := os.ReadFile(p); err == nil {
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < total {
 				total = n
@@ -325,15 +326,13 @@ func availableMemory() int64 {
 	return total
 }
 
-// cgroupLimits returns the files of the limits that hold for the process: its own cgroup's, such as the
-// unit's of a service manager, and those above it.
-func cgroupLimits() (files []string) {
+// cgroupLimits returns the files of the limits that hold for a process, of which proc is /proc/self/cgroup: those
+// of its own cgroup, such as the unit's of a service manager, and of those above it.
+func cgroupLimits(proc string) (files []string) {
 	own := "/"
-	if b, err := os.ReadFile("/proc/self/cgroup"); err == nil {
-		for _, line := range strings.Split(string(b), "\n") {
-			if p, ok := strings.CutPrefix(line, "0::/"); ok {
-				own += p
-			}
+	for _, line := range strings.Split(proc, "\n") {
+		if p, ok := strings.CutPrefix(line, "0::/"); ok {
+			own += p
 		}
 	}
 	for dir := path.Clean(own); ; dir = path.Dir(dir) {
