@@ -235,10 +235,8 @@ func (r *report) fsync(dir string) {
 	var took []time.Duration
 	for range 21 {
 		since := time.Now()
-		if _, err := f.Write(make([]byte, 4096)); err == nil {
-			err = f.Sync()
-		}
-		if err != nil {
+		_, err := f.Write(make([]byte, 4096))
+		if err = errors.Join(err, f.Sync()); err != nil {
 			r.fail("fsync", "%s", err)
 			return
 		}
