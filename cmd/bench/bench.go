@@ -161,16 +161,10 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
 	fs.IntVar(&o.Node.Threads, "threads", 0, "threads of the node of its own (default: the cores)")
-	for rest := args; ; {
-		if err := fs.Parse(rest); err != nil {
-			return o, nil, err
-		}
-		if fs.NArg() == 0 {
-			break
-		}
-		names = append(names, fs.Arg(0))
-		rest = fs.Args()[1:]
+	if err := fs.Parse(args); err != nil {
+		return o, nil, err
 	}
+	names = fs.Args()
 	most := 0
 	if names, most, err = suiteNames(names, o); err != nil {
 		return o, nil, err

@@ -31,13 +31,8 @@ func makeCert(args []string, out io.Writer) error {
 		return err
 	}
 	what := fs.Arg(0)
-	if fs.NArg() > 0 {
-		if err := fs.Parse(fs.Args()[1:]); err != nil {
-			return err
-		}
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	if fs.NArg() > 1 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(1))
 	}
 	switch what {
 	case "ca":

@@ -22,7 +22,7 @@ import (
 // Set by a release build (-ldflags "-X main.version=…"): commit and date are for builds
 // from sources without their repository; otherwise they come from the build info.
 var (
-	version = "0.1.0-dev"
+	version = "0.2.0"
 	commit  string
 	date    string
 )
@@ -42,7 +42,11 @@ func init() {
 		{"demo", "load real data into a cluster, query it, train on it", demo},
 		{"node", "list, drain, replace and remove nodes", nodeCommand},
 		{"recover", "go on after the loss of a majority, from a stopped node's directory", recoverNode},
+		{"config", "check a configuration file", configCommand},
+		{"doctor", "say what is wrong with the machine, the directory and the cluster of a node", doctor},
 		{"cert", "make certificates for nodes and clients", cert},
+		{"completion", "print what completes commands and flags in bash, zsh or fish", completion},
+		{"man", "write the manual pages", manPages},
 		{"version", "print the version", func(context.Context, []string) error {
 			fmt.Println(about())
 			return nil
@@ -128,7 +132,7 @@ func main() {
 func usage(w io.Writer) {
 	fmt.Fprintln(w, "Tributary is a Postgres-wire SQL database that trains models where the data is.\n\nUsage: tributary COMMAND [flags]\n\nCommands:")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
 	fmt.Fprintln(w, "\n`tributary COMMAND --help` lists a command's flags.")
 }

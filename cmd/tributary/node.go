@@ -28,13 +28,13 @@ const nodeUsage = `Usage: tributary node [--url URL] COMMAND
 func nodeCommand(ctx context.Context, args []string) error {
 	fs := flags.New("node", nodeUsage)
 	url := fs.String("url", "postgres://tributary@127.0.0.1:5432/tributary", "a node to ask, as a superuser; PGPASSWORD and its kin count")
+	force := fs.Bool("force", false, "decommission: do not wait for copies of what only the node holds, which is lost")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	words := fs.Args()
-	force := len(words) > 1 && words[0] == "decommission" && words[1] == "--force"
-	if force {
-		words = append(words[:1:1], words[2:]...)
+	if *force && fs.Arg(0) != "decommission" {
+		return errors.New("--force is for decommission")
 	}
 	name := func(i int) string { return pgx.Identifier{words[i]}.Sanitize() }
 	statement := ""
@@ -46,7 +46,7 @@ func nodeCommand(ctx context.Context, args []string) error {
 		statement = "ALTER NODE " + name(1) + " RESUME"
 	case len(words) == 2 && words[0] == "decommission":
 		statement = "ALTER NODE " + name(1) + " DECOMMISSION"
-		if force {
+		if *force {
 			statement += " FORCE"
 		}
 	case len(words) == 3 && words[0] == "replace":

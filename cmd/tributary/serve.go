@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -36,9 +36,14 @@ type serveSettings struct {
 
 // readServe reads and checks what a node is started with.
 func readServe(args []string) (*serveSettings, error) {
+	return readSettings(flags.New("serve", ""), args, os.Getenv)
+}
+
+// readSettings reads the flags of a node into its settings: a flag comes before its environment variable,
+// that before the configuration file, that before the default.
+func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*serveSettings, error) {
 	var s serveSettings
 	o := &s.options
-	fs := flags.New("serve", "")
 	fs.StringVar(&s.listenPG, "listen-pg", "127.0.0.1:5432", "address for Postgres clients")
 	fs.StringVar(&s.listenHTTP, "listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")
 	fs.StringVar(&o.ListenCluster, "listen-cluster", "127.0.0.1:7400", "address for other nodes")
@@ -48,13 +53,13 @@ func readServe(args []string) (*serveSettings, error) {
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
 	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
-	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET. Not needed with --certs")
+	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
 	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
-	fs.StringVar(&s.config, "config", "", "file with the same names in YAML")
+	fs.StringVar(&s.config, "config", "", "file with the same names in YAML; what is given here or as TRIBUTARY_… in the environment counts more")
 	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
@@ -67,6 +72,9 @@ func readServe(args []string) (*serveSettings, error) {
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
+	if err := fs.Environment(getenv); err != nil {
+		return nil, err
+	}
 	if err := configFile(fs, s.config); err != nil {
 		return nil, err
 	}
@@ -77,10 +85,8 @@ func readServe(args []string) (*serveSettings, error) {
 	if *memory != "" && o.Memory < leastMemory {
 		return nil, tooLittle(*memory)
 	}
-	fs.Visit(func(f *flag.Flag) { // flags set by the file count as given too
-		o.FixedMemory = o.FixedMemory || f.Name == "memory"
-		o.FixedThreads = o.FixedThreads || f.Name == "threads"
-	})
+	all := fs.Given() // with what the environment and the file say
+	o.FixedMemory, o.FixedThreads = all["memory"], all["threads"]
 	if *scrub != "0" {
 		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
 			return nil, err
@@ -140,6 +146,7 @@ func serve(ctx context.Context, args []string) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
+	tell(o.Log, "READY=1")
 	fmt.Printf("ready pg=%s http=%s cluster=%s node=%s\n", s.pg.Addr(), s.http.Addr(), s.node.ClusterAddr(), s.node.Name())
 	for serving := true; serving; {
 		serving = false
@@ -151,6 +158,7 @@ func serve(ctx context.Context, args []string) error {
 			o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
 		case <-hup:
 			serving = true
+			tell(o.Log, reloading())
 			// A file that the next start refused must not pass now.
 			_, rerr := readServe(args)
 			if rerr == nil {
@@ -161,8 +169,10 @@ func serve(ctx context.Context, args []string) error {
 			} else {
 				o.Log.Info("rules and certificates are read again")
 			}
+			tell(o.Log, "READY=1")
 		}
 	}
+	tell(o.Log, "STOPPING=1")
 	if cerr := s.close(10 * time.Second); err == nil {
 		err = cerr
 	}
@@ -170,7 +180,7 @@ func serve(ctx context.Context, args []string) error {
 }
 
 // configFile sets the flags that were not given from a YAML file.
-func configFile(fs *flag.FlagSet, path string) error {
+func configFile(fs *flags.Set, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -182,8 +192,7 @@ func configFile(fs *flag.FlagSet, path string) error {
 	if err := yaml.Unmarshal(text, &values); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	given := fs.Given()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if name == "hba" {
 			continue // see access.go
@@ -306,7 +315,8 @@ func availableMemory() int64 {
 			total = kb << 10
 		}
 	}
-	for _, p := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+	own, _ := os.ReadFile("/proc/self/cgroup") // none elsewhere
+	for _, p := range append(cgroupLimits(string(own)), "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
 		if b, err := os.ReadFile(p); err == nil {
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < total {
 				total = n
@@ -314,4 +324,21 @@ func availableMemory() int64 {
 		}
 	}
 	return total
+}
+
+// cgroupLimits returns the files of the limits that hold for a process, of which proc is /proc/self/cgroup: those
+// of its own cgroup, such as the unit's of a service manager, and of those above it.
+func cgroupLimits(proc string) (files []string) {
+	own := "/"
+	for _, line := range strings.Split(proc, "\n") {
+		if p, ok := strings.CutPrefix(line, "0::/"); ok {
+			own += p
+		}
+	}
+	for dir := path.Clean(own); ; dir = path.Dir(dir) {
+		files = append(files, path.Join("/sys/fs/cgroup", dir, "memory.max"))
+		if dir == "/" {
+			return files
+		}
+	}
 }
