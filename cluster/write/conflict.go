@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -63,7 +64,7 @@ func (w *ModifyTable) onConflict() error {
 		return err
 	}
 	for _, a := range cw.arbiters {
-		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, nil)
+		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, map[*plan.Scan]*catalog.Manifest{a.scan: w.there})
 		if err != nil {
 			return err
 		}
