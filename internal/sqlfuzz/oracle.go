@@ -125,7 +125,7 @@ func (t trial) judge(answers, other []*answer, allow []string) finding {
 	case "training":
 		found.verdict = judgeTraining(answers)
 	case "tlp":
-		union := &answer{tag: first.tag, names: first.names, types: first.types}
+		union := &answer{tag: first.tag, block: first.block, names: first.names, types: first.types}
 		for _, a := range answers[1:] {
 			if a.failed() || first.failed() {
 				found.allowed = "an error in a part"

@@ -4,10 +4,10 @@ import "fmt"
 
 // parentTables are two, the second with a foreign key whose actions a round chooses.
 func (g *generator) parentTables() []string {
-	g.edges.action = g.pick([]string{"CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION"})
+	remove := g.pick([]string{"CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION"})
 	update := g.pick([]string{"CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION"})
 	return []string{"CREATE TABLE parent (id integer PRIMARY KEY, u integer UNIQUE, v integer)",
-		"CREATE TABLE child (id integer PRIMARY KEY, pid integer DEFAULT 0 REFERENCES parent ON DELETE " + g.edges.action + " ON UPDATE " + update + ", v integer)",
+		"CREATE TABLE child (id integer PRIMARY KEY, pid integer DEFAULT 0 REFERENCES parent ON DELETE " + remove + " ON UPDATE " + update + ", v integer)",
 		"INSERT INTO parent SELECT i, 100 + i, i FROM generate_series(0, 20) i", "INSERT INTO child SELECT i, i % 21, i FROM generate_series(1, 50) i"}
 }
 

@@ -19,7 +19,7 @@ type profile struct {
 
 var profiles = map[string]profile{
 	"general": {400, 8, (*generator).create, (*generator).change, (*generator).trial},
-	"edges":   {120, 20, (*generator).edgeTables, (*generator).edgeChange, (*generator).edgeTrial},
+	"edges":   {100, 20, (*generator).edgeTables, (*generator).edgeChange, (*generator).edgeTrial},
 }
 
 func (o Options) profile() (profile, error) {
@@ -33,12 +33,20 @@ func (o Options) profile() (profile, error) {
 	return p, nil
 }
 
+// label names a run: what its choices come from.
+func (o Options) label() string {
+	label := fmt.Sprintf("seed%d", o.Seed)
+	if o.Profile != "" && o.Profile != "general" {
+		label = o.Profile + "-" + label
+	}
+	return label
+}
+
 // edges is what a round of that profile knows of its tables.
 type edges struct {
-	big    bool // it has a table for what spills, and no others
-	fresh  int  // the next key that no row has
-	action string
-	rows   int // of the table for trainings
+	big   bool // it has a table for what spills, and no others
+	fresh int  // the last key that was given
+	rows  int  // of the table for trainings
 }
 
 // edgeTables makes the tables of a round for what once went wrong: either a large one
@@ -79,7 +87,7 @@ func (g *generator) edgeTrial(peer bool) trial {
 	t := trial{kind: "peer"}
 	switch k := g.r.IntN(100); {
 	case k < 28:
-		t.parts, t.ordered = []string{g.setContext()}, false
+		t.parts = []string{g.setContext()}
 	case k < 60:
 		return g.strings(peer)
 	case k < 94 || k < 96 && peer:

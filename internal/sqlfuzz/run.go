@@ -149,7 +149,7 @@ func (c *campaign) keep(text string) error {
 	defer c.mu.Unlock()
 	c.failures++
 	fmt.Fprintf(c.out, "\n%s", text)
-	return c.write(fmt.Sprintf("seed%d-%d.sql", c.o.Seed, c.failures), []byte(text))
+	return c.write(fmt.Sprintf("%s-%d.sql", c.o.label(), c.failures), []byte(text))
 }
 
 func (c *campaign) write(name string, data []byte) error {
