@@ -53,7 +53,7 @@ type edges struct {
 // for operators that spill, or small ones for all else. A failure is reduced by
 // replaying its set-up, so large tables stay out of the way of the others.
 func (g *generator) edgeTables() []change {
-	g.edges = &edges{big: g.chance(25), fresh: 100}
+	g.edges = &edges{big: g.chance(40), fresh: 100}
 	if g.edges.big {
 		return statements(g.spillTables())
 	}
