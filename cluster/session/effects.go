@@ -45,7 +45,7 @@ func (s *Session) checkSetting(d *settings.Def, v string, from settings.Source) 
 	case "default_transaction_isolation":
 		s.warnSerializable(v, from)
 	case "transaction_isolation":
-		if t := s.Txn(); t != nil && t.Begun() && txn.IsolationOf(v) != t.Isolation {
+		if t := s.Txn(); t != nil && t.Begun() && v != s.set.Value(d.Name) {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 		}
 		s.warnSerializable(v, from)

@@ -65,18 +65,7 @@ func (w *ModifyTable) onConflict() error {
 		return err
 	}
 	for _, a := range cw.arbiters {
-		var there map[*plan.Scan]*catalog.Manifest
-		switch {
-		case w.later && !oc.Update: // whose rows need no id
-			now, err := r.x.Txn.State()
-			if err != nil {
-				return err
-			}
-			there = map[*plan.Scan]*catalog.Manifest{a.scan: now.Manifest(w.rel.OID)}
-		case w.before != nil:
-			there = map[*plan.Scan]*catalog.Manifest{a.scan: w.before}
-		}
-		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, there)
+		rows, err := r.start(a.lookUp(cw.keyed()), a.found.Cols, map[*plan.Scan]*catalog.Manifest{a.scan: w.there})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // of the rows matters, since a row that one constraint excludes does not occupy the keys of others
 // (choose).
 func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
-	if len(arbiters) != 1 || !w.r.inThreads(w.d.Source) {
+	if len(arbiters) != 1 || w.there != nil || !w.r.inThreads(w.d.Source) {
 		return false
 	}
 	a, oc := arbiters[0], w.d.OnConflict

@@ -1,6 +1,8 @@
 package write
 
 import (
+	"slices"
+
 	"github.com/RoaringBitmap/roaring"
 
 	"github.com/tributarydb/tributary/exec/op"
@@ -11,23 +13,27 @@ import (
 )
 
 // The parts of a statement (WITH … AS (UPDATE …)) all read the state from before it. A row that an
-// earlier part changed is not changed again: UPDATE and DELETE do not see it, MERGE fails, and
-// ON CONFLICT goes by the keys that there are now: a row that has one and is new or changed fails DO
-// UPDATE.
+// earlier part changed is not changed again: UPDATE and DELETE do not see it, MERGE and ON CONFLICT
+// DO UPDATE fail. What conflicts with a proposed row is decided by the keys as they are now: one that
+// an earlier part deleted is free, and one that it inserted is taken.
 
 // earlier returns the table as the statement reads it, without the rows that its earlier parts
-// changed; nil where there are none.
-func (r *Executor) earlier(rel *catalog.Relation) (*catalog.Manifest, error) {
+// changed, nil where there are none; and what of the table is there now, nil where that is the same
+// as before: those rows with their ids, then the ones that the earlier parts wrote.
+func (r *Executor) earlier(rel *catalog.Relation) (before, there *catalog.Manifest, err error) {
 	if r.x.Txn.Known() == r.st {
-		return nil, nil
+		return nil, nil, nil
 	}
 	now, err := r.x.Txn.State()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	was, is := r.st.Manifest(rel.OID), now.Manifest(rel.OID)
-	if was == is || was == nil {
-		return nil, nil
+	if was == is {
+		return nil, nil, nil
+	}
+	if was == nil {
+		was = &catalog.Manifest{Table: rel.OID}
 	}
 	left := map[catalog.SegmentID]*catalog.Segment{}
 	if is != nil {
@@ -48,17 +54,31 @@ func (r *Executor) earlier(rel *catalog.Relation) (*catalog.Manifest, error) {
 				n.DeletedRows = g.Rows
 			}
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
+			delete(left, g.ID)
 			changed = changed || n.DeletedRows != g.DeletedRows
 			segs[i] = &n
 		}
 		out.Partitions = append(out.Partitions, segs)
 	}
-	if !changed {
-		return nil, nil
+	var written []*catalog.Segment
+	if is != nil {
+		for _, part := range is.Partitions {
+			for _, g := range part {
+				if left[g.ID] != nil {
+					written = append(written, g)
+				}
+			}
+		}
 	}
-	return out, nil
+	if changed {
+		before = out
+	}
+	if changed || len(written) > 0 {
+		there = &catalog.Manifest{Table: out.Table, Partitions: append(slices.Clip(out.Partitions), written)}
+	}
+	return before, there, nil
 }
 
 func allRows(n int64) (catalog.RowSet, error) {
@@ -74,7 +94,7 @@ func allRows(n int64) (catalog.RowSet, error) {
 // seeEarlier looks for what earlier parts of the statement changed of the table.
 func (w *ModifyTable) seeEarlier() (err error) {
 	w.later = w.r.x.Txn.Known() != w.r.st
-	if w.before, err = w.r.earlier(w.rel); err != nil || w.before == nil || w.d.Kind == plan.MergeRows {
+	if w.before, w.there, err = w.r.earlier(w.rel); err != nil || w.before == nil || w.d.Kind != plan.UpdateRows && w.d.Kind != plan.DeleteRows {
 		return err
 	}
 	w.reads = map[*plan.Scan]*catalog.Manifest{}
@@ -93,6 +113,11 @@ func (w *ModifyTable) seeEarlier() (err error) {
 
 // changedEarlier is the error of a row of a segment that an earlier part of the statement changed.
 func (w *ModifyTable) changedEarlier(ordinal uint32, rows []byte) error {
+	if w.there != nil && w.d.OnConflict != nil {
+		if part, _ := store.At(w.there, ordinal); part == len(w.there.Partitions)-1 { // which an earlier part wrote
+			return op.ErrConflictTwice()
+		}
+	}
 	if w.before == nil {
 		return nil
 	}

@@ -43,6 +43,7 @@ type ModifyTable struct {
 	segmentRows int64                            // as in plan.TableWrite
 	later       bool                             // earlier parts of the statement wrote
 	before      *catalog.Manifest                // what earlier parts of the statement left of the table; nil where they changed no row
+	there       *catalog.Manifest                // what is there now, with what they wrote; nil where nothing changed
 	reads       map[*plan.Scan]*catalog.Manifest // in place of the view's
 	conflict    *proposedRows                    // of an ON CONFLICT that is carried out as a MERGE; or nil
 }

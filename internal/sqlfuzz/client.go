@@ -48,6 +48,7 @@ type answer struct {
 	code  string // SQLSTATE of an error
 	text  string // of an error
 	lost  bool   // the connection broke
+	block byte   // whether a transaction is open after it, as ReadyForQuery says
 }
 
 type cell struct {
@@ -207,13 +208,13 @@ func read(front *pgproto3.Frontend, link net.Conn, n int) ([]*answer, error) {
 				}
 				a.rows = append(a.rows, cells)
 			case *pgproto3.CommandComplete:
-				a.tag = string(m.CommandTag)
+				a.tag = strings.TrimPrefix(a.tag+"; "+string(m.CommandTag), "; ") // a text may have several
 			case *pgproto3.ErrorResponse:
 				a.code, a.text, a.lost = m.Code, m.Message, m.Severity == "FATAL" || m.Severity == "PANIC"
 			case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse, *pgproto3.CopyBothResponse:
 				return append(answers, a), errors.New("a statement copies")
 			case *pgproto3.ReadyForQuery:
-				done = true
+				a.block, done = m.TxStatus, true
 			}
 		}
 		answers = append(answers, a)

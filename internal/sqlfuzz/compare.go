@@ -63,6 +63,12 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 		if (ours.code[:2] != other.code[:2] || denied && ours.code != other.code) && !risky {
 			return verdict{failure: "another class of error"}
 		}
+		if ours.tag != other.tag && !risky {
+			return verdict{failure: "other statements before the error"}
+		}
+		if ours.block != other.block {
+			return verdict{failure: "another state of the transaction"}
+		}
 		return verdict{}
 	case ours.failed() != other.failed():
 		// For which rows an expression that may fail is evaluated depends on the plan.
@@ -82,6 +88,8 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 // sameRows returns how two results differ, "" if they do not.
 func sameRows(a, b *answer, ordered bool) string {
 	switch {
+	case a.block != b.block:
+		return "another state of the transaction"
 	case a.tag != b.tag:
 		return "another command tag"
 	case !slices.Equal(a.names, b.names):

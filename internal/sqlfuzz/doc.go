@@ -7,6 +7,12 @@
 // (NoREC), and settings that only change how a query is run leave its result alone. An
 // internal error or a lost connection is a failure anywhere.
 //
+// A profile says what the statements are made of: general ones, any that the grammar
+// has, or edges, which look where faults were found before: operators that spill over
+// tables of several segments, duplicates around set operations, transactions within one
+// message, escapes and encodings, keys below zero and long ago, WITH that writes, and
+// trainings over columns that hardly say anything.
+//
 // A failing statement is reduced as long as it fails the same way, and written as a
 // case with the set-up it needs. Nothing here depends on the engine: a server is an
 // address.

@@ -38,6 +38,7 @@ type generator struct {
 	// cascades says that foreign keys delete rows along (CASCADE); else they may restrict
 	// deletion.
 	cascades bool
+	edges    *edges // of that profile
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }

@@ -13,6 +13,7 @@ import (
 //	settings     statements, each compared with itself under a setting that must not matter
 //	tlp          SELECT … FROM …, predicate
 //	norec        FROM clause, predicate
+//	training     a training without its head, a query of rows to predict
 type trial struct {
 	kind    string
 	parts   []string
@@ -75,6 +76,8 @@ func (t trial) requests() []request {
 		p = []string{p[0], p[0] + " WHERE " + p[1], p[0] + " WHERE NOT (" + p[1] + ")", p[0] + " WHERE (" + p[1] + ") IS NULL"}
 	case "norec":
 		p = []string{"SELECT count(*) FROM " + p[0] + " WHERE " + p[1], "SELECT coalesce(sum(CASE WHEN " + p[1] + " THEN 1 ELSE 0 END), 0) FROM " + p[0]}
+	case "training":
+		p = trainings(p)
 	default:
 		p = slices.Concat(p, t.after)
 	}
@@ -119,8 +122,10 @@ func (t trial) judge(answers, other []*answer, allow []string) finding {
 	case "settings":
 		n := len(t.parts)
 		found.steps(t, answers[n+len(t.after)+1:][:n], answers[:n], allow)
+	case "training":
+		found.verdict = judgeTraining(answers)
 	case "tlp":
-		union := &answer{tag: first.tag, names: first.names, types: first.types}
+		union := &answer{tag: first.tag, block: first.block, names: first.names, types: first.types}
 		for _, a := range answers[1:] {
 			if a.failed() || first.failed() {
 				found.allowed = "an error in a part"

@@ -17,7 +17,7 @@ const reduceFor = 20 * time.Second
 func (w *worker) report(ctx context.Context, t trial, found finding) error {
 	small, now, gone := w.smaller(ctx, t, found)
 	var b strings.Builder
-	fmt.Fprintf(&b, "-- %s: %s (seed %d)\n", small.kind, now.failure, w.o.Seed)
+	fmt.Fprintf(&b, "-- %s: %s (%s)\n", small.kind, now.failure, w.o.label())
 	for _, sql := range small.setup {
 		fmt.Fprintf(&b, "%s;\n", sql)
 	}

@@ -17,6 +17,7 @@ type Options struct {
 	Statements  int           // sent to the server, at least
 	For         time.Duration // no round begins after it; 0 is no limit
 	Seed        uint64
+	Profile     string   // what statements are made of, a name of profiles; empty is general
 	From        int      // the first round
 	Connections int      // rounds at once, each on a connection and in a schema of its own
 	Cases       string   // directory for failing statements and how far the run got; empty keeps none
@@ -30,7 +31,8 @@ const every = 10000
 
 // campaign is one run: rounds, distributed to workers, and their outcomes.
 type campaign struct {
-	o   Options
+	o Options
+	profile
 	out io.Writer
 
 	mu       sync.Mutex
@@ -54,6 +56,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 			return err
 		}
 	}
+	p, err := o.profile()
+	if err != nil {
+		return err
+	}
+	c.profile = p
 	workers := make([]*worker, max(o.Connections, 1))
 	for i := range workers {
 		w, err := c.worker(ctx, fmt.Sprintf("sqlfuzz%d", i))
@@ -142,7 +149,7 @@ func (c *campaign) keep(text string) error {
 	defer c.mu.Unlock()
 	c.failures++
 	fmt.Fprintf(c.out, "\n%s", text)
-	return c.write(fmt.Sprintf("seed%d-%d.sql", c.o.Seed, c.failures), []byte(text))
+	return c.write(fmt.Sprintf("%s-%d.sql", c.o.label(), c.failures), []byte(text))
 }
 
 func (c *campaign) write(name string, data []byte) error {

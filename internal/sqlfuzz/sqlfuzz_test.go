@@ -26,13 +26,74 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer node.Kill()
-	var out bytes.Buffer
-	err = Run(context.Background(), Options{
-		DSN: "postgres://tributary@" + node.PG + "/tributary?sslmode=disable", Statements: 600, Seed: 28, Allow: []string{"0A000", "40001"}, Connections: 2,
-	}, &out)
-	t.Log(out.String())
-	if err != nil {
-		t.Error(err)
+	for _, o := range []Options{{Statements: 600, Seed: 28, Connections: 2}, {Profile: "edges", Statements: 1, Seed: 1, Connections: 1}} {
+		var out bytes.Buffer
+		o.DSN, o.Allow = "postgres://tributary@"+node.PG+"/tributary?sslmode=disable", []string{"0A000", "40001"}
+		err = Run(context.Background(), o, &out)
+		t.Log(out.String())
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := Run(context.Background(), Options{Profile: "edge"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "edges, general") {
+		t.Errorf("a profile that is misspelt: %v", err)
+	}
+}
+
+// TestEdges: the profile makes each of its kinds of statements, the same from the same seed.
+func TestEdges(t *testing.T) {
+	p := profiles["edges"]
+	round := func(seed uint64) (sql []string) {
+		g := &generator{r: rand.New(rand.NewPCG(seed, 1)), schema: "s", role: "s_role"}
+		for _, c := range p.create(g) {
+			sql = append(sql, c.sql)
+		}
+		for range 200 {
+			sql = append(sql, p.change(g).sql)
+			for _, r := range p.trial(g, seed%2 == 0).requests() {
+				sql = append(sql, r.sql)
+			}
+		}
+		return sql
+	}
+	var all strings.Builder
+	for seed := range uint64(12) {
+		list := round(seed)
+		if !slices.Equal(list, round(seed)) {
+			t.Errorf("seed %d: not the same again", seed)
+		}
+		for _, sql := range list {
+			if strings.Contains(sql, "%!") || strings.Contains(sql, "EXTRA") {
+				t.Errorf("seed %d: %s", seed, sql)
+			}
+			all.WriteString(sql + "\n")
+		}
+	}
+	for _, want := range []string{"SET work_mem", "EXCEPT ALL", "; COMMIT", "ROLLBACK AND CHAIN", `E'`, "U&'", "BC'", "ON CONFLICT", "WITH x AS (DELETE", "TRAIN OR REPLACE MODEL", "ON DELETE SET DEFAULT"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("no statement has %s", want)
+		}
+	}
+}
+
+func TestJudgeTraining(t *testing.T) {
+	ok, refused := &answer{}, &answer{code: "22023"}
+	two := func(a, b string) *answer { return &answer{rows: [][]cell{{{text: a}, {text: b}}}} }
+	for _, c := range []struct {
+		answers []*answer
+		want    string
+	}{
+		{[]*answer{ok, ok, two("5", "5"), two("2", "1")}, ""},
+		{[]*answer{refused, refused, {code: "42704"}, two("0", "0")}, ""},
+		{[]*answer{ok, refused, two("5", "5"), two("1", "1")}, "two trainings end differently"},
+		{[]*answer{{code: "42804"}, {code: "42804"}, refused, two("0", "0")}, "a training fails with 42804"},
+		{[]*answer{ok, ok, refused, two("2", "1")}, "a model does not predict its own rows: 22023"},
+		{[]*answer{ok, ok, two("5", "4"), two("2", "1")}, "a prediction has another number of rows"},
+		{[]*answer{ok, ok, two("5", "5"), two("2", "2")}, "two trainings give other bytes"},
+	} {
+		if got := judgeTraining(c.answers); got.failure != c.want {
+			t.Errorf("%+v: %q, want %q", c.answers, got.failure, c.want)
+		}
 	}
 }
 
@@ -168,6 +229,8 @@ func TestCompare(t *testing.T) {
 		{a: pairs(null, null, null, yes), b: pairs(null, yes, null, null)},
 		{a: pairs(cell{text: "x"}, cell{text: "\x00y"}, cell{text: "x\x00"}, cell{text: "y"}), b: pairs(cell{text: "x\x00"}, cell{text: "y"}, cell{text: "x"}, cell{text: "\x00y"})},
 		{a: fails("22012"), b: fails("22003")},
+		{a: &answer{tag: "INSERT 0 1", code: "22012"}, b: fails("22012"), want: verdict{failure: "other statements before the error"}},
+		{a: &answer{tag: "COMMIT", block: 'T'}, b: &answer{tag: "COMMIT", block: 'I'}, want: verdict{failure: "another state of the transaction"}},
 		{a: fails("22012"), b: fails("42883"), want: verdict{failure: "another class of error"}},
 		{a: fails("22012"), b: rows(23, "1"), want: verdict{failure: "an error on one side"}},
 		{a: rows(23, "1"), b: fails("22012"), risky: true, want: verdict{allowed: "one-sided 22"}},

@@ -99,7 +99,7 @@ func kind(sql string) string {
 
 func (c *campaign) summary() {
 	t := c.total
-	fmt.Fprintf(c.out, "seed %d, %d statements in rounds %d to %d, %.0f a second in %s\n", c.o.Seed, t.Statements, c.o.From, t.Round, c.rate(),
+	fmt.Fprintf(c.out, "%s, %d statements in rounds %d to %d, %.0f a second in %s\n", c.o.label(), t.Statements, c.o.From, t.Round, c.rate(),
 		time.Since(c.start).Round(time.Second))
 	for _, part := range []struct {
 		name  string
@@ -117,7 +117,7 @@ func (c *campaign) summary() {
 	fmt.Fprintf(c.out, "refused by both %d, differences %d, internal errors %d, deaths %d\n", t.Refused, t.Differences, t.Internal, t.Deaths)
 }
 
-func (c *campaign) state() string { return fmt.Sprintf("seed%d.json", c.o.Seed) }
+func (c *campaign) state() string { return c.o.label() + ".json" }
 
 // save writes the progress of the run.
 func (c *campaign) save() error {

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 const (
-	// perRound is how many trials share a schema.
-	perRound = 400
 	// atOnce is how many trials are sent before the first is answered.
 	atOnce = 24
 )
@@ -105,12 +104,12 @@ func (w *worker) round(ctx context.Context, round int) error {
 		if err := flush(); err != nil {
 			return false, err
 		}
-		t := trial{kind: "write", parts: []string{c.sql}, risky: g.risky, setup: setup, state: true, after: c.after}
+		t := trial{kind: "write", parts: append([]string{c.sql}, c.more...), risky: g.risky, setup: setup, state: true, after: c.after}
 		list, err := w.try(ctx, []trial{t})
 		if err != nil || list[0].failure != "" || list[0].apart {
 			return false, err
 		}
-		setup = append(setup[:len(setup):len(setup)], c.sql)
+		setup = slices.Concat(setup, t.parts, t.after)
 		if list[0].code == "" && c.done != nil {
 			c.done()
 		}
@@ -119,20 +118,20 @@ func (w *worker) round(ctx context.Context, round int) error {
 		}
 		return true, nil
 	}
-	for _, c := range g.create() {
+	for _, c := range w.create(g) {
 		if ok, err := change(c); !ok {
 			return err
 		}
 	}
-	for range perRound {
+	for range w.trials {
 		g.risky = g.chance(25)
-		if g.chance(8) {
-			if ok, err := change(g.change()); !ok {
+		if g.chance(w.changes) {
+			if ok, err := change(w.change(g)); !ok {
 				return err
 			}
 			continue
 		}
-		t := g.trial(w.peer != nil)
+		t := w.trial(g, w.peer != nil)
 		t.setup = setup
 		if waiting = append(waiting, t); len(waiting) >= atOnce {
 			if err := flush(); err != nil {

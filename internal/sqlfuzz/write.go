@@ -9,6 +9,7 @@ import (
 // change is a statement that changes state which later ones depend on.
 type change struct {
 	sql   string
+	more  []string // messages after it that belong together with it
 	done  func()   // records its effect, if it succeeded
 	after []string // as a trial's
 	check string   // a query that shows what it did

@@ -30,7 +30,7 @@ func TestManualTypes(t *testing.T) {
 		{types.Date, "", "4713 BC to 5874897 AD, infinity"},
 		{types.Time, "time(p)", "microseconds"},
 		{types.Timetz, "timetz", "microseconds, with an offset"},
-		{types.Timestamp, "", "4713 BC to 294276 AD, microseconds, infinity"},
+		{types.Timestamp, "", "4713 BC to 294247 AD, microseconds, infinity"},
 		{types.Timestamptz, "timestamptz", "the same, as an instant"},
 		{types.IntervalT, "", "months, days and microseconds"},
 		{types.UUID, "", ""},

@@ -31,6 +31,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.Statements, "statements", 10000, "statements to send")
 	flag.DurationVar(&o.For, "for", 0, "begin no round after this time (default: no limit)")
 	flag.Uint64Var(&o.Seed, "seed", 1, "what all choices come from")
+	flag.StringVar(&o.Profile, "profile", "general", "what statements are made of: general, or edges, the kinds of statements that once went wrong")
 	flag.IntVar(&o.From, "from", 0, "the first round")
 	flag.IntVar(&o.Connections, "connections", 4, "rounds at once, each on a connection of its own")
 	flag.StringVar(&o.Cases, "cases", "", "directory for failing statements and how far the run got")
