@@ -200,11 +200,16 @@ func named(words []string) map[string]string {
 }
 
 func (s *session) completions(ctx context.Context, text string, at int) readline.Completions {
-	list, _ := s.candidates(ctx, text[:at], text[at:])
-	return readline.CompleteValues(list...).NoSort()
+	list, typed := s.candidates(ctx, text[:at], text[at:])
+	out := readline.CompleteValues(list...).NoSort()
+	if typed == "" { // the editor takes all since the last space for the word
+		return out.Prefix(text[strings.LastIndexAny(text[:at], " \n\t")+1 : at])
+	}
+	out.PREFIX = typed
+	return out
 }
 
-var bold, str, number, plain = "\x1b[1m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
+const bold, str, number, plain = "\x1b[1m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 
 // highlight colours keywords, strings, numbers and comments.
 func highlight(text string) string {

@@ -24,6 +24,8 @@ func copyOf(sql string) string {
 	return ""
 }
 
+const copyPrompt = ">> "
+
 // copyLines are the lines below a COPY … FROM STDIN, up to one of \. or the end.
 type copyLines struct {
 	from *source
@@ -37,7 +39,7 @@ func (c *copyLines) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		var err error
-		if c.line, err = c.from.next(">> "); err != nil && err != io.EOF {
+		if c.line, err = c.from.next(copyPrompt); err != nil && err != io.EOF {
 			c.over = true
 			if errors.Is(err, errInterrupted) {
 				err = errors.New("canceled by user")

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -18,7 +19,7 @@ func (s *session) editor(ctx context.Context) *source {
 	rl.History.Add("history", openHistory(first(os.Getenv("TRIBUTARY_HISTORY"), home("~/.tributary_history"))))
 	prompt := ""
 	rl.Prompt.Primary(func() string { return prompt })
-	rl.AcceptMultiline = func(line []rune) bool { return prompt == ">> " || complete(string(line)) }
+	rl.AcceptMultiline = func(line []rune) bool { return complete(string(line)) }
 	rl.Completer = func(line []rune, at int) readline.Completions {
 		return s.completions(ctx, string(line), len(string(line[:at])))
 	}
@@ -29,6 +30,9 @@ func (s *session) editor(ctx context.Context) *source {
 			line := held[0]
 			held = held[1:]
 			return line + "\n", nil
+		}
+		if p == copyPrompt { // rows are data, no statements: no history, and nothing is completed
+			return plainLine(p)
 		}
 		prompt = p
 		text, err := rl.Readline()
@@ -42,6 +46,18 @@ func (s *session) editor(ctx context.Context) *source {
 		held = lines[1:]
 		return lines[0] + "\n", nil
 	}}
+}
+
+// plainLine reads a line from the terminal as it is. It takes no byte more, which would be the editor's.
+func plainLine(prompt string) (string, error) {
+	fmt.Fprint(os.Stdout, prompt)
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := os.Stdin.Read(b)
+		if line = append(line, b[:n]...); err != nil || n > 0 && b[0] == '\n' {
+			return string(line), err
+		}
+	}
 }
 
 // complete reports whether a text ends a statement, or is a \command or a word that needs no semicolon.

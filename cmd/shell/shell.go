@@ -469,6 +469,9 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 
 func (s *session) copyIn(ctx context.Context, rows *copyLines, sql string) error {
 	tag, err := s.conn.PgConn().CopyFrom(ctx, rows, sql)
+	if err != nil && s.terminal {
+		return err // a person sees it, and types no more rows
+	}
 	if derr := rows.drain(); err == nil {
 		err = derr
 	}
