@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 )
 
 // copyOf returns the direction of a COPY through the connection: "", " to stdout" or "
@@ -28,9 +29,10 @@ const copyPrompt = ">> "
 
 // copyLines are the lines below a COPY … FROM STDIN, up to one of \. or the end.
 type copyLines struct {
-	from *source
-	line string
-	over bool
+	from     *source
+	line     string
+	over     bool
+	canceled *atomic.Bool
 }
 
 func (c *copyLines) Read(p []byte) (int, error) {
@@ -45,6 +47,10 @@ func (c *copyLines) Read(p []byte) (int, error) {
 				err = errors.New("canceled by user")
 			}
 			return 0, err
+		}
+		if c.canceled.Load() { // the line that was being typed is none of the next statement's
+			c.over, c.line = true, ""
+			return 0, errors.New("canceled by user")
 		}
 		if end := strings.TrimRight(c.line, "\r\n") == `\.`; end || err != nil {
 			c.over = true

@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,9 +52,10 @@ type session struct {
 	lost      bool
 	failed    bool
 	quit      bool
-	sql       string // the text that runs, for positions in notices
-	last      string // the last statement, which \g runs again
-	failure   error  // the last error, for \errverbose
+	canceled  atomic.Bool // by Ctrl-C, of what runs
+	sql       string      // the text that runs, for positions in notices
+	last      string      // the last statement, which \g runs again
+	failure   error       // the last error, for \errverbose
 	failedSQL string
 	catalog   *catalog // for completion; nil until it is asked for
 	rows      int64
@@ -426,6 +428,7 @@ func (s *session) interruptible(ctx context.Context, f func() error) error {
 	case <-s.io.Interrupts: // a late interrupt of an earlier statement
 	default:
 	}
+	s.canceled.Store(false)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
@@ -433,6 +436,7 @@ func (s *session) interruptible(ctx context.Context, f func() error) error {
 		select {
 		case <-done:
 		case <-s.io.Interrupts:
+			s.canceled.Store(true)
 			_ = s.conn.PgConn().CancelRequest(context.WithoutCancel(ctx))
 		}
 	}()
@@ -457,7 +461,7 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 		if s.terminal {
 			fmt.Fprint(s.io.Out, "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or an EOF signal.\n")
 		}
-		return s.copyIn(ctx, &copyLines{from: s.in}, sql)
+		return s.copyIn(ctx, &copyLines{from: s.in, canceled: &s.canceled}, sql)
 	}
 	res := s.conn.PgConn().Exec(ctx, sql)
 	var shown error
