@@ -18,6 +18,8 @@ require (
 	github.com/pierrec/lz4/v4 v4.1.18
 	github.com/pingcap/go-tpc v1.0.5
 	github.com/prometheus/client_golang v1.25.0
+	github.com/reeflective/readline v1.3.0
+	github.com/rivo/uniseg v0.4.7
 	github.com/xdg-go/scram v1.4.0
 	github.com/xdg-go/stringprep v1.0.4
 	github.com/zeebo/xxh3 v1.0.2
@@ -26,6 +28,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
+	golang.org/x/term v0.47.0
 	golang.org/x/text v0.42.0
 	google.golang.org/grpc v1.80.0
 	vitess.io/vitess v0.24.0

@@ -2,105 +2,363 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const help = `General
-  \q                     quit
-  \?                     this help
+  \q, quit, exit         quit
+  \?, help               this help
+  \h [STATEMENT]         how a statement is written
+  \c [DB [USER [HOST [PORT]]]] | URL
+                         connect to another database or server
+  \conninfo              where this session is connected
+  \! [COMMAND]           run a command of the operating system
+  \cd [DIRECTORY]        change the working directory
   \timing [on|off]       show how long statements take
-  \x [on|off]            one line a cell instead of a table
+  \errverbose            the last error with all that is known of it
+
+Statements (what has been typed, or else the last one)
+  \g [FILE or |COMMAND]  run it, with its result into a file or a command
+  \gx                    run it with one line for each cell
+  \gset [PREFIX]         run it and keep the row's values as variables
+  \gexec                 run it, then run every value of its result as a statement
+  \watch [SECONDS] [c=N] run it again and again, until Ctrl-C or N times
+  \e [FILE]              edit it with $EDITOR
+  \p  \r  \w FILE        print it, forget it, write it to a file
+
+Files
   \i FILE                run the statements of a file
+  \o [FILE or |COMMAND]  write results there; alone: to the terminal again
+  \copy ...              COPY with a file, a program, stdin or stdout of this machine
+  \echo  \qecho  \warn   print words to the terminal, the output, the errors
 
-Catalog
-  \d                     list tables, views and sequences
-  \d NAME                describe a table or view
-  \dt                    list tables
-  \dm                    list models
-  \l                     list databases
+Catalog (a NAME may have * and ?, and a schema)
+  \d[+] [NAME]           list relations, or describe one
+  \dt \dv \di \ds [NAME] list tables, views, indexes, sequences; with + their size
+  \dm [NAME]             list models
+  \dn \du \df [NAME]     list schemas, roles, functions
+  \dp [NAME]             list privileges
+  \l[+]                  list databases
 
-A statement ends with a semicolon. Ctrl-C cancels the one that runs.
+Results
+  \x [on|off|auto]       one line for each cell; auto: where a row is too wide
+  \a  \t  \f SEP  \H  \C TITLE
+                         unaligned, rows alone, separator, HTML, title
+  \pset [NAME [VALUE]]   border csv_fieldsep expanded fieldsep footer null pager recordsep title tuples_only
+                         format: aligned unaligned csv json markdown html vertical
+
+Variables
+  \set [NAME [VALUE]]    set one, or list all; :NAME :'NAME' :"NAME" in a statement
+  \unset NAME            forget one; ON_ERROR_STOP ends scripts at the first error
+
+A statement ends with a semicolon. Ctrl-C gives up what was typed, and cancels what runs.
 `
 
-// command runs a \command; it reports whether the shell ends.
-func (s *session) command(ctx context.Context, line string) (quit bool) {
-	words := strings.Fields(strings.TrimSuffix(line, ";"))
-	name, arg := words[0], ""
-	if len(words) > 1 {
-		arg = words[1]
+// commands are the \commands by name. Each takes its arguments from a.
+var commands map[string]func(s *session, ctx context.Context, sp *splitter, a *arguments) error
+
+func init() {
+	commands = map[string]func(*session, context.Context, *splitter, *arguments) error{
+		"q":        func(s *session, _ context.Context, _ *splitter, _ *arguments) error { s.quit = true; return nil },
+		"?":        helpCommand,
+		"h":        syntaxCommand,
+		"help":     syntaxCommand,
+		"c":        connectCommand,
+		"connect":  connectCommand,
+		"conninfo": conninfoCommand,
+		"!":        func(s *session, _ context.Context, _ *splitter, a *arguments) error { return s.shellOut(a.line()) },
+		"cd": func(_ *session, _ context.Context, _ *splitter, a *arguments) error {
+			return os.Chdir(home(word(a, "~/")))
+		},
+		"timing":     timingCommand,
+		"errverbose": errverboseCommand,
+		"g":          goCommand,
+		"gx":         goExpandedCommand,
+		"gset":       gsetCommand,
+		"gexec":      gexecCommand,
+		"watch":      watchCommand,
+		"e":          editCommand,
+		"edit":       editCommand,
+		"p":          printCommand,
+		"r": func(s *session, _ context.Context, sp *splitter, _ *arguments) error {
+			*sp = splitter{}
+			s.last = ""
+			return nil
+		},
+		"w":       writeCommand,
+		"i":       includeCommand,
+		"include": includeCommand,
+		"o":       outCommand,
+		"copy":    copyCommand,
+		"echo":    func(s *session, _ context.Context, _ *splitter, a *arguments) error { return s.say(a, s.io.Out) },
+		"qecho":   func(s *session, _ context.Context, _ *splitter, a *arguments) error { return s.say(a, s.target()) },
+		"warn":    func(s *session, _ context.Context, _ *splitter, a *arguments) error { return s.say(a, s.io.Err) },
+		"x":       settingCommand("expanded"),
+		"t":       settingCommand("tuples_only"),
+		"f":       settingCommand("fieldsep"),
+		"C":       settingCommand("title"),
+		"a":       toggleKind("unaligned"),
+		"H":       toggleKind("html"),
+		"pset":    psetCommand,
+		"set":     setCommand,
+		"unset": func(s *session, _ context.Context, _ *splitter, a *arguments) error {
+			delete(s.vars, word(a, ""))
+			return nil
+		},
 	}
-	switch name {
-	case `\q`:
-		return true
-	case `\?`:
-		fmt.Fprint(s.io.Out, help)
-	case `\timing`:
-		s.toggle(&s.timing, arg, "Timing is %s.\n")
-	case `\x`:
-		s.toggle(&s.expanded, arg, "Expanded display is %s.\n")
-	case `\i`:
-		if arg == "" {
-			s.fail(fmt.Errorf(`\i needs a file name`), "")
-			return false
+	maps.Copy(commands, catalogCommands)
+}
+
+// word returns the next argument, or otherwise.
+func word(a *arguments, otherwise string) string {
+	if w, ok := a.next(); ok {
+		return w
+	}
+	return otherwise
+}
+
+// command runs the \command at the start of text, and returns what follows it in the line.
+func (s *session) command(ctx context.Context, sp *splitter, text string) (rest string) {
+	end := 1
+	for end < len(text) && text[end] != ' ' && text[end] != '\t' && text[end] != '\\' && text[end] != ';' {
+		end++
+		if text[1] == '!' {
+			break // \!ls
 		}
-		s.file(ctx, arg)
-	case `\d`:
-		if arg == "" {
-			s.run(ctx, relations("'r','p','v','m','S','f'"))
-			return false
+	}
+	name := text[1:end]
+	a := &arguments{s: s, rest: strings.TrimRight(text[end:], " \t")}
+	if name != "!" && name != "copy" { // as psql's users end them too
+		a.rest = strings.TrimRight(a.rest, ";")
+	}
+	run, ok := commands[name]
+	if !ok {
+		s.fail(fmt.Errorf(`invalid command \%s: try \? for help`, name), "")
+		return ""
+	}
+	if err := run(s, ctx, sp, a); err != nil {
+		s.fail(err, s.sql)
+		return ""
+	}
+	for _, w := range a.all() {
+		fmt.Fprintf(s.io.Err, "\\%s: extra argument %q ignored\n", name, w)
+	}
+	return strings.TrimPrefix(a.rest, `\\`)
+}
+
+// target is where results go.
+func (s *session) target() interface{ Write([]byte) (int, error) } {
+	if s.out != nil {
+		return s.out
+	}
+	return s.io.Out
+}
+
+func (s *session) say(a *arguments, to interface{ Write([]byte) (int, error) }) error {
+	words, end := a.all(), "\n"
+	if len(words) > 0 && words[0] == "-n" {
+		words, end = words[1:], ""
+	}
+	_, err := fmt.Fprint(to, strings.Join(words, " ")+end)
+	return err
+}
+
+func helpCommand(s *session, _ context.Context, _ *splitter, _ *arguments) error {
+	to := s.output()
+	fmt.Fprint(to, help)
+	return s.closeSink(to)
+}
+
+func timingCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
+	switch w, given := a.next(); {
+	case !given:
+		s.timing = !s.timing
+	case slices.Contains(yes, w):
+		s.timing = true
+	case slices.Contains(no, w):
+		s.timing = false
+	default:
+		return fmt.Errorf("%q is neither on nor off", w)
+	}
+	s.inform("Timing is %s.\n", map[bool]string{true: "on", false: "off"}[s.timing])
+	return nil
+}
+
+// inform prints what a \command did.
+func (s *session) inform(format string, args ...any) {
+	if !s.quiet {
+		fmt.Fprintf(s.io.Out, format, args...)
+	}
+}
+
+func errverboseCommand(s *session, _ context.Context, _ *splitter, _ *arguments) error {
+	var e *pgconn.PgError
+	if !errors.As(s.failure, &e) {
+		fmt.Fprintln(s.io.Out, "There is no previous error.")
+		return nil
+	}
+	verbose := *e
+	verbose.Message = e.Code + ": " + e.Message
+	fmt.Fprint(s.io.Out, failure(&verbose, s.failedSQL))
+	for _, f := range [][2]string{{"CONTEXT", e.Where}, {"SCHEMA NAME", e.SchemaName}, {"TABLE NAME", e.TableName}, {"COLUMN NAME", e.ColumnName},
+		{"DATATYPE NAME", e.DataTypeName}, {"CONSTRAINT NAME", e.ConstraintName}} {
+		if f[1] != "" {
+			fmt.Fprintf(s.io.Out, "%s:  %s\n", f[0], f[1])
 		}
-		s.run(ctx, describe(arg))
-	case `\dt`:
-		s.run(ctx, relations("'r','p'"))
-	case `\dm`:
-		s.run(ctx, "SHOW MODELS")
-	case `\l`:
-		s.run(ctx, `SELECT d.datname AS "Name", pg_catalog.pg_get_userbyid(d.datdba) AS "Owner" FROM pg_catalog.pg_database d ORDER BY 1`)
+	}
+	return nil
+}
+
+// settingCommand is a \command for one of \pset's settings.
+func settingCommand(name string) func(*session, context.Context, *splitter, *arguments) error {
+	return func(s *session, _ context.Context, _ *splitter, a *arguments) error {
+		w, given := a.next()
+		return s.pset(name, w, given)
+	}
+}
+
+func toggleKind(kind string) func(*session, context.Context, *splitter, *arguments) error {
+	return func(s *session, _ context.Context, _ *splitter, _ *arguments) error {
+		if s.format.kind == kind {
+			return s.pset("format", "aligned", true)
+		}
+		return s.pset("format", kind, true)
+	}
+}
+
+func psetCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
+	name, ok := a.next()
+	if !ok {
+		for _, v := range s.format.settings() {
+			fmt.Fprintf(s.io.Out, "%-24s %s\n", v[0], v[1])
+		}
+		return nil
+	}
+	w, given := a.next()
+	return s.pset(name, w, given)
+}
+
+func (s *session) pset(name, value string, given bool) error {
+	if err := s.format.set(name, value, given); err != nil {
+		return err
+	}
+	switch f := &s.format; name {
+	case "format":
+		s.inform("Output format is %s.\n", f.kind)
+	case "expanded", "x", "vertical":
+		if f.expanded == "auto" {
+			s.inform("Expanded display is used automatically.\n")
+		} else {
+			s.inform("Expanded display is %s.\n", f.expanded)
+		}
+	case "tuples_only", "t":
+		s.inform("Tuples only is %s.\n", map[bool]string{true: "on", false: "off"}[f.tuples])
+	case "null":
+		s.inform("Null display is %q.\n", f.null)
+	case "fieldsep":
+		s.inform("Field separator is %q.\n", f.fieldsep)
+	case "title", "C":
+		s.inform("Title is %q.\n", f.title)
+	case "border":
+		s.inform("Border style is %d.\n", f.border)
+	case "pager":
+		s.inform("Pager usage is %s.\n", f.pager)
+	}
+	return nil
+}
+
+func setCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
+	words := a.all()
+	switch {
+	case len(words) == 0:
+		for _, name := range slices.Sorted(maps.Keys(s.vars)) {
+			fmt.Fprintf(s.io.Out, "%s = '%s'\n", name, s.vars[name])
+		}
 	default:
-		s.fail(fmt.Errorf("invalid command %s: %w", name, errUsage), "")
+		s.vars[words[0]] = strings.Join(words[1:], "")
+		if len(words) == 1 && words[0] == "ON_ERROR_STOP" {
+			s.vars[words[0]] = "on"
+		}
 	}
-	return false
+	return nil
 }
 
-func (s *session) toggle(v *bool, arg, text string) {
-	switch arg {
-	case "":
-		*v = !*v
-	case "on":
-		*v = true
-	case "off":
-		*v = false
-	default:
-		s.fail(fmt.Errorf("%q is neither on nor off", arg), "")
-		return
+func connectCommand(s *session, ctx context.Context, _ *splitter, a *arguments) error {
+	words := a.all()
+	o := *s.opts
+	if len(words) > 0 && (strings.Contains(words[0], "=") || strings.Contains(words[0], "://")) {
+		o = options{dsn: words[0]}
+	} else {
+		kept := []string{s.conf.Database, s.conf.User, s.conf.Host, fmt.Sprint(s.conf.Port)}
+		moved := false
+		for i, w := range words {
+			if i < len(kept) && w != "-" {
+				moved = moved || i >= 2 && kept[i] != w
+				kept[i] = w
+			}
+		}
+		o = options{database: kept[0], user: kept[1], host: kept[2], port: kept[3], noPassword: s.opts.noPassword}
+		if !moved { // the same server: the same certificates, and the same role's password
+			o.base = s.conf
+		}
 	}
-	state := "off"
-	if *v {
-		state = "on"
+	conn, conf, err := s.connect(ctx, &o)
+	if err != nil {
+		return fmt.Errorf("%w; the previous connection is kept", err)
 	}
-	fmt.Fprintf(s.io.Out, text, state)
+	_ = s.conn.Close(ctx)
+	s.conn, s.conf, s.opts = conn, conf, &o
+	s.catalog = nil
+	s.inform("You are now connected to database %q as user %q.\n", conf.Database, conf.User)
+	return nil
 }
 
-// relations returns a query for the relations of these kinds on the search path,
-// without the system's.
-func relations(kinds string) string {
-	return `SELECT n.nspname AS "Schema", c.relname AS "Name",
-       CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence'
-            WHEN 'f' THEN 'foreign table' WHEN 'p' THEN 'partitioned table' END AS "Type",
-       pg_catalog.pg_get_userbyid(c.relowner) AS "Owner"
-FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN (` + kinds + `) AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'ml', 'cluster')
-  AND pg_catalog.pg_table_is_visible(c.oid)
-ORDER BY 1, 2`
+func conninfoCommand(s *session, _ context.Context, _ *splitter, _ *arguments) error {
+	secure := ""
+	if s.conf.TLSConfig != nil {
+		secure = ", with TLS"
+	}
+	fmt.Fprintf(s.io.Out, "You are connected to database %q as user %q on host %q at port \"%d\"%s.\n", s.conf.Database, s.conf.User, s.conf.Host, s.conf.Port, secure)
+	return nil
 }
 
-func describe(name string) string {
-	quoted := "'" + strings.ReplaceAll(name, "'", "''") + "'"
-	return `SELECT a.attname AS "Column", pg_catalog.format_type(a.atttypid, a.atttypmod) AS "Type",
-       CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS "Nullable",
-       coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '') AS "Default"
-FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = ` + quoted + `::regclass AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum`
+func includeCommand(s *session, ctx context.Context, _ *splitter, a *arguments) error {
+	path, ok := a.next()
+	if !ok {
+		return errors.New(`\i needs a file name`)
+	}
+	s.file(ctx, path)
+	return nil
+}
+
+func outCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
+	target := a.line()
+	var next *sink
+	if target != "" {
+		var err error
+		if next, err = s.openSink(s.unquote(target)); err != nil {
+			return err
+		}
+	}
+	old := s.out
+	s.out = next
+	if old != nil {
+		return old.close()
+	}
+	return nil
+}
+
+// unquote resolves quotes and variables of a file's name; a |COMMAND stays as it is.
+func (s *session) unquote(target string) string {
+	if strings.HasPrefix(target, "|") {
+		return target
+	}
+	return word(&arguments{s: s, rest: target}, target)
 }

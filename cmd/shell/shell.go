@@ -8,23 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"os/signal"
+	"os/user"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
-
-	"github.com/tributarydb/tributary/cmd/flags"
 )
 
-// Exit codes are psql's: a script's error, and a connection that was lost or
-// never made.
+// Exit codes are psql's: an error of the shell's own or in the last -c, a connection that was lost or never
+// made, and an error that ended a script.
 const (
-	exitScript     = 3
+	exitError      = 1
 	exitConnection = 2
+	exitScript     = 3
 )
 
 // Exit is an error that names the code the process should end with. What went
@@ -33,206 +34,303 @@ type Exit struct{ Code int }
 
 func (e Exit) Error() string { return fmt.Sprintf("exit status %d", e.Code) }
 
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, " ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
-
-// IO is where the shell reads and writes. Interrupts, where not nil, are the
-// person's Ctrl-C.
-type IO struct {
-	In          io.Reader
-	Out, Err    io.Writer
-	Interactive bool
-	Interrupts  <-chan os.Signal
-}
-
-// Terminal is the process's own input and output. The returned function stops catching
-// Ctrl-C.
-func Terminal() (IO, func()) {
-	std := IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	st, err := os.Stdin.Stat()
-	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
-		// In a pipe Ctrl-C ends the process; the server notices that the connection is
-		// closed.
-		signal.Reset(os.Interrupt)
-		return std, func() {}
-	}
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt)
-	std.Interactive, std.Interrupts = true, c
-	return std, func() { signal.Stop(c) }
-}
-
 // session is a shell with its connection.
 type session struct {
-	io       IO
-	conf     *pgx.ConnConfig
-	conn     *pgx.Conn
-	timing   bool
-	expanded bool
-	stop     bool // at the first error
-	quiet    bool
-	lost     bool
-	failed   bool
-	sql      string // the text that runs, for positions in notices
-	in       *bufio.Reader
+	io        IO
+	opts      *options
+	conf      *pgx.ConnConfig
+	conn      *pgx.Conn
+	format    format
+	vars      map[string]string
+	out       *sink // \o
+	once      *sink // \g FILE
+	timing    bool
+	stop      bool // --stop
+	quiet     bool
+	echo      string // all or queries
+	terminal  bool   // a person types, and sees the results
+	lost      bool
+	failed    bool
+	quit      bool
+	canceled  atomic.Bool // by Ctrl-C, of what runs
+	sql       string      // the text that runs, for positions in notices
+	last      string      // the last statement, which \g runs again
+	failure   error       // the last error, for \errverbose
+	failedSQL string
+	catalog   *catalog // for completion; nil until it is asked for
+	rows      int64
+	in        *source
 }
 
-// Main runs the command. It returns nil, flag.ErrHelp, an Exit, or an error that has
+// source is where statements and rows of COPY are read from.
+type source struct {
+	lines  func(prompt string) (string, error) // with its end of line, where there is one
+	name   string                              // of a file
+	number int
+}
+
+func fromReader(r io.Reader, name string) *source {
+	b := bufio.NewReader(r)
+	return &source{lines: func(string) (string, error) { return b.ReadString('\n') }, name: name}
+}
+
+func (in *source) next(prompt string) (string, error) {
+	in.number++
+	return in.lines(prompt)
+}
+
+// Main runs the command `sql`. It returns nil, flag.ErrHelp, an Exit, or an error that has
 // not been printed.
-func Main(ctx context.Context, args []string, std IO) error {
-	s := &session{io: std}
-	commands, files, err := s.parse(args)
-	if err != nil {
+func Main(ctx context.Context, args []string, std IO, start StartEngine) error {
+	return run(ctx, args, std, start, false)
+}
+
+// Query runs the command `query`, which takes statements as arguments.
+func Query(ctx context.Context, args []string, std IO, start StartEngine) error {
+	return run(ctx, args, std, start, true)
+}
+
+func run(ctx context.Context, args []string, std IO, start StartEngine, query bool) (err error) {
+	s := &session{io: std, format: newFormat(), vars: map[string]string{}}
+	if s.opts, err = s.parse(args, query); err != nil {
 		return err
 	}
-	if s.conn, err = pgx.ConnectConfig(ctx, s.conf); err != nil {
+	o := s.opts
+	for _, v := range o.sets {
+		name, value, _ := strings.Cut(v, "=")
+		s.vars[name] = value
+	}
+	local := o.engine.Data != "" || o.engine.Memory != "" || !o.addressed()
+	switch {
+	case local && first(o.dsn, o.host, o.port) != "":
+		return errors.New("--data and --memory are for an engine in this process: leave out the address")
+	case local && start == nil:
+		return errors.New("no address")
+	case local:
+		dsn, stop, err := start(ctx, o.engine)
+		if err != nil {
+			return err
+		}
+		o.dsn = dsn
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	s.terminal = std.Interactive && len(o.actions) == 0
+	if s.conn, s.conf, err = s.connect(ctx, o); err != nil {
 		fmt.Fprintln(std.Err, "tributary sql: error:", err)
 		return Exit{exitConnection}
 	}
 	defer func() { _ = s.conn.Close(context.WithoutCancel(ctx)) }()
-	switch {
-	case len(commands) > 0 || len(files) > 0:
-		s.io.Interactive = false
-		for _, c := range commands {
-			if s.goesOn() {
-				s.script(ctx, strings.NewReader(c))
-			}
+	if o.out != "" {
+		if s.out, err = s.openSink(o.out); err != nil {
+			return err
 		}
-		for _, f := range files {
-			if s.goesOn() {
-				s.file(ctx, f)
-			}
-		}
-	default:
-		if std.Interactive && !s.quiet {
-			fmt.Fprint(std.Out, "Type \\? for help, \\q to quit.\n\n")
-		}
-		s.script(ctx, std.In)
+		defer func() { err = errors.Join(err, s.out.close()) }()
+	}
+	code := 0
+	if s.terminal {
+		s.greet(local)
+	}
+	if !o.noRC && !query {
+		s.rc(ctx)
 	}
 	switch {
-	case s.lost:
-		return Exit{exitConnection}
-	case s.failed && s.stop:
-		return Exit{exitScript}
-	case s.failed && len(commands) > 0:
-		return Exit{1}
+	case len(o.actions) > 0:
+		for _, a := range o.actions {
+			if code = s.act(ctx, a); code != 0 && s.stops() || s.lost || s.quit {
+				break
+			}
+		}
+	case query:
+		code = s.script(ctx, fromReader(std.In, ""))
+	case s.terminal && std.Process:
+		code = s.script(ctx, s.editor(ctx))
+	default:
+		in := fromReader(std.In, "")
+		read := in.lines
+		in.lines = func(prompt string) (string, error) {
+			if s.terminal {
+				fmt.Fprint(std.Out, prompt)
+			}
+			return read(prompt)
+		}
+		code = s.script(ctx, in)
+	}
+	if s.lost {
+		code = exitConnection
+	}
+	if code != 0 {
+		return Exit{code}
 	}
 	return nil
 }
 
-func (s *session) goesOn() bool { return !s.lost && !(s.failed && s.stop) }
-
-func (s *session) parse(args []string) (commands, files list, err error) {
-	fs := flags.New("sql", "Usage: tributary sql [flags] [DATABASE | URL]\n")
-	fs.SetOutput(s.io.Err)
-	dsn := fs.String("dsn", "", "server, as postgres://user@host:port/database or key=value text")
-	host := fs.String("host", "", "host (default: PGHOST or 127.0.0.1)")
-	port := fs.String("port", "", "port (default: PGPORT or 5432)")
-	user := fs.String("user", "", "role (default: PGUSER or tributary)")
-	database := fs.String("database", "", "database (default: PGDATABASE or tributary)")
-	for short, long := range map[string]*string{"h": host, "p": port, "U": user, "d": database} {
-		fs.StringVar(long, short, "", "short for the long name")
-	}
-	fs.Var(&commands, "c", "statement or \\command to run, then end; may be given more than once")
-	fs.Var(&files, "f", "file to run, then end; may be given more than once")
-	fs.BoolVar(&s.stop, "stop", false, "stop at the first error (psql's ON_ERROR_STOP) and exit with 3")
-	fs.BoolVar(&s.expanded, "x", false, "expanded output")
-	fs.BoolVar(&s.quiet, "q", false, "no greeting and no command tags")
-	if err := fs.Parse(args); err != nil {
-		return nil, nil, err
-	}
-	switch fs.NArg() {
-	case 0:
-	case 1:
-		if strings.Contains(fs.Arg(0), "=") || strings.Contains(fs.Arg(0), "://") {
-			*dsn = fs.Arg(0)
-		} else {
-			*database = fs.Arg(0)
-		}
-	default:
-		return nil, nil, fmt.Errorf("unexpected argument %q", fs.Arg(1))
-	}
-	if *dsn == "" {
-		*dsn = keyValues("host", first(*host, os.Getenv("PGHOST"), "127.0.0.1"), "port", first(*port, os.Getenv("PGPORT"), "5432"),
-			"user", first(*user, os.Getenv("PGUSER"), "tributary"), "dbname", first(*database, os.Getenv("PGDATABASE"), "tributary"))
-	}
-	if s.conf, err = pgx.ParseConfig(*dsn); err != nil {
-		return nil, nil, err
-	}
-	if s.conf.RuntimeParams["application_name"] == "" {
-		s.conf.RuntimeParams["application_name"] = "tributary sql"
-	}
-	s.conf.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		fmt.Fprintf(s.io.Err, "%s:  %s\n", n.Severity, n.Message)
-		if n.Position > 0 {
-			fmt.Fprint(s.io.Err, caret(s.sql, int(n.Position)))
-		}
-		fmt.Fprint(s.io.Err, more(n.Detail, n.Hint))
-	}
-	return commands, files, nil
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-func keyValues(kv ...string) string {
-	var b strings.Builder
-	quote := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
-	for i := 0; i < len(kv); i += 2 {
-		fmt.Fprintf(&b, "%s='%s' ", kv[i], quote.Replace(kv[i+1]))
-	}
-	return b.String()
-}
-
-func (s *session) file(ctx context.Context, path string) {
-	f, err := os.Open(path)
-	if err != nil {
-		s.fail(err, "")
+func (s *session) greet(local bool) {
+	if s.quiet {
 		return
 	}
-	defer f.Close()
-	interactive := s.io.Interactive
-	s.io.Interactive = false
-	s.script(ctx, f)
-	s.io.Interactive = interactive
+	if local && s.opts.engine.Data == "" {
+		fmt.Fprint(s.io.Out, "An engine in this process, on a temporary directory: what is made here ends with it.\nKeep it with --data DIRECTORY, or connect to a server with -h HOST.\n")
+	}
+	s.set("null", "NULL")
+	fmt.Fprint(s.io.Out, "Type \\? for help, \\q to quit.\n\n")
 }
 
-// script reads statements and \commands to the end of the input.
-func (s *session) script(ctx context.Context, in io.Reader) {
+// set gives a printing option a value that it knows.
+func (s *session) set(name, value string) { _ = s.format.set(name, value, true) }
+
+// rc runs ~/.tributaryrc, as psql does its own.
+func (s *session) rc(ctx context.Context) {
+	if !s.io.Process {
+		return
+	}
+	path := first(os.Getenv("TRIBUTARYRC"), home("~/.tributaryrc"))
+	if _, err := os.Stat(path); err != nil {
+		return
+	}
+	quiet, failed := s.quiet, s.failed
+	s.quiet = true
+	s.file(ctx, path)
+	s.quiet, s.failed = quiet, failed
+}
+
+// home replaces a ~ at the start of a path.
+func home(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+		if u, err := user.Current(); err == nil {
+			return filepath.Join(u.HomeDir, rest)
+		}
+	}
+	return path
+}
+
+// stops reports whether an error ends what runs.
+func (s *session) stops() bool { return s.stop || s.on("ON_ERROR_STOP") }
+
+func (s *session) goesOn() bool { return !s.lost && !s.quit && !(s.failed && s.stops()) }
+
+// act runs a -c or -f and returns its exit code.
+func (s *session) act(ctx context.Context, a action) int {
+	s.failed = false
+	switch {
+	case a.file && a.text == "-":
+		return s.script(ctx, fromReader(s.io.In, ""))
+	case a.file:
+		return s.file(ctx, a.text)
+	case strings.HasPrefix(strings.TrimSpace(a.text), `\`):
+		var sp splitter
+		s.in = fromReader(strings.NewReader(""), "")
+		s.feed(ctx, &sp, strings.TrimSpace(a.text))
+	default:
+		s.in = fromReader(s.io.In, "")
+		var sp splitter
+		sp.quiet = true
+		sp.add(a.text)
+		// As psql sends it: one text is one transaction. COPY needs messages of its own.
+		if statements := sp.flush(); copies(statements) {
+			for _, sql := range statements {
+				if s.run(ctx, sql) != nil {
+					break
+				}
+			}
+		} else if len(statements) > 0 {
+			s.run(ctx, a.text)
+		}
+	}
+	if s.failed {
+		return exitError
+	}
+	return 0
+}
+
+func copies(statements []string) bool {
+	for _, sql := range statements {
+		if copyOf(sql) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// file runs a file and returns its exit code.
+func (s *session) file(ctx context.Context, path string) int {
+	f, err := os.Open(home(path))
+	if err != nil {
+		s.fail(err, "")
+		return exitError
+	}
+	defer f.Close()
+	terminal := s.terminal
+	s.terminal = false
+	defer func() { s.terminal = terminal }()
+	return s.script(ctx, fromReader(f, path))
+}
+
+// script reads statements and \commands to the end of the input, and returns the exit code.
+func (s *session) script(ctx context.Context, in *source) int {
 	var sp splitter
-	r := bufio.NewReader(in)
-	defer func(outer *bufio.Reader) { s.in = outer }(s.in)
-	s.in = r
+	outer := s.in
+	s.in = in
+	defer func() { s.in = outer }()
 	for s.goesOn() && ctx.Err() == nil {
-		s.prompt(&sp)
-		line, err := r.ReadString('\n')
+		line, err := in.next(s.prompt(&sp))
+		if errors.Is(err, errInterrupted) {
+			sp = splitter{}
+			continue
+		}
 		if line == "" && err != nil {
 			break
 		}
 		line = strings.TrimRight(line, "\r\n")
-		if cmd := strings.TrimSpace(line); strings.HasPrefix(cmd, `\`) && !sp.open() {
-			if s.command(ctx, cmd) {
-				return
-			}
-			continue
+		if s.echo == "all" && !s.terminal {
+			fmt.Fprintln(s.io.Out, line)
 		}
-		sp.add(line)
+		s.feed(ctx, &sp, line)
+		if s.terminal {
+			s.failed = false
+		}
+	}
+	switch {
+	case s.quit && outer != nil && in.name != "":
+		s.quit = false // \q ends the file that has it
+	case s.terminal:
+		return 0 // an incomplete statement is not run
+	case s.goesOn():
+		s.runAll(ctx, sp.flush())
+	}
+	if s.failed && s.stops() {
+		return exitScript
+	}
+	return 0
+}
+
+// errInterrupted is returned by an editor when Ctrl-C gives up what was typed.
+var errInterrupted = errors.New("interrupted")
+
+// feed takes a line of statements and \commands.
+func (s *session) feed(ctx context.Context, sp *splitter, line string) {
+	if word := strings.ToLower(strings.TrimRight(strings.TrimSpace(line), "; ")); (word == "quit" || word == "exit" || word == "help") && (!sp.open() || s.terminal && !sp.quoted()) {
+		if word == "help" {
+			fmt.Fprint(s.io.Out, help)
+		} else {
+			s.quit = true
+		}
+		return
+	}
+	for rest, again := line, true; again && s.goesOn(); {
+		var command string
+		command, again = sp.add(rest)
 		s.runAll(ctx, sp.take())
+		if again && s.goesOn() {
+			rest = s.command(ctx, sp, command)
+			again = rest != ""
+		}
+		if s.terminal && s.failed {
+			return // what stands behind the error in the line
+		}
 	}
-	if s.io.Interactive {
-		fmt.Fprintln(s.io.Out)
-		return // an incomplete statement is not run
-	}
-	s.runAll(ctx, sp.flush())
 }
 
 func (s *session) runAll(ctx context.Context, statements []string) {
@@ -240,41 +338,97 @@ func (s *session) runAll(ctx context.Context, statements []string) {
 		if !s.goesOn() {
 			return
 		}
+		sql = s.interpolate(sql)
+		s.last = sql
 		s.run(ctx, sql)
 	}
 }
 
-func (s *session) prompt(sp *splitter) {
-	if !s.io.Interactive {
-		return
+func (s *session) prompt(sp *splitter) string {
+	if !s.terminal {
+		return ""
 	}
-	mark, state := sp.prompt(), ""
+	state := ""
 	switch s.conn.PgConn().TxStatus() {
 	case 'T':
 		state = "*"
 	case 'E':
 		state = "!"
 	}
-	fmt.Fprintf(s.io.Out, "%s%s%s# ", s.conf.Database, mark, state)
+	return fmt.Sprintf("%s%s%s# ", s.conf.Database, sp.prompt(), state)
 }
 
+// fail reports an error. A person's connection that was lost is made again.
 func (s *session) fail(err error, sql string) {
-	s.failed = true
-	fmt.Fprint(s.io.Err, failure(err, sql))
-	if s.conn.IsClosed() {
-		s.lost = true
-		fmt.Fprintln(s.io.Err, "connection to server was lost")
+	s.failed, s.failure, s.failedSQL = true, err, sql
+	fmt.Fprint(s.io.Err, s.where()+failure(err, sql))
+	if !s.conn.IsClosed() {
+		return
+	}
+	fmt.Fprintln(s.io.Err, "connection to server was lost")
+	if s.terminal {
+		if conn, conf, err := s.connect(context.Background(), s.opts); err == nil {
+			s.conn, s.conf = conn, conf
+			fmt.Fprintln(s.io.Err, "The connection was made again; settings and transactions of the old one are gone.")
+			return
+		}
+	}
+	s.lost = true
+}
+
+// where is the line of the script that runs.
+func (s *session) where() string {
+	if s.in == nil || s.in.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("tributary sql:%s:%d: ", s.in.name, s.in.number)
+}
+
+func (s *session) notice(_ *pgconn.PgConn, n *pgconn.Notice) {
+	fmt.Fprintf(s.io.Err, "%s%s:  %s\n", s.where(), n.Severity, n.Message)
+	if n.Position > 0 {
+		fmt.Fprint(s.io.Err, caret(s.sql, int(n.Position)))
+	}
+	fmt.Fprint(s.io.Err, more(n.Detail, n.Hint))
+}
+
+// run sends one text, and reports its error; Ctrl-C asks the server to cancel it.
+func (s *session) run(ctx context.Context, sql string) error {
+	if s.echo == "queries" {
+		fmt.Fprintln(s.io.Out, sql)
+	}
+	start := time.Now()
+	err := s.interruptible(ctx, func() error { return s.exchange(ctx, sql) })
+	if err != nil {
+		s.fail(err, sql)
+	}
+	s.record(err)
+	if s.timing {
+		fmt.Fprintf(s.io.Out, "Time: %.3f ms\n", float64(time.Since(start).Microseconds())/1000)
+	}
+	return err
+}
+
+// record sets the variables that tell of the last statement, as psql does.
+func (s *session) record(err error) {
+	state, message, rows := "00000", "", s.rows
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		state, message, rows = e.Code, e.Message, 0
+	}
+	maps.Copy(s.vars, map[string]string{"ERROR": fmt.Sprint(err != nil), "SQLSTATE": state, "ROW_COUNT": fmt.Sprint(rows)})
+	if err != nil {
+		maps.Copy(s.vars, map[string]string{"LAST_ERROR_SQLSTATE": state, "LAST_ERROR_MESSAGE": message})
 	}
 }
 
-// run sends one text; Ctrl-C asks the server to cancel it.
-func (s *session) run(ctx context.Context, sql string) {
-	s.sql = sql
+// interruptible runs f; Ctrl-C asks the server to cancel the statement that it waits for.
+func (s *session) interruptible(ctx context.Context, f func() error) error {
 	select {
 	case <-s.io.Interrupts: // a late interrupt of an earlier statement
 	default:
 	}
-	start := time.Now()
+	s.canceled.Store(false)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
@@ -282,129 +436,52 @@ func (s *session) run(ctx context.Context, sql string) {
 		select {
 		case <-done:
 		case <-s.io.Interrupts:
+			s.canceled.Store(true)
 			_ = s.conn.PgConn().CancelRequest(context.WithoutCancel(ctx))
 		}
 	}()
-	err := s.exchange(ctx, sql)
+	err := f()
 	close(done)
 	<-ended
-	if err != nil {
-		s.fail(err, sql)
-	}
-	if s.timing {
-		fmt.Fprintf(s.io.Out, "Time: %.3f ms\n", float64(time.Since(start).Microseconds())/1000)
-	}
-}
-
-func (s *session) exchange(ctx context.Context, sql string) error {
-	switch copyOf(sql) {
-	case " to stdout":
-		_, err := s.conn.PgConn().CopyTo(ctx, s.io.Out, sql)
-		return err
-	case " from stdin":
-		rows := &copyLines{from: s.in}
-		tag, err := s.conn.PgConn().CopyFrom(ctx, rows, sql)
-		if derr := rows.drain(); err == nil {
-			err = derr
-		}
-		if err == nil && !s.quiet {
-			fmt.Fprintln(s.io.Out, tag)
-		}
-		return err
-	}
-	res := s.conn.PgConn().Exec(ctx, sql)
-	for res.NextResult() {
-		s.show(res.ResultReader())
-	}
-	return res.Close()
-}
-
-// copyOf returns the direction of a COPY through the connection: "", " to stdout" or "
-// from stdin".
-func copyOf(sql string) string {
-	words := strings.Fields(strings.ToLower(sql))
-	if len(words) == 0 || words[0] != "copy" {
-		return ""
-	}
-	text := strings.Join(words, " ") + " "
-	for _, way := range []string{" to stdout", " from stdin"} {
-		if strings.Contains(text, way+" ") || strings.Contains(text, way+"(") {
-			return way
-		}
-	}
-	return ""
-}
-
-// copyLines are the lines below a COPY … FROM STDIN, up to one of \. or the end.
-type copyLines struct {
-	from *bufio.Reader
-	line string
-	over bool
-}
-
-func (c *copyLines) Read(p []byte) (int, error) {
-	for c.line == "" {
-		if c.over {
-			return 0, io.EOF
-		}
-		var err error
-		if c.line, err = c.from.ReadString('\n'); err != nil && err != io.EOF {
-			return 0, err
-		}
-		if end := strings.TrimRight(c.line, "\r\n") == `\.`; end || err != nil {
-			c.over = true
-			if end {
-				c.line = ""
-			}
-		}
-	}
-	n := copy(p, c.line)
-	c.line = c.line[n:]
-	return n, nil
-}
-
-// drain skips the remaining lines after an error, so that rows are not run as
-// statements.
-func (c *copyLines) drain() error {
-	_, err := io.Copy(io.Discard, c)
 	return err
 }
 
-func (s *session) show(r *pgconn.ResultReader) {
-	var out result
-	for _, f := range r.FieldDescriptions() {
-		out.head, out.right = append(out.head, f.Name), append(out.right, numeric(f.DataTypeOID))
-	}
-	for r.NextRow() {
-		var row []string
-		for _, v := range r.Values() {
-			row = append(row, string(v))
+func (s *session) exchange(ctx context.Context, sql string) error {
+	s.sql, s.rows = sql, 0
+	switch copyOf(sql) {
+	case " to stdout":
+		to := s.output()
+		tag, err := s.conn.PgConn().CopyTo(ctx, to, sql)
+		s.rows = tag.RowsAffected()
+		if to != s.out && to != s.once {
+			err = errors.Join(err, to.close())
 		}
-		out.rows = append(out.rows, row)
-	}
-	tag, err := r.Close()
-	if err != nil {
-		return // the end of the exchange reports it
-	}
-	switch {
-	case r.FieldDescriptions() == nil:
-		if t := tag.String(); t != "" && !s.quiet {
-			fmt.Fprintln(s.io.Out, t)
+		return err
+	case " from stdin":
+		if s.terminal {
+			fmt.Fprint(s.io.Out, "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or an EOF signal.\n")
 		}
-	case s.expanded:
-		out.expanded(s.io.Out)
-	default:
-		out.table(s.io.Out)
+		return s.copyIn(ctx, &copyLines{from: s.in, canceled: &s.canceled}, sql)
 	}
+	res := s.conn.PgConn().Exec(ctx, sql)
+	var shown error
+	for res.NextResult() {
+		shown = errors.Join(shown, s.show(ctx, res.ResultReader()))
+	}
+	return errors.Join(res.Close(), shown)
 }
 
-func numeric(oid uint32) bool {
-	switch oid {
-	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID, pgtype.OIDOID, pgtype.XIDOID, pgtype.CIDOID:
-		return true
+func (s *session) copyIn(ctx context.Context, rows *copyLines, sql string) error {
+	tag, err := s.conn.PgConn().CopyFrom(ctx, rows, sql)
+	if err != nil && s.terminal {
+		return err // a person sees it, and types no more rows
 	}
-	return false
+	if derr := rows.drain(); err == nil {
+		err = derr
+	}
+	if err == nil {
+		s.rows = tag.RowsAffected()
+		s.tag(tag.String())
+	}
+	return err
 }
-
-// errUsage ends a \command that was not understood.
-var errUsage = errors.New("try \\? for help")

@@ -84,22 +84,6 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	r := result{head: []string{"n", "name"}, right: []bool{true, false}, rows: [][]string{{"1", "höhe"}, {"10", "two\nlines"}}}
-	var b strings.Builder
-	r.table(&b)
-	want := " n  | name  \n----+-------\n  1 | höhe\n 10 | two  +\n    | lines\n(2 rows)\n\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
-	b.Reset()
-	r.expanded(&b)
-	want = "-[ RECORD 1 ]\nn    | 1\nname | höhe\n-[ RECORD 2 ]\nn    | 10\nname | two\n     | lines\n\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
-}
-
 func TestCaret(t *testing.T) {
 	got := failure(&pgconn.PgError{Severity: "ERROR", Message: "no", Position: 12, Hint: "try"}, "select é,\n  x from t")
 	if want := "ERROR:  no\nLINE 2:   x from t\n         ^\nHINT:  try\n"; got != want {

@@ -12,12 +12,17 @@ type splitter struct {
 	comment int    // depth of /* */
 	parens  int
 	ready   []string
+	quiet   bool // a backslash is no command
 }
 
-// add takes a line without its end and keeps the statements that it completes.
-func (s *splitter) add(line string) {
+// add takes a line without its end and keeps the statements that it completes. It ends at a \command, and
+// returns it with what follows.
+func (s *splitter) add(line string) (command string, found bool) {
 	line += "\n"
 	for i := 0; i < len(line); {
+		if line[i] == '\\' && !s.quoted() && !s.quiet {
+			return strings.TrimSuffix(line[i:], "\n"), true
+		}
 		n := s.token(line[i:])
 		part := line[i : i+n]
 		i += n
@@ -29,6 +34,20 @@ func (s *splitter) add(line string) {
 			s.buf.WriteString(part)
 		}
 	}
+	return "", false
+}
+
+// quoted reports whether a string, a quoted name or a comment has been begun.
+func (s *splitter) quoted() bool { return s.quote != 0 || s.dollar != "" || s.comment > 0 }
+
+// text returns what has been begun, and forgets it.
+func (s *splitter) text() string {
+	text := strings.TrimSpace(s.buf.String())
+	*s = splitter{ready: s.ready}
+	if blank(text) {
+		return ""
+	}
+	return text
 }
 
 func (s *splitter) end() {

@@ -37,7 +37,8 @@ var commands []command
 func init() {
 	commands = []command{
 		{"serve", "run a node", serve},
-		{"sql", "a shell for machines without psql", shellCommand},
+		{"sql", "a SQL shell, on a server or on an engine in its process", shellCommand},
+		{"query", "run a statement and end, on an engine in the process", queryCommand},
 		{"bench", "measure TPC-H, group-by and training", benchmark},
 		{"demo", "load real data into a cluster, query it, train on it", demo},
 		{"node", "list, drain, replace and remove nodes", nodeCommand},

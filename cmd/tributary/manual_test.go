@@ -66,7 +66,7 @@ func runExamples(t *testing.T, dsn, page string) string {
 		blocks = append(blocks, len(f.statements)-n)
 		parts[i+1] = "\n```" + rest
 	}
-	if err := shell.Main(t.Context(), []string{"--dsn", dsn}, shell.IO{In: f, Out: &f.out, Err: &f.out}); err != nil {
+	if err := shell.Main(t.Context(), []string{"--dsn", dsn}, shell.IO{In: f, Out: &f.out, Err: &f.out}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

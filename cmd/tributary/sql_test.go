@@ -27,7 +27,7 @@ func TestShell(t *testing.T) {
 	run := func(in string, args ...string) (out, errs string, code int) {
 		t.Helper()
 		var o, e strings.Builder
-		err := shell.Main(t.Context(), append([]string{"--dsn", dsn}, args...), shell.IO{In: strings.NewReader(in), Out: &o, Err: &e})
+		err := shell.Main(t.Context(), append([]string{"--dsn", dsn}, args...), shell.IO{In: strings.NewReader(in), Out: &o, Err: &e}, nil)
 		var exit shell.Exit
 		if errors.As(err, &exit) {
 			code = exit.Code
@@ -87,7 +87,7 @@ func TestShellCancels(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		done <- shell.Main(t.Context(), []string{"--dsn", dsn, "-c", "select pg_sleep(600)", "-c", "select 41 + 1 as answer"},
-			shell.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Interrupts: interrupts})
+			shell.IO{In: strings.NewReader(""), Out: &out, Err: &errs, Interrupts: interrupts}, nil)
 	}()
 	for running := false; !running; {
 		if err := c.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_stat_activity WHERE query = 'select pg_sleep(600)' AND state = 'active'").Scan(&running); err != nil {
