@@ -35,6 +35,7 @@ type Config struct {
 	Pool     *mem.Pool
 	Locks    *advisory.Locks
 	Temp     string // directory for temporary files
+	Data     string // the node's directory, which superusers are told
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
 	Log    *slog.Logger

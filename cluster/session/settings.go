@@ -17,6 +17,9 @@ import (
 func (s *Session) init(role *catalog.Role) error {
 	s.doing.appName.Store("")
 	s.set.SetInternal("ssl", onOff(s.start.Offered))
+	if role.Super {
+		s.set.SetInternal("data_directory", s.registry.cfg.Data)
+	}
 	s.set.Shared = s.registry.cfg.Shared
 	s.set.Check, s.set.OnChange = s.checkSetting, s.settingChanged
 	if err := s.set.SetStart("session_authorization", role.Name, settings.FromCatalog); err != nil {

@@ -4,6 +4,7 @@ import "sort"
 
 // defs are all settings. The values are PostgreSQL 15's where it has them.
 var defs = []*Def{
+	{Name: "data_directory", Kind: String, Context: Internal, Category: "File Locations", Desc: "Shows the node's directory, to superusers."},
 	{Name: "application_name", Kind: String, Context: User, Report: true, Category: "Reporting and Logging / What to Log", Desc: "Sets the application name to be reported in statistics and logs."},
 	{Name: "bytea_output", Kind: Enum, Default: "hex", Enum: []string{"escape", "hex"}, Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the output format for bytea."},
 	{Name: "backslash_quote", Kind: Enum, Default: "safe_encoding", Enum: []string{"safe_encoding", "on", "off"}, Context: User, Desc: "Sets whether \"\\'\" is allowed in string literals."},
