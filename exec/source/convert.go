@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -172,7 +173,10 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 		return numbers(a, dt, func(i int) float32 { return half(a.Value(i).Uint16()) }), nil
 	case *array.Date64:
 		const day = 86400000
-		return checkedNumbers(a, dt, func(i int) (int32, error) { return dateOf(floorDiv(int64(a.Value(i)), day)) })
+		return checkedNumbers(a, dt, func(i int) (int32, error) {
+			days, _ := checked.FloorDiv(int64(a.Value(i)), day)
+			return dateOf(days)
+		})
 	case *array.Time32:
 		of := timeOf(a.DataType().(*arrow.Time32Type).Unit)
 		return checkedNumbers(a, dt, func(i int) (int64, error) { return of(int64(a.Value(i))) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -64,17 +65,10 @@ func inMicros(v int64, u arrow.TimeUnit) (t int64, ok bool) {
 	case arrow.Millisecond:
 		per = 1e3
 	case arrow.Nanosecond:
-		return floorDiv(v, 1e3), true
+		t, _ = checked.FloorDiv(v, 1e3)
+		return t, true
 	}
 	return v * per, v <= math.MaxInt64/per && v >= math.MinInt64/per
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }
 
 // moments decodes values of 4 or 8 bytes, each converted by of.
@@ -123,7 +117,8 @@ func int96s(b []byte, out []int64) error {
 	for i := range out {
 		v := b[12*i:]
 		nanos, day := int64(binary.LittleEndian.Uint64(v)), int64(binary.LittleEndian.Uint32(v[8:]))-julian1970
-		out[i] = day*datetime.MicrosPerDay + floorDiv(nanos, 1000)
+		micros, _ := checked.FloorDiv(nanos, 1000)
+		out[i] = day*datetime.MicrosPerDay + micros
 		if !datetime.ValidDate(day) || day > math.MaxInt64/datetime.MicrosPerDay || !datetime.ValidTimestamp(out[i]) {
 			return datetime.ErrTimestampRange()
 		}
