@@ -42,10 +42,10 @@ type Console struct {
 	wg     sync.WaitGroup // of the goroutines that outlive a request
 }
 
-// New makes a console. It has read nothing of the environment of the process: that is the
-// node's, not a client's.
+// New makes a console. Of what the library reads in the environment of the process (PGHOST, …) nothing is
+// kept.
 func New(o Options) (*Console, error) {
-	config, err := pgconn.ParseConfig("postgres://console@127.0.0.1:5432/?sslmode=disable&service=&passfile=")
+	config, err := pgconn.ParseConfig("postgres://console@127.0.0.1:5432/?sslmode=disable")
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ const cancelGrace = 5 * time.Second
 
 // originOf returns where the client of a request is.
 func originOf(r *http.Request, pass *pg.Pass) pg.Origin {
-	from := pg.Origin{TLS: r.TLS, Pass: pass, Remote: &net.TCPAddr{}, Local: &net.TCPAddr{}}
+	from := pg.Origin{TLS: r.TLS, Pass: pass, NoCopyIn: true, Remote: &net.TCPAddr{}, Local: &net.TCPAddr{}}
 	if a, err := net.ResolveTCPAddr("tcp", r.RemoteAddr); err == nil {
 		from.Remote = a
 	}

@@ -269,6 +269,7 @@ type lines struct {
 
 func newLines(w http.ResponseWriter) *lines {
 	l := &lines{w: w, rc: http.NewResponseController(w), stop: make(chan struct{}), done: make(chan struct{})}
+	_ = l.rc.Flush() // the page learns that it runs; an error shows at the first write
 	go l.flushing()
 	return l
 }

@@ -16,6 +16,9 @@ type Origin struct {
 	// Pass, where set, is filled when the client has proved its password, and is taken
 	// instead of a password afterwards.
 	Pass *Pass
+	// NoCopyIn refuses COPY FROM STDIN: the client has no bytes to send, and would wait with the
+	// server for the other.
+	NoCopyIn bool
 }
 
 // Pass shows that a role's password was proved, for later connections of the same client: a room
@@ -66,4 +69,10 @@ func (c *conn) proved(user, verifier string) {
 	if i, ok := c.nc.(*inner); ok && i.from.Pass != nil {
 		*i.from.Pass = Pass{user, verifier}
 	}
+}
+
+// copiesIn reports whether the client sends the bytes of a COPY FROM STDIN.
+func (c *conn) copiesIn() bool {
+	i, ok := c.nc.(*inner)
+	return !ok || !i.from.NoCopyIn
 }
