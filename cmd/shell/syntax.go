@@ -52,7 +52,7 @@ func syntaxCommand(s *session, _ context.Context, _ *splitter, a *arguments) err
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf(`no help for %q: \h lists what there is, the manual (docs/sql.md, docs/ml.md) has all`, asked)
+		return fmt.Errorf(`no help for %q: \h lists what there is, the manual (docs) has all`, asked)
 	}
 	return nil
 }

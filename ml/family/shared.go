@@ -68,7 +68,7 @@ var (
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
 	// WarmStart requests Setup.Start.
 	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
-		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [Train](#train).", Read: Boolean}
+		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [warm start](train.md#warm-start).", Read: Boolean}
 	// Event makes labels durations: see dataset.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
 		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}
