@@ -57,7 +57,7 @@ func Read(args []Arg, defs []*Option) (*Values, error) {
 			}
 			return nil, e
 		}
-		v, err := d.Read(Value{a})
+		v, err := d.Read(Value{Arg: a})
 		if err != nil {
 			return nil, err
 		}
