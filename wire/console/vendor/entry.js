@@ -9,12 +9,12 @@ export { signal, computed, effect, batch, useSignal, useComputed } from '@preact
 export { default as uPlot } from 'uplot'
 export { EditorState, Compartment, Prec } from '@codemirror/state'
 export {
-  EditorView, keymap, lineNumbers, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, drawSelection, placeholder,
+  EditorView, keymap, lineNumbers, highlightActiveLine, highlightActiveLineGutter, drawSelection, placeholder,
 } from '@codemirror/view'
-export { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
-export { autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, acceptCompletion, completionStatus } from '@codemirror/autocomplete'
+export { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+export { autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, acceptCompletion } from '@codemirror/autocomplete'
 export { search, searchKeymap, highlightSelectionMatches } from '@codemirror/search'
-export { sql, PostgreSQL, schemaCompletionSource, keywordCompletionSource } from '@codemirror/lang-sql'
+export { sql, PostgreSQL, SQLDialect } from '@codemirror/lang-sql'
 export { bracketMatching, indentOnInput, syntaxHighlighting, HighlightStyle } from '@codemirror/language'
 export { tags } from '@lezer/highlight'
 
