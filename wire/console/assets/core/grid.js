@@ -4,7 +4,7 @@ import { isNumber } from './format.js'
 import { toast } from './ui.js'
 
 const height = 26
-const tallest = 8e6 // pixels; browsers lose count of taller elements
+const tallest = 16e6 // pixels; browsers lose count of taller elements
 
 // Rows keeps rows in the chunks in which they came.
 export class Rows {
@@ -41,9 +41,8 @@ class View {
       return Math.round(26 + 7.6 * Math.min(w, 48))
     })
     box.textContent = ''
-    this.space = box.appendChild(document.createElement('div'))
-    this.cells = box.insertBefore(Object.assign(document.createElement('div'), { className: 'cells' }), this.space)
-    this.head = this.row('head')
+    this.space = this.cells = box.appendChild(document.createElement('div'))
+    this.head = this.row('names')
     box.onscroll = () => this.later()
     box.onkeydown = e => this.key(e)
     box.onmousedown = e => this.press(e)
@@ -58,7 +57,7 @@ class View {
     return r
   }
   update() {
-    this.gutter = 18 + 8 * Math.max(2, String(this.rows.length).length)
+    this.gutter = 22 + 8 * Math.max(2, String(this.rows.length).length)
     this.lefts = []
     let x = this.gutter
     for (const w of this.widths) {
@@ -68,7 +67,7 @@ class View {
     this.total = height * (this.rows.length + 1)
     this.space.style.height = Math.min(this.total, tallest) + 'px'
     this.space.style.width = x + 'px'
-    this.box.setAttribute('aria-rowcount', this.rows.length + 1)
+    this.state = ''
     this.later()
   }
   later() {
@@ -82,43 +81,54 @@ class View {
     const room = this.box.clientHeight, real = Math.max(1, Math.min(this.total, tallest) - room)
     return (this.box.scrollTop / real) * Math.max(0, this.total - room)
   }
+  // A row keeps its element while it is seen, and its place in the scrolled element, so that scrolling by little moves nothing.
   draw() {
-    const top = this.top(), room = this.box.clientHeight, left = this.box.scrollLeft, wide = this.box.clientWidth
+    const top = this.top(), room = this.box.clientHeight, left = this.box.scrollLeft, wide = this.box.clientWidth, shift = this.box.scrollTop - top
     const first = Math.floor(top / height), count = Math.min(this.rows.length - first, Math.ceil(room / height) + 1)
     let c0 = 0
     while (c0 < this.columns.length - 1 && this.lefts[c0] + this.widths[c0] < left + this.gutter) c0++
     let c1 = c0
     while (c1 < this.columns.length && this.lefts[c1] < left + wide) c1++
-    this.fill(this.head, c0, c1, left, 0, -1)
-    for (let k = 0; k < Math.max(count, this.pool.length); k++) {
-      if (k >= this.pool.length) this.pool.push(this.row())
-      const r = this.pool[k]
-      r.style.display = k < count ? '' : 'none'
-      if (k < count) this.fill(r, c0, c1, left, height * (1 + first + k) - top, first + k)
+    const state = `${c0} ${c1} ${left} ${this.chosen} ${this.widths}`, same = state === this.state
+    this.state = state
+    if (!same) this.fill(this.head, c0, c1, left, 0, -1)
+    while (this.pool.length < count) this.pool.push(this.row())
+    const n = this.pool.length, seen = Array(n).fill(false)
+    for (let i = first; i < first + count; i++) {
+      const r = this.pool[i % n]
+      seen[i % n] = true
+      if (r.style.display) r.style.display = ''
+      const y = height * (i + 1) + shift
+      if (same && r.index === i && r.whole) {
+        if (r.y !== y) r.style.top = (r.y = y) + 'px'
+      } else this.fill(r, c0, c1, left, y, i)
     }
+    this.pool.forEach((r, k) => { if (!seen[k] && !r.style.display) r.style.display = 'none' })
   }
   fill(r, c0, c1, left, y, i) {
     const row = i < 0 ? null : this.rows.at(i)
-    r.style.transform = `translate(0,${y}px)`
+    if (i >= 0) r.style.top = (r.y = y) + 'px'
+    r.index = i
+    r.whole = !!row
     while (r.children.length < c1 - c0 + 1) r.append(document.createElement('div'))
     while (r.children.length > c1 - c0 + 1) r.lastChild.remove()
     const set = (e, text, kind, x, w) => {
       if (e.firstChild?.nodeType !== 3 || e.firstChild.data !== text || e.childNodes.length > 1) e.textContent = text
       if (e.className !== kind) e.className = kind
-      e.style.left = x + 'px'
-      e.style.width = w + 'px'
+      if (e.x !== x) e.style.left = (e.x = x) + 'px'
+      if (e.w !== w) e.style.width = (e.w = w) + 'px'
     }
     for (let j = c0; j < c1; j++) {
       const v = i < 0 ? this.columns[j].name : row?.[j], e = r.children[j - c0]
       const number = isNumber(this.columns[j].type), chosen = this.chosen?.[0] === i && this.chosen?.[1] === j
-      set(e, v === null || v === undefined ? 'NULL' : shown(v), (v === null ? 'null ' : '') + (number ? 'number ' : '') + (chosen ? 'chosen' : ''), this.lefts[j] - left, this.widths[j])
+      set(e, v === null || v === undefined ? 'NULL' : shown(v), (v === null ? 'null ' : '') + (number ? 'number ' : '') + (chosen ? 'chosen' : ''), this.lefts[j], this.widths[j])
       e.dataset.column = j
       if (i < 0) {
         e.title = `${this.columns[j].name} ${this.columns[j].type}`
         e.append(Object.assign(document.createElement('span'), { className: 'pull' }))
       }
     }
-    set(r.lastChild, i < 0 ? '' : String(i + 1), 'gutter', 0, this.gutter)
+    set(r.lastChild, i < 0 ? '' : String(i + 1), 'gutter', left, this.gutter)
     r.dataset.row = i
   }
   value = () => this.rows.at(this.chosen[0])?.[this.chosen[1]]
@@ -184,5 +194,5 @@ export function Grid({ columns, rows, version, height = 420, onCell }) {
   }, [columns, rows])
   useEffect(() => view.current?.update(), [version])
   const tall = typeof height === 'number' ? Math.min(height, 26 * (rows.length + 1) + 18) + 'px' : height
-  return html`<div class="grid" ref=${box} tabindex="0" role="application" aria-roledescription="grid" aria-label="Result" style=${{ height: tall }} />`
+  return html`<div class="grid" ref=${box} tabindex="0" role="application" aria-roledescription="grid" aria-label=${`Result, ${rows.length} rows`} style=${{ height: tall }} />`
 }

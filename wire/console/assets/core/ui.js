@@ -109,7 +109,7 @@ export const Panel = ({ title, tools, children, class: c = '', id }) => html`<se
   ${(title || tools) && html`<header>${title && html`<h2>${title}</h2>`}${tools && html`<div class="tools">${tools}</div>`}</header>`}${children}
 </section>`
 
-export const Head = ({ title, sub, children }) => html`<div class="head"><h1>${title}</h1>${sub && html`<span class="soft">${sub}</span>`}<div class="tools">${children}</div></div>`
+export const Head = ({ title, sub, level = 1, children }) => html`<div class="head"><${'h' + level} class="title">${title}</>${sub && html`<span class="soft">${sub}</span>`}<div class="tools">${children}</div></div>`
 
 export const Stat = ({ name, children, note, kind = '' }) => html`<div class=${'stat ' + kind}><dt>${name}</dt><dd>${children}${note && html` <small>${note}</small>`}</dd></div>`
 
@@ -188,7 +188,7 @@ export function Table({ id, columns, rows, sort, href, label, most = 200, rowCla
       <thead><tr>${columns.map(c => {
         const dir = now === c.key ? 'ascending' : now === '-' + c.key ? 'descending' : null
         return html`<th class=${(c.number ? 'number' : '') + (c.wide ? ' wide' : '')} aria-sort=${dir} scope="col">
-          ${c.name && c.key && c.sort !== false ? html`<button type="button" onClick=${() => turn(c)}>${c.name}<span class="arrow" aria-hidden="true">${dir ? (dir === 'ascending' ? '↑' : '↓') : ''}</span></button>` : html`<span class=${c.name ? '' : 'sr'}>${c.name || 'Actions'}</span>`}
+          ${c.name && c.key && c.sort !== false ? html`<button type="button" onClick=${() => turn(c)}>${c.name}</button>${dir && html`<span class="arrow" aria-hidden="true">${dir === 'ascending' ? '↑' : '↓'}</span>`}` : html`<span class=${c.name ? '' : 'sr'}>${c.name || 'Actions'}</span>`}
         </th>`
       })}</tr></thead>
       <tbody ref=${body} onKeyDown=${keys}>${list.slice(0, shown).map(r => html`<tr class=${(href ? 'link ' : '') + (rowClass?.(r) ?? '')} onClick=${e => click(e, r)}>
