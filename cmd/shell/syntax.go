@@ -37,6 +37,8 @@ SELECT [ ALL | DISTINCT [ ON ( expression [, ...] ) ] ] expression [ [ AS ] name
 	"SHOW":         "SHOW { name | ALL | MODELS }",
 }
 
+func topics() []string { return slices.Sorted(maps.Keys(syntax)) }
+
 func syntaxCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
 	asked := strings.ToUpper(strings.Join(strings.Fields(strings.TrimRight(a.line(), ";")), " "))
 	names := slices.Sorted(maps.Keys(syntax))
