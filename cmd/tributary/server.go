@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/http"
 	"github.com/tributarydb/tributary/wire/pg"
+	"github.com/tributarydb/tributary/wire/site"
 )
 
 // server is a node with its listeners.
@@ -53,7 +54,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	// The statements of others and the profiles are for superusers.
 	d := dashboard{s.node}
-	web := http.Options{Source: d, Log: o.Log, Allow: d.allow, Open: d.open}
+	web := http.Options{Source: d, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {

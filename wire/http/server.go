@@ -132,7 +132,9 @@ type Options struct {
 	// where set, reports whether none are needed now.
 	Allow func(user, password string) bool
 	Open  func() bool
-	Log   *slog.Logger
+	// Manual, where set, serves /docs/.
+	Manual http.Handler
+	Log    *slog.Logger
 }
 
 // Server serves one listener.
@@ -166,6 +168,9 @@ func NewServer(o Options) *Server {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(src.State())
 	})
+	if o.Manual != nil {
+		mux.Handle("/docs/", o.Manual)
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
