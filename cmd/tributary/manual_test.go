@@ -20,7 +20,12 @@ const prompt, more = "tributary=# ", "tributary-# "
 var (
 	elapsed  = regexp.MustCompile(`^(seconds +\| ).*`)
 	progress = regexp.MustCompile(`^NOTICE: +training `)
+	training = regexp.MustCompile(`^(RE)?TRAIN `)
+	failed   = regexp.MustCompile(`(?i)\berror: `)
 )
+
+// resultTable is a result of one row, not expanded.
+var resultTable = regexp.MustCompile(`(?m)^ +model +\|.*\n-+\+.*\n(?: .*\n)*\(1 row\)\n`)
 
 // TestManualExamples runs the manual's examples. Each page has a session and a schema public of its
 // own. The output of blocks marked console is compared. Blocks marked sql of how-tos and tutorials must
@@ -95,7 +100,7 @@ func runExamples(t *testing.T, dsn, page string, examples *regexp.Regexp) string
 		next += counts[block]
 		block++
 		if !strings.HasPrefix(text, "```console\n") {
-			if strings.Contains(f.outputs[first], "ERROR:") {
+			if failed.MatchString(f.outputs[first]) {
 				t.Errorf("%s\n%s", f.statements[first], f.outputs[first])
 			}
 			return text
@@ -103,6 +108,9 @@ func runExamples(t *testing.T, dsn, page string, examples *regexp.Regexp) string
 		var b strings.Builder
 		for i := first; i < next; i++ {
 			b.WriteString(prompt + strings.ReplaceAll(f.statements[i], "\n", "\n"+more) + "\n")
+			if rows := resultTable.FindString(f.outputs[i]); rows != "" && training.MatchString(f.statements[i]) {
+				f.outputs[i] = strings.Replace(f.outputs[i], rows, "…\n", 1) // has the time it took, and is wide
+			}
 			for _, l := range strings.Split(strings.TrimRight(f.outputs[i], "\n"), "\n") {
 				l = elapsed.ReplaceAllString(strings.TrimRight(l, " "), "$1…")
 				if strings.HasPrefix(l, "-[ RECORD") {

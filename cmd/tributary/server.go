@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/wire/console"
 	"github.com/tributarydb/tributary/wire/http"
 	"github.com/tributarydb/tributary/wire/pg"
+	"github.com/tributarydb/tributary/wire/site"
 )
 
 // server is a node with its listeners.
@@ -70,7 +71,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName, Log: o.Log}); err != nil {
 		return nil, err
 	}
-	web := http.Options{Source: d, Console: s.console, Log: o.Log, Allow: d.allow, Open: d.open}
+	web := http.Options{Source: d, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {
