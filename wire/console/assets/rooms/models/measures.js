@@ -97,7 +97,7 @@ function Residuals({ s, rows }) {
 }
 
 function Survival({ s, rows }) {
-  const q = useQuery(`WITH some AS (SELECT *, row_number() OVER () AS "row of them" FROM (${rows}) r LIMIT 6) SELECT "row of them" AS n, time, survival FROM ml.survival(${at(s.m)}, (SELECT * FROM some)) ORDER BY 1, 2`)
+  const q = useQuery(`WITH few AS (SELECT *, row_number() OVER () AS "row of them" FROM (${rows}) r LIMIT 6) SELECT "row of them" AS n, time, survival FROM ml.survival(${at(s.m)}, (SELECT * FROM few)) ORDER BY 1, 2`)
   const d = useMemo(() => {
     const list = q.rows ?? [], ns = [...new Set(list.map(r => r.n))], xs = [...new Set(list.map(r => +r.time))].sort((a, b) => a - b), place = new Map(xs.map((x, i) => [x, i]))
     const ys = ns.map(() => Array(xs.length).fill(null))
