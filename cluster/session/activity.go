@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Activity is what a session is doing, for pg_stat_activity and the dashboard.
+// Activity is what a session is doing, for pg_stat_activity.
 // A new value is stored at each change; readers see whole ones.
 type Activity struct {
 	State      string // "active", "idle", "idle in transaction", "idle in transaction (aborted)"

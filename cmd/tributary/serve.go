@@ -45,7 +45,7 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	var s serveSettings
 	o := &s.options
 	fs.StringVar(&s.listenPG, "listen-pg", "127.0.0.1:5432", "address for Postgres clients")
-	fs.StringVar(&s.listenHTTP, "listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")
+	fs.StringVar(&s.listenHTTP, "listen-http", "127.0.0.1:8080", "address of the console and the metrics")
 	fs.StringVar(&o.ListenCluster, "listen-cluster", "127.0.0.1:7400", "address for other nodes")
 	fs.StringVar(&o.Advertise, "advertise", "", "address at which other nodes reach this one (default: --listen-cluster)")
 	join := fs.String("join", "", "addresses of members to ask for admission, separated by commas; needed on the first start only")

@@ -9,21 +9,24 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/node"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/console"
 	"github.com/tributarydb/tributary/wire/http"
 	"github.com/tributarydb/tributary/wire/pg"
 )
 
 // server is a node with its listeners.
 type server struct {
-	node   *node.Node
-	pg     net.Listener
-	http   net.Listener
-	wire   *pg.Server
-	page   *http.Server
-	access *access
-	log    *slog.Logger
-	failed chan error // of a listener
+	node    *node.Node
+	pg      net.Listener
+	http    net.Listener
+	wire    *pg.Server
+	page    *http.Server
+	console *console.Console
+	access  *access
+	log     *slog.Logger
+	failed  chan error // of a listener
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
@@ -52,8 +55,11 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	// The statements of others and the profiles are for superusers.
-	d := dashboard{s.node}
-	web := http.Options{Source: d, Log: o.Log, Allow: d.allow, Open: d.open}
+	d := metrics{s.node}
+	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName, Log: o.Log}); err != nil {
+		return nil, err
+	}
+	web := http.Options{Source: d, Console: s.console, Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {
@@ -74,6 +80,9 @@ func (s *server) close(drain time.Duration) error {
 		s.page.Close()
 	} else if s.http != nil {
 		_ = s.http.Close()
+	}
+	if s.console != nil {
+		s.console.Close()
 	}
 	left := 0
 	if s.wire != nil {

@@ -2,6 +2,14 @@ package console
 
 import "time"
 
+// topic is a statement whose answer is looked at live. At most one parameter, a text, comes with
+// the name: NAME:ARGUMENT.
+type topic struct {
+	every time.Duration
+	sql   string
+	arg   bool // it has a parameter
+}
+
 // topics are what the page watches. Each is read as the role that watches, and what has not changed is not sent again.
 // Where a list would be long only its newest part is a topic, and the page reads the rest once by a query.
 var topics = map[string]topic{

@@ -27,7 +27,7 @@ func TestCrowd(t *testing.T) {
 		"half header": "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 10000),
 		"no body":     "POST /debug/pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n",
 		"idle":        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"no reader":   strings.Repeat("GET /api/state HTTP/1.1\r\nHost: localhost\r\n\r\n", 1000),
+		"no reader":   strings.Repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 1000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := start(t, http.Options{Source: &source{ready: true}})

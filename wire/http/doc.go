@@ -1,8 +1,7 @@
-// Package http serves the dashboard, the metrics and the health checks of a
-// node. The page is embedded; it fetches nothing from outside and asks the node
-// for its state once a second.
+// Package http serves the metrics, the profiles and the health checks of a node,
+// and bounds the connections of whoever serves the rest: the console.
 //
-//	/          the dashboard        /metrics       Prometheus
-//	/api/state what it shows, JSON  /healthz       the process answers
-//	/debug/pprof                    /readyz        the node serves statements
+//	/metrics      Prometheus            /healthz  the process answers
+//	/debug/pprof  profiles of Go        /readyz   the node serves statements
+//	everything else: Options.Console
 package http

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -26,7 +23,7 @@ import (
 	"github.com/tributarydb/tributary/wire/places"
 )
 
-// Source is the data of the page and the metrics.
+// Source is the data of the metrics.
 type Source interface {
 	State() State
 	Ready() bool
@@ -34,101 +31,51 @@ type Source interface {
 
 // State is a snapshot of the node and its cluster. Bytes and seconds are the units.
 type State struct {
-	Node     string    `json:"node"`
-	Nodes    []Node    `json:"nodes"`
-	Sessions []Session `json:"sessions"`
-	Jobs     []Job     `json:"jobs"`
-	Models   []Model   `json:"models"`
+	Nodes []Node
+	// Sessions counts those of this gateway by state.
+	Sessions map[string]int
+	// Trainings are those that run.
+	Trainings int
 }
 
 // Node is a member of the cluster.
 type Node struct {
-	Name   string `json:"name"`
-	State  string `json:"state"`
-	Leader bool   `json:"leader"`
-	PG     string `json:"pg"`
-	Limit  int64  `json:"limit"`
-	Used   int64  `json:"used"`
-	Idle   int64  `json:"idle"` // of Used: idle memory, which whoever needs memory gets
-	RSS    int64  `json:"rss"`
-	Spill  int64  `json:"spilled"`
-	Cores  int    `json:"cores"`
+	Name   string
+	State  string
+	Leader bool
+	PG     string
+	Limit  int64
+	Used   int64
+	Idle   int64 // of Used: idle memory, which whoever needs memory gets
+	RSS    int64
+	Spill  int64
+	Cores  int
 	// Damaged and Repaired count segments since the node started; Scrubbed is when
 	// all were last read (seconds since 1970, 0 for never).
-	Damaged  int64 `json:"damaged"`
-	Repaired int64 `json:"repaired"`
+	Damaged  int64
+	Repaired int64
 	// ModelBytes are those of decoded models, IdleModelBytes of the ones that no
 	// statement uses; ModelLoads counts how many were decoded.
-	ModelBytes     int64 `json:"modelBytes"`
-	IdleModelBytes int64 `json:"idleModelBytes"`
-	ModelLoads     int64 `json:"modelLoads"`
-	Scrubbed       int64 `json:"scrubbed"`
+	ModelBytes     int64
+	IdleModelBytes int64
+	ModelLoads     int64
+	Scrubbed       int64
 	// Admitted and Queued are statements now, Admissions all so far, which waited
 	// for AdmissionWait seconds together.
-	Admitted      int     `json:"admitted"`
-	Queued        int     `json:"queued"`
-	Admissions    int64   `json:"admissions"`
-	AdmissionWait float64 `json:"admission_wait"`
+	Admitted      int
+	Queued        int
+	Admissions    int64
+	AdmissionWait float64
 }
-
-// Session is a client's session with its statement.
-type Session struct {
-	PID     uint32  `json:"pid"`
-	User    string  `json:"user"`
-	State   string  `json:"state"`
-	Query   string  `json:"query"`
-	Seconds float64 `json:"seconds"`
-	Memory  int64   `json:"memory"`
-}
-
-// Number is a float64 that is null in JSON where it is not finite.
-type Number float64
-
-// MarshalJSON implements json.Marshaler.
-func (n Number) MarshalJSON() ([]byte, error) {
-	f := float64(n)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(f)
-}
-
-// Job is a training: one that runs with its losses so far, or one that has ended lately.
-type Job struct {
-	Running    bool     `json:"running"`
-	State      string   `json:"state"`
-	Error      string   `json:"error"` // why it failed
-	Ended      int64    `json:"ended"` // in seconds since 1970, 0 while it runs
-	Model      string   `json:"model"`
-	Phase      string   `json:"phase"`
-	Rows       int64    `json:"rows"`
-	Iteration  int      `json:"iteration"`
-	Loss       []Number `json:"loss"`
-	Validation []Number `json:"validation"`
-}
-
-// Model is a trained model.
-type Model struct {
-	Name       string   `json:"name"`
-	Version    int      `json:"version"`
-	Iterations int      `json:"iterations"`
-	Algorithm  string   `json:"algorithm"`
-	Rows       int64    `json:"rows"`
-	Loss       []Number `json:"loss"`
-	Validation []Number `json:"validation"`
-	TrainLoss  Number   `json:"train_loss"`
-	SHA256     string   `json:"sha256"`
-}
-
-//go:embed page.html
-var page []byte
 
 // Options of a server.
 type Options struct {
 	Source Source
+	// Console serves what is not the server's own; it has logins of its own.
+	Console http.Handler
 	// TLS, where set, is required of every client.
 	TLS *tls.Config
-	// Allow, where set, checks the name and the password of every request but the health checks; Open,
+	// Allow, where set, checks the name and the password of requests for metrics and profiles; Open,
 	// where set, reports whether none are needed now.
 	Allow func(user, password string) bool
 	Open  func() bool
@@ -157,16 +104,10 @@ func NewServer(o Options) *Server {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{src})
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'self' 'unsafe-inline'")
-		_, _ = w.Write(page)
-	})
-	mux.HandleFunc("GET /api/state", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(src.State())
-	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	if o.Console != nil {
+		mux.Handle("/", o.Console)
+	}
+	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !src.Ready() {
@@ -175,13 +116,11 @@ func NewServer(o Options) *Server {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	for path, profile := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol, "cmdline": pprof.Cmdline} {
+		mux.Handle("/debug/pprof/"+path, o.guarded(profile))
+	}
 	s := &Server{tls: o.TLS, crowd: crowd{places: places.Places[net.Conn]{Each: connections}, log: o.Log}}
-	s.srv = &http.Server{Handler: s.crowd.working(guard(mux, o)), ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: 2 * time.Minute,
+	s.srv = &http.Server{Handler: s.crowd.working(hosted(mux, o.TLS != nil)), ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(errorLog{o.Log}, "", 0), ConnContext: withConn, ConnState: s.crowd.state}
 	return s
 }
@@ -200,24 +139,29 @@ func (l errorLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// guard requires a password, except for the health checks, whose callers have none. Without TLS,
-// whose certificate names the host, it refuses requests for a host name that only a public resolver
-// can have resolved to this node: by DNS rebinding a page of that name could read this one through
-// a user's browser.
-func guard(next http.Handler, o Options) http.Handler {
+// guarded requires a superuser's name and password.
+func (o Options) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o.TLS == nil && !ownHost(r.Host) {
-			http.Error(w, "this is not the host you asked for", http.StatusMisdirectedRequest)
-			return
-		}
-		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		if !health && o.Allow != nil && (o.Open == nil || !o.Open()) {
+		if o.Allow != nil && (o.Open == nil || !o.Open()) {
 			user, password, ok := r.BasicAuth()
 			if !ok || !o.Allow(user, password) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="tributary", charset="UTF-8"`)
 				http.Error(w, "a superuser's name and password are needed", http.StatusUnauthorized)
 				return
 			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hosted refuses, without TLS, whose certificate names the host, requests for a host name that only a
+// public resolver can have resolved to this node: by DNS rebinding a page of that name could read this
+// one through a user's browser.
+func hosted(next http.Handler, encrypted bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !encrypted && !ownHost(r.Host) {
+			http.Error(w, "this is not the host you asked for", http.StatusMisdirectedRequest)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -305,19 +249,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(up, ready, n.Name)
 	}
-	states := []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"}
-	count := map[string]int{}
-	for _, s := range st.Sessions {
-		count[s.State]++
+	for _, state := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"} {
+		gauge(sessions, float64(st.Sessions[state]), state)
 	}
-	for _, state := range states {
-		gauge(sessions, float64(count[state]), state)
-	}
-	running := 0
-	for _, j := range st.Jobs {
-		if j.Running {
-			running++
-		}
-	}
-	gauge(jobs, float64(running))
+	gauge(jobs, float64(st.Trainings))
 }

@@ -1,10 +1,8 @@
 package http_test
 
 import (
-	"encoding/json"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	gohttp "net/http"
 	"strings"
@@ -18,10 +16,9 @@ type source struct{ ready bool }
 func (s *source) Ready() bool { return s.ready }
 
 func (s *source) State() http.State {
-	return http.State{Node: "n1",
+	return http.State{
 		Nodes:    []http.Node{{Name: "n1", State: "ready", Leader: true, Limit: 100, Used: 40}, {Name: "n2", State: "down"}},
-		Sessions: []http.Session{{PID: 1, State: "active", Query: "SELECT '<script>'"}, {PID: 2, State: "idle in transaction"}},
-		Jobs:     []http.Job{{Model: "broken", State: "failed", Error: "division by zero", Ended: 1}, {Model: "m", Running: true, Loss: []http.Number{3, 2}, Validation: []http.Number{http.Number(math.NaN()), 1}}}}
+		Sessions: map[string]int{"active": 1, "idle in transaction": 1}, Trainings: 1}
 }
 
 func start(t *testing.T, o http.Options) string {
@@ -68,9 +65,10 @@ func get(t *testing.T, url, user, password string) (int, string) {
 
 func TestPages(t *testing.T) {
 	src := &source{}
-	url := start(t, http.Options{Source: src})
+	console := gohttp.HandlerFunc(func(w gohttp.ResponseWriter, r *gohttp.Request) { _, _ = io.WriteString(w, "console "+r.URL.Path) })
+	url := start(t, http.Options{Source: src, Console: console})
 	for path, want := range map[string]string{
-		"/": "<title>Tributary</title>", "/healthz": "ok", "/debug/pprof/": "goroutine", "/debug/pprof/cmdline": "",
+		"/": "console /", "/models/m": "console /models/m", "/healthz": "ok", "/debug/pprof/": "goroutine", "/debug/pprof/cmdline": "",
 		"/metrics": `tributary_node_up{node="n2"} 0`,
 	} {
 		code, body := get(t, url+path, "", "")
@@ -92,23 +90,12 @@ func TestPages(t *testing.T) {
 	if code, _ := get(t, url+"/readyz", "", ""); code != 200 {
 		t.Errorf("ready, and /readyz says %d", code)
 	}
-	if code, _ := get(t, url+"/nothing", "", ""); code != 404 {
-		t.Errorf("a page that is not there: %d", code)
-	}
-	_, body = get(t, url+"/api/state", "", "")
-	if !strings.Contains(body, `"validation":[null,1]`) {
-		t.Errorf("a loss that is not a number: %s", body)
-	}
-	var st http.State
-	if err := json.Unmarshal([]byte(body), &st); err != nil || len(st.Nodes) != 2 || st.Jobs[1].Loss[1] != 2 || st.Jobs[0].Error != "division by zero" {
-		t.Errorf("%s: %v", body, err)
-	}
 }
 
-// TestGuard: every page needs a password except the health checks, however its path is written.
+// TestGuard: metrics and profiles need a password, the health checks none, however the path is written.
 func TestGuard(t *testing.T) {
 	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(user, password string) bool { return user == "ann" && password == "secret" }})
-	for _, path := range []string{"/", "/api/state", "/metrics", "/debug/pprof/", "/debug/pprof/heap", "//metrics", "/healthz/../metrics"} {
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/trace", "//metrics", "/healthz/../metrics"} {
 		for _, tc := range [][2]string{{"", ""}, {"ann", "x"}, {"bob", "secret"}} {
 			if code, body := get(t, url+path, tc[0], tc[1]); code != 401 || strings.Contains(body, "n1") {
 				t.Errorf("%s as %q: %d", path, tc, code)
@@ -130,7 +117,7 @@ func TestHosts(t *testing.T) {
 	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(string, string) bool { return false }, Open: func() bool { return open }})
 	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "db1:8080": 200,
 		"evil.example.com": 421, "evil.example.com:8080": 421, "127.0.0.1.evil.example": 421} {
-		r, err := gohttp.NewRequest("GET", url+"/api/state", nil)
+		r, err := gohttp.NewRequest("GET", url+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -231,6 +231,11 @@ func (c *conn) copy(cp session.Copy) error {
 			}
 		}
 	}
+	if !c.copiesIn() {
+		err := pgerr.New(pgerr.FeatureNotSupported, "COPY FROM STDIN is not possible here").WithHint("COPY from a file, or use psql's \\copy.")
+		_ = cp.Fail(err.Message)
+		return err
+	}
 	c.send(&pgproto3.CopyInResponse{OverallFormat: overall, ColumnFormatCodes: formats})
 	if err := c.flush(); err != nil {
 		return err

@@ -144,6 +144,7 @@ func (s *Server) start(nc net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	nc = newEager(nc, &s.latest)
 	c := &conn{srv: s, nc: nc, raw: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
+	c.tls = c.encryption() != nil // an inner connection's; a socket's begins later
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -191,11 +191,10 @@ func name(s string) string {
 
 // tlsUsed describes the connection's TLS, nil without.
 func (c *conn) tlsUsed() *session.TLS {
-	t, ok := c.nc.(*tls.Conn)
-	if !ok {
+	st := c.encryption()
+	if st == nil {
 		return nil
 	}
-	st := t.ConnectionState()
 	out := &session.TLS{Version: strings.Replace(tls.VersionName(st.Version), "TLS ", "TLSv", 1), Cipher: tls.CipherSuiteName(st.CipherSuite), Bits: 256}
 	if strings.Contains(out.Cipher, "_128_") {
 		out.Bits = 128
@@ -287,13 +286,13 @@ func (c *conn) authenticate(st *session.Startup) (session.Login, error) {
 	} else if (local || c.srv.o.Insecure) && login.TrustLoopback || c.certified(st.User) {
 		method = auth.Trust
 	}
-	if err == nil && method == auth.Scram {
-		err = c.scram(st.User, login.Verifier)
+	if err == nil && method == auth.Scram && !c.passed(st.User, login.Verifier) {
+		if err = c.scram(st.User, login.Verifier); err == nil {
+			c.srv.attempts.passed(st.User, addr)
+			c.proved(st.User, login.Verifier)
+		}
 	}
 	if err == nil {
-		if method == auth.Scram {
-			c.srv.attempts.passed(st.User, addr)
-		}
 		return login, nil
 	}
 	var e *pgerr.Error
@@ -317,15 +316,11 @@ func isLoopback(a net.Addr) bool {
 // certified reports whether the client has shown a certificate of the cluster's
 // authority that is made out to the user. A server's certificate is not one.
 func (c *conn) certified(user string) bool {
-	t, ok := c.nc.(*tls.Conn)
-	if !ok {
+	st := c.encryption()
+	if st == nil || len(st.VerifiedChains) == 0 {
 		return false
 	}
-	chains := t.ConnectionState().VerifiedChains
-	if len(chains) == 0 {
-		return false
-	}
-	cert := chains[0][0]
+	cert := st.VerifiedChains[0][0]
 	return cert.Subject.CommonName == user && !slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 }
 
