@@ -26,7 +26,7 @@ var topics = map[string]topic{
 	"tasks":     {every: time.Second, sql: "SELECT * FROM cluster.task_history WHERE ended_at IS NULL OR ended_at > now() - interval '60 seconds' ORDER BY started_at"},
 	"transfers": {every: time.Second, sql: "SELECT statement, from_node, to_node, bytes, batches FROM cluster.transfers ORDER BY statement, from_node, to_node"},
 
-	"trainings": {every: time.Second, sql: "SELECT * FROM ml.training_jobs ORDER BY created_at DESC"},
+	"jobs": {every: time.Second, sql: "SELECT * FROM ml.training_jobs ORDER BY created_at DESC"},
 	"curve": {every: time.Second, arg: true, sql: `SELECT version, iteration, train_loss, validation_loss, seconds FROM ml.training_history
 		WHERE schema || '.' || model = $1 ORDER BY version, iteration`},
 	"models": {every: 3 * time.Second, sql: `SELECT schema, name, version, versions, algorithm, task, target, rows, iterations, train_loss, metrics, seconds, bytes, owner, created_at, converged, comment
