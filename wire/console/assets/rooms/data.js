@@ -68,9 +68,9 @@ SELECT least(39, floor(40 * (${numbers} - lo) / nullif(hi - lo, 0)))::int AS bin
     for (const r of h.rows) y[+r.bin] = +r.n
     return { x: y.map((_, i) => lo + i * w), y, w }
   }, [h.rows])
-  return html`<div class="columns inner"><div><h3>Commonest values of ${c.name}</h3>${vals.length ? html`<${Bars} items=${vals.map((v, i) => [v ?? 'NULL', freqs[i]])} most=${15} format=${v => percent(v, 1)} label="Commonest values" />`
+  return html`<div class="columns inner"><div><h3>Commonest values</h3>${vals.length ? html`<${Bars} items=${vals.map((v, i) => [v ?? 'NULL', freqs[i]])} most=${15} format=${v => percent(v, 1)} label="Commonest values" />`
       : html`<${Answer} of=${f}>${rows => html`<${Bars} items=${rows.map(r => [r.v ?? 'NULL', r.n / r.total])} most=${15} format=${v => percent(v, 1)} label="Commonest values" /><p class="soft">Of ${plural(rows[0]?.total ?? 0, 'row')}.</p>`}</>`}</div>
-    ${(wide || time) && html`<div><h3>Histogram of ${c.name}</h3>${bounds.length > 2 ? html`<${Bounds} bounds=${bounds} type=${c.type} name=${c.name} />` : html`<${ErrorBox} error=${h.error} />${drawn && html`<${Chart} x=${drawn.x} ys=${[drawn.y]} lines=${[{ label: 'rows', kind: 'histogram' }]} zero time=${time} xlabel=${c.name} ylabel="rows" height=${200} xrange=${(_, lo, hi) => [lo, hi + drawn.w]} label=${`Histogram of ${c.name}`} />`}`}</div>`}</div>`
+    ${(wide || time) && html`<div><h3>Histogram</h3>${bounds.length > 2 ? html`<${Bounds} bounds=${bounds} type=${c.type} name=${c.name} />` : html`<${ErrorBox} error=${h.error} />${drawn && html`<${Chart} x=${drawn.x} ys=${[drawn.y]} lines=${[{ label: 'rows', kind: 'histogram' }]} zero time=${time} xlabel=${c.name} ylabel="rows" height=${200} xrange=${(_, lo, hi) => [lo, hi + drawn.w]} label=${`Histogram of ${c.name}`} />`}`}</div>`}</div>`
 }
 
 function Columns({ schema, table, rows }) {
@@ -82,7 +82,7 @@ function Columns({ schema, table, rows }) {
       { key: 'n_distinct', name: 'Distinct', number: true, sort: c => distinct(c, rows), cell: c => count(distinct(c, rows)) }, { key: 'avg_width', name: 'Bytes', number: true },
       { key: 'vals', name: 'Commonest', sort: false, wide: true, cell: c => html`<span class="soft">${array(c.vals).slice(0, 5).join(' · ')}</span>` }, { key: 'default', name: 'Default', cell: c => c.default && html`<span class="mono">${c.default}</span>` }, ...(list.some(c => c.comment) ? [{ key: 'comment', name: 'Comment' }] : []),
     ]} /></>
-    ${list.some(c => c.name === open) ? html`<${Panel} key=${open}><${Column} schema=${schema} table=${table} c=${list.find(c => c.name === open)} /></>` : html`<p class="soft">Choose a column to see what is in it.${list.every(c => c.n_distinct === null) ? html` There are no statistics yet: <code>ANALYZE ${qualified(schema, table)}</code> makes them.` : ''}</p>`}`}</>`
+    ${list.some(c => c.name === open) ? html`<${Panel} key=${open} title=${open}><${Column} schema=${schema} table=${table} c=${list.find(c => c.name === open)} /></>` : html`<p class="soft">Choose a column to see what is in it.${list.every(c => c.n_distinct === null) ? html` There are no statistics yet: <code>ANALYZE ${qualified(schema, table)}</code> makes them.` : ''}</p>`}`}</>`
 }
 
 function Sample({ schema, table }) {
