@@ -63,7 +63,7 @@ function NewRole({ done, onClose }) {
 }
 
 function Grant({ role, done }) {
-  const t = useQuery("SELECT schemaname AS schema, tablename AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') UNION ALL SELECT schemaname, viewname FROM pg_views WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"), m = useQuery('SELECT schema, name FROM ml.models ORDER BY 1, 2')
+  const t = useQuery("SELECT schemaname AS schema, tablename AS name FROM pg_tables WHERE schemaname !~ '^(pg_|information_schema$|cluster$|ml$)' UNION ALL SELECT schemaname, viewname FROM pg_views WHERE schemaname !~ '^(pg_|information_schema$|cluster$|ml$)' ORDER BY 1, 2"), m = useQuery('SELECT schema, name FROM ml.models ORDER BY 1, 2')
   const [kind, choose] = useState('SELECT'), [object, put] = useState('')
   const objects = kind === 'USAGE ON MODEL' ? m.rows ?? [] : t.rows ?? []
   const o = objects.find(x => `${x.schema}.${x.name}` === object) ?? objects[0]
