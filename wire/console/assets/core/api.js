@@ -51,6 +51,13 @@ export async function logout() {
 
 export const cancel = id => post('/api/cancel', { id })
 
+// copyOut runs a COPY … TO STDOUT, and returns its bytes.
+export async function copyOut(sql) {
+  const response = await post('/api/download', { sql })
+  if (!response.ok) throw await failure(response)
+  return response.blob()
+}
+
 // query runs statements and tells what comes as it comes: on.columns, on.rows, on.notice, on.tag, on.error, each with the number of the
 // statement in the text, from 0. It ends with the last statement, and throws only if the statements never reached the engine.
 export async function query(sql, { params, conn, limit, id, signal } = {}, on = {}) {

@@ -12,19 +12,20 @@ const axis = (label, time, format) => ({
 const stepped = () => uPlot.paths.stepped({ align: 1 })
 const paths = { bars: () => uPlot.paths.bars({ size: [0.92, 60], align: 0 }), histogram: () => uPlot.paths.bars({ size: [1], align: 1, gap: 1 }), points: () => () => null, step: stepped, line: () => uPlot.paths.linear() }
 
-// Chart: x and ys of the same length (null is a gap), lines [{label, kind, colour, dash, band}]; time: x is seconds since 1970; x and y format their axes.
-export function Chart({ x, ys, lines, height = 200, xlabel, ylabel, time, format, xformat, label, range, xrange, log, equal, sync, onSelect, legend = true }) {
+// Chart: x and ys of the same length (null is a gap), lines [{label, kind, colour, dash, fill}]; time: x is seconds since 1970; format and xformat write the axes;
+// zero: the axis goes down to 0.
+export function Chart({ x, ys, lines, height = 200, xlabel, ylabel, time, format, xformat, label, range, xrange, zero, log, equal, sync, onSelect, legend = true }) {
   const box = useRef(), plot = useRef(), latest = useRef()
   const [at, put] = useState(null)
   latest.current = { onSelect }
-  const shape = JSON.stringify([lines.map(l => [l.label, l.kind, l.dash]), height, xlabel, ylabel, time, log, scheme.value, range, xrange])
+  const shape = JSON.stringify([lines.map(l => [l.label, l.kind, l.dash]), height, xlabel, ylabel, time, log, zero, scheme.value, range, xrange])
   useEffect(() => {
     const width = () => Math.max(120, box.current.clientWidth)
     plot.current = new uPlot({
       width: width(), height: equal ? Math.min(width(), height) : height, padding: [8, 10, 0, 0],
       scales: {
         x: { time: !!time, ...(xrange ? { range: xrange } : {}) },
-        y: { distr: log ? 3 : 1, range: range ?? ((_, lo, hi) => log ? [lo, hi] : lo === null ? [0, 1] : lo === hi ? [lo - Math.abs(lo || 1) * 0.1, hi + Math.abs(hi || 1) * 0.1] : uPlot.rangeNum(lo, hi, { min: { pad: 0.06, soft: 0, mode: 2 }, max: { pad: 0.08, soft: 0, mode: 0 } })) },
+        y: { distr: log ? 3 : 1, range: range ?? ((_, lo, hi) => log ? [lo, hi] : lo === null ? [0, 1] : lo === hi ? [lo - Math.abs(lo || 1) * 0.1, hi + Math.abs(hi || 1) * 0.1] : uPlot.rangeNum(lo, hi, { min: { pad: 0.06, soft: 0, mode: zero ? 1 : 0 }, max: { pad: 0.08, soft: 0, mode: zero ? 1 : 0 } })) },
       },
       axes: [{ ...axis(xlabel, time, xformat), size: 24 + (xlabel ? 2 : 0), space: 60 }, { ...axis(ylabel, false, format), size: (_, v) => 14 + 6.6 * Math.max(2, ...(v ?? []).map(t => t.length)), space: 34 }],
       series: [{}, ...lines.map((l, i) => ({

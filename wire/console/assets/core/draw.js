@@ -68,7 +68,7 @@ export function Draw({ columns, rows, version, spec, height = 340 }) {
   if (spec.kind === 'bar') return html`<${Bars} items=${made.items} most=${most.bar} format=${number} label=${label} />`
   if (spec.kind === 'heat') return spec.group && spec.y.length ? html`<${Heat} rows=${made.ys} columns=${made.xs} cells=${made.cells} label=${label} corner=${`${spec.group} \\ ${spec.x}`} />` : html`<${Empty}>A heat map needs two columns to lay out and one of numbers.</>`
   if (!made.x.length) return html`<${Empty}>There are no numbers in these columns.</>`
-  if (spec.kind === 'histogram') return html`<${Chart} x=${made.x} ys=${[made.y]} lines=${[{ label: 'rows', kind: 'histogram' }]} xlabel=${spec.x} ylabel="rows" height=${height} label=${label} xrange=${(_, lo, hi) => [lo, hi + made.width]} />`
+  if (spec.kind === 'histogram') return html`<${Chart} x=${made.x} ys=${[made.y]} lines=${[{ label: 'rows', kind: 'histogram' }]} zero xlabel=${spec.x} ylabel="rows" height=${height} label=${label} xrange=${(_, lo, hi) => [lo, hi + made.width]} />`
   return html`${made.every > 1 && html`<p class="soft">Every ${made.every}th row is drawn.</p>`}
     <${Chart} x=${made.x} ys=${made.ys} lines=${made.names.map(label => ({ label, kind: spec.kind === 'scatter' ? 'points' : 'line' }))} xlabel=${spec.x} ylabel=${made.names.length === 1 ? made.names[0] : spec.group ? spec.y[0] : ''} time=${made.time} height=${height} label=${label} />`
 }

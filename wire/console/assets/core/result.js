@@ -1,10 +1,10 @@
 // What statements have answered: rows as a grid, a chart or a plan, notices, errors, and the rows as files.
 import { html, useEffect, useMemo, useRef, useState } from '../vendor/vendor.js'
-import { cancel, query } from './api.js'
+import { cancel, copyOut, query } from './api.js'
 import { Grid, Rows } from './grid.js'
 import { Choose, Draw, suggest } from './draw.js'
 import { Plan, fromExplain } from './plan.js'
-import { Button, Copy, Dialog, ErrorBox, Loading } from './ui.js'
+import { Button, Copy, Dialog, ErrorBox, Loading, toast } from './ui.js'
 import { duration, plural } from './format.js'
 
 // useRun runs texts of statements: {results, running, seconds, run(sql, options), stop()}. A result is {columns, rows, notices, tag, seconds, error}.
@@ -63,6 +63,13 @@ function* jsonOf(columns, rows) {
   }
   yield before === ',\n' ? '\n]\n' : '[]\n'
 }
+const keep = (blob, name) => {
+  const url = URL.createObjectURL(blob)
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10000)
+}
+// Parquet is written by the node, which runs the statement again for all its rows.
+const parquet = sql => copyOut(`COPY (${sql.replace(/[\s;]+$/, '')}) TO STDOUT (FORMAT parquet)`).then(blob => keep(blob, 'result.parquet'), e => toast(e.message, 'bad'))
 function download(kind, { columns, rows }) {
   const parts = []
   let part = ''
@@ -73,9 +80,7 @@ function download(kind, { columns, rows }) {
       part = ''
     }
   }
-  const url = URL.createObjectURL(new Blob([...parts, part], { type: kind === 'csv' ? 'text/csv' : 'application/json' }))
-  Object.assign(document.createElement('a'), { href: url, download: `result.${kind}` }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 10000)
+  keep(new Blob([...parts, part], { type: kind === 'csv' ? 'text/csv' : 'application/json' }), `result.${kind}`)
 }
 
 function Cell({ cell, onClose }) {
@@ -92,8 +97,8 @@ export const Notices = ({ notices }) => notices.length > 0 && html`<ul class="no
 
 const planOf = r => (r.columns?.length === 1 && r.columns[0].name === 'QUERY PLAN' && r.rows.length ? fromExplain([...r.rows].map(x => x[0]).join('\n')) : null)
 
-// Result shows one; spec and onSpec are its chart's, view and onView which of them is seen.
-export function Result({ result: r, version, running, height, view = 'rows', onView, spec, onSpec, onError }) {
+// Result shows one, of the statement sql if it may be run again; spec and onSpec are its chart's, view and onView which of them is seen.
+export function Result({ result: r, sql, version, running, height, view = 'rows', onView, spec, onSpec, onError }) {
   const [cell, look] = useState(null)
   const plan = useMemo(() => (r.tag === undefined ? null : planOf(r)), [r, r.tag])
   const chart = spec ?? (r.columns ? suggest(r.columns) : null)
@@ -104,7 +109,7 @@ export function Result({ result: r, version, running, height, view = 'rows', onV
   return html`<${Notices} notices=${r.notices} />
     <div class="result-bar"><div class="tools">${views.map(([k, t]) => html`<${Button} kind=${now === k ? 'chosen' : 'quiet'} aria-pressed=${now === k} onClick=${() => { r.seen = true; onView?.(k) }}>${t}</>`)}</div>
       <span class="soft">${plural(r.rows.length, 'row')}${r.cut ? ', and more: the limit ended it' : ''}${r.seconds !== undefined ? `, ${duration(r.seconds)}` : running ? ' so far' : ''}</span>
-      <div class="tools"><${Button} icon="down" kind="quiet" onClick=${() => download('csv', r)}>csv</><${Button} icon="down" kind="quiet" onClick=${() => download('json', r)}>JSON</></div></div>
+      <div class="tools"><${Button} icon="down" kind="quiet" onClick=${() => download('csv', r)}>csv</><${Button} icon="down" kind="quiet" onClick=${() => download('json', r)}>JSON</>${sql && html`<${Button} icon="down" kind="quiet" onClick=${() => parquet(sql)}>Parquet</>`}</div></div>
     ${now === 'plan' ? html`<${Plan} tree=${plan} />` : now === 'chart' ? html`<${Choose} columns=${r.columns} spec=${chart} onChange=${onSpec} /><${Draw} columns=${r.columns} rows=${r.rows} version=${version} spec=${chart} />`
       : html`<${Grid} columns=${r.columns} rows=${r.rows} version=${version} height=${height} onCell=${(value, column) => look({ value, column })} />`}
     ${cell && html`<${Cell} cell=${cell} onClose=${() => look(null)} />`}`

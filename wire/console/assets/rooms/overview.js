@@ -117,7 +117,7 @@ function History() {
   const tools = Object.keys(spans).map(s => html`<${Button} kind=${s === span ? 'chosen' : 'quiet'} aria-pressed=${s === span} onClick=${() => set({ span: s === 'hour' ? null : s })}>Last ${s}</>`)
   return html`<${Head} title="History" level="2">${tools}</>
     ${h.error ? html`<${Panel}><${ErrorBox} error=${h.error} what="a history of its load" /></>` : drawn ? html`<div class="columns three">
-      ${drawn.charts.map(c => html`<${Panel} title=${c.title} key=${c.title}><${Chart} x=${c.x} ys=${c.ys} lines=${drawn.nodes.map(label => ({ label }))} height=${140} time sync="history" label=${c.title} ...${c.options} /></>`)}
+      ${drawn.charts.map(c => html`<${Panel} title=${c.title} key=${c.title}><${Chart} x=${c.x} ys=${c.ys} lines=${drawn.nodes.map(label => ({ label }))} height=${140} time zero sync="history" label=${c.title} ...${c.options} /></>`)}
     </div>` : html`<${Panel}><${Empty}>The first figures come after ten seconds.</></>`}`
 }
 

@@ -125,7 +125,7 @@ export default function SQL() {
         ${r.running && html`<p class="soft" role="status">Running, ${duration((Date.now() - r.running.since) / 1000)}</p>`}
         <${ErrorBox} error=${r.failure} />
         ${r.results.length > 1 && html`<div class="tools pick" role="group" aria-label="Statements">${r.results.map((x, i) => html`<${Button} kind=${i === shown - 1 ? 'chosen' : 'quiet'} aria-pressed=${i === shown - 1} onClick=${() => set({ statement: i + 1 })}>${i + 1} ${x.error ? html`<span class="bad">error</span>` : x.columns ? plural(x.rows.length, 'row') : x.tag ?? '…'}</>`)}</div>`}
-        ${result && html`<${Result} result=${result} version=${r.version} running=${!!r.running} height=${520} view=${q.view ?? 'rows'} onView=${v => set({ view: v === 'rows' ? null : v })} spec=${spec} onSpec=${s => set({ chart: s.kind, x: s.x, y: s.y.join('\u001f'), by: s.group })} onError=${where} />`}
+        ${result && html`<${Result} result=${result} sql=${r.results.length === 1 && !n && /^\s*(select|with|from|table|values)\b/i.test(ran.current.sql) ? ran.current.sql : null} version=${r.version} running=${!!r.running} height=${520} view=${q.view ?? 'rows'} onView=${v => set({ view: v === 'rows' ? null : v })} spec=${spec} onSpec=${s => set({ chart: s.kind, x: s.x, y: s.y.join('\u001f'), by: s.group })} onError=${where} />`}
       </>`}
     </div><${Side} open=${open} version=${version} /></div>
     ${saving !== null && html`<${Save} sql=${saving} onClose=${() => { ask(null); changed(v => v + 1) }} />`}`

@@ -60,7 +60,7 @@ function Facts({ job, all }) {
 }
 
 function List() {
-  const t = useLive('trainings')
+  const t = useLive('jobs')
   const q = location.value.query
   const columns = [
     { key: 'model', name: 'Model', cell: called }, { key: 'state', name: 'State', cell: j => html`<${State} of=${j.state} />` },
@@ -87,7 +87,7 @@ const took = j => {
 }
 
 function One({ name }) {
-  const t = useLive('trainings'), c = useLive('curve', name)
+  const t = useLive('jobs'), c = useLive('curve', name)
   const q = location.value.query
   const jobs = t?.rows?.filter(j => full(j) === name) ?? []
   const job = jobs.find(j => j.job === q.job) ?? jobs[0]
