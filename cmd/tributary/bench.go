@@ -22,7 +22,7 @@ func benchmark(ctx context.Context, args []string) error {
 // given.
 func benchNode(ctx context.Context, b bench.NodeOptions) (dsn string, stop func() error, err error) {
 	o := node.Options{Data: b.Data, Name: "bench", ListenCluster: "127.0.0.1:0", Threads: b.Threads, Log: slog.New(slog.DiscardHandler)}
-	if o.Memory, err = memoryLimit(b.Memory); err != nil {
+	if o.Memory, err = nodeMemory(b.Memory); err != nil {
 		return "", nil, err
 	}
 	if o.Threads == 0 {

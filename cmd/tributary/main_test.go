@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/cmd/bench"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -27,6 +28,9 @@ func TestAbout(t *testing.T) {
 	for _, c := range []struct{ memory, says string }{{"10", "10GiB"}, {"0.5", "0.5GiB"}, {"64MiB", "128MiB"}, {"127MiB", "128MiB"}} {
 		if _, err := readServe([]string{"--memory", c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("--memory %s: %v", c.memory, err)
+		}
+		if _, _, err := benchNode(t.Context(), bench.NodeOptions{Memory: c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("an engine in the process, --memory %s: %v", c.memory, err)
 		}
 	}
 	err := fmt.Errorf("starting: %w", pgerr.New(pgerr.IOError, "could not use data directory %q", "x").WithHint("Make it."))

@@ -41,7 +41,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.http, err = net.Listen("tcp", listenHTTP); err != nil {
 		return nil, err
 	}
-	o.PG, o.HTTP = s.pg.Addr().String(), s.http.Addr().String()
+	o.PG, o.HTTP, o.Version = s.pg.Addr().String(), s.http.Addr().String(), version
 	o.Password = auth.Verifier
 	if access.Peer() != nil {
 		o.TLS = access.Peer
