@@ -141,6 +141,9 @@ func serve(ctx context.Context, args []string) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end while it waited for its cluster
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; is a server there already? give another address with --listen-pg, --listen-http or --listen-cluster", err)
+	}
 	if err != nil {
 		return err
 	}
