@@ -53,7 +53,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		}
 		o.HTTP = s.http.Addr().String()
 	}
-	o.Password = auth.Verifier
+	o.Version, o.Password = version, auth.Verifier
 	if access.Peer() != nil {
 		o.TLS = access.Peer
 	}
