@@ -22,6 +22,7 @@ require (
 	github.com/rivo/uniseg v0.4.7
 	github.com/xdg-go/scram v1.4.0
 	github.com/xdg-go/stringprep v1.0.4
+	github.com/yuin/goldmark v1.8.7
 	github.com/zeebo/xxh3 v1.0.2
 	go.etcd.io/bbolt v1.3.5
 	go.uber.org/goleak v1.3.0

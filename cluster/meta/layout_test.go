@@ -8,5 +8,5 @@ import (
 )
 
 func TestManualLayout(t *testing.T) {
-	manual.Part(t, "docs/layouts.md", "commands", "```\n"+codec.Layout(commit{}, image{})+"```")
+	manual.Part(t, "docs/explanation/layouts.md", "commands", "```\n"+codec.Layout(commit{}, image{})+"```")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -259,8 +260,11 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 	return out
 }
 
-// ModelRows implements sysview.Host: ml.weights('model').
+// ModelRows implements sysview.Host: ml.weights('model'), ml.algorithms.
 func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion) ([][]types.Datum, error) {
+	if rows, ok := families.Rows(relation); ok {
+		return rows, nil
+	}
 	if v == nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
 			WithHint("Write SELECT … FROM ml.%s('model').", relation)

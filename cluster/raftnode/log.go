@@ -35,7 +35,7 @@ func damaged(path, what string) error {
 	return pgerr.New(pgerr.DataCorrupted, "file %q is damaged: %s", path, what).
 		WithDetail("It holds what the node has agreed to; without it the node must not take part under its name. Nothing was changed.").
 		WithHint("If the other nodes have a majority, keep the data directory aside, start the node with an empty one, another name and --join, and remove the old one. " +
-			"A cluster of one is restored from a backup. See \"A damaged log\" in docs/operations.md.")
+			"A cluster of one is restored from a backup. See \"A damaged log\" in docs/operations/damage.md.")
 }
 
 // openLog checks the whole log and opens it. Entries up to upTo are in a snapshot:

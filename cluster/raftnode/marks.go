@@ -90,7 +90,7 @@ func older(path, what string) error {
 	return pgerr.New(pgerr.DataCorrupted, "data directory %q, or a part of it, is older than what its node has agreed to: %s", path, what).
 		WithDetail("Commits that were acknowledged would be undone. Nothing was changed.").
 		WithHint("Put the newest directory back. If it is lost and the other nodes have a majority, keep this one aside, start the node with an empty directory, " +
-			"another name and --join, and remove the old name. A cluster of one is restored from a backup. See \"An older copy of a directory\" in docs/operations.md.")
+			"another name and --join, and remove the old name. A cluster of one is restored from a backup. See \"An older copy of a directory\" in docs/operations/damage.md.")
 }
 
 func (m *marks) String() string {
@@ -307,7 +307,7 @@ func (n *Node) contradicts(a *raft.AppendEntriesRequest) bool {
 		n.behind(pgerr.New(pgerr.DataCorrupted, "the cluster's log has another entry %d than this node, which has applied its entries up to %d", bad, floor).
 			WithDetail("A voter was started from an older copy of its data directory, or its disk has lost writes: commits that were acknowledged are on this node, and the cluster goes on without them. This node's log was not changed.").
 			WithHint("Stop all nodes and keep all directories. To go on with what this node has, recover the cluster from its directory (tributary recover). " +
-				"To go on without, replace this node. See \"An older copy of a directory\" in docs/operations.md."))
+				"To go on without, replace this node. See \"An older copy of a directory\" in docs/operations/damage.md."))
 	}
 	return found
 }

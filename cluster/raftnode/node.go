@@ -407,7 +407,7 @@ func (n *Node) lead() (end func()) {
 		n.soleVoter.lead(term)
 		resume(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
-		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID, n.endSilentLives(advisory.Expiry * n.o.DeadAfter)}, n.o.OnLead...) {
+		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID, n.notifyFollowers, n.endSilentLives(advisory.Expiry * n.o.DeadAfter)}, n.o.OnLead...) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()

@@ -395,8 +395,8 @@ func TestThree(t *testing.T) {
 	eventually(t, "horizon", func() bool { return c.m[0].Horizon() == c.m[0].Current().Version() })
 }
 
-// TestFollowersAskOnly: even if the leader never sends its commit index unasked, a follower sees its
-// own commits, and after a barrier all that others committed before it.
+// TestFollowersAskOnly: even if raft never tells followers of commits unasked, a follower sees its own
+// commits, after a barrier all that others committed before it, and a changed definition without one.
 func TestFollowersAskOnly(t *testing.T) {
 	c := newCluster(t, 3, func(c *cluster) { c.tell = time.Hour })
 	for round := range 20 {
@@ -411,6 +411,16 @@ func TestFollowersAskOnly(t *testing.T) {
 					t.Fatalf("a write on node %d is not seen on node %d", i, j)
 				}
 			}
+		}
+	}
+	for i := range 3 {
+		k := fmt.Sprint("unasked", i)
+		c.must(i, set(k, "v"))
+		for j := range 3 {
+			eventually(t, fmt.Sprintf("node %d knows what node %d defined", j, i), func() bool {
+				v, _ := c.m[j].Current().Setting(k)
+				return v == "v"
+			})
 		}
 	}
 }

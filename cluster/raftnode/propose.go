@@ -403,6 +403,7 @@ func (n *Node) register() {
 		}
 		return codec.Marshal(r), nil
 	})
+	s.RegisterAction(callRedefined, func(ctx context.Context, _ []byte) ([]byte, error) { return nil, n.ReadIndex(ctx) })
 	rpc.Handle(s, callRenew, n.handleRenew)
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)

@@ -49,7 +49,7 @@ func TestManualSettings(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("there are no settings %v", left)
 	}
-	manual.Part(t, "docs/sql.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
+	manual.Part(t, "docs/reference/settings.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
 		"\nTaken, checked and shown, because clients set them, but without effect: "+strings.Join(inert, ", ")+
 		".\n\nOnly to be read: "+strings.Join(fixed, ", ")+", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // record maintains a running training's record in the catalog. It commits progress at most once a
-// second, and with every checkpoint. It is for the driver's goroutine.
+// second, and with every checkpoint. It is for the driver's goroutine, which does not wait for a commit of
+// progress: with a training of a few milliseconds it would wait for little else, and without a
+// leader for seconds.
 type record struct {
 	j      *Jobs
 	job    *catalog.Job
@@ -25,6 +27,7 @@ type record struct {
 	state  string
 	rows   int64
 	hist   []catalog.Iteration // those that are not in the catalog yet
+	sent   chan int            // receives how many of hist the commit under way has taken; nil: none is
 	iter   int
 	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
@@ -34,7 +37,7 @@ type record struct {
 }
 
 func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *record {
-	return &record{j: j, job: job, notice: notice, last: time.Now(), iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
+	return &record{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
 }
 
 // putJob commits a new job's record at once, also within a transaction block, so that other sessions
@@ -57,6 +60,9 @@ func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 func (r *record) log() *slog.Logger { return r.j.cfg.Log.With("job", r.job.OID, "model", r.job.Model) }
 
 func (r *record) phase(p string, rows int64) {
+	if r.state == p && r.rows == rows {
+		return
+	}
 	r.state, r.rows = p, rows
 	r.update()
 }
@@ -90,23 +96,36 @@ func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
 	return pgerr.New(pgerr.SuccessfulCompletion, "%s", msg).WithSeverity(pgerr.SevNotice)
 }
 
-// progress returns the change that updates the record.
+// progress returns the change that updates the record, once no other is under way.
 func (r *record) progress() *catalog.JobProgress {
+	r.settle()
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
 		UpdatedMicros: time.Now().UnixMicro(), History: r.hist}
 }
 
-// update commits the progress. Its failure does not fail the training: if the reason is that the job
-// was assigned to another node, the supervisor will stop this driver.
+// update begins to commit the progress. Its failure does not fail the training: if the reason is that
+// the job was assigned to another node, the supervisor will stop this driver.
 func (r *record) update() {
 	r.last = time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{r.progress()}); err != nil {
-		r.log().Warn("training progress", "error", err)
-		return
+	p, sent := r.progress(), make(chan int, 1)
+	r.sent = sent
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{p}); err != nil {
+			r.log().Warn("training progress", "error", err)
+			sent <- 0
+			return
+		}
+		sent <- len(p.History)
+	}()
+}
+
+// settle waits for a commit of progress that is under way.
+func (r *record) settle() {
+	if r.sent != nil {
+		r.hist, r.sent = r.hist[<-r.sent:], nil
 	}
-	r.hist = nil
 }
 
 // saveEvery is the least time between two checkpoints. Progress does not count: a training whose
@@ -154,12 +173,16 @@ func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
 // close releases the model's file and discards the last checkpoint, when the outcome of the job is
 // committed.
 func (r *record) close() {
+	r.settle()
 	r.release()
 	r.discard()
 }
 
 // drop removes the record from the catalog.
-func (r *record) drop() { r.commit(&catalog.DropJob{OID: r.job.OID}) }
+func (r *record) drop() {
+	r.settle()
+	r.commit(&catalog.DropJob{OID: r.job.OID})
+}
 
 // commit commits the end of the job, also where its statement has been stopped.
 func (r *record) commit(changes ...catalog.Change) {

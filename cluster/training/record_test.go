@@ -40,6 +40,7 @@ func TestSaveAfterProgress(t *testing.T) {
 		t.Helper()
 		before := c.n
 		r.event(train.Event{Iteration: &train.Iteration{Number: iteration}})
+		r.settle()
 		if c.n != before+1 {
 			t.Fatalf("iteration %d: no progress is committed", iteration)
 		}

@@ -8,5 +8,5 @@ import (
 )
 
 func TestManualLayout(t *testing.T) {
-	manual.Part(t, "docs/layouts.md", "runs", "```\n"+codec.Layout(startMsg{}, orders{}, event{})+"```")
+	manual.Part(t, "docs/explanation/layouts.md", "runs", "```\n"+codec.Layout(startMsg{}, orders{}, event{})+"```")
 }

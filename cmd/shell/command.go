@@ -29,6 +29,8 @@ Statements (what has been typed, or else the last one)
   \gx                    run it with one line for each cell
   \gset [PREFIX]         run it and keep the row's values as variables
   \gexec                 run it, then run every value of its result as a statement
+  \chart [bar|line|histogram] [X [Y ...]]
+                         draw it in the terminal; alone: the last result
   \watch [SECONDS] [c=N] run it again and again, until Ctrl-C or N times
   \e [FILE]              edit it with $EDITOR
   \p  \r  \w FILE        print it, forget it, write it to a file
@@ -83,6 +85,7 @@ func init() {
 		"gx":         goExpandedCommand,
 		"gset":       gsetCommand,
 		"gexec":      gexecCommand,
+		"chart":      chartCommand,
 		"watch":      watchCommand,
 		"e":          editCommand,
 		"edit":       editCommand,
@@ -116,6 +119,9 @@ func init() {
 	maps.Copy(commands, catalogCommands)
 }
 
+// errShown is the error of a statement that has been printed.
+var errShown = errors.New("the statement failed")
+
 // word returns the next argument, or otherwise.
 func word(a *arguments, otherwise string) string {
 	if w, ok := a.next(); ok {
@@ -144,7 +150,9 @@ func (s *session) command(ctx context.Context, sp *splitter, text string) (rest 
 		return ""
 	}
 	if err := run(s, ctx, sp, a); err != nil {
-		s.fail(err, s.sql)
+		if !errors.Is(err, errShown) {
+			s.fail(err, s.sql)
+		}
 		return ""
 	}
 	for _, w := range a.all() {
@@ -306,7 +314,7 @@ func connectCommand(s *session, ctx context.Context, _ *splitter, a *arguments) 
 		}
 		o = options{database: kept[0], user: kept[1], host: kept[2], port: kept[3], noPassword: s.opts.noPassword}
 		if !moved { // the same server: the same certificates, and the same role's password
-			o.base = s.conf
+			o.base, o.dial = s.conf, s.opts.dial
 		}
 	}
 	conn, conf, err := s.connect(ctx, &o)
@@ -321,6 +329,10 @@ func connectCommand(s *session, ctx context.Context, _ *splitter, a *arguments) 
 }
 
 func conninfoCommand(s *session, _ context.Context, _ *splitter, _ *arguments) error {
+	if s.opts.dial != nil {
+		fmt.Fprintf(s.io.Out, "You are connected to database %q as user %q of an engine in this process.\n", s.conf.Database, s.conf.User)
+		return nil
+	}
 	secure := ""
 	if s.conf.TLSConfig != nil {
 		secure = ", with TLS"

@@ -4,114 +4,49 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reeflective/readline"
 )
 
-// catalog are the names that completion offers, read when Tab is first pressed and again when they may be old.
-type catalog struct {
-	at        time.Time
-	relations []string
-	functions []string
-	models    []string
-	columns   map[string][]string // of a relation
-}
-
-const catalogAge = 10 * time.Second
-
 var keywords = strings.Fields(`ALL ALTER ANALYZE AND AS ASC BEGIN BETWEEN BY CASE CAST COMMIT COPY CREATE CROSS DELETE DESC DISTINCT DROP ELSE END EXCEPT EXISTS
 EXPLAIN FALSE FILTER FROM FULL GRANT GROUP HAVING ILIKE IN INDEX INNER INSERT INTERSECT INTO IS JOIN LEFT LIKE LIMIT MODEL MODELS NOT NULL OFFSET ON OR ORDER OUTER OVER
-PARTITION PRIMARY REVOKE RIGHT ROLLBACK SELECT SET SHOW TABLE THEN TRUE TRUNCATE UNION UPDATE USING VALUES VIEW WHEN WHERE WINDOW WITH`)
+PARTITION PREDICT PRIMARY RETRAIN REVOKE RIGHT ROLLBACK SELECT SET SHOW TABLE THEN TRAIN TRUE TRUNCATE UNION UPDATE USING VALUES VIEW WHEN WHERE WINDOW WITH`)
 
-// names runs a query of the shell's own for one list of names.
-func (s *session) names(ctx context.Context, sql string) (out []string) {
-	_, rows, err := s.query(ctx, sql)
-	if err != nil {
-		return nil // completion has less to offer
-	}
-	for _, r := range rows {
-		if len(r) > 0 && r[0] != nil {
-			out = append(out, *r[0])
-		}
-	}
-	return out
-}
-
-// known returns the catalog's names. In a transaction the shell asks nothing: an error would end it.
-func (s *session) known(ctx context.Context) *catalog {
-	if s.catalog != nil && time.Since(s.catalog.at) < catalogAge || s.conn.PgConn().TxStatus() != 'I' {
-		if s.catalog == nil {
-			return &catalog{}
-		}
-		return s.catalog
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	c := &catalog{at: time.Now(), columns: map[string][]string{}}
-	c.relations = s.names(ctx, `SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN '' ELSE quote_ident(n.nspname) || '.' END || quote_ident(c.relname)
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r','p','v','m','f') AND n.nspname <> 'pg_toast' ORDER BY 1`)
-	c.functions = s.names(ctx, `SELECT DISTINCT proname FROM pg_catalog.pg_proc ORDER BY 1`)
-	c.models = s.names(ctx, `SHOW MODELS`)
-	s.catalog = c
-	return c
-}
-
-// of returns a relation's columns.
-func (s *session) columnsOf(ctx context.Context, c *catalog, relation string) []string {
-	if cols, ok := c.columns[relation]; ok || c.columns == nil {
-		return cols
-	}
-	c.columns[relation] = s.names(ctx, `SELECT quote_ident(attname) FROM pg_catalog.pg_attribute WHERE attrelid = to_regclass(`+literal(relation)+`) AND attnum > 0 AND NOT attisdropped ORDER BY attnum`)
-	return c.columns[relation]
-}
+// candidate is what may be typed, and what is said of it.
+type candidate struct{ text, about string }
 
 // candidates returns what may stand at the end of the text, and the part of it that has been typed.
-func (s *session) candidates(ctx context.Context, text, after string) (list []string, typed string) {
+func (s *session) candidates(ctx context.Context, text, after string) (list []candidate, typed string) {
+	if name, rest, ok := lastCommand(text); ok {
+		return s.commandCandidates(ctx, name, rest)
+	}
+	if before, inside, ok := openString(text); ok {
+		return s.stringCandidates(ctx, tokens(before), inside), inside
+	}
 	start := len(text)
 	for start > 0 && (wordByte(text[start-1]) || text[start-1] == '.' || text[start-1] == '"') {
 		start--
 	}
 	typed = text[start:]
-	if start > 0 && text[start-1] == '\\' && strings.TrimSpace(text[:start-1]) == "" {
-		for name := range commands {
-			list = append(list, `\`+name)
-		}
-		slices.Sort(list)
-		return filter(list, `\`+typed), `\` + typed
-	}
-	c := s.known(ctx)
 	words := tokens(text[:start])
-	prev := ""
-	if len(words) > 0 {
-		prev = strings.ToUpper(words[len(words)-1])
+	if list, ok := s.expected(ctx, words, typed); ok {
+		return list, typed
 	}
-	switch prev {
-	case "FROM", "JOIN", "INTO", "UPDATE", "TABLE", "ANALYZE", "TRUNCATE", `\D`, `\D+`, `\DT`, `\COPY`:
-		return filter(c.relations, typed), typed
-	case "MODEL":
-		return filter(c.models, typed), typed
-	}
-	relations := named(append(words, tokens(typed+after)...))
+	relations := named(append(slices.Clone(words), tokens(typed+after)...))
 	if q, _, ok := strings.Cut(typed, "."); ok {
-		for alias, relation := range relations {
+		for _, alias := range sortedKeys(relations) {
 			if strings.EqualFold(alias, q) {
-				for _, col := range s.columnsOf(ctx, c, relation) {
-					list = append(list, q+"."+col)
+				for _, col := range s.columnsOf(ctx, relations[alias]) {
+					list = append(list, candidate{q + "." + col.text, col.about})
 				}
 			}
 		}
-		return filter(append(list, c.relations...), typed), typed
+		return append(list, s.names(ctx, "relations")...), typed
 	}
-	seen := map[string]bool{}
-	for _, relation := range relations {
-		if !seen[relation] {
-			seen[relation] = true
-			list = append(list, s.columnsOf(ctx, c, relation)...)
-		}
+	for _, alias := range sortedKeys(relations) {
+		list = append(list, s.columnsOf(ctx, relations[alias])...)
 	}
-	slices.Sort(list)
-	list = slices.Compact(list)
+	slices.SortStableFunc(list, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
 	if typed == "" && len(list) > 0 {
 		return list, typed
 	}
@@ -119,22 +54,155 @@ func (s *session) candidates(ctx context.Context, text, after string) (list []st
 		if typed != "" && typed == strings.ToLower(typed) {
 			k = strings.ToLower(k)
 		}
-		list = append(list, k)
+		list = append(list, candidate{text: k})
 	}
 	if typed != "" {
-		list = append(append(list, c.functions...), c.relations...)
-		if prev == "(" || prev == "," {
-			list = append(list, c.models...)
-		}
+		list = slices.Concat(list, s.names(ctx, "functions"), s.names(ctx, "relations"))
 	}
-	return filter(list, typed), typed
+	return list, typed
 }
 
-func filter(list []string, typed string) (out []string) {
+// expected returns what must stand behind these words; ok is false where that is any expression.
+func (s *session) expected(ctx context.Context, words []string, typed string) (list []candidate, ok bool) {
+	upper := make([]string, len(words))
+	for i, w := range words {
+		upper[i] = strings.ToUpper(w)
+	}
+	prev := func(n int) string {
+		if n > len(upper) {
+			return ""
+		}
+		return upper[len(upper)-n]
+	}
+	switch w := prev(1); {
+	case w == "FROM" || w == "JOIN":
+		return slices.Concat(s.relations(ctx, typed), s.names(ctx, "table functions")), true
+	case w == "INTO" || w == "UPDATE" || w == "TABLE" || w == "ANALYZE" && len(words) == 1 || w == "TRUNCATE" || w == "COPY" || w == "VIEW":
+		return s.relations(ctx, typed), true
+	case w == "MODEL" || w == "PREDICTION":
+		return s.names(ctx, "models"), true
+	case w == "SCHEMA":
+		return s.names(ctx, "schemas"), true
+	case w == "ROLE" || w == "USER" || w == "OWNER":
+		return s.names(ctx, "roles"), true
+	case len(words) == 1 && (w == "SET" || w == "SHOW" || w == "RESET"), len(words) == 2 && prev(2) == "SET" && (w == "LOCAL" || w == "SESSION"):
+		return s.names(ctx, "settings"), true
+	case len(words) > 2 && upper[0] == "SET" && (w == "=" || w == "TO"):
+		return s.settingValues(ctx, strings.ToLower(words[len(words)-2])), true
+	case w == "USING" && slices.Contains(upper, "MODEL"):
+		return s.described(ctx, "ml.algorithms", "algorithm", "kind"), true
+	}
+	if algorithm := training(words, upper); algorithm != "" {
+		if prev(1) == "=" && len(words) > 1 {
+			return s.optionValues(ctx, algorithm, strings.ToLower(words[len(words)-2])), true
+		}
+		if prev(1) == "(" || prev(1) == "," {
+			return s.options(ctx, algorithm), true
+		}
+	}
+	return nil, false
+}
+
+// training returns the algorithm of TRAIN MODEL … USING algorithm … WITH (, where the options are being typed.
+func training(words, upper []string) string {
+	using := slices.Index(upper, "USING")
+	with := slices.Index(upper, "WITH")
+	if !slices.Contains(upper, "MODEL") || using < 0 || using+1 >= len(words) || with < using || with+1 >= len(words) || words[with+1] != "(" {
+		return ""
+	}
+	open := 0
+	for _, w := range words[with+1:] {
+		open += strings.Count("([", w) - strings.Count(")]", w)
+	}
+	if open != 1 {
+		return ""
+	}
+	return strings.ToLower(words[using+1])
+}
+
+// openString returns what is typed of a string that is not closed, and what stands before it.
+func openString(text string) (before, inside string, ok bool) {
+	var sp splitter
+	start := 0
+	for i, full := 0, text+"\n"; i < len(text); {
+		if sp.quote != '\'' {
+			start = i
+		}
+		i += sp.token(full[i:])
+	}
+	if sp.quote != '\'' {
+		return "", "", false
+	}
+	return strings.TrimRight(text[:start], "eE"), text[start+strings.IndexByte(text[start:], '\'')+1:], true
+}
+
+// stringCandidates are those of a string: a model, a file or an algorithm, by what stands before it.
+func (s *session) stringCandidates(ctx context.Context, words []string, typed string) []candidate {
+	last, before := "", ""
+	if n := len(words); n > 0 {
+		last = strings.ToLower(words[n-1])
+		if n > 1 {
+			before = strings.ToLower(words[n-2])
+		}
+	}
+	switch {
+	case last == "from" || last == "to", last == "(" && strings.HasPrefix(before, "read_"), last == "[" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "read_") }):
+		return files(typed)
+	case last == "=" && before == "algorithm":
+		return s.described(ctx, "ml.algorithms", "algorithm", "kind")
+	case last == "(" && (strings.HasPrefix(before, "predict") || strings.HasPrefix(before, "ml.")):
+		return s.names(ctx, "models")
+	}
+	return nil
+}
+
+// completions are the candidates in the editor's form: as many as the screen has room for.
+func (s *session) completions(ctx context.Context, text string, at int) readline.Completions {
+	list, typed := s.candidates(ctx, text[:at], text[at:])
+	list = filter(list, typed)
+	columns, rows := s.io.Size()
+	shown := fit(list, columns, rows/2)
+	described := []string{}
+	for _, c := range shown {
+		described = append(described, c.text, cut(c.about, max(columns/2, 20)))
+	}
+	out := readline.CompleteValuesDescribed(described...).NoSort()
+	if n := len(list) - len(shown); n > 0 {
+		out = out.Usage("%d more: type a letter of what you look for", n)
+	}
+	if typed == "" { // the editor takes all since the last space for the word
+		return out.Prefix(text[strings.LastIndexAny(text[:at], " \n\t")+1 : at])
+	}
+	out.PREFIX = typed
+	return out
+}
+
+// fit leaves out candidates that so many rows cannot show. What all begin with stays what the rest begin with.
+func fit(list []candidate, columns, rows int) []candidate {
+	longest, about := 1, false
+	for _, c := range list {
+		longest, about = max(longest, width(c.text)), about || c.about != ""
+	}
+	most := max(rows, 4)
+	if !about {
+		most *= max(columns/(longest+2), 1)
+	}
+	if columns == 0 || len(list) <= most {
+		return list
+	}
+	for _, c := range list[most-1:] { // one that differs from the first as early as possible
+		if !strings.HasPrefix(c.text, list[0].text[:1]) {
+			return append(slices.Clone(list[:most-1]), c)
+		}
+	}
+	return list[:most]
+}
+
+func filter(list []candidate, typed string) (out []candidate) {
 	seen := map[string]bool{}
 	for _, v := range list {
-		if len(v) >= len(typed) && strings.EqualFold(v[:len(typed)], typed) && !seen[v] {
-			seen[v] = true
+		if len(v.text) >= len(typed) && strings.EqualFold(v.text[:len(typed)], typed) && !seen[v.text] {
+			seen[v.text] = true
 			out = append(out, v)
 		}
 	}
@@ -199,17 +267,7 @@ func named(words []string) map[string]string {
 	return out
 }
 
-func (s *session) completions(ctx context.Context, text string, at int) readline.Completions {
-	list, typed := s.candidates(ctx, text[:at], text[at:])
-	out := readline.CompleteValues(list...).NoSort()
-	if typed == "" { // the editor takes all since the last space for the word
-		return out.Prefix(text[strings.LastIndexAny(text[:at], " \n\t")+1 : at])
-	}
-	out.PREFIX = typed
-	return out
-}
-
-const bold, str, number, plain = "\x1b[1m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
+const bold, faint, str, number, plain = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 
 // highlight colours keywords, strings, numbers and comments.
 func highlight(text string) string {
@@ -217,21 +275,28 @@ func highlight(text string) string {
 	var sp splitter
 	full := text + "\n"
 	for i := 0; i < len(text); {
-		start, inside := i, sp.quoted()
+		start, commented := i, sp.comment > 0
 		i += sp.token(full[i:])
-		t := full[start:min(i, len(text))]
-		switch {
-		case inside || sp.quoted():
-			b.WriteString(str + t + plain)
-		case strings.HasPrefix(t, "--"):
-			b.WriteString("\x1b[2m" + t + plain)
-		case slices.Contains(keywords, strings.ToUpper(t)):
-			b.WriteString(bold + t + plain)
-		case t != "" && t[0] >= '0' && t[0] <= '9':
-			b.WriteString(number + t + plain)
-		default:
-			b.WriteString(t)
+		for quoted := sp.quoted(); quoted && i < len(text); quoted = sp.quoted() { // a string is one piece: letters are more than a byte
+			commented = commented || sp.comment > 0
+			i += sp.token(full[i:])
 		}
+		t := full[start:min(i, len(text))]
+		color := ""
+		switch {
+		case commented || strings.HasPrefix(t, "--"):
+			color = faint
+		case strings.ContainsAny(t[:1], "'\"$") || len(t) > 1 && t[1] == '\'':
+			color = str
+		case slices.Contains(keywords, strings.ToUpper(t)):
+			color = bold
+		case t[0] >= '0' && t[0] <= '9':
+			color = number
+		}
+		if color != "" {
+			t = color + t + plain
+		}
+		b.WriteString(t)
 	}
 	return b.String()
 }

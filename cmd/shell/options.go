@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -26,8 +27,11 @@ type EngineOptions struct {
 	Memory string
 }
 
-// StartEngine starts an engine in this process, and returns where it listens and what stops it.
-type StartEngine func(ctx context.Context, o EngineOptions) (dsn string, stop func() error, err error)
+// Dial connects to a server; the engine in this process knows no address.
+type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// StartEngine starts an engine in this process, and returns how to connect to it and what stops it.
+type StartEngine func(ctx context.Context, o EngineOptions) (dial Dial, stop func() error, err error)
 
 // options are the command's, and those of \connect.
 type options struct {
@@ -38,6 +42,7 @@ type options struct {
 	out                             string
 	noRC, askPassword, noPassword   bool
 	base                            *pgx.ConnConfig // of \connect to the same server
+	dial                            Dial            // of an engine in this process
 }
 
 // once is a flag that runs a function each time it is given.
@@ -181,7 +186,10 @@ func (o *options) config() (*pgx.ConnConfig, error) {
 		return conf, nil
 	}
 	dsn := o.dsn
-	if dsn == "" && (strings.Contains(o.database, "=") || strings.Contains(o.database, "://")) {
+	switch {
+	case o.dial != nil:
+		dsn = keyValues("host", "127.0.0.1", "user", "tributary", "dbname", "tributary", "sslmode", "disable")
+	case dsn == "" && (strings.Contains(o.database, "=") || strings.Contains(o.database, "://")):
 		dsn, o.database = o.database, ""
 	}
 	if dsn == "" {
@@ -202,6 +210,9 @@ func (o *options) config() (*pgx.ConnConfig, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
+	}
+	if o.dial != nil {
+		conf.DialFunc = pgconn.DialFunc(o.dial)
 	}
 	if conf.RuntimeParams["application_name"] == "" {
 		conf.RuntimeParams["application_name"] = "tributary sql"

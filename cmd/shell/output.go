@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -57,6 +58,11 @@ func (s *session) output() *sink {
 	return &sink{s.io.Out, func() error { return nil }}
 }
 
+// colored reports whether results may have colours.
+func (s *session) colored() bool {
+	return s.terminal && s.io.Size != nil && s.once == nil && s.out == nil && capable() && os.Getenv("NO_COLOR") == ""
+}
+
 func (s *session) screen() int {
 	if s.io.Size == nil || s.once != nil || s.out != nil {
 		return 0
@@ -82,15 +88,21 @@ func (s *session) show(ctx context.Context, r *pgconn.ResultReader) error {
 	for i, f := range fields {
 		cols[i] = column{f.Name, f.DataTypeOID, numeric(f.DataTypeOID)}
 	}
+	s.kept = &kept{cols: cols, all: true}
 	to := s.output()
+	if s.silent {
+		to = &sink{io.Discard, func() error { return nil }}
+	}
 	w := bufio.NewWriterSize(to, 1<<16)
 	var p printer // made with the first row or the end, so that a statement that fails at once prints no head
 	var n int64
 	flushed := time.Now()
 	for r.NextRow() {
 		if p == nil {
+			s.live.end()
 			p = s.format.printer(w, cols, s.screen())
 		}
+		s.kept.add(r.Values())
 		p.row(r.Values())
 		n++
 		if now := time.Now(); now.Sub(flushed) > flushEvery {
@@ -100,6 +112,7 @@ func (s *session) show(ctx context.Context, r *pgconn.ResultReader) error {
 			}
 		}
 	}
+	s.live.end()
 	closed := w.Flush()
 	if closed != nil {
 		_ = s.conn.PgConn().CancelRequest(context.WithoutCancel(ctx))
@@ -129,7 +142,8 @@ func (s *session) show(ctx context.Context, r *pgconn.ResultReader) error {
 
 // tag prints what a statement did.
 func (s *session) tag(tag string) {
-	if !s.quiet && !s.machine() {
+	if !s.quiet && !s.silent && !s.machine() {
+		s.live.end()
 		fmt.Fprintln(s.io.Out, tag)
 	}
 }
@@ -143,6 +157,8 @@ type pager struct {
 	columns, lines int
 	always         bool
 	held           []byte
+	ends           int // of lines in held
+	line           int // where the last of them begins
 	in             io.WriteCloser
 	cmd            *exec.Cmd
 	plain          bool // the pager could not be started
@@ -155,7 +171,7 @@ func (p *pager) Write(b []byte) (int, error) {
 	case p.in != nil:
 		return p.in.Write(b)
 	}
-	if p.held = append(p.held, b...); p.always || p.large() {
+	if p.large(b) || p.always {
 		if err := p.start(); err != nil {
 			return 0, err
 		}
@@ -163,21 +179,32 @@ func (p *pager) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *pager) large() bool {
-	lines := strings.Split(string(p.held), "\n")
-	if len(lines) >= p.lines {
-		return true
-	}
-	for _, l := range lines {
-		if width(l) > p.columns {
+// large holds more of the output, and reports whether it is larger than the terminal.
+func (p *pager) large(b []byte) bool {
+	from := len(p.held)
+	p.held = append(p.held, b...)
+	for i := from; i < len(p.held); i++ {
+		if p.held[i] != '\n' {
+			continue
+		}
+		if p.ends++; p.ends >= p.lines || p.wide(i) {
 			return true
 		}
+		p.line = i + 1
 	}
-	return false
+	return p.wide(len(p.held))
 }
 
+// wide reports whether the line that ends there is wider than the terminal.
+func (p *pager) wide(end int) bool {
+	return end-p.line > p.columns && width(colors.ReplaceAllString(string(p.held[p.line:end]), "")) > p.columns
+}
+
+// colors are sequences that take no room.
+var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 func (p *pager) start() error {
-	command := first(os.Getenv("PSQL_PAGER"), os.Getenv("PAGER"), "less -S")
+	command := first(os.Getenv("PSQL_PAGER"), os.Getenv("PAGER"), "less -SR")
 	c := exec.Command("sh", "-c", command)
 	c.Stdout, c.Stderr = p.to, p.errs
 	in, err := c.StdinPipe()

@@ -60,6 +60,9 @@ type session struct {
 	catalog   *catalog // for completion; nil until it is asked for
 	rows      int64
 	in        *source
+	live      *live // of the statement that runs
+	kept      *kept // the last result
+	silent    bool  // it is kept alone, not printed
 }
 
 // source is where statements and rows of COPY are read from.
@@ -107,11 +110,11 @@ func run(ctx context.Context, args []string, std IO, start StartEngine, query bo
 	case local && start == nil:
 		return errors.New("no address")
 	case local:
-		dsn, stop, err := start(ctx, o.engine)
+		dial, stop, err := start(ctx, o.engine)
 		if err != nil {
 			return err
 		}
-		o.dsn = dsn
+		o.dial = dial
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	s.terminal = std.Interactive && len(o.actions) == 0
@@ -319,6 +322,10 @@ func (s *session) feed(ctx context.Context, sp *splitter, line string) {
 		}
 		return
 	}
+	if !sp.open() && dotted(line) {
+		s.refuse(line)
+		return
+	}
 	for rest, again := line, true; again && s.goesOn(); {
 		var command string
 		command, again = sp.add(rest)
@@ -361,7 +368,7 @@ func (s *session) prompt(sp *splitter) string {
 // fail reports an error. A person's connection that was lost is made again.
 func (s *session) fail(err error, sql string) {
 	s.failed, s.failure, s.failedSQL = true, err, sql
-	fmt.Fprint(s.io.Err, s.where()+failure(err, sql))
+	fmt.Fprint(s.io.Err, s.where()+failure(err, sql)+advice(err, sql))
 	if !s.conn.IsClosed() {
 		return
 	}
@@ -385,11 +392,16 @@ func (s *session) where() string {
 }
 
 func (s *session) notice(_ *pgconn.PgConn, n *pgconn.Notice) {
-	fmt.Fprintf(s.io.Err, "%s%s:  %s\n", s.where(), n.Severity, n.Message)
-	if n.Position > 0 {
-		fmt.Fprint(s.io.Err, caret(s.sql, int(n.Position)))
-	}
-	fmt.Fprint(s.io.Err, more(n.Detail, n.Hint))
+	s.live.aside(func(training bool) {
+		if training && n.Code == "00000" {
+			return // progress, which the curves show
+		}
+		fmt.Fprintf(s.io.Err, "%s%s:  %s\n", s.where(), n.Severity, n.Message)
+		if n.Position > 0 {
+			fmt.Fprint(s.io.Err, caret(s.sql, int(n.Position)))
+		}
+		fmt.Fprint(s.io.Err, more(n.Detail, n.Hint))
+	})
 }
 
 // run sends one text, and reports its error; Ctrl-C asks the server to cancel it.
@@ -398,7 +410,11 @@ func (s *session) run(ctx context.Context, sql string) error {
 		fmt.Fprintln(s.io.Out, sql)
 	}
 	start := time.Now()
+	s.live = s.watch(ctx, sql)
 	err := s.interruptible(ctx, func() error { return s.exchange(ctx, sql) })
+	s.live.end()
+	<-s.live.done
+	s.live = nil
 	if err != nil {
 		s.fail(err, sql)
 	}
@@ -451,13 +467,14 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 	switch copyOf(sql) {
 	case " to stdout":
 		to := s.output()
-		tag, err := s.conn.PgConn().CopyTo(ctx, to, sql)
+		tag, err := s.conn.PgConn().CopyTo(ctx, ending{to, s.live}, sql)
 		s.rows = tag.RowsAffected()
 		if to != s.out && to != s.once {
 			err = errors.Join(err, to.close())
 		}
 		return err
 	case " from stdin":
+		s.live.end()
 		if s.terminal {
 			fmt.Fprint(s.io.Out, "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or an EOF signal.\n")
 		}

@@ -37,6 +37,8 @@ SELECT [ ALL | DISTINCT [ ON ( expression [, ...] ) ] ] expression [ [ AS ] name
 	"SHOW":         "SHOW { name | ALL | MODELS }",
 }
 
+func topics() []string { return slices.Sorted(maps.Keys(syntax)) }
+
 func syntaxCommand(s *session, _ context.Context, _ *splitter, a *arguments) error {
 	asked := strings.ToUpper(strings.Join(strings.Fields(strings.TrimRight(a.line(), ";")), " "))
 	names := slices.Sorted(maps.Keys(syntax))
@@ -52,7 +54,7 @@ func syntaxCommand(s *session, _ context.Context, _ *splitter, a *arguments) err
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf(`no help for %q: \h lists what there is, the manual (docs/sql.md, docs/ml.md) has all`, asked)
+		return fmt.Errorf(`no help for %q: \h lists what there is, the manual (docs) has all`, asked)
 	}
 	return nil
 }

@@ -265,7 +265,7 @@ func TestConsole(t *testing.T) {
 		if code, _ := b.ask("GET", "/api/live?topic=nope", nil); code != 400 {
 			t.Errorf("an unknown topic: %d", code)
 		}
-		a := b.do(ctx, "GET", "/api/live?topic=nodes&topic=jobs", nil)
+		a := b.do(ctx, "GET", "/api/live?topic=nodes&topic=trainings", nil)
 		defer a.Body.Close()
 		lines := bufio.NewScanner(a.Body)
 		seen := map[string]bool{}

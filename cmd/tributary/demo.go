@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"embed"
 	"errors"
@@ -17,11 +16,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cmd/flags"
+	"github.com/tributarydb/tributary/cmd/shell"
 )
 
 //go:embed demodata/*.gz
@@ -46,22 +45,36 @@ func demo(ctx context.Context, args []string) error {
 	if *exit {
 		return nil
 	}
-	fmt.Fprintf(d.out, "\nThe cluster stays up. Connect with\n\n    psql -h 127.0.0.1 -p %d -U tributary tributary\n\nand look at http://%s/. Ctrl-C ends it.\n", port(d.nodes[0].pg), d.nodes[0].http.Addr())
+	fmt.Fprintf(d.out, next, port(d.nodes[0].pg), os.Args[0], port(d.nodes[0].pg), d.nodes[0].http.Addr())
 	<-ctx.Done()
 	return nil
 }
+
+const next = `
+The cluster stays up until Ctrl-C. From another terminal:
+
+    psql -h 127.0.0.1 -p %d -U tributary tributary
+    %s sql -h 127.0.0.1 -p %d
+    http://%s/                      the console, in a browser
+
+Then type, for example:
+
+    SELECT * FROM ml.feature_importance('late');
+    SELECT * FROM ml.explain_predict('late', (SELECT * FROM examples LIMIT 3));
+    CREATE TABLE mine AS SELECT * FROM read_csv('/path/to/your.csv');
+`
 
 type demonstration struct {
 	out   io.Writer
 	start time.Time
 	dir   string
 	nodes []*server
-	conns []*pgx.Conn
+	conn  *pgx.Conn // to the first node
 }
 
 func (d *demonstration) close() {
-	for _, c := range d.conns {
-		_ = c.Close(context.Background())
+	if d.conn != nil {
+		_ = d.conn.Close(context.Background())
 	}
 	for _, n := range d.nodes {
 		if n != nil {
@@ -75,9 +88,9 @@ func (d *demonstration) close() {
 
 func port(ln net.Listener) int { return ln.Addr().(*net.TCPAddr).Port }
 
-// pgAddress returns 127.0.0.1:5432, or the next port that is free.
-func pgAddress() string {
-	for p := 5432; p < 5532; p++ {
+// freeAddress returns a port of 127.0.0.1, or the next that is free.
+func freeAddress(from int) string {
+	for p := from; p < from+100; p++ {
 		addr := fmt.Sprintf("127.0.0.1:%d", p)
 		if ln, err := net.Listen("tcp", addr); err == nil {
 			_ = ln.Close()
@@ -87,9 +100,12 @@ func pgAddress() string {
 	return "127.0.0.1:0"
 }
 
-// up starts the three nodes, each joining the first.
+// up starts the three nodes, each joining the first, and lays out the files.
 func (d *demonstration) up(ctx context.Context) (err error) {
 	if d.dir, err = os.MkdirTemp("", "tributary-demo-"); err != nil {
+		return err
+	}
+	if err := os.CopyFS(d.dir, demodata); err != nil {
 		return err
 	}
 	d.say("Three nodes in one process, on %s", d.dir)
@@ -99,222 +115,116 @@ func (d *demonstration) up(ctx context.Context) (err error) {
 		name := fmt.Sprintf("node-%d", i)
 		o := node.Options{Data: filepath.Join(d.dir, name), Name: name, ListenCluster: "127.0.0.1:0", Join: join, Secret: secret, Threads: runtime.GOMAXPROCS(0),
 			Memory: 0, Log: slog.New(slog.DiscardHandler)}
-		addr := "127.0.0.1:0"
+		pg, http := "127.0.0.1:0", "127.0.0.1:0"
 		if i == 1 {
-			addr = pgAddress()
+			pg, http = freeAddress(5432), freeAddress(8080)
 		}
-		s, err := startServer(ctx, o, addr, "127.0.0.1:0", false, new(access))
+		s, err := startServer(ctx, o, pg, http, false, new(access))
 		if err != nil {
 			return err
 		}
 		d.nodes = append(d.nodes, s)
 		join = []string{d.nodes[0].node.ClusterAddr()}
-		c, err := d.connect(ctx, s)
-		if err != nil {
-			return err
-		}
-		d.conns = append(d.conns, c)
-		fmt.Fprintf(d.out, "  %s  postgres %s  page http://%s/\n", name, s.pg.Addr(), s.http.Addr())
+		fmt.Fprintf(d.out, "  %s  postgres %s  console http://%s/\n", name, s.pg.Addr(), s.http.Addr())
 	}
-	return nil
+	d.conn, err = pgx.Connect(ctx, d.dsn(0))
+	return err
 }
 
-func (d *demonstration) connect(ctx context.Context, s *server) (*pgx.Conn, error) {
-	conf, err := pgx.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=tributary dbname=tributary sslmode=disable", port(s.pg)))
-	if err != nil {
-		return nil, err
-	}
-	conf.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { fmt.Fprintln(d.out, "  "+n.Message) }
-	return pgx.ConnectConfig(ctx, conf)
+func (d *demonstration) dsn(i int) string {
+	return fmt.Sprintf("postgres://tributary@%s/tributary?sslmode=disable&client_min_messages=warning", d.nodes[i].pg.Addr())
 }
 
 func (d *demonstration) say(format string, args ...any) {
 	fmt.Fprintf(d.out, "\n%5.1fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// run sends a statement to node i, prints the result and returns its rows.
-func (d *demonstration) run(ctx context.Context, i int, sql string) ([][]string, error) {
-	fmt.Fprintf(d.out, "\n%s=# %s\n", fmt.Sprintf("node-%d", i+1), strings.ReplaceAll(sql, "\n", "\n          "))
-	rows, err := d.conns[i].Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var head []string
-	for _, f := range rows.FieldDescriptions() {
-		head = append(head, f.Name)
-	}
-	var out [][]string
-	for rows.Next() {
-		var line []string
-		for _, v := range rows.RawValues() {
-			line = append(line, string(v))
-		}
-		out = append(out, line)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if len(head) > 0 {
-		printTable(d.out, head, out)
-	}
-	if tag := rows.CommandTag().String(); len(head) == 0 {
-		fmt.Fprintln(d.out, tag)
-	}
-	return out, nil
+// run shows a statement and what the shell prints for it on node i.
+func (d *demonstration) run(ctx context.Context, i int, sql string) error {
+	var out bytes.Buffer
+	std := shell.IO{In: strings.NewReader(sql + ";\n"), Out: &out, Err: &out, Size: func() (int, int) { return 110, 0 }}
+	err := shell.Main(ctx, []string{"--dsn", d.dsn(i), "--stop", "-P", "expanded=auto"}, std, nil)
+	fmt.Fprintf(d.out, "\nnode-%d=# %s;\n%s", i+1, strings.ReplaceAll(sql, "\n", "\n          "), strings.TrimRight(out.String(), "\n")+"\n")
+	return err
 }
 
-func (d *demonstration) load(ctx context.Context, table, file string) error {
-	z, err := demodata.ReadFile("demodata/" + file)
-	if err != nil {
-		return err
-	}
-	r, err := gzip.NewReader(bytes.NewReader(z))
-	if err != nil {
-		return err
-	}
-	tag, err := d.conns[0].PgConn().CopyFrom(ctx, r, "COPY "+table+" FROM STDIN (FORMAT csv, HEADER)")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(d.out, "node-1=# \\copy %s from '%s' (format csv, header)\n%s\n", table, file, tag)
-	return nil
-}
+const trainSQL = `TRAIN OR REPLACE MODEL late USING boosted_trees PREDICT late
+WITH (n_estimators = 50, learning_rate = 0.2, class_weights = 'balanced', data_split_col = 'held_out')
+AS SELECT * FROM examples`
 
-const trainSQL = `TRAIN OR REPLACE MODEL late USING logistic_regression PREDICT late
-WITH (max_iterations = 60) AS
-SELECT delay > 15 AS late, extract(hour FROM departed)::int4 AS hour, extract(isodow FROM departed)::text AS weekday,
-       extract(month FROM departed)::text AS month, distance, origin, destination
-FROM flights WHERE extract(day FROM departed) <= 24`
-
-// play runs the demo's steps.
-func (d *demonstration) play(ctx context.Context) error {
-	type step struct {
-		say  string
-		node int
-		sql  string
-		do   func() error
-	}
-	var first string
-	hash := func() (string, error) {
-		rows, err := d.run(ctx, 1, "SELECT name, version, rows, train_loss, sha256 FROM ml.models")
-		if err != nil || len(rows) != 1 {
-			return "", errors.Join(err, errors.New("the model is not there"))
-		}
-		return rows[0][4], nil
-	}
-	steps := []step{
-		{say: "Load: 150,000 US flights of 2001 and the airports (U.S. Bureau of Transportation Statistics, data.gov)", sql: "CREATE TABLE airports (iata text PRIMARY KEY, name text, city text, state text, country text, latitude float8, longitude float8)"},
-		{sql: "CREATE TABLE flights (departed timestamp NOT NULL, delay int4, distance int4, origin text, destination text) WITH (partitions = 6)"},
-		{do: func() error { return d.load(ctx, "airports", "airports.csv.gz") }},
-		{do: func() error { return d.load(ctx, "flights", "flights.csv.gz") }},
-		{say: "Look, through another node", node: 1, sql: "SELECT * FROM flights ORDER BY departed LIMIT 3"},
-		{node: 1, sql: "SELECT name, state, leader FROM cluster.nodes ORDER BY name"},
-		{say: "Join and aggregate", node: 2, sql: `SELECT a.city, a.state, count(*) AS flights, round(avg(f.delay), 1) AS mean_delay,
+// steps are what is said and run; a text without a heading goes on with the one before.
+var steps = []struct {
+	say  string
+	node int
+	sql  string
+}{
+	{"Load: 150,000 US flights of 2001 and the airports (U.S. Bureau of Transportation Statistics, data.gov)", 0,
+		"CREATE TABLE airports AS SELECT * FROM read_csv('$DIR/airports.csv.gz')"},
+	{"", 0, "CREATE TABLE flights AS SELECT * FROM read_csv('$DIR/flights.csv.gz')"},
+	{"Look, through another node", 1, "SELECT * FROM flights ORDER BY departed LIMIT 3"},
+	{"", 1, "SELECT name, state, leader FROM cluster.nodes ORDER BY name"},
+	{"Join and aggregate", 2, `SELECT a.city, a.state, count(*) AS flights, round(avg(f.delay), 1) AS mean_delay,
        round(100.0 * count(*) FILTER (WHERE f.delay > 15) / count(*), 1) AS late_percent
 FROM flights f JOIN airports a ON a.iata = f.origin
 GROUP BY a.city, a.state HAVING count(*) > 2000 ORDER BY late_percent DESC LIMIT 5`},
-		{say: "Train on the days up to the 24th of each month: is a flight late?", node: 0, sql: trainSQL},
-		{sql: "SELECT iteration, train_loss FROM ml.training_history WHERE model = 'late' ORDER BY iteration", do: nil},
-		{say: "Evaluate on the other days", node: 1, sql: `SELECT * FROM ml.evaluate('late', (SELECT delay > 15 AS late, extract(hour FROM departed)::int4 AS hour,
-       extract(isodow FROM departed)::text AS weekday, extract(month FROM departed)::text AS month, distance, origin, destination
-FROM flights WHERE extract(day FROM departed) > 24))`},
-		{say: "Predict, with a plain SELECT", node: 2, sql: `SELECT departed, origin, destination, delay, round(predict_proba('late', hour => extract(hour FROM departed)::int4,
-       weekday => extract(isodow FROM departed)::text, month => extract(month FROM departed)::text, distance => distance,
-       origin => origin, destination => destination)::numeric, 3) AS chance_of_being_late
-FROM flights WHERE extract(day FROM departed) > 24 ORDER BY chance_of_being_late DESC LIMIT 5`},
-	}
+	{"Train boosted trees: is a flight late? Late ones are rare, so they weigh more; a fifth is held out", 0,
+		`CREATE VIEW examples AS SELECT delay > 15 AS late, extract(hour FROM departed)::int AS hour, to_char(departed, 'Dy') AS weekday,
+       extract(doy FROM departed)::int AS day, distance, origin, destination,
+       hashtext(departed || origin || destination) % 5 = 0 AS held_out
+FROM flights`},
+	{"", 0, trainSQL},
+	{"", 1, `SELECT iteration, round(train_loss::numeric, 4) AS train, round(validation_loss::numeric, 4) AS validation,
+       repeat('█', ((validation_loss - 0.55) * 350)::int) AS curve
+FROM ml.training_history WHERE model = 'late' AND iteration IN (1, 5, 10, 20, 30, 40, 50) ORDER BY iteration`},
+	{"Measure, on the flights that were held out", 1,
+		`SELECT round(accuracy::numeric, 3) AS accuracy, round(precision::numeric, 3) AS precision,
+       round(recall::numeric, 3) AS recall, round(roc_auc::numeric, 3) AS roc_auc
+FROM ml.evaluate('late')`},
+	{"", 1, `SELECT expected_label AS late, sum(count) FILTER (WHERE NOT predicted_label) AS predicted_on_time,
+       sum(count) FILTER (WHERE predicted_label) AS predicted_late
+FROM ml.confusion_matrix('late', (SELECT * FROM examples WHERE held_out)) GROUP BY 1 ORDER BY 1`},
+	{"Predict, with a plain SELECT", 2, `SELECT day, hour, origin, destination, late, round(predict_proba('late', e)::numeric, 3) AS chance_of_being_late
+FROM examples e WHERE held_out ORDER BY chance_of_being_late DESC LIMIT 5`},
+	{"", 2, modelsSQL},
+}
+
+const modelsSQL = "SELECT name, version, rows, sha256 FROM ml.model_versions ORDER BY version"
+
+// play runs the steps, then kills the third node and compares the models' bytes.
+func (d *demonstration) play(ctx context.Context) error {
 	for _, s := range steps {
 		if s.say != "" {
 			d.say("%s", s.say)
 		}
-		switch {
-		case s.do != nil:
-			if err := s.do(); err != nil {
-				return err
-			}
-		case strings.Contains(s.sql, "ml.training_history"):
-			if err := d.curve(ctx, s.sql); err != nil {
-				return err
-			}
-		default:
-			if _, err := d.run(ctx, s.node, s.sql); err != nil {
-				return err
-			}
-		}
-	}
-	var err error
-	if first, err = hash(); err != nil {
-		return err
-	}
-	return d.killAndRepeat(ctx, first, hash)
-}
-
-// killAndRepeat kills the third node, trains again and compares the models' bytes.
-func (d *demonstration) killAndRepeat(ctx context.Context, first string, hash func() (string, error)) error {
-	d.say("Kill node-3, then train the same statement again")
-	_ = d.conns[2].Close(ctx)
-	_ = d.nodes[2].close(0)
-	d.nodes[2] = nil
-	for range 100 {
-		var state string
-		if err := d.conns[1].QueryRow(ctx, "SELECT state FROM cluster.nodes WHERE name = 'node-3'").Scan(&state); err != nil {
+		if err := d.run(ctx, s.node, strings.ReplaceAll(s.sql, "$DIR", filepath.Join(d.dir, "demodata"))); err != nil {
 			return err
 		}
-		if state == "down" {
-			break
+	}
+	d.say("Kill node-3, then train the same statement again")
+	_ = d.nodes[2].close(0)
+	d.nodes[2] = nil
+	for state := ""; state != "down"; {
+		if err := d.conn.QueryRow(ctx, "SELECT state FROM cluster.nodes WHERE name = 'node-3'").Scan(&state); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if _, err := d.run(ctx, 1, "SELECT name, state, leader FROM cluster.nodes ORDER BY name"); err != nil {
-		return err
-	}
-	if _, err := d.run(ctx, 0, trainSQL); err != nil {
-		return err
-	}
-	second, err := hash()
-	if err != nil {
-		return err
-	}
-	if first != second {
-		return fmt.Errorf("the models differ: %s and %s", first, second)
-	}
-	d.say("Both models have the same bytes: sha256 %s", second)
-	return nil
-}
-
-// curve draws the losses of the training.
-func (d *demonstration) curve(ctx context.Context, sql string) error {
-	rows, err := d.conns[0].Query(ctx, sql)
-	if err != nil {
-		return err
-	}
-	type point struct {
-		n    int32
-		loss float64
-	}
-	points, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (p point, err error) {
-		return p, r.Scan(&p.n, &p.loss)
-	})
-	if err != nil || len(points) == 0 {
-		return err
-	}
-	lo, hi := points[len(points)-1].loss, points[0].loss
-	fmt.Fprintf(d.out, "\nnode-1=# %s\n", sql)
-	step := max(1, len(points)/12)
-	for i, p := range points {
-		if i%step != 0 && i != len(points)-1 {
-			continue
+	for _, s := range []string{"SELECT name, state, leader FROM cluster.nodes ORDER BY name", trainSQL, modelsSQL} {
+		if err := d.run(ctx, 0, s); err != nil {
+			return err
 		}
-		width := 1
-		if hi > lo {
-			width += int(48 * (p.loss - lo) / (hi - lo))
-		}
-		fmt.Fprintf(d.out, "  %3d  %.6f  %s\n", p.n, p.loss, strings.Repeat("█", width))
 	}
+	var hashes int
+	if err := d.conn.QueryRow(ctx, "SELECT count(DISTINCT sha256) FROM ml.model_versions").Scan(&hashes); err != nil {
+		return err
+	}
+	if hashes != 1 {
+		return errors.New("the two models differ")
+	}
+	d.say("Both models have the same bytes, with three nodes and with two")
 	return nil
 }

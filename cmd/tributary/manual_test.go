@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -19,77 +20,109 @@ const prompt, more = "tributary=# ", "tributary-# "
 var (
 	elapsed  = regexp.MustCompile(`^(seconds +\| ).*`)
 	progress = regexp.MustCompile(`^NOTICE: +training `)
+	training = regexp.MustCompile(`^(RE)?TRAIN `)
+	failed   = regexp.MustCompile(`(?i)\berror: `)
 )
 
-// TestManualExamples runs the manual's examples, the blocks marked console, and compares their output.
-// All examples of a page run in one session of a new node, whose working directory is that of the
-// module.
+// resultTable is a result of one row, not expanded.
+var resultTable = regexp.MustCompile(`(?m)^ +model +\|.*\n-+\+.*\n(?: .*\n)*\(1 row\)\n`)
+
+// TestManualExamples runs the manual's examples. Each page has a session and a schema public of its
+// own. The output of blocks marked console is compared. Blocks marked sql of how-tos and tutorials must
+// run without an error, and so must what <!-- run … --> hides, the rows that a page takes for granted.
+// The working directory has the repository's cmd, and takes files that examples write.
 func TestManualExamples(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/sql.md"} {
-		t.Run(filepath.Base(page), func(t *testing.T) {
-			dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := stop(); err != nil {
-					t.Error(err)
+	root := manual.Root(t)
+	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, page := range append([]string{"README.md"}, manual.Pages(t)...) {
+		if strings.HasPrefix(page, "docs/decisions/") {
+			continue
+		}
+		t.Run(page, func(t *testing.T) {
+			manual.Page(t, page, func(text string) string {
+				t.Chdir(t.TempDir())
+				if err := os.Symlink(filepath.Join(root, "cmd"), "cmd"); err != nil {
+					t.Fatal(err)
 				}
-			}()
-			t.Chdir(manual.Root(t))
-			manual.Page(t, page, func(text string) string { return runExamples(t, dsn, text) })
+				return runExamples(t, dsn, text, example(page))
+			})
 		})
 	}
 }
 
+// example matches what is run of a page: blocks, and hidden statements.
+func example(page string) *regexp.Regexp {
+	if strings.HasPrefix(page, "docs/howto/") || strings.HasPrefix(page, "docs/tutorials/") {
+		return regexp.MustCompile("(?ms)^```(console|sql)\n(.*?)\n```$|^<!-- (run)\n(.*?)\n-->$")
+	}
+	return regexp.MustCompile("(?ms)^```(console)\n(.*?)\n```$|^<!-- (run)\n(.*?)\n-->$")
+}
+
 // runExamples returns the page with the output of its examples as it is now.
-func runExamples(t *testing.T, dsn, page string) string {
-	f := &feeder{}
-	parts := strings.Split(page, "```console\n")
-	var blocks []int // the number of statements in each block
-	for i, p := range parts[1:] {
-		body, rest, ok := strings.Cut(p, "\n```")
-		if !ok {
-			t.Fatal("a block has no end")
-		}
+func runExamples(t *testing.T, dsn, page string, examples *regexp.Regexp) string {
+	f := &feeder{statements: []string{"DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;"}}
+	var counts []int // the number of statements in each block
+	for _, m := range examples.FindAllStringSubmatch(page, -1) {
 		n := len(f.statements)
-		open := false
-		for _, l := range strings.Split(body, "\n") {
-			if s, ok := strings.CutPrefix(l, prompt); ok {
-				f.statements = append(f.statements, s)
-				open = !strings.HasSuffix(s, ";")
-			} else if s, ok := strings.CutPrefix(l, more); ok && open {
-				f.statements[len(f.statements)-1] += "\n" + s
-				open = !strings.HasSuffix(s, ";")
+		if m[1] != "console" {
+			f.statements = append(f.statements, m[2]+m[4])
+		} else {
+			open := false
+			for _, l := range strings.Split(m[2], "\n") {
+				if s, ok := strings.CutPrefix(l, prompt); ok {
+					f.statements = append(f.statements, s)
+					open = !strings.HasSuffix(s, ";")
+				} else if s, ok := strings.CutPrefix(l, more); ok && open {
+					f.statements[len(f.statements)-1] += "\n" + s
+					open = !strings.HasSuffix(s, ";")
+				}
 			}
 		}
-		blocks = append(blocks, len(f.statements)-n)
-		parts[i+1] = "\n```" + rest
+		counts = append(counts, len(f.statements)-n)
+	}
+	if len(counts) == 0 {
+		return page
 	}
 	if err := shell.Main(t.Context(), []string{"--dsn", dsn}, shell.IO{In: f, Out: &f.out, Err: &f.out}, nil); err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	b.WriteString(parts[0])
-	next := 0
-	for i, n := range blocks {
-		var block strings.Builder
-		for range n {
-			block.WriteString(prompt + strings.ReplaceAll(f.statements[next], "\n", "\n"+more) + "\n")
-			for _, l := range strings.Split(strings.TrimRight(f.outputs[next], "\n"), "\n") {
+	next, block := 1, 0
+	return examples.ReplaceAllStringFunc(page, func(text string) string {
+		first := next
+		next += counts[block]
+		block++
+		if !strings.HasPrefix(text, "```console\n") {
+			if failed.MatchString(f.outputs[first]) {
+				t.Errorf("%s\n%s", f.statements[first], f.outputs[first])
+			}
+			return text
+		}
+		var b strings.Builder
+		for i := first; i < next; i++ {
+			b.WriteString(prompt + strings.ReplaceAll(f.statements[i], "\n", "\n"+more) + "\n")
+			if rows := resultTable.FindString(f.outputs[i]); rows != "" && training.MatchString(f.statements[i]) {
+				f.outputs[i] = strings.Replace(f.outputs[i], rows, "…\n", 1) // has the time it took, and is wide
+			}
+			for _, l := range strings.Split(strings.TrimRight(f.outputs[i], "\n"), "\n") {
 				l = elapsed.ReplaceAllString(strings.TrimRight(l, " "), "$1…")
 				if strings.HasPrefix(l, "-[ RECORD") {
 					l = l[:min(len(l), 40)]
 				}
 				if l != "" && !progress.MatchString(l) {
-					block.WriteString(l + "\n")
+					b.WriteString(l + "\n")
 				}
 			}
-			next++
 		}
-		b.WriteString("```console\n" + strings.TrimRight(block.String(), "\n") + parts[i+1])
-	}
-	return b.String()
+		return "```console\n" + b.String() + "```"
+	})
 }
 
 // feeder is the shell's input: it returns the next statement when the shell reads again, and so keeps
@@ -138,5 +171,5 @@ func TestManualFlags(t *testing.T) {
 	if len(rows) != strings.Count(text, "\n  -") {
 		t.Errorf("%d flags are understood of\n%s", len(rows), text)
 	}
-	manual.Part(t, "docs/operations.md", "flags", manual.Table([]string{"flag", "meaning"}, rows))
+	manual.Part(t, "docs/reference/flags.md", "flags", manual.Table([]string{"flag", "meaning"}, rows))
 }

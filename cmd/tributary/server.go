@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/wire/console"
 	"github.com/tributarydb/tributary/wire/http"
 	"github.com/tributarydb/tributary/wire/pg"
+	"github.com/tributarydb/tributary/wire/site"
 )
 
 // server is a node with its listeners.
@@ -30,7 +31,8 @@ type server struct {
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
-// resolved before the node starts, so that the cluster learns the real ones.
+// resolved before the node starts, so that the cluster learns the real ones. Without an
+// address for clients only this process can connect (pipe), and without one for the page there is none.
 func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
 	s := &server{access: access, log: o.Log, failed: make(chan error, 2)}
 	defer func() {
@@ -38,13 +40,19 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 			err = errors.Join(err, s.close(0))
 		}
 	}()
-	if s.pg, err = net.Listen("tcp", listenPG); err != nil {
+	if listenPG == "" {
+		s.pg = newPipe()
+	} else if s.pg, err = net.Listen("tcp", listenPG); err != nil {
 		return nil, err
+	} else {
+		o.PG = s.pg.Addr().String()
 	}
-	if s.http, err = net.Listen("tcp", listenHTTP); err != nil {
-		return nil, err
+	if listenHTTP != "" {
+		if s.http, err = net.Listen("tcp", listenHTTP); err != nil {
+			return nil, err
+		}
+		o.HTTP = s.http.Addr().String()
 	}
-	o.PG, o.HTTP = s.pg.Addr().String(), s.http.Addr().String()
 	o.Password = auth.Verifier
 	if access.Peer() != nil {
 		o.TLS = access.Peer
@@ -54,12 +62,16 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	}
 	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
 		Account: func() pg.Account { return s.node.Account("client message") }})
+	go func() { s.failed <- s.wire.Serve(s.pg) }()
+	if s.http == nil {
+		return s, nil
+	}
 	// The statements of others and the profiles are for superusers.
 	d := metrics{s.node}
 	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName, Log: o.Log}); err != nil {
 		return nil, err
 	}
-	web := http.Options{Source: d, Console: s.console, Log: o.Log, Allow: d.allow, Open: d.open}
+	web := http.Options{Source: d, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {
@@ -67,7 +79,6 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		}
 	}
 	s.page = http.NewServer(web)
-	go func() { s.failed <- s.wire.Serve(s.pg) }()
 	go func() { s.failed <- s.page.Serve(s.http) }()
 	return s, nil
 }

@@ -27,7 +27,11 @@ func runShell(run func(context.Context, []string, shell.IO, shell.StartEngine) e
 	return err
 }
 
-// localEngine starts a node in this process for the shell alone.
-func localEngine(ctx context.Context, o shell.EngineOptions) (dsn string, stop func() error, err error) {
-	return benchNode(ctx, bench.NodeOptions{Data: o.Data, Memory: o.Memory})
+// localEngine starts a node for the shell alone: no other process can connect to it.
+func localEngine(ctx context.Context, o shell.EngineOptions) (shell.Dial, func() error, error) {
+	s, stop, err := ownNode(ctx, bench.NodeOptions{Data: o.Data, Memory: o.Memory}, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.pg.(*pipe).dial, stop, nil
 }

@@ -349,12 +349,21 @@ next:
 }
 
 // signature is a function's name as regprocedure prints it.
-func signature(name string, of []types.OID) string {
+// functionName is a function's name, with its schema where that is not always searched.
+func functionName(f *fn.Func) string {
+	if f.Schema == "pg_catalog" {
+		return lex.QuoteName(f.Name)
+	}
+	return lex.QuoteName(f.Schema) + "." + lex.QuoteName(f.Name)
+}
+
+// argList is the types of arguments, in parentheses.
+func argList(of []types.OID) string {
 	args := make([]string, len(of))
 	for i, a := range of {
 		args[i] = types.TypeName(a)
 	}
-	return lex.QuoteName(name) + "(" + strings.Join(args, ",") + ")"
+	return "(" + strings.Join(args, ",") + ")"
 }
 
 // operatorSchema fails if the name of an operator, or of a function with its
@@ -423,18 +432,18 @@ func RegOut(h function.Host, t types.OID, oid types.OID) (string, bool) {
 		}
 	case types.RegprocOID:
 		if f := fn.ByOID(oid); f != nil {
-			return lex.QuoteName(f.Name), true
+			return functionName(f), true
 		}
 		if p, ok := h.(Procedures); ok {
 			return p.ProcedureName(oid)
 		}
 	case types.RegprocedureOID:
 		if f := fn.ByOID(oid); f != nil {
-			return signature(f.Name, f.Args), true
+			return functionName(f) + argList(f.Args), true
 		}
 		if ps, ok := h.(Procedures); ok {
 			if name, ok := ps.ProcedureName(oid); ok {
-				return signature(name, ps.ProcedureArgs(oid)), true
+				return lex.QuoteName(name) + argList(ps.ProcedureArgs(oid)), true
 			}
 		}
 	case types.RegoperOID, types.RegoperatorOID:

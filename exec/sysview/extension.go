@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"github.com/tributarydb/tributary/exec/function/sysfn"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -12,6 +13,7 @@ const (
 	extensionOID   types.OID = 13990
 	extensionName            = "tributary"
 	classExtension types.OID = 3079
+	classProc      types.OID = 1255
 )
 
 // ours reports whether schema is one of the extension's.
@@ -28,6 +30,13 @@ func extensionMembers(put put) error {
 	for _, s := range []types.OID{catalog.MLSchemaOID, catalog.ClusterSchemaOID} {
 		if err := put(classNamespace, s, 0, classExtension, extensionOID, 0, "e"); err != nil {
 			return err
+		}
+	}
+	for _, f := range fn.Described() {
+		if f.Schema != "pg_catalog" {
+			if err := put(classProc, f.OID, 0, classExtension, extensionOID, 0, "e"); err != nil {
+				return err
+			}
 		}
 	}
 	for _, sh := range shapes().list {

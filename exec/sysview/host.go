@@ -18,7 +18,8 @@ type Host interface {
 	Nodes() []NodeRow
 	Tasks() []TaskRow
 	// ModelRows returns the rows of a relation that looks into a model, such as
-	// ml.weights('m'), in the order of its shape; m is nil where none was named.
+	// ml.weights('m'), or of ml.algorithms and ml.options, in the order of its shape; m is nil
+	// where none was named.
 	ModelRows(relation string, m *catalog.ModelVersion) ([][]types.Datum, error)
 }
 

@@ -9,9 +9,9 @@ import (
 func specificName(f *fn.Func) string { return f.Name + "_" + itoa(int64(f.OID)) }
 
 func infoRoutines(v *view, put put) error {
-	for _, f := range fn.All() {
-		r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", "pg_catalog").set("specific_name", specificName(f)).
-			set("routine_catalog", catalog.DatabaseName).set("routine_schema", "pg_catalog").set("routine_name", f.Name)
+	for _, f := range fn.Described() {
+		r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", f.Schema).set("specific_name", specificName(f)).
+			set("routine_catalog", catalog.DatabaseName).set("routine_schema", f.Schema).set("routine_name", f.Name)
 		if f.Kind == fn.Scalar || f.Kind == fn.SetReturning {
 			r.set("routine_type", "FUNCTION")
 		}
@@ -32,9 +32,9 @@ func infoRoutines(v *view, put put) error {
 }
 
 func infoParameters(v *view, put put) error {
-	for _, f := range fn.All() {
+	for _, f := range fn.Described() {
 		for i, a := range f.Args {
-			r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", "pg_catalog").set("specific_name", specificName(f)).
+			r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", f.Schema).set("specific_name", specificName(f)).
 				set("ordinal_position", i+1).set("parameter_mode", "IN").set("is_result", "NO").set("as_locator", "NO")
 			if i < len(f.ArgNames) {
 				r.set("parameter_name", text(f.ArgNames[i]))
@@ -66,9 +66,9 @@ func infoRoleRoutineGrants(v *view, put put) error {
 }
 
 func (v *view) routineGrants(put put, grantee string) error {
-	for _, f := range fn.All() {
-		err := put(v.roleName(catalog.BootstrapRoleOID), grantee, catalog.DatabaseName, "pg_catalog", specificName(f),
-			catalog.DatabaseName, "pg_catalog", f.Name, "EXECUTE", yesNo(grantee != "PUBLIC"))
+	for _, f := range fn.Described() {
+		err := put(v.roleName(catalog.BootstrapRoleOID), grantee, catalog.DatabaseName, f.Schema, specificName(f),
+			catalog.DatabaseName, f.Schema, f.Name, "EXECUTE", yesNo(grantee != "PUBLIC"))
 		if err != nil {
 			return err
 		}

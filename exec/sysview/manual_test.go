@@ -33,5 +33,5 @@ func TestManualRelations(t *testing.T) {
 		slices.Sort(empty[s])
 		text += "\n`" + s + "`: " + strings.Join(full[s], ", ") + ".\n\nThere, but always empty: " + strings.Join(empty[s], ", ") + ".\n"
 	}
-	manual.Part(t, "docs/sql.md", "relations", text)
+	manual.Part(t, "docs/reference/system-relations.md", "relations", text)
 }

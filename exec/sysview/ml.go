@@ -213,8 +213,8 @@ func mlTrainingJobs(v *view, put put) error {
 	return nil
 }
 
-// modelRows produces the relations that show a model's contents, which only the packages above can
-// read.
+// modelRows produces the relations that show a model's contents and what may be trained, which only
+// the packages above know.
 func modelRows(v *view, put put) error {
 	var x *catalog.ModelVersion
 	if len(v.args) > 0 {

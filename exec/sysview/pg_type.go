@@ -126,7 +126,7 @@ func ProcArgs(oid types.OID) []types.OID { return procedures().args[oid] }
 
 const internalLanguage types.OID = 12
 
-func pgProc(_ *view, put put) error {
+func pgProc(v *view, put put) error {
 	for _, p := range procedures().list {
 		err := put(p.oid, p.name, catalog.PgCatalogOID, catalog.BootstrapRoleOID, internalLanguage, 1.0, 0.0, 0, 0, "f", false, false, true, false,
 			p.vol, "s", len(p.args), 0, p.ret, p.args, nil, nil, nil, nil, nil, p.name, nil, nil, nil, nil)
@@ -134,7 +134,7 @@ func pgProc(_ *view, put put) error {
 			return err
 		}
 	}
-	for _, f := range fn.All() {
+	for _, f := range fn.Described() {
 		kind, rows := "f", 0.0
 		switch f.Kind {
 		case fn.Aggregate:
@@ -177,7 +177,7 @@ func pgProc(_ *view, put put) error {
 		if len(names) == 0 {
 			names = nil
 		}
-		err := put(f.OID, f.Name, catalog.PgCatalogOID, catalog.BootstrapRoleOID, internalLanguage, 1.0, rows, f.Variadic, 0, kind, false, false,
+		err := put(f.OID, f.Name, v.st.SchemaByName(f.Schema).OID, catalog.BootstrapRoleOID, internalLanguage, 1.0, rows, f.Variadic, 0, kind, false, false,
 			f.Strict, f.Kind == fn.SetReturning, vol, "s", len(args), len(f.Defaults), f.Ret, args, all, modes, names, text(strings.Join(f.Defaults, ", ")),
 			nil, f.Name, nil, nil, nil, nil)
 		if err != nil {

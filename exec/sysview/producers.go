@@ -113,6 +113,8 @@ func init() {
 		"ml.centroids":                modelRows,
 		"ml.components":               modelRows,
 		"ml.explained_variance_ratio": modelRows,
+		"ml.algorithms":               modelRows,
+		"ml.options":                  modelRows,
 
 		"cluster.nodes":      clusterNodes,
 		"cluster.partitions": clusterPartitions,

@@ -33,11 +33,11 @@ func TestManualPackages(t *testing.T) {
 			rows = append(rows, []string{"`" + dir + "`", strings.TrimSuffix(text, ".")})
 		}
 	}
-	manual.Part(t, "docs/architecture.md", "packages", manual.Table([]string{"package", ""}, rows))
+	manual.Part(t, "docs/explanation/architecture.md", "packages", manual.Table([]string{"package", ""}, rows))
 }
 
 // TestManualFiles: the files that the manual's page on the architecture names exist.
 func TestManualFiles(t *testing.T) {
-	manual.Files(t, "docs/architecture.md")
+	manual.Files(t, "docs/explanation/architecture.md")
 	manual.Files(t, "CONTRIBUTING.md")
 }

@@ -80,6 +80,21 @@ func Page(t testing.TB, page string, remake func(text string) string) {
 	t.Errorf("%s has lines after its end (go test with -manual writes it)", page)
 }
 
+// Pages returns the pages of the manual, in order.
+func Pages(t testing.TB) (pages []string) {
+	t.Helper()
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(Root(t), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			pages = append(pages, filepath.ToSlash(f[len(Root(t))+1:]))
+		}
+	}
+	return pages
+}
+
 // Table writes a Markdown table. Bars in cells are escaped.
 func Table(head []string, rows [][]string) string {
 	var b strings.Builder

@@ -42,9 +42,9 @@ var options = []*family.Option{
 // Info implements family.Family.
 func (f decomp) Info() family.Info {
 	if f.center {
-		return family.Info{Name: f.name, Synonyms: []string{"principal_component_analysis"}, Doc: "Principal components: the directions along which rows vary most."}
+		return family.Info{Name: f.name, Synonyms: []string{"principal_component_analysis"}, Task: family.Decomposition, Doc: "Principal components: the directions along which rows vary most."}
 	}
-	return family.Info{Name: f.name, Synonyms: []string{"truncated_svd"}, Doc: "Truncated singular value decomposition, without centring."}
+	return family.Info{Name: f.name, Synonyms: []string{"truncated_svd"}, Task: family.Decomposition, Doc: "Truncated singular value decomposition, without centring."}
 }
 
 // Options implements family.Family.

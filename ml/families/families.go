@@ -59,21 +59,59 @@ func Find(name string) (family.Family, family.Task, error) {
 	return nil, "", e.WithHint("%s", hint)
 }
 
-// Markdown returns the manual's list of families with their own options.
-func Markdown() string {
+// Markdown returns the manual's tables of algorithms that share a page: what they are, and their
+// options. What not all of them have says who has it.
+func Markdown(names ...string) string {
+	type row struct {
+		text string
+		of   []int // the indexes in All
+	}
 	var b strings.Builder
-	for _, f := range All {
+	var rows []*row
+	b.WriteString("| algorithm | what it is | also called |\n|---|---|---|\n")
+	for at, f := range All {
 		i := f.Info()
-		b.WriteString("### `" + i.Name + "`\n\n" + i.Doc)
-		list := func(before string, names []string, after string) {
+		if !slices.Contains(names, i.Name) {
+			continue
+		}
+		var others []string
+		list := func(before string, names []string) {
 			if len(names) > 0 {
-				b.WriteString(before + strings.Join(names, "`, `") + after)
+				others = append(others, before+"`"+strings.Join(names, "`, `")+"`")
 			}
 		}
-		list(" Also called `", i.Synonyms, "`.")
-		list(" Of classes whatever the target's type: `", i.Classifiers, "`.")
-		list(" Of numbers: `", i.Regressors, "`.")
-		b.WriteString("\n\n" + family.Markdown(f.Options()) + "\n")
+		list("", i.Synonyms)
+		list("of classes whatever the target's type: ", i.Classifiers)
+		list("of numbers: ", i.Regressors)
+		b.WriteString("| `" + i.Name + "` | " + i.Doc + " | " + strings.Join(others, "; ") + " |\n")
+		last := -1
+		var texts []string
+		for _, o := range f.Options() {
+			texts = append(texts, o.Markdown())
+		}
+		for _, text := range texts {
+			k := slices.IndexFunc(rows, func(r *row) bool { return r.text == text })
+			if k < 0 {
+				// After what stands before it in the algorithm's own list, and what others have there.
+				for k = last + 1; k < len(rows) && !slices.Contains(texts, rows[k].text); k++ {
+				}
+				rows = slices.Insert(rows, k, &row{text: text})
+			}
+			rows[k].of = append(rows[k].of, at)
+			last = max(last, k)
+		}
+	}
+	if len(names) == 1 {
+		b.WriteString("\n| option | type | default | meaning |\n|---|---|---|---|\n")
+	} else {
+		b.WriteString("\n| option | type | default | meaning | of |\n|---|---|---|---|---|\n")
+	}
+	for _, r := range rows {
+		b.WriteString(r.text)
+		if len(names) > 1 {
+			b.WriteString(" " + ranges(r.of, len(names)) + " |")
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -102,14 +140,14 @@ func NamesMarkdown(common []*family.Option) string {
 	var b strings.Builder
 	b.WriteString("| option | also called | of |\n|---|---|---|\n")
 	for _, names := range order {
-		b.WriteString("| " + names + " | " + ranges(of[names]) + " |\n")
+		b.WriteString("| " + names + " | " + ranges(of[names], len(All)) + " |\n")
 	}
 	return b.String()
 }
 
-// ranges returns the names of algorithms by their indexes in All.
-func ranges(at []int) string {
-	if at[0] < 0 || len(at) == len(All) {
+// ranges returns the names of algorithms by their indexes in All; of so many as there are, "all".
+func ranges(at []int, all int) string {
+	if at[0] < 0 || len(at) == all {
 		return "all"
 	}
 	var out []string

@@ -47,7 +47,17 @@ type Info struct {
 	Synonyms []string // those of BigQuery ML, scikit-learn and others
 	// Names that also select the task, of a family that can do both.
 	Classifiers, Regressors []string
-	Doc                     string // a sentence for the manual
+	// Task is what it does; "" of a family that classifies and regresses.
+	Task Task
+	Doc  string // a sentence for the manual
+}
+
+// Tasks lists what the family can do.
+func (i *Info) Tasks() []Task {
+	if i.Task != "" {
+		return []Task{i.Task}
+	}
+	return []Task{Classification, Regression}
 }
 
 // Others returns all names except the first.

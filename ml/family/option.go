@@ -57,7 +57,7 @@ func Read(args []Arg, defs []*Option) (*Values, error) {
 			}
 			return nil, e
 		}
-		v, err := d.Read(Value{a})
+		v, err := d.Read(Value{Arg: a})
 		if err != nil {
 			return nil, err
 		}
@@ -242,13 +242,18 @@ func DecodeValues(d *canon.D) *Values {
 	return o
 }
 
+// Markdown returns the option's line in a table of the manual, without its end.
+func (o *Option) Markdown() string {
+	cell := strings.NewReplacer("|", `\|`).Replace // a bar would end the cell, even in code
+	return fmt.Sprintf("| `%s` | %s | %s | %s |", strings.Join(o.Names, "`, `"), o.Type, cell(o.Default), cell(o.Doc))
+}
+
 // Markdown returns a table of options for the manual.
 func Markdown(defs []*Option) string {
 	var b strings.Builder
 	b.WriteString("| option | type | default | meaning |\n|---|---|---|---|\n")
 	for _, d := range defs {
-		cell := strings.NewReplacer("|", `\|`).Replace // a bar would end the cell, even in code
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(d.Names, "`, `"), d.Type, cell(d.Default), cell(d.Doc))
+		b.WriteString(d.Markdown() + "\n")
 	}
 	return b.String()
 }

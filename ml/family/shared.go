@@ -18,7 +18,7 @@ var Common = []*Option{
 		Doc:  "Which rows are held out for validation: `no_split`; `random`; `auto_split`, which is none of less than 500 rows, a fifth of at most 50000, else 10000 rows; `custom` and `seq`, see data_split_col.",
 		Read: Word("no_split", "random", "auto_split", "custom", "seq|sequential")},
 	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "validation_split", "test_size"}, Type: "number", Default: "0.2",
-		Doc: "The share of rows that `random` and `seq` hold out.", Read: Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })},
+		Doc: "The share of rows that `random` and `seq` hold out.", Read: Interval("(0, 1)")},
 	{Names: []string{"data_split_col"}, Type: "column",
 		Doc:  "The column that says which rows are held out: of a boolean (`custom`) those of true and NULL; of any other that can be ordered (`seq`) those of the largest values, and NULL. It is not a feature.",
 		Read: ColumnName},
@@ -68,7 +68,7 @@ var (
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
 	// WarmStart requests Setup.Start.
 	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
-		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [Train](#train).", Read: Boolean}
+		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [warm start](train.md#warm-start).", Read: Boolean}
 	// Event makes labels durations: see dataset.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
 		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}
@@ -85,7 +85,7 @@ func MaxIterations(def, doc string) *Option {
 // Tolerance returns the option tolerance.
 func Tolerance(def, doc string) *Option {
 	return &Option{Names: []string{"tolerance", "tol"}, Type: "number", Default: def, Doc: doc,
-		Read: Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f < 1 })}
+		Read: Interval("[0, 1)")}
 }
 
 // LearnRate returns the option for the learning rate.

@@ -14,12 +14,40 @@ import (
 )
 
 // Value checks an option's value and reports errors for it.
-type Value struct{ Arg }
+type Value struct {
+	Arg
+	asked *Domain // the reader is only asked for what it accepts
+}
+
+// Domain is what an option accepts.
+type Domain struct {
+	Want     string   // in words
+	Words    []string // where it accepts these and no others
+	Min, Max float64  // of a number, which may exclude them; infinite for none
+}
+
+// Domain asks the reader of an option what it accepts, with a value that none does. Where the
+// option is not supported, the domain is empty.
+func (d *Option) Domain() Domain {
+	a := wordDomain("")
+	if d.Read != nil {
+		_, _ = d.Read(Value{asked: &a}) // the error says the same
+	}
+	return a
+}
 
 // Bad returns the error for a value other than want, which says in words what is
 // expected.
 func (v Value) Bad(want string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option %q: %s", v.Name, v.text()).At(v.Pos).WithHint("It must be %s.", want)
+	return v.outside(wordDomain(want))
+}
+
+// outside is Bad for a value that is outside of d. What the last reader says of several holds.
+func (v Value) outside(d Domain) error {
+	if v.asked != nil {
+		*v.asked = d
+	}
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option %q: %s", v.Name, v.text()).At(v.Pos).WithHint("It must be %s.", d.Want)
 }
 
 func (v Value) text() string {
@@ -39,13 +67,13 @@ func (v Value) text() string {
 // Word returns a value that is a word, in lower case.
 func (v Value) Word() string { s, _ := v.Value.(string); return strings.ToLower(s) }
 
-// Number returns a reader of a finite number for which ok returns true; want says so in
-// words.
-func Number(want string, ok func(float64) bool) func(Value) (any, error) {
+// Number returns a reader of a finite number from lo to hi for which ok returns true; want says so
+// in words.
+func Number(want string, lo, hi float64, ok func(float64) bool) func(Value) (any, error) {
 	return func(v Value) (any, error) {
 		f, num := feature.Float(v.Value)
-		if !num || f-f != 0 || !ok(f) {
-			return nil, v.Bad(want)
+		if !num || f-f != 0 || f < lo || f > hi || !ok(f) {
+			return nil, v.outside(Domain{Want: want, Min: lo, Max: hi})
 		}
 		return f, nil
 	}
@@ -53,15 +81,33 @@ func Number(want string, ok func(float64) bool) func(Value) (any, error) {
 
 // Readers of numbers.
 var (
-	NotNegative = Number("a number not below 0", func(f float64) bool { return f >= 0 })
-	Positive    = Number("a number above 0", func(f float64) bool { return f > 0 })
-	Fraction    = Number("a number above 0 and at most 1", func(f float64) bool { return f > 0 && f <= 1 })
+	NotNegative = Interval("[0, inf)")
+	Positive    = Interval("(0, inf)")
+	Fraction    = Interval("(0, 1]")
 )
+
+// Interval returns a reader of a number in an interval in the notation of mathematics: "[0, 1)" is
+// from 0 to below 1. It begins with a number, and ends with one or "inf)".
+func Interval(text string) func(Value) (any, error) {
+	from, to, _ := strings.Cut(text[1:len(text)-1], ", ")
+	lo, err := strconv.ParseFloat(from, 64)
+	hi, err2 := strconv.ParseFloat(to, 64)
+	if err != nil || err2 != nil {
+		panic("BUG: interval " + text)
+	}
+	brackets := text[:1] + text[len(text)-1:]
+	want := "a number " + map[string]string{"[]": "from ", "[)": "from ", "(]": "above ", "()": "between "}[brackets] + from +
+		map[string]string{"[]": " to ", "[)": " to below ", "(]": " and at most ", "()": " and "}[brackets] + to
+	if to == "inf" {
+		want = "a number " + map[string]string{"[)": "not below ", "()": "above "}[brackets] + from
+	}
+	return Number(want, lo, hi, func(f float64) bool { return (f > lo || text[0] == '[') && (f < hi || text[len(text)-1] == ']') })
+}
 
 // Integer returns a reader of an integer in [lo, hi].
 func Integer(lo, hi int64) func(Value) (any, error) {
 	want := fmt.Sprintf("an integer from %d to %d", lo, hi)
-	return Number(want, func(f float64) bool { return f == math.Trunc(f) && f >= float64(lo) && f <= float64(hi) })
+	return Number(want, float64(lo), float64(hi), func(f float64) bool { return f == math.Trunc(f) })
 }
 
 // Boolean reads true or false.
@@ -77,22 +123,26 @@ func Boolean(v Value) (any, error) {
 			return false, nil
 		}
 	}
-	return nil, v.Bad("true or false")
+	return nil, v.outside(wordDomain("true or false", "true", "false"))
+}
+
+func wordDomain(want string, words ...string) Domain {
+	return Domain{Want: want, Words: words, Min: math.Inf(-1), Max: math.Inf(1)}
 }
 
 // Word returns a reader of one of these words. A word may have synonyms, after the one
 // that Values stores: "lbfgs", or "gd|batch_gradient_descent".
 func Word(words ...string) func(Value) (any, error) {
 	return func(v Value) (any, error) {
-		var names []string
+		var names, first []string
 		for _, w := range words {
 			all := strings.Split(w, "|")
 			if slices.Contains(all, v.Word()) {
 				return all[0], nil
 			}
-			names = append(names, all...)
+			names, first = append(names, all...), append(first, all[0])
 		}
-		return nil, v.Bad("one of " + strings.Join(names, ", "))
+		return nil, v.outside(wordDomain("one of "+strings.Join(names, ", "), first...))
 	}
 }
 
@@ -150,7 +200,7 @@ func IntegersByName(lo, hi int64) func(Value) (any, error) {
 		}
 		out, seen := []string{}, map[string]bool{}
 		if v.eachWeight(named, func(name string, value any) bool {
-			if _, err := list(Value{Arg{Value: value}}); err != nil || seen[name] {
+			if _, err := list(Value{Arg: Arg{Value: value}}); err != nil || seen[name] {
 				return false
 			}
 			seen[name] = true

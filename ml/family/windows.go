@@ -42,7 +42,7 @@ func NamesColumn(a Arg, column string) bool {
 	if d == nil || d.Type != "column" && d.Type != "columns" {
 		return false
 	}
-	names, err := columnNames(Value{a})
+	names, err := columnNames(Value{Arg: a})
 	if err != nil {
 		return false // reading the option reports the error
 	}

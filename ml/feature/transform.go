@@ -86,6 +86,14 @@ var transforms = []struct {
 	}},
 }
 
+// Transforms are the names of the functions of ml that stand for encoders.
+func Transforms() (names []string) {
+	for _, t := range transforms {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // knownTransforms are functions of BigQuery ML that are not implemented: they are 0A000,
 // other names are undefined functions.
 var knownTransforms = []string{"bag_of_words", "convert_color_space", "convert_image_type", "decode_image", "feature_cross", "hash_bucketize",

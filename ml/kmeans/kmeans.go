@@ -79,7 +79,7 @@ var options = []*family.Option{
 	{Names: []string{"kmeans_init_col"}, Type: "column", Doc: "Not supported: centroids to begin with are a relation that init names."},
 	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "2", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
 	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",
-		Read: family.Number("a number above 0 and at most 100", func(f float64) bool { return f > 0 && f <= 100 })},
+		Read: family.Interval("(0, 100]")},
 	{Names: []string{"batch_size"}, Type: "integer", Default: "all rows",
 		Doc: "The rows of a mini-batch, after each of which the centroids move. An iteration is then an epoch.", Read: family.Integer(1, 1e9)},
 	{Names: []string{"distance_type"}, Type: "text", Default: "`euclidean`", Doc: "Only `euclidean`.", Read: readDistance},
@@ -94,7 +94,7 @@ var (
 
 // Info implements family.Family.
 func (kmeans) Info() family.Info {
-	return family.Info{Name: "kmeans", Synonyms: []string{"k_means", "kmeans_clustering"}, Doc: "Clusters of rows around k centroids."}
+	return family.Info{Name: "kmeans", Synonyms: []string{"k_means", "kmeans_clustering"}, Task: family.Clustering, Doc: "Clusters of rows around k centroids."}
 }
 
 // Options implements family.Family.

@@ -28,7 +28,11 @@ type glm struct {
 }
 
 // Info implements family.Family.
-func (g *glm) Info() family.Info { return g.info }
+func (g *glm) Info() family.Info {
+	i := g.info
+	i.Task = g.task
+	return i
+}
 
 // Plan implements family.Family.
 func (g *glm) Plan(r *family.Request) (*family.Plan, error) {

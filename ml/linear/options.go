@@ -24,12 +24,12 @@ var (
 		Doc:  "A number column that is added to the margin as it is, such as the logarithm of an exposure. It is no feature, but predictions need it too; NULL is its mean.",
 		Read: family.ColumnName}
 	epsilon = &family.Option{Names: []string{"epsilon"}, Type: "number", Default: "1.35", Doc: "Residuals greater than this many times the scale count linearly.",
-		Read: family.Number("a number above 1", func(f float64) bool { return f > 1 })}
+		Read: family.Interval("(1, inf)")}
 	quantile = &family.Option{Names: []string{"quantile"}, Type: "number", Default: "0.5", Doc: "Which quantile is learnt.",
-		Read: family.Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })}
+		Read: family.Interval("(0, 1)")}
 	power = &family.Option{Names: []string{"power", "tweedie_variance_power"}, Type: "number", Default: "1.5",
 		Doc:  "The variance grows as the mean to this power: 0 is normal, 1 Poisson, 2 Gamma, 3 inverse Gaussian.",
-		Read: family.Number("0, or a number not below 1", func(f float64) bool { return f == 0 || f >= 1 && f <= 10 })}
+		Read: family.Number("0, or a number from 1 to 10", 0, 10, func(f float64) bool { return f == 0 || f >= 1 })}
 	link    = &family.Option{Names: []string{"link"}, Type: "text", Default: "`log`", Doc: "Only `log`.", Read: family.Word("log|auto")}
 	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
 		Doc: "Give `ml.weights` the weights' standard errors and p-values. A weight counts as so many rows unless weight_type says otherwise. They are NULL for columns that others explain; there are none with a penalty.", Read: family.Boolean}
@@ -68,7 +68,7 @@ func alpha(doc string) *family.Option {
 
 func l1Ratio(def string) *family.Option {
 	return &family.Option{Names: []string{"l1_ratio"}, Type: "number", Default: def, Doc: "The share of the L1 penalty in the whole.",
-		Read: family.Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f <= 1 })}
+		Read: family.Interval("[0, 1]")}
 }
 
 // estimates reports whether the deviation of the rows is estimated, for which it matters what

@@ -29,7 +29,7 @@ var mlp = &nets{
 }
 
 var autoencoder = &nets{
-	info: family.Info{Name: "autoencoder", Synonyms: []string{"auto_encoder"},
+	info: family.Info{Name: "autoencoder", Synonyms: []string{"auto_encoder"}, Task: family.Decomposition,
 		Doc: "A neural network that learns to give its input again through a narrow layer. What it reconstructs badly is unlike what it has learnt from: an anomaly."},
 	own:  hiddenOptions("`[32, 8, 32]`", "The units of each hidden layer, those of the decoder too; the narrowest is the code."),
 	self: true,
@@ -64,10 +64,7 @@ func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
 	}
 	if f.self {
 		vector, _ := types.ArrayOf(types.Float8)
-		p.Task, p.Target = family.Decomposition, family.NoTarget
-		if f.windows {
-			p.Task = family.Sequence
-		}
+		p.Task, p.Target = f.info.Task, family.NoTarget
 		p.Outputs = []family.Output{{Name: "reconstruction", Type: vector}, {Name: "reconstruction_error", Type: types.Float8}}
 		return &p, check(r.Options, &p)
 	}

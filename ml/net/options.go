@@ -34,15 +34,9 @@ func hiddenOptions(def, doc string) []*family.Option {
 	}}}
 }
 
-func number(names []string, def, doc, want string, ok func(float64) bool) *family.Option {
-	return &family.Option{Names: names, Type: "number", Default: def, Doc: doc, Read: family.Number(want, ok)}
+func number(names []string, def, doc, interval string) *family.Option {
+	return &family.Option{Names: names, Type: "number", Default: def, Doc: doc, Read: family.Interval(interval)}
 }
-
-func below1(f float64) bool { return f >= 0 && f < 1 }
-
-func notNegative(f float64) bool { return f >= 0 }
-
-func positive(f float64) bool { return f > 0 }
 
 // options are those that all nets have.
 var options = []*family.Option{
@@ -51,7 +45,7 @@ var options = []*family.Option{
 		Read: family.Word(relu, gelu, tanh, sigmoid+"|logistic", linear+"|identity|none")},
 	{Names: []string{"initializer", "kernel_initializer"}, Type: "text", Default: "`glorot`", Doc: "How the first weights of hidden units are drawn: `glorot`, or `he`, for many layers of `relu`.",
 		Read: family.Word("glorot|glorot_uniform|xavier", "he|he_uniform|kaiming")},
-	number([]string{"dropout", "dropout_rate"}, "0", "The share of hidden units that each row leaves out while training.", "a number from 0 to below 1", below1),
+	number([]string{"dropout", "dropout_rate"}, "0", "The share of hidden units that each row leaves out while training.", "[0, 1)"),
 	{Names: []string{"layer_norm", "layer_normalization"}, Type: "boolean", Default: "false", Doc: "Normalise the sums of each hidden layer, row by row, before the activation.", Read: family.Boolean},
 	{Names: []string{"embedding", "embedding_dim", "embedding_size"}, Type: "integer", Default: "half the categories, at most 50",
 		Doc: "The length of the vector that is learnt for each category of a column.", Read: family.Integer(1, 1024)},
@@ -59,23 +53,23 @@ var options = []*family.Option{
 		Doc: "What is minimised: `mse`, `mae` or `huber` of a number, `cross_entropy` (`log_loss`) of classes.",
 		Read: family.Word(lossMSE+"|mean_squared_error|squared_error", lossMAE+"|mean_absolute_error|absolute_error", lossHuber+"|huber_loss|smooth_l1",
 			lossCross+"|crossentropy|log_loss|binary_crossentropy|categorical_crossentropy|sparse_categorical_crossentropy|mean_log_loss")},
-	number([]string{"huber_delta", "delta"}, "1", "Residuals above it, in standard deviations of the target, count linearly in `huber`.", "a number above 0", positive),
+	number([]string{"huber_delta", "delta"}, "1", "Residuals above it, in standard deviations of the target, count linearly in `huber`.", "(0, inf)"),
 	{Names: []string{"optimizer", "solver", "optimize_strategy"}, Type: "text", Default: "`adam`", Doc: "How parameters move: `adam`, `adamw`, `sgd` or `momentum`.",
 		Read: family.Word("adam", "adamw", "sgd", "momentum")},
 	{Names: family.LearnRate("", "").Names, Type: "number", Default: "0.001; 0.01 for `sgd` and `momentum`",
 		Doc: "The length of a step along the gradient.", Read: family.Positive},
-	number([]string{"momentum"}, "0.9", "The share of a step's direction that `momentum` keeps.", "a number from 0 to below 1", below1),
-	number([]string{"beta_1", "beta1"}, "0.9", "The share of the mean gradient that `adam` keeps.", "a number from 0 to below 1", below1),
-	number([]string{"beta_2", "beta2"}, "0.999", "The share of the mean squared gradient that `adam` keeps.", "a number from 0 to below 1", below1),
-	number([]string{"epsilon"}, "1e-8", "Added to what `adam` divides by.", "a number above 0", positive),
+	number([]string{"momentum"}, "0.9", "The share of a step's direction that `momentum` keeps.", "[0, 1)"),
+	number([]string{"beta_1", "beta1"}, "0.9", "The share of the mean gradient that `adam` keeps.", "[0, 1)"),
+	number([]string{"beta_2", "beta2"}, "0.999", "The share of the mean squared gradient that `adam` keeps.", "[0, 1)"),
+	number([]string{"epsilon"}, "1e-8", "Added to what `adam` divides by.", "(0, inf)"),
 	{Names: []string{"learn_rate_schedule", "learning_rate_schedule", "lr_schedule"}, Type: "text", Default: "`constant`",
 		Doc:  "How the rate falls: `constant`, `cosine` to 0 at the last epoch, `exponential` by decay_rate in decay_epochs, `step` likewise but all at once.",
 		Read: family.Word("constant", "cosine", "exponential", "step")},
-	number([]string{"decay_rate"}, "0.5", "See learn_rate_schedule.", "a number above 0 and at most 1", func(f float64) bool { return f > 0 && f <= 1 }),
-	number([]string{"decay_epochs"}, "10", "See learn_rate_schedule.", "a number above 0", positive),
-	number([]string{"warmup_epochs", "warmup"}, "0", "Epochs in which the rate rises from 0 first.", "a number not below 0", notNegative),
-	number([]string{"clip_norm", "clipnorm", "global_clipnorm", "max_grad_norm"}, "none", "Gradients that are longer are shortened to this.", "a number above 0", positive),
-	number([]string{"weight_decay"}, "0; 0.01 for `adamw`", "The share of the weights that a step takes off, times its rate. Biases are not decayed.", "a number not below 0", notNegative),
+	number([]string{"decay_rate"}, "0.5", "See learn_rate_schedule.", "(0, 1]"),
+	number([]string{"decay_epochs"}, "10", "See learn_rate_schedule.", "(0, inf)"),
+	number([]string{"warmup_epochs", "warmup"}, "0", "Epochs in which the rate rises from 0 first.", "[0, inf)"),
+	number([]string{"clip_norm", "clipnorm", "global_clipnorm", "max_grad_norm"}, "none", "Gradients that are longer are shortened to this.", "(0, inf)"),
+	number([]string{"weight_decay"}, "0; 0.01 for `adamw`", "The share of the weights that a step takes off, times its rate. Biases are not decayed.", "[0, inf)"),
 	{Names: append([]string{}, append(family.L2.Names, "alpha")...), Type: "number", Default: "0", Doc: "The penalty l2_reg/2·‖weights‖² on the mean loss. Biases are not penalised.", Read: family.NotNegative},
 	family.MaxIterations("50", "The passes over the rows."),
 	{Names: family.BatchSize.Names, Type: "integer", Default: "a hundredth of the rows, from 32 to 512", Doc: family.BatchSize.Doc, Read: family.BatchSize.Read},

@@ -31,7 +31,7 @@ const (
 
 // Info implements family.Family.
 func (survival) Info() family.Info {
-	return family.Info{Name: "time_to_event", Synonyms: []string{"survival", "cox_regression", "coxph"},
+	return family.Info{Name: "time_to_event", Synonyms: []string{"survival", "cox_regression", "coxph"}, Task: family.TimeToEvent,
 		Doc: "Survival analysis: how soon an event comes, of rows of which some were only seen until then. The target is the duration."}
 }
 

@@ -40,7 +40,7 @@ var lstmFamily = &nets{
 }
 
 var lstmAutoencoder = &nets{
-	info: family.Info{Name: "lstm_autoencoder",
+	info: family.Info{Name: "lstm_autoencoder", Task: family.Sequence,
 		Doc: "Layers of long short-term memory that learn to give a window of rows again: from the state after its last row, which is repeated, through mirrored layers. What it reconstructs badly is unlike what it has learnt from."},
 	own:     append(unitsOption("`[64, 32]`", "The units of each layer of the encoder; the decoder has them the other way round."), sequencesOption("No narrow middle: each layer, of `units` alone, gives every step to the next.")),
 	self:    true,

@@ -110,12 +110,6 @@ func (j *Job) ofOthers(args []family.Arg) error {
 	return nil
 }
 
-// Manual returns the manual's section on options.
-func Manual() string { return family.Markdown(family.Common) + "\n" + families.Markdown() }
-
-// ManualNames returns the manual's table of option names.
-func ManualNames() string { return families.NamesMarkdown(family.Common) }
-
 // findFamily returns the family that the statement trains, and the task that the name
 // asks for.
 func findFamily(algorithm string, args []family.Arg) (f family.Family, task family.Task, err error) {

@@ -5,16 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/internal/manual"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// TestManualNames keeps the manual's table of names.
-func TestManualNames(t *testing.T) { manual.Part(t, "docs/ml.md", "names", ManualNames()) }
 
 // TestOtherSystems has options of BigQuery ML, scikit-learn and Keras: each means the same here, or
 // is an error that says so; none is ignored.

@@ -73,8 +73,8 @@ func readFeatures(v family.Value) (any, error) {
 		}
 		return w, nil
 	}
-	f, err := family.Number("a number of columns, a share of them, sqrt, log2 or all",
-		func(f float64) bool { return f > 0 && f < 1 || f >= 1 && f <= 1<<20 && (f == math.Trunc(f)) })(v)
+	f, err := family.Number("a number of columns, a share of them, sqrt, log2 or all", 0, 1<<20,
+		func(f float64) bool { return f > 0 && f < 1 || f >= 1 && (f == math.Trunc(f)) })(v)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,11 @@ type Func struct {
 	ID   string    // unique and stable: it is shipped between nodes, e.g. "lower(text)"
 	OID  types.OID // pg_proc.oid
 	Name string
-	Kind Kind
-	Args []types.OID // declared types; polymorphic pseudo-types allowed
+	// Schema is pg_catalog. Functions of ml are bound by rules of their own: what is here
+	// describes them, in pg_proc and for tools, and no call means it.
+	Schema string
+	Kind   Kind
+	Args   []types.OID // declared types; polymorphic pseudo-types allowed
 	// ArgNames name the arguments for name => value calls; may be nil.
 	ArgNames []string
 	// Defaults are SQL texts for the last len(Defaults) arguments.

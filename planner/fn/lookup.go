@@ -1,6 +1,8 @@
 package fn
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -37,8 +39,10 @@ func FindOperator(name string, left, right types.OID) *Operator {
 	return nil
 }
 
-// All lists every function, AllOperators every operator.
+// All lists every function of pg_catalog, Described also those of other schemas, AllOperators every
+// operator.
 func All() []*Func              { return reg().funcs }
+func Described() []*Func        { return slices.Concat(reg().funcs, reg().described) }
 func AllOperators() []*Operator { return reg().ops }
 
 // A function travels as its ID; nodes of one cluster that know different functions return a clear

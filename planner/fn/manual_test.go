@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-const sqlPage = "docs/sql.md"
+const functionsPage = "docs/reference/functions.md"
 
 func typeName(o types.OID) string {
 	if o == AnyCompatibleNonArrayOID {
@@ -61,7 +61,7 @@ func TestManualFunctions(t *testing.T) {
 		}
 		rows = append(rows, []string{fam.title, "`" + strings.Join(slices.Sorted(maps.Keys(names)), "`, `") + "`"})
 	}
-	manual.Part(t, sqlPage, "functions", manual.Table([]string{"family", "functions"}, rows))
+	manual.Part(t, functionsPage, "functions", manual.Table([]string{"family", "functions"}, rows))
 }
 
 // TestManualOperators keeps the manual's list of operators.
@@ -87,12 +87,12 @@ func TestManualOperators(t *testing.T) {
 		rows = append(rows, []string{strings.Join(byTypes[ts], " "), ts})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
-	manual.Part(t, sqlPage, "operators", manual.Table([]string{"operators", "left operand"}, rows))
+	manual.Part(t, functionsPage, "operators", manual.Table([]string{"operators", "left operand"}, rows))
 }
 
 func TestManualAggregates(t *testing.T) {
-	manual.Part(t, sqlPage, "aggregates", manual.Table([]string{"aggregate", "arguments → result"}, overloads("aggregates")))
-	manual.Part(t, sqlPage, "windows", manual.Table([]string{"function", "arguments → result"}, overloads("window")))
+	manual.Part(t, functionsPage, "aggregates", manual.Table([]string{"aggregate", "arguments → result"}, overloads("aggregates")))
+	manual.Part(t, functionsPage, "windows", manual.Table([]string{"function", "arguments → result"}, overloads("window")))
 }
 
 // overloads returns one row for each function: its arguments by result type.
@@ -168,5 +168,5 @@ func TestManualSets(t *testing.T) {
 		}
 		rows = append(rows, []string{"`" + f.Name + "(" + typeNames(f.Args) + ")`", out})
 	}
-	manual.Part(t, sqlPage, "sets", manual.Table([]string{"function", "columns"}, rows))
+	manual.Part(t, functionsPage, "sets", manual.Table([]string{"function", "columns"}, rows))
 }

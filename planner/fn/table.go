@@ -21,7 +21,8 @@ import (
 //
 //	oid left name right function(args) commutator negator
 //
-// with - for missing fields, and casts: source target context.
+// with - for missing fields, and casts: source target context. In the table of ml,
+// which describes functions that are known elsewhere, a line of a relation begins with "set".
 //
 //go:embed tables/*.txt
 var tables embed.FS
@@ -36,15 +37,17 @@ var files = []struct {
 }
 
 type registry struct {
-	funcs   []*Func
-	byName  map[string][]*Func
-	byID    map[string]*Func
-	byOID   map[types.OID]*Func
-	ops     []*Operator
-	infix   map[string][]*Operator
-	prefix  map[string][]*Operator
-	casts   []CastEntry
-	context map[[2]types.OID]CastContext
+	funcs []*Func
+	// described are functions that are known by name elsewhere.
+	described []*Func
+	byName    map[string][]*Func
+	byID      map[string]*Func
+	byOID     map[types.OID]*Func
+	ops       []*Operator
+	infix     map[string][]*Operator
+	prefix    map[string][]*Operator
+	casts     []CastEntry
+	context   map[[2]types.OID]CastContext
 }
 
 var reg = sync.OnceValue(load)
@@ -58,6 +61,12 @@ func load() *registry {
 		for _, l := range lines(f.name) {
 			r.add(parseFunc(l, f.kind))
 		}
+	}
+	for _, l := range lines("ml") {
+		l, set := strings.CutPrefix(l, "set ")
+		f := parseFunc(l, map[bool]Kind{true: SetReturning}[set])
+		f.Schema, f.ID = "ml", "ml."+f.ID
+		r.add(f)
 	}
 	for _, l := range lines("operators") {
 		f := strings.Fields(l)
@@ -98,9 +107,13 @@ func (r *registry) add(f *Func) {
 	if f.Bind == nil && f.Kind == Scalar {
 		f.Bind = defaultBind(f)
 	}
+	r.byID[f.ID], r.byOID[f.OID] = f, f
+	if f.Schema != "pg_catalog" {
+		r.described = append(r.described, f)
+		return
+	}
 	r.funcs = append(r.funcs, f)
 	r.byName[f.Name] = append(r.byName[f.Name], f)
-	r.byID[f.ID], r.byOID[f.OID] = f, f
 }
 
 func lines(name string) []string {
@@ -161,7 +174,7 @@ func parseFunc(l string, kind Kind) *Func {
 	if !ok || !ok2 || !ok3 {
 		panic("BUG: bad function line " + l)
 	}
-	f := &Func{OID: oid(num), Name: name, Kind: kind, Strict: true}
+	f := &Func{OID: oid(num), Schema: "pg_catalog", Name: name, Kind: kind, Strict: true}
 	var ids []string
 	if args != "" {
 		for _, a := range strings.Split(args, ", ") {

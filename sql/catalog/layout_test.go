@@ -8,5 +8,5 @@ import (
 )
 
 func TestManualLayout(t *testing.T) {
-	manual.Part(t, "docs/layouts.md", "catalog", "```\n"+codec.Layout([]Change{}, image{})+"```")
+	manual.Part(t, "docs/explanation/layouts.md", "catalog", "```\n"+codec.Layout([]Change{}, image{})+"```")
 }

@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,9 @@ var statementCalls = map[string]string{
 	"alter_model":     "name | rename_to default_version owner_to if_exists",
 	"drop_model":      "name | version if_exists",
 }
+
+// Calls are the names of the functions of ml that stand for statements.
+func Calls() []string { return slices.Sorted(maps.Keys(statementCalls)) }
 
 // callAt is the token of ml in the first call of such a function in a query's FROM; -1 for none.
 func (s *source) callAt(lo, hi int) int {

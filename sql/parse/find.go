@@ -146,6 +146,17 @@ func (s *Statement) FindFunc(name string) int {
 	if word := spelled[name]; at == 0 && word != "" {
 		return s.FindWord(word)
 	}
+	if at == 0 { // a file in FROM
+		return s.best(func(i int) int {
+			if src.Kind(i) != lex.String {
+				return -1
+			}
+			if call, _ := readerOf(src.Literal(i)); call != name {
+				return -1
+			}
+			return 0
+		})
+	}
 	return at
 }
 

@@ -21,7 +21,9 @@ type fragment struct {
 type rewriter struct {
 	*lex.Writer
 	merge map[int]int // see merge.go
-	names *dottedNames
+	// relations are those by their first tokens that the grammar has no place for: see relation.go.
+	relations map[int]relation
+	names     *dottedNames
 }
 
 func newRewriter(s *source, lo, hi int) *rewriter {

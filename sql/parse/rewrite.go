@@ -24,7 +24,7 @@ import (
 // characters, become what they stand for.
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
-	w.merge = v.merge
+	w.merge, w.relations = v.merge, v.relations
 	s.rewriteTo(w, lo, hi)
 	return w.fragment()
 }
@@ -46,6 +46,10 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 				i = s.rewriteTableArg(w, i, hi)
 				from = i
 			}
+		case w.relations[i].call != "":
+			w.Copy(from, i)
+			i = s.writeRelation(w, i, hi)
+			from = i
 		case w.merge[i] > i:
 			w.Copy(from, i)
 			i = s.writeMerged(w, i, hi)

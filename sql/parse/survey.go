@@ -13,10 +13,11 @@ import (
 // survey is what one pass over a statement's tokens finds that the grammar would lose or misread.
 // Tokens suffice to recognise each.
 type survey struct {
-	rewrite     bool        // some tokens must be rewritten: see rewrite
-	bigNegative bool        // -2147483648 and the like: see foldNegative
-	recursive   bool        // CREATE RECURSIVE VIEW: see recursiveView
-	clauses     bool        // a query has clauses both inside and after its parentheses
+	rewrite     bool // some tokens must be rewritten: see rewrite
+	bigNegative bool // -2147483648 and the like: see foldNegative
+	recursive   bool // CREATE RECURSIVE VIEW: see recursiveView
+	clauses     bool // a query has clauses both inside and after its parentheses
+	relations   map[int]relation
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
 	err         error       // what the grammar takes and Postgres refuses
 }
@@ -25,6 +26,7 @@ func (s *source) survey(lo, hi int) survey {
 	var v survey
 	var open []int32 // brackets open at this place
 	crossed := false // they do not match
+	named := false   // a relation of relation.go may be among them
 	refuse := func(err error) {
 		if v.err == nil {
 			v.err = err
@@ -32,6 +34,7 @@ func (s *source) survey(lo, hi int) survey {
 	}
 	for i := lo; i < hi; i++ {
 		t := s.Toks[i]
+		named = named || !s.MySQL && s.mayNameRelations(i, lo)
 		if t.Kind == lex.Ident || t.Kind == lex.Quoted {
 			v.rewrite = v.rewrite || s.dottedAt(i, hi) > 0
 		}
@@ -99,7 +102,13 @@ func (s *source) survey(lo, hi int) survey {
 	if crossed || len(open) > 0 {
 		v.merge = nil
 	}
-	v.rewrite = v.rewrite || v.merge != nil
+	if named {
+		var err error
+		if v.relations, err = s.relations(lo, hi); err != nil {
+			refuse(err)
+		}
+	}
+	v.rewrite = v.rewrite || v.merge != nil || len(v.relations) > 0
 	return v
 }
 

@@ -49,5 +49,5 @@ func TestManualTypes(t *testing.T) {
 		}
 		rows = append(rows, []string{"`" + p.SQLName + "`", l.also, fmt.Sprint(uint32(l.typ.OID)), fmt.Sprint(uint32(a.OID)), l.about})
 	}
-	manual.Part(t, "docs/sql.md", "types", manual.Table([]string{"type", "also", "OID", "OID of arrays", "values"}, rows))
+	manual.Part(t, "docs/reference/types.md", "types", manual.Table([]string{"type", "also", "OID", "OID of arrays", "values"}, rows))
 }

@@ -28,5 +28,5 @@ func TestManualMetrics(t *testing.T) {
 	if !slices.ContainsFunc(rows, func(r []string) bool { return r[0] == "`tributary_node_up`" && r[1] == "node" }) {
 		t.Errorf("the metrics are not understood:\n%s", body)
 	}
-	manual.Part(t, "docs/operations.md", "metrics", manual.Table([]string{"metric", "label", "meaning"}, rows))
+	manual.Part(t, "docs/operations/watching.md", "metrics", manual.Table([]string{"metric", "label", "meaning"}, rows))
 }

@@ -79,7 +79,9 @@ type Options struct {
 	// where set, reports whether none are needed now.
 	Allow func(user, password string) bool
 	Open  func() bool
-	Log   *slog.Logger
+	// Manual, where set, serves /docs/.
+	Manual http.Handler
+	Log    *slog.Logger
 }
 
 // Server serves one listener.
@@ -106,6 +108,9 @@ func NewServer(o Options) *Server {
 	mux := http.NewServeMux()
 	if o.Console != nil {
 		mux.Handle("/", o.Console)
+	}
+	if o.Manual != nil {
+		mux.Handle("/docs/", o.Manual)
 	}
 	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

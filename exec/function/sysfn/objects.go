@@ -130,7 +130,7 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 			kind = "aggregate"
 		}
 		short, _ := objname.RegOut(h, types.RegprocedureOID, oid)
-		o := &object{kind: kind, schema: "pg_catalog", names: []string{"pg_catalog", f.Name}, described: kind + " " + short}
+		o := &object{kind: kind, schema: f.Schema, names: []string{f.Schema, f.Name}, described: kind + " " + short}
 		list := ""
 		for i, a := range f.Args {
 			name := types.TypeName(a)
@@ -142,7 +142,7 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 			}
 			list += name
 		}
-		o.identity = "pg_catalog." + lex.QuoteName(f.Name) + "(" + list + ")"
+		o.identity = f.Schema + "." + lex.QuoteName(f.Name) + "(" + list + ")"
 		return o, nil
 	case classDatabase:
 		return &object{kind: "database", name: h.Session().Database, identity: lex.QuoteName(h.Session().Database), names: []string{h.Session().Database},

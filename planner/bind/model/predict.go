@@ -274,12 +274,12 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 	return t
 }
 
-// Table binds the relations that are made of a query and a model; ok is
-// false for other names.
+// Tables are the relations that are made of a query and a model.
+var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival"}
+
+// Table binds one of Tables; ok is false for other names.
 func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
-	switch name {
-	case "predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival":
-	default:
+	if !slices.Contains(Tables, name) {
 		return scope.FromItem{}, false, nil
 	}
 	b := sc.Binder

@@ -295,6 +295,11 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 	if it, ok, err := viewFunc(sc, schema, name, n, fc); ok || err != nil {
 		return it, ok, err
 	}
+	if schema == "" {
+		if it, ok, err := aboutQuery(sc, name, n, fc); ok || err != nil {
+			return it, ok, err
+		}
+	}
 	if schema != "" || b.Session.Sources == nil || len(fn.Lookup(name)) > 0 {
 		return scope.FromItem{}, false, nil
 	}

@@ -1,0 +1,2 @@
+// Package site serves the manual: pages rendered from Markdown, and a search over them.
+package site
