@@ -34,6 +34,13 @@ type hub struct {
 	by map[string]*watch // by role
 }
 
+// topic is a statement whose answer is looked at live. A parameter, a text, comes with the
+// name: NAME:ARGUMENT.
+type topic struct {
+	every time.Duration
+	sql   string
+}
+
 // watch runs the topics that viewers of a role want, one after the other. It lives as long as it has
 // viewers.
 type watch struct {
@@ -87,15 +94,15 @@ func (v *viewer) take() [][]byte {
 	return out
 }
 
-// parse finds a topic by NAME or NAME:ARGUMENT.
+// parseTopic finds a topic by NAME or NAME:ARGUMENT.
 func parseTopic(text string) (*feed, error) {
 	name, arg, has := strings.Cut(text, ":")
 	t, ok := topics[name]
-	if !ok || has != t.arg || strings.ContainsAny(text, "\r\n") {
+	if !ok || has != strings.Contains(t.sql, "$1") || strings.ContainsAny(text, "\r\n") {
 		return nil, fmt.Errorf("there is no topic %q", text)
 	}
 	f := &feed{topic: t, name: text}
-	if t.arg {
+	if has {
 		f.arg = []*string{&arg}
 	}
 	return f, nil

@@ -2,14 +2,6 @@ package console
 
 import "time"
 
-// topic is a statement whose answer is looked at live. At most one parameter, a text, comes with
-// the name: NAME:ARGUMENT.
-type topic struct {
-	every time.Duration
-	sql   string
-	arg   bool // it has a parameter
-}
-
 // topics are what the page watches. Each is read as the role that watches, and what has not changed is not sent again.
 // Where a list would be long only its newest part is a topic, and the page reads the rest once by a query.
 var topics = map[string]topic{
@@ -19,15 +11,15 @@ var topics = map[string]topic{
 	"events":   {every: 2 * time.Second, sql: "SELECT at, node, kind, severity, subject, message FROM cluster.events ORDER BY at DESC LIMIT 100"},
 
 	"statements":        {every: time.Second, sql: "SELECT * FROM cluster.statements ORDER BY started_at"},
-	"statement":         {every: time.Second, arg: true, sql: "SELECT * FROM cluster.statements WHERE id::text = $1"},
-	"operators":         {every: time.Second, arg: true, sql: "SELECT * FROM cluster.statement_operators WHERE id::text = $1 ORDER BY stage, operator, node"},
+	"statement":         {every: time.Second, sql: "SELECT * FROM cluster.statements WHERE id::text = $1"},
+	"operators":         {every: time.Second, sql: "SELECT * FROM cluster.statement_operators WHERE id::text = $1 ORDER BY stage, operator, node"},
 	"statement_history": {every: 2 * time.Second, sql: "SELECT * FROM cluster.statement_history ORDER BY started_at DESC LIMIT 500"},
 
 	"tasks":     {every: time.Second, sql: "SELECT * FROM cluster.task_history WHERE ended_at IS NULL OR ended_at > now() - interval '60 seconds' ORDER BY started_at"},
 	"transfers": {every: time.Second, sql: "SELECT statement, from_node, to_node, bytes, batches FROM cluster.transfers ORDER BY statement, from_node, to_node"},
 
 	"jobs": {every: time.Second, sql: "SELECT * FROM ml.training_jobs ORDER BY created_at DESC"},
-	"curve": {every: time.Second, arg: true, sql: `SELECT version, iteration, train_loss, validation_loss, seconds FROM ml.training_history
+	"curve": {every: time.Second, sql: `SELECT version, iteration, train_loss, validation_loss, seconds FROM ml.training_history
 		WHERE schema || '.' || model = $1 ORDER BY version, iteration`},
 	"models": {every: 3 * time.Second, sql: `SELECT schema, name, version, versions, algorithm, task, target, rows, iterations, train_loss, metrics, seconds, bytes, owner, created_at, converged, comment
 		FROM ml.models ORDER BY schema, name`},

@@ -38,7 +38,7 @@ class View {
     this.widths = columns.map((c, j) => {
       let w = c.name.length
       for (let i = 0; i < Math.min(100, rows.length); i++) w = Math.max(w, Math.min(60, rows.at(i)?.[j]?.length ?? 4))
-      return Math.round(26 + 7.6 * Math.min(w, 48))
+      return Math.round(26 + 8 * Math.min(w, 48))
     })
     box.textContent = ''
     this.space = this.cells = box.appendChild(document.createElement('div'))

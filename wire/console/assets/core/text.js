@@ -24,7 +24,7 @@ export function Text({ text }) {
       const lines = p.trim().split('\n')
       if (!lines[0]) continue
       const head = /^(#{1,3}) (.*)/.exec(lines[0])
-      if (head) blocks.push(html`<h3 class=${'level-' + head[1].length}>${inline(head[2])}</h3>`, lines.length > 1 && html`<p>${inline(lines.slice(1).join(' '))}</p>`)
+      if (head) blocks.push(html`<h2 class=${'level-' + head[1].length}>${inline(head[2])}</h2>`, lines.length > 1 && html`<p>${inline(lines.slice(1).join(' '))}</p>`)
       else if (lines.every(l => /^[-*] /.test(l))) blocks.push(html`<ul>${lines.map(l => html`<li>${inline(l.slice(2))}</li>`)}</ul>`)
       else if (lines.every(l => /^\d+\. /.test(l))) blocks.push(html`<ol>${lines.map(l => html`<li>${inline(l.replace(/^\d+\. /, ''))}</li>`)}</ol>`)
       else blocks.push(html`<p>${inline(lines.join(' '))}</p>`)
