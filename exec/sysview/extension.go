@@ -20,7 +20,10 @@ func ours(schema types.OID) bool {
 }
 
 func pgExtension(_ *view, put put) error {
-	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil)
+	if err := put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil); err != nil {
+		return err
+	}
+	return put(statementsExtensionOID, StatementsExtension, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, statementsExtensionVers, nil, nil)
 }
 
 // extensionMembers produces the rows of pg_depend about the extension.
@@ -29,6 +32,9 @@ func extensionMembers(put put) error {
 		if err := put(classNamespace, s, 0, classExtension, extensionOID, 0, "e"); err != nil {
 			return err
 		}
+	}
+	if err := put(classClass, statementsRelation, 0, classExtension, statementsExtensionOID, 0, "e"); err != nil {
+		return err
 	}
 	for _, sh := range shapes().list {
 		if ours(sh.schema) {
