@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -59,6 +60,12 @@ func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.O
 	if opts.Charset != nil && opts.Format.Bytes() {
 		return nil, "", pgerr.Unsupported("COPY in a binary format in the encoding %s is not supported", opts.Charset.Name).
 			WithHint("Give ENCODING 'UTF8'.")
+	}
+	if n.Filename == "" && opts.Packing != "" && opts.Packing != "none" {
+		return nil, "", pgerr.Unsupported("COPY with compression is supported for files only").WithHint("Give the client's data as they are.")
+	}
+	if opts.Packing == "" {
+		opts.Packing = copyfmt.Packing(n.Filename)
 	}
 	if n.IsFrom {
 		return copyFrom(x, st, n, opts)
@@ -170,7 +177,12 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 		if opts.Format == copyfmt.Parquet {
 			err = load(openParquet(x, st, cols, n.Filename, n.Filename))
 		} else {
-			err = load(decode(f))
+			in, e := copyfmt.Unpack(f, opts.Packing)
+			if e != nil {
+				return nil, "", pgerr.Wrap(pgerr.IOError, e, "could not read file \"%s\"", n.Filename)
+			}
+			defer in.Close()
+			err = load(decode(source.Named(in, n.Filename)))
 		}
 		if err != nil {
 			return nil, "", err
@@ -248,9 +260,16 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 	if err := mayFile(x, st); err != nil {
 		return nil, "", err
 	}
-	f, err := os.OpenFile(n.Filename, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(n.Filename, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, "", fileError(err, n.Filename, "writing")
+	}
+	f := io.WriteCloser(file)
+	if opts.Format != copyfmt.Parquet {
+		if f, err = copyfmt.Pack(file, opts.Packing); err != nil {
+			_ = file.Close()
+			return nil, "", err
+		}
 	}
 	for {
 		p, _, err := e.next(x.Ctx)

@@ -54,8 +54,8 @@ type Options struct {
 	// TLS returns the current configuration of connections between nodes; nil for plain
 	// ones, which cmd allows on loopback or with --insecure.
 	TLS func() *tls.Config
-	// PG and HTTP are the node's other addresses, for cluster.nodes.
-	PG, HTTP string
+	// PG and HTTP are the node's other addresses, and Version that of its program, for cluster.nodes.
+	PG, HTTP, Version string
 	// Password returns the SCRAM verifier of a password.
 	Password func(plain string) (string, error)
 	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second and a half, three.

@@ -128,6 +128,7 @@ type nodeReport struct {
 	Queue                     mem.Admissions
 	Models                    sysview.CachedModels
 	Tasks                     []worker.TaskInfo
+	Version                   string
 }
 
 // maxTasks is how many tasks a node reports; heartbeats are to stay small.
@@ -171,7 +172,7 @@ func (n *Node) ownReport() nodeReport {
 		free = -1
 	}
 	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
-		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
+		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached(), Version: n.o.Version}
 }
 
 // reportOf returns a node's last report; zero if there is none.
@@ -253,7 +254,7 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
 		r.Admitted, r.Queued, r.Admissions, r.AdmissionWait = rep.Queue.Holding, rep.Queue.Queued, rep.Queue.Total, rep.Queue.Waited
-		r.Models = rep.Models
+		r.Models, r.Version = rep.Models, rep.Version
 		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}

@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, std IO, start StartEngine, query bo
 	case local && first(o.dsn, o.host, o.port) != "":
 		return errors.New("--data and --memory are for an engine in this process: leave out the address")
 	case local && start == nil:
-		return errors.New("no address")
+		return errors.New("no address is given: -h HOST, a URL, or PGHOST")
 	case local:
 		dial, stop, err := start(ctx, o.engine)
 		if err != nil {

@@ -31,7 +31,7 @@ func benchNode(ctx context.Context, b bench.NodeOptions) (dsn string, stop func(
 // where its clients and its page are; "": in this process alone.
 func ownNode(ctx context.Context, b bench.NodeOptions, listen string) (s *server, stop func() error, err error) {
 	o := node.Options{Data: b.Data, Name: "local", ListenCluster: "127.0.0.1:0", Threads: b.Threads, Log: slog.New(slog.DiscardHandler)}
-	if o.Memory, err = memoryLimit(b.Memory); err != nil {
+	if o.Memory, err = nodeMemory(b.Memory); err != nil {
 		return nil, nil, err
 	}
 	if o.Threads == 0 {

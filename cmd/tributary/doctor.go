@@ -314,14 +314,14 @@ func (r *report) cluster(ctx context.Context, url string) {
 		return
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	rows, err := c.Query(ctx, "SELECT name, state, coalesce(segments_damaged - segments_repaired, 0) FROM cluster.nodes ORDER BY name")
+	rows, err := c.Query(ctx, "SELECT name, state, coalesce(segments_damaged - segments_repaired, 0), coalesce(version, 'unknown') FROM cluster.nodes ORDER BY name")
 	if err != nil {
 		r.fail("cluster", "%s", err)
 		return
 	}
-	var name, state string
+	var name, state, runs string
 	var damaged int64
-	if _, err = pgx.ForEachRow(rows, []any{&name, &state, &damaged}, func() error {
+	if _, err = pgx.ForEachRow(rows, []any{&name, &state, &damaged, &runs}, func() error {
 		switch {
 		case state == "down":
 			r.fail("node "+name, "down; start it, or replace it (tributary node replace)")
@@ -329,8 +329,10 @@ func (r *report) cluster(ctx context.Context, url string) {
 			r.warn("node "+name, "%s, with %d damaged segments that wait for a copy", state, damaged)
 		case state != "ready":
 			r.warn("node "+name, "%s", state)
+		case runs != version:
+			r.warn("node "+name, "ready, with version %s, and this program is %s; all nodes should run the same one", runs, version)
 		default:
-			r.ok("node "+name, "ready")
+			r.ok("node "+name, "ready, with version %s", runs)
 		}
 		return nil
 	}); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"net"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributarydb/tributary/cmd/flags"
 )
@@ -29,6 +31,38 @@ func TestPrecedence(t *testing.T) {
 	env["TRIBUTARY_THREADS"] = "many"
 	if _, err := readSettings(flags.New("serve", ""), nil, func(name string) string { return env[name] }); err == nil || !strings.Contains(err.Error(), "TRIBUTARY_THREADS") {
 		t.Error(err)
+	}
+}
+
+// TestVariables: every flag of serve is read from its variable, and yields to the command line.
+func TestVariables(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("zone: file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]string{
+		"listen-pg": "127.0.0.1:1", "listen-http": "127.0.0.1:2", "listen-cluster": "127.0.0.1:3", "advertise": "10.0.0.1:7400", "join": "a:1,b:2", "data": "d", "temp": "t",
+		"node": "n", "zone": "z", "join-secret": "s", "certs": "c", "memory": "1GiB", "threads": "3", "scrub-every": "1h0m0s", "scrub-rate": "1MiB",
+		"config": file, "testing": "sweep=2s", "audit-log": "audit", "insecure": "true",
+	}
+	env := map[string]string{}
+	for name, v := range set {
+		env[flags.Variable(name)] = v
+	}
+	fs := flags.New("serve", "")
+	s, err := readSettings(fs, []string{"--node", "given"}, func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set["node"] = "given"
+	fs.VisitAll(func(f *flag.Flag) {
+		want, ok := set[f.Name]
+		if got := f.Value.String(); !ok || got != want && f.Name != "testing" || !fs.Given()[f.Name] {
+			t.Errorf("%s: %q instead of %q", flags.Variable(f.Name), got, want)
+		}
+	})
+	if s.options.Pace.Sweep != 2*time.Second || len(s.options.Join) != 2 || s.options.Memory != 1<<30 || env["TRIBUTARY_JOIN_SECRET_FILE"] != "s" || env["TRIBUTARY_LISTEN_PG"] == "" {
+		t.Errorf("%+v %q", s.options, env)
 	}
 }
 
@@ -65,10 +99,17 @@ func TestDoctor(t *testing.T) {
 		return out.String(), err
 	}
 	out, err := run("--url", "postgres://tributary@"+p.PG+"/tributary", "--join", p.Cluster)
-	for _, line := range []string{"in use by a running node", "ready", p.Cluster + " answers"} {
+	for _, line := range []string{"in use by a running node", "ready, with version " + version, p.Cluster + " answers"} {
 		if err != nil || !strings.Contains(out, line) {
 			t.Errorf("running, no %q: %v\n%s", line, err, out)
 		}
+	}
+	running := version
+	version = "0.0.1"
+	out, err = run("--url", "postgres://tributary@"+p.PG+"/tributary")
+	version = running
+	if err != nil || !strings.Contains(out, "with version "+running+", and this program is 0.0.1") {
+		t.Errorf("another version: %v\n%s", err, out)
 	}
 	if err := p.Stop(t.Context()); err != nil {
 		t.Fatal(err)

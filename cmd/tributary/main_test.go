@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/cmd/bench"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -28,8 +30,22 @@ func TestAbout(t *testing.T) {
 		if _, err := readServe([]string{"--memory", c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("--memory %s: %v", c.memory, err)
 		}
+		if _, _, err := benchNode(t.Context(), bench.NodeOptions{Memory: c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("an engine in the process, --memory %s: %v", c.memory, err)
+		}
 	}
-	err := fmt.Errorf("starting: %w", pgerr.New(pgerr.IOError, "could not use data directory %q", "x").WithHint("Make it."))
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, flag := range []string{"--listen-pg", "--listen-http", "--listen-cluster"} {
+		args := []string{"--data", t.TempDir(), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0", flag, taken.Addr().String()}
+		if err := serve(t.Context(), args); err == nil || !strings.Contains(err.Error(), "another address with --listen-pg") {
+			t.Errorf("a %s that is taken: %v", flag, err)
+		}
+	}
+	err = fmt.Errorf("starting: %w", pgerr.New(pgerr.IOError, "could not use data directory %q", "x").WithHint("Make it."))
 	if got := plain(err); strings.Contains(got, string(pgerr.IOError)) || !strings.Contains(got, "could not use data directory") || !strings.HasSuffix(got, "Make it.") {
 		t.Errorf("%q", got)
 	}

@@ -79,11 +79,8 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 		return nil, err
 	}
 	var err error
-	if o.Memory, err = memoryLimit(*memory); err != nil {
+	if o.Memory, err = nodeMemory(*memory); err != nil {
 		return nil, err
-	}
-	if *memory != "" && o.Memory < leastMemory {
-		return nil, tooLittle(*memory)
 	}
 	all := fs.Given() // with what the environment and the file say
 	o.FixedMemory, o.FixedThreads = all["memory"], all["threads"]
@@ -106,12 +103,16 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 // leastMemory is what a node can work with at all, as the setting memory has it.
 const leastMemory = 128 << 20
 
-// tooLittle refuses a limit that every write would fail in, with what was probably meant.
-func tooLittle(given string) error {
-	if _, err := strconv.ParseFloat(given, 64); err == nil {
-		return fmt.Errorf("--memory %s is so many bytes, and a node needs 128MiB at least; did you mean %sGiB?", given, given)
+// nodeMemory is memoryLimit for a node: a limit that every write would fail in is refused, with what was probably meant.
+func nodeMemory(given string) (int64, error) {
+	n, err := memoryLimit(given)
+	if err != nil || given == "" || n >= leastMemory {
+		return n, err
 	}
-	return fmt.Errorf("--memory %s is too little: a node needs 128MiB at least", given)
+	if _, err := strconv.ParseFloat(given, 64); err == nil {
+		return 0, fmt.Errorf("--memory %s is so many bytes, and a node needs 128MiB at least; did you mean %sGiB?", given, given)
+	}
+	return 0, fmt.Errorf("--memory %s is too little: a node needs 128MiB at least", given)
 }
 
 func serve(ctx context.Context, args []string) error {
@@ -139,6 +140,9 @@ func serve(ctx context.Context, args []string) error {
 	s, err := startServer(ctx, o, given.listenPG, given.listenHTTP, given.insecure, access)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end while it waited for its cluster
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; is a server there already? give another address with --listen-pg, --listen-http or --listen-cluster", err)
 	}
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type server struct {
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
 // resolved before the node starts, so that the cluster learns the real ones. Without an
-// address for clients only this process can connect (pipe), and without one for the page there is none.
+// address for clients only this process can connect (dial), and without one for the page there is none.
 func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
 	s := &server{access: access, log: o.Log, failed: make(chan error, 2)}
 	defer func() {
@@ -40,11 +40,10 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 			err = errors.Join(err, s.close(0))
 		}
 	}()
-	if listenPG == "" {
-		s.pg = newPipe()
-	} else if s.pg, err = net.Listen("tcp", listenPG); err != nil {
-		return nil, err
-	} else {
+	if listenPG != "" {
+		if s.pg, err = net.Listen("tcp", listenPG); err != nil {
+			return nil, err
+		}
 		o.PG = s.pg.Addr().String()
 	}
 	if listenHTTP != "" {
@@ -53,7 +52,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		}
 		o.HTTP = s.http.Addr().String()
 	}
-	o.Password = auth.Verifier
+	o.Version, o.Password = version, auth.Verifier
 	if access.Peer() != nil {
 		o.TLS = access.Peer
 	}
@@ -62,7 +61,9 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	}
 	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
 		Account: func() pg.Account { return s.node.Account("client message") }})
-	go func() { s.failed <- s.wire.Serve(s.pg) }()
+	if s.pg != nil {
+		go func() { s.failed <- s.wire.Serve(s.pg) }()
+	}
 	if s.http == nil {
 		return s, nil
 	}
@@ -118,3 +119,9 @@ func (s *server) close(drain time.Duration) error {
 // stopGrace bounds the stop of a node once no session waits for it. What is left then is work that does not
 // heed its cancellation, for this node or another: nothing that was acknowledged depends on it.
 const stopGrace = 30 * time.Second
+
+// dial connects a client in this process; what address is asked for does not matter. A port of loopback
+// would be open to every user of the machine.
+func (s *server) dial(context.Context, string, string) (net.Conn, error) {
+	return s.wire.Dial(pg.Origin{Remote: &net.UnixAddr{Net: "unix"}, Local: &net.UnixAddr{Net: "unix"}}), nil
+}

@@ -33,5 +33,5 @@ func localEngine(ctx context.Context, o shell.EngineOptions) (shell.Dial, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.pg.(*pipe).dial, stop, nil
+	return s.dial, stop, nil
 }

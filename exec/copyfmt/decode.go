@@ -40,6 +40,9 @@ type Decoder struct {
 	field              []byte // a field with its escapes resolved
 	rows               int64  // bytes of records in the batch so far
 	acct               *mem.Account
+	convert            []func([]byte) ([]byte, error) // of columns; nil: none
+	reject             func(Reject)                   // nil: a record that is no row is an error
+	refused            bool                           // the current record
 }
 
 // batchBytes ends a batch early where rows are long; chargeStep is how much
@@ -119,7 +122,9 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 	n := 0
 	d.release()
 	d.rows = 0
+	var rows []int32 // those that are, where a record was refused
 	for n < d.size && d.rows < batchBytes {
+		d.refused = false
 		ok, err := d.record()
 		if err != nil {
 			return nil, err
@@ -127,6 +132,14 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 		if !ok {
 			d.ended = true
 			break
+		}
+		if d.refused && rows == nil {
+			rows = make([]int32, 0, d.size)
+			for i := range n {
+				rows = append(rows, int32(i))
+			}
+		} else if rows != nil && !d.refused {
+			rows = append(rows, int32(n))
 		}
 		n++
 	}
@@ -137,12 +150,19 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 	for i, a := range d.apps {
 		out[i] = a.b.NewArray()
 	}
-	return batch.New(out, n), nil
+	b := batch.New(out, n)
+	b.Sel = rows
+	return b, nil
 }
 
 func (d *Decoder) begin() error {
 	if d.opts.Format == Binary {
 		return d.binaryHeader()
+	}
+	for range d.opts.Skip {
+		if err := d.skipLine(); err != nil {
+			return err
+		}
 	}
 	if !d.opts.Header {
 		return nil
@@ -165,6 +185,20 @@ func (d *Decoder) begin() error {
 		}
 	}
 	return nil
+}
+
+// skipLine passes over a line, whatever it has.
+func (d *Decoder) skipLine() error {
+	d.line++
+	for {
+		_, err := d.r.ReadSlice(d.ends.Last())
+		if err == io.EOF {
+			return nil // the records end too
+		}
+		if err != bufio.ErrBufferFull {
+			return err
+		}
+	}
 }
 
 func (d *Decoder) splitHeader(rec []byte) []string {
@@ -223,6 +257,9 @@ func (d *Decoder) record() (bool, error) {
 		return false, nil
 	}
 	if err != nil {
+		if d.refuse(err, -1, nil, d.buf) {
+			return false, nil // a quote that is not closed: there is nothing after it
+		}
 		return false, d.context(err, -1, nil)
 	}
 	if d.opts.Format == Text && len(rec) == 2 && rec[0] == '\\' && rec[1] == '.' {
@@ -234,17 +271,32 @@ func (d *Decoder) record() (bool, error) {
 	seen := 0
 	put := func(i int, f []byte, null bool) error {
 		if i >= len(d.apps) {
-			return pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
+			err := pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
+			if i > len(d.apps) || d.refuse(err, -1, nil, rec) {
+				return nil
+			}
+			return err
 		}
 		seen = i + 1
 		if null {
 			d.apps[i].b.AppendNull()
 			return nil
 		}
-		if err := d.apps[i].text(f); err != nil {
-			return d.context(err, i, f)
+		text, err := f, error(nil)
+		if d.convert != nil && d.convert[i] != nil {
+			text, err = d.convert[i](f)
 		}
-		return nil
+		if err == nil {
+			err = d.apps[i].text(text)
+		}
+		if err == nil {
+			return nil
+		}
+		if d.refuse(err, i, f, rec) {
+			d.apps[i].b.AppendNull()
+			return nil
+		}
+		return d.context(err, i, f)
 	}
 	if d.opts.Format == CSV {
 		err = d.splitCSV(rec, put)
@@ -253,6 +305,12 @@ func (d *Decoder) record() (bool, error) {
 	}
 	if err == nil && seen < len(d.cols) && !(len(d.cols) == 0 && len(rec) == 0) {
 		err = pgerr.New(pgerr.BadCopyFileFormat, "missing data for column %q", d.cols[seen].Name)
+		if d.refuse(err, -1, nil, rec) {
+			for _, a := range d.apps[seen:] {
+				a.b.AppendNull()
+			}
+			err = nil
+		}
 	}
 	var e *pgerr.Error
 	if errors.As(err, &e) && e.Where == "" {
@@ -290,7 +348,9 @@ func (d *Decoder) readRecord() ([]byte, error) {
 			}
 		}
 		if d.opts.Format == CSV {
-			inQuote = d.quoteState(part, inQuote)
+			if inQuote = d.quoteState(part, inQuote); inQuote && err == nil {
+				d.line++ // within the record
+			}
 		}
 		whole := err == nil && !inQuote
 		if whole && d.opts.Format == Text && escapedEnd(d.buf, part) {

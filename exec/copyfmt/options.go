@@ -1,6 +1,7 @@
 package copyfmt
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/charset"
@@ -39,6 +40,8 @@ type Options struct {
 	ForceNull    []string
 	File         ParquetOptions
 	Ends         LineEnd // of what is read
+	Skip         int     // lines before the header that are not looked at
+	Packing      string  // of a file that is not Parquet: one of Packings; "" for what its name says
 	// Charset is that of the bytes, nil for UTF8; it is the client's unless Encoded, by ENCODING.
 	Charset *charset.Charset
 	Encoded bool
@@ -60,6 +63,7 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 	seen := map[string]bool{}
 	var delim, quote, escape, null *string
 	var files []string // options of Parquet files that are given
+	var packing *Option
 	for _, p := range opts {
 		if seen[p.Name] {
 			return o, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
@@ -118,6 +122,8 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 				return o, err
 			}
 			o.Charset, o.Encoded = cs, true
+		case "compression": // of Parquet's pages, or of the file as a whole
+			packing = &p
 		case "freeze":
 			// Rows are visible at commit in any case.
 		default:
@@ -130,6 +136,19 @@ func ParseOptions(opts []Option, from bool) (Options, error) {
 			}
 			files = append(files, p.Name)
 		}
+	}
+	switch {
+	case packing == nil:
+	case o.Format == Parquet:
+		if _, err := o.File.parse(*packing); err != nil {
+			return o, err
+		}
+		files = append(files, packing.Name)
+	case slices.Contains(Packings, strings.ToLower(packing.Value)):
+		o.Packing = strings.ToLower(packing.Value)
+	case !strings.EqualFold(packing.Value, "auto"):
+		return o, pgerr.New(pgerr.InvalidParameterValue, "COPY compression %q not recognized", packing.Value).
+			WithHint("It is auto, %s.", strings.Join(Packings, ", "))
 	}
 	if o.Format.Bytes() {
 		mode := map[Format]string{Binary: "BINARY", Parquet: "PARQUET"}[o.Format]

@@ -95,7 +95,7 @@ func (t *csvTable) placesOf(file int) []int {
 
 // byName is placesOf of a file that is new, by its header. With union what the table lacks is added.
 func (t *csvTable) byName(f file, sn *sniffed, union bool, blank *[]bool) ([]int, error) {
-	names, err := remember(t.s, "csvhead\x00"+string([]byte{t.opts.Delimiter, t.opts.Quote, t.opts.Escape})+f.key, func() ([]string, int, error) {
+	names, err := remember(t.s, "csvhead\x00"+string([]byte{t.opts.Delimiter, t.opts.Quote, t.opts.Escape})+itoa(int64(t.opts.Skip))+f.key, func() ([]string, int, error) {
 		names, err := t.header(f)
 		return names, len(names), err
 	})
@@ -146,7 +146,7 @@ func (t *csvTable) header(f file) ([]string, error) {
 		}
 		text = append(text, more...)
 		whole := int64(len(more)) < size
-		recs := split(bytes.TrimPrefix(text, bom), t.opts, whole, 1)
+		recs := split(afterLines(bytes.TrimPrefix(text, bom), t.opts), t.opts, whole, 1)
 		if len(recs) == 0 && !whole && len(text) < sampleBytes {
 			continue
 		}

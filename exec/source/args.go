@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -16,8 +17,17 @@ type args struct {
 	err  error
 }
 
-// names sets the names of the arguments, in the order of positional ones. It refuses all others.
-func (a *args) names(names ...string) bool {
+// names sets the names of the arguments, in the order of positional ones. It refuses all others. An
+// argument may have synonyms, behind the name that it is got by: "delim|sep".
+func (a *args) names(list ...string) bool {
+	names, called := make([]string, len(list)), map[string]string{}
+	for i, n := range list {
+		all := strings.Split(n, "|")
+		names[i] = all[0]
+		for _, s := range all {
+			called[s] = all[0]
+		}
+	}
 	seen := map[string]bool{}
 	for i := range a.list {
 		p := &a.list[i]
@@ -29,33 +39,31 @@ func (a *args) names(names ...string) bool {
 			}
 			name = names[i]
 		}
-		known := false
-		for _, n := range names {
-			known = known || n == name
-		}
+		given := name
+		name, known := called[name]
 		switch {
 		case p.Call != "" && name != matrixArg:
-			a.err = pgerr.Unsupported("argument %q of %s cannot be a call of %s", name, a.fn, p.Call)
+			a.err = pgerr.Unsupported("argument %q of %s cannot be a call of %s", given, a.fn, p.Call)
 			return false
 		case !known:
-			a.err = pgerr.New(pgerr.InvalidParameterValue, "function %s has no argument named %q", a.fn, name).
+			a.err = pgerr.New(pgerr.InvalidParameterValue, "function %s has no argument named %q", a.fn, given).
 				WithHint("Its arguments are: %s.", strings.Join(names, ", "))
 			return false
 		case seen[name]:
-			a.err = pgerr.New(pgerr.SyntaxError, "argument name %q used more than once", name)
+			a.err = pgerr.New(pgerr.SyntaxError, "argument name %q used more than once", given)
 			return false
 		}
 		seen[name] = true
 	}
 	// A copy: the plan's own list is shared.
-	list := append([]plan.Arg(nil), a.list...)
-	for i := range list {
-		if list[i].Name == "" {
-			list[i].Name = names[i]
+	own := append([]plan.Arg(nil), a.list...)
+	for i := range own {
+		if own[i].Name == "" {
+			own[i].Name = names[i]
 		}
-		list[i].Name = strings.ToLower(list[i].Name)
+		own[i].Name = called[strings.ToLower(own[i].Name)]
 	}
-	a.list = list
+	a.list = own
 	return true
 }
 
@@ -162,7 +170,30 @@ func (a *args) files() ([]file, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	return expand(paths)
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	packed := a.choice("compression", "auto", "auto", "none", "gzip", "zstd")
+	var cs *charset.Charset
+	if name := a.text("encoding", ""); name != "" {
+		var known bool
+		if cs, _, known, err = charset.Find(name); !known {
+			a.bad("encoding", "must be the name of an encoding, as client_encoding takes it")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	for i := range files {
+		f := &files[i]
+		if f.charset = cs; packed != "auto" {
+			f.packing = packed
+		}
+		if cs != nil || packed != "auto" {
+			f.key += "\x00" + packed + a.text("encoding", "")
+		}
+	}
+	return files, a.err
 }
 
 // texts reads a text or an array of them.

@@ -31,11 +31,13 @@ const fileShift = 40
 // csvTable is read_csv: delimited text whose columns are given or found out
 // from the first rows of the first file.
 type csvTable struct {
-	s     *Sources
-	files []file
-	opts  copyfmt.Options
-	cols  []plan.Column
-	est   float64
+	s      *Sources
+	files  []file
+	opts   copyfmt.Options
+	values csvValues
+	cols   []plan.Column
+	lax    bool // a record that is no row is left out
+	est    float64
 	// places, where files have their columns in different places, are each file's: which column of the
 	// table each of its columns is. nil: as the table's.
 	places [][]int
@@ -43,10 +45,30 @@ type csvTable struct {
 	starts []int64
 }
 
+// csvArgs are the arguments about the text of files.
+var csvArgs = []string{"path", "header", "delim|sep|delimiter", "nullstr|null", "quote", "escape", "columns", "names|column_names", "types|dtypes|column_types", "all_varchar",
+	"sample_size", "union_by_name", "skip", "dateformat|date_format", "timestampformat|timestamp_format", "decimal_separator", "thousands", "encoding", "compression"}
+
 func newCSV(s *Sources, a *args) (table, error) {
-	if !a.names("path", "header", "delim", "nullstr", "quote", "escape", "columns", "names", "types", "all_varchar", "sample_size", "union_by_name") {
+	if !a.names(slices.Concat(csvArgs, []string{"ignore_errors", "store_rejects", "rejects_table"}, labelArgs)...) {
 		return nil, a.err
 	}
+	for _, name := range []string{"store_rejects", "rejects_table"} {
+		if _, given := a.get(name); given {
+			return nil, pgerr.Unsupported("argument %q of read_csv is not supported: a query writes nothing", name).
+				WithHint("With ignore_errors => true records that are no rows are left out; read_csv_rejects, with the other arguments, lists them.")
+		}
+	}
+	t, err := s.csv(a)
+	if err != nil {
+		return nil, err
+	}
+	t.lax = a.bool("ignore_errors", false)
+	return label(t, a)
+}
+
+// csv is the table of read_csv, whose arguments are known.
+func (s *Sources) csv(a *args) (*csvTable, error) {
 	files, err := a.files()
 	if err != nil {
 		return nil, err
@@ -55,7 +77,7 @@ func newCSV(s *Sources, a *args) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &csvTable{s: s, files: files, opts: sn.opts, cols: sn.cols}
+	t := &csvTable{s: s, files: files, opts: sn.opts, values: sn.values, cols: sn.cols}
 	if err := t.align(sn, a); err != nil {
 		return nil, err
 	}
@@ -95,30 +117,38 @@ func (s *Sources) sniffed(f file, a *args) (*sniffed, error) {
 // splittable reports whether the records of a file can be found from the middle: that takes
 // counting the quotes before, which is not enough if the escape is not the quote.
 func (t *csvTable) splittable(f file) bool {
-	return !f.packed() && f.size > csvChunk && t.opts.Quote == t.opts.Escape && t.opts.Ends != copyfmt.EndCR
+	return !f.packed() && f.charset == nil && f.size > csvChunk && t.opts.Quote == t.opts.Escape && t.opts.Ends != copyfmt.EndCR
 }
 
 func (t *csvTable) columns() []plan.Column { return t.cols }
 func (t *csvTable) rows() float64          { return t.est }
 func (t *csvTable) from() []file           { return t.files }
 func (t *csvTable) units() int64           { return t.starts[len(t.starts)-1] }
+func (t *csvTable) fileOf(unit int64) int  { return fileOf(t.starts, unit) }
 func (t *csvTable) perPart() int64         { return 1 }
 
 func (t *csvTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
 	r := &units{next: from, end: to}
 	r.open = func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
-		return t.open(ctx, i, u-t.starts[i], cols, r.pool)
+		c, err := t.open(ctx, i, u-t.starts[i], cols, r.pool)
+		if err != nil {
+			return nil, err
+		}
+		if t.lax {
+			c.dec.Reject(func(copyfmt.Reject) {})
+		}
+		return c, nil
 	}
 	return r, nil
 }
 
 // open reads one chunk of a file.
-func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, pool *mem.Pool) (op.BatchReader, error) {
+func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, pool *mem.Pool) (*csvReader, error) {
 	f := t.files[i]
 	opts := t.opts
 	r := &csvReader{seq: int64(i) << fileShift}
-	name := f.path
+	line := int64(0)
 	h, err := openText(f)
 	if err != nil {
 		return nil, err
@@ -126,8 +156,8 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, poo
 	r.closer = h
 	var in io.Reader = named{h, f.path}
 	if t.splittable(f) {
-		marks, err := remember(t.s, "marks\x00"+string([]byte{opts.Quote})+itoa(csvChunk)+f.key, func() ([]mark, int, error) {
-			marks, err := findMarks(ctx, f, opts.Quote)
+		marks, err := remember(t.s, "marks\x00"+string([]byte{opts.Quote})+itoa(csvChunk)+" "+itoa(int64(opts.Skip))+f.key, func() ([]mark, int, error) {
+			marks, err := findMarks(ctx, f, opts.Quote, opts.Skip)
 			return marks, len(marks), err
 		})
 		if err != nil {
@@ -141,15 +171,19 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, poo
 			if opts.Header {
 				r.seq--
 			}
-			opts.Header = false
-			name += " after record " + itoa(from.records)
+			opts.Header, opts.Skip = false, 0
+			line = from.lines
 		}
 	}
-	// A column that is not needed is read as text, which cannot fail.
+	// A column that is not needed is read as text, which cannot fail; where records may be left out, all
+	// columns say which.
 	places := t.placesOf(i)
 	dec := make([]copyfmt.Column, len(places))
 	for j, c := range places {
 		dec[j] = copyfmt.Column{Name: t.cols[c].Name, Type: types.Text}
+		if t.lax {
+			dec[j].Type = t.cols[c].Type
+		}
 	}
 	for _, c := range cols {
 		j := slices.Index(places, c)
@@ -158,9 +192,15 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, poo
 		}
 		r.cols, r.types = append(r.cols, j), append(r.types, t.cols[c].Type)
 	}
-	if r.dec, err = copyfmt.NewDecoder(skipBOM(in, chunk == 0), dec, opts, types.DefaultEnv, batch.DefaultSize, name); err != nil {
+	if r.dec, err = copyfmt.NewDecoder(skipBOM(in, chunk == 0), dec, opts, types.DefaultEnv, batch.DefaultSize, f.path); err != nil {
 		_ = h.Close()
 		return nil, err
+	}
+	r.dec.StartAt(line)
+	for j, c := range dec {
+		if conv := t.values.conversion(c.Type); conv != nil {
+			r.dec.Convert(j, conv)
+		}
 	}
 	if pool != nil {
 		r.acct = pool.Account("records of file "+strconv.Quote(f.path), false)
@@ -191,7 +231,7 @@ func (r *csvReader) Next(context.Context) (*batch.Batch, error) {
 			out[i] = b.Cols[j]
 		}
 	}
-	nb := batch.New(out, b.N)
+	nb := b.With(out)
 	nb.Seq = r.seq
 	r.seq += int64(b.N)
 	return nb, nil
@@ -231,12 +271,12 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// mark is where a chunk's first record begins, and how many are before it.
-type mark struct{ offset, records int64 }
+// mark is where a chunk's first record begins, and how many records and lines are before it.
+type mark struct{ offset, records, lines int64 }
 
 // findMarks reads a file once to find where records begin: a line end within quotes does not count.
 // There is a mark a chunk and one for the end.
-func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
+func findMarks(ctx context.Context, f file, quote byte, skip int) ([]mark, error) {
 	h, err := os.Open(f.path)
 	if err != nil {
 		return nil, fileError(f.path, err)
@@ -245,7 +285,7 @@ func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
 	chunks := (f.size + csvChunk - 1) / csvChunk
 	marks := make([]mark, 1, chunks+1)
 	buf := make([]byte, 1<<20)
-	var at, records int64
+	var at, records, other int64 // lines that are no ends of records
 	quoted := false
 	for {
 		if err := ctx.Err(); err != nil {
@@ -253,13 +293,25 @@ func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
 		}
 		n, err := h.Read(buf)
 		for rest, base := buf[:n], at; len(rest) > 0; {
+			if skip > 0 {
+				i := bytes.IndexByte(rest, '\n')
+				if i < 0 {
+					break
+				}
+				rest, base = rest[i+1:], base+int64(i+1)
+				skip--
+				other++
+				continue
+			}
 			run := rest
 			q := bytes.IndexByte(rest, quote)
 			if q >= 0 {
 				run = rest[:q]
 			}
-			if !quoted {
-				marks, records = markLines(run, base, records, marks)
+			if quoted {
+				other += int64(bytes.Count(run, []byte{'\n'}))
+			} else {
+				marks, records = markLines(run, base, records, other, marks)
 			}
 			if q < 0 {
 				break
@@ -277,13 +329,13 @@ func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
 		}
 	}
 	for int64(len(marks)) <= chunks {
-		marks = append(marks, mark{at, records}) // chunks in which no record begins
+		marks = append(marks, mark{at, records, records + other}) // chunks in which no record begins
 	}
 	return marks, nil
 }
 
 // markLines counts the line ends of an unquoted run that begins at offset base.
-func markLines(run []byte, base, records int64, marks []mark) ([]mark, int64) {
+func markLines(run []byte, base, records, other int64, marks []mark) ([]mark, int64) {
 	for len(run) > 0 {
 		next := int64(len(marks)) * csvChunk
 		if base+int64(len(run)) < next {
@@ -300,7 +352,7 @@ func markLines(run []byte, base, records int64, marks []mark) ([]mark, int64) {
 		records++
 		run, base = run[i+1:], base+int64(i+1)
 		for base >= int64(len(marks))*csvChunk {
-			marks = append(marks, mark{base, records})
+			marks = append(marks, mark{base, records, records + other})
 		}
 	}
 	return marks, records

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"compress/gzip"
 	"errors"
 	"hash/fnv"
 	"io"
@@ -12,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
+	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -23,6 +22,9 @@ type file struct {
 	name string // in errors; "" for the path
 	size int64
 	key  string // path, size and time of change: cached facts are valid for it
+	// packing is how it is compressed, "none", "gzip" or "zstd", and charset its encoding, nil for UTF8.
+	packing string
+	charset *charset.Charset
 }
 
 // shown is what errors call the file.
@@ -34,9 +36,7 @@ func (f file) shown() string {
 }
 
 // packed reports whether it is a compressed file, which can be read from its beginning only.
-func (f file) packed() bool {
-	return strings.HasSuffix(f.path, ".gz") || strings.HasSuffix(f.path, ".zst")
-}
+func (f file) packed() bool { return f.packing == "gzip" || f.packing == "zstd" }
 
 // expand finds the files that patterns name: those of one pattern by name, the
 // patterns in their order.
@@ -74,7 +74,7 @@ func expand(patterns []string) ([]file, error) {
 			if !st.Mode().IsRegular() { // a FIFO would be waited for, and read once only
 				return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a regular file", path)
 			}
-			out = append(out, file{path: path, size: st.Size(),
+			out = append(out, file{path: path, size: st.Size(), packing: copyfmt.Packing(path),
 				key: path + "\x00" + strconv.FormatInt(st.Size(), 10) + "\x00" + strconv.FormatInt(st.ModTime().UnixNano(), 10)})
 		}
 	}
@@ -137,41 +137,28 @@ func readError(path string, err error) error {
 	return pgerr.New(pgerr.IOError, "could not read file %q: %v", path, err)
 }
 
-// openText opens a file's text, uncompressed.
+// openText opens a file's text, uncompressed, as UTF8.
 func openText(f file) (io.ReadCloser, error) {
 	h, err := os.Open(f.path)
 	if err != nil {
 		return nil, fileError(f.path, err)
 	}
-	switch {
-	case strings.HasSuffix(f.path, ".gz"):
-		z, err := gzip.NewReader(h)
-		if err != nil {
-			_ = h.Close()
-			return nil, readError(f.path, err)
-		}
-		return &unpacked{Reader: z, close: func() { _ = z.Close() }, file: h}, nil
-	case strings.HasSuffix(f.path, ".zst"):
-		z, err := zstd.NewReader(h, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			_ = h.Close()
-			return nil, readError(f.path, err)
-		}
-		return &unpacked{Reader: z, close: z.Close, file: h}, nil
+	r, err := copyfmt.Unpack(h, f.packing)
+	if err != nil {
+		_ = h.Close()
+		return nil, readError(f.path, err)
 	}
-	return h, nil
+	if f.charset == nil {
+		return r, nil
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{f.charset.Reader(r), r}, nil
 }
 
-type unpacked struct {
-	io.Reader
-	close func()
-	file  *os.File
-}
-
-func (u *unpacked) Close() error {
-	u.close()
-	return u.file.Close()
-}
+// Named returns a reader whose errors have a file's name.
+func Named(r io.Reader, path string) io.Reader { return named{r, path} }
 
 // named adds the file's name to errors of reading.
 type named struct {
@@ -181,7 +168,8 @@ type named struct {
 
 func (n named) Read(p []byte) (int, error) {
 	k, err := n.r.Read(p)
-	if err != nil && err != io.EOF {
+	var told *pgerr.Error // of the encoding
+	if err != nil && err != io.EOF && !errors.As(err, &told) {
 		err = readError(n.path, err)
 	}
 	return k, err

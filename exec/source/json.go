@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -30,12 +31,8 @@ type jsonTable struct {
 }
 
 func newJSON(s *Sources, a *args) (table, error) {
-	if !a.names("path", "columns", "sample_size") {
+	if !a.names(slices.Concat([]string{"path", "columns", "sample_size", "encoding", "compression"}, labelArgs)...) {
 		return nil, a.err
-	}
-	paths := a.texts("path")
-	if paths == nil && a.err == nil {
-		a.bad("path", "is missing")
 	}
 	limit := int(a.int("sample_size", sampleRows, -1, math.MaxInt32))
 	given, err := givenColumns(a)
@@ -45,7 +42,7 @@ func newJSON(s *Sources, a *args) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := expand(paths)
+	files, err := a.files()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +68,7 @@ func newJSON(s *Sources, a *args) (table, error) {
 	for _, x := range files {
 		t.est += float64(x.size) / f.width
 	}
-	return t, nil
+	return label(t, a)
 }
 
 func (t *jsonTable) columns() []plan.Column { return t.cols }
@@ -79,6 +76,7 @@ func (t *jsonTable) rows() float64          { return t.est }
 func (t *jsonTable) from() []file           { return t.files }
 func (t *jsonTable) units() int64           { return int64(len(t.files)) }
 func (t *jsonTable) perPart() int64         { return 1 }
+func (t *jsonTable) fileOf(unit int64) int  { return int(unit) }
 
 func (t *jsonTable) read(_ context.Context, from, to int64, cols []int, want []plan.Column) (op.BatchReader, error) {
 	names := map[string][]int{}

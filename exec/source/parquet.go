@@ -51,7 +51,7 @@ type parquetInfo struct {
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
-	if !a.names("path") {
+	if !a.names(append([]string{"path"}, labelArgs...)...) {
 		return nil, a.err
 	}
 	files, err := a.files()
@@ -80,7 +80,7 @@ func newParquet(s *Sources, a *args) (table, error) {
 			}
 		}
 	}
-	return parquetOf(files, infos), nil
+	return label(parquetOf(files, infos), a)
 }
 
 // parquetOf is read_parquet of files, whose footers are infos.
@@ -109,6 +109,7 @@ func (t *parquetTable) rows() float64          { return float64(t.seqs[len(t.fil
 func (t *parquetTable) from() []file           { return t.files }
 func (t *parquetTable) units() int64           { return t.starts[len(t.files)] }
 func (t *parquetTable) perPart() int64         { return 1 }
+func (t *parquetTable) fileOf(unit int64) int  { return fileOf(t.starts, unit) }
 
 // guarded turns a panic of the decoder, which trusts what it reads, into an
 // error.

@@ -5,22 +5,21 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // sniffed is what is found out about a CSV file.
 type sniffed struct {
-	opts  copyfmt.Options
-	cols  []plan.Column
-	blank []bool  // of each column, whether no value was seen
-	width float64 // bytes a record
+	opts   copyfmt.Options
+	values csvValues
+	cols   []plan.Column
+	blank  []bool  // of each column, whether no value was seen
+	width  float64 // bytes a record
 }
 
 const (
@@ -46,6 +45,7 @@ func sniff(f file, a *args) (*sniffed, error) {
 	if limit <= 0 {
 		limit = math.MaxInt32
 	}
+	skip := int(a.int("skip", 0, 0, math.MaxInt32))
 	opts := []copyfmt.Option{{Name: "format", Value: "csv"}}
 	for _, o := range []struct{ arg, option string }{{"delim", "delimiter"}, {"nullstr", "null"}, {"quote", "quote"}, {"escape", "escape"}} {
 		if _, ok := a.get(o.arg); ok {
@@ -55,15 +55,20 @@ func sniff(f file, a *args) (*sniffed, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	sn := &sniffed{}
+	sn := &sniffed{values: a.values()}
+	if a.err != nil {
+		return nil, a.err
+	}
 	if sn.opts, err = copyfmt.ParseOptions(opts, true); err != nil {
 		return nil, err
 	}
 	if sn.opts.Ends = copyfmt.EndAny; sn.opts.FirstEnd(text, !whole) == copyfmt.EndCR {
 		sn.opts.Ends = copyfmt.EndCR
 	}
+	sn.opts.Skip = skip
+	text = afterLines(text, sn.opts)
 	if _, ok := a.get("delim"); !ok {
-		sn.opts.Delimiter = guessDelimiter(text, sn.opts, whole)
+		sn.opts.Delimiter = sn.guessDelimiter(text, whole, a.bool("ignore_errors", false))
 	}
 	recs := split(text, sn.opts, whole, limit)
 	sn.width = 50
@@ -77,6 +82,18 @@ func sniff(f file, a *args) (*sniffed, error) {
 		return nil, err
 	}
 	return sn, nil
+}
+
+// afterLines is what follows the lines that are skipped.
+func afterLines(text []byte, o copyfmt.Options) []byte {
+	for range o.Skip {
+		i := bytes.IndexByte(text, o.Ends.Last())
+		if i < 0 {
+			return nil
+		}
+		text = text[i+1:]
+	}
+	return text
 }
 
 // shape determines header, names and types.
@@ -106,7 +123,7 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 	if n > maxFileColumns {
 		return pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxFileColumns)
 	}
-	sn.opts.Header = a.bool("header", looksLikeHeader(recs, sn.opts.Null))
+	sn.opts.Header = a.bool("header", sn.looksLikeHeader(recs))
 	names, rows := []string(nil), recs
 	if sn.opts.Header {
 		for _, c := range recs[0].fields {
@@ -125,7 +142,7 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 	}
 	names = columnNames(n, names)
 	for i := range n {
-		g := guess{}
+		g := guess{values: sn.values}
 		for _, r := range rows {
 			if i < len(r.fields) && !(r.fields[i].text == sn.opts.Null && !r.fields[i].quoted) {
 				g.see(r.fields[i].text)
@@ -279,24 +296,29 @@ func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
 	return out
 }
 
-// guessDelimiter takes the one that cuts the first records into the same
-// number of fields, the most of them; the comma where none does.
-func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
+// guessDelimiter takes the one that cuts the first records into the same number of fields, the most of
+// them; the comma where none does. With some, a fifth of the records may differ. What numbers are written
+// with is not tried.
+func (sn *sniffed) guessDelimiter(text []byte, whole, some bool) byte {
+	o := sn.opts
 	best, most := o.Delimiter, 1
+	if best == sn.values.decimal || best == sn.values.thousands {
+		best = ';' // as it is where commas are in numbers
+	}
 	for _, d := range []byte{',', '\t', ';', '|'} {
+		if d == sn.values.decimal || d == sn.values.thousands {
+			continue
+		}
 		o.Delimiter = d
 		recs := split(text, o, whole, 50)
-		n := 0
-		for i, r := range recs {
-			if i == 0 {
-				n = len(r.fields)
-			} else if len(r.fields) != n {
-				n = 0
-				break
+		same := 0
+		for _, r := range recs {
+			if len(r.fields) == len(recs[0].fields) {
+				same++
 			}
 		}
-		if n > most {
-			best, most = d, n
+		if len(recs) > 0 && (same == len(recs) || some && 5*same >= 4*len(recs)) && len(recs[0].fields) > most {
+			best, most = d, len(recs[0].fields)
 		}
 	}
 	return best
@@ -305,7 +327,8 @@ func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
 // looksLikeHeader takes a first record of words for names. Where some are empty or occur twice there
 // must be another sign: values below that are no words, or an empty first name alone, as pandas writes
 // it over the index.
-func looksLikeHeader(recs []record, null string) bool {
+func (sn *sniffed) looksLikeHeader(recs []record) bool {
+	null := sn.opts.Null
 	first := recs[0].fields
 	var seen []string
 	blank, twice := 0, false
@@ -314,7 +337,7 @@ func looksLikeHeader(recs []record, null string) bool {
 			blank++
 			continue
 		}
-		g := guess{}
+		g := guess{values: sn.values}
 		if g.see(f.text); g.typ().OID != types.TextOID {
 			return false
 		}
@@ -330,7 +353,7 @@ func looksLikeHeader(recs []record, null string) bool {
 		return true
 	}
 	for i := range first {
-		g := guess{}
+		g := guess{values: sn.values}
 		for _, r := range recs[1:] {
 			if i < len(r.fields) && r.fields[i].text != null {
 				g.see(r.fields[i].text)
@@ -341,98 +364,4 @@ func looksLikeHeader(recs []record, null string) bool {
 		}
 	}
 	return false
-}
-
-// guess narrows down the type of values by their texts.
-type guess struct {
-	n                                  int
-	notBool, notInt, notFloat, notDate bool
-	notStamp                           bool
-}
-
-func (g *guess) see(s string) {
-	g.n++
-	if !g.notBool {
-		switch strings.ToLower(s) {
-		case "true", "false":
-		default:
-			g.notBool = true
-		}
-	}
-	if !g.notInt {
-		if len(s) > 1 && s[0] == '0' || strings.HasPrefix(s, "+") {
-			g.notInt = true // a code or a telephone number
-			g.notFloat = g.notFloat || !strings.ContainsAny(s, ".eE")
-		} else if _, err := strconv.ParseInt(s, 10, 64); err != nil {
-			g.notInt = true
-		}
-	}
-	if !g.notFloat {
-		g.notFloat = !isNumber(s)
-	}
-	if !g.notDate {
-		g.notDate = !isDate(s)
-	}
-	if !g.notStamp {
-		g.notStamp = !isDate(s) && !isStamp(s)
-	}
-}
-
-func (g *guess) typ() types.Type {
-	switch {
-	case g.n == 0:
-		return types.Text
-	case !g.notBool:
-		return types.Bool
-	case !g.notInt:
-		return types.Int8
-	case !g.notFloat:
-		return types.Float8
-	case !g.notDate:
-		return types.Date
-	case !g.notStamp:
-		return types.Timestamp
-	}
-	return types.Text
-}
-
-func isNumber(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
-		default:
-			return strings.EqualFold(s, "nan") || strings.EqualFold(s, "inf") || strings.EqualFold(s, "-inf") ||
-				strings.EqualFold(s, "infinity") || strings.EqualFold(s, "-infinity")
-		}
-	}
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
-}
-
-func wholeNumber(s string) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
-}
-
-// isDate and isStamp look for the ISO forms alone: others mean different days
-// to different people.
-func isDate(s string) bool {
-	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
-		return false
-	}
-	_, err := datetime.ParseDate(s, nil)
-	return err == nil
-}
-
-func isStamp(s string) bool {
-	if len(s) < 16 || !isDate(s[:10]) || s[10] != ' ' && s[10] != 'T' || s[13] != ':' {
-		return false
-	}
-	for i := 11; i < len(s); i++ {
-		if c := s[i]; (c < '0' || c > '9') && c != ':' && c != '.' {
-			return false // a zone would be lost
-		}
-	}
-	_, err := datetime.ParseTimestamp(s, nil)
-	return err == nil
 }

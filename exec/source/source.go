@@ -49,6 +49,8 @@ func New() *Sources {
 // makers read the arguments of each source.
 var makers = map[string]func(s *Sources, a *args) (table, error){
 	"read_csv":            newCSV,
+	"read_csv_rejects":    newRejects,
+	"sniff_csv":           newSniff,
 	"read_json":           newJSON,
 	"read_parquet":        newParquet,
 	"make_classification": newClassification,
@@ -76,7 +78,7 @@ func (s *Sources) table(name string, list []plan.Arg) (table, error) {
 
 // IsFile reports whether name is one of the sources that read files of the server.
 func IsFile(name string) bool {
-	return name == "read_csv" || name == "read_json" || name == "read_parquet"
+	return slices.Contains([]string{"read_csv", "read_json", "read_parquet", "read_csv_rejects", "sniff_csv"}, name)
 }
 
 // Local reports whether s is a source that only the session's node can read: files of its own disks.

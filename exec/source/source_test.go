@@ -88,6 +88,9 @@ func tryRead(s *Sources, p *plan.Source, of int) ([]string, error) {
 			}
 			x := run{seq: b.Seq}
 			for i := range b.N {
+				if b.Sel != nil && !slices.Contains(b.Sel, int32(i)) {
+					continue
+				}
 				var f []string
 				for j, c := range p.Cols {
 					d := types.DatumAt(c.Type, b.Cols[j], i)

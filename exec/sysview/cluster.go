@@ -52,7 +52,7 @@ func clusterNodes(v *view, put put) error {
 			state = "unknown"
 		}
 		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
-			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued)
+			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued, text(n.Version))
 		if err != nil {
 			return err
 		}

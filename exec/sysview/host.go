@@ -109,6 +109,7 @@ type NodeRow struct {
 	ScrubCompleted                        time.Time // when the last pass ended; zero for never
 	HeartbeatAge                          time.Duration
 	Name, Address, PG, HTTP, Zone         string // for a node that the catalog does not have yet
+	Version                               string // of its program
 	Cores, Threads                        int
 }
 

@@ -4,7 +4,7 @@
 #   sh install.sh [VERSION]
 #
 #   PREFIX=DIR   where to: DIR/bin/tributary and DIR/share/man (default: /usr/local as root, else ~/.local)
-#   FROM=URL     where from: a URL or a directory with the archives and checksums.txt
+#   FROM=URL     where from: a URL or a directory with the archives and checksums.txt; https, but for this machine's own
 set -eu
 
 version=${1:-${VERSION:-0.2.0}}
@@ -15,6 +15,10 @@ fail() {
   echo "install.sh: $*" >&2
   exit 1
 }
+case $from in
+http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
+http://*) fail "$from is not https" ;;
+esac
 
 case $(uname -s) in
 Linux) os=linux ;;
@@ -36,7 +40,7 @@ fetch() { # file
   if [ -d "$from" ]; then
     cp "$from/$1" "$work/$1"
   elif command -v curl >/dev/null 2>&1; then
-    curl -fsSL --proto '=https' --tlsv1.2 -o "$work/$1" "$from/$1"
+    curl -fsSL --proto '=https,http' --proto-redir '=https' --tlsv1.2 -o "$work/$1" "$from/$1"
   elif command -v wget >/dev/null 2>&1; then
     wget -q --https-only -O "$work/$1" "$from/$1"
   else

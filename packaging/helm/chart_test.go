@@ -1,90 +1,81 @@
-// Package helm has the chart; its test renders it as helm does, and checks what comes out.
+// Package helm has the chart; its tests are helm's template and lint, and checks of what comes out.
 package helm
 
 import (
-	"errors"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
-	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
 )
 
-// render returns the chart's objects by kind and name, with some values set.
+// render returns the chart's objects by kind and name as helm makes them, with some values set. What Kubernetes' own
+// types do not know is an error; those of others, such as ServiceMonitor, are taken as they come.
 func render(t *testing.T, set string) (map[string]map[string]any, error) {
 	t.Helper()
-	read := func(path string) []byte {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	var values, chart map[string]any
-	for text, into := range map[string]*map[string]any{string(read("tributary/values.yaml")) + "\n": &values, string(read("tributary/Chart.yaml")): &chart} {
-		if err := yaml.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var own map[string]any
-	if err := yaml.Unmarshal([]byte(set), &own); err != nil {
-		t.Fatal(err)
-	}
-	maps.Copy(values, own)
-	all := template.New("chart").Option("missingkey=error")
-	funcs := sprig.TxtFuncMap()
-	funcs["toYaml"] = func(v any) (string, error) {
-		b, err := yaml.Marshal(v)
-		return strings.TrimSuffix(string(b), "\n"), err
-	}
-	funcs["include"] = func(name string, data any) (string, error) {
-		var b strings.Builder
-		err := all.ExecuteTemplate(&b, name, data)
-		return b.String(), err
-	}
-	funcs["fail"] = func(text string) (string, error) { return "", errors.New(text) }
-	all.Funcs(funcs)
-	files, err := filepath.Glob("tributary/templates/*")
+	chart, err := loader.Load("tributary")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		if _, err := all.New(f).Parse(string(read(f))); err != nil {
-			t.Fatal(err)
-		}
+	values, err := chartutil.ToRenderValues(chart, valuesOf(t, set), chartutil.ReleaseOptions{Name: "db", Namespace: "prod", IsInstall: true}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	data := map[string]any{
-		"Values": values, "Release": map[string]any{"Name": "db", "Namespace": "prod", "Service": "Helm"}, "Template": map[string]any{"BasePath": "tributary/templates"},
-		"Chart": map[string]any{"Name": chart["name"], "AppVersion": chart["appVersion"]},
+	files, err := engine.Render(chart, values)
+	if err != nil {
+		return nil, err
 	}
 	objects := map[string]map[string]any{}
-	for _, f := range files {
-		var out strings.Builder
-		if err := all.ExecuteTemplate(&out, f, data); err != nil {
-			return nil, err
-		}
-		if !strings.HasSuffix(f, ".yaml") {
+	for name, file := range files {
+		if !strings.HasSuffix(name, ".yaml") {
 			continue
 		}
-		for dec := yaml.NewDecoder(strings.NewReader(out.String())); ; {
+		for _, text := range releaseutil.SplitManifests(file) {
 			var o map[string]any
-			if err := dec.Decode(&o); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v\n%s", f, err, out.String())
+			if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, text)
 			}
-			if o != nil {
-				objects[o["kind"].(string)+" "+at(t, o, "metadata", "name").(string)] = o
+			kind := at(t, o, "kind").(string)
+			var typed any
+			switch at(t, o, "apiVersion").(string) + " " + kind {
+			case "apps/v1 StatefulSet":
+				typed = new(apps.StatefulSet)
+			case "v1 Service":
+				typed = new(core.Service)
+			case "v1 ConfigMap":
+				typed = new(core.ConfigMap)
+			case "policy/v1 PodDisruptionBudget":
+				typed = new(policy.PodDisruptionBudget)
+			case "monitoring.coreos.com/v1 ServiceMonitor":
+				typed = new(any)
+			default:
+				t.Fatalf("%s: %s has no type to be held against", name, kind)
 			}
+			if err := yaml.UnmarshalStrict([]byte(text), typed); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+			objects[kind+" "+at(t, o, "metadata", "name").(string)] = o
 		}
 	}
 	return objects, nil
+}
+
+func valuesOf(t *testing.T, set string) (values map[string]any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(set), &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
 }
 
 // at goes down a path of names and numbers.
@@ -109,8 +100,31 @@ func at(t *testing.T, v any, path ...any) any {
 	return v
 }
 
+// full sets most of what can be set.
+const full = `
+certsSecret: db-certs
+hba: [{type: host, database: all, user: all, address: all, method: scram-sha-256}]
+serviceMonitor: {enabled: true, interval: 30s, basicAuthSecret: scrape}
+memory: 5GiB
+storage: {size: 1Ti, className: fast}
+env: [{name: TRIBUTARY_THREADS, value: "4"}]
+podAnnotations: {a: b}
+nodeSelector: {disk: nvme}
+tolerations: [{key: database, operator: Exists}]
+imagePullSecrets: [{name: registry}]
+`
+
+// TestLint: helm has nothing to say against the chart, but that it has no icon.
+func TestLint(t *testing.T) {
+	for _, m := range lint.All("tributary", valuesOf(t, full), "prod", true).Messages {
+		if m.Severity > support.InfoSev {
+			t.Error(m)
+		}
+	}
+}
+
 func TestChart(t *testing.T) {
-	o, err := render(t, "certsSecret: db-certs\nhba: [{type: host, database: all, user: all, address: all, method: scram-sha-256}]\nserviceMonitor: {enabled: true, interval: 30s, basicAuthSecret: scrape}\nmemory: 5GiB\n")
+	o, err := render(t, full)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +140,13 @@ func TestChart(t *testing.T) {
 		{at(t, c, "args", 1), "--config=/etc/tributary/$(TRIBUTARY_NODE).yaml"},
 		{at(t, c, "readinessProbe", "httpGet", "path"), "/readyz"},
 		{at(t, c, "readinessProbe", "httpGet", "scheme"), "HTTPS"},
-		{at(t, c, "lifecycle", "preStop", "sleep", "seconds"), 5},
+		{at(t, c, "lifecycle", "preStop", "sleep", "seconds"), 5.0},
 		{at(t, c, "securityContext", "readOnlyRootFilesystem"), true},
-		{at(t, pod, "securityContext", "runAsUser"), 65532},
+		{at(t, pod, "securityContext", "runAsUser"), 65532.0},
 		{at(t, pod, "topologySpreadConstraints", 0, "topologyKey"), "topology.kubernetes.io/zone"},
+		{at(t, c, "env", 1, "valueFrom", "fieldRef", "fieldPath"), "metadata.labels['topology.kubernetes.io/zone']"},
 		{at(t, pod, "topologySpreadConstraints", 0, "labelSelector", "matchLabels", "app.kubernetes.io/instance"), "db"},
-		{at(t, o["PodDisruptionBudget db"], "spec", "maxUnavailable"), 1},
+		{at(t, o["PodDisruptionBudget db"], "spec", "maxUnavailable"), 1.0},
 		{at(t, o["ServiceMonitor db"], "spec", "endpoints", 0, "basicAuth", "password", "name"), "scrape"},
 	} {
 		if check.got != check.want {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,8 +21,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// prepare puts completion, manual pages and texts beside the program; the host's program writes the pages.
-func (r *release) prepare(host, b built) error {
+// prepare puts texts beside the program.
+func (r *release) prepare(b built) error {
 	for _, name := range []string{"LICENSE", "CHANGELOG.md", "README.md"} {
 		text, err := os.ReadFile(filepath.Join(r.root, name))
 		if err == nil {
@@ -30,6 +32,11 @@ func (r *release) prepare(host, b built) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// pages puts completion and manual pages beside the program; the host's program writes them.
+func (r *release) pages(host, b built) error {
 	dir := filepath.Join(b.stage, "completion")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -69,10 +76,16 @@ func (r *release) prepare(host, b built) error {
 	})
 }
 
-// archive packs the prepared files.
+// archive packs the prepared files, for Windows as it can unpack them by itself.
 func (r *release) archive(b built) error {
 	name := fmt.Sprintf("tributary_%s_%s_%s", r.version, b.os, b.arch)
 	var out bytes.Buffer
+	if b.os == "windows" {
+		if err := zipOf(&out, os.DirFS(b.stage), name, r.when); err != nil {
+			return err
+		}
+		return r.write(name+".zip", out.Bytes(), 0o644)
+	}
 	z := gzip.NewWriter(&out)
 	err := tarOf(z, os.DirFS(b.stage), name, r.when)
 	if err := errors.Join(err, z.Close()); err != nil {
@@ -106,7 +119,7 @@ func (r *release) chart() error {
 }
 
 // tarOf writes the files of a tree below a prefix, in the order of their names.
-func tarOf(to interface{ Write([]byte) (int, error) }, tree fs.FS, prefix string, when time.Time) error {
+func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
 	w := tar.NewWriter(to)
 	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -124,6 +137,27 @@ func tarOf(to interface{ Write([]byte) (int, error) }, tree fs.FS, prefix string
 			return err
 		}
 		_, err = w.Write(text)
+		return err
+	})
+	return errors.Join(err, w.Close())
+}
+
+// zipOf writes the same as a zip.
+func zipOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
+	w := zip.NewWriter(to)
+	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return err
+		}
+		f, err := w.CreateHeader(&zip.FileHeader{Name: prefix + "/" + path, Method: zip.Deflate, Modified: when})
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
 		return err
 	})
 	return errors.Join(err, w.Close())

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// platforms are those that are released.
-var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+// platforms are those that are released; for Windows the client alone.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
 // release is what is being made.
 type release struct {
@@ -119,8 +119,13 @@ func run(only, version string) error {
 
 // one makes all that there is for one platform.
 func (r *release) one(host, b built) error {
-	if err := r.prepare(host, b); err != nil {
+	if err := r.prepare(b); err != nil {
 		return err
+	}
+	if b.os != "windows" {
+		if err := r.pages(host, b); err != nil {
+			return err
+		}
 	}
 	if err := r.archive(b); err != nil {
 		return err
@@ -151,9 +156,13 @@ func (r *release) build(platform, mod string) (built, error) {
 		return built{}, err
 	}
 	b := built{os: goos, arch: arch, program: filepath.Join(stage, "tributary"), stage: stage}
+	source := "./cmd/tributary"
+	if goos == "windows" {
+		source, b.program = "./cmd/client", b.program+".exe"
+	}
 	set := fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.when.Format(time.RFC3339))
 	// grpcnotrace: grpc's page of traces needs templates, and templates need every method of every type.
-	cmd := exec.Command("go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile="+mod, "-tags=grpcnotrace", "-ldflags="+set, "-o", b.program, "./cmd/tributary")
+	cmd := exec.Command("go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile="+mod, "-tags=grpcnotrace", "-ldflags="+set, "-o", b.program, source)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch)
 	return b, cmd.Run()

@@ -2,11 +2,14 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,20 +167,50 @@ func TestPackages(t *testing.T) {
 		t.Errorf("%q", texts["tributary/Chart.yaml"])
 	}
 	to := t.TempDir()
-	install := exec.Command("sh", filepath.Join(r.dist, "install.sh"))
-	install.Env = append(os.Environ(), "FROM="+r.dist, "PREFIX="+to)
-	if out, err := install.CombinedOutput(); err != nil || !strings.Contains(string(out), "tributary 1.2.3") {
-		t.Errorf("%v\n%s", err, out)
+	none := filepath.Join(to, "none")
+	mirror := httptest.NewServer(http.FileServer(http.Dir(r.dist)))
+	defer mirror.Close()
+	run := func(from, prefix string) (string, error) {
+		c := exec.Command("sh", filepath.Join(r.dist, "install.sh"))
+		c.Env = append(os.Environ(), "FROM="+from, "PREFIX="+prefix)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	for _, from := range []string{r.dist, mirror.URL} {
+		if out, err := run(from, to); err != nil || !strings.Contains(out, "tributary 1.2.3") {
+			t.Errorf("from %s: %v\n%s", from, err, out)
+		}
+	}
+	if out, err := run("http://mirror.invalid", none); err == nil || !strings.Contains(out, "not https") {
+		t.Errorf("http: %v\n%s", err, out)
 	}
 	if err := os.WriteFile(filepath.Join(r.dist, "tributary_1.2.3_"+b.os+"_"+b.arch+".tar.gz"), []byte("other"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	none := filepath.Join(to, "none")
-	install = exec.Command("sh", filepath.Join(r.dist, "install.sh"))
-	install.Env = append(os.Environ(), "FROM="+r.dist, "PREFIX="+none)
-	out, err := install.CombinedOutput()
-	if _, there := os.Stat(none); err == nil || !strings.Contains(string(out), "nothing was installed") || there == nil {
+	out, err := run(r.dist, none)
+	if _, there := os.Stat(none); err == nil || !strings.Contains(out, "nothing was installed") || there == nil {
 		t.Errorf("another sum: %v\n%s", err, out)
+	}
+}
+
+// TestWindows: the client for Windows is in a zip, without pages of the node.
+func TestWindows(t *testing.T) {
+	r, b := made(t)
+	b.os, b.arch = "windows", "amd64"
+	if err := r.one(b, b); err != nil && !strings.Contains(err.Error(), "build info") {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(filepath.Join(r.dist, "tributary_1.2.3_windows_amd64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	var names []string
+	for _, f := range z.File {
+		names = append(names, strings.TrimPrefix(f.Name, "tributary_1.2.3_windows_amd64/"))
+	}
+	if !slices.Equal(names, []string{"CHANGELOG.md", "LICENSE", "README.md", "tributary"}) {
+		t.Errorf("%q", names)
 	}
 }
 
