@@ -183,7 +183,7 @@ export function Table({ id, columns, rows, sort, href, label, most = 200, rowCla
     if (!href || e.target.closest('a, button, input, summary') || window.getSelection().toString()) return
     e.currentTarget.querySelector('a')?.click()
   }
-  return html`<div class="scroll" tabindex=${href ? null : 0} role="group" aria-label=${label}>
+  return html`<div class="scroll" tabindex=${href ? undefined : 0} role="group" aria-label=${label}>
     <table>
       <thead><tr>${columns.map(c => {
         const dir = now === c.key ? 'ascending' : now === '-' + c.key ? 'descending' : null
@@ -194,7 +194,7 @@ export function Table({ id, columns, rows, sort, href, label, most = 200, rowCla
       <tbody ref=${body} onKeyDown=${keys}>${list.slice(0, shown).map(r => html`<tr class=${(href ? 'link ' : '') + (rowClass?.(r) ?? '')} onClick=${e => click(e, r)}>
         ${columns.map((c, i) => {
           const v = c.cell ? c.cell(r) : r[c.key]
-          return html`<td class=${(c.number ? 'number' : '') + (c.wide ? ' wide' : '')} title=${c.wide && !c.cell ? v : null}>${i === 0 && href ? html`<a href=${href(r)}>${v || '—'}</a>` : v}</td>`
+          return html`<td class=${(c.number ? 'number' : '') + (c.wide ? ' wide' : '')} title=${c.wide && !c.cell ? v : undefined}>${i === 0 && href ? html`<a href=${href(r)}>${v || '—'}</a>` : v}</td>`
         })}
       </tr>`)}</tbody>
     </table>
