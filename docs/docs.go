@@ -59,7 +59,7 @@ func Text(page string) string {
 	return string(b)
 }
 
-// Statement returns what the reference says of a statement, such as "create table", in Markdown without
+// Statement returns what the reference says of a statement, such as "create table", as plain text without
 // its examples. A statement is a heading of a page of the reference, or several that commas separate.
 func Statement(name string) (text string, ok bool) {
 	text, ok = statements()[strings.ToLower(strings.Join(strings.Fields(name), " "))]
@@ -75,6 +75,7 @@ func Statements() []string {
 var (
 	names      []string
 	heading    = regexp.MustCompile(`^##? ([A-Z][A-Z ,]+)$`)
+	also       = regexp.MustCompile(`^<!-- also: (.+) -->$`) // other names of the section's statements
 	statements = sync.OnceValue(func() map[string]string {
 		all := map[string]string{}
 		for _, s := range Contents() {
@@ -97,13 +98,17 @@ func addStatements(all map[string]string, page string) {
 		for _, n := range open {
 			if key := strings.ToLower(n); all[key] == "" {
 				names = append(names, n)
-				all[key] = strings.TrimSpace(body.String())
+				all[key] = plain(body.String())
 			}
 		}
 		open = nil
 		body.Reset()
 	}
 	for line := range strings.Lines(page) {
+		if m := also.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			open = append(open, strings.Split(m[1], ", ")...)
+			continue
+		}
 		switch {
 		case strings.HasPrefix(line, "<!-- run"):
 			skip = true
@@ -143,4 +148,16 @@ func Anchor(heading string) string {
 		}
 	}
 	return b.String()
+}
+
+var (
+	textLink = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+	mark     = regexp.MustCompile("(?m)^(```.*|\\|[-|]+|<!--.*-->)\n|`|\\*\\*")
+	gap      = regexp.MustCompile(`\n{3,}`)
+)
+
+// plain takes the marks of Markdown off a text.
+func plain(text string) string {
+	text = textLink.ReplaceAllString(text, "$1")
+	return strings.TrimSpace(gap.ReplaceAllString(mark.ReplaceAllString(text, ""), "\n\n"))
 }

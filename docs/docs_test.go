@@ -9,10 +9,10 @@ import (
 func TestStatement(t *testing.T) {
 	for name, says := range map[string]string{
 		"create table": "[TEMP | UNLOGGED]", "  Alter   TABLE ": "REPARTITION", "COPY": "DELIMITER", "insert": "ON CONFLICT", "merge": "WHEN",
-		"train model": "PREDICT", "grant": "PUBLIC", "explain": "ANALYZE", "begin": "ISOLATION", "drop model": "VERSION",
+		"train model": "PREDICT", "grant": "PUBLIC", "explain": "ANALYZE", "begin": "ISOLATION", "drop model": "VERSION", "create model": "PREDICT", "start transaction": "SAVEPOINT",
 	} {
 		text, ok := Statement(name)
-		if !ok || !strings.Contains(text, says) || strings.Contains(text, "tributary=#") {
+		if !ok || !strings.Contains(text, says) || strings.Contains(text, "tributary=#") || strings.Contains(text, "```") || strings.Contains(text, "](") {
 			t.Errorf("%s: %v %q", name, ok, text)
 		}
 	}

@@ -167,7 +167,7 @@ func TestCopyParquet(t *testing.T) {
 		"copy p to stdout (format parquet, compression lzma)":                     `COPY compression "lzma" not recognized`,
 		"copy p to stdout (format parquet, row_group_size 0)":                     "row_group_size requires a positive integer value",
 		"copy p to stdout (format parquet, nosuch 1)":                             `option "nosuch" not recognized`,
-		"copy p to stdout (format csv, compression zstd)":                         "COPY compression available only in PARQUET mode",
+		"copy p to stdout (format csv, compression zstd)":                         "COPY with compression is supported for files only",
 		"copy p from stdin (format parquet, row_group_size 5)":                    "COPY row group size only available using COPY TO",
 		"copy p to stdout (format parquet, compression zstd, compression snappy)": "conflicting or redundant options",
 	} {

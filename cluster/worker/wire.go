@@ -141,7 +141,7 @@ func statsOf(id plan.StageID, list []*op.Stats) []nodeStats {
 	for i, s := range list {
 		out[i] = nodeStats{stage.Key{Stage: id, Node: s.ID}, stage.NodeStats{
 			Rows: s.Rows.Load(), Batches: s.Batches.Load(), Time: time.Duration(s.Nanos.Load()),
-			Memory: s.Memory.Load(), Spilled: s.Spilled.Load(), Tasks: 1,
+			Memory: s.Memory.Load(), Spilled: s.Spilled.Load(), Tasks: 1, Threads: s.Threads,
 		}}
 	}
 	return out
@@ -156,6 +156,7 @@ func addStats(to stage.Actuals, list []nodeStats) {
 		t.Memory += s.Stats.Memory
 		t.Spilled += s.Stats.Spilled
 		t.Tasks += s.Stats.Tasks
+		t.Threads += s.Stats.Threads
 		t.Sent += s.Stats.Sent
 		t.Messages += s.Stats.Messages
 		to[s.Key] = t

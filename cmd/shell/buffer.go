@@ -216,20 +216,33 @@ func editCommand(s *session, ctx context.Context, sp *splitter, a *arguments) er
 			}
 		}
 	}
-	editor := first(os.Getenv("PSQL_EDITOR"), os.Getenv("EDITOR"), os.Getenv("VISUAL"), "vi")
 	before, _ := os.ReadFile(path) // none yet is as good as an empty one
-	if err := s.shellOut(editor + " '" + strings.ReplaceAll(path, "'", `'\''`) + "'"); err != nil {
-		return fmt.Errorf("could not edit: %w", err)
+	if err := s.openEditor(path); err != nil {
+		return err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	*sp = splitter{}
 	if !given && string(text) == string(before) {
+		*sp = splitter{}
 		return nil
 	}
-	for _, l := range strings.Split(strings.TrimRight(string(text), "\n"), "\n") {
+	return s.enter(ctx, sp, string(text))
+}
+
+func (s *session) openEditor(path string) error {
+	editor := first(os.Getenv("PSQL_EDITOR"), os.Getenv("EDITOR"), os.Getenv("VISUAL"), "vi")
+	if err := s.shellOut(editor + " '" + strings.ReplaceAll(path, "'", `'\''`) + "'"); err != nil {
+		return fmt.Errorf("could not edit: %w", err)
+	}
+	return nil
+}
+
+// enter takes a text as if it were typed, in place of what was.
+func (s *session) enter(ctx context.Context, sp *splitter, text string) error {
+	*sp = splitter{}
+	for _, l := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		fmt.Fprintln(s.io.Out, l)
 		s.feed(ctx, sp, l)
 	}

@@ -226,6 +226,11 @@ func (s *session) print(title string, heads []string, rows [][]*string, footers 
 	for i, h := range heads {
 		cols[i].name = h
 	}
+	return s.printRows(f, cols, rows)
+}
+
+// printRows prints rows that the shell has; nil is NULL.
+func (s *session) printRows(f format, cols []column, rows [][]*string) error {
 	to := s.output()
 	w := bufio.NewWriterSize(to, 1<<16)
 	p := f.printer(w, cols, s.screen())

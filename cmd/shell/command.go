@@ -22,6 +22,7 @@ const help = `General
   \! [COMMAND]           run a command of the operating system
   \cd [DIRECTORY]        change the working directory
   \timing [on|off]       show how long statements take
+  \password [USER]       change a password, which nobody sees
   \errverbose            the last error with all that is known of it
 
 Statements (what has been typed, or else the last one)
@@ -31,8 +32,12 @@ Statements (what has been typed, or else the last one)
   \gexec                 run it, then run every value of its result as a statement
   \chart [bar|line|histogram] [X [Y ...]]
                          draw it in the terminal; alone: the last result
+  \crosstabview [V [H [D [SORT]]]]
+                         the values of column V go down, of H across, of D into the cells
   \watch [SECONDS] [c=N] run it again and again, until Ctrl-C or N times
   \e [FILE]              edit it with $EDITOR
+  \ef  \ev  [NAME]       edit a function or a view
+  \sf  \sv  NAME         show how a function or a view was made; + numbers the lines
   \p  \r  \w FILE        print it, forget it, write it to a file
 
 Files
@@ -58,6 +63,9 @@ Results
 
 Variables
   \set [NAME [VALUE]]    set one, or list all; :NAME :'NAME' :"NAME" in a statement
+  \prompt [TEXT] NAME    ask for one
+  \if  \elif  \else  \endif
+                         run what follows only where the expression is true
   \unset NAME            forget one; ON_ERROR_STOP ends scripts at the first error
 
 A statement ends with a semicolon. Ctrl-C gives up what was typed, and cancels what runs.
@@ -79,17 +87,30 @@ func init() {
 		"cd": func(_ *session, _ context.Context, _ *splitter, a *arguments) error {
 			return os.Chdir(home(word(a, "~/")))
 		},
-		"timing":     timingCommand,
-		"errverbose": errverboseCommand,
-		"g":          goCommand,
-		"gx":         goExpandedCommand,
-		"gset":       gsetCommand,
-		"gexec":      gexecCommand,
-		"chart":      chartCommand,
-		"watch":      watchCommand,
-		"e":          editCommand,
-		"edit":       editCommand,
-		"p":          printCommand,
+		"timing":       timingCommand,
+		"errverbose":   errverboseCommand,
+		"g":            goCommand,
+		"gx":           goExpandedCommand,
+		"gset":         gsetCommand,
+		"gexec":        gexecCommand,
+		"if":           ifCommand,
+		"elif":         elifCommand,
+		"else":         elseCommand,
+		"endif":        endifCommand,
+		"prompt":       promptCommand,
+		"password":     passwordCommand,
+		"sf":           showDefinition("function", false),
+		"sf+":          showDefinition("function", true),
+		"sv":           showDefinition("view", false),
+		"sv+":          showDefinition("view", true),
+		"ef":           editDefinition("function", "CREATE FUNCTION name ( )\n RETURNS type\n LANGUAGE sql\nAS $function$\n\n$function$\n"),
+		"ev":           editDefinition("view", "CREATE VIEW name AS\n SELECT\n"),
+		"crosstabview": crosstabCommand,
+		"chart":        chartCommand,
+		"watch":        watchCommand,
+		"e":            editCommand,
+		"edit":         editCommand,
+		"p":            printCommand,
 		"r": func(s *session, _ context.Context, sp *splitter, _ *arguments) error {
 			*sp = splitter{}
 			s.last = ""
@@ -144,6 +165,10 @@ func (s *session) command(ctx context.Context, sp *splitter, text string) (rest 
 	if name != "!" && name != "copy" { // as psql's users end them too
 		a.rest = strings.TrimRight(a.rest, ";")
 	}
+	if !s.active() && !slices.Contains(conditionals, name) {
+		a.skip()
+		return a.rest
+	}
 	run, ok := commands[name]
 	if !ok {
 		s.fail(fmt.Errorf(`invalid command \%s: try \? for help`, name), "")
@@ -153,7 +178,9 @@ func (s *session) command(ctx context.Context, sp *splitter, text string) (rest 
 		if !errors.Is(err, errShown) {
 			s.fail(err, s.sql)
 		}
-		return ""
+		if !slices.Contains(conditionals, name) { // whose \endif may be in the line
+			return ""
+		}
 	}
 	for _, w := range a.all() {
 		fmt.Fprintf(s.io.Err, "\\%s: extra argument %q ignored\n", name, w)
@@ -319,7 +346,9 @@ func connectCommand(s *session, ctx context.Context, _ *splitter, a *arguments) 
 	}
 	conn, conf, err := s.connect(ctx, &o)
 	if err != nil {
-		return fmt.Errorf("%w; the previous connection is kept", err)
+		s.fail(err, "")
+		fmt.Fprintln(s.io.Err, "Previous connection kept")
+		return errShown
 	}
 	_ = s.conn.Close(ctx)
 	s.conn, s.conf, s.opts = conn, conf, &o

@@ -112,7 +112,9 @@ func training(words, upper []string) string {
 	}
 	open := 0
 	for _, w := range words[with+1:] {
-		open += strings.Count("([", w) - strings.Count(")]", w)
+		if open += strings.Count("([", w) - strings.Count(")]", w); open == 0 {
+			return "" // behind them
+		}
 	}
 	if open != 1 {
 		return ""

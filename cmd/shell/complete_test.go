@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,5 +55,96 @@ func TestHistory(t *testing.T) {
 	}
 	if got, want := openHistory(path).lines, []string{"select 1;", "select\n 2;"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestWhereOneIs: what is completed follows from what stands before it.
+func TestWhereOneIs(t *testing.T) {
+	for in, want := range map[string]string{
+		"train model m using kmeans with (":                                "kmeans",
+		"TRAIN MODEL m USING Kmeans PREDICT y WITH (a = 1, ":               "kmeans",
+		"train model m using mlp with (hidden_units = [1, ":                "", // in a list
+		"train model m using kmeans with (a = 1) as select (":              "",
+		"select * from t join u using ":                                    "",
+		"train or replace model m using ridge predict y with (alpha = 1, ": "ridge",
+	} {
+		words := tokens(in)
+		upper := make([]string, len(words))
+		for i, w := range words {
+			upper[i] = strings.ToUpper(w)
+		}
+		if got := training(words, upper); got != want {
+			t.Errorf("%s: %q", in, got)
+		}
+	}
+	for in, want := range map[string][2]string{
+		"select predict('la":           {"select predict(", "la"},
+		"select 'a', 'it''s":           {"select 'a', ", "it''s"},
+		"copy t from '/tmp/ü":          {"copy t from ", "/tmp/ü"},
+		"select E'x":                   {"select ", "x"},
+		"select 'closed' ":             {},
+		"select \"a'b":                 {},
+		"select 1 -- don't":            {},
+		"select $$ it's":               {},
+		"select * from read_csv('a', ": {},
+	} {
+		before, inside, ok := openString(in)
+		if ok != (want != [2]string{}) || before != want[0] || inside != want[1] {
+			t.Errorf("%s: %q %q %v", in, before, inside, ok)
+		}
+	}
+	for in, want := range map[string][2]string{
+		`\d`: {"", `\d`}, `\d fl`: {"d", "fl"}, `\pset format `: {"pset", "format "}, `select 1 \g /tm`: {"g", "/tm"}, `\x \dt a`: {"dt", "a"},
+	} {
+		if name, rest, ok := lastCommand(in); !ok || name != want[0] || rest != want[1] {
+			t.Errorf("%s: %q %q %v", in, name, rest, ok)
+		}
+	}
+	if _, _, ok := lastCommand(`select '\d`); ok {
+		t.Error("a string is no command")
+	}
+}
+
+// TestFit: a list that is longer than the screen is cut, and Tab still adds only what all candidates begin with.
+func TestFit(t *testing.T) {
+	var list []candidate
+	for _, c := range "abc" {
+		for i := range 50 {
+			list = append(list, candidate{fmt.Sprintf("x%c%02d", c, i), "about"})
+		}
+	}
+	list = append(list, candidate{"y", "about"})
+	got := fit(list, 80, 10)
+	if len(got) != 10 || got[9].text[0] == 'x' {
+		t.Errorf("%d: %v", len(got), got)
+	}
+	if got := fit(list[:5], 80, 10); len(got) != 5 {
+		t.Error(got)
+	}
+	// Short names without an explanation stand beside each other.
+	for i := range list {
+		list[i].about = ""
+	}
+	if got := fit(list, 80, 10); len(got) != 130 {
+		t.Error(len(got))
+	}
+}
+
+// TestFiles: a path goes on in its directory; hidden files are offered to who types the dot.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir() + "/"
+	for _, name := range []string{"a.sql", ".hidden"} {
+		if err := os.WriteFile(dir+name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(dir+"sub", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(dir); !slices.Equal(got, []candidate{{text: dir + "a.sql"}, {text: dir + "sub/"}}) {
+		t.Error(got)
+	}
+	if got := filter(files(dir+".h"), dir+".h"); !slices.Equal(got, []candidate{{text: dir + ".hidden"}}) {
+		t.Error(got)
 	}
 }

@@ -41,7 +41,7 @@ func (c *copyLines) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		var err error
-		if c.line, err = c.from.next(copyPrompt); err != nil && err != io.EOF {
+		if c.line, err = c.from.row(copyPrompt); err != nil && err != io.EOF {
 			c.over = true
 			if errors.Is(err, errInterrupted) {
 				err = errors.New("canceled by user")

@@ -27,15 +27,18 @@ func (s *session) editor(ctx context.Context) *source {
 	}
 	rl.SyntaxHighlighter = func(line []rune) string { return s.room(prompt, string(line)) + highlight(string(line)) }
 	var held []string // further lines of what was read
-	return &source{lines: func(p string) (string, error) {
-		if len(held) > 0 {
-			line := held[0]
-			held = held[1:]
-			return line + "\n", nil
+	or := func(read func(string) (string, error)) func(string) (string, error) {
+		return func(p string) (string, error) {
+			if len(held) > 0 {
+				line := held[0]
+				held = held[1:]
+				return line + "\n", nil
+			}
+			return read(p)
 		}
-		if p == copyPrompt { // rows are data, no statements: no history, and nothing is completed
-			return plainLine(p)
-		}
+	}
+	// What is no statement has no history, and nothing is completed.
+	return &source{data: or(plainLine), lines: or(func(p string) (string, error) {
 		prompt = p
 		text, err := rl.Readline()
 		switch {
@@ -47,7 +50,7 @@ func (s *session) editor(ctx context.Context) *source {
 		lines := strings.Split(text, "\n")
 		held = lines[1:]
 		return lines[0] + "\n", nil
-	}}
+	})}
 }
 
 // configure sets what the editor does otherwise than by default.

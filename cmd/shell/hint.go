@@ -13,7 +13,7 @@ var habits = []struct{ typed, try string }{
 	{".tables", `\dt`}, {".schema", `\d NAME`}, {".databases", `\l`}, {".indexes", `\di`}, {".read", `\i FILE`}, {".open", `\c, or tributary sql --data DIRECTORY`},
 	{".import", `\copy NAME from FILE (format csv)`}, {".output", `\o FILE`}, {".once", `\g FILE`}, {".mode", `\pset format NAME`}, {".headers", `\t`},
 	{".timer", `\timing`}, {".echo", `\set`}, {".shell", `\! COMMAND`}, {".help", `\?`}, {".quit", `\q`}, {".exit", `\q`}, {".", `\?`},
-	{"show tables", `\dt`}, {"show databases", `\l`}, {"show schemas", `\dn`}, {"show users", `\du`}, {"show roles", `\du`}, {"show functions", `\df`},
+	{"show databases", `\l`}, {"show schemas", `\dn`}, {"show users", `\du`}, {"show roles", `\du`}, {"show functions", `\df`},
 	{"show indexes", `\di`}, {"show index", `\di`}, {"show views", `\dv`}, {"show columns", `\d NAME`}, {"show create", `\d+ NAME`}, {"describe", `\d NAME`}, {"desc", `\d NAME`},
 	{"use", `\c NAME`}, {"source", `\i FILE`}, {"go", "a semicolon, or \\g"}, {"clear", `\! clear`}, {"connect", `\c NAME`},
 }

@@ -174,14 +174,19 @@ func (s *session) optionValues(ctx context.Context, algorithm, option string) (o
 			continue
 		}
 		for _, v := range strings.Split(strings.Trim(r["allowed_values"], "{}"), ",") {
-			if v != "" && r["type"] == "text" {
-				v = literal(strings.Trim(v, `"`))
-			}
-			out = append(out, candidate{text: v})
+			out = append(out, candidate{text: strings.Trim(v, `"`)})
 		}
-		out = append(out, candidate{text: first(r["default_value"], r["default"]), about: "the default"})
+		if d := first(r["default_value"], r["default"]); !strings.Contains(d, " ") { // not one in words
+			out = slices.DeleteFunc(out, func(c candidate) bool { return c.text == d })
+			out = append(out, candidate{d, "the default"})
+		}
+		if r["type"] == "text" {
+			for i := range out {
+				out[i].text = literal(out[i].text)
+			}
+		}
 	}
-	return slices.DeleteFunc(out, func(c candidate) bool { return c.text == "" })
+	return slices.DeleteFunc(out, func(c candidate) bool { return c.text == "" || c.text == "''" })
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -228,14 +228,14 @@ func (s *session) connect(ctx context.Context, o *options) (*pgx.Conn, *pgx.Conn
 	}
 	conf.OnNotice = s.notice
 	if o.askPassword && s.io.Password != nil {
-		if conf.Password, err = s.io.Password(conf.User); err != nil {
+		if conf.Password, err = s.io.Password("Password for user " + conf.User + ": "); err != nil {
 			return nil, nil, err
 		}
 	}
 	conn, err := pgx.ConnectConfig(ctx, conf)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (refused.Code == "28P01" || refused.Code == "28000") && conf.Password == "" && !o.noPassword && s.io.Password != nil {
-		if conf.Password, err = s.io.Password(conf.User); err != nil {
+		if conf.Password, err = s.io.Password("Password for user " + conf.User + ": "); err != nil {
 			return nil, nil, err
 		}
 		conn, err = pgx.ConnectConfig(ctx, conf)

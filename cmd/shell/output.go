@@ -114,7 +114,8 @@ func (s *session) show(ctx context.Context, r *pgconn.ResultReader) error {
 	}
 	s.live.end()
 	closed := w.Flush()
-	if closed != nil {
+	if closed != nil && s.idle() { // in a transaction, which an error would end, the rest is read
+		s.left = true
 		_ = s.conn.PgConn().CancelRequest(context.WithoutCancel(ctx))
 	}
 	tag, err := r.Close()
@@ -201,7 +202,7 @@ func (p *pager) wide(end int) bool {
 }
 
 // colors are sequences that take no room.
-var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var colors = regexp.MustCompile("\x1b(\\[[0-9;]*(m|$)|$)")
 
 func (p *pager) start() error {
 	command := first(os.Getenv("PSQL_PAGER"), os.Getenv("PAGER"), "less -SR")

@@ -53,6 +53,7 @@ type session struct {
 	failed    bool
 	quit      bool
 	canceled  atomic.Bool // by Ctrl-C, of what runs
+	left      bool        // the pager was, before the last row, and the statement canceled for that
 	sql       string      // the text that runs, for positions in notices
 	last      string      // the last statement, which \g runs again
 	failure   error       // the last error, for \errverbose
@@ -63,11 +64,15 @@ type session struct {
 	live      *live // of the statement that runs
 	kept      *kept // the last result
 	silent    bool  // it is kept alone, not printed
+	branches  []branch
+	skipped   splitter      // what is read in a branch that does not run
+	answers   *bufio.Reader // of \prompt
 }
 
 // source is where statements and rows of COPY are read from.
 type source struct {
 	lines  func(prompt string) (string, error) // with its end of line, where there is one
+	data   func(prompt string) (string, error) // a line that is no statement, where an editor reads those
 	name   string                              // of a file
 	number int
 }
@@ -80,6 +85,15 @@ func fromReader(r io.Reader, name string) *source {
 func (in *source) next(prompt string) (string, error) {
 	in.number++
 	return in.lines(prompt)
+}
+
+// row is next for rows of COPY and answers.
+func (in *source) row(prompt string) (string, error) {
+	if in.data == nil {
+		return in.next(prompt)
+	}
+	in.number++
+	return in.data(prompt)
 }
 
 // Main runs the command `sql`. It returns nil, flag.ErrHelp, an Exit, or an error that has
@@ -274,13 +288,13 @@ func (s *session) file(ctx context.Context, path string) int {
 // script reads statements and \commands to the end of the input, and returns the exit code.
 func (s *session) script(ctx context.Context, in *source) int {
 	var sp splitter
-	outer := s.in
-	s.in = in
-	defer func() { s.in = outer }()
+	outer, around, skipped := s.in, s.branches, s.skipped
+	s.in, s.branches, s.skipped = in, nil, splitter{}
+	defer func() { s.in, s.branches, s.skipped = outer, around, skipped }()
 	for s.goesOn() && ctx.Err() == nil {
 		line, err := in.next(s.prompt(&sp))
 		if errors.Is(err, errInterrupted) {
-			sp = splitter{}
+			sp, s.skipped = splitter{}, splitter{}
 			continue
 		}
 		if line == "" && err != nil {
@@ -294,6 +308,10 @@ func (s *session) script(ctx context.Context, in *source) int {
 		if s.terminal {
 			s.failed = false
 		}
+	}
+	if len(s.branches) > 0 && s.goesOn() && !s.terminal {
+		s.branches = nil
+		s.fail(errors.New(`reached EOF without finding closing \endif(s)`), "")
 	}
 	switch {
 	case s.quit && outer != nil && in.name != "":
@@ -314,7 +332,7 @@ var errInterrupted = errors.New("interrupted")
 
 // feed takes a line of statements and \commands.
 func (s *session) feed(ctx context.Context, sp *splitter, line string) {
-	if word := strings.ToLower(strings.TrimRight(strings.TrimSpace(line), "; ")); (word == "quit" || word == "exit" || word == "help") && (!sp.open() || s.terminal && !sp.quoted()) {
+	if word := strings.ToLower(strings.TrimRight(strings.TrimSpace(line), "; ")); s.active() && (word == "quit" || word == "exit" || word == "help") && (!sp.open() || s.terminal && !sp.quoted()) {
 		if word == "help" {
 			fmt.Fprint(s.io.Out, help)
 		} else {
@@ -322,14 +340,19 @@ func (s *session) feed(ctx context.Context, sp *splitter, line string) {
 		}
 		return
 	}
-	if !sp.open() && dotted(line) {
+	if s.active() && !sp.open() && dotted(line) {
 		s.refuse(line)
 		return
 	}
 	for rest, again := line, true; again && s.goesOn(); {
 		var command string
-		command, again = sp.add(rest)
-		s.runAll(ctx, sp.take())
+		if !s.active() {
+			command, again = s.skipped.add(rest)
+			s.skipped.take()
+		} else {
+			command, again = sp.add(rest)
+			s.runAll(ctx, sp.take())
+		}
 		if again && s.goesOn() {
 			rest = s.command(ctx, sp, command)
 			again = rest != ""
@@ -354,6 +377,9 @@ func (s *session) runAll(ctx context.Context, statements []string) {
 func (s *session) prompt(sp *splitter) string {
 	if !s.terminal {
 		return ""
+	}
+	if !s.active() {
+		return s.conf.Database + "@# "
 	}
 	state := ""
 	switch s.conn.PgConn().TxStatus() {
@@ -463,7 +489,7 @@ func (s *session) interruptible(ctx context.Context, f func() error) error {
 }
 
 func (s *session) exchange(ctx context.Context, sql string) error {
-	s.sql, s.rows = sql, 0
+	s.sql, s.rows, s.left = sql, 0, false
 	switch copyOf(sql) {
 	case " to stdout":
 		to := s.output()
@@ -485,7 +511,12 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 	for res.NextResult() {
 		shown = errors.Join(shown, s.show(ctx, res.ResultReader()))
 	}
-	return errors.Join(res.Close(), shown)
+	err := res.Close()
+	var e *pgconn.PgError
+	if s.left && errors.As(err, &e) && e.Code == "57014" {
+		err = nil
+	}
+	return errors.Join(err, shown)
 }
 
 func (s *session) copyIn(ctx context.Context, rows *copyLines, sql string) error {

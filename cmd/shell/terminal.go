@@ -18,7 +18,7 @@ type IO struct {
 	Process     bool // the process's own: its files of settings are read
 	Interrupts  <-chan os.Signal
 	Size        func() (columns, lines int)
-	Password    func(user string) (string, error)
+	Password    func(prompt string) (string, error)
 }
 
 // Terminal is the process's own input and output. The returned function stops catching
@@ -39,8 +39,8 @@ func Terminal() (IO, func()) {
 		signal.Reset(os.Interrupt)
 		return std, func() {}
 	}
-	std.Password = func(user string) (string, error) {
-		fmt.Fprintf(os.Stderr, "Password for user %s: ", user)
+	std.Password = func(prompt string) (string, error) {
+		fmt.Fprint(os.Stderr, prompt)
 		defer fmt.Fprintln(os.Stderr)
 		p, err := term.ReadPassword(in)
 		return string(p), err

@@ -98,3 +98,19 @@ func TestShellExits(t *testing.T) {
 		}
 	}
 }
+
+// TestShellCommands runs \commands and compares what comes. The answers to those that psql has are psql's.
+func TestShellCommands(t *testing.T) {
+	script, err := os.ReadFile("testdata/shell/commands.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := shell.Main(t.Context(), []string{"-a", "-X", "--memory", "512MiB"}, shell.IO{In: strings.NewReader(string(script)), Out: &out, Err: &out}, localEngine); err != nil {
+		t.Fatal(err, out.String())
+	}
+	want, err := os.ReadFile("testdata/shell/commands.out")
+	if err != nil || out.String() != string(want) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}

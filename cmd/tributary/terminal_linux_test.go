@@ -160,7 +160,8 @@ var typedFirst = []struct{ keys, see string }{
 	{"\\timing\r", "Timing is on."},
 	{"select 2 as two;\r", "Time: "},
 	{"\\timing\r", "Timing is off."},
-	{"show tables;\r", "HINT:  Try \\dt.\n"},
+	{"show tables;\r", " people\n(1 row)"},
+	{"show databases;\r", "HINT:  Try \\l.\n"},
 	{".tables\r", "try \\dt\n"},
 	{"use other;\r", "HINT:  Try \\c NAME.\n"},
 	{"selec 1;\r", "LINE 1: selec 1\n        ^\n"},
@@ -196,6 +197,78 @@ func TestTerminal(t *testing.T) {
 		}
 		if code := p.exit(); code != 0 {
 			t.Errorf("%q: code %d", end, code)
+		}
+	}
+
+	// ~/.tributaryrc is run first. Its settings hold, and it says nothing.
+	if err := os.WriteFile(filepath.Join(dir, ".tributaryrc"), []byte("\\x on\n\\set greeting 'from the file'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = startTerminal(t, env, args...)
+	p.see("tributary=# ")
+	p.press("select :'greeting' as said;\r")
+	p.see("-[ RECORD 1 ]-------\nsaid | from the file\n")
+	p.press("\\prompt 'who? ' who\r")
+	p.see("\nwho? ")
+	p.press("Ann\r")
+	p.see("tributary=# ")
+	p.press("\\echo it is :who\r")
+	p.see("it is Ann\n")
+	p.press(ctrlD)
+	p.exit()
+}
+
+// TestTerminalPassword: the shell asks for a password that nobody gave, without an echo, and \password sets another.
+func TestTerminalPassword(t *testing.T) {
+	dir := t.TempDir()
+	node := startProcess(t, filepath.Join(dir, "data"), "")
+	c := node.connect()
+	do(t, c, "CREATE ROLE ann LOGIN PASSWORD 'first'")
+	url := "postgres://ann@" + node.PG + "/tributary"
+	p := startTerminal(t, []string{"HOME=" + dir}, "sql", url)
+	p.see("Password for user ann: ")
+	p.press("first\r")
+	p.see("tributary=# ")
+	p.press("\\conninfo\r")
+	if raw := p.see(`as user "ann"`); strings.Contains(raw, "first") {
+		t.Errorf("the password was shown: %q", raw)
+	}
+	p.press("\\password\r")
+	p.see(`Enter new password for user "ann": `)
+	p.press("second\r")
+	p.see("Enter it again: ")
+	p.press("second\r")
+	p.see("tributary=# ")
+	p.press("\\c -\r")
+	p.see(`You are now connected to database "tributary" as user "ann".`)
+	p.press("\\c " + strings.Replace(url, "ann@", "tributary@", 1) + "\r")
+	p.see(`as user "tributary".`)
+	p.press("\\c - nobody\r")
+	p.see("Password for user nobody: ")
+	p.press("any\r")
+	p.see("Previous connection kept")
+	p.press(ctrlD)
+	if code := p.exit(); code != 0 {
+		t.Errorf("code %d", code)
+	}
+
+	// A password file, and the environment, are used as libpq's are.
+	host, port, _ := strings.Cut(node.PG, ":")
+	if err := os.WriteFile(filepath.Join(dir, ".pgpass"), []byte("*:*:*:ann:second\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "services"), []byte("[mine]\nhost="+host+"\nport="+port+"\nuser=ann\ndbname=tributary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range [][]string{
+		{"HOME=" + dir, "PGHOST=" + host, "PGPORT=" + port, "PGUSER=ann"},
+		{"HOME=" + dir, "PGSERVICEFILE=" + filepath.Join(dir, "services"), "PGSERVICE=mine"},
+		{"HOME=/", "PGPASSWORD=second", "PGHOST=" + host, "PGPORT=" + port, "PGUSER=ann", "PGDATABASE=tributary"},
+	} {
+		p := startTerminal(t, env, "sql", "-w", "-c", "select current_user as me")
+		p.see(" ann\n(1 row)\n")
+		if code := p.exit(); code != 0 {
+			t.Errorf("%q: code %d", env, code)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Stats struct {
 	Spilled atomic.Int64 // bytes written to disk
 	Splits  atomic.Int64 // splits read, for leaves
 	Done    atomic.Int32 // threads at their end
+	Threads int          // set by Count
 }
 
 // AddPeak records what an account held at most when its thread is done with it.
@@ -45,6 +46,7 @@ func (s *Stats) AddSpilled(n int64) {
 // that it reads.
 func Count(s *Stats, in []Operator, below [][]Operator) []Operator {
 	out := make([]Operator, len(in))
+	s.Threads = len(in)
 	for i, o := range in {
 		out[i] = &counted{in: o, s: s, thread: i, below: below}
 	}

@@ -3,6 +3,7 @@ package helm
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,10 @@ func TestChart(t *testing.T) {
 		if check.got != check.want {
 			t.Errorf("%v instead of %v", check.got, check.want)
 		}
+	}
+	// Without an address the shell would set the password in an engine of its own.
+	if notes, err := os.ReadFile("tributary/templates/NOTES.txt"); err != nil || !strings.Contains(string(notes), "tributary sql -h 127.0.0.1 -c") {
+		t.Errorf("%v\n%s", err, notes)
 	}
 	// What a pod mounts is a volume of it, or a claim.
 	volumes := map[any]bool{"data": true}

@@ -28,6 +28,7 @@ type NodeStats struct {
 	// Sent are the bytes of a stage's rows, counted at its root, or of its runtime filter, that went
 	// to other nodes.
 	Sent, Messages int64
+	Threads        int // that Time is summed over
 }
 
 // Actuals are the counts of a run.

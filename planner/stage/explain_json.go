@@ -135,6 +135,7 @@ func (w *jsonWriter) entry(e *entry, o *Options) {
 		w.field("Actual Rows", s.Rows)
 		w.field("Actual Loops", max(s.Tasks, 1))
 		w.field("Actual Batches", s.Batches)
+		w.field("Actual Threads", max(s.Threads, 1))
 		w.field("Peak Memory", s.Memory)
 		w.field("Spilled", s.Spilled)
 	}

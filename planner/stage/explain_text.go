@@ -45,6 +45,9 @@ func (t *textPrinter) node(e *entry, depth int) {
 	for _, p := range e.props {
 		t.lines = append(t.lines, under+p.name+": "+p.text)
 	}
+	if s := e.stat; s != nil && s.Threads > 1 {
+		t.lines = append(t.lines, fmt.Sprintf("%sActual Time: summed over %d threads", under, s.Threads))
+	}
 	if s := e.stat; s != nil && (s.Memory > 0 || s.Spilled > 0) {
 		line := fmt.Sprintf("%sMemory: %s", under, size(s.Memory))
 		if s.Spilled > 0 {
@@ -81,7 +84,7 @@ func (t *textPrinter) stages(s *plan.Staged) {
 		if root.Tasks == 1 {
 			tasks = "task"
 		}
-		t.lines = append(t.lines, fmt.Sprintf("  Stage %d: %d %s, rows=%d time=%.3f memory=%s spilled=%s network=%s", id, root.Tasks, tasks, root.Rows, ms(root.Time), size(memory), size(spilled), size(sent)))
+		t.lines = append(t.lines, fmt.Sprintf("  Stage %d: %d %s, rows=%d time=%.3f threads=%d memory=%s spilled=%s network=%s", id, root.Tasks, tasks, root.Rows, ms(root.Time), max(root.Threads, 1), size(memory), size(spilled), size(sent)))
 	}
 	var bytes, n int64
 	for _, st := range t.o.Actuals {

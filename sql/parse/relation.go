@@ -63,14 +63,21 @@ func (s *source) mayNameRelations(i, lo int) bool {
 	bracket := i > lo && s.IsSelf(i-1, '(')
 	switch s.Kind(i) {
 	case lex.String:
-		if bracket || i > lo && s.IsSelf(i-1, ',') {
-			call, _ := readerOf(strings.TrimRight(s.Raw(i), "'$"))
+		if bracket || i > lo && s.IsSelf(i-1, ',') { // as the values of an INSERT are
+			raw := s.Raw(i)
+			raw = strings.TrimRight(raw[max(0, len(raw)-16):], "'$")
+			if strings.IndexByte(raw, '.') < 0 {
+				return false
+			}
+			call, _ := readerOf(raw)
 			return call != ""
 		}
 		return before("from", "join", "using")
 	case lex.Ident:
-		begins := i == lo || before(beforeQueries...)
-		return begins && s.IsWord(i, "from") || (begins || bracket) && s.statementAt(i) != ""
+		switch from := s.IsWord(i, "from"); {
+		case from || s.statementAt(i) != "":
+			return i == lo || bracket && !from || before(beforeQueries...)
+		}
 	}
 	return false
 }
@@ -81,7 +88,8 @@ var beforeQueries = []string{"as", "explain", "analyze", "verbose"}
 // statementAt returns the first word of a statement that token i begins and that is written as a
 // query; "" if it does not.
 func (s *source) statementAt(i int) string {
-	switch {
+	switch n := s.Toks[i].End - s.Toks[i].Start; {
+	case n < 4 || n > 9:
 	case s.IsWord(i, "describe"), s.IsWord(i, "desc"):
 		return "describe"
 	case s.IsWord(i, "summarize"):

@@ -38,7 +38,7 @@ type heading struct {
 // part is what stands below one heading, for the search.
 type part struct {
 	heading
-	text string
+	text, code string
 }
 
 // render makes a page of its Markdown.
@@ -49,11 +49,12 @@ func render(name, title string) (*page, error) {
 	}
 	p := &page{path: strings.TrimSuffix(name, ".md"), title: title, kind: path.Dir(name)}
 	root := markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{}))))
-	var body strings.Builder
+	var body, code strings.Builder
 	at := heading{Title: title}
 	end := func() {
-		p.parts = append(p.parts, part{at, body.String()})
+		p.parts = append(p.parts, part{at, body.String(), code.String()})
 		body.Reset()
+		code.Reset()
 	}
 	err := ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -86,7 +87,7 @@ func render(name, title string) (*page, error) {
 		case *ast.FencedCodeBlock:
 			for i := range n.Lines().Len() {
 				l := n.Lines().At(i)
-				body.Write(l.Value(src))
+				code.Write(l.Value(src))
 			}
 		}
 		return ast.WalkContinue, nil

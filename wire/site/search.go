@@ -52,7 +52,7 @@ func newIndex(pages []*page) *index {
 			}
 		}
 		for _, part := range p.parts {
-			add(part.text, 1)
+			add(part.text+" "+part.code, 1)
 		}
 		x.length = append(x.length, float64(n))
 		x.mean += float64(n) / float64(len(pages))
@@ -124,7 +124,7 @@ func share(words, asked []string) float64 {
 func (p *page) hit(asked []string) Hit {
 	best, most := 0, -1
 	for i, part := range p.parts {
-		have := stems(part.Title + " " + part.text)
+		have := stems(part.Title + " " + part.text + " " + part.code)
 		n := 0
 		for _, s := range asked {
 			if slices.Contains(have, s) {
