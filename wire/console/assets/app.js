@@ -52,6 +52,7 @@ function Frame() {
     <nav class="side" aria-label="Rooms">
       <a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M8 5c0 9 8 6 8 15v7M24 5c0 9-8 6-8 15" /></svg><span>Tributary</span></a>
       <div class="rooms">${rooms.map(r => html`<${Link} room=${r} here=${current(r)} />`)}</div>
+      <a class="manual" href="/docs/" target="_blank" rel="noopener"><${Icon} name="manual" /><span>Manual</span></a>
       <${Who} />
     </nav>
     <main id="main" tabindex="-1">
@@ -62,7 +63,7 @@ function Frame() {
       ${rooms.filter(r => phone.includes(r.path)).map(r => html`<${Link} room=${r} here=${current(r)} />`)}
       <button type="button" aria-haspopup="dialog" onClick=${() => open(true)}><${Icon} name="more" /><span>More</span></button>
     </nav>
-    ${more && html`<${Dialog} title="Rooms" onClose=${() => open(false)}><nav class="all" aria-label="All rooms">${rooms.map(r => html`<${Link} room=${r} here=${current(r)} />`)}</nav><${Who} /></>`}
+    ${more && html`<${Dialog} title="Rooms" onClose=${() => open(false)}><nav class="all" aria-label="All rooms">${rooms.map(r => html`<${Link} room=${r} here=${current(r)} />`)}<a href="/docs/" target="_blank" rel="noopener"><${Icon} name="manual" /><span>Manual</span></a></nav><${Who} /></>`}
     ${help.value && html`<${Keys} />`}<${Warned} />`
 }
 

@@ -85,6 +85,9 @@ export async function query(sql, { params, conn, limit, id, signal } = {}, on = 
   line(rest)
 }
 
+// The page's own statements say so, and are not shown among those of users.
+export const own = '/* console */ '
+
 // run is query for one answer: the last statement's {columns, rows, tag, seconds, notices}.
 export async function run(sql, params, options = {}) {
   let answer = { columns: [], rows: [] }

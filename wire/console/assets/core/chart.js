@@ -20,7 +20,8 @@ export function Chart({ x, ys, lines, height = 200, xlabel, ylabel, time, format
   latest.current = { onSelect }
   const shape = JSON.stringify([lines.map(l => [l.label, l.kind, l.dash]), height, xlabel, ylabel, time, log, zero, scheme.value, range, xrange])
   useEffect(() => {
-    const width = () => Math.max(120, box.current.clientWidth)
+    const el = box.current
+    const width = () => Math.max(120, el.clientWidth)
     plot.current = new uPlot({
       width: width(), height: equal ? Math.min(width(), height) : height, padding: [8, 10, 0, 0],
       scales: {
@@ -43,12 +44,12 @@ export function Chart({ x, ys, lines, height = 200, xlabel, ylabel, time, format
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false)
         }],
       },
-    }, [x, ...ys], box.current)
-    const canvas = box.current.querySelector('canvas')
+    }, [x, ...ys], el)
+    const canvas = el.querySelector('canvas')
     canvas.setAttribute('role', 'img')
     canvas.setAttribute('aria-label', label ?? [ylabel, xlabel].filter(Boolean).join(' by ') ?? 'chart')
     const watch = new ResizeObserver(() => plot.current?.setSize({ width: width(), height: equal ? Math.min(width(), height) : height }))
-    watch.observe(box.current)
+    watch.observe(el)
     return () => {
       watch.disconnect()
       plot.current.destroy()

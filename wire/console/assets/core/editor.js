@@ -4,7 +4,7 @@ import {
   placeholder as hint, defaultKeymap, history, historyKeymap, autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, acceptCompletion,
   search, searchKeymap, highlightSelectionMatches, sql, PostgreSQL, SQLDialect, bracketMatching, indentOnInput, syntaxHighlighting, HighlightStyle, tags,
 } from '../vendor/vendor.js'
-import { select } from './api.js'
+import { own, select } from './api.js'
 
 const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--surface)', fontSize: '13px' },
@@ -18,6 +18,7 @@ const look = EditorView.theme({
   '.cm-tooltip': { backgroundColor: 'var(--raised)', color: 'var(--ink)', border: '1px solid var(--line-strong)', borderRadius: '6px', overflow: 'hidden' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--accent-weak)', color: 'var(--accent)' },
   '.cm-completionDetail': { color: 'var(--soft)', fontStyle: 'normal', marginLeft: '10px' },
+  '.cm-tooltip.cm-completionInfo': { maxWidth: '360px', padding: '6px 10px', fontFamily: 'var(--sans)' },
   '.cm-placeholder': { color: 'var(--soft)' },
   '.cm-panels': { backgroundColor: 'var(--sunk)', color: 'var(--ink)' },
   '.cm-matchingBracket, &.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-weak)' },
@@ -43,10 +44,12 @@ const tables = `SELECT n.nspname AS schema, c.relname AS name, c.relkind AS kind
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'v', 'm', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND n.nspname <> 'information_schema' GROUP BY 1, 2, 3 ORDER BY 1, 2`
 async function read() {
-  const [relations, functions, models] = await Promise.all([
-    select(tables),
-    select("SELECT DISTINCT proname AS name FROM pg_proc WHERE proname !~ '(in|out|send|recv|typmodin|typmodout|sel|_support)$' ORDER BY 1").catch(() => []),
-    select('SELECT name, schema FROM ml.models').catch(() => []),
+  const [relations, functions, models, algorithms, options] = await Promise.all([
+    select(own + tables),
+    select(own + "SELECT DISTINCT proname AS name FROM pg_proc WHERE proname !~ '(in|out|send|recv|typmodin|typmodout|sel|_support)$' ORDER BY 1").catch(() => []),
+    select(own + 'SELECT name, schema FROM ml.models').catch(() => []),
+    select(own + 'SELECT algorithm, description FROM ml.algorithms').catch(() => []),
+    select(own + 'SELECT option, min(default_value) AS default_value, min(description) AS description FROM ml.options WHERE supported GROUP BY 1').catch(() => []),
   ])
   const schema = {}
   for (const r of relations) {
@@ -57,6 +60,10 @@ async function read() {
   return {
     schema,
     functions: functions.map(f => ({ label: f.name, type: 'function', boost: -20 })),
+    training: [
+      ...algorithms.map(a => ({ label: a.algorithm, type: 'class', detail: 'algorithm', info: a.description })),
+      ...options.map(o => ({ label: o.option, apply: o.option + ' = ', type: 'property', detail: 'option', info: o.description + (o.default_value ? ` Default: ${o.default_value}.` : ''), boost: -10 })),
+    ],
     models: models.map(m => ({ label: m.schema === 'public' ? m.name : `${m.schema}.${m.name}`, type: 'class', detail: 'model' })),
   }
 }
@@ -65,7 +72,7 @@ const more = c => context => {
   const w = context.matchBefore(/'[\w.]*|\w+$/)
   if (!w || (w.from === w.to && !context.explicit)) return null
   if (w.text[0] === "'") return c.models.length ? { from: w.from + 1, options: c.models, validFor: /^[\w.]*$/ } : null
-  return { from: w.from, options: [...c.functions, ...c.models], validFor: /^\w*$/ }
+  return { from: w.from, options: [...c.functions, ...c.models, ...(/\btrain\b|\bmodel\b/i.test(context.state.sliceDoc(Math.max(0, w.from - 4000), w.from)) ? c.training : [])], validFor: /^\w*$/ }
 }
 
 // Editor: value is the text at first; handle.current gets {text(), selected(), set(), focus()}.

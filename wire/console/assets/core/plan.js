@@ -5,6 +5,14 @@ import { bytes, count, duration, short } from './format.js'
 const plain = new Set(['Node Type', 'Title', 'Plans', 'Stage', 'Startup Cost', 'Total Cost', 'Plan Rows', 'Plan Width', 'Actual Startup Time', 'Actual Total Time', 'Actual Rows', 'Actual Loops',
   'Actual Batches', 'Peak Memory', 'Spilled', 'Sent', 'Relation Name', 'Alias', 'Parent Relationship'])
 
+// alone takes from each operator's time that of the operators below it. One that only waits for another stage has none of its own.
+function alone(n) {
+  const below = n.children.filter(c => c.stage === n.stage).reduce((s, c) => s + (c.seconds ?? 0), 0), waits = n.children.length > 0 && n.children.every(c => c.stage !== n.stage)
+  n.children.forEach(alone)
+  if (n.seconds !== null && n.seconds !== undefined) n.seconds = waits ? null : Math.max(0, n.seconds - below)
+  return n
+}
+
 // fromExplain makes a tree of what EXPLAIN (FORMAT json) returns: {name, stage, details, estimated, rows, seconds, memory, spilled, sent, children}.
 export function fromExplain(text) {
   let top
@@ -15,14 +23,13 @@ export function fromExplain(text) {
   }
   const tree = p => {
     const children = (p.Plans ?? []).map(tree)
-    const all = p['Actual Total Time'] === undefined ? null : p['Actual Total Time'] / 1000
     return {
       name: p.Title ?? p['Node Type'], stage: p.Stage, children, estimated: p['Plan Rows'], rows: p['Actual Rows'], memory: p['Peak Memory'], spilled: p.Spilled, sent: p.Sent,
-      seconds: all === null ? null : Math.max(0, all - children.reduce((s, c) => s + (c.all ?? 0), 0)), all,
+      seconds: p['Actual Total Time'] === undefined ? null : p['Actual Total Time'] / 1000,
       details: Object.entries(p).filter(([k, v]) => !plain.has(k) && typeof v !== 'object' || Array.isArray(v) && k !== 'Plans').map(([k, v]) => `${k}: ${Array.isArray(v) ? v.join(', ') : v}`),
     }
   }
-  return top?.Plan ? tree(top.Plan) : null
+  return top?.Plan ? alone(tree(top.Plan)) : null
 }
 
 // fromOperators makes the tree of rows of cluster.statement_operators: what nodes did of one operator is added up.
@@ -43,6 +50,7 @@ export function fromOperators(rows) {
     const parent = o.parent === null || o.parent === undefined ? null : ops.get(`${o.stage}.${o.parent}`) ?? [...ops.values()].find(p => p !== o && p.key.endsWith('.' + o.parent))
     ;(parent && parent !== o ? parent.children : roots).push(o)
   }
+  roots.forEach(alone)
   return roots.length === 1 ? roots[0] : roots.length ? { name: 'Statement', details: [], children: roots } : null
 }
 

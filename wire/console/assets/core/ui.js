@@ -1,6 +1,6 @@
 // The parts that every room is made of.
 import { html, signal, useEffect, useRef, useState } from '../vendor/vendor.js'
-import { run, records, select } from './api.js'
+import { own, run, records, select } from './api.js'
 import { location, set } from './router.js'
 
 // ── Reading ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -13,7 +13,7 @@ export function useQuery(sql, params, options) {
     if (!sql) return put({ loading: false })
     const abort = new AbortController()
     put(s => ({ ...s, loading: true }))
-    run(sql, params, { ...options, signal: abort.signal }).then(
+    run(own + sql, params, { ...options, signal: abort.signal }).then(
       a => put({ rows: records(a), columns: a.columns, raw: a.rows, seconds: a.seconds, cut: a.cut, loading: false }),
       error => abort.signal.aborted || put({ error, loading: false }),
     )
@@ -30,7 +30,7 @@ const paths = {
   trainings: 'M4 4v16h16M7 8c2 6 5 8 12 9', statements: 'M4 6h16M4 10h10M4 14h13M4 18h7', tasks: 'M4 6h7v3H4zM9 11h8v3H9zM13 16h7v3h-7z',
   logs: 'M5 4h14v16H5zM8 8h8M8 12h8M8 16h5', settings: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4', more: 'M5 12h.01M12 12h.01M19 12h.01', copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   close: 'M6 6l12 12M18 6L6 18', theme: 'M12 4a8 8 0 100 16zM12 4a8 8 0 010 16', out: 'M10 4H5v16h5M14 8l4 4-4 4M18 12H9', refresh: 'M20 11a8 8 0 10-2 6M20 5v6h-6', play: 'M7 5l12 7-12 7z', stop: 'M7 7h10v10H7z',
-  down: 'M12 4v11M7 11l5 5 5-5M5 20h14', open: 'M8 5l7 7-7 7', plus: 'M12 5v14M5 12h14', trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13', up: 'M12 20V5M6 11l6-6 6 6', save: 'M5 4h12l2 2v14H5zM8 4v5h7V4M8 20v-6h8v6', key: 'M14 10a4 4 0 11-2 3l-8 8M6 19l2 2M8 17l2 2',
+  down: 'M12 4v11M7 11l5 5 5-5M5 20h14', open: 'M8 5l7 7-7 7', plus: 'M12 5v14M5 12h14', trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13', up: 'M12 20V5M6 11l6-6 6 6', save: 'M5 4h12l2 2v14H5zM8 4v5h7V4M8 20v-6h8v6', manual: 'M12 6c-2-2-5-2-8-1v13c3-1 6-1 8 1 2-2 5-2 8-1V5c-3-1-6-1-8 1zM12 6v13',
 }
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${paths[name]} /></svg>`
 
@@ -183,7 +183,7 @@ export function Table({ id, columns, rows, sort, href, label, most = 200, rowCla
     if (!href || e.target.closest('a, button, input, summary') || window.getSelection().toString()) return
     e.currentTarget.querySelector('a')?.click()
   }
-  return html`<div class="scroll" tabindex=${href ? null : 0} role="group" aria-label=${label}>
+  return html`<div class="scroll" tabindex=${href ? undefined : 0} role="group" aria-label=${label}>
     <table>
       <thead><tr>${columns.map(c => {
         const dir = now === c.key ? 'ascending' : now === '-' + c.key ? 'descending' : null
@@ -194,7 +194,7 @@ export function Table({ id, columns, rows, sort, href, label, most = 200, rowCla
       <tbody ref=${body} onKeyDown=${keys}>${list.slice(0, shown).map(r => html`<tr class=${(href ? 'link ' : '') + (rowClass?.(r) ?? '')} onClick=${e => click(e, r)}>
         ${columns.map((c, i) => {
           const v = c.cell ? c.cell(r) : r[c.key]
-          return html`<td class=${(c.number ? 'number' : '') + (c.wide ? ' wide' : '')} title=${c.wide && !c.cell ? v : null}>${i === 0 && href ? html`<a href=${href(r)}>${v || '—'}</a>` : v}</td>`
+          return html`<td class=${(c.number ? 'number' : '') + (c.wide ? ' wide' : '')} title=${c.wide && !c.cell ? v : undefined}>${i === 0 && href ? html`<a href=${href(r)}>${v || '—'}</a>` : v}</td>`
         })}
       </tr>`)}</tbody>
     </table>

@@ -1,6 +1,6 @@
 // What the cluster is, how it is, and what has happened.
 import { html, useEffect, useMemo, useState } from '../vendor/vendor.js'
-import { records, run } from '../core/api.js'
+import { own, records, run } from '../core/api.js'
 import { useLive } from '../core/live.js'
 import { location, set } from '../core/router.js'
 import { Chart } from '../core/chart.js'
@@ -61,7 +61,7 @@ function useHistory(span) {
   const fresh = useLive('history')
   useEffect(() => {
     const abort = new AbortController()
-    run(history(span), null, { signal: abort.signal }).then(a => put({ span, rows: records(a) }), error => abort.signal.aborted || put({ error }))
+    run(own + history(span), null, { signal: abort.signal }).then(a => put({ span, rows: records(a) }), error => abort.signal.aborted || put({ error }))
     return () => abort.abort()
   }, [span])
   useEffect(() => {

@@ -39,9 +39,10 @@ function Stream({ tasks, span, end, onSpan }) {
   state.current = { tasks, lanes, span, end }
   useEffect(() => {
     let frame = 0
+    const el = box.current, c = canvas.current
     const draw = () => {
       frame = requestAnimationFrame(draw)
-      const { tasks, lanes, span, end } = state.current, c = canvas.current, w = box.current.clientWidth, h = lane * lanes.length + 26, ratio = devicePixelRatio || 1
+      const { tasks, lanes, span, end } = state.current, w = el.clientWidth, h = lane * lanes.length + 26, ratio = devicePixelRatio || 1
       const now = end ?? Date.now() / 1000, key = `${w} ${h} ${tasks.length} ${span} ${Math.round((now * w) / span)} ${scheme.value} ${tasks.reduce((n, t) => n + (t.to ?? 0), 0)}`
       if (c.drawn === key) return
       c.drawn = key

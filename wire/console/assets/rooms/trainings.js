@@ -5,6 +5,7 @@ import { useLive } from '../core/live.js'
 import { address, location, set } from '../core/router.js'
 import { Chart } from '../core/chart.js'
 import { Act, Answer, Button, Empty, ErrorBox, Head, Meter, Panel, Search, Select, Stat, State, Statement, Table, matches } from '../core/ui.js'
+import { Train } from './train.js'
 import { count, duration, interval, number, short, when } from '../core/format.js'
 
 const running = j => !['done', 'failed', 'cancelled'].includes(j.state)
@@ -72,7 +73,7 @@ function List() {
     { key: '', name: '', cell: j => (running(j) ? html`<${Cancel} job=${j} />` : ['failed', 'cancelled'].includes(j.state) ? html`<${Resume} job=${j} />` : '') },
   ]
   return html`<${Head} title="Trainings"><${Search} /><${Select} name="state" label="State" options=${[['', 'All states'], 'running', 'done', 'failed', 'cancelled']} />
-      <a class="button primary" href=${'/sql?q=' + encodeURIComponent(example)}>Train a model</a></>
+      <a class="button primary" href="/trainings?new=1">Train a model</a></>
     <${Answer} of=${t} empty=${html`<${Panel}><${Empty} sql=${example}>Nothing is being trained, and nothing was in the last hour. A training is a statement:</></>`}>${rows => {
       const live = rows.filter(j => running(j))
       const list = rows.filter(j => (!q.state || (q.state === 'running' ? running(j) : j.state === q.state)) && matches(q.q, [called(j), j.owner, j.error ?? '', j.statement]))
@@ -116,5 +117,6 @@ function One({ name }) {
 
 export default function Trainings() {
   const name = location.value.parts[1]
+  if (location.value.query.new) return html`<${Train} />`
   return name ? html`<${One} name=${name.includes('.') ? name : 'public.' + name} key=${name} />` : html`<${List} />`
 }

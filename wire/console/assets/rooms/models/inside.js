@@ -24,8 +24,8 @@ function Importance({ s }) {
 function Swarm({ features, height = 26 }) {
   const canvas = useRef()
   useEffect(() => {
-    const c = canvas.current, draw = () => {
-      const w = c.parentNode.clientWidth, h = height * features.length + 22, ratio = devicePixelRatio || 1
+    const c = canvas.current, box = c.parentNode, draw = () => {
+      const w = box.clientWidth, h = height * features.length + 22, ratio = devicePixelRatio || 1
       Object.assign(c, { width: w * ratio, height: h * ratio })
       c.style.width = w + 'px'
       c.style.height = h + 'px'
@@ -58,7 +58,7 @@ function Swarm({ features, height = 26 }) {
     }
     draw()
     const watch = new ResizeObserver(draw)
-    watch.observe(c.parentNode)
+    watch.observe(box)
     return () => watch.disconnect()
   }, [features, scheme.value])
   return html`<div><canvas ref=${canvas} role="img" aria-label="What each feature added to the predictions, a point a row" /></div>`

@@ -27,7 +27,7 @@ export function List() {
     { key: 'owner', name: 'Owner' }, { key: 'created_at', name: 'Trained', cell: m => html`<span class="nowrap">${when(m.created_at)}</span>` },
   ]
   return html`<${Head} title="Models"><${Search} /><${Select} name="task" label="Task" options=${[['', 'All tasks'], ...new Set(t?.rows?.map(m => m.task) ?? [])]} />
-      <a class="button primary" href=${'/sql?q=' + encodeURIComponent(example)}>Train a model</a></>
+      <a class="button primary" href="/trainings?new=1">Train a model</a></>
     <${Answer} of=${t} empty=${html`<${Panel}><${Empty} sql=${example}>There is no model yet that you may use. A statement trains one:</></>`}>${rows => html`<${Panel} class="flush models-list">
       <${Table} id="models" label="Models" columns=${columns} sort="name" href=${m => address('models', full(m))}
         rows=${rows.filter(m => (!q.task || m.task === q.task) && matches(q.q, [called(m), m.algorithm, m.target ?? '', m.owner, m.comment ?? '']))} /></>`}</>`
