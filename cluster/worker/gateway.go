@@ -86,6 +86,7 @@ type Statement struct {
 	dir  *spill.Dir
 
 	mu      sync.Mutex
+	plans   int // whose readers are open
 	buffers map[int]*op.Buffer
 	last    running // nil before the first run
 }
@@ -148,6 +149,7 @@ func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*
 	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.g.w.queries.Add(1)), p, manifests)
 	s.set(q)
 	if err := q.begin(ctx); err != nil {
+		s.unset()
 		return nil, err
 	}
 	return q, nil
@@ -156,7 +158,26 @@ func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*
 func (s *Statement) set(r running) {
 	s.mu.Lock()
 	s.last = r
+	s.plans++
 	s.mu.Unlock()
+}
+
+func (s *Statement) unset() {
+	s.mu.Lock()
+	s.plans--
+	s.mu.Unlock()
+}
+
+// again returns an error if a plan that met damage cannot be run again: rows of the damaged file may also
+// be in a buffer, or with another plan.
+func (s *Statement) again() error {
+	s.mu.Lock()
+	only := s.plans == 1
+	for _, b := range s.buffers {
+		only = only && b.Rows() == 0
+	}
+	s.mu.Unlock()
+	return s.pin.Again(only)
 }
 
 // filled returns a copy of the buffers, for a plan to read. It must be a copy: while

@@ -155,11 +155,15 @@ func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
 		b := other[i]
 		f.verdict = compare(a, b, t.ordered, t.risky, allow)
 		f.refused = f.refused || a.failed() && b.failed()
-		f.apart = a.failed() != b.failed()
+		f.apart = a.failed() != b.failed() || a.tag != b.tag
 		// PostgreSQL checks unique columns row by row, and so may refuse an UPDATE
 		// whose outcome has no duplicates.
 		if f.failure != "" && !a.failed() && b.code == "23505" && strings.HasPrefix(t.parts[i], "UPDATE") {
 			f.verdict = verdict{allowed: "unique row by row"}
+		}
+		// PostgreSQL looks for the place of such an escape in the middle of a character.
+		if f.failure != "" && a.code == "42601" && b.code == "22021" && strings.Contains(t.parts[i], "U&'") && strings.Contains(t.parts[i], "''") {
+			f.verdict = verdict{allowed: "the place of an escape"}
 		}
 		if f.failure != "" && (a.failed() || b.failed()) {
 			f.signature = signature(a.code + b.code + " " + a.text + b.text)
