@@ -161,9 +161,10 @@ func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
 		if f.failure != "" && !a.failed() && b.code == "23505" && strings.HasPrefix(t.parts[i], "UPDATE") {
 			f.verdict = verdict{allowed: "unique row by row"}
 		}
-		// PostgreSQL looks for the place of such an escape in the middle of a character.
-		if f.failure != "" && a.code == "42601" && b.code == "22021" && strings.Contains(t.parts[i], "U&'") && strings.Contains(t.parts[i], "''") {
-			f.verdict = verdict{allowed: "the place of an escape"}
+		// PostgreSQL finds a wrong escape before it looks at the next constant, and its place sometimes
+		// in the middle of a character.
+		if codes := a.code + b.code; f.failure != "" && (codes == "4260122021" || codes == "2202142601") && strings.Contains(t.parts[i], "U&'") {
+			f.verdict = verdict{allowed: "the first of two errors"}
 		}
 		if f.failure != "" && (a.failed() || b.failed()) {
 			f.signature = signature(a.code + b.code + " " + a.text + b.text)
