@@ -43,6 +43,7 @@ type relationRows struct{ Rows [][]types.Datum }
 type reader struct {
 	st   *catalog.State
 	role types.OID
+	here bool // the statement is one of this node's sessions
 }
 
 // sees reports whether the reader sees what another role's sessions do.
@@ -60,6 +61,10 @@ func init() {
 		"statement_history":   (*Node).historyRows,
 		"statement_operators": (*Node).operatorRows,
 		"pg_stat_statements":  (*Node).callRows,
+		"node_history":        (*Node).loadRows,
+		"events":              (*Node).eventRows,
+		"warnings":            (*Node).warningRows,
+		"logs":                (*Node).logRows,
 	}
 }
 
@@ -73,7 +78,7 @@ func (n *Node) handleParts() {
 		if err != nil {
 			return relationRows{}, err
 		}
-		rows, err := n.partOf(c.Relation, c.Cols, reader{st, c.Role})
+		rows, err := n.partOf(c.Relation, c.Cols, reader{st, c.Role, false})
 		return relationRows{rows}, err
 	})
 	rpc.Handle(n.server, callForget, func(_ context.Context, c forgetCall) (bool, error) {
@@ -109,7 +114,7 @@ func (n *Node) partOf(relation string, cols []int16, r reader) ([][]types.Datum,
 
 // NodeRows implements sysview.Host.
 func (h *viewHost) NodeRows(relation string, cols []int16) ([][]types.Datum, error) {
-	n, r := h.n, reader{h.st, h.of.Role}
+	n, r := h.n, reader{h.st, h.of.Role, true}
 	own, err := n.partOf(relation, cols, r)
 	if err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ type Config struct {
 	// Forget forgets the counts of statements on all nodes.
 	Forget  func(role types.OID, fingerprint int64) error
 	Observe *observe.Node
-	Log       *slog.Logger
-	Audit     *slog.Logger
+	Log     *slog.Logger
+	Audit   *slog.Logger
 }
 
 // Catalog is the replicated catalog. Its methods may be called from any goroutine.

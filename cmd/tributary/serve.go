@@ -165,9 +165,11 @@ func serve(ctx context.Context, args []string) error {
 				rerr = access.reload()
 			}
 			if rerr != nil {
-				o.Log.Error("rules and certificates stay as they were", "error", rerr)
+				s.log.Error("rules and certificates stay as they were", "error", rerr)
+				s.node.Event("reload", "error", s.node.Name(), "rules and certificates stay as they were")
 			} else {
-				o.Log.Info("rules and certificates are read again")
+				s.log.Info("rules and certificates are read again")
+				s.node.Event("reload", "info", s.node.Name(), "rules and certificates are read again")
 			}
 			tell(o.Log, "READY=1")
 		}

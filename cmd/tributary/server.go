@@ -42,14 +42,15 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		return nil, err
 	}
 	o.PG, o.HTTP = s.pg.Addr().String(), s.http.Addr().String()
-	o.Password = auth.Verifier
+	o.Password, o.Version = auth.Verifier, version
 	if access.Peer() != nil {
 		o.TLS = access.Peer
 	}
 	if s.node, err = node.Start(ctx, o); err != nil {
 		return nil, err
 	}
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
+	o.Log, s.log = s.node.Log(), s.node.Log()
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit, Refused: s.node.Refused,
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	// The statements of others and the profiles are for superusers.
 	d := dashboard{s.node}

@@ -113,6 +113,9 @@ type NodeRow struct {
 	HeartbeatAge                          time.Duration
 	Name, Address, PG, HTTP, Zone         string // for a node that the catalog does not have yet
 	Cores, Threads                        int
+	Version                               string
+	Started                               time.Time
+	DiskUsed                              int64 // of the file system of the data directory
 }
 
 // TaskRow is a running task.
