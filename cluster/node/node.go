@@ -194,7 +194,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.repl.Attach(n.raft)
 	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
-	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
+	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.handleParts()
 	n.server.Serve()

@@ -65,6 +65,8 @@ func init() {
 		"events":              (*Node).eventRows,
 		"warnings":            (*Node).warningRows,
 		"logs":                (*Node).logRows,
+		"task_history":        (*Node).taskRows,
+		"transfers":           (*Node).transferRows,
 	}
 }
 
@@ -311,6 +313,33 @@ func (n *Node) callRows(r reader) (out [][]any) {
 			row = append(row, int64(t.N), t.Total, t.Min, t.Max, t.Mean(), t.Deviation())
 		}
 		out = append(out, append(row, c.Rows, c.Spilled))
+	}
+	return out
+}
+
+// taskRows are what threads have done. A slot is a row of a picture of them: what is in one does not overlap.
+func (n *Node) taskRows(reader) (out [][]any) {
+	list := n.observe.Tasks.All()
+	slices.SortStableFunc(list, func(a, b *observe.Task) int { return a.Start.Compare(b.Start) })
+	var ends []time.Time
+	for _, t := range list {
+		slot := slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(t.Start) })
+		if slot < 0 {
+			slot = len(ends)
+			ends = append(ends, time.Time{})
+		}
+		ends[slot] = t.End
+		out = append(out, []any{n.o.Name, slot, t.Statement, t.Stage, t.Kind, t.Start, t.End, t.Rows, t.Bytes})
+	}
+	return out
+}
+
+// transferRows are what statements have sent to other nodes, and send.
+func (n *Node) transferRows(reader) (out [][]any) {
+	for _, list := range [][]*observe.Transfer{n.observe.Transfers.All(), n.worker.Transfers()} {
+		for _, t := range list {
+			out = append(out, []any{t.Statement, n.o.Name, n.nameOf(t.To), t.Bytes, t.Batches})
+		}
 	}
 	return out
 }

@@ -287,6 +287,22 @@ func TestTrafficOfNodes(t *testing.T) {
 	before := nodes[0].traffic.Out.Load()
 	c.must("create table t as select generate_series(1, 200000) a")
 	c.must("select count(*) from (select a % 7, count(*) from t group by 1) x")
+	// So are the tasks of threads and what they exchange.
+	of := " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from (select%'"
+	if got := c.must("select count(*) > 0, bool_and(from_node <> to_node), sum(bytes) > 1000, max(batches) > 0 from cluster.transfers x" + of); got[0] != "t|t|t|t" {
+		t.Errorf("transfers: %q", got)
+	}
+	if got := c.must("select count(*) from cluster.statement_history where exchanged_bytes > 1000 and query like 'select count(*) from (select%'"); got[0] != "1" {
+		t.Errorf("exchanged: %q", got)
+	}
+	c.must("select count(*) from t x, t y where x.a < 200 and (x.a + y.a) % 7 = 3")
+	of = " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from t x, t y%'"
+	if got := c.must("select count(*) > 0, bool_and(x.started_at < ended_at), max(x.rows) > 0, max(bytes) > 0 from cluster.task_history x" + of); got[0] != "t|t|t|t" {
+		t.Errorf("tasks: %q", got)
+	}
+	if got := c.must("select count(*) from cluster.task_history a, cluster.task_history b where a.node = b.node and a.slot = b.slot and a.started_at < b.started_at and b.started_at < a.ended_at"); got[0] != "0" {
+		t.Errorf("tasks in a slot overlap: %q", got)
+	}
 	if out, in := nodes[0].traffic.Out.Load()-before, nodes[1].traffic.In.Load(); out < 10_000 || in < out/2 {
 		t.Errorf("%d bytes were sent, %d received", out, in)
 	}

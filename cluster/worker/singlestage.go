@@ -26,6 +26,7 @@ type singleStage struct {
 	left     bool // a row was returned
 	attempts int
 	splits   int
+	once     sync.Once // notes what it did
 
 	mu    sync.Mutex
 	task  *task.Task
@@ -114,7 +115,11 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 }
 
 // Close implements op.BatchReader.
-func (r *singleStage) Close() error { return r.task.Close() }
+func (r *singleStage) Close() error {
+	err := r.task.Close()
+	r.once.Do(func() { r.s.g.w.cfg.noted(r.s.id, r.root, r.task) })
+	return err
+}
 
 // now returns the running task and its splits.
 func (r *singleStage) now() (*task.Task, *queue) {
