@@ -54,7 +54,7 @@ func (m *monitor) run(stop <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		m.n.observe.Collect()
+		m.n.observe.Gather()
 		m.mu.Lock()
 		m.look()
 		if time.Since(m.at) >= observe.Fine {

@@ -252,7 +252,7 @@ func textOrNull(s string) any {
 
 // historyRows are the statements that have ended.
 func (n *Node) historyRows(r reader) (out [][]any) {
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, s := range n.observe.History.All() {
 		query, code, text := any(s.Text), textOrNull(s.Code), textOrNull(s.Error)
 		if !r.sees(s.User) {
@@ -288,7 +288,7 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 			out = append(out, []any{id, node, o.Stage, o.Number, parent, o.Name, detail, o.Estimated, rows, seconds, memory, spilled, sent})
 		}
 	}
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, s := range n.observe.History.All() {
 		add(s.ID, s.User, s.Operators)
 	}
@@ -302,7 +302,7 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 
 // callRows are the counts by fingerprint, which the reader's node adds up.
 func (n *Node) callRows(r reader) (out [][]any) {
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, c := range n.observe.Calls.All() {
 		id, query := any(c.Fingerprint), any(c.Text)
 		if !r.sees(c.User) {

@@ -176,7 +176,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		c.must(fmt.Sprintf("select '%s%d'", long, i))
 	}
 	c.must("select 'last'")
-	n.observe.Collect()
+	n.observe.Gather()
 	all := n.observe.History.All()
 	bytes := int64(0)
 	for _, s := range all {

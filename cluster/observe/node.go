@@ -34,7 +34,8 @@ type Node struct {
 	refused  time.Time // when the last refusal became an event
 	more     int       // refusals since
 	sessions map[*Session]struct{}
-	load     Load
+	load     Load // since it was last taken
+	total    Load // before that
 }
 
 // Log is a record of the node's log.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
@@ -98,6 +100,24 @@ func TestCallsAreBounded(t *testing.T) {
 	if len(all) > keptCalls || all[0].Fingerprint != -1 || all[0].Exec.N != 5000 {
 		t.Error(len(all), all[0])
 	}
+	// The metrics go on counting when the load was taken.
+	metrics := func() string {
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(n)
+		list, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(list[0].Metric[0].GetCounter().GetValue(), list[1].Metric[0].GetHistogram().GetSampleCount(), list[1].Metric[0].GetHistogram().GetSampleSum(), list[2].Metric[0].GetCounter().GetValue())
+	}
+	if got := metrics(); got != "0 10000 10 10000" {
+		t.Error(got)
+	}
+	defer func() {
+		if got := metrics(); got != "0 10000 10 10000" {
+			t.Error(got)
+		}
+	}()
 	if l := n.TakeLoad(); l.Statements != 10000 || n.TakeLoad().Statements != 0 {
 		t.Error(l.Statements)
 	}

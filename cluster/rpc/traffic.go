@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Traffic counts the bytes of a node's connections to other nodes.
@@ -71,4 +73,15 @@ func wrote(c net.Conn, n int64) {
 	if c, ok := c.(*countedConn); ok {
 		c.t.Out.Add(n)
 	}
+}
+
+var trafficDesc = prometheus.NewDesc("tributary_network_bytes_total", "Bytes of the connections of this node to other nodes.", []string{"direction"}, nil)
+
+// Describe implements prometheus.Collector.
+func (t *Traffic) Describe(ch chan<- *prometheus.Desc) { ch <- trafficDesc }
+
+// Collect implements prometheus.Collector.
+func (t *Traffic) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(trafficDesc, prometheus.CounterValue, float64(t.In.Load()), "in")
+	ch <- prometheus.MustNewConstMetric(trafficDesc, prometheus.CounterValue, float64(t.Out.Load()), "out")
 }

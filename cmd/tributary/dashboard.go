@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/wire/auth"
@@ -98,3 +100,6 @@ func losses(h []catalog.Iteration, of func(catalog.Iteration) float64) []http.Nu
 
 func trainLoss(it catalog.Iteration) float64      { return it.TrainLoss }
 func validationLoss(it catalog.Iteration) float64 { return it.ValidationLoss }
+
+// Collectors are the metrics that the node counts where things happen.
+func (d dashboard) Collectors() []prometheus.Collector { return d.n.Collectors() }

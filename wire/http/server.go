@@ -156,6 +156,9 @@ func NewServer(o Options) *Server {
 	src := o.Source
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{src})
+	if own, ok := src.(interface{ Collectors() []prometheus.Collector }); ok { // counted where it happens
+		reg.MustRegister(own.Collectors()...)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
