@@ -3,10 +3,15 @@ package flow
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -41,6 +46,11 @@ type Flow struct {
 	merged map[int]bool // stages whose senders are read one by one, to be merged
 	open   func(node uint64, head []byte) (*rpc.Put, error)
 	cancel context.CancelFunc
+	began  time.Time
+
+	mu   sync.Mutex
+	sent map[uint64]*sent // to each node
+	shut bool
 }
 
 // source names an inbox: a stage, and the number of a sender or -1 for all.
@@ -48,7 +58,7 @@ type source struct{ stage, sender int }
 
 // Open joins a run. Streams that this node sends end with ctx at the latest.
 func (h *Hub) Open(ctx context.Context, o Options) (*Flow, error) {
-	f := &Flow{hub: h, o: o, self: slices.Index(o.Nodes, h.self), boxes: map[source]*inbox{}, merged: map[int]bool{}}
+	f := &Flow{hub: h, o: o, self: slices.Index(o.Nodes, h.self), boxes: map[source]*inbox{}, merged: map[int]bool{}, began: time.Now(), sent: map[uint64]*sent{}}
 	if f.self < 0 {
 		return nil, pgerr.Internal("node %d has no part in run %s", h.self, o.Run)
 	}
@@ -159,7 +169,7 @@ func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, 
 	w := &writer{}
 	for _, d := range f.order(stage.Out.Kind, f.tasks(to)) {
 		if d != f.self {
-			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open, sent: &w.sent})
+			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open, sent: &w.sent, all: f.sentTo(f.o.Nodes[d])})
 			continue
 		}
 		box := f.inbox(int(stage.ID), f.self)
@@ -217,7 +227,49 @@ func (f *Flow) Close() error {
 		b.Close()
 	}
 	f.charge.close()
+	f.mu.Lock()
+	shut := f.shut
+	f.shut = true
+	f.mu.Unlock()
+	if f.hub.kept != nil && !shut {
+		f.hub.kept.Transfers.Add(f.transfers()...)
+	}
 	return nil
+}
+
+// sentTo counts what is sent to a node.
+func (f *Flow) sentTo(node uint64) *sent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sent[node]
+	if s == nil {
+		s = &sent{}
+		f.sent[node] = s
+	}
+	return s
+}
+
+// transfers are what was sent to each node so far, by the nodes' places in the run.
+func (f *Flow) transfers() (out []*observe.Transfer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	statement, _, _ := strings.Cut(f.o.Run, "/")
+	for _, n := range f.o.Nodes {
+		if s := f.sent[n]; s != nil && s.messages.Load() > 0 {
+			out = append(out, &observe.Transfer{Statement: statement, To: n, At: f.began, Bytes: s.bytes.Load(), Batches: s.messages.Load()})
+		}
+	}
+	return out
+}
+
+// Transfers are what the exchanges that are open have sent to other nodes so far.
+func (h *Hub) Transfers() (out []*observe.Transfer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, run := range slices.Sorted(maps.Keys(h.flows)) {
+		out = append(out, h.flows[run].transfers()...)
+	}
+	return out
 }
 
 var _ op.Exchange = (*Flow)(nil)

@@ -64,7 +64,7 @@ func ends(t *testing.T, n int) []*end {
 		addrs[id] = ln.Addr().String()
 		e := &end{srv: rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler)), pool: mem.NewPool(fmt.Sprint("n", id), 0)}
 		e.peer = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
-		e.hub = flow.NewHub(id, e.peer, e.srv)
+		e.hub = flow.NewHub(id, e.peer, e.srv, nil)
 		out = append(out, e)
 	}
 	for _, e := range out {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -32,14 +33,15 @@ func (e *LostError) Unwrap() error { return e.Err }
 type Hub struct {
 	self  uint64
 	peers *rpc.Peers
+	kept  *observe.Node // takes what flows have sent; may be nil
 
 	mu    sync.Mutex
 	flows map[string]*Flow // by run
 }
 
 // NewHub makes a node's hub and registers it with the node's server.
-func NewHub(self uint64, peers *rpc.Peers, srv *rpc.Server) *Hub {
-	h := &Hub{self: self, peers: peers, flows: map[string]*Flow{}}
+func NewHub(self uint64, peers *rpc.Peers, srv *rpc.Server, kept *observe.Node) *Hub {
+	h := &Hub{self: self, peers: peers, kept: kept, flows: map[string]*Flow{}}
 	srv.RegisterPut(callSend, h.receive)
 	return h
 }

@@ -74,6 +74,7 @@ type stream struct {
 	head []byte
 	open func(node uint64, head []byte) (*rpc.Put, error)
 	sent *sent
+	all  *sent // to the node
 
 	mu   sync.Mutex
 	put  *rpc.Put
@@ -130,8 +131,10 @@ func (s *stream) send(ctx context.Context, b *batch.Batch) error {
 	}
 	s.buf = s.enc.Append(s.buf[:0], b)
 	err := s.put.Send(s.buf)
-	s.sent.bytes.Add(int64(len(s.buf)))
-	s.sent.messages.Add(1)
+	for _, c := range [...]*sent{s.sent, s.all} {
+		c.bytes.Add(int64(len(s.buf)))
+		c.messages.Add(1)
+	}
 	if cap(s.buf) > 2*messageBytes {
 		s.buf = nil
 	}

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/observe"
@@ -100,6 +102,9 @@ type Node struct {
 	models  *models
 	locks   *advisory.Locks
 	observe *observe.Node
+	monitor *monitor
+	traffic rpc.Traffic
+	started time.Time
 
 	unwatch func() // stops watching the heap
 	unguard func() // stops watching the disk
@@ -120,7 +125,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if o.InlineBlob <= 0 {
 		o.InlineBlob = catalog.InlineBlob
 	}
-	n := &Node{o: o}
+	n := &Node{o: o, started: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -129,15 +134,20 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.dir, err = raftnode.OpenDir(o.Data, len(o.Join) > 0, "segments"); err != nil {
 		return nil, err
 	}
+	if n.o.Name == "" {
+		n.o.Name = fmt.Sprintf("node-%x", n.dir.ID>>48)
+	}
+	n.pool = mem.NewPool(n.o.Name, 0)
+	n.limit(coord.Limits{Memory: o.Memory, Threads: o.Threads})
+	n.observe = observe.New(n.pool)
+	o.Log = slog.New(n.observe.Handler(o.Log.Handler()))
+	n.o.Log = o.Log
 	if n.dir.Reserve, err = disk.NewReserve(o.Data, o.Log); err != nil {
 		return nil, err
 	}
 	stop := make(chan struct{})
 	n.unguard = func() { close(stop) }
 	n.watched.Go(func() { n.dir.Reserve.Watch(stop) })
-	if n.o.Name == "" {
-		n.o.Name = fmt.Sprintf("node-%x", n.dir.ID>>48)
-	}
 	if n.o.Temp == "" {
 		n.o.Temp = filepath.Join(o.Data, "temp")
 	}
@@ -147,9 +157,6 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if err = spill.Sweep(n.o.Temp); err != nil {
 		return nil, err
 	}
-	n.pool = mem.NewPool(n.o.Name, 0)
-	n.limit(coord.Limits{Memory: o.Memory, Threads: o.Threads})
-	n.observe = observe.New(n.pool)
 	unwatch := make(chan struct{})
 	n.unwatch = func() { close(unwatch) }
 	n.watched.Go(func() { n.pool.Watch(unwatch, programShare) })
@@ -160,11 +167,12 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if trust.Secret.IsZero() && o.TLS == nil {
 		return nil, n.dir.NoSecret()
 	}
-	dialer := rpc.Dialer{Trust: trust, Self: n.dir.Identity, Log: o.Log}
+	dialer := rpc.Dialer{Trust: trust, Self: n.dir.Identity, Log: o.Log, Traffic: &n.traffic}
 	ln, err := net.Listen("tcp", o.ListenCluster)
 	if err != nil {
 		return nil, err
 	}
+	ln = n.traffic.Listener(ln)
 	n.server = rpc.Listen(ln, trust, n.dir.Identity, o.Log)
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room, Pool: n.pool, StatEvery: time.Second}); err != nil {
 		return nil, err
@@ -187,7 +195,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.repl.Attach(n.raft)
 	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
-	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
+	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.handleParts()
 	n.server.Serve()
@@ -199,7 +207,10 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
+	n.monitor = newMonitor(n)
+	n.watched.Go(func() { n.monitor.run(unwatch) })
 	n.up.Store(true)
+	n.Event("start", "info", n.o.Name, "the node has started")
 	heed, stopHeed := context.WithCancel(context.Background())
 	n.unheed = stopHeed
 	n.watchLimits(heed, true)
@@ -223,6 +234,14 @@ func (n *Node) Engine() *coord.Engine { return n.engine }
 // Account opens an account of the node's memory for memory that belongs to no
 // statement.
 func (n *Node) Account(name string) *mem.Account { return n.pool.Account(name, false) }
+
+// Collectors are the metrics that the node itself counts.
+func (n *Node) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{n.observe, &n.traffic}
+}
+
+// Log returns the node's log, of which it keeps the last records.
+func (n *Node) Log() *slog.Logger { return n.o.Log }
 
 // Name returns the node's name.
 func (n *Node) Name() string { return n.o.Name }

@@ -43,6 +43,7 @@ type relationRows struct{ Rows [][]types.Datum }
 type reader struct {
 	st   *catalog.State
 	role types.OID
+	here bool // the statement is one of this node's sessions
 }
 
 // sees reports whether the reader sees what another role's sessions do.
@@ -60,6 +61,12 @@ func init() {
 		"statement_history":   (*Node).historyRows,
 		"statement_operators": (*Node).operatorRows,
 		"pg_stat_statements":  (*Node).callRows,
+		"node_history":        (*Node).loadRows,
+		"events":              (*Node).eventRows,
+		"warnings":            (*Node).warningRows,
+		"logs":                (*Node).logRows,
+		"task_history":        (*Node).taskRows,
+		"transfers":           (*Node).transferRows,
 	}
 }
 
@@ -73,7 +80,7 @@ func (n *Node) handleParts() {
 		if err != nil {
 			return relationRows{}, err
 		}
-		rows, err := n.partOf(c.Relation, c.Cols, reader{st, c.Role})
+		rows, err := n.partOf(c.Relation, c.Cols, reader{st, c.Role, false})
 		return relationRows{rows}, err
 	})
 	rpc.Handle(n.server, callForget, func(_ context.Context, c forgetCall) (bool, error) {
@@ -109,7 +116,7 @@ func (n *Node) partOf(relation string, cols []int16, r reader) ([][]types.Datum,
 
 // NodeRows implements sysview.Host.
 func (h *viewHost) NodeRows(relation string, cols []int16) ([][]types.Datum, error) {
-	n, r := h.n, reader{h.st, h.of.Role}
+	n, r := h.n, reader{h.st, h.of.Role, true}
 	own, err := n.partOf(relation, cols, r)
 	if err != nil {
 		return nil, err
@@ -245,7 +252,7 @@ func textOrNull(s string) any {
 
 // historyRows are the statements that have ended.
 func (n *Node) historyRows(r reader) (out [][]any) {
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, s := range n.observe.History.All() {
 		query, code, text := any(s.Text), textOrNull(s.Code), textOrNull(s.Error)
 		if !r.sees(s.User) {
@@ -281,7 +288,7 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 			out = append(out, []any{id, node, o.Stage, o.Number, parent, o.Name, detail, o.Estimated, rows, seconds, memory, spilled, sent})
 		}
 	}
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, s := range n.observe.History.All() {
 		add(s.ID, s.User, s.Operators)
 	}
@@ -295,7 +302,7 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 
 // callRows are the counts by fingerprint, which the reader's node adds up.
 func (n *Node) callRows(r reader) (out [][]any) {
-	n.observe.Collect()
+	n.observe.Gather()
 	for _, c := range n.observe.Calls.All() {
 		id, query := any(c.Fingerprint), any(c.Text)
 		if !r.sees(c.User) {
@@ -306,6 +313,33 @@ func (n *Node) callRows(r reader) (out [][]any) {
 			row = append(row, int64(t.N), t.Total, t.Min, t.Max, t.Mean(), t.Deviation())
 		}
 		out = append(out, append(row, c.Rows, c.Spilled))
+	}
+	return out
+}
+
+// taskRows are what threads have done. A slot is a row of a picture of them: what is in one does not overlap.
+func (n *Node) taskRows(reader) (out [][]any) {
+	list := n.observe.Tasks.All()
+	slices.SortStableFunc(list, func(a, b *observe.Task) int { return a.Start.Compare(b.Start) })
+	var ends []time.Time
+	for _, t := range list {
+		slot := slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(t.Start) })
+		if slot < 0 {
+			slot = len(ends)
+			ends = append(ends, time.Time{})
+		}
+		ends[slot] = t.End
+		out = append(out, []any{n.o.Name, slot, t.Statement, t.Stage, t.Kind, t.Start, t.End, t.Rows, t.Bytes})
+	}
+	return out
+}
+
+// transferRows are what statements have sent to other nodes, and send.
+func (n *Node) transferRows(reader) (out [][]any) {
+	for _, list := range [][]*observe.Transfer{n.observe.Transfers.All(), n.worker.Transfers()} {
+		for _, t := range list {
+			out = append(out, []any{t.Statement, n.o.Name, n.nameOf(t.To), t.Bytes, t.Batches})
+		}
 	}
 	return out
 }

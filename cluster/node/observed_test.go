@@ -176,7 +176,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		c.must(fmt.Sprintf("select '%s%d'", long, i))
 	}
 	c.must("select 'last'")
-	n.observe.Collect()
+	n.observe.Gather()
 	all := n.observe.History.All()
 	bytes := int64(0)
 	for _, s := range all {
@@ -195,5 +195,115 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if left := n.observe.History.All(); len(left) != 0 {
 		t.Errorf("%d statements are left", len(left))
+	}
+}
+
+// until asks until the rows are as wanted.
+func (c *client) until(want []string, sql string) {
+	c.t.Helper()
+	var got []string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if got = c.must(sql); slices.Equal(got, want) {
+			return
+		}
+	}
+	c.t.Fatalf("%s: %q, want %q", sql, got, want)
+}
+
+// What happens to nodes is told once, by whichever node is asked, to those who may know it.
+func TestEventsAndWarnings(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0])
+	c.until([]string{"n1", "n2", "n3"}, "select subject from cluster.events where kind = 'start' order by 1")
+	c.until([]string{}, "select * from cluster.warnings where kind <> 'disk'")
+	c.must("create table t as select generate_series(1, 100000) a")
+	c.must("create role plain login")
+	nodes[1].Log().Warn("look here", "segment", 7)
+	for range 3 {
+		nodes[1].Refused("mallory", "10.0.0.1", "password authentication failed")
+	}
+	if got := c.must("select node, level, message, fields->>'segment' from cluster.logs where message = 'look here'"); !slices.Equal(got, []string{"n2|warn|look here|7"}) {
+		t.Errorf("log: %q", got)
+	}
+	if got := c.must("select node, severity, subject, message from cluster.events where kind = 'login'"); !slices.Equal(got, []string{"n2|warning|mallory|password authentication failed (from 10.0.0.1)"}) {
+		t.Errorf("logins: %q", got)
+	}
+	if _, err := nodes[0].Engine().Authenticate(context.Background(), "plain", true); err != nil {
+		t.Fatal(err)
+	}
+	s, err := nodes[0].Engine().Connect(context.Background(), startup("plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := (&client{t, s}).must("select (select count(*) from cluster.logs), (select count(*) from cluster.events)"); got[0] != "0|0" {
+		t.Errorf("others see %q", got)
+	}
+	_ = nodes[2].Close()
+	c.until([]string{"error|n3"}, "select severity, node from cluster.warnings where kind = 'node'")
+	c.until([]string{"1"}, "select count(*) from cluster.events where kind = 'lost' and subject = 'n3'")
+	c.until([]string{"warning"}, "select severity from cluster.warnings where kind = 'replicas'")
+	if got := connect(t, nodes[1]).must("select node from cluster.warnings where kind = 'node'"); !slices.Equal(got, []string{"n3"}) {
+		t.Errorf("the other one warns of %q", got)
+	}
+}
+
+// The load of a node is sampled, and is there after a restart.
+func TestNodeHistory(t *testing.T) {
+	dir := t.TempDir()
+	n := start(t, 1, func(o *Options) { o.Data = dir })[0]
+	c := connect(t, n)
+	for range 20 {
+		c.must("select 1")
+	}
+	if _, err := c.do("select 1 / 0"); err == nil {
+		t.Fatal("divided")
+	}
+	n.monitor.mu.Lock()
+	n.monitor.at = time.Now().Add(-10 * time.Second)
+	n.monitor.sample()
+	n.monitor.mu.Unlock()
+	load := "select node, round(span_seconds), round(statements * 10) between 21 and 25, round(errors * 10), p50_ms > 0, p99_ms >= p50_ms, cpu > 0, memory_limit > 0, rss > 0, disk_used > 0, disk_free > 0, sessions, queued from cluster.node_history"
+	want := []string{"n1|10|t|1|t|t|t|t|t|t|t|1|0", "n1|10|t|1|t|t|t|t|t|t|t|1|0"} // of the day, of the hour
+	if got := c.must(load); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n = start(t, 1, func(o *Options) { o.Data = dir })[0]
+	if got := connect(t, n).must(load); !slices.Equal(got, want) {
+		t.Errorf("after a restart %q", got)
+	}
+	if got := connect(t, n).must("select started_at <= now(), disk_used > 0 from cluster.nodes"); got[0] != "t|t" {
+		t.Error(got)
+	}
+}
+
+// What goes between nodes is counted.
+func TestTrafficOfNodes(t *testing.T) {
+	nodes := start(t, 2)
+	c := connect(t, nodes[0], spread, apart)
+	before := nodes[0].traffic.Out.Load()
+	c.must("create table t as select generate_series(1, 200000) a")
+	c.must("select count(*) from (select a % 7, count(*) from t group by 1) x")
+	// So are the tasks of threads and what they exchange.
+	of := " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from (select%'"
+	if got := c.must("select count(*) > 0, bool_and(from_node <> to_node), sum(bytes) > 1000, max(batches) > 0 from cluster.transfers x" + of); got[0] != "t|t|t|t" {
+		t.Errorf("transfers: %q", got)
+	}
+	if got := c.must("select count(*) from cluster.statement_history where exchanged_bytes > 1000 and query like 'select count(*) from (select%'"); got[0] != "1" {
+		t.Errorf("exchanged: %q", got)
+	}
+	c.must("select count(*) from t x, t y where x.a < 200 and (x.a + y.a) % 7 = 3")
+	of = " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from t x, t y%'"
+	if got := c.must("select count(*) > 0, bool_and(x.started_at < ended_at), max(x.rows) > 0, max(bytes) > 0 from cluster.task_history x" + of); got[0] != "t|t|t|t" {
+		t.Errorf("tasks: %q", got)
+	}
+	if got := c.must("select count(*) from cluster.task_history a, cluster.task_history b where a.node = b.node and a.slot = b.slot and a.started_at < b.started_at and b.started_at < a.ended_at"); got[0] != "0" {
+		t.Errorf("tasks in a slot overlap: %q", got)
+	}
+	if out, in := nodes[0].traffic.Out.Load()-before, nodes[1].traffic.In.Load(); out < 10_000 || in < out/2 {
+		t.Errorf("%d bytes were sent, %d received", out, in)
 	}
 }

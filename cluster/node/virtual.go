@@ -129,6 +129,8 @@ type nodeReport struct {
 	Models                    sysview.CachedModels
 	Tasks                     []worker.TaskInfo
 	Version                   string
+	Started                   time.Time
+	DiskUsed                  int64 // of the same file system
 }
 
 // maxTasks is how many tasks a node reports; heartbeats are to stay small.
@@ -171,8 +173,12 @@ func (n *Node) ownReport() nodeReport {
 	if err != nil {
 		free = -1
 	}
-	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
-		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached(), Version: n.o.Version}
+	total, err := disk.Total(n.o.Data)
+	if err != nil || free < 0 {
+		total = free
+	}
+	return nodeReport{Version: n.o.Version, Started: n.started, DiskUsed: max(total-free, 0), Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
+		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
 }
 
 // reportOf returns a node's last report; zero if there is none.
@@ -254,7 +260,8 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
 		r.Admitted, r.Queued, r.Admissions, r.AdmissionWait = rep.Queue.Holding, rep.Queue.Queued, rep.Queue.Total, rep.Queue.Waited
-		r.Models, r.Version = rep.Models, rep.Version
+		r.Models = rep.Models
+		r.Version, r.Started, r.DiskUsed = rep.Version, rep.Started, rep.DiskUsed
 		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}

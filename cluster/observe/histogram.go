@@ -6,7 +6,7 @@ import (
 )
 
 // histogram counts durations in classes that are a quarter of a power of two of microseconds wide.
-type histogram [160]uint32
+type histogram [160]uint64
 
 func classOf(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 0))
@@ -38,17 +38,17 @@ func (h *histogram) merge(o *histogram) {
 func (h *histogram) quantile(q float64) time.Duration {
 	var all uint64
 	for _, n := range h {
-		all += uint64(n)
+		all += n
 	}
 	if all == 0 {
 		return 0
 	}
 	left := uint64(q * float64(all-1))
 	for i, n := range h {
-		if left < uint64(n) {
+		if left < n {
 			return (bound(i) + bound(i+1)) / 2
 		}
-		left -= uint64(n)
+		left -= n
 	}
 	return 0
 }

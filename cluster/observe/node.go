@@ -1,10 +1,12 @@
 package observe
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -29,8 +31,11 @@ type Node struct {
 	Calls     *Calls
 
 	mu       sync.Mutex
+	refused  time.Time // when the last refusal became an event
+	more     int       // refusals since
 	sessions map[*Session]struct{}
-	load     Load
+	load     Load // since it was last taken
+	total    Load // before that
 }
 
 // Log is a record of the node's log.
@@ -91,4 +96,27 @@ func New(pool *mem.Pool) *Node {
 // Event adds an event of now.
 func (n *Node) Event(kind, severity, subject, message string) {
 	n.Events.Add(&Event{At: time.Now(), Kind: kind, Severity: severity, Subject: subject, Message: message})
+}
+
+// Refused notes a client that was refused. Anyone can make many of these, so that one a second is an event,
+// which counts the others.
+func (n *Node) Refused(user, address, reason string) {
+	now := time.Now()
+	n.mu.Lock()
+	if now.Sub(n.refused) < time.Second {
+		n.more++
+		n.mu.Unlock()
+		return
+	}
+	more := n.more
+	n.refused, n.more = now, 0
+	n.mu.Unlock()
+	text := reason
+	if address != "" {
+		text += " (from " + address + ")"
+	}
+	if more > 0 {
+		text += fmt.Sprintf(", and %d others before", more)
+	}
+	n.Event("login", "warning", parse.CutText(user, 100), parse.CutText(text, 500))
 }

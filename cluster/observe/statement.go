@@ -100,6 +100,7 @@ func (s *Session) Close() {
 func (s *Session) Ended(st *Statement, normal func(most int) string) {
 	s.mu.Lock()
 	s.load.Statements++
+	s.load.took += st.Took
 	if st.Code != "" {
 		s.load.Errors++
 	} else {
@@ -144,8 +145,8 @@ func (s *Session) collect() {
 	s.of.mu.Unlock()
 }
 
-// Collect moves what all sessions have counted to the node.
-func (n *Node) Collect() {
+// Gather moves what all sessions have counted to the node.
+func (n *Node) Gather() {
 	n.mu.Lock()
 	list := slices.Collect(maps.Keys(n.sessions))
 	n.mu.Unlock()
@@ -157,12 +158,14 @@ func (n *Node) Collect() {
 // Load is what statements did between two samples.
 type Load struct {
 	Statements, Errors int64
+	took               time.Duration
 	latency            histogram
 }
 
 func (l *Load) add(m Load, latency *histogram) {
 	l.Statements += m.Statements
 	l.Errors += m.Errors
+	l.took += m.took
 	if latency != nil {
 		l.latency.merge(latency)
 	}
@@ -170,16 +173,17 @@ func (l *Load) add(m Load, latency *histogram) {
 
 // TakeLoad returns the load since it was last taken.
 func (n *Node) TakeLoad() Load {
-	n.Collect()
+	n.Gather()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.load
+	n.total.add(l, &l.latency)
 	n.load = Load{}
 	return l
 }
 
 // Forget forgets the counts of a role's statements of a fingerprint; 0 stands for all of them.
 func (n *Node) Forget(user types.OID, fingerprint int64) {
-	n.Collect()
+	n.Gather()
 	n.Calls.forget(user, fingerprint)
 }

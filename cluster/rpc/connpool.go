@@ -227,7 +227,9 @@ func (s *Put) send(b []byte, mark uint32) error {
 		l.buf = append(l.buf, b...)
 		_, err = l.conn.Write(l.buf)
 	} else {
-		_, err = (&net.Buffers{l.buf, b}).WriteTo(l.conn)
+		var n int64
+		n, err = (&net.Buffers{l.buf, b}).WriteTo(l.conn)
+		wrote(l.conn, n)
 	}
 	if l.buf = l.buf[:0]; err == nil {
 		return nil

@@ -96,7 +96,9 @@ func (m *mux) accept() {
 				continue
 			}
 		}
-		if t, ok := c.(*net.TCPConn); ok {
+		if t, ok := c.(interface {
+			SetKeepAliveConfig(net.KeepAliveConfig) error
+		}); ok {
 			t.SetKeepAliveConfig(keepAlive)
 		}
 		m.mu.Lock()
@@ -220,6 +222,8 @@ type Dialer struct {
 	Trust Trust
 	Self  Self
 	Log   *slog.Logger // for refusals; may be nil
+	// Traffic counts what is sent and received; nil: nobody counts.
+	Traffic *Traffic
 	// Net replaces the network, in tests.
 	Net func(ctx context.Context, addr string) (net.Conn, error)
 	nos refusals
@@ -237,7 +241,9 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 		c, err = d.Net(ctx, addr)
 	} else {
 		nd := net.Dialer{Timeout: handshakeTime, KeepAliveConfig: keepAlive}
-		c, err = nd.DialContext(ctx, "tcp", addr)
+		if c, err = nd.DialContext(ctx, "tcp", addr); err == nil {
+			c = d.Traffic.of(c)
+		}
 	}
 	if err != nil {
 		return nil, err

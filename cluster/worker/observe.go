@@ -37,28 +37,31 @@ func (s *Statement) KeepOperators() {
 func (s *Statement) Observed() ([]observe.Operator, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.observe()
+	took := s.observe()
 	s.last = nil
-	if !s.keep && time.Since(s.began) < observe.Slow {
+	if !s.keep && took < observe.Slow {
 		return nil, s.sent
 	}
 	return s.past, s.sent
 }
 
-// observe keeps what the last plan did, before another is it; the lock is held.
-func (s *Statement) observe() {
+// observe keeps what the last plan did, before another is it, and returns how long the statement has run;
+// the lock is held.
+func (s *Statement) observe() (took time.Duration) {
 	if s.last == nil {
-		return
+		return 0
 	}
+	took = time.Since(s.began)
 	if q, ok := s.last.(*query); ok {
 		for _, n := range q.actuals() {
 			s.sent += n.Sent
 		}
 	}
-	if s.keep || time.Since(s.began) >= afterwards {
+	if s.keep || took >= afterwards {
 		s.past = append(s.past, s.operators()...)
 		s.past = s.past[:min(len(s.past), maxOperators)]
 	}
+	return took
 }
 
 // operators are those of the last plan, as of now; the lock is held.

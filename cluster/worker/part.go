@@ -36,6 +36,7 @@ type partConfig struct {
 	collects op.Collectors
 	exchange op.Exchange
 	buffers  map[int]*op.Buffer
+	noted    func(*plan.Stage, *task.Task)  // of each task that is done; may be nil
 	done     func(leaf leafID, portion int) // from any thread
 	failed   func(err error)                // from a goroutine of the part
 }
@@ -77,6 +78,9 @@ func (p *part) start(c *partConfig) error {
 		p.mu.Unlock()
 		p.wg.Go(func() {
 			<-t.Done()
+			if c.noted != nil {
+				c.noted(s, t)
+			}
 			if err := t.Err(); err != nil {
 				c.failed(err)
 			}

@@ -11,6 +11,8 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/task"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -63,7 +65,8 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
-		done: func(l leafID, portion int) { _ = notify(event{Kind: evDone, Leaf: l, Portion: portion}) },
+		noted: func(s *plan.Stage, t *task.Task) { w.cfg.noted(m.Statement, s, t) },
+		done:  func(l leafID, portion int) { _ = notify(event{Kind: evDone, Leaf: l, Portion: portion}) },
 		failed: func(err error) {
 			select {
 			case failed <- err:

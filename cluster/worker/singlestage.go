@@ -119,8 +119,12 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 
 // Close implements op.BatchReader.
 func (r *singleStage) Close() error {
-	r.closed.Do(r.s.unset)
-	return r.task.Close()
+	err := r.task.Close()
+	r.closed.Do(func() {
+		r.s.unset()
+		r.s.g.w.cfg.noted(r.s.id, r.root, r.task)
+	})
+	return err
 }
 
 // now returns the running task and its splits.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tributarydb/tributary/cluster/flow"
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -46,7 +47,9 @@ type Config struct {
 	Models Models
 	// Collects finds the collectors of this node; nil for none.
 	Collects op.Collectors
-	Log      *slog.Logger
+	// Observe keeps what tasks and exchanges did; may be nil.
+	Observe *observe.Node
+	Log     *slog.Logger
 }
 
 // writers returns a statement's writers on the node.
@@ -74,7 +77,7 @@ func New(c Config) *Worker {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server), log: c.Log, runs: map[string]*run{}, statements: map[*Statement]struct{}{}}
+	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server, c.Observe), log: c.Log, runs: map[string]*run{}, statements: map[*Statement]struct{}{}}
 	c.Server.RegisterGet(callRun, w.run)
 	rpc.Handle(c.Server, callOrders, w.orders)
 	return w

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/wire/auth"
@@ -16,6 +18,9 @@ type metrics struct{ n *node.Node }
 
 // Ready implements http.Source.
 func (d metrics) Ready() bool { return d.n.Ready() }
+
+// Collectors are the metrics that the node counts where things happen.
+func (d metrics) Collectors() []prometheus.Collector { return d.n.Collectors() }
 
 // allow reports whether a password is that of a superuser.
 func (d metrics) allow(user, password string) bool {

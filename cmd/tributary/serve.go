@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -31,6 +32,7 @@ type serveSettings struct {
 	options                          node.Options
 	listenPG, listenHTTP             string
 	joinSecret, certs, config, audit string
+	logs                             func(io.Writer) slog.Handler
 	insecure                         bool
 }
 
@@ -63,6 +65,18 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
+	})
+	s.logs = textLog
+	fs.Func("log-format", "form of the records of the logs: text, or json with an object a line (default: text)", func(form string) error {
+		switch form {
+		case "text":
+			s.logs = textLog
+		case "json":
+			s.logs = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) }
+		default:
+			return fmt.Errorf("it is text or json, not %q", form)
+		}
+		return nil
 	})
 	fs.StringVar(&s.audit, "audit-log", "", "file that takes the audit log (default: the server's log)")
 	fs.BoolVar(&s.insecure, "insecure", false, "listen beyond loopback without TLS and passwords")
@@ -100,6 +114,9 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	return &s, nil
 }
 
+// textLog writes records of level Info and above as lines of key=value.
+func textLog(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) }
+
 // leastMemory is what a node can work with at all, as the setting memory has it.
 const leastMemory = 128 << 20
 
@@ -124,14 +141,14 @@ func serve(ctx context.Context, args []string) error {
 	if o.Secret, err = secretGiven(ctx, given.joinSecret); err != nil {
 		return err
 	}
-	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	o.Log = slog.New(given.logs(os.Stderr))
 	if given.audit != "" {
 		file, err := os.OpenFile(given.audit, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		o.Audit = slog.New(slog.NewTextHandler(file, nil))
+		o.Audit = slog.New(given.logs(file))
 	}
 	access, err := loadAccess(given.config, given.certs)
 	if err != nil {
@@ -169,9 +186,11 @@ func serve(ctx context.Context, args []string) error {
 				rerr = access.reload()
 			}
 			if rerr != nil {
-				o.Log.Error("rules and certificates stay as they were", "error", rerr)
+				s.log.Error("rules and certificates stay as they were", "error", rerr)
+				s.node.Event("reload", "error", s.node.Name(), "rules and certificates stay as they were")
 			} else {
-				o.Log.Info("rules and certificates are read again")
+				s.log.Info("rules and certificates are read again")
+				s.node.Event("reload", "info", s.node.Name(), "rules and certificates are read again")
 			}
 			tell(o.Log, "READY=1")
 		}

@@ -59,7 +59,8 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.node, err = node.Start(ctx, o); err != nil {
 		return nil, err
 	}
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
+	o.Log, s.log = s.node.Log(), s.node.Log()
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit, Refused: s.node.Refused,
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	if s.pg != nil {
 		go func() { s.failed <- s.wire.Serve(s.pg) }()

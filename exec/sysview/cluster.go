@@ -22,11 +22,11 @@ func clusterNodes(v *view, put put) error {
 	slices.Sort(ids)
 	for _, id := range ids {
 		n, known := live[id]
-		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed, votes, free, admitted, queued any
+		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed, votes, free, admitted, queued, onDisk any
 		if known {
 			damaged, repaired, votes, admitted, queued = n.Damaged, n.Repaired, n.Votes, n.Admitted, n.Queued
 			if n.DiskFree >= 0 {
-				free = n.DiskFree
+				free, onDisk = n.DiskFree, orNull(n.DiskUsed)
 			}
 			if n.ScrubTotal > 0 {
 				progress = float64(n.ScrubDone) / float64(n.ScrubTotal)
@@ -52,7 +52,7 @@ func clusterNodes(v *view, put put) error {
 			state = "unknown"
 		}
 		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
-			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued, text(n.Version))
+			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued, text(n.Version), n.Started, onDisk)
 		if err != nil {
 			return err
 		}

@@ -115,6 +115,8 @@ type NodeRow struct {
 	Name, Address, PG, HTTP, Zone         string // for a node that the catalog does not have yet
 	Version                               string // of its program
 	Cores, Threads                        int
+	Started                               time.Time
+	DiskUsed                              int64 // of the file system of the data directory
 }
 
 // TaskRow is a running task.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
@@ -31,7 +32,18 @@ type Task struct {
 	left atomic.Int32
 
 	short *inlineThread // a task without goroutines; nil for others
+	// threads are what each has done; read when all are done.
+	threads []Thread
 }
+
+// Thread is what a thread of a task did.
+type Thread struct {
+	Start, End time.Time
+	Rows       int64 // that left it
+}
+
+// Threads returns what the threads did once all are done; nil for a task without goroutines.
+func (t *Task) Threads() []Thread { return t.threads }
 
 // Start builds a stage and starts its threads. It returns no task where building
 // fails. The task lives until ctx ends, its work is done, or Close.
@@ -62,6 +74,7 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 		return t, nil
 	}
 	t.left.Store(int32(len(tree.Root)))
+	t.threads = make([]Thread, len(tree.Root))
 	for thread, root := range tree.Root {
 		go t.thread(tctx, thread, root, outs[thread])
 	}
@@ -71,11 +84,13 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 // thread runs one thread from Open to Close. The last one ends the task.
 func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *outlet) {
 	where := fmt.Sprintf("stage %d thread %d", t.stage.ID, thread)
+	did := &t.threads[thread]
+	did.Start = time.Now()
 	err := op.Guard(where, func() error {
 		if err := root.Open(ctx); err != nil {
 			return err
 		}
-		return t.pump(ctx, root, out)
+		return t.pump(ctx, root, out, did)
 	})
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx) // the cause, which the client should see
@@ -84,6 +99,7 @@ func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *ou
 	// A thread closes its operators when it is done, not when all are: the others
 	// may wait for it in a barrier.
 	t.fail(op.Guard(where, root.Close))
+	did.End = time.Now()
 	if t.left.Add(-1) > 0 {
 		return
 	}
@@ -98,7 +114,7 @@ func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *ou
 	}
 }
 
-func (t *Task) pump(ctx context.Context, root op.Operator, out *outlet) error {
+func (t *Task) pump(ctx context.Context, root op.Operator, out *outlet, did *Thread) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -113,6 +129,7 @@ func (t *Task) pump(ctx context.Context, root op.Operator, out *outlet) error {
 		if err != nil {
 			return err
 		}
+		did.Rows += int64(b.Rows())
 		if out != nil {
 			if err := out.send(ctx, b); err != nil {
 				return err

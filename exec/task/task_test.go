@@ -134,7 +134,7 @@ func (c *cluster) flows(ctx context.Context, staged *plan.Staged) ([]*flow.Flow,
 		self := rpc.Fixed(catalog.ClusterID{1}, id)
 		srv := rpc.Listen(ln, trust, self, slog.Default())
 		p := rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
-		servers, peers, hubs = append(servers, srv), append(peers, p), append(hubs, flow.NewHub(id, p, srv))
+		servers, peers, hubs = append(servers, srv), append(peers, p), append(hubs, flow.NewHub(id, p, srv, nil))
 	}
 	for _, srv := range servers {
 		srv.Serve()

@@ -105,6 +105,9 @@ func NewServer(o Options) *Server {
 	src := o.Source
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{src})
+	if own, ok := src.(interface{ Collectors() []prometheus.Collector }); ok { // counted where it happens
+		reg.MustRegister(own.Collectors()...)
+	}
 	mux := http.NewServeMux()
 	if o.Console != nil {
 		mux.Handle("/", o.Console)

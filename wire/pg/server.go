@@ -23,6 +23,8 @@ type Options struct {
 	// TLS, where set and not nil, returns the current configuration, which is offered to every client
 	// and required of those that are not on the loopback interface.
 	TLS func() *tls.Config
+	// Refused, where set, is told of every client that was refused.
+	Refused func(user, host, reason string)
 	// Insecure admits clients from anywhere without TLS; passwords are still required.
 	Insecure bool
 	// MaxMessage bounds one message of a client, in bytes; 0 is 1 GiB.
