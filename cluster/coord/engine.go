@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/admin"
 	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/session"
@@ -37,7 +38,11 @@ type Config struct {
 	Data     string // the node's own
 	Trainer  training.Trainer
 	Blobs    training.Blobs
-	Members  interface {
+	// Elsewhere sends a signal to a session of another node; Observe keeps what the node has seen.
+	Elsewhere func(session.Signal) (bool, error)
+	Forget    func(role types.OID, fingerprint int64) error
+	Observe   *observe.Node
+	Members   interface {
 		admin.Members
 		training.Members
 	}
@@ -99,7 +104,7 @@ func New(cfg Config) *Engine {
 		e.queries.KeepPlans()
 	}
 	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Locks: cfg.Locks,
-		Temp: cfg.Temp, Data: cfg.Data, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
+		Elsewhere: cfg.Elsewhere, Forget: cfg.Forget, Observe: cfg.Observe, Temp: cfg.Temp, Data: cfg.Data, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})
 	return e

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/session"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -45,13 +47,11 @@ func TestDisturbedCommits(t *testing.T) {
 					return
 				}
 				after := time.Duration(rnd.IntN([]int{200, 2000, 8000}[rnd.IntN(3)])) * time.Microsecond
-				pid := c.s.PID()
+				kill := session.Signal{PID: c.s.PID(), By: catalog.BootstrapRoleOID, Terminate: key%4 == 1}
 				var late *time.Timer
 				switch key % 4 {
-				case 0:
-					late = time.AfterFunc(after, func() { n.Engine().CancelBackend(pid) })
-				case 1:
-					late = time.AfterFunc(after, func() { n.Engine().TerminateBackend(pid) })
+				case 0, 1:
+					late = time.AfterFunc(after, func() { _, _ = n.Engine().Signal(kill) })
 				case 2:
 					if _, err := c.do(fmt.Sprintf("set statement_timeout = %d", 1+after.Milliseconds())); err != nil {
 						t.Error(err)

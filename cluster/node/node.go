@@ -17,6 +17,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -98,6 +99,7 @@ type Node struct {
 	worker  *worker.Worker
 	models  *models
 	locks   *advisory.Locks
+	observe *observe.Node
 
 	unwatch func() // stops watching the heap
 	unguard func() // stops watching the disk
@@ -147,6 +149,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	n.pool = mem.NewPool(n.o.Name, 0)
 	n.limit(coord.Limits{Memory: o.Memory, Threads: o.Threads})
+	n.observe = observe.New(n.pool)
 	unwatch := make(chan struct{})
 	n.unwatch = func() { close(unwatch) }
 	n.watched.Go(func() { n.pool.Watch(unwatch, programShare) })
@@ -186,6 +189,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.trainer = n.newTrainer()
 	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
+	n.handleParts()
 	n.server.Serve()
 	if err = n.raft.WaitReady(ctx); err != nil {
 		return nil, err
@@ -193,7 +197,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
-		Runner: runner{n.worker.Gateway(n.schedulable)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
+		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
 	n.up.Store(true)
 	heed, stopHeed := context.WithCancel(context.Background())

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/cluster/session"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -35,15 +37,15 @@ func TestPlanningEnds(t *testing.T) {
 		}
 		c.must("set statement_timeout = 0")
 		for _, told := range []struct {
-			by   func(uint32) bool
-			code pgerr.Code
-		}{{n.Engine().CancelBackend, pgerr.QueryCanceled}, {n.Engine().TerminateBackend, pgerr.AdminShutdown}} {
+			terminate bool
+			code      pgerr.Code
+		}{{false, pgerr.QueryCanceled}, {true, pgerr.AdminShutdown}} {
 			ctx, ended := context.WithCancel(context.Background())
 			stopped := make(chan struct{})
 			go func() { // a cancel that arrives between statements has no effect, so it is repeated
 				defer close(stopped)
 				for ctx.Err() == nil {
-					told.by(c.s.PID())
+					_, _ = n.Engine().Signal(session.Signal{PID: c.s.PID(), By: catalog.BootstrapRoleOID, Terminate: told.terminate})
 					runtime.Gosched()
 				}
 			}()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -27,22 +29,35 @@ type Execution struct {
 	// Admission is shared by all that runs within the statement.
 	Admission Admission
 	Env       *function.Env
+	*Did      // shared likewise
 	planner   *Planner
+}
+
+// Did is what is known of the plans of a statement that have ended.
+type Did struct {
+	Planning  time.Duration
+	Exchanged int64              // bytes that went between nodes
+	Operators []observe.Operator // of a slow statement, or one that is analyzed
 }
 
 // Begin makes an execution of a context's statement, which pid's session gave (0
 // for none): its memory pool and its environment. fail is told when the statement
 // must end for want of memory. The execution must be ended.
 func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Execution {
+	id := p.NextID(pid)
+	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
+}
+
+// NextID is the id of a statement that pid's session gave.
+func (p *Planner) NextID(pid uint32) string {
 	b := append(strconv.AppendUint(nil, p.Self, 10), '-')
 	b = append(strconv.AppendUint(b, uint64(pid), 10), '-')
-	id := string(strconv.AppendUint(b, p.Next(), 10))
-	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
+	return string(strconv.AppendUint(b, p.Next(), 10))
 }
 
 func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Execution {
 	pool.OnFail(fail)
-	return &Execution{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), planner: p}
+	return &Execution{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
 }
 
 // Fork makes an execution of the same statement that outlives this one, with

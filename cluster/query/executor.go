@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
@@ -33,6 +34,28 @@ type Executor struct {
 	Analyze bool
 }
 
+// Execute implements Statement.
+func (r *Executor) Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	if r.Analyze {
+		r.Statement.KeepOperators()
+	}
+	return r.Statement.Execute(ctx, p, manifests)
+}
+
+// Close implements Statement.
+func (r *Executor) Close() {
+	ops, exchanged := r.Statement.Observed()
+	d := r.x.Did
+	d.Operators, d.Exchanged = append(d.Operators, ops...), d.Exchanged+exchanged
+	r.Statement.Close()
+}
+
+// timed counts what runs until the result is called as planning.
+func (r *Executor) timed() func() {
+	began := time.Now()
+	return func() { r.x.Did.Planning += time.Since(began) }
+}
+
 // Open opens the statement's resources over a view.
 func (x *Execution) Open(st *catalog.State) *Executor {
 	r, c := x.planner.Runner, x.Context
@@ -57,6 +80,7 @@ func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catal
 
 // Optimize makes a bound statement one whose tree can be staged.
 func (r *Executor) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	defer r.timed()()
 	return planner.Optimize(b, r.planning(ctx, nil))
 }
 
@@ -66,6 +90,7 @@ func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned
 	if p != nil || err != nil {
 		return p, err
 	}
+	defer r.timed()()
 	return planner.Plan(b, r.planning(ctx, nil))
 }
 
@@ -158,6 +183,7 @@ func (r *Executor) StageBuffers(ctx context.Context, defs []plan.BufferDef) erro
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
 func (r *Executor) Stage(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) error {
+	defer r.timed()()
 	staged, err := planner.Stage(root, cols, r.planning(ctx, manifests))
 	r.staged = staged
 	return err

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -75,5 +76,9 @@ type Statement interface {
 	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error
 	// Actuals are the counters of the plan run last, by stage and node.
 	Actuals() stage.Actuals
+	// KeepOperators makes Observed return the operators of all plans from now on. Else it returns
+	// those of plans that were at work after a while. Exchanged are the bytes that went between nodes.
+	KeepOperators()
+	Observed() (ops []observe.Operator, exchanged int64)
 	Close()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,6 +19,16 @@ type Activity struct {
 	Since      time.Time // of the state
 	QueryStart time.Time
 	XactStart  time.Time
+	// of is the statement that runs, whose tokens have been looked at; nil while a text is parsed.
+	of *parse.Statement
+}
+
+// Shown is the running statement's text without secrets, at most so many bytes.
+func (a *Activity) Shown(most int) string {
+	if a.of == nil {
+		return "<being parsed>"
+	}
+	return a.of.Shown(most)
 }
 
 // SessionInfo is a session as others see it.
@@ -37,6 +48,8 @@ type SessionInfo struct {
 	// wait; QueueNode is the node's name, "" for this one.
 	QueueNode  string
 	QueuePlace int
+	ID         string // of the running statement, or the last
+	Rows       int64  // that it has returned
 }
 
 // liveActivity is what a session is at, which any goroutine may ask.
@@ -45,12 +58,17 @@ type liveActivity struct {
 	pool     atomic.Pointer[mem.Pool]        // of the running statement
 	queued   atomic.Pointer[query.Admission] // the running statement's
 	appName  atomic.Value                    // string
+	id       atomic.Pointer[string]          // of the running statement
+	rows     atomic.Int64                    // that it has returned
 }
 
 // set notes a change, of a transaction that began then. No query leaves the last one.
-func (d *liveActivity) set(state, query string, xact time.Time) {
+func (d *liveActivity) set(state, query string, of *parse.Statement, xact time.Time) {
 	old := d.activity.Load()
-	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart, XactStart: xact}
+	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart, XactStart: xact, of: of}
+	if of != nil {
+		_ = of.Fingerprint() // before other goroutines read it
+	}
 	if query != "" {
 		a.Query, a.QueryStart = query, a.Since
 	}
@@ -60,6 +78,9 @@ func (d *liveActivity) set(state, query string, xact time.Time) {
 // report fills in what the session is at.
 func (d *liveActivity) report(i *SessionInfo) {
 	i.Application, i.Activity = d.appName.Load().(string), *d.activity.Load()
+	if id := d.id.Load(); id != nil {
+		i.ID, i.Rows = *id, d.rows.Load()
+	}
 	if p := d.pool.Load(); p != nil {
 		i.Memory, i.Spilled = p.Used(), p.Spilled()
 	}

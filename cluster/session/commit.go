@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/query"
@@ -92,7 +93,13 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 		}
 		return nil
 	}
-	return s.EndImplicit(ctx, ok)
+	if len(s.unsaid) == 0 {
+		return s.EndImplicit(ctx, ok)
+	}
+	began := time.Now()
+	err := s.EndImplicit(ctx, ok)
+	s.say(err, time.Since(began))
+	return err
 }
 
 // EndImplicit ends the transaction of statements without a block, if one is open.

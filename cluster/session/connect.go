@@ -122,6 +122,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 			return nil, fatal(pgerr.New(pgerr.TooManyConnections, "too many connections for role %q", st.User))
 		}
 	}
+	s.counts = r.cfg.Observe.Session()
 	r.sessions[st.PID] = s
 	return s, nil
 }
@@ -138,6 +139,8 @@ func (s *Session) Close() error {
 		s.Rollback()
 	}
 	s.kept.shrink(s.kept.bytes)
+	s.say(nil, 0)
+	s.counts.Close()
 	s.locks.Release(context.Background(), advisory.Both)
 	err := s.dropTemp(context.Background())
 	e := s.registry

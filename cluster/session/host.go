@@ -293,23 +293,26 @@ func (h *host) ExportSnapshot() (string, error) {
 	return h.s.registry.snapshots.Export(h.s.Txn(), h.s.start.PID)
 }
 
-// Signal is pg_cancel_backend and pg_terminate_backend.
+// Signal is pg_cancel_backend and pg_terminate_backend, of a session of any node.
 func (h *host) Signal(pid int32, terminate bool) (bool, error) {
-	e := h.s.registry
-	other := e.session(uint32(pid))
-	if other == nil {
+	s := Signal{PID: uint32(pid), By: h.s.role, Terminate: terminate}
+	found, err := h.s.registry.Signal(s)
+	if !found && err == nil {
+		found, err = h.s.registry.cfg.Elsewhere(s)
+	}
+	if !found && err == nil {
 		h.s.Warn(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid)
-		return false, nil
 	}
-	st := h.Catalog()
-	if !st.Inherits(h.s.role, other.login) {
-		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role whose query is being canceled or member of pg_signal_backend")
-	}
-	if terminate {
-		return e.TerminateBackend(uint32(pid)), nil
-	}
-	return e.CancelBackend(uint32(pid)), nil
+	return found, err
 }
+
+// ForgetStatements implements function.StatementCounter.
+func (h *host) ForgetStatements(role types.OID, fingerprint int64) error {
+	return h.s.registry.cfg.Forget(role, fingerprint)
+}
+
+// Warning is a WARNING beside the statement's result.
+func (h *host) Warning(text string) { h.s.Warn(pgerr.Warning, "%s", text) }
 
 // SettingRows implements query.Host.
 func (h *host) SettingRows() []sysview.SettingRow { return query.SettingRows(h.s.set) }

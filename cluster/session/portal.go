@@ -26,6 +26,9 @@ type Portal struct {
 	slow    *time.Timer // rests the statement
 	tag     string
 	told    bool         // the tag was asked for
+	rows    int64        // returned
+	err     error        // that the execution failed with
+	again   bool         // it runs a statement that is counted already
 	bytes   int64        // charged
 	waiting *mem.Account // charged since the first Suspend
 }
@@ -88,7 +91,7 @@ func (p *Portal) Start(ctx context.Context) error {
 // retry runs the statement once more where its commit met a conflict, which is the error
 // if the client was told another tag.
 func (p *Portal) retry(ctx context.Context, conflict error) error {
-	next := &Portal{s: p.s, p: p.p, params: p.params}
+	next := &Portal{s: p.s, p: p.p, params: p.params, again: true}
 	if _, err := next.Next(ctx); err != io.EOF {
 		_ = next.Close()
 		return err
@@ -133,7 +136,9 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 			if err != nil {
 				return nil, p.failed(err)
 			}
-			if b.Rows() > 0 {
+			if n := b.Rows(); n > 0 {
+				p.rows += int64(n)
+				p.s.doing.rows.Store(p.rows)
 				p.batchSent()
 				return b, nil
 			}
@@ -162,6 +167,7 @@ func (p *Portal) finish() error {
 // failed ends a failed execution: the statement's changes are taken back.
 func (p *Portal) failed(err error) error {
 	err = query.Cause(p.x.Ctx, err)
+	p.err = err
 	p.x.undo()
 	p.s.fail()
 	_ = p.Close()
@@ -242,6 +248,9 @@ func (p *Portal) Close() error {
 	var err error
 	if p.res != nil {
 		err = p.res.Close()
+	}
+	if !p.again {
+		p.s.finish(p.p.stmt, p.x, p.tag, p.rows, p.err)
 	}
 	p.s.end(p.x)
 	return err

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -81,15 +82,21 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 		return nil, err
 	}
 	defer w.end()
-	defer s.shown(st.Text)()
+	defer s.shown(st.Text, st)()
 	params := make([]types.Type, len(oids))
 	for i, o := range oids {
 		params[i] = types.Type{OID: o, Mod: -1}
 	}
+	began := time.Now()
 	h, err := s.Command(ctx, st, params)
 	if err != nil {
 		s.fail()
-		return nil, query.Cause(ctx, err)
+		err = query.Cause(ctx, err)
+		f := s.finished(st, began, err)
+		f.ID = s.registry.cfg.Queries.NextID(s.start.PID)
+		s.unsaid = append(s.unsaid, f)
+		s.say(nil, 0)
+		return nil, err
 	}
 	for _, n := range st.Notices {
 		s.Notice(pgerr.New(pgerr.Warning, "%s", n))

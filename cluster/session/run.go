@@ -23,6 +23,8 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	q := s.registry.cfg.Queries.Begin(s.contextOf(params, p.h.Params), s.start.PID, func(err error) { w.cancel(err) })
 	x := s.execution(ctx, q, p.stmt)
 	x.watch = w
+	s.doing.id.Store(&x.ID)
+	s.doing.rows.Store(0)
 	s.doing.pool.Store(x.Pool)
 	s.doing.queued.Store(&x.Admission)
 	s.active(p.stmt)
@@ -55,17 +57,17 @@ func (s *Session) end(x *Execution) {
 // active and idle show what the session does now.
 func (s *Session) active(text *parse.Statement) {
 	if text != nil {
-		s.doing.set("active", text.Text, s.txnStart())
+		s.doing.set("active", text.Text, text, s.txnStart())
 	}
 }
 
 // shown shows a text as what the session does while it is parsed or bound, until the result is called. A
 // statement that is running already stays the one that is shown.
-func (s *Session) shown(text string) (end func()) {
+func (s *Session) shown(text string, of *parse.Statement) (end func()) {
 	if text == "" || s.doing.activity.Load().State == "active" {
 		return func() {}
 	}
-	s.doing.set("active", text, s.txnStart())
+	s.doing.set("active", text, of, s.txnStart())
 	return s.idle
 }
 
@@ -77,7 +79,7 @@ func (s *Session) idle() {
 	case 'T':
 		state = "idle in transaction"
 	}
-	s.doing.set(state, "", s.txnStart())
+	s.doing.set(state, "", nil, s.txnStart())
 }
 
 // txnStart is when the session's transaction did, zero for none.

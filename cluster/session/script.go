@@ -38,7 +38,7 @@ func (s *Session) parse(ctx context.Context, sql string) ([]*parse.Statement, er
 		return nil, err
 	}
 	defer w.end()
-	defer s.shown(sql)()
+	defer s.shown(sql, nil)()
 	var stmts []*parse.Statement
 	done := make(chan struct{})
 	go func() {

@@ -38,8 +38,8 @@ func TestParseCancelled(t *testing.T) {
 // TestShown: what is parsed or bound is shown as active, but for what a running statement prepares itself.
 func TestShown(t *testing.T) {
 	s := planningSession()
-	end := s.shown("select 1")
-	inner := s.shown("select 2")
+	end := s.shown("select 1", nil)
+	inner := s.shown("select 2", nil)
 	if a := s.doing.activity.Load(); a.State != "active" || a.Query != "select 1" {
 		t.Error(a.State, a.Query)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/cursor"
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
@@ -38,8 +39,14 @@ type Config struct {
 	Data     string // the node's directory, which superusers are told
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
-	Log    *slog.Logger
-	Audit  *slog.Logger
+	// Elsewhere sends a signal to a session of another node on behalf of a role; it reports whether
+	// there was such a session.
+	Elsewhere func(s Signal) (bool, error)
+	// Forget forgets the counts of statements on all nodes.
+	Forget  func(role types.OID, fingerprint int64) error
+	Observe *observe.Node
+	Log     *slog.Logger
+	Audit   *slog.Logger
 }
 
 // Catalog is the replicated catalog. Its methods may be called from any goroutine.
@@ -85,22 +92,35 @@ func (r *Registry) Cancel(pid, secret uint32) {
 	}
 }
 
-// CancelBackend is pg_cancel_backend; it reports whether there was such a session.
-func (r *Registry) CancelBackend(pid uint32) bool {
-	s := r.session(pid)
-	if s != nil {
-		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
-	}
-	return s != nil
+// Signal is what pg_cancel_backend and pg_terminate_backend do for a role.
+type Signal struct {
+	PID       uint32
+	By        types.OID
+	Terminate bool
 }
 
-// TerminateBackend is pg_terminate_backend.
-func (r *Registry) TerminateBackend(pid uint32) bool {
-	s := r.session(pid)
-	if s != nil {
-		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+// Signal cancels or terminates a session of this node, if there is such a one.
+func (r *Registry) Signal(s Signal) (found bool, err error) {
+	to := r.session(s.PID)
+	if to == nil {
+		return false, nil
 	}
-	return s != nil
+	st := r.cfg.Catalog.Current()
+	verb, what, done := "cancel", "query", "canceled"
+	if s.Terminate {
+		verb, what, done = "terminate", "process", "terminated"
+	}
+	switch {
+	case st.Super(to.login) && !st.Super(s.By):
+		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a superuser to %s superuser %s", verb, what)
+	case !st.Inherits(s.By, to.login) && !st.Inherits(s.By, catalog.SignalBackendOID):
+		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role whose %s is being %s or member of pg_signal_backend", what, done)
+	case s.Terminate:
+		to.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	default:
+		to.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	}
+	return true, nil
 }
 
 func (r *Registry) session(pid uint32) *Session {
@@ -173,6 +193,8 @@ type Session struct {
 	locks     *advisory.Holder
 
 	doing   liveActivity
+	counts  *observe.Session
+	unsaid  []finished   // statements whose transaction has not ended
 	asleep  int          // portals that wait for their client
 	text    *mem.Account // what the last text's trees take; nil if little
 	kept    *kept

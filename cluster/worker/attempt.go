@@ -42,12 +42,16 @@ type attempt struct {
 	mu     sync.Mutex
 	err    error
 	done   bool
-	remote []nodeStats
-	once   sync.Once
+	remote map[uint64][]nodeStats // by node, as it last said
+	// portions are the splits that were handed out together, by leaf and the first of them.
+	portions   map[portionID]int
+	splitsRead int
+	once       sync.Once
 }
 
 func newAttempt(q *query, run string, nodes []uint64, leaves []leafWork) *attempt {
-	a := &attempt{q: q, run: run, nodes: nodes, leaves: leaves, boxes: map[uint64]*orderQueue{}, down: make(chan struct{})}
+	a := &attempt{q: q, run: run, nodes: nodes, leaves: leaves, boxes: map[uint64]*orderQueue{}, down: make(chan struct{}),
+		remote: map[uint64][]nodeStats{}, portions: map[portionID]int{}}
 	if q.admit != admitFree {
 		a.admit = q.s.o.Admission.mode(q.admit)
 	}
@@ -210,10 +214,10 @@ func (a *attempt) runRemote(ctx context.Context, node uint64, ticket []byte) {
 			a.read(node, e.Leaf, e.Portion)
 		case evFailed:
 			a.q.remoteError(a, node, e.Err.in())
-		case evFinished:
-			finished = true
+		case evStats, evFinished:
+			finished = e.Kind == evFinished
 			a.mu.Lock()
-			a.remote = append(a.remote, e.Stats...)
+			a.remote[node] = e.Stats
 			a.mu.Unlock()
 		}
 	}
@@ -252,6 +256,9 @@ func (a *attempt) sendOrders(ctx context.Context, node uint64, b *orderQueue) {
 
 // read records that a node has read a portion.
 func (a *attempt) read(node uint64, id leafID, portion int) {
+	a.mu.Lock()
+	a.splitsRead += a.portions[portionID{id, portion}]
+	a.mu.Unlock()
 	for i := range a.leaves {
 		if a.leaves[i].id == id {
 			a.q.event(a, sched.Done{Node: node, Leaf: i, Split: portion})
@@ -260,8 +267,18 @@ func (a *attempt) read(node uint64, id leafID, portion int) {
 	}
 }
 
+type portionID struct {
+	leaf  leafID
+	first int
+}
+
 // assign hands portions of a leaf's splits to a node.
 func (a *attempt) assign(node uint64, l *leafWork, portions [][]int) {
+	a.mu.Lock()
+	for _, p := range portions {
+		a.portions[portionID{l.id, p[0]}] = len(p)
+	}
+	a.mu.Unlock()
 	if b := a.boxes[node]; b != nil {
 		b.add(func(o *orders) {
 			for _, p := range portions {
@@ -354,7 +371,9 @@ func (a *attempt) actuals() stage.Actuals {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	addStats(out, a.remote)
+	for _, n := range a.nodes[1:] {
+		addStats(out, a.remote[n])
+	}
 	return out
 }
 

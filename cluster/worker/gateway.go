@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -85,15 +87,22 @@ type Statement struct {
 	pin  *store.Pin
 	dir  *spill.Dir
 
+	began time.Time
+
 	mu      sync.Mutex
 	buffers map[int]*op.Buffer
 	last    running // nil before the first run
+	runs    int     // so far
+	keep    bool    // the operators of all runs
+	past    []observe.Operator
+	sent    int64 // by the runs before the last
 }
 
 // running is a running plan, as seen by Actuals and Tasks.
 type running interface {
 	actuals() stage.Actuals
 	tasks() []TaskInfo
+	observed() (p *plan.Staged, nodes []nodeActuals, done, total int)
 }
 
 // Statement opens a statement over a view of the catalog. It must be closed, after all
@@ -101,7 +110,7 @@ type running interface {
 func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, o Options) *Statement {
 	c := &g.w.cfg
 	s := &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
-		pin: c.Store.Pin(o.BatchSize), dir: g.dir(pool)}
+		pin: c.Store.Pin(o.BatchSize), dir: g.dir(pool), began: time.Now()}
 	g.w.mu.Lock()
 	g.w.statements[s] = struct{}{}
 	g.w.mu.Unlock()
@@ -155,8 +164,10 @@ func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*
 
 func (s *Statement) set(r running) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observe()
 	s.last = r
-	s.mu.Unlock()
+	s.runs++
 }
 
 // filled returns a copy of the buffers, for a plan to read. It must be a copy: while

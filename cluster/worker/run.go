@@ -116,6 +116,9 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	return r.work(ctx, c, f, failed, w.cfg.Store.Repair, notify)
 }
 
+// statsEvery is how often a run reports what it has done so far.
+const statsEvery = time.Second
+
 // placeEvery is how often a queued run reports its place.
 const placeEvery = time.Second
 
@@ -179,8 +182,15 @@ func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan
 		}
 	}
 	all := r.part.wait(func() error { return f.Drained(ctx) })
+	told := time.NewTicker(statsEvery)
+	defer told.Stop()
 	for {
 		select {
+		case <-told.C:
+			if err := notify(event{Kind: evStats, Stats: r.part.stats()}); err != nil {
+				return err
+			}
+			continue
 		case err := <-failed:
 			failed = nil // only the first error counts
 			all = nil

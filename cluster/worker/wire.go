@@ -128,6 +128,7 @@ const (
 	evFinished
 	evQueued
 	evFull
+	evStats // what its tasks have done so far
 )
 
 // nodeStats is what a plan node did in a task.

@@ -114,6 +114,12 @@ type Signaller interface {
 	Signal(pid int32, terminate bool) (bool, error)
 }
 
+// StatementCounter is a Host that counts statements by their fingerprints, and can forget those of a
+// role and of a fingerprint; 0 stands for all.
+type StatementCounter interface {
+	ForgetStatements(role types.OID, fingerprint int64) error
+}
+
 // NewMeter makes the meter of a program.
 func (e *Env) NewMeter() vector.Meter {
 	return vector.NewMeter(e.Pool)

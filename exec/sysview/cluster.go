@@ -134,8 +134,8 @@ func clusterSegments(v *view, put put) error {
 
 func clusterTasks(v *view, put put) error {
 	for _, t := range v.host.Tasks() {
-		if !v.owns(t.User) {
-			t.Query = "<insufficient privilege>"
+		if !v.reads(t.User) {
+			t.Query = Hidden
 		}
 		err := put(t.Statement, t.Stage, t.Task, t.Node, orNull(t.PID), t.State, t.SplitsDone, orNull(t.SplitsTotal), t.Rows, t.Bytes,
 			t.Memory, t.Spilled, t.Started, text(t.Query))
@@ -167,8 +167,8 @@ func clusterSettings(v *view, put put) error {
 func clusterSessions(v *view, put put) error {
 	for _, s := range v.host.Sessions() {
 		query, addr := any(s.Text), text(s.ClientAddr)
-		if !v.owns(s.User) {
-			query, addr = "<insufficient privilege>", nil
+		if !v.reads(s.User) {
+			query, addr = Hidden, nil
 		}
 		err := put(text(s.Node), s.PID, s.UserName, s.Application, addr, text(s.State), query, s.Query, s.Memory, s.Spilled, s.Read, orNull(s.Total), s.Produced,
 			text(s.QueueNode), orNull(int64(s.QueuePlace)))

@@ -22,7 +22,10 @@ func ours(schema types.OID) bool {
 }
 
 func pgExtension(_ *view, put put) error {
-	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil)
+	if err := put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil); err != nil {
+		return err
+	}
+	return put(statementsExtensionOID, StatementsExtension, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, statementsExtensionVers, nil, nil)
 }
 
 // extensionMembers produces the rows of pg_depend about the extension.
@@ -38,6 +41,9 @@ func extensionMembers(put put) error {
 				return err
 			}
 		}
+	}
+	if err := put(classClass, statementsRelation, 0, classExtension, statementsExtensionOID, 0, "e"); err != nil {
+		return err
 	}
 	for _, sh := range shapes().list {
 		if ours(sh.schema) {

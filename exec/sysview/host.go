@@ -17,6 +17,10 @@ type Host interface {
 	Locks() []LockRow
 	Nodes() []NodeRow
 	Tasks() []TaskRow
+	// NodeRows returns the rows of a relation of which each node has some, from all nodes that
+	// answer, in the order of the nodes. They have the relation's columns; only those of cols, by
+	// their numbers from 1, need to have values.
+	NodeRows(relation string, cols []int16) ([][]types.Datum, error)
 	// ModelRows returns the rows of a relation that looks into a model, such as
 	// ml.weights('m'), or of ml.algorithms and ml.options, in the order of its shape; m is nil
 	// where none was named.

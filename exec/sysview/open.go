@@ -33,6 +33,7 @@ type put func(row ...any) error
 
 // view is the input of a producer.
 type view struct {
+	cols  []plan.Column // that are read
 	st    *catalog.State
 	sess  SessionInfo
 	host  Host
@@ -59,7 +60,7 @@ func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *
 		w.builders = append(w.builders, array.NewBuilder(memory.DefaultAllocator, c.Type.Arrow()))
 	}
 	if sh.rows != nil {
-		vw := &view{st: st, sess: sess, host: host, env: env, args: v.Args, shape: sh}
+		vw := &view{cols: v.Cols, st: st, sess: sess, host: host, env: env, args: v.Args, shape: sh}
 		if err := sh.rows(vw, w.put); err != nil {
 			return nil, err
 		}
@@ -104,6 +105,9 @@ func (w *writer) flush() {
 	w.out = append(w.out, batch.New(cols, w.n))
 	w.n = 0
 }
+
+// Datum is a cell of a row of NodeRows, of the Go values that are natural.
+func Datum(x any) types.Datum { return datum(x) }
 
 // datum turns the Go values that producers find natural into those of columns:
 // all integers, times (zero is NULL), durations, bytes as "char", lists (nil is
@@ -190,13 +194,14 @@ func (f *fields) set(name string, x any) *fields {
 // noHost stands in where there is no Host.
 type noHost struct{}
 
-func (noHost) Sessions() []SessionRow  { return nil }
-func (noHost) Settings() []SettingRow  { return nil }
-func (noHost) Prepared() []PreparedRow { return nil }
-func (noHost) Cursors() []CursorRow    { return nil }
-func (noHost) Locks() []LockRow        { return nil }
-func (noHost) Nodes() []NodeRow        { return nil }
-func (noHost) Tasks() []TaskRow        { return nil }
+func (noHost) Sessions() []SessionRow                            { return nil }
+func (noHost) Settings() []SettingRow                            { return nil }
+func (noHost) Prepared() []PreparedRow                           { return nil }
+func (noHost) Cursors() []CursorRow                              { return nil }
+func (noHost) Locks() []LockRow                                  { return nil }
+func (noHost) Nodes() []NodeRow                                  { return nil }
+func (noHost) Tasks() []TaskRow                                  { return nil }
+func (noHost) NodeRows(string, []int16) ([][]types.Datum, error) { return nil, nil }
 func (noHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.Datum, error) {
 	return nil, pgerr.Unsupported("ml.%s needs a node that holds the model", relation)
 }

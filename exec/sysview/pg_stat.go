@@ -42,8 +42,8 @@ func pgStatActivity(v *view, put put) error {
 		if s.QueuePlace > 0 {
 			wait, event = "Resource", "admission"
 		}
-		if !v.owns(s.User) {
-			state, query, started, xact, changed = nil, "<insufficient privilege>", time.Time{}, time.Time{}, time.Time{}
+		if !v.reads(s.User) {
+			state, query, started, xact, changed = nil, Hidden, time.Time{}, time.Time{}, time.Time{}
 			wait, event, host, port = nil, nil, nil, nil
 		}
 		err := put(catalog.DatabaseOID, catalog.DatabaseName, s.PID, nil, s.User, s.UserName, s.Application, host, nil, port,
@@ -58,7 +58,7 @@ func pgStatActivity(v *view, put put) error {
 func pgStatSSL(v *view, put put) error {
 	for _, s := range v.host.Sessions() {
 		row := []any{s.PID, false, nil, nil, nil, nil, nil, nil}
-		if !v.owns(s.User) {
+		if !v.reads(s.User) {
 			row[1] = nil
 		} else if t := s.TLS; t != nil {
 			row = []any{s.PID, true, t.Version, t.Cipher, int64(t.Bits), orNull(t.ClientDN), nil, orNull(t.Issuer)}

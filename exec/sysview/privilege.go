@@ -14,6 +14,18 @@ func (v *view) super() bool { return v.st.Super(v.sess.Role) }
 // owns reports whether the session's role has the rights of an owner.
 func (v *view) owns(owner types.OID) bool { return v.st.Inherits(v.sess.Role, owner) }
 
+// reads reports whether the session's role sees what another's sessions do.
+func (v *view) reads(owner types.OID) bool { return SeesStatements(v.st, v.sess.Role, owner) }
+
+// SeesStatements reports whether a role sees what another's sessions do: it has the rights of that
+// role, or of pg_read_all_stats.
+func SeesStatements(st *catalog.State, role, owner types.OID) bool {
+	return st.Inherits(role, owner) || st.Inherits(role, catalog.ReadAllStatsOID)
+}
+
+// Hidden stands for the text of a statement that the role does not see.
+const Hidden = "<insufficient privilege>"
+
 // may reports whether the session's role has one of the privileges (letters of
 // aclitem) on an object.
 func (v *view) may(o catalog.Object, letters string) bool {

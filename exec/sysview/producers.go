@@ -48,6 +48,7 @@ func init() {
 		"pg_catalog.pg_stat_all_tables":       onTables,
 		"pg_catalog.pg_stat_database":         pgStatDatabase,
 		"pg_catalog.pg_stat_gssapi":           pgStatGSSAPI,
+		"pg_catalog.pg_stat_statements":       pgStatStatements,
 		"pg_catalog.pg_stat_ssl":              pgStatSSL,
 		"pg_catalog.pg_stat_user_indexes":     onIndexes,
 		"pg_catalog.pg_stat_user_tables":      onTables,

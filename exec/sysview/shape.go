@@ -16,7 +16,7 @@ import (
 //	oid kind name column:type column:type(modifier)! …
 //
 // with typnames as in pg_type and ! for NOT NULL; kind vm is of a view that takes
-// a model's name. Types that the database does
+// a model's name, vn of one of which each node has some rows (ofNodes). Types that the database does
 // not have are represented as text.
 //
 //go:embed tables/*.txt
@@ -30,6 +30,7 @@ type shape struct {
 	name    string
 	kind    byte // 'r' or 'v', as pg_class.relkind
 	ofModel bool // it may be called with a model's name
+	ofNodes bool // each node has some of its rows
 	cols    []plan.Column
 	notNull []bool
 	index   map[string]int
@@ -57,6 +58,9 @@ var shapes = sync.OnceValue(func() *Shapes {
 			sh := parseShape(l)
 			sh.schema, sh.space = f.oid, f.name
 			sh.rows = producers[f.name+"."+sh.name]
+			if sh.ofNodes {
+				sh.rows = ofNodes
+			}
 			s.list = append(s.list, sh)
 			s.byName[shapeKey{f.name, sh.name}] = sh
 			s.byOID[sh.oid] = sh
@@ -86,7 +90,7 @@ func tableLines(name string) []string {
 
 func parseShape(line string) *shape {
 	f := strings.Fields(line)
-	sh := &shape{oid: types.OID(parseNumber(f[0])), kind: f[1][0], ofModel: f[1] == "vm", name: f[2], index: map[string]int{}}
+	sh := &shape{oid: types.OID(parseNumber(f[0])), kind: f[1][0], ofModel: f[1] == "vm", ofNodes: f[1] == "vn", name: f[2], index: map[string]int{}}
 	for i, c := range f[3:] {
 		name, typ, _ := strings.Cut(c, ":")
 		typ, notNull := strings.CutSuffix(typ, "!")

@@ -129,6 +129,21 @@ func (fakeHost) Locks() []LockRow {
 func (fakeHost) Tasks() []TaskRow {
 	return []TaskRow{{Statement: "s1", Stage: 1, Node: "n7", State: "running", Rows: 5}}
 }
+
+// NodeRows has two nodes that counted the same statement.
+func (fakeHost) NodeRows(relation string, _ []int16) ([][]types.Datum, error) {
+	if relation == "pg_stat_statements" {
+		row := func(calls int64, mean, deviation float64) []types.Datum {
+			return []types.Datum{int64(boss), int64(1), true, int64(77), "SELECT $1", int64(0), 0.0, 0.0, 0.0, 0.0, 0.0,
+				calls, float64(calls) * mean, 1.0, 10.0 * mean, mean, deviation, calls, int64(16384)}
+		}
+		return [][]types.Datum{row(2, 2, 1), row(2, 4, 1)}, nil
+	}
+	if relation == "statements" {
+		return [][]types.Datum{{"n1", int64(11), "a-1"}, {"n2", int64(12), "b-1"}}, nil
+	}
+	return nil, nil
+}
 func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.Datum, error) {
 	if relation == "weights" {
 		return [][]types.Datum{{nil, "x0", 0.5, nil, nil, nil}}, nil

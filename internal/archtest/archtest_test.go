@@ -26,7 +26,7 @@ var order = []struct {
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "subplan", "opt", "stage", "", "ddl"}},
 	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/nth", "kernel/sketch", "kernel/pairs", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "rowlist", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/fold", "op/window", "op/recursive", "op/aggregate", "prune", "store/hashindex", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
-	{"cluster", []string{"tlsconf", "advisory", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
+	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "places", "session", "pg", "site", "console", "http"}},
 	{"cmd", nil},
 }

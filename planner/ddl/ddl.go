@@ -157,7 +157,7 @@ func (p *planner) statement(n ast.Stmt) error {
 	case *ast.AlterEnumStmt:
 		return p.alterEnum(n)
 	case *ast.CreateExtensionStmt:
-		return pgerr.Unsupported("extensions are not supported")
+		return p.createExtension(n)
 	case *ast.CreateFunctionStmt:
 		return pgerr.Unsupported("CREATE FUNCTION is not supported")
 	case *ast.CreateTriggerStmt:

@@ -101,6 +101,9 @@ func (p *planner) alterRole(n *ast.AlterRoleStmt) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(r.Name, "pg_") {
+		return pgerr.New(pgerr.ReservedName, "role name %q is reserved", r.Name).WithDetail("Cannot alter reserved roles.")
+	}
 	given := func(name string) bool { return roleOption(n.Options, name) != nil }
 	super := func(format string) error {
 		if p.env.Super {
@@ -403,7 +406,7 @@ func (p *planner) dropRole(n *ast.DropRoleStmt) error {
 		if r.OID == p.env.Bind.Role {
 			return pgerr.New(pgerr.ObjectInUse, "current user cannot be dropped")
 		}
-		if r.OID == catalog.BootstrapRoleOID {
+		if r.OID < types.FirstUserOID {
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop role %s because it is required by the database system", r.Name)
 		}
 		if r.Super && !p.env.Super {

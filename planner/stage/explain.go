@@ -73,6 +73,7 @@ type entry struct {
 	stat  *NodeStats
 	sent  *NodeStats // of an exchange: what came from other nodes
 	stage plan.StageID
+	num   int // in the stage
 	kids  []*entry
 }
 
@@ -201,7 +202,7 @@ func (d *describer) str(e expr.Expr) string { return plan.ExprString(d.named(e),
 func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	num := d.next[st]
 	d.next[st]++
-	e := &entry{stage: st, rows: d.rows(n), width: width(n)}
+	e := &entry{stage: st, num: num, rows: d.rows(n), width: width(n)}
 	if s, ok := d.act[Key{st, num}]; ok {
 		e.stat = &s
 	}

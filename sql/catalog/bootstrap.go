@@ -41,7 +41,23 @@ func New() *State {
 	}
 	s.roles[BootstrapRoleOID] = &Role{OID: BootstrapRoleOID, Name: BootstrapRole, Super: true, Login: true, Inherit: true,
 		CreateRole: true, CreateDB: true, Replication: true, BypassRLS: true, ConnLimit: -1}
+	s.addPredefined()
 	s.comments[Dep{OID: PublicOID}] = "standard public schema"
 	s.comments[Dep{OID: PgCatalogOID}] = "system catalog schema"
 	return s
+}
+
+// addPredefined adds those of PostgreSQL's predefined roles that mean something here, where they are
+// not there: what an older version wrote has none.
+func (s *State) addPredefined() {
+	for _, r := range []Role{
+		{OID: MonitorOID, Name: "pg_monitor", MemberOf: []Membership{{Role: ReadAllStatsOID}}},
+		{OID: ReadAllStatsOID, Name: "pg_read_all_stats"},
+		{OID: SignalBackendOID, Name: "pg_signal_backend"},
+	} {
+		if s.roles[r.OID] == nil {
+			r.Inherit, r.ConnLimit = true, -1
+			s.roles[r.OID] = &r
+		}
+	}
 }

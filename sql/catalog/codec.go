@@ -156,6 +156,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	for _, x := range im.Roles {
 		s.roles[x.OID] = x
 	}
+	s.addPredefined()
 	for _, x := range im.Models {
 		s.models[x.OID] = x
 		s.modelName[QName{x.Schema, x.Name}] = x.OID

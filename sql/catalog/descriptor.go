@@ -19,6 +19,9 @@ const (
 	ClusterSchemaOID  types.OID = 13002 // relations cluster.*
 	PgToastOID        types.OID = 99
 	BootstrapRoleOID  types.OID = 10
+	MonitorOID        types.OID = 3373 // pg_monitor
+	ReadAllStatsOID   types.OID = 3375
+	SignalBackendOID  types.OID = 4200
 	DatabaseName                = "tributary"
 	BootstrapRole               = "tributary"
 	DefaultPartitions           = 8

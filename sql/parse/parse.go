@@ -35,6 +35,10 @@ type Statement struct {
 
 	src    *source
 	lo, hi int // its tokens
+
+	looked      bool // the fields below are set
+	fingerprint int64
+	secret      bool // a constant of it may be a secret
 }
 
 // maxText is the longest text that is parsed.

@@ -90,8 +90,12 @@ func NewServer(o Options) *Server {
 	if o.CancelGrace == 0 {
 		o.CancelGrace = 5 * time.Second
 	}
-	return &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: places.Places[*conn]{Each: o.MaxUnopened},
+	s := &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: places.Places[*conn]{Each: o.MaxUnopened},
 		done: make(chan struct{}), attempts: attempts{now: time.Now}}
+	// The servers of a cluster number their sessions from places so far apart that a number means one
+	// session of all: pg_cancel_backend finds it from any node.
+	s.next.Store(random32() >> 2)
+	return s
 }
 
 // tls returns the current configuration; nil without TLS.

@@ -283,6 +283,16 @@ func addSystem(t function.Table) {
 	t.Put("pg_size_bytes(text)", function.Always(function.Try1(sizeBytes)))
 	addSequences(t)
 	addAdvisory(t)
+	t.Put("pg_stat_statements_reset(oid,oid,int8)", hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
+		s, ok := h.(function.StatementCounter)
+		if !ok {
+			return nil, pgerr.Unsupported("function %s is not supported here", c.Fn.Name)
+		}
+		if !h.Catalog().Super(h.Session().User) {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", c.Fn.Name)
+		}
+		return nil, s.ForgetStatements(types.OID(a[0].(int64)), a[2].(int64))
+	}))
 	for _, id := range []string{"pg_cancel_backend(int4)", "pg_terminate_backend(int4,int8)"} {
 		kill := strings.HasPrefix(id, "pg_terminate")
 		t.Put(id, hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {

@@ -1,0 +1,81 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// finished is a statement that has ended, with its text.
+type finished struct {
+	*observe.Statement
+	text *parse.Statement
+}
+
+// maxUnsaid is how many statements of a pipeline wait for the end of their transaction to be counted.
+const maxUnsaid = 64
+
+// finish notes the end of a statement. One that a commit belongs to, since it has no block, is counted
+// when that is done.
+func (s *Session) finish(text *parse.Statement, x *Execution, tag string, rows int64, err error) {
+	if text == nil {
+		return
+	}
+	f := s.finished(text, s.doing.activity.Load().QueryStart, err)
+	f.Tag, f.Rows = tag, rows
+	// INSERT 0 5, SELECT 7, COPY 3: what was written or returned.
+	if n, perr := strconv.ParseInt(tag[strings.LastIndexByte(tag, ' ')+1:], 10, 64); perr == nil {
+		f.Rows = n
+	}
+	if x != nil {
+		f.ID, f.Planning, f.Exchanged, f.Operators = x.ID, x.Planning, x.Exchanged, x.Operators
+		f.Memory, f.Spilled = x.Pool.Peak(), x.Pool.Spilled()
+	}
+	s.unsaid = append(s.unsaid, f)
+	if err != nil || s.tx == nil || s.tx.Explicit || len(s.unsaid) >= maxUnsaid {
+		s.say(nil, 0)
+	}
+}
+
+func (s *Session) finished(text *parse.Statement, start time.Time, err error) finished {
+	f := &observe.Statement{PID: s.start.PID, User: s.login, UserName: s.start.User, Application: s.doing.appName.Load().(string), Start: start,
+		Took: time.Since(start), Fingerprint: text.Fingerprint()}
+	if err != nil {
+		e := pgerr.From(err)
+		f.Code, f.Error = string(e.Code), parse.CutText(e.Message, observe.MaxText)
+	}
+	return finished{f, text}
+}
+
+// say counts the statements that have ended. The commit of the last took so long, and may have failed.
+func (s *Session) say(err error, commit time.Duration) {
+	for i, f := range s.unsaid {
+		if i == len(s.unsaid)-1 {
+			f.Took += commit
+			if err != nil {
+				e := pgerr.From(err)
+				f.Code, f.Error = string(e.Code), parse.CutText(e.Message, observe.MaxText)
+			}
+		}
+		_, control := f.text.Node.(*ast.TransactionStmt)
+		if f.Brief = control && f.Code == "" && f.Took < observe.Slow; !f.Brief {
+			f.Text = f.text.Shown(observe.MaxText)
+		}
+		if least := s.known().logged; least >= 0 && f.Took >= least {
+			s.registry.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "slow statement", slog.Duration("duration", f.Took), slog.String("statement", cmp.Or(f.Text, f.text.Shown(observe.MaxText))),
+				slog.Uint64("session", uint64(f.PID)), slog.String("user", f.UserName), slog.String("id", f.ID), slog.Int64("rows", f.Rows), slog.String("result", cmp.Or(f.Code, "ok")))
+		}
+		s.counts.Ended(f.Statement, f.text.Normal)
+	}
+	clear(s.unsaid)
+	s.unsaid = s.unsaid[:0]
+}
