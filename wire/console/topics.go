@@ -17,7 +17,8 @@ var topics = map[string]topic{
 	"operators":         {every: time.Second, sql: "/* console */ SELECT * FROM cluster.statement_operators WHERE id::text = $1 ORDER BY stage, operator, node"},
 	"statement_history": {every: 2 * time.Second, sql: "/* console */ SELECT * FROM cluster.statement_history WHERE query NOT LIKE '/* console */%' ORDER BY started_at DESC LIMIT 500"},
 
-	"tasks":     {every: time.Second, sql: "/* console */ SELECT * FROM cluster.task_history WHERE ended_at IS NULL OR ended_at > now() - interval '60 seconds' ORDER BY started_at"},
+	"tasks": {every: time.Second, sql: `/* console */ SELECT * FROM cluster.task_history WHERE (ended_at IS NULL OR ended_at > now() - interval '60 seconds')
+		AND statement NOT IN (SELECT id FROM cluster.statement_history WHERE query LIKE '/* console */%') ORDER BY started_at`},
 	"transfers": {every: time.Second, sql: "/* console */ SELECT statement, from_node, to_node, bytes, batches FROM cluster.transfers ORDER BY statement, from_node, to_node"},
 
 	"jobs": {every: time.Second, sql: "/* console */ SELECT * FROM ml.training_jobs ORDER BY created_at DESC"},

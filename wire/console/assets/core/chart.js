@@ -1,12 +1,21 @@
 // Charts: lines, points and bars by uPlot, with axes, the theme's colours and what is under the cursor; bars of categories and heat maps.
 import { html, uPlot, useEffect, useRef, useState } from '../vendor/vendor.js'
 import { colour, scheme, series } from './theme.js'
-import { clock, number, short } from './format.js'
+import { bytes, clock, number, short } from './format.js'
+
+const two = n => String(n).padStart(2, '0')
+// Times of an axis are as short as their distance allows.
+const times = (_, list, __, ___, step) => list.map(t => {
+  const d = new Date(t * 1000)
+  return step >= 86400 ? `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}` : step >= 60 ? `${two(d.getHours())}:${two(d.getMinutes())}` : clock(d)
+})
+const binary = Array.from({ length: 60 }, (_, i) => 2 ** i)
 
 const axis = (label, time, format) => ({
   label, labelSize: label ? 18 : 0, labelFont: '12px system-ui, sans-serif', font: '11px system-ui, sans-serif', labelGap: 0,
   stroke: () => colour('soft'), grid: { stroke: () => colour('line'), width: 1 }, ticks: { show: false }, gap: 4,
-  ...(time ? {} : { values: (_, list) => list.map(v => (v === null ? '' : format ? format(v) : short(v))) }),
+  ...(format === bytes ? { incrs: binary } : {}),
+  ...(time ? { values: times } : { values: (_, list) => list.map(v => (v === null ? '' : format ? format(v) : short(v))) }),
 })
 
 const stepped = () => uPlot.paths.stepped({ align: 1 })

@@ -52,9 +52,9 @@ function Nodes({ nodes }) {
   return html`<${Panel} title="Nodes" class="flush"><${Table} label="Nodes" id="nodes" columns=${columns} rows=${nodes} rowClass=${n => (n.state === 'down' ? 'gone' : '')} /></>`
 }
 
-// The rows of a day are 5 minutes each, those of an hour 10 seconds.
-const spans = { hour: ['1 hour', '10'], day: ['1 day', '300'] }
-const history = span => `SELECT * FROM cluster.node_history WHERE at > now() - interval '${spans[span][0]}' AND span_seconds = ${spans[span][1]} ORDER BY at`
+// The rows of a day are of 5 minutes or so each, those of an hour of 10 seconds.
+const step = { hour: 10, day: 300 }, fine = 40
+const history = span => `SELECT * FROM cluster.node_history WHERE at > now() - interval '1 ${span}' AND span_seconds ${span === 'hour' ? '<' : '>='} ${fine} ORDER BY at`
 
 function useHistory(span) {
   const [state, put] = useState({})
@@ -69,7 +69,7 @@ function useHistory(span) {
     put(s => {
       if (!s.rows) return s
       const known = new Set(s.rows.slice(-200).map(r => r.node + r.at))
-      const rows = fresh.rows.filter(r => +r.span_seconds === +spans[s.span][1] && !known.has(r.node + r.at))
+      const rows = fresh.rows.filter(r => (+r.span_seconds < fine) === (s.span === 'hour') && !known.has(r.node + r.at))
       const from = Date.now() - (s.span === 'hour' ? 3.6e6 : 8.64e7)
       return rows.length ? { ...s, rows: [...s.rows.filter(r => date(r.at) > from), ...rows] } : s
     })
@@ -78,13 +78,13 @@ function useHistory(span) {
 }
 
 // A chart's lines: one a node, at times that all nodes share.
-function lines(rows, step, nodes, of) {
-  const times = [...new Set(rows.map(r => Math.round(date(r.at) / 1000 / step) * step))].sort((a, b) => a - b)
+function lines(rows, every, nodes, of) {
+  const times = [...new Set(rows.map(r => Math.round(date(r.at) / 1000 / every) * every))].sort((a, b) => a - b)
   const place = new Map(times.map((t, i) => [t, i]))
   const ys = nodes.map(() => Array(times.length).fill(null))
   for (const r of rows) {
     const v = of(r)
-    if (v !== null && Number.isFinite(v)) ys[nodes.indexOf(r.node)][place.get(Math.round(date(r.at) / 1000 / step) * step)] = v
+    if (v !== null && Number.isFinite(v)) ys[nodes.indexOf(r.node)][place.get(Math.round(date(r.at) / 1000 / every) * every)] = v
   }
   return { x: times, ys }
 }
@@ -112,9 +112,9 @@ function History() {
   const drawn = useMemo(() => {
     if (!h.rows?.length) return null
     const nodes = [...new Set(h.rows.map(r => r.node))].sort()
-    return { nodes, charts: kinds.map(([title, of, options]) => ({ title, options, ...lines(h.rows, h.span === 'hour' ? 10 : 300, nodes, of) })).filter(c => c.ys.some(y => y.some(v => v !== null))) }
+    return { nodes, charts: kinds.map(([title, of, options]) => ({ title, options, ...lines(h.rows, step[h.span], nodes, of) })).filter(c => c.ys.some(y => y.some(v => v !== null))) }
   }, [h.rows])
-  const tools = Object.keys(spans).map(s => html`<${Button} kind=${s === span ? 'chosen' : 'quiet'} aria-pressed=${s === span} onClick=${() => set({ span: s === 'hour' ? null : s })}>Last ${s}</>`)
+  const tools = Object.keys(step).map(s => html`<${Button} kind=${s === span ? 'chosen' : 'quiet'} aria-pressed=${s === span} onClick=${() => set({ span: s === 'hour' ? null : s })}>Last ${s}</>`)
   return html`<${Head} title="History" level="2">${tools}</>
     ${h.error ? html`<${Panel}><${ErrorBox} error=${h.error} what="a history of its load" /></>` : drawn ? html`<div class="columns three">
       ${drawn.charts.map(c => html`<${Panel} title=${c.title} key=${c.title}><${Chart} x=${c.x} ys=${c.ys} lines=${drawn.nodes.map(label => ({ label }))} height=${140} time zero sync="history" label=${c.title} ...${c.options} /></>`)}
@@ -125,7 +125,7 @@ function Events() {
   const e = useLive('events')
   const columns = [
     { key: 'at', name: 'When', cell: r => html`<span class="nowrap">${when(r.at)}</span>` }, { key: 'node', name: 'Node' },
-    { key: 'severity', name: 'Severity', cell: r => html`<${State} of=${r.severity} />` }, { key: 'kind', name: 'Kind' }, { key: 'message', name: 'What happened', wide: true },
+    { key: 'severity', name: 'Is', cell: r => html`<${State} of=${r.severity} />` }, { key: 'kind', name: 'Kind' }, { key: 'subject', name: 'Of' }, { key: 'message', name: 'What happened', wide: true },
   ]
   return html`<${Panel} title="Events" class="flush"><${Answer} of=${e} what="events" empty=${html`<${Empty}>Nothing has happened yet.</>`}>${rows => html`<${Table} label="Events" id="events" columns=${columns} rows=${rows} most=${20} />`}</></>`
 }

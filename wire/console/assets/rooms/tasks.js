@@ -12,6 +12,8 @@ const keep = 600 // seconds of tasks that the page remembers
 const lane = 18
 
 const hash = text => [...text].reduce((h, c) => (h * 31 + c.charCodeAt(0)) >>> 0, 7)
+// brief is a statement's id without the node's.
+const brief = id => id.replace(/^\d{6,}-/, '')
 const tint = t => series(hash(`${t.statement} ${t.stage}`))
 
 // useStream keeps the tasks that have come, newest state of each.
@@ -99,7 +101,7 @@ function Stream({ tasks, span, end, onSpan }) {
   }
   return html`<div class="stream" ref=${box} onMouseMove=${find} onMouseLeave=${() => show(null)} onWheel=${wheel} onClick=${e => { const t = find(e); if (t) set({ statement: t.statement }) }}>
     <canvas ref=${canvas} role="img" aria-label=${`Task stream: ${tasks.length} tasks on ${lanes.length} threads; the table below has the same by stage`} />
-    ${tip && html`<div class="tip" style=${{ left: tip.x + 'px', top: tip.y + 'px' }}><strong>${tip.t.kind}</strong>, stage ${tip.t.stage}<br />statement ${tip.t.statement}<br />${duration((tip.t.to ?? Date.now() / 1000) - tip.t.from)}, ${short(tip.t.rows)} rows, ${bytes(tip.t.bytes)}</div>`}</div>`
+    ${tip && html`<div class="tip" style=${{ left: tip.x + 'px', top: tip.y + 'px' }}><strong>${tip.t.kind}</strong>, stage ${tip.t.stage}<br />statement ${brief(tip.t.statement)}<br />${duration((tip.t.to ?? Date.now() / 1000) - tip.t.from)}, ${short(tip.t.rows)} rows, ${bytes(tip.t.bytes)}</div>`}</div>`
 }
 
 function Matrix({ statement }) {
@@ -132,13 +134,13 @@ export default function Tasks() {
     }
     return [...of.values()]
   }, [tasks, q.statement])
-  return html`<${Head} title="Tasks"><${Select} name="statement" label="Statement" options=${[['', 'All statements'], ...new Set(tasks.map(x => x.statement))]} />
+  return html`<${Head} title="Tasks"><${Select} name="statement" label="Statement" options=${[['', 'All statements'], ...[...new Set(tasks.map(x => x.statement))].map(x => [x, brief(x)])]} />
       <div class="tools">${spans.map(([s, name]) => html`<${Button} kind=${+s === span ? 'chosen' : 'quiet'} aria-pressed=${+s === span} onClick=${() => set({ span: s === '60' ? null : s })}>${name}</>`)}</div>
       <${Button} icon=${paused ? 'play' : 'stop'} onClick=${() => pause(paused ? null : Date.now() / 1000)}>${paused ? 'Go on' : 'Stop'}</></>
     <${Panel} title="Threads"><${Answer} of=${t?.error ? t : { rows: tasks }} what="what its threads have done" empty=${html`<${Empty} sql="SELECT origin, count(*) FROM flights GROUP BY 1">Nothing has run in the last minute. Run a statement that reads many rows:</>`}>${() => html`<${Stream} tasks=${shown} span=${span} end=${paused} onSpan=${s => set({ span: String(Math.round(s * 10) / 10) })} /><p class="soft">A row a thread, a colour a stage. Ctrl and the wheel, or + and −, zoom.</p>`}</></>
     <div class="columns">
       <${Panel} title="Stages" class="flush">${stages.length ? html`<${Table} id="stages" label="Stages" rows=${stages} sort="-seconds" columns=${[
-        { key: 'kind', name: 'Task', cell: s => html`<i class="swatch" style=${{ background: tint(s.t) }} /> ${s.kind}` }, { key: 'statement', name: 'Statement', cell: s => html`<a href=${address('statements', s.statement)}>${s.statement}</a>` }, { key: 'stage', name: 'Stage', number: true },
+        { key: 'kind', name: 'Task', cell: s => html`<i class="swatch" style=${{ background: tint(s.t) }} /> ${s.kind}` }, { key: 'statement', name: 'Statement', cell: s => html`<a href=${address('statements', s.statement)} title=${s.statement}>${brief(s.statement)}</a>` }, { key: 'stage', name: 'Stage', number: true },
         { key: 'tasks', name: 'Tasks', number: true }, { key: 'seconds', name: 'Busy', number: true, cell: s => duration(s.seconds) }, { key: 'rows', name: 'Rows', number: true, cell: s => count(s.rows) }, { key: 'bytes', name: 'Bytes', number: true, cell: s => bytes(s.bytes) }, { key: 'nodes', name: 'Nodes', number: true, sort: s => s.nodes.size, cell: s => s.nodes.size },
       ]} />` : html`<${Empty}>No stage has run.</>`}</>
       <${Matrix} statement=${q.statement} /></div>`
