@@ -86,14 +86,15 @@ export async function query(sql, { params, conn, limit, id, signal } = {}, on = 
 }
 
 // The page's own statements say so, and are not shown among those of users.
-export const own = '/* console */ '
+const mark = '/* console */'
+export const own = sql => sql.replace(/^\s*\w+/, `$& ${mark}`)
 
 // They share two sessions of the node; one that finds both at work gets a session of its own.
 const sessions = new Set(['page-1', 'page-2'])
 
 // run is query for one answer: the last statement's {columns, rows, tag, seconds, notices}.
 export async function run(sql, params, options = {}) {
-  const conn = options.conn === undefined && sql.startsWith(own) ? sessions.values().next().value : undefined
+  const conn = options.conn === undefined && sql.includes(mark) ? sessions.values().next().value : undefined
   if (conn) {
     sessions.delete(conn)
     try {

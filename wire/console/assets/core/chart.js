@@ -32,7 +32,7 @@ export function Chart({ x, ys, lines, height = 200, xlabel, ylabel, time, format
     const el = box.current
     const width = () => Math.max(120, el.clientWidth)
     plot.current = new uPlot({
-      width: width(), height: equal ? Math.min(width(), height) : height, padding: [8, 10, 0, 0],
+      width: width(), height: equal ? Math.min(width(), height) : height, padding: [8, time ? 26 : 12, 0, 0],
       scales: {
         x: { time: !!time, ...(xrange ? { range: xrange } : {}) },
         y: { distr: log ? 3 : 1, range: range ?? ((_, lo, hi) => log ? [lo, hi] : lo === null ? [0, 1] : lo === hi ? [lo - Math.abs(lo || 1) * 0.1, hi + Math.abs(hi || 1) * 0.1] : uPlot.rangeNum(lo, hi, { min: { pad: 0.06, soft: 0, mode: zero ? 1 : 0 }, max: { pad: 0.08, soft: 0, mode: zero ? 1 : 0 } })) },

@@ -45,11 +45,11 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute 
 WHERE c.relkind IN ('r', 'v', 'm', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND n.nspname <> 'information_schema' GROUP BY 1, 2, 3 ORDER BY 1, 2`
 async function read() {
   const [relations, functions, models, algorithms, options] = await Promise.all([
-    select(own + tables),
-    select(own + "SELECT DISTINCT proname AS name FROM pg_proc WHERE proname !~ '(in|out|send|recv|typmodin|typmodout|sel|_support)$' ORDER BY 1").catch(() => []),
-    select(own + 'SELECT name, schema FROM ml.models').catch(() => []),
-    select(own + 'SELECT algorithm, description FROM ml.algorithms').catch(() => []),
-    select(own + 'SELECT option, min(default_value) AS default_value, min(description) AS description FROM ml.options WHERE supported GROUP BY 1').catch(() => []),
+    select(own(tables)),
+    select(own("SELECT DISTINCT proname AS name FROM pg_proc WHERE proname !~ '(in|out|send|recv|typmodin|typmodout|sel|_support)$' ORDER BY 1")).catch(() => []),
+    select(own('SELECT name, schema FROM ml.models')).catch(() => []),
+    select(own('SELECT algorithm, description FROM ml.algorithms')).catch(() => []),
+    select(own('SELECT option, min(default_value) AS default_value, min(description) AS description FROM ml.options WHERE supported GROUP BY 1')).catch(() => []),
   ])
   const schema = {}
   for (const r of relations) {

@@ -13,7 +13,7 @@ export function useQuery(sql, params, options) {
     if (!sql) return put({ loading: false })
     const abort = new AbortController()
     put(s => ({ ...s, loading: true }))
-    run(own + sql, params, { ...options, signal: abort.signal }).then(
+    run(own(sql), params, { ...options, signal: abort.signal }).then(
       a => put({ rows: records(a), columns: a.columns, raw: a.rows, seconds: a.seconds, cut: a.cut, loading: false }),
       error => abort.signal.aborted || put({ error, loading: false }),
     )

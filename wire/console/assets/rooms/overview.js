@@ -61,7 +61,7 @@ function useHistory(span) {
   const fresh = useLive('history')
   useEffect(() => {
     const abort = new AbortController()
-    run(own + history(span), null, { signal: abort.signal }).then(a => put({ span, rows: records(a) }), error => abort.signal.aborted || put({ error }))
+    run(own(history(span)), null, { signal: abort.signal }).then(a => put({ span, rows: records(a) }), error => abort.signal.aborted || put({ error }))
     return () => abort.abort()
   }, [span])
   useEffect(() => {

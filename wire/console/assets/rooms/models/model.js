@@ -31,11 +31,11 @@ export function useModel(name, version) {
   useEffect(() => {
     const abort = new AbortController()
     const read = async () => {
-      const versions = records(await run(own + "SELECT * FROM ml.model_versions WHERE schema || '.' || name = $1 ORDER BY version", [name], { signal: abort.signal }))
+      const versions = records(await run(own("SELECT * FROM ml.model_versions WHERE schema || '.' || name = $1 ORDER BY version"), [name], { signal: abort.signal }))
       const m = versions.find(v => v.version === version) ?? versions.find(v => v.is_default === 't') ?? versions[versions.length - 1]
       if (!m) return { versions }
       for (const v of versions) Object.assign(v, { metrics: json(v.metrics), options: json(v.options), features: array(v.features) })
-      const rows = records(await run(`${own}SELECT property, value FROM ml.describe_model(${literal(sqlName(m))}, ${m.version})`, null, { signal: abort.signal }))
+      const rows = records(await run(own(`SELECT property, value FROM ml.describe_model(${literal(sqlName(m))}, ${m.version})`), null, { signal: abort.signal }))
       const about = Object.fromEntries(rows.map(r => [r.property, r.value]))
       const typed = list => m => [m, (new RegExp(`(?:^|, )"?${m.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"? ((?:[^,(]|\\([^)]*\\))+)`).exec(list ?? '') ?? [])[1] ?? 'text']
       const targets = (m.target ?? '').split(', ').filter(Boolean)
