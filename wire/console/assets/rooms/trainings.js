@@ -20,11 +20,11 @@ export const example = `TRAIN MODEL fare USING gradient_boosted_trees PREDICT fa
 const Cancel = ({ job }) => html`<${Act} sql=${`CANCEL TRAINING ${sqlName(job)}`} title=${`Cancel the training of ${called(job)}?`} danger icon="stop">Cancel</>`
 const Resume = ({ job }) => html`<${Act} sql=${`RESUME TRAINING ${sqlName(job)}`} title=${`Go on with the training of ${called(job)}, from its last checkpoint?`} icon="play">Resume</>`
 
-// How far a training is: of the iterations that it may do at most.
-function Progress({ job }) {
-  const done = +job.epoch, all = +job.iterations
-  if (!all) return html`<span class="soft">${job.phase}</span>`
-  return html`<${Meter} value=${done} max=${all} label=${`Iterations of ${called(job)}`} /> <small>${done} of ${all}</small>`
+// How far a training is: by the time that is left at most.
+function Progress({ job, note }) {
+  const left = interval(job.eta)
+  if (left === null) return html`<span class="soft">${job.phase}${+job.epoch ? ` ${count(job.epoch)}` : ''}</span>`
+  return html`<${Meter} value=${took(job)} max=${took(job) + left} label=${`Progress of ${called(job)}`} />${note && html` <small>${count(job.epoch)}</small>`}`
 }
 
 // Curve of one version's losses; with several versions of one model each is a line.
@@ -50,7 +50,7 @@ function Live({ job }) {
 function Facts({ job, all }) {
   return html`<dl class="stats small">
     <${Stat} name="Phase">${job.phase || '–'}</>
-    ${+job.iterations ? html`<${Stat} name="Iterations">${count(job.epoch)} of ${count(job.iterations)}</>` : ''}
+    ${+job.iterations ? html`<${Stat} name="Iterations">${count(job.iterations)}</>` : ''}
     <${Stat} name="Rows">${count(job.rows)}</>
     ${job.rows_per_second && html`<${Stat} name="Rows a second">${short(job.rows_per_second)}</>`}
     ${job.eta && running(job) && html`<${Stat} name="Left at most">${duration(interval(job.eta))}</>`}
@@ -65,7 +65,7 @@ function List() {
   const q = location.value.query
   const columns = [
     { key: 'model', name: 'Model', cell: called }, { key: 'state', name: 'State', cell: j => html`<${State} of=${j.state} />` },
-    { key: 'epoch', name: 'Iterations', number: true, cell: j => (running(j) ? html`<${Progress} job=${j} />` : count(j.epoch)) },
+    { key: 'epoch', name: 'Iterations', number: true, cell: j => (running(j) ? html`<${Progress} job=${j} note />` : count(j.epoch)) },
     { key: 'train_loss', name: 'Loss', number: true, cell: j => number(j.train_loss) }, { key: 'rows', name: 'Rows', number: true, cell: j => count(j.rows) },
     { key: 'seconds', name: 'Took', number: true, sort: j => took(j), cell: j => duration(took(j)) },
     { key: 'owner', name: 'Owner' }, { key: 'coordinator', name: 'Driven by' }, { key: 'created_at', name: 'Begun', cell: j => html`<span class="nowrap">${when(j.created_at)}</span>` },
@@ -101,7 +101,7 @@ function One({ name }) {
       <a class="button" href=${address('models', name)}>The model</a></>
     ${job && html`<${Panel} title=${html`<${State} of=${job.state} />`}>
       ${job.error && html`<${ErrorBox} error=${{ message: job.error, code: job.error_code }} />`}
-      ${running(job) && +job.iterations > 0 && html`<p><${Meter} value=${+job.epoch} max=${+job.iterations} label="Progress" /></p>`}<${Facts} job=${job} all /></>`}
+      ${running(job) && job.eta && html`<p><${Progress} job=${job} /></p>`}<${Facts} job=${job} all /></>`}
     <${Panel} title="Loss" tools=${html`
       ${versions.length > 1 && html`<label class="select"><span>Version</span><select value=${version} onChange=${e => set({ version: e.target.value })}>${versions.map(v => html`<option value=${v}>${v}</option>`)}</select></label>`}
       <${Button} kind=${q.log ? 'chosen' : 'quiet'} aria-pressed=${!!q.log} onClick=${() => set({ log: q.log ? null : 1 })}>Logarithmic</>`}>
