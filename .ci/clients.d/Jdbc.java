@@ -18,7 +18,7 @@ public class Jdbc {
     }
 
     public static void main(String[] args) throws Exception {
-        String url = "jdbc:postgresql://" + System.getenv("PGHOST") + ":" + System.getenv("PGPORT") + "/tributary?user=tributary&sslmode=disable";
+        String url = System.getenv("JDBC_URL");
         for (String extra : new String[] {"", "&prepareThreshold=-1", "&preferQueryMode=simple", "&binaryTransfer=false"}) run(url + extra, extra);
         System.out.println("JDBC ok");
     }

@@ -24,6 +24,13 @@ async def main():
         got = await c.fetchval(f"SELECT $1::{typ}", v)
         assert got == v or got != got and v != v, (typ, got, v)
         assert await c.fetchval(f"SELECT $1::{typ}", None) is None
+    for ask, args in [(c.fetch, [1]), (c.fetchval, [1]), (c.prepare, [])]:  # asyncpg asks with Flush and waits: an error must come without Sync
+        for sql, error in [("SELECT * FROM mispelt WHERE a = $1", asyncpg.UndefinedTableError), ("SELECT nope, $1::int", asyncpg.UndefinedColumnError), ("SELEC $1", asyncpg.PostgresSyntaxError)]:
+            try:
+                await asyncio.wait_for(ask(sql, *args), 20)
+                raise SystemExit(f"no error of {sql}")
+            except error:
+                pass
     await c.execute("DROP TABLE IF EXISTS ap; CREATE TABLE ap (i int PRIMARY KEY, t text, n numeric, at timestamptz)")
     await c.executemany("INSERT INTO ap VALUES ($1, $2, $3, now())", [(i, f"t{i}", D(i) / 3) for i in range(300)])
     assert await c.execute("UPDATE ap SET t = 'x' WHERE i < 3") == "UPDATE 3"
@@ -63,7 +70,7 @@ async def main():
     assert logs and "never_was" in logs[0], logs
     await c.execute("DROP TABLE ap")
     await c.close()
-    async with asyncpg.create_pool(os.environ["URL"], min_size=4, max_size=4) as pool:
+    async with asyncpg.create_pool(os.environ["URLS"], min_size=4, max_size=4) as pool:
         assert await asyncio.gather(*[pool.fetchval("SELECT $1::int + 1", i) for i in range(200)]) == list(range(1, 201))
 
 

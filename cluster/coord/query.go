@@ -47,7 +47,7 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 		if view.unconfirmed {
 			c.warnUnconfirmed(q)
 		}
-		if len(q.Locks) > 0 {
+		if len(q.Locks) > 0 || slices.ContainsFunc(q.Buffers, func(d plan.BufferDef) bool { return len(d.Locks) > 0 }) {
 			if err := x.Txn.Writable("SELECT FOR UPDATE"); err != nil {
 				return nil, err
 			}

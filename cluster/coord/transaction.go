@@ -49,7 +49,7 @@ func (c *dispatcher) runTransaction(ctx context.Context, n *ast.TransactionStmt)
 	case ast.TRANS_STMT_SAVEPOINT:
 		return session.Done("SAVEPOINT"), c.s.Savepoint(n.SavepointName)
 	case ast.TRANS_STMT_RELEASE:
-		return session.Done("RELEASE"), c.s.Txn().Release(n.SavepointName)
+		return session.Done("RELEASE"), c.s.Release(n.SavepointName)
 	case ast.TRANS_STMT_ROLLBACK_TO:
 		return session.Done("ROLLBACK"), c.s.Txn().RollbackToSavepoint(n.SavepointName)
 	}
@@ -76,6 +76,9 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 		return session.Done(map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit]), c.s.EndImplicit(ctx, commit)
 	}
 	modes := []string{"transaction_isolation", "transaction_read_only"}
+	if t := c.s.Txn(); t.Failed && !t.InSubtransaction() {
+		modes = nil // an error has undone them
+	}
 	kept := make([]string, len(modes))
 	for i, name := range modes {
 		kept[i] = c.s.Settings().Value(name)

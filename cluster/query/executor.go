@@ -96,7 +96,7 @@ func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned
 
 // Query plans and starts a bound query. The reader has the returned columns. For
 // write see Buffers.
-func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
+func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(plan.BufferDef) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
 	p, err := r.Plan(ctx, b)
 	if err != nil {
 		return nil, nil, err
@@ -116,21 +116,20 @@ func (r *Executor) Staged(ctx context.Context, s *plan.Staged) (op.BatchReader, 
 }
 
 // Buffers fills the statement's buffers, in order. write runs a data-modifying
-// statement in WITH and returns its RETURNING rows; nil where none is allowed.
-func (r *Executor) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*plan.DML) (op.BatchReader, error)) error {
+// statement in WITH and returns its RETURNING rows, and reads a query whose rows are locked; nil where
+// nothing is written.
+func (r *Executor) Buffers(ctx context.Context, defs []plan.BufferDef, write func(plan.BufferDef) (op.BatchReader, error)) error {
 	for _, d := range defs {
 		var rows op.BatchReader
 		var err error
 		cols := d.Cols
 		switch {
-		case d.DML == nil:
-			if err = r.stageBuffer(ctx, d); err == nil {
-				rows, err = r.Execute(ctx, r.staged, nil)
-			}
+		case d.DML == nil && (len(d.Locks) == 0 || write == nil):
+			rows, err = r.Rows(ctx, d)
 		case write == nil:
 			err = pgerr.Unsupported("WITH clause containing a data-modifying statement is not supported here")
 		default:
-			rows, err = write(d.DML)
+			rows, err = write(d)
 		}
 		if err != nil {
 			return err
@@ -147,6 +146,14 @@ func (r *Executor) Buffers(ctx context.Context, defs []plan.BufferDef, write fun
 		}
 	}
 	return nil
+}
+
+// Rows computes a buffer's rows.
+func (r *Executor) Rows(ctx context.Context, d plan.BufferDef) (op.BatchReader, error) {
+	if err := r.stageBuffer(ctx, d); err != nil {
+		return nil, err
+	}
+	return r.Execute(ctx, r.staged, nil)
 }
 
 // stageBuffer makes the stages of the plan that fills a buffer.

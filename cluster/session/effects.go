@@ -45,13 +45,23 @@ func (s *Session) checkSetting(d *settings.Def, v string, from settings.Source) 
 	case "default_transaction_isolation":
 		s.warnSerializable(v, from)
 	case "transaction_isolation":
-		if t := s.Txn(); t != nil && t.Begun() && v != s.set.Value(d.Name) {
-			return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+		if t := s.Txn(); t != nil && v != s.set.Value(d.Name) {
+			switch {
+			case t.Begun():
+				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+			case t.InSubtransaction():
+				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
+			}
 		}
 		s.warnSerializable(v, from)
 	case "transaction_read_only":
-		if t := s.Txn(); t != nil && t.ReadOnly && v == "off" && t.Begun() {
-			return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
+		if t := s.Txn(); t != nil && t.ReadOnly && v == "off" {
+			switch {
+			case t.InSubtransaction():
+				return pgerr.New(pgerr.ActiveSQLTransaction, "cannot set transaction read-write mode inside a read-only transaction")
+			case t.Begun():
+				return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
+			}
 		}
 	}
 	return nil

@@ -63,6 +63,13 @@ func (s *Session) Savepoint(name string) error {
 	})
 }
 
+// Release forgets a savepoint.
+func (s *Session) Release(name string) error {
+	err := s.tx.Release(name)
+	s.set.SetInternal("transaction_read_only", onOff(s.tx.ReadOnly))
+	return err
+}
+
 // ImportSnapshot makes the transaction read what another session's exported.
 func (s *Session) ImportSnapshot(id string) error { return s.registry.snapshots.Import(s.Txn(), id) }
 

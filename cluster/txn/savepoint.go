@@ -14,9 +14,12 @@ func (t *Txn) Savepoint(name string, undo func()) error {
 			return err
 		}
 	}
-	t.saves = append(t.saves, savepoint{name, len(t.changes), undo})
+	t.saves = append(t.saves, savepoint{name, len(t.changes), t.ReadOnly, undo})
 	return nil
 }
+
+// InSubtransaction reports whether there is a savepoint.
+func (t *Txn) InSubtransaction() bool { return len(t.saves) > 0 }
 
 // find returns the newest savepoint of that name.
 func (t *Txn) find(name string) (int, error) {
@@ -28,12 +31,13 @@ func (t *Txn) find(name string) (int, error) {
 	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint %q does not exist", name)
 }
 
-// Release forgets a savepoint and those after it.
+// Release forgets a savepoint and those after it. What may be written since is what might before it.
 func (t *Txn) Release(name string) error {
 	i, err := t.find(name)
 	if err != nil {
 		return err
 	}
+	t.ReadOnly = t.saves[i].readOnly
 	t.saves = slices.Delete(t.saves, i, len(t.saves))
 	return nil
 }

@@ -207,9 +207,10 @@ func (t *Txn) Restarted(sequence types.OID) bool {
 }
 
 type savepoint struct {
-	name string
-	mark int
-	undo func()
+	name     string
+	mark     int
+	readOnly bool
+	undo     func()
 }
 
 // Pin holds the oldest version that a session's transaction reads: a cursor may still

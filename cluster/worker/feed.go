@@ -160,6 +160,14 @@ func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *functi
 	return &closeNotifier{r, func() { f.finished(sp.Scan, readingOf(sp)) }}, nil
 }
 
+// Intact implements op.Tables.
+func (f *feed) Intact() error {
+	if f.tables == nil {
+		return nil
+	}
+	return f.tables.Intact()
+}
+
 // feedSources is the feed as op.Sources. A source's splits are its parts.
 type feedSources struct{ *feed }
 

@@ -90,6 +90,7 @@ type Statement struct {
 	began time.Time
 
 	mu      sync.Mutex
+	plans   int // whose readers are open
 	buffers map[int]*op.Buffer
 	last    running // nil before the first run
 	runs    int     // so far
@@ -157,6 +158,7 @@ func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*
 	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.g.w.queries.Add(1)), p, manifests)
 	s.set(q)
 	if err := q.begin(ctx); err != nil {
+		s.unset()
 		return nil, err
 	}
 	return q, nil
@@ -168,6 +170,25 @@ func (s *Statement) set(r running) {
 	s.observe()
 	s.last = r
 	s.runs++
+	s.plans++
+}
+
+func (s *Statement) unset() {
+	s.mu.Lock()
+	s.plans--
+	s.mu.Unlock()
+}
+
+// again returns an error if a plan that met damage cannot be run again: rows of the damaged file may also
+// be in a buffer, or with another plan.
+func (s *Statement) again() error {
+	s.mu.Lock()
+	only := s.plans == 1
+	for _, b := range s.buffers {
+		only = only && b.Rows() == 0
+	}
+	s.mu.Unlock()
+	return s.pin.Again(only)
 }
 
 // filled returns a copy of the buffers, for a plan to read. It must be a copy: while

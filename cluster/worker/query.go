@@ -48,6 +48,7 @@ type query struct {
 	attempts int
 	left     bool
 	ended    bool
+	closed   sync.Once
 }
 
 // leafWork is a leaf of the plan and its splits.
@@ -354,6 +355,9 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 		switch {
 		case a.isRestart():
 			a.stop()
+			if err := q.s.again(); err != nil {
+				return nil, err
+			}
 			if err := q.restart(); err != nil {
 				return nil, err
 			}
@@ -375,6 +379,7 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 func (q *query) Close() error {
 	q.ended = true
 	q.cur.stop()
+	q.closed.Do(q.s.unset)
 	return nil
 }
 

@@ -24,6 +24,7 @@ type singleStage struct {
 	root     *plan.Stage
 	start    func() error
 	left     bool // a row was returned
+	closed   sync.Once
 	attempts int
 	splits   int
 
@@ -107,6 +108,9 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 		if err := r.task.Close(); err != nil {
 			return nil, err
 		}
+		if err := r.s.again(); err != nil {
+			return nil, err
+		}
 		if err := r.start(); err != nil {
 			return nil, err
 		}
@@ -114,7 +118,10 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 }
 
 // Close implements op.BatchReader.
-func (r *singleStage) Close() error { return r.task.Close() }
+func (r *singleStage) Close() error {
+	r.closed.Do(r.s.unset)
+	return r.task.Close()
+}
 
 // now returns the running task and its splits.
 func (r *singleStage) now() (*task.Task, *queue) {

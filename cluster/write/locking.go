@@ -51,25 +51,35 @@ type lockSet struct {
 	rows op.RowIDs
 }
 
+// lockRows locks the rows that a query with these columns returns, width of them to its reader.
+func (r *Executor) lockRows(locks []plan.Lock, cols []plan.Column, width int) *lockedRows {
+	l := &lockedRows{txn: r.x.Txn, st: r.st, width: width, limit: -1, host: r.x.host()}
+	for _, k := range locks {
+		x := &lockSet{Lock: k, at: -1}
+		if k.Col != 0 {
+			x.at = slices.IndexFunc(cols, func(c plan.Column) bool { return c.ID == k.Col })
+		}
+		l.locks = append(l.locks, x)
+		l.now = l.now || x.at >= 0 && (x.Skip || x.NoWait)
+	}
+	return l
+}
+
 // SelectLocked is Select for a query that locks rows (q.Locks).
 func (r *Executor) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	wide := *q
 	wide.Cols = slices.Clone(q.Cols)
-	var locks []*lockSet
 	for _, l := range q.Locks {
-		x := &lockSet{Lock: l, at: -1}
 		if l.Col != 0 {
-			x.at = len(wide.Cols)
 			wide.Cols = append(wide.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
 		}
-		locks = append(locks, x)
 	}
-	l := &lockedRows{txn: r.x.Txn, st: r.st, width: len(q.Cols), locks: locks, limit: -1, host: r.x.host()}
-	for _, x := range locks {
-		l.now = l.now || x.at >= 0 && (x.Skip || x.NoWait)
-	}
-	if l.now {
-		wide.Root = l.widen(wide.Root)
+	l := r.lockRows(q.Locks, wide.Cols, len(q.Cols))
+	if top, ok := q.Root.(*plan.Limit); ok && l.now && !top.Ties && top.Offset == nil {
+		if n, ok := top.Count.(*expr.Const); ok && n.Val != nil {
+			l.limit = n.Val.(int64)
+			wide.Root = wider(q.Root, plan.Skipped+l.others())
+		}
 	}
 	rows, cols, err := r.Select(&wide)
 	if err != nil {
@@ -79,32 +89,49 @@ func (r *Executor) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, e
 	return l, cols[:l.width], nil
 }
 
-// skipped is for how many rows, beside those that are locked, a query with a LIMIT looks that skips
-// rows: others may lock or take some meanwhile.
-const skipped = 100
+// lockedBuffer reads and locks the rows of a nested query.
+func (r *Executor) lockedBuffer(d plan.BufferDef) (op.BatchReader, error) {
+	l := r.lockRows(d.Locks, d.Cols, len(d.Cols))
+	if l.limit = d.Limit; l.limit >= 0 {
+		d.Root = wider(d.Root, l.others())
+	}
+	rows, err := r.Rows(r.x.Ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	l.BatchReader, l.acct = rows, r.x.Pool.Account("row locks", false)
+	return l, nil
+}
 
-// widen takes the LIMIT from a query that skips locked rows, which counts those that are returned.
-func (r *lockedRows) widen(root plan.Node) plan.Node {
-	l, ok := root.(*plan.Limit)
-	if !ok || l.Ties || l.Offset != nil {
-		return root
-	}
-	n, ok := l.Count.(*expr.Const)
-	if !ok {
-		return root
-	}
-	count, ok := n.Val.(int64)
-	if !ok {
-		return root
-	}
-	r.limit = count
-	more := count + skipped
+// others is how many rows are locked, by whomever.
+func (r *lockedRows) others() (n int64) {
 	for _, x := range r.locks {
-		more += int64(r.host.LockedRows(x.Table))
+		n += int64(r.host.LockedRows(x.Table))
 	}
-	wide := *l
-	wide.Count = &expr.Const{Val: more, Typ: n.Typ}
-	return &wide
+	return n
+}
+
+// wider has the LIMIT on top of a query, which counts the rows that are returned, look at more. A
+// sort below it may know how many are wanted.
+func wider(n plan.Node, more int64) plan.Node {
+	switch n := n.(type) {
+	case *plan.Limit:
+		if c, ok := n.Count.(*expr.Const); ok && c.Val != nil {
+			wide := *n
+			wide.Count = &expr.Const{Val: c.Val.(int64) + more, Typ: c.Typ}
+			wide.Input = wider(n.Input, more)
+			return &wide
+		}
+	case *plan.Sort:
+		if n.Limit >= 0 {
+			wide := *n
+			wide.Limit += more
+			return &wide
+		}
+	case *plan.Project:
+		return n.WithChildren([]plan.Node{wider(n.Input, more)})
+	}
+	return n
 }
 
 // lock locks the rows of a batch as they are returned, and leaves out those that are to be skipped.

@@ -167,10 +167,13 @@ func (r *Executor) buffers(defs []plan.BufferDef) error {
 	return r.Buffers(r.x.Ctx, defs, r.returning)
 }
 
-// returning runs a data-modifying CTE and gives its RETURNING rows. The statement's
+// returning runs a data-modifying CTE and gives its RETURNING rows, or reads rows that are locked. The statement's
 // other parts keep reading the state from before.
-func (r *Executor) returning(d *plan.DML) (op.BatchReader, error) {
-	w, err := r.modify(d, nil)
+func (r *Executor) returning(d plan.BufferDef) (op.BatchReader, error) {
+	if d.DML == nil {
+		return r.lockedBuffer(d)
+	}
+	w, err := r.modify(d.DML, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,8 @@ type tables struct {
 	some func(optest.Table, []op.ScanKeys) optest.Table // reduces a split's rows by the join keys given to the scan; nil: all rows
 }
 
+func (o tables) Intact() error { return nil }
+
 func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
 	tb := o.w.tables[s.Table]
 	cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.From:sp.To]}

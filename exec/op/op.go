@@ -96,8 +96,10 @@ type Splits interface {
 }
 
 // Tables reads tables. Any thread may call it. It may leave out any rows that keys do not have.
+// Intact returns an error if what was read so far may have been wrong.
 type Tables interface {
 	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env, keys []ScanKeys) (BatchReader, error)
+	Intact() error
 }
 
 // Virtuals reads relations that are computed at the gateway.

@@ -47,6 +47,14 @@ func (r *Set) Bytes() int64 { return r.bytes }
 // Chunks returns the number of chunks; rows that wait for Flush are in none.
 func (r *Set) Chunks() int { return len(r.lens) }
 
+// Span returns a number that the ids of all rows are below, those included that wait for Flush.
+func (r *Set) Span() int64 {
+	if r.pendRows == 0 && len(r.lens) > 0 {
+		return int64(len(r.lens)-1)*kernel.ChunkRows + int64(r.lens[len(r.lens)-1])
+	}
+	return int64(len(r.lens))*kernel.ChunkRows + int64(r.pendRows)
+}
+
 // ChunkRows returns the number of rows of chunk ch.
 func (r *Set) ChunkRows(ch int) int { return int(r.lens[ch]) }
 

@@ -85,7 +85,10 @@ func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]b
 		return err
 	}
 	defer g.unmap()
-	return batch.Guard(func() error { return use(g.data) })
+	if err := batch.Guard(func() error { return use(g.data) }); err != nil {
+		return err
+	}
+	return s.intact(g)
 }
 
 // openBlob maps a blob's file and verifies it.
@@ -107,7 +110,7 @@ func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, 
 	if err != nil {
 		return nil, ioError(err, "map", path)
 	}
-	g := &segment{id: ref.ID, ref: ref, stamp: stampOf(st), data: data}
+	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
 	g.unmap = func() { forget(); unmap() }
 	err = batch.Guard(func() error {

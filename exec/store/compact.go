@@ -108,7 +108,10 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 		change.Old = append(change.Old, catalog.SegmentRef{ID: ref.ID, DeletedRows: ref.DeletedRows})
 	}
 	var err error
-	if change.New, err = w.Finish(ctx); err != nil {
+	if change.New, err = w.Finish(ctx); err == nil {
+		err = pin.Intact()
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
 	for _, g := range change.New {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,6 +40,67 @@ func (s *Store) Condemn(ref *catalog.Segment) {
 		s.bad[ref.ID] = struct{}{}
 		s.damage.found.Add(1)
 	}
+}
+
+// intact returns a *CorruptError if a file was written to since it was mapped: what was read of it
+// may be wrong, though its checksums were right when they were compared. A file that is gone is whole
+// in memory.
+func (s *Store) intact(g *segment) error {
+	if g.data == nil || !g.spoilt.Load() && g.dead.Load() {
+		return nil // inline, or known from the moment before it was replaced
+	}
+	if !g.spoilt.Load() {
+		st, err := s.fs.Stat(g.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return ioError(err, "stat", g.path)
+		case stampOf(st) == g.stamp:
+			return nil
+		}
+		g.spoilt.Store(true)
+	}
+	return g.corrupt("the file was written to while it was read")
+}
+
+// Intact implements op.Tables: it returns a *CorruptError if a file that the statement opened was
+// written to meanwhile. Whoever has read rows asks before it takes them for right.
+func (p *Pin) Intact() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.held {
+		if err := p.store.intact(g); err != nil {
+			return err
+		}
+	}
+	for _, g := range p.stale {
+		if err := p.store.intact(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Again is called before a plan is run again because of damage, and lets Intact forget the files that were
+// written to. only says that nothing else has read them: else it returns an error if there are any.
+func (p *Pin) Again(only bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, g := range p.held {
+		if g.spoilt.Load() {
+			delete(p.held, id)
+			p.stale = append(p.stale, g)
+		}
+	}
+	for _, g := range p.stale {
+		if g.spoilt.Load() && !only {
+			return &RepairedError{g.id}
+		}
+	}
+	p.void = append(p.void, p.stale...)
+	p.stale = nil
+	return nil
 }
 
 // replaced reports whether another file has taken the place of the damaged one.
@@ -106,10 +168,19 @@ func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
 // of its own where none could help.
 func (s *Store) Repair(ctx context.Context, err error) error {
 	var bad *CorruptError
-	if !errors.As(err, &bad) || bad.ref == nil || s.remote == nil {
+	if !errors.As(err, &bad) || bad.ref == nil {
 		return err
 	}
-	if err := s.mend(ctx, bad.ref, bad); err != nil {
+	if g := bad.bad; g != nil && g.spoilt.Load() {
+		// It is mapped and verified anew, which shows what is damaged, if anything is.
+		s.mu.Lock()
+		if s.open[g.id] == g {
+			s.retire(g.id)
+		}
+		s.mu.Unlock()
+	} else if s.remote == nil {
+		return err
+	} else if err := s.mend(ctx, bad.ref, bad); err != nil {
 		return err
 	}
 	return &RepairedError{bad.Segment}

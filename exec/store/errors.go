@@ -31,8 +31,8 @@ func (e *CorruptError) Unwrap() error {
 		WithHint("The segment is read from another replica where there is one.")
 }
 
-// RepairedError says that a statement met damage which is repaired by now: if it is run again it
-// finds good data.
+// RepairedError says that a statement met damage which is repaired by now, or is found as such if it is
+// met again: if the statement is run again it finds good data where there is some.
 type RepairedError struct{ Segment catalog.SegmentID }
 
 // Error implements error.
@@ -40,7 +40,7 @@ func (e *RepairedError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns the error a client sees.
 func (e *RepairedError) Unwrap() error {
-	return pgerr.New(pgerr.DataCorrupted, "segment %s was damaged and has been replaced from another replica", e.Segment).
+	return pgerr.New(pgerr.DataCorrupted, "segment %s was damaged while it was read", e.Segment).
 		WithHint("Run the statement again.")
 }
 

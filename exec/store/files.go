@@ -64,6 +64,7 @@ func (in *Incoming) Commit() error {
 	var seg catalog.Segment
 	s.mu.Lock()
 	_, bad := s.bad[in.f.id]
+	s.judge(in.f.id)
 	s.mu.Unlock()
 	if bad {
 		s.quarantine(in.f.id)
@@ -75,7 +76,7 @@ func (in *Incoming) Commit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.anew(in.f.id)
-	s.retire(in.f.id) // later opens map the new file
+	s.drop(in.f.id) // later opens map the new file
 	if _, bad = s.bad[in.f.id]; bad {
 		delete(s.bad, in.f.id)
 		s.damage.repaired.Add(1)

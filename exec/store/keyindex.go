@@ -76,6 +76,9 @@ func (s *Store) indexed(g *segment, k *Key, may func(rows int64) bool) *segmentK
 		return x
 	}
 	hashes, err := g.keyHashes(k.nums, k.types)
+	if err == nil {
+		err = s.intact(g) // the index outlives the statement
+	}
 	if err != nil || hashes == nil {
 		s.indexes.Release(bytes)
 		x.none = err == nil

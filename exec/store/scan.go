@@ -37,7 +37,8 @@ type Pin struct {
 	mu    sync.Mutex
 	shut  bool
 	held  map[catalog.SegmentID]*segment
-	stale []*segment
+	stale []*segment // replaced: what was read of them may be in use
+	void  []*segment // replaced, and nothing is
 	scans map[*plan.Scan]*scanPlan
 
 	indexed atomic.Bool // the statement has made an index that takes long
@@ -58,10 +59,10 @@ func (p *Pin) Close() error {
 	for _, g := range p.held {
 		p.store.release(g)
 	}
-	for _, g := range p.stale {
+	for _, g := range slices.Concat(p.stale, p.void) {
 		p.store.release(g)
 	}
-	p.held, p.stale, p.shut = nil, nil, true
+	p.held, p.stale, p.void, p.shut = nil, nil, nil, true
 	return nil
 }
 

@@ -26,6 +26,7 @@ type segment struct {
 	rows []arrow.Array // inline: the columns
 
 	ref      *catalog.Segment
+	path     string
 	stamp    stamp
 	looked   time.Time // when the file had the stamp; under the store's lock
 	data     []byte    // a file's bytes
@@ -40,6 +41,8 @@ type segment struct {
 
 	pins int         // guarded by the store's mu
 	dead atomic.Bool // replaced or removed: unmapped with the last pin
+	// spoilt: the file was written to after it was mapped.
+	spoilt atomic.Bool
 }
 
 // stamp identifies a file's state, to find whether it is as it was when it was mapped.
@@ -176,11 +179,12 @@ func textsWithin(d arrow.ArrayData) bool {
 
 // openFile maps a segment's file, whose size st has, and reads its footer.
 func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err error) {
-	data, unmap, err := s.fs.Map(s.path(ref.ID))
+	path := s.path(ref.ID)
+	data, unmap, err := s.fs.Map(path)
 	if err != nil {
-		return nil, ioError(err, "map", s.path(ref.ID))
+		return nil, ioError(err, "map", path)
 	}
-	g := &segment{id: ref.ID, ref: ref, stamp: stampOf(st), data: data, now: s.now}
+	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, now: s.now}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
 	g.unmap = func() { forget(); unmap(); s.dropIndexes(g) }
 	defer func() {

@@ -183,6 +183,18 @@ func (s *Store) remove(id catalog.SegmentID) {
 
 // retire removes an open segment from the table of shared ones.
 func (s *Store) retire(id catalog.SegmentID) {
+	s.judge(id)
+	s.drop(id)
+}
+
+// judge finds whether an open segment's file was written to, while its name is still that file's.
+func (s *Store) judge(id catalog.SegmentID) {
+	if g := s.open[id]; g != nil {
+		_ = s.intact(g) // which marks it
+	}
+}
+
+func (s *Store) drop(id catalog.SegmentID) {
 	if g := s.open[id]; g != nil {
 		delete(s.open, id)
 		if g.dead.Store(true); g.pins == 0 {

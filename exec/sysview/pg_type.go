@@ -253,7 +253,7 @@ func equalityOf(t types.OID) types.OID {
 
 func pgCast(_ *view, put put) error {
 	for i, c := range fn.AllCasts() {
-		if err := put(10000+i, c.From, c.To, 0, string(rune(c.Context)), "i"); err != nil {
+		if err := put(10000+i, c.From, c.To, c.Func, string(rune(c.Context)), string(rune(c.Method))); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 // Task is a running stage. Next is for one goroutine; the rest for any.
 type Task struct {
 	tree   *build.Tree
+	intact func() error
 	stage  *plan.Stage
 	out    chan *batch.Batch // of a root stage; closed when all threads are done
 	done   chan struct{}     // closed when all threads are done
@@ -43,7 +44,10 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{tree: tree, stage: c.Stage, done: make(chan struct{})}
+	t := &Task{tree: tree, stage: c.Stage, done: make(chan struct{}), intact: func() error { return nil }}
+	if c.Tables != nil {
+		t.intact = c.Tables.Intact
+	}
 	outs := make([]*outlet, len(tree.Root))
 	if c.Stage.Out == nil {
 		t.out = make(chan *batch.Batch, len(tree.Root))
@@ -82,6 +86,9 @@ func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *ou
 	t.fail(op.Guard(where, root.Close))
 	if t.left.Add(-1) > 0 {
 		return
+	}
+	if t.out == nil && t.Err() == nil {
+		t.fail(t.intact()) // all was sent by value
 	}
 	t.fail(t.closeSend(t.Err()))
 	t.cancel(nil)
@@ -149,22 +156,30 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	if t.out == nil {
 		return nil, pgerr.Internal("stage %d has no reader", t.stage.ID)
 	}
+	b, err := t.next(ctx)
+	if err == io.EOF { // and the reader has used all rows before it
+		if err := t.intact(); err != nil {
+			t.fail(err)
+			return nil, err
+		}
+	}
+	return b, err
+}
+
+func (t *Task) next(ctx context.Context) (*batch.Batch, error) {
 	if t.short != nil {
 		return t.short.next()
 	}
 	select {
 	case b, ok := <-t.out:
-		if ok {
-			// After an error the rest of the channel is discarded.
-			if err := t.Err(); err != nil {
-				return nil, err
-			}
-			return b, nil
-		}
+		// After an error the rest of the channel is discarded.
 		if err := t.Err(); err != nil {
 			return nil, err
 		}
-		return nil, io.EOF
+		if !ok {
+			return nil, io.EOF
+		}
+		return b, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

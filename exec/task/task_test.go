@@ -76,6 +76,9 @@ func (r *reader) Next(context.Context) (*batch.Batch, error) {
 
 func (r *reader) Close() error { return nil }
 
+// Intact implements op.Tables.
+func (c *cluster) Intact() error { return nil }
+
 // Open implements op.Tables.
 func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env, _ []op.ScanKeys) (op.BatchReader, error) {
 	if c.open != nil {

@@ -155,11 +155,16 @@ func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
 		b := other[i]
 		f.verdict = compare(a, b, t.ordered, t.risky, allow)
 		f.refused = f.refused || a.failed() && b.failed()
-		f.apart = a.failed() != b.failed()
+		f.apart = a.failed() != b.failed() || a.tag != b.tag
 		// PostgreSQL checks unique columns row by row, and so may refuse an UPDATE
 		// whose outcome has no duplicates.
 		if f.failure != "" && !a.failed() && b.code == "23505" && strings.HasPrefix(t.parts[i], "UPDATE") {
 			f.verdict = verdict{allowed: "unique row by row"}
+		}
+		// PostgreSQL finds a wrong escape before it looks at the next constant, and its place sometimes
+		// in the middle of a character.
+		if codes := a.code + b.code; f.failure != "" && (codes == "4260122021" || codes == "2202142601") && strings.Contains(t.parts[i], "U&'") {
+			f.verdict = verdict{allowed: "the first of two errors"}
 		}
 		if f.failure != "" && (a.failed() || b.failed()) {
 			f.signature = signature(a.code + b.code + " " + a.text + b.text)

@@ -19,7 +19,7 @@ type profile struct {
 
 var profiles = map[string]profile{
 	"general": {400, 8, (*generator).create, (*generator).change, (*generator).trial},
-	"edges":   {100, 20, (*generator).edgeTables, (*generator).edgeChange, (*generator).edgeTrial},
+	"edges":   {200, 20, (*generator).edgeTables, (*generator).edgeChange, (*generator).edgeTrial},
 }
 
 func (o Options) profile() (profile, error) {
@@ -45,6 +45,7 @@ func (o Options) label() string {
 // edges is what a round of that profile knows of its tables.
 type edges struct {
 	big   bool // it has a table for what spills, and no others
+	limit int  // of memory for what spills, above the least, in kB
 	fresh int  // the last key that was given
 	rows  int  // of the table for trainings
 }

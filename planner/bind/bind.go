@@ -36,6 +36,7 @@ func Query(s *Session, n ast.Stmt) (*plan.Query, error) {
 }
 
 func wholeQuery(b *scope.Binder, sel *ast.SelectStmt) (*plan.Query, error) {
+	b.Stmt.Top = sel
 	r, err := query.Bind(&scope.Scope{Binder: b}, sel, scope.Place{}, true)
 	if err != nil {
 		return nil, err

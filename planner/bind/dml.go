@@ -31,6 +31,9 @@ type dmlBinder struct {
 	existing *plan.Scan
 	// updates says that it is an INSERT with ON CONFLICT DO UPDATE.
 	updates bool
+	// xmax stands for that column of its rows in RETURNING, until the source has it.
+	xmax    plan.Column
+	updated expr.Expr
 }
 
 // bindDML binds a data-modifying statement; around is the scope around it.
@@ -218,15 +221,16 @@ func (w *dmlBinder) over(name string, es []expr.Expr, use int) *scope.Item {
 }
 
 // fresh adds to a row that the statement writes its system columns: the xmin that it will have, no
-// ctid before the commit. With ON CONFLICT DO UPDATE, xmax tells updated rows from new ones in
-// PostgreSQL.
+// ctid before the commit. With ON CONFLICT DO UPDATE, xmax tells updated rows from new ones
+// (tellUpdated).
 func (w *dmlBinder) fresh(r *scope.Item) *scope.Item {
 	if w.view == nil {
 		r.System = append(append(r.System, scope.Column{Name: "ctid", System: true},
 			scope.Column{Name: "xmin", Expr: &expr.Call{Fn: fn.ByID("row_xmin()"), Typ: types.XID}, System: true}), query.Unkept()...)
 		for i := range r.System {
 			if c := &r.System[i]; w.updates && c.Name == "xmax" {
-				c.Expr = nil
+				w.xmax = w.b.NewCol(w.sc.Level, "xmax", types.XID)
+				c.Expr = scope.Col(w.xmax)
 			}
 		}
 	}
@@ -374,6 +378,11 @@ func (w *dmlBinder) returning(list []ast.Node, target *scope.Item, others []*sco
 		if err != nil {
 			return err
 		}
+		if w.updates {
+			if e, err = w.tellUpdated(e); err != nil {
+				return err
+			}
+		}
 		if w.updates && scope.HasSubquery(e) {
 			if written == nil {
 				if written, err = w.writtenRow(); err != nil {
@@ -381,7 +390,7 @@ func (w *dmlBinder) returning(list []ast.Node, target *scope.Item, others []*sco
 				}
 			}
 			e = scope.MapExpr(e, func(x expr.Expr) expr.Expr {
-				if c, ok := x.(*expr.Col); ok {
+				if c, ok := x.(*expr.Col); ok && written[c.ID] != nil {
 					return written[c.ID]
 				}
 				return nil

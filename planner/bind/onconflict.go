@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -307,6 +308,28 @@ func (w *dmlBinder) writtenRow() (map[expr.ColID]expr.Expr, error) {
 		w.d.Source, to[w.d.Values[i]] = node, col
 	}
 	return to, nil
+}
+
+// tellUpdated replaces xmax in an expression of RETURNING: in PostgreSQL it is 0 in rows that were
+// inserted, and in updated ones this transaction, which locked them first. Clients tell them apart by it.
+func (w *dmlBinder) tellUpdated(e expr.Expr) (_ expr.Expr, bad error) {
+	out := scope.MapExpr(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); !ok || c.ID != w.xmax.ID || bad != nil {
+			return nil
+		}
+		if w.updated == nil {
+			scan, err := w.joinExisting()
+			if err != nil {
+				bad = err
+				return x
+			}
+			w.d.Source, w.updated = w.extend(w.d.Source, "xmax", &expr.Case{Typ: types.XID,
+				Whens: []expr.When{{Cond: &expr.IsNull{Arg: rowIDOf(scan)}, Then: &expr.Const{Val: int64(0), Typ: types.XID}}},
+				Else:  &expr.Call{Fn: fn.ByID("row_xmin()"), Typ: types.XID}})
+		}
+		return w.updated
+	})
+	return out, bad
 }
 
 // arbiter finds the unique constraint or index that an ON CONFLICT names.

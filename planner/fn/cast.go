@@ -6,6 +6,9 @@ import "github.com/tributarydb/tributary/sql/types"
 type CastEntry struct {
 	From, To types.OID
 	Context  CastContext
+	// Method is pg_cast's: 'f' for a function, Func, 'b' for values that are the same, 'i' for their text.
+	Method byte
+	Func   types.OID
 }
 
 // AllCasts lists the rows of pg_cast.

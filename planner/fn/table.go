@@ -21,8 +21,9 @@ import (
 //
 //	oid left name right function(args) commutator negator
 //
-// with - for missing fields, and casts: source target context. In the table of ml,
-// which describes functions that are known elsewhere, a line of a relation begins with "set".
+// with - for missing fields, and casts: source target context and, of the function that makes it, the
+// OID: b for none where the values are the same, i for their text. In the table of ml, which
+// describes functions that are known elsewhere, a line of a relation begins with "set".
 //
 //go:embed tables/*.txt
 var tables embed.FS
@@ -92,7 +93,10 @@ func load() *registry {
 	}
 	for _, l := range lines("casts") {
 		f := strings.Fields(l)
-		e := CastEntry{From: typ(f[0]), To: typ(f[1]), Context: CastContext(f[2][0])}
+		e := CastEntry{From: typ(f[0]), To: typ(f[1]), Context: CastContext(f[2][0]), Method: f[3][0]}
+		if n, err := strconv.Atoi(f[3]); err == nil {
+			e.Method, e.Func = 'f', types.OID(n)
+		}
 		r.casts = append(r.casts, e)
 		r.context[[2]types.OID{e.From, e.To}] = e.Context
 	}

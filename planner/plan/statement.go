@@ -45,7 +45,15 @@ type BufferDef struct {
 	// Whole: all rows are computed, whatever is read of them: the query is MATERIALIZED, locks what it
 	// reads or is volatile.
 	Whole bool
+	// Locks are those that rows get as they are read: columns of Cols. Limit is how many rows there are at most
+	// where rows may be left out for theirs; < 0: all.
+	Locks []Lock
+	Limit int64
 }
+
+// Skipped is for how many rows, beside those that are locked, a query with a LIMIT looks that skips
+// rows: others may lock or take some meanwhile.
+const Skipped = 100
 
 // DMLKind is the kind of a DML statement.
 type DMLKind uint8

@@ -267,6 +267,22 @@ func IsVolatile(e expr.Expr) bool { return has(e, volatileNode) }
 
 func PlanVolatile(n plan.Node) bool { return planHas(n, volatileNode) }
 
+// PlanCanFail reports whether some expression of a plan raises an error for some values.
+func PlanCanFail(n plan.Node) bool { return planHas(n, canFail) }
+
+// CanFail reports whether e raises an error for some values.
+func CanFail(e expr.Expr) bool { return has(e, canFail) }
+
+func canFail(x expr.Expr) bool {
+	switch x := x.(type) {
+	case *expr.Call:
+		return x.Fn != nil && (x.Fn.CanFail || x.Fn.Vol == fn.Volatile)
+	case *expr.Cast:
+		return !x.Typ.IsString() || !x.Arg.Type().IsString()
+	}
+	return false
+}
+
 // HasSubquery reports whether e holds a subquery.
 func HasSubquery(e expr.Expr) bool {
 	return has(e, func(x expr.Expr) bool { _, ok := x.(*expr.Subquery); return ok })

@@ -13,6 +13,11 @@ func (r *Run) Rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
 	return rn.tree(n), rn.ids
 }
 
+// Reread copies a tree that reads other columns instead of some.
+func (r *Run) Reread(n plan.Node, ids map[expr.ColID]expr.ColID) plan.Node {
+	return (&renamer{r: r, ids: ids, bufs: map[int]int{}}).tree(n)
+}
+
 type renamer struct {
 	r    *Run
 	ids  map[expr.ColID]expr.ColID
@@ -162,7 +167,10 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 		return &c
 	case *plan.RecursiveUnion:
 		c := *n
-		c.Cols, c.ID = rn.cols(n.Cols), rn.bufs[n.ID]
+		c.Cols = rn.cols(n.Cols)
+		if id, ok := rn.bufs[n.ID]; ok {
+			c.ID = id
+		}
 		return &c
 	}
 	return n

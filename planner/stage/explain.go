@@ -1,8 +1,10 @@
 package stage
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +66,8 @@ type entry struct {
 	title string // "Hash Join", "Seq Scan on t"
 	kind  string // PostgreSQL's "Node Type"
 	verb  string // and its "Operation"
+	join  string // its "Join Type"
+	of    string // its "Parent Relationship"
 	rel   string
 	alias string
 	props []prop
@@ -210,7 +214,8 @@ func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	for _, k := range n.Children() {
 		kids = append(kids, d.node(k, st)...)
 	}
-	if p, ok := n.(*plan.Project); ok && len(kids) == 1 && !d.o.Verbose && picksOnly(p) {
+	if p, ok := n.(*plan.Project); ok && len(kids) == 1 && picksOnly(p) {
+		d.pick(p, kids[0])
 		return kids
 	}
 	if r, ok := n.(*plan.Receive); ok {
@@ -234,16 +239,52 @@ func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	if d.o.Verbose {
 		var out []string
 		for _, c := range n.Schema() {
-			out = append(out, c.Name)
+			out = append(out, d.name(c.ID, c.Name))
 		}
 		e.add("Output", out...)
 	}
 	e.kids = kids
-	for _, k := range kids {
+	for i, k := range kids {
 		e.cost += k.cost
+		switch {
+		case e.kind == "Append":
+			k.of = "Member"
+		case i == 0:
+			k.of = "Outer"
+		default:
+			k.of = "Inner"
+		}
 	}
 	e.cost += work(n, e.rows, kids)
 	return []*entry{e}
+}
+
+// pick gives a node the output of a projection above it that computes nothing: as PostgreSQL's nodes,
+// which project themselves, it then says what leaves it, by the names of the columns where they come from.
+func (d *describer) pick(p *plan.Project, e *entry) {
+	var out []string
+	for _, it := range p.Items {
+		c := it.Expr.(*expr.Col)
+		name := d.name(c.ID, c.Name)
+		if d.names != nil {
+			d.names[it.Col.ID] = name
+		}
+		out = append(out, name)
+	}
+	for i := range e.props {
+		if e.props[i].name == "Output" {
+			e.props = slices.Delete(e.props, i, i+1)
+			e.add("Output", out...)
+			break
+		}
+	}
+}
+
+func (d *describer) name(id expr.ColID, plain string) string {
+	if s := d.names[id]; s != "" {
+		return s
+	}
+	return plain
 }
 
 // picksOnly reports whether a projection computes nothing.
@@ -422,6 +463,7 @@ func (d *describer) aggregate(e *entry, n *plan.Aggregate) {
 func (d *describer) join(e *entry, n *plan.Join) {
 	kind := map[plan.JoinKind]string{plan.Inner: "", plan.Left: "Left ", plan.Right: "Right ", plan.Full: "Full ", plan.Semi: "Semi ",
 		plan.Anti: "Anti ", plan.AntiNull: "Anti ", plan.Mark: "Mark ", plan.Single: "Single ", plan.RightSemi: "Right Semi ", plan.RightAnti: "Right Anti "}[n.Kind]
+	e.join = cmp.Or(strings.TrimSpace(kind), "Inner")
 	e.kind = "Hash Join"
 	e.title = "Hash " + kind + "Join"
 	if len(n.LKeys) == 0 {

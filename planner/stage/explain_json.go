@@ -113,6 +113,12 @@ func (w *jsonWriter) entry(e *entry, o *Options) {
 	if e.verb != "" {
 		w.field("Operation", e.verb)
 	}
+	if e.of != "" {
+		w.field("Parent Relationship", e.of)
+	}
+	if e.join != "" {
+		w.field("Join Type", e.join)
+	}
 	if e.title != e.kind {
 		w.field("Title", e.title)
 	}

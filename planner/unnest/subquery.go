@@ -214,22 +214,25 @@ func (u *unnester) plan(s *expr.Subquery) plan.Node {
 
 // scalar replaces the subqueries in e by columns of Applies over input.
 func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
+	return u.within(input, e, nil)
+}
+
+// within is scalar for an expression that is evaluated only where all of reached are true.
+func (u *unnester) within(input plan.Node, e expr.Expr, reached []expr.Expr) (plan.Node, expr.Expr) {
 	if e == nil || !rewrite.HasSubquery(e) {
 		return input, e
 	}
 	s, ok := e.(*expr.Subquery)
 	if !ok {
-		kids := e.Children()
-		out := make([]expr.Expr, len(kids))
-		for i, k := range kids {
-			input, out[i] = u.scalar(input, k)
-		}
-		return input, e.With(out)
+		return u.branches(input, e, reached)
 	}
 	sub := u.plan(s)
 	args := make([]expr.Expr, len(s.Args))
 	for i, a := range s.Args {
-		input, args[i] = u.scalar(input, a)
+		input, args[i] = u.within(input, a, reached)
+	}
+	if len(reached) > 0 {
+		input, s, sub, args = u.shield(input, s, sub, args, reached)
 	}
 	switch s.Kind {
 	case expr.SubScalar:

@@ -118,19 +118,23 @@ func (c *Charset) Decode(b []byte) ([]byte, error) {
 		return b, nil
 	}
 	out, err := c.conv.NewDecoder().Bytes(b)
-	if err == nil && c.length == nil && !c.windows && !strings.Contains(string(out), "\ufffd") {
+	x := byCharset()[c.Name]
+	if err == nil && c.length == nil && !c.windows && (len(x.read) == 0 || c.controls()) && !strings.Contains(string(out), "\ufffd") {
 		return out, nil
 	}
 	out = make([]byte, 0, len(b)+len(b)/2)
 	for len(b) > 0 {
-		n := 1
-		if b[0] >= utf8.RuneSelf && c.length != nil {
-			if n = c.length(b); n == 0 || n > len(b) {
-				return nil, invalid(c.Name, b[:min(c.width(b), len(b))])
-			}
+		n, err := c.first(b)
+		if err != nil {
+			return nil, err
 		}
 		if b[0] < utf8.RuneSelf {
 			out = append(out, b[0])
+		} else if r, ok := x.read[string(b[:n])]; ok {
+			if r == none {
+				return nil, untranslatable(b[:n], c.Name, "UTF8")
+			}
+			out = utf8.AppendRune(out, r)
 		} else {
 			ch, err := c.conv.NewDecoder().Bytes(b[:n])
 			r, size := utf8.DecodeRune(ch)
@@ -144,13 +148,48 @@ func (c *Charset) Decode(b []byte) ([]byte, error) {
 	return out, nil
 }
 
+// first returns how many bytes the first character of b takes.
+func (c *Charset) first(b []byte) (int, error) {
+	if b[0] < utf8.RuneSelf || c.length == nil {
+		return 1, nil
+	}
+	n := c.length(b)
+	if n == 0 || n > len(b) {
+		return 0, invalid(c.Name, b[:min(c.width(b), len(b))])
+	}
+	return n, nil
+}
+
+// Count returns how many characters b has, with or without an equivalent in UTF8.
+func (c *Charset) Count(b []byte) (int, error) {
+	chars := 0
+	for ; len(b) > 0; chars++ {
+		n, err := c.first(b)
+		if err != nil {
+			return 0, err
+		}
+		b = b[n:]
+	}
+	return chars, nil
+}
+
 // Encode appends UTF8 text in the encoding.
 func (c *Charset) Encode(dst []byte, s string) ([]byte, error) {
 	if c == nil || ascii(s) {
 		return append(dst, s...), nil
 	}
-	if out, err := c.conv.NewEncoder().String(s); err == nil && !c.windows && !c.narrow {
-		return append(dst, out...), nil
+	x := byCharset()[c.Name]
+	plain := !c.windows && !c.narrow
+	for _, r := range s {
+		if _, other := x.write[r]; other {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		if out, err := c.conv.NewEncoder().String(s); err == nil {
+			return append(dst, out...), nil
+		}
 	}
 	enc := c.conv.NewEncoder()
 	for _, r := range s {
@@ -158,8 +197,12 @@ func (c *Charset) Encode(dst []byte, s string) ([]byte, error) {
 			dst = append(dst, byte(r))
 			continue
 		}
-		out, err := enc.String(string(r))
-		bad := err != nil || c.windows && r < 0xa0
+		out, other := x.write[r]
+		var err error
+		if !other {
+			out, err = enc.String(string(r))
+		}
+		bad := err != nil || out == "" || !other && c.windows && r < 0xa0
 		for i := 0; c.narrow && i < len(out); i++ {
 			bad = bad || out[i] < 0xa1
 		}

@@ -173,11 +173,14 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 func TextOf(t Type, d Datum, env *Env) string { return string(AppendText(nil, t, d, env)) }
 
 // TruncateName cuts an identifier to 63 bytes at a character boundary.
-func TruncateName(s string) string {
-	if len(s) <= maxName {
+func TruncateName(s string) string { return ClipName(s, 0) }
+
+// ClipName cuts an identifier so that less more bytes are within what a name may have.
+func ClipName(s string, less int) string {
+	if len(s) <= maxName-less {
 		return s
 	}
-	n := maxName
+	n := maxName - less
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -21,6 +22,9 @@ var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 )
+
+// wide matches what scrolls sideways, which who has no mouse must be able to reach.
+var wide = regexp.MustCompile(`<pre|<table`)
 
 // page is a page of the manual, rendered and in words.
 type page struct {
@@ -100,7 +104,8 @@ func render(name, title string) (*page, error) {
 	if err := markdown.Renderer().Render(&b, src, root); err != nil {
 		return nil, err
 	}
-	p.html = b.Bytes()
+	p.html = wide.ReplaceAll(b.Bytes(), []byte(`$0 tabindex="0"`))
+	p.html = bytes.ReplaceAll(p.html, []byte("<th></th>"), []byte("<td></td>")) // a heading says something
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ type Hit struct {
 type index struct {
 	pages  []*page
 	stems  map[string]map[int]float64
+	sorted []string // the stems
 	titles [][]string
 	length []float64 // of the pages' bodies, in words
 	mean   float64
@@ -65,6 +67,7 @@ func newIndex(pages []*page) *index {
 			add(part.Title, inHeading)
 		}
 	}
+	x.sorted = slices.Sorted(maps.Keys(x.stems))
 	return x
 }
 
@@ -77,7 +80,7 @@ func (x *index) search(query string, most int) []Hit {
 	asked = slices.Compact(asked)
 	score := make([]float64, len(x.pages))
 	for _, s := range asked {
-		in := x.stems[s]
+		in := x.find(s)
 		idf := math.Log(1 + (float64(len(x.pages))-float64(len(in))+0.5)/(float64(len(in))+0.5))
 		for i, n := range in { // each page's sum gets one term: the order does not matter
 			score[i] += idf * n * (k + 1) / (n + k*(1-b+b*x.length[i]/x.mean))
@@ -104,6 +107,25 @@ func (x *index) search(query string, most int) []Hit {
 		hits = append(hits, x.pages[i].hit(asked))
 	}
 	return hits
+}
+
+// find returns how much of a stem each page has; of one that no page has, of those that begin with it.
+func (x *index) find(stem string) map[int]float64 {
+	in := x.stems[stem]
+	if in != nil || len(stem) < 3 {
+		return in
+	}
+	in = map[int]float64{}
+	first, _ := slices.BinarySearch(x.sorted, stem)
+	for _, s := range x.sorted[first:] {
+		if !strings.HasPrefix(s, stem) {
+			break
+		}
+		for i, n := range x.stems[s] {
+			in[i] = max(in[i], n)
+		}
+	}
+	return in
 }
 
 // kinds weighs the kinds of pages: who searches has a question, and seldom one about how we decided.

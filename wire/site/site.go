@@ -1,9 +1,7 @@
 package site
 
 import (
-	"bytes"
 	_ "embed"
-	"html/template"
 	"net/http"
 	"path"
 	"strings"
@@ -53,46 +51,14 @@ func Search(query string, most int) ([]Hit, error) {
 	return s.index.search(query, most), nil
 }
 
-//go:embed page.html
-var shape string
-
 //go:embed style.css
 var style []byte
-
-var frame = template.Must(template.New("page").Parse(shape))
 
 // policy lets a page load its style and drawings, and nothing else from anywhere.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // mostHits are as many results as a search shows, longestQuery as many bytes of it as are looked at.
 const mostHits, longestQuery = 20, 200
-
-// view is what a page of the site shows.
-type view struct {
-	Up       string // to the manual's root, relative to the page
-	Path     string
-	Title    string
-	Kind     string
-	Query    string
-	Searched bool
-	Hits     []Hit
-	HTML     template.HTML
-	Outline  []heading
-	Contents []docs.Section
-}
-
-// Open reports whether the section has the page that is shown.
-func (v *view) Open(s docs.Section) bool {
-	for _, p := range s.Pages {
-		if v.Address(p.Path) == v.Path {
-			return true
-		}
-	}
-	return false
-}
-
-// Address returns the address of a page by its file.
-func (v *view) Address(file string) string { return strings.TrimSuffix(file, ".md") }
 
 // Handler serves the manual below /docs/.
 func Handler() http.Handler {
@@ -123,33 +89,28 @@ func Handler() http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		v := &view{Path: name, Up: strings.Repeat("../", strings.Count(name, "/")), Contents: docs.Contents()}
-		if v.Up == "" {
-			v.Up = "./"
+		v := &view{path: name, up: strings.Repeat("../", strings.Count(name, "/"))}
+		if v.up == "" {
+			v.up = "./"
 		}
 		status := http.StatusOK
 		if name == "" {
 			name = "index"
 		}
 		if p := s.pages[name]; p != nil {
-			v.Title, v.Kind, v.HTML, v.Outline = p.title, p.kind, template.HTML(p.html), p.outline
-		} else if v.Searched = true; name == "search" {
-			v.Query = r.URL.Query().Get("q")
-			v.Query = v.Query[:min(len(v.Query), longestQuery)]
-			v.Title = "Search"
-			v.Hits = s.index.search(v.Query, mostHits)
+			v.title, v.page = p.title, p
+		} else if name == "search" {
+			v.query = r.URL.Query().Get("q")
+			v.query = strings.ToValidUTF8(v.query[:min(len(v.query), longestQuery)], "")
+			v.title = "Search"
+			v.hits = s.index.search(v.query, mostHits)
 		} else {
 			status = http.StatusNotFound
-			v.Title = "There is no such page"
-			v.Hits = s.index.search(path.Base(name), mostHits)
-		}
-		var b bytes.Buffer
-		if err := frame.Execute(&b, v); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
+			v.title = "There is no such page"
+			v.hits = s.index.search(path.Base(name), mostHits)
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		_, _ = w.Write(b.Bytes())
+		_, _ = w.Write(v.html())
 	})
 }

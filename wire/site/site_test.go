@@ -95,6 +95,9 @@ func TestSearchPage(t *testing.T) {
 	if r.StatusCode != http.StatusNotFound || !strings.Contains(body, `href="../reference/settings"`) {
 		t.Errorf("%d\n%s", r.StatusCode, body)
 	}
+	if hits, err := Search("autoenc", 1); err != nil || len(hits) != 1 || hits[0].Path != "howto/anomalies" {
+		t.Errorf("the beginning of a word finds %v, %v", hits, err)
+	}
 	w := httptest.NewRecorder()
 	Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/docs/", nil))
 	if w.Code != http.StatusMethodNotAllowed {

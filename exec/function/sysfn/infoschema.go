@@ -1,6 +1,7 @@
 package sysfn
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -115,6 +116,11 @@ func addInfoSchema(t function.Table) {
 			return nil, nil
 		}))
 	}
+	// The name that information_schema gives a routine: cut, so that the number stands whole at its end.
+	t.Put("nameconcatoid(name,oid)", function.Always(function.Strict2(func(name string, oid int64) string {
+		end := "_" + strconv.FormatInt(oid, 10)
+		return types.ClipName(name, len(end)) + end
+	})))
 	t.Put("_pg_truetypid(record,record)", field(2))
 	t.Put("_pg_truetypmod(record,record)", field(8))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -23,8 +24,12 @@ import (
 func addBytes(t function.Table) {
 	t.Puts(function.Always(function.Strict1(func(b []byte) int64 { return int64(len(b)) })), "length(bytea)", "octet_length(bytea)")
 	t.Put("length(bytea,name)", function.Always(function.Try2(func(c *function.Call, b []byte, enc string) (int64, error) {
-		s, err := decodeText(c, b, enc)
-		return runeCount(s), err
+		e, name, err := textEncoding(enc, "")
+		if err != nil {
+			return 0, err
+		}
+		n, err := characters(b, e, name)
+		return int64(n), err
 	})))
 	t.Put("bit_length(bytea)", function.Always(function.Strict1(func(b []byte) int64 { return int64(len(b)) * 8 })))
 	t.Put("bit_count(bytea)", function.Always(function.Strict1(func(b []byte) int64 {
@@ -55,6 +60,7 @@ func addBytes(t function.Table) {
 	t.Put("sha512(bytea)", function.Always(function.Strict1(func(b []byte) []byte { h := sha512.Sum512(b); return h[:] })))
 	t.Put("encode(bytea,text)", function.Always(function.Try2(encode)))
 	t.Put("decode(text,text)", function.Always(function.Try2(decode)))
+	t.Put("convert(bytea,name,name)", function.Always(function.Try3(convert)))
 	t.Put("convert_from(bytea,name)", function.Always(function.Try2(decodeText)))
 	t.Put("convert_to(text,name)", function.Always(function.Try2(encodeText)))
 	t.Put("get_byte(bytea,int4)", function.Always(function.Try2(func(_ *function.Call, b []byte, i int64) (int64, error) {
@@ -237,24 +243,13 @@ func decodeBase64(c *function.Call, s string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// textEncoding finds an encoding by name; what is not UTF-8, Latin-1 or plain
-// bytes is known but not converted.
-func textEncoding(name, what string) (string, error) {
-	n := PlainName(name)
-	switch n {
-	case "UTF8", "UNICODE":
-		return "utf8", nil
-	case "LATIN1", "ISO88591":
-		return "latin1", nil
-	case "SQLASCII":
-		return "ascii", nil
+// textEncoding finds an encoding by name.
+func textEncoding(name, what string) (*charset.Charset, string, error) {
+	e, shown, known, err := charset.Find(name)
+	if !known {
+		err = pgerr.New(pgerr.InvalidParameterValue, "invalid %sencoding name \"%s\"", what, name)
 	}
-	for _, e := range Encodings {
-		if PlainName(e) == n {
-			return "", pgerr.Unsupported("conversion with encoding \"%s\" is not supported", name)
-		}
-	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
+	return e, shown, err
 }
 
 // PlainName drops insignificant characters from the name of an encoding, which must not be longer
@@ -269,52 +264,57 @@ func PlainName(s string) string {
 	return strings.ToUpper(string(out))
 }
 
-func decodeText(c *function.Call, b []byte, enc string) (string, error) {
-	e, err := textEncoding(enc, "source")
-	if err != nil {
-		return "", err
+// directly are the pairs of encodings other than UTF8 between which PostgreSQL converts.
+var directly = map[string]string{"KOI8R": "WIN1251 WIN866 ISO_8859_5", "WIN1251": "KOI8R WIN866 ISO_8859_5", "WIN866": "KOI8R WIN1251 ISO_8859_5",
+	"ISO_8859_5": "KOI8R WIN1251 WIN866", "LATIN2": "WIN1250", "WIN1250": "LATIN2", "EUC_JP": "SJIS", "SJIS": "EUC_JP"}
+
+// characters counts those of bytes, which must be of the encoding.
+func characters(b []byte, e *charset.Charset, name string) (int, error) {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return 0, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"%s\": 0x00", name)
 	}
-	if e == "latin1" {
-		t := c.Text(len(b))
-		for _, x := range b {
-			if x == 0 {
-				return "", pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"LATIN1\": 0x00")
-			}
-			t.WriteRune(rune(x))
-		}
-		return t.String(), nil
+	switch name {
+	case "UTF8":
+		s := vector.BytesString(b)
+		return int(runeCount(s)), pgerr.CheckUTF8(s)
+	case "SQL_ASCII":
+		return len(b), nil
 	}
-	s := vector.BytesString(b)
-	return s, pgerr.CheckUTF8(s)
+	return e.Count(b)
 }
 
-func encodeText(c *function.Call, s, enc string) ([]byte, error) {
-	e, err := textEncoding(enc, "destination")
+func convert(c *function.Call, b []byte, from, to string) ([]byte, error) {
+	src, srcName, err := textEncoding(from, "source ")
 	if err != nil {
 		return nil, err
 	}
-	if e != "latin1" {
-		return vector.StringBytes(s), nil
+	dst, dstName, err := textEncoding(to, "destination ")
+	if err != nil {
+		return nil, err
 	}
-	b := c.Text(len(s))
-	for _, r := range s {
-		if r > 0xff {
-			return nil, pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence %s in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", byteList(string(r)))
-		}
-		_ = b.WriteByte(byte(r))
+	if srcName == "SQL_ASCII" {
+		src, srcName = dst, dstName // nothing is converted
 	}
-	return b.Bytes(), nil
+	if _, err := characters(b, src, srcName); err != nil || srcName == dstName || dstName == "SQL_ASCII" {
+		return b, err
+	}
+	if src != nil && dst != nil && !strings.Contains(directly[srcName], dstName) {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "default conversion function for encoding \"%s\" to \"%s\" does not exist", srcName, dstName)
+	}
+	c.Meter().Scratch(4 * len(b)) // no character becomes four times as long
+	if b, err = src.Decode(b); err != nil {
+		return nil, err
+	}
+	return dst.Encode(nil, vector.BytesString(b))
 }
 
-func byteList(s string) string {
-	out := ""
-	for i := range len(s) {
-		if i > 0 {
-			out += " "
-		}
-		out += "0x" + gohex.EncodeToString([]byte{s[i]})
-	}
-	return out
+func decodeText(c *function.Call, b []byte, from string) (string, error) {
+	b, err := convert(c, b, from, "UTF8")
+	return vector.BytesString(b), err
+}
+
+func encodeText(c *function.Call, s, to string) ([]byte, error) {
+	return convert(c, vector.StringBytes(s), "UTF8", to)
 }
 
 // addSend registers the binary output functions (int4send and the like).

@@ -93,10 +93,11 @@ func (s *shared) reserve() error {
 	if s.spilling.Load() {
 		return nil
 	}
-	n, chunks, bytes := int64(0), 0, int64(0)
+	n, chunks, ids, bytes := int64(0), 0, int64(0), int64(0)
 	for _, set := range s.sets {
 		if set != nil {
 			n += set.Rows()
+			ids = int64(chunks)*kernel.ChunkRows + set.Span()
 			chunks += set.Chunks()
 			bytes += set.Bytes()
 		}
@@ -106,7 +107,7 @@ func (s *shared) reserve() error {
 		s.spilling.Store(true)
 		return nil
 	}
-	if err := s.acct.Grow(tableBytes(s.cfg, n, chunks) + room*int64(s.rt.Threads)); err != nil {
+	if err := s.acct.Grow(tableBytes(s.cfg, n, ids) + room*int64(s.rt.Threads)); err != nil {
 		if !s.acct.Refused(err) {
 			return err
 		}

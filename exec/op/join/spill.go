@@ -295,11 +295,15 @@ func (o *join) beginTask(ctx context.Context) error {
 	return nil
 }
 
+// smallTable is up to how many bytes a table is made in any case: the memory is used by other
+// operators then, and dividing so few rows would not help.
+const smallTable = 64 << 10
+
 // load reads build rows into a table until the end or until memory is refused
 // (full). With force it takes one batch in any case.
 func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 	sp, c := &o.spill, o.s.cfg
-	set := rowset.New(c.rStoredTypes)
+	set, held := rowset.New(c.rStoredTypes), int64(0)
 	for {
 		b := sp.over
 		sp.over = nil
@@ -312,18 +316,20 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 			}
 		}
 		// the table over these rows is charged with them
-		n := b.Bytes() + tableBytes(c, int64(b.N), 2)
-		if err := o.acct.Grow(n); err != nil || set.Full() {
+		rows := int64(b.N)
+		need := set.Bytes() + b.Bytes() + tableBytes(c, set.Rows()+rows, set.Span()+rows)
+		if err := o.acct.Grow(need - held); err != nil || set.Full() {
 			if err != nil && !o.acct.Refused(err) {
 				return false, err
 			}
-			if !force || set.Rows() > 0 {
+			if (!force || set.Rows() > 0) && (need > smallTable || set.Full()) {
 				sp.over = b
 				full = true
 				break
 			}
-			o.acct.Take(n)
+			o.acct.Take(need - held)
 		}
+		held = need
 		set.Add(b)
 	}
 	if full && !force {

@@ -69,10 +69,9 @@ func newHashTable(cfg *layout, rows *rowset.Set) *hashTable {
 	return t
 }
 
-// tableBytes is what a table over n rows in the given chunks takes at most, the
+// tableBytes is what a table over n rows whose ids are below ids takes at most, the
 // rows not counted.
-func tableBytes(cfg *layout, n int64, chunks int) int64 {
-	ids := int64(chunks) * kernel.ChunkRows
+func tableBytes(cfg *layout, n, ids int64) int64 {
 	if len(cfg.rKeyAt) == 0 {
 		return 4*n + ids/8
 	}
@@ -94,10 +93,10 @@ const maxExists = 4 << 20
 // size allocates, once all rows are there and their range is known. grant asks
 // for memory beyond tableBytes; nil: there is none.
 func (t *hashTable) size(grant func(bytes int64) bool) {
-	ids := t.rows.Chunks() * kernel.ChunkRows
+	ids := t.rows.Span()
 	t.sizes, t.widest = make([][]colSize, t.rows.Chunks()), make([]int64, len(t.cfg.rStoredTypes))
 	if t.cfg.emitsBuild() {
-		t.matched = make([]uint32, ids/32)
+		t.matched = make([]uint32, (ids+31)/32)
 	}
 	if len(t.keys) == 0 {
 		t.all = t.rows.IDs()

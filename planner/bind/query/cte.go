@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -199,7 +201,7 @@ func bindCTE(sc *scope.Scope, n *ast.CommonTableExpr, recursive bool, refs int) 
 	}
 	home := *sc
 	c.Sel, c.Home = sel, &home
-	locked := len(b.Stmt.Locks)
+	locked, buffers := len(b.Stmt.Locks), len(b.Stmt.Buffers)
 	var r *scope.Query
 	var err error
 	self := recursive && references(sel)[n.Ctename] > 0
@@ -219,7 +221,8 @@ func bindCTE(sc *scope.Scope, n *ast.CommonTableExpr, recursive bool, refs int) 
 	if stable && !free {
 		b.Stmt.Close(r.Node)
 	}
-	inline := n.Ctematerialized != ast.CTEMaterializeAlways && len(b.Stmt.Locks) == locked && stable
+	inline := n.Ctematerialized != ast.CTEMaterializeAlways && len(b.Stmt.Locks) == locked && stable &&
+		!slices.ContainsFunc(b.Stmt.Buffers[buffers:], func(d plan.BufferDef) bool { return len(d.Locks) > 0 })
 	switch {
 	case refs == 0, free:
 		// Unused, or correlated: then it has no rows of its own to keep.

@@ -307,7 +307,7 @@ func Scan(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar, 
 	if m := b.Session.State.Manifest(r.OID); m != nil {
 		scan.Rows = float64(m.Rows())
 	}
-	rl := &scope.Item{Name: r.Name, Schema: schema, OID: r.OID, System: TableOID(r.OID), Table: r, Scan: scan}
+	rl := &scope.Item{Name: r.Name, Schema: schema, OID: r.OID, System: append(TableOID(r.OID), Unkept()...), Table: r, Scan: scan}
 	missing := false
 	for _, c := range r.Live() {
 		nc := b.NewCol(sc.Level, c.Name, c.Type)
@@ -317,7 +317,6 @@ func Scan(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar, 
 		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Orig: c.Name, Expr: scope.Col(nc), Table: r.OID, Num: c.Num, Use: use})
 	}
 	if b.Rows {
-		rl.System = append(rl.System, Unkept()...)
 		for _, c := range []plan.Column{{Name: "ctid", Type: types.TID, Num: plan.CTID}, {Name: "xmin", Type: types.XID, Num: plan.Xmin}} {
 			nc := b.NewCol(sc.Level, c.Name, c.Type)
 			nc.Num = c.Num
@@ -387,7 +386,7 @@ func view(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar) 
 	if len(live) > len(q.Out) {
 		return scope.FromItem{}, pgerr.Internal("view \"%s\" has %d columns and its query %d", r.Name, len(live), len(q.Out))
 	}
-	rl := &scope.Item{Name: r.Name, Schema: schema, OID: r.OID, Reads: b.Stmt.Reads(from)}
+	rl := &scope.Item{Name: r.Name, Schema: schema, OID: r.OID, Table: r, Reads: b.Stmt.Reads(from)}
 	for i, c := range live {
 		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Orig: c.Name, Expr: scope.Col(q.Out[i].Column), Table: r.OID, Num: c.Num, Use: use})
 	}

@@ -96,8 +96,8 @@ func (s *selectBinder) lockIDs(pr *Projector) {
 	}
 }
 
-// Locks returns a statement's locks. A nested query does not pass its row ids up: it locks its
-// tables whole.
+// Locks returns a statement's locks, which it takes of the rows it returns: those of nested queries that
+// are computed for each row of others are of whole tables.
 func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
 	emitted := plan.Emits(root)
 	for i := range b.Stmt.Locks {
@@ -106,4 +106,38 @@ func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
 		}
 	}
 	return b.Stmt.Locks
+}
+
+// lockFirst has a nested query's rows read and locked before the statement that reads them: so a queue's
+// workers DELETE … WHERE id = (SELECT … FOR UPDATE SKIP LOCKED LIMIT 1). locks are where its own begin.
+func (s *selectBinder) lockFirst(r *scope.Query, locks int) {
+	b := s.sc.Binder
+	if s.sel == b.Stmt.Top || len(s.locked) == 0 || len(b.Stmt.OuterCols(r.Node)) > 0 || readsOpen(s.sc, r.Node) {
+		return
+	}
+	def := plan.BufferDef{ID: newBuffer(b), Name: "locked", Root: r.Node, Cols: r.Columns(), Whole: true, Limit: -1}
+	def.Locks, b.Stmt.Locks = slices.Clone(b.Stmt.Locks[locks:]), b.Stmt.Locks[:locks]
+	leaves := false
+	for _, l := range def.Locks {
+		leaves = leaves || l.Skip
+		def.Cols = append(def.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
+	}
+	if l, ok := r.Node.(*plan.Limit); ok && leaves && !l.Ties && l.Offset == nil {
+		if n, ok := l.Count.(*expr.Const); ok && n.Val != nil {
+			def.Limit = n.Val.(int64)
+			more := *l
+			more.Count = &expr.Const{Val: def.Limit + plan.Skipped, Typ: n.Typ}
+			def.Root = &more
+		}
+	}
+	b.Stmt.Buffers = append(b.Stmt.Buffers, def)
+	read := &plan.Buffer{ID: def.ID, Name: def.Name}
+	for _, c := range def.Cols {
+		read.Cols = append(read.Cols, b.NewCol(s.sc.Level, c.Name, c.Type))
+	}
+	r.Node = read
+	for i := range r.Out {
+		o := &r.Out[i]
+		o.ID = read.Cols[i].ID
+	}
 }

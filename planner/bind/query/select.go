@@ -288,6 +288,7 @@ func (s *selectBinder) assemble(node plan.Node) (*scope.Query, error) {
 	}
 	keys := s.orders(s.sort, pr, r.Out)
 	on := s.orders(s.on, pr, r.Out)
+	locks := len(b.Stmt.Locks)
 	s.lockIDs(pr)
 	node = pr.Node()
 	switch {
@@ -314,6 +315,7 @@ func (s *selectBinder) assemble(node plan.Node) (*scope.Query, error) {
 	}
 	node = sorted(node, keys, s.limit)
 	r.Node = node
+	s.lockFirst(r, locks)
 	return r, nil
 }
 

@@ -92,9 +92,11 @@ type Statement struct {
 	Owner   map[expr.ColID]*Level // the level that computes a column, as last registered
 	Kind    map[expr.ColID]byte   // what computes it: 'a' aggregate, 'w' window, 's' set-returning call
 	Locks   []plan.Lock
-	Except  int                // how many right sides of EXCEPT binding is in
-	Outer   int                // how many outer joins' nullable sides binding is in
-	closed  map[plan.Node]bool // see Close
+	// Top is the query that is the whole statement, if it is one.
+	Top    *ast.SelectStmt
+	Except int                // how many right sides of EXCEPT binding is in
+	Outer  int                // how many outer joins' nullable sides binding is in
+	closed map[plan.Node]bool // see Close
 }
 
 // NewBinder makes the binder of a statement's text.

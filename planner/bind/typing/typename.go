@@ -46,6 +46,9 @@ func (b *Resolver) ResolveType(n *ast.TypeName) (types.Type, error) {
 		}
 		return t, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", full).At(b.posType(name))
 	}
+	if t.OID == types.MoneyOID { // its values depend on a locale, and cannot be written
+		return t, pgerr.Unsupported("type money is not supported").At(b.posType(name))
+	}
 	if mods := Items(n.Typmods); len(mods) > 0 {
 		ints := make([]int32, 0, len(mods))
 		for _, m := range mods {
