@@ -17,26 +17,38 @@ function Room({ name }) {
   useEffect(() => {
     if (loaded.has(name)) return put(loaded.get(name))
     let here = true
-    import(`./rooms/${name}.js`).then(m => {
-      loaded.set(name, { show: m.default })
-      if (here) put(loaded.get(name))
-    }, error => here && put({ error: { message: `This room could not be loaded: ${error.message}` } }))
-    return () => { here = false }
+    import(`./rooms/${name}.js`).then(
+      m => {
+        loaded.set(name, { show: m.default })
+        if (here) put(loaded.get(name))
+      },
+      error => here && put({ error: { message: `This room could not be loaded: ${error.message}` } }),
+    )
+    return () => {
+      here = false
+    }
   }, [name])
   if (room?.error) return html`<${ErrorBox} error=${room.error} />`
   return room?.show ? html`<${room.show} />` : html`<${Loading} />`
 }
 
-const themes = [['system', 'As the system'], ['light', 'Light'], ['dark', 'Dark']]
+const themes = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+]
 const ThemeChoice = () => html`<label class="select theme"><${Icon} name="theme" /><span class="sr">Theme</span>
   <select aria-label="Theme" value=${choice.value} onChange=${e => choose(e.target.value)}>${themes.map(([k, t]) => html`<option value=${k}>${t}</option>`)}</select></label>`
 
-const Link = ({ room, here }) => html`<a href=${room.path} aria-current=${here ? 'page' : null} title=${`g ${room.key}`}><${Icon} name=${nameOf(room.path)} /><span>${room.name}</span></a>`
+const Link = ({ room, here }) =>
+  html`<a href=${room.path} aria-current=${here ? 'page' : null} title=${`g ${room.key}`}><${Icon} name=${nameOf(room.path)} /><span>${room.name}</span></a>`
 
 const Who = () => html`<div class="who">
   <${ThemeChoice} />
   <div class="row"><span class="user" title=${'Logged in as ' + session.value.user}>${session.value.user}</span>
-    <${Button} kind="quiet" label="Keys (?)" onClick=${() => { help.value = true }}>?</><${Button} kind="quiet" icon="out" label="Log out" onClick=${logout} /></div>
+    <${Button} kind="quiet" label="Keys (?)" onClick=${() => {
+      help.value = true
+    }}>?</><${Button} kind="quiet" icon="out" label="Log out" onClick=${logout} /></div>
 </div>`
 
 const phone = ['/', '/sql', '/data', '/models']
@@ -67,7 +79,9 @@ function Frame() {
     ${help.value && html`<${Keys} />`}<${Warned} />`
 }
 
-const Keys = () => html`<${Dialog} title="Keys" onClose=${() => { help.value = false }}>
+const Keys = () => html`<${Dialog} title="Keys" onClose=${() => {
+  help.value = false
+}}>
   <dl class="keys">
     ${rooms.map(r => html`<div><dt><kbd>g</kbd> <kbd>${r.key}</kbd></dt><dd>${r.name}</dd></div>`)}
     <div><dt><kbd>/</kbd></dt><dd>Search</dd></div><div><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>From row to row</dd></div>
@@ -91,7 +105,12 @@ function Warned() {
 
 function App() {
   const who = session.value
-  useEffect(() => { whoAmI().catch(() => { connected.value = false; session.value = null }) }, [])
+  useEffect(() => {
+    whoAmI().catch(() => {
+      connected.value = false
+      session.value = null
+    })
+  }, [])
   if (who === undefined) return html`<div class="boot">Tributary</div>`
   return html`${who ? html`<${Frame} />` : html`<main id="main" class="alone"><${Room} name="login" key="login" /></main>`}<${Toasts} /><${Question} />`
 }

@@ -28,7 +28,7 @@ async function failure(response) {
   } catch {
     e = null
   }
-  return new SQLError(typeof e === 'string' ? { message: e } : e ?? { message: `the node answered ${response.status} ${response.statusText}` })
+  return new SQLError(typeof e === 'string' ? { message: e } : (e ?? { message: `the node answered ${response.status} ${response.statusText}` }))
 }
 
 export async function whoAmI() {
@@ -86,20 +86,45 @@ export async function query(sql, { params, conn, limit, id, signal } = {}, on = 
 }
 
 // The page's own statements say so, and are not shown among those of users.
-export const own = '/* console */ '
+const mark = '/* console */'
+export const own = sql => sql.replace(/^\s*\w+/, `$& ${mark}`)
+
+// They share two sessions of the node; one that finds both at work gets a session of its own.
+const sessions = new Set(['page-1', 'page-2'])
 
 // run is query for one answer: the last statement's {columns, rows, tag, seconds, notices}.
 export async function run(sql, params, options = {}) {
+  const conn = options.conn === undefined && sql.includes(mark) ? sessions.values().next().value : undefined
+  if (conn) {
+    sessions.delete(conn)
+    try {
+      return await run(sql, params, { ...options, conn })
+    } finally {
+      sessions.add(conn)
+    }
+  }
   let answer = { columns: [], rows: [] }
   const notices = []
   let error
-  await query(sql, { params, ...options }, {
-    columns: columns => { answer = { columns, rows: [] } },
-    rows: rows => { for (const r of rows) answer.rows.push(r) },
-    notice: n => notices.push(n),
-    tag: t => { answer = { columns: [], rows: [], ...answer, tag: t.tag, seconds: t.seconds, cut: t.cut } },
-    error: e => { error = e },
-  })
+  await query(
+    sql,
+    { params, ...options },
+    {
+      columns: columns => {
+        answer = { columns, rows: [] }
+      },
+      rows: rows => {
+        for (const r of rows) answer.rows.push(r)
+      },
+      notice: n => notices.push(n),
+      tag: t => {
+        answer = { columns: [], rows: [], ...answer, tag: t.tag, seconds: t.seconds, cut: t.cut }
+      },
+      error: e => {
+        error = e
+      },
+    },
+  )
   if (error) throw new SQLError(error)
   return { ...answer, notices }
 }
@@ -109,10 +134,14 @@ export const records = ({ columns, rows }) => rows.map(r => Object.fromEntries(c
 export const select = async (sql, params, options) => records(await run(sql, params, options))
 
 const plain = /^[a-z_][a-z0-9_$]*$/
-const reserved = new Set(('all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create current_date current_role ' +
-  'current_time current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign from grant group having in initially ' +
-  'intersect into join lateral leading left limit localtime localtimestamp natural not null offset on only or order placing primary references returning right ' +
-  'select session_user some symmetric table then to trailing true union unique user using variadic when where window with').split(' '))
+const reserved = new Set(
+  (
+    'all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create current_date current_role ' +
+    'current_time current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign from grant group having in initially ' +
+    'intersect into join lateral leading left limit localtime localtimestamp natural not null offset on only or order placing primary references returning right ' +
+    'select session_user some symmetric table then to trailing true union unique user using variadic when where window with'
+  ).split(' '),
+)
 export const ident = name => (plain.test(name) && !reserved.has(name) ? name : `"${String(name).replaceAll('"', '""')}"`)
 export const literal = text => (text === null || text === undefined ? 'NULL' : `'${String(text).replaceAll("'", "''")}'`)
 export const qualified = (schema, name) => (schema === 'public' ? ident(name) : `${ident(schema)}.${ident(name)}`)
@@ -121,7 +150,9 @@ export const qualified = (schema, name) => (schema === 'public' ? ident(name) : 
 export function array(text) {
   if (!text || text[0] !== '{') return []
   const out = []
-  let item = '', quoted = false, was = false
+  let item = '',
+    quoted = false,
+    was = false
   for (let i = 1; i < text.length; i++) {
     const c = text[i]
     if (quoted) {

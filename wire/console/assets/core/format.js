@@ -20,7 +20,13 @@ export function short(n) {
   if (n === null || n === undefined || n === '') return ''
   n = +n
   const a = Math.abs(n)
-  for (const [limit, unit] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) if (a >= limit) return trim((n / limit).toPrecision(3)) + unit
+  for (const [limit, unit] of [
+    [1e12, 'T'],
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ])
+    if (a >= limit) return trim((n / limit).toPrecision(3)) + unit
   return number(n, 3)
 }
 
@@ -90,6 +96,20 @@ export function interval(text) {
 
 export const plural = (n, one, many = one + 's') => `${count(n)} ${+n === 1 ? one : many}`
 
-const numeric = new Set(['smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'int2', 'int4', 'int8', 'float4', 'float8', 'oid', 'money'])
+const numeric = new Set([
+  'smallint',
+  'integer',
+  'bigint',
+  'real',
+  'double precision',
+  'numeric',
+  'int2',
+  'int4',
+  'int8',
+  'float4',
+  'float8',
+  'oid',
+  'money',
+])
 export const isNumber = type => numeric.has(type?.replace(/\(.*/, ''))
 export const isTime = type => /^(timestamp|date)/.test(type ?? '')

@@ -24,7 +24,9 @@ export function useKeys(map) {
   useEffect(() => {
     const list = Object.entries(map).map(([key, [text, run]]) => ({ key, text, run }))
     own.value = [...own.value, ...list]
-    return () => { own.value = own.value.filter(k => !list.includes(k)) }
+    return () => {
+      own.value = own.value.filter(k => !list.includes(k))
+    }
   }, [])
 }
 
@@ -49,7 +51,9 @@ document.addEventListener('keydown', e => {
   }
   if (e.key === 'g') {
     first = 'g'
-    setTimeout(() => { first = '' }, 1200)
+    setTimeout(() => {
+      first = ''
+    }, 1200)
   } else if (e.key === '?') help.value = true
   else if (e.key === '/') {
     const box = document.querySelector('main input[type="search"]')

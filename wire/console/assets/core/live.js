@@ -5,7 +5,10 @@ import { records, session, whoAmI } from './api.js'
 export const connected = signal(true)
 
 const topics = new Map() // name or name:arg → {wanted, answer}
-let source = null, opened = '', timer = 0, attempts = 0
+let source = null,
+  opened = '',
+  timer = 0,
+  attempts = 0
 
 const topic = key => topics.get(key) ?? topics.set(key, { wanted: 0, answer: signal(null) }).get(key)
 
@@ -15,7 +18,10 @@ function refresh() {
 }
 
 function open() {
-  const keys = [...topics].filter(([, t]) => t.wanted > 0).map(([k]) => k).sort()
+  const keys = [...topics]
+    .filter(([, t]) => t.wanted > 0)
+    .map(([k]) => k)
+    .sort()
   const address = session.value && keys.length ? '/api/live?' + keys.map(k => 'topic=' + encodeURIComponent(k)).join('&') : ''
   if (address === opened && source?.readyState !== EventSource.CLOSED) return
   source?.close()
@@ -41,10 +47,13 @@ function open() {
     opened = ''
     connected.value = attempts < 1
     clearTimeout(timer)
-    timer = setTimeout(async () => {
-      if (attempts > 1) await whoAmI().catch(() => {})
-      open()
-    }, Math.min(15000, 500 * 2 ** attempts++) * (0.8 + 0.4 * Math.random()))
+    timer = setTimeout(
+      async () => {
+        if (attempts > 1) await whoAmI().catch(() => {})
+        open()
+      },
+      Math.min(15000, 500 * 2 ** attempts++) * (0.8 + 0.4 * Math.random()),
+    )
   }
 }
 

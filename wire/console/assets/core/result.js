@@ -12,22 +12,48 @@ export function useRun() {
   const [, draw] = useState(0)
   const s = useRef({ results: [], running: null, version: 0 }).current
   const asked = useRef(0)
-  const later = () => { asked.current ||= requestAnimationFrame(() => { asked.current = 0; s.version++; draw(s.version) }) }
+  const later = () => {
+    asked.current ||= requestAnimationFrame(() => {
+      asked.current = 0
+      s.version++
+      draw(s.version)
+    })
+  }
   const run = async (sql, { params, conn, limit } = {}) => {
     if (s.running) return s
-    const id = crypto.randomUUID?.() ?? String(Math.random()), abort = new AbortController()
+    const id = crypto.randomUUID?.() ?? String(Math.random()),
+      abort = new AbortController()
     Object.assign(s, { results: [], running: { id, abort, since: Date.now() }, failure: null })
     const at = n => (s.results[n] ??= { columns: null, rows: new Rows(), notices: [] })
     later()
     const tick = setInterval(later, 100)
     try {
-      await query(sql, { params, conn, limit, id, signal: abort.signal }, {
-        columns: (columns, n) => { Object.assign(at(n), { columns }); later() },
-        rows: (rows, n) => { at(n).rows.add(rows); later() },
-        notice: (notice, n) => { at(n).notices.push(notice); later() },
-        tag: (t, n) => { Object.assign(at(n), { tag: t.tag, seconds: t.seconds, cut: t.cut }); later() },
-        error: (error, n) => { at(n).error = error; later() },
-      })
+      await query(
+        sql,
+        { params, conn, limit, id, signal: abort.signal },
+        {
+          columns: (columns, n) => {
+            Object.assign(at(n), { columns })
+            later()
+          },
+          rows: (rows, n) => {
+            at(n).rows.add(rows)
+            later()
+          },
+          notice: (notice, n) => {
+            at(n).notices.push(notice)
+            later()
+          },
+          tag: (t, n) => {
+            Object.assign(at(n), { tag: t.tag, seconds: t.seconds, cut: t.cut })
+            later()
+          },
+          error: (error, n) => {
+            at(n).error = error
+            later()
+          },
+        },
+      )
     } catch (e) {
       s.failure = abort.signal.aborted ? { message: 'The statement was stopped.' } : e
     }
@@ -57,7 +83,14 @@ const bare = /^(smallint|integer|real|double precision|numeric)/
 function* jsonOf(columns, rows) {
   let before = '[\n'
   for (const r of rows) {
-    const cell = (c, v) => v === null ? 'null' : c.type === 'boolean' ? String(v === 't' || v === 'true') : (bare.test(c.type) && Number.isFinite(+v)) || /^jsonb?$/.test(c.type) ? v : JSON.stringify(v)
+    const cell = (c, v) =>
+      v === null
+        ? 'null'
+        : c.type === 'boolean'
+          ? String(v === 't' || v === 'true')
+          : (bare.test(c.type) && Number.isFinite(+v)) || /^jsonb?$/.test(c.type)
+            ? v
+            : JSON.stringify(v)
     yield before + '{' + columns.map((c, j) => `${JSON.stringify(c.name)}: ${cell(c, r[j])}`).join(', ') + '}'
     before = ',\n'
   }
@@ -69,7 +102,11 @@ const keep = (blob, name) => {
   setTimeout(() => URL.revokeObjectURL(url), 10000)
 }
 // Parquet is written by the node, which runs the statement again for all its rows.
-const parquet = sql => copyOut(`COPY (${sql.replace(/[\s;]+$/, '')}) TO STDOUT (FORMAT parquet)`).then(blob => keep(blob, 'result.parquet'), e => toast(e.message, 'bad'))
+const parquet = sql =>
+  copyOut(`COPY (${sql.replace(/[\s;]+$/, '')}) TO STDOUT (FORMAT parquet)`).then(
+    blob => keep(blob, 'result.parquet'),
+    e => toast(e.message, 'bad'),
+  )
 function download(kind, { columns, rows }) {
   const parts = []
   let part = ''
@@ -88,29 +125,47 @@ function Cell({ cell, onClose }) {
   if (/^jsonb?$/.test(cell.column.type)) {
     try {
       text = JSON.stringify(JSON.parse(text), null, 2)
-    } catch { /* shown as it is */ }
+    } catch {
+      /* shown as it is */
+    }
   }
   return html`<${Dialog} title=${`${cell.column.name}, ${cell.column.type}`} wide onClose=${onClose}><div class="statement"><pre tabindex="0"><code>${text}</code></pre><div class="tools"><${Copy} text=${text} /></div></div></>`
 }
 
-export const Notices = ({ notices }) => notices.length > 0 && html`<ul class="notices">${notices.slice(-50).map(n => html`<li><strong class=${n.severity === 'WARNING' ? 'warn' : 'soft'}>${n.severity}</strong> ${n.message}${n.hint ? html` <span class="soft">${n.hint}</span>` : ''}</li>`)}</ul>`
+export const Notices = ({ notices }) =>
+  notices.length > 0 &&
+  html`<ul class="notices">${notices.slice(-50).map(n => html`<li><strong class=${n.severity === 'WARNING' ? 'warn' : 'soft'}>${n.severity}</strong> ${n.message}${n.hint ? html` <span class="soft">${n.hint}</span>` : ''}</li>`)}</ul>`
 
-const planOf = r => (r.columns?.length === 1 && r.columns[0].name === 'QUERY PLAN' && r.rows.length ? fromExplain([...r.rows].map(x => x[0]).join('\n')) : null)
+const planOf = r =>
+  r.columns?.length === 1 && r.columns[0].name === 'QUERY PLAN' && r.rows.length ? fromExplain([...r.rows].map(x => x[0]).join('\n')) : null
 
 // Result shows one, of the statement sql if it may be run again; spec and onSpec are its chart's, view and onView which of them is seen.
 export function Result({ result: r, sql, version, running, height, view = 'rows', onView, spec, onSpec, onError }) {
   const [cell, look] = useState(null)
   const plan = useMemo(() => (r.tag === undefined ? null : planOf(r)), [r, r.tag])
   const chart = spec ?? (r.columns ? suggest(r.columns) : null)
-  if (r.error) return html`<${Notices} notices=${r.notices} /><${ErrorBox} error=${r.error} />${r.error.position && onError && html`<${Button} onClick=${() => onError(r.error)}>Show where</>`}`
-  if (!r.columns) return html`<${Notices} notices=${r.notices} />${r.tag !== undefined ? html`<p class="soft">${r.tag}, ${duration(r.seconds)}</p>` : running && html`<${Loading} />`}`
+  if (r.error)
+    return html`<${Notices} notices=${r.notices} /><${ErrorBox} error=${r.error} />${r.error.position && onError && html`<${Button} onClick=${() => onError(r.error)}>Show where</>`}`
+  if (!r.columns)
+    return html`<${Notices} notices=${r.notices} />${r.tag !== undefined ? html`<p class="soft">${r.tag}, ${duration(r.seconds)}</p>` : running && html`<${Loading} />`}`
   const views = [...(plan ? [['plan', 'Plan']] : []), ['rows', 'Rows'], ['chart', 'Chart']]
   const now = plan && view === 'rows' && onView && !r.seen ? 'plan' : view
   return html`<${Notices} notices=${r.notices} />
-    <div class="result-bar"><div class="tools">${views.map(([k, t]) => html`<${Button} kind=${now === k ? 'chosen' : 'quiet'} aria-pressed=${now === k} onClick=${() => { r.seen = true; onView?.(k) }}>${t}</>`)}</div>
+    <div class="result-bar"><div class="tools">${views.map(
+      ([k, t]) =>
+        html`<${Button} kind=${now === k ? 'chosen' : 'quiet'} aria-pressed=${now === k} onClick=${() => {
+          r.seen = true
+          onView?.(k)
+        }}>${t}</>`,
+    )}</div>
       <span class="soft">${plural(r.rows.length, 'row')}${r.cut ? ', and more: the limit ended it' : ''}${r.seconds !== undefined ? `, ${duration(r.seconds)}` : running ? ' so far' : ''}</span>
       <div class="tools"><${Button} icon="down" kind="quiet" onClick=${() => download('csv', r)}>csv</><${Button} icon="down" kind="quiet" onClick=${() => download('json', r)}>JSON</>${sql && html`<${Button} icon="down" kind="quiet" onClick=${() => parquet(sql)}>Parquet</>`}</div></div>
-    ${now === 'plan' ? html`<${Plan} tree=${plan} />` : now === 'chart' ? html`<${Choose} columns=${r.columns} spec=${chart} onChange=${onSpec} /><${Draw} columns=${r.columns} rows=${r.rows} version=${version} spec=${chart} />`
-      : html`<${Grid} columns=${r.columns} rows=${r.rows} version=${version} height=${height} onCell=${(value, column) => look({ value, column })} />`}
+    ${
+      now === 'plan'
+        ? html`<${Plan} tree=${plan} />`
+        : now === 'chart'
+          ? html`<${Choose} columns=${r.columns} spec=${chart} onChange=${onSpec} /><${Draw} columns=${r.columns} rows=${r.rows} version=${version} spec=${chart} />`
+          : html`<${Grid} columns=${r.columns} rows=${r.rows} version=${version} height=${height} onCell=${(value, column) => look({ value, column })} />`
+    }
     ${cell && html`<${Cell} cell=${cell} onClose=${() => look(null)} />`}`
 }

@@ -9,7 +9,9 @@ const read = () => ({
 
 export const location = signal(read())
 
-window.addEventListener('popstate', () => { location.value = read() })
+window.addEventListener('popstate', () => {
+  location.value = read()
+})
 
 export function go(address, replace = false) {
   if (address === window.location.pathname + window.location.search) return

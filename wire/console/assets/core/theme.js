@@ -20,6 +20,9 @@ export function choose(value) {
 dark.addEventListener('change', apply)
 apply()
 
-export const colour = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()
+export const colour = name =>
+  getComputedStyle(document.documentElement)
+    .getPropertyValue('--' + name)
+    .trim()
 // series are told apart by colours of about equal weight.
 export const series = n => colour('series-' + (1 + (n % 8)))

@@ -21,15 +21,19 @@ function remember(entry) {
 }
 
 // One session of the node for this tab, so that SET and BEGIN last.
-const conn = sessionStorage.getItem('conn') ?? (crypto.randomUUID?.() ?? String(Math.random()))
+const conn = sessionStorage.getItem('conn') ?? crypto.randomUUID?.() ?? String(Math.random())
 sessionStorage.setItem('conn', conn)
 
 const make = `CREATE SCHEMA IF NOT EXISTS console;
 CREATE TABLE IF NOT EXISTS console.saved_queries (name text PRIMARY KEY, sql text NOT NULL, owner text NOT NULL, updated_at timestamptz NOT NULL)`
 
 async function save(name, sql) {
-  const write = () => runNow(`INSERT INTO console.saved_queries VALUES ($1, $2, current_user, now())
-    ON CONFLICT (name) DO UPDATE SET sql = excluded.sql, owner = excluded.owner, updated_at = excluded.updated_at`, [name, sql])
+  const write = () =>
+    runNow(
+      `INSERT INTO console.saved_queries VALUES ($1, $2, current_user, now())
+    ON CONFLICT (name) DO UPDATE SET sql = excluded.sql, owner = excluded.owner, updated_at = excluded.updated_at`,
+      [name, sql],
+    )
   try {
     await write()
   } catch (e) {
@@ -42,8 +46,14 @@ async function save(name, sql) {
 const parameters = text => Math.max(0, ...[...text.replace(/'(?:[^']|'')*'|--[^\n]*/g, '').matchAll(/\$(\d{1,2})\b/g)].map(m => +m[1]))
 
 function Params({ n, values, put }) {
-  return n > 0 && html`<div class="fields">${Array.from({ length: n }, (_, i) => html`<label class="field"><span>$${i + 1}</span>
-    <input placeholder="NULL" value=${values[i] ?? ''} onInput=${e => put(values.length > n ? values : Object.assign([...values], { [i]: e.target.value === '' ? null : e.target.value }))} /></label>`)}</div>`
+  return (
+    n > 0 &&
+    html`<div class="fields">${Array.from(
+      { length: n },
+      (_, i) => html`<label class="field"><span>$${i + 1}</span>
+    <input placeholder="NULL" value=${values[i] ?? ''} onInput=${e => put(values.length > n ? values : Object.assign([...values], { [i]: e.target.value === '' ? null : e.target.value }))} /></label>`,
+    )}</div>`
+  )
 }
 
 function Side({ open, version }) {
@@ -58,22 +68,36 @@ function Side({ open, version }) {
     saved.again()
   }
   const none = html`<p class="soft pad">${which === 'history' ? 'What you run is kept here, in this browser.' : 'Saved queries are kept in the table console.saved_queries, for all who may read it.'}</p>`
-  const list = (which === 'history' ? history : saved.rows ?? []).filter(fits)
+  const list = (which === 'history' ? history : (saved.rows ?? [])).filter(fits)
   return html`<aside class="panel flush side-list" aria-label="History and saved queries">
-    <header><div class="tools">${[['history', 'History'], ['saved', 'Saved']].map(([k, t]) => html`<${Button} kind=${which === k ? 'chosen' : 'quiet'} aria-pressed=${which === k} onClick=${() => set({ list: k === 'history' ? null : k })}>${t}</>`)}</div></header>
+    <header><div class="tools">${[
+      ['history', 'History'],
+      ['saved', 'Saved'],
+    ].map(
+      ([k, t]) =>
+        html`<${Button} kind=${which === k ? 'chosen' : 'quiet'} aria-pressed=${which === k} onClick=${() => set({ list: k === 'history' ? null : k })}>${t}</>`,
+    )}</div></header>
     <div class="pad"><input type="search" class="search" placeholder="Search  /" aria-label="Search in the list" value=${word} onInput=${e => filter(e.target.value)} /></div>
     ${saved.error && saved.error.code !== '42P01' && saved.error.code !== '3F000' && which === 'saved' && html`<${ErrorBox} error=${saved.error} />`}
-    ${list.length === 0 && none}<ul tabindex="-1">${list.map(h => html`<li>
+    ${list.length === 0 && none}<ul tabindex="-1">${list.map(
+      h => html`<li>
       <button type="button" onClick=${() => open(h.sql)}>${h.name && html`<strong>${h.name}</strong>`}<code>${h.sql.replace(/\s+/g, ' ').slice(0, 140)}</code>
         <small>${h.name ? `${h.owner}, ${ago(h.updated_at)}` : html`${ago(h.at)}${h.error ? html`, <span class="bad">${h.error}</span>` : `, ${duration(h.seconds)}`}`}</small></button>
-      ${h.name && html`<${Button} icon="trash" kind="quiet" label=${`Delete ${h.name}`} onClick=${() => remove(h)} />`}</li>`)}</ul>
+      ${h.name && html`<${Button} icon="trash" kind="quiet" label=${`Delete ${h.name}`} onClick=${() => remove(h)} />`}</li>`,
+    )}</ul>
   </aside>`
 }
 
-const limits = [['1000', '1,000 rows'], ['100000', '100,000 rows'], ['1000000', '1,000,000 rows'], ['', 'all rows']]
+const limits = [
+  ['1000', '1,000 rows'],
+  ['100000', '100,000 rows'],
+  ['1000000', '1,000,000 rows'],
+  ['', 'all rows'],
+]
 
 export default function SQL() {
-  const editor = useRef(), start = useRef(location.value.query.q ?? sessionStorage.getItem('sql') ?? '')
+  const editor = useRef(),
+    start = useRef(location.value.query.q ?? sessionStorage.getItem('sql') ?? '')
   const [text, type] = useState(start.current)
   const [values, put] = useState([])
   const [saving, ask] = useState(null)
@@ -86,12 +110,17 @@ export default function SQL() {
   const ran = useRef({ offset: 0, sql: '' })
 
   const go = async (before = '') => {
-    const all = editor.current.text(), chosen = editor.current.selected()
+    const all = editor.current.text(),
+      chosen = editor.current.selected()
     const sql = (chosen.trim() ? chosen : all).replace(/\s+$/, '')
     if (!sql.trim() || r.running) return
     ran.current = { offset: (chosen.trim() ? editor.current.start() : 0) - before.length, sql: before + sql }
     set({ q: all, statement: null, ...(before ? { view: null } : {}) })
-    const s = await r.run(before + sql, { params: n ? Array.from({ length: n }, (_, i) => values[i] ?? null) : undefined, conn, limit: limit ? +limit : undefined })
+    const s = await r.run(before + sql, {
+      params: n ? Array.from({ length: n }, (_, i) => values[i] ?? null) : undefined,
+      conn,
+      limit: limit ? +limit : undefined,
+    })
     const error = s.failure ?? s.results.find(x => x.error)?.error
     remember({ sql: all, at: new Date().toISOString(), seconds: s.seconds, error: error && (error.code ?? 'failed') })
     if (/\b(create|drop|alter|train)\b/i.test(sql)) forgetCatalog()
@@ -106,10 +135,16 @@ export default function SQL() {
     editor.current.set(sql)
     editor.current.focus()
   }
-  useEffect(() => { // a link to a statement while the room is open
+  useEffect(() => {
+    // a link to a statement while the room is open
     if (q.q !== undefined && editor.current && q.q !== editor.current.text() && !r.running) editor.current.set(q.q)
   }, [q.q])
-  useEffect(() => { if (q.run === '1' && q.q && !/\b(insert|update|delete|drop|create|alter|truncate|train|copy|grant|revoke)\b/i.test(q.q)) { set({ run: null }); go() } }, [])
+  useEffect(() => {
+    if (q.run === '1' && q.q && !/\b(insert|update|delete|drop|create|alter|truncate|train|copy|grant|revoke)\b/i.test(q.q)) {
+      set({ run: null })
+      go()
+    }
+  }, [])
   const result = r.results[shown - 1]
   const spec = q.chart ? { kind: q.chart, x: q.x, y: (q.y ?? '').split('\u001f').filter(Boolean), group: q.by } : undefined
   return html`<${Head} title="SQL">
@@ -119,16 +154,28 @@ export default function SQL() {
       ${r.running ? html`<${Button} icon="stop" kind="danger" onClick=${r.stop}>Cancel</>` : html`<${Button} icon="play" kind="primary" title="Ctrl+Enter" onClick=${() => go()}>Run</>`}
     </>
     <div class="sql-room"><div>
-      <${Editor} value=${start.current} handle=${editor} onRun=${() => go()} onChange=${t => { type(t); sessionStorage.setItem('sql', t) }} label="Statements" placeholder="SELECT …   Ctrl+Enter runs; several statements end with ;" />
+      <${Editor} value=${start.current} handle=${editor} onRun=${() => go()} onChange=${t => {
+        type(t)
+        sessionStorage.setItem('sql', t)
+      }} label="Statements" placeholder="SELECT …   Ctrl+Enter runs; several statements end with ;" />
       <div class="under"><${Params} n=${n} values=${values} put=${put} /></div>
-      ${(r.results.length > 0 || r.running || r.failure) && html`<${Panel} class="results">
+      ${
+        (r.results.length > 0 || r.running || r.failure) &&
+        html`<${Panel} class="results">
         ${r.running && html`<p class="soft" role="status">Running, ${duration((Date.now() - r.running.since) / 1000)}</p>`}
         <${ErrorBox} error=${r.failure} />
-        ${r.results.length > 1 && html`<div class="tools pick" role="group" aria-label="Statements">${r.results.map((x, i) => html`<${Button} kind=${i === shown - 1 ? 'chosen' : 'quiet'} aria-pressed=${i === shown - 1} onClick=${() => set({ statement: i + 1 })}>${i + 1} ${x.error ? html`<span class="bad">error</span>` : x.columns ? plural(x.rows.length, 'row') : x.tag ?? '…'}</>`)}</div>`}
+        ${r.results.length > 1 && html`<div class="tools pick" role="group" aria-label="Statements">${r.results.map((x, i) => html`<${Button} kind=${i === shown - 1 ? 'chosen' : 'quiet'} aria-pressed=${i === shown - 1} onClick=${() => set({ statement: i + 1 })}>${i + 1} ${x.error ? html`<span class="bad">error</span>` : x.columns ? plural(x.rows.length, 'row') : (x.tag ?? '…')}</>`)}</div>`}
         ${result && html`<${Result} result=${result} sql=${r.results.length === 1 && !n && /^\s*(select|with|from|table|values)\b/i.test(ran.current.sql) ? ran.current.sql : null} version=${r.version} running=${!!r.running} height=${520} view=${q.view ?? 'rows'} onView=${v => set({ view: v === 'rows' ? null : v })} spec=${spec} onSpec=${s => set({ chart: s.kind, x: s.x, y: s.y.join('\u001f'), by: s.group })} onError=${where} />`}
-      </>`}
+      </>`
+      }
     </div><${Side} open=${open} version=${version} /></div>
-    ${saving !== null && html`<${Save} sql=${saving} onClose=${() => { ask(null); changed(v => v + 1) }} />`}`
+    ${
+      saving !== null &&
+      html`<${Save} sql=${saving} onClose=${() => {
+        ask(null)
+        changed(v => v + 1)
+      }} />`
+    }`
 }
 
 function Save({ sql, onClose }) {
@@ -148,6 +195,9 @@ function Save({ sql, onClose }) {
     }
   }
   return html`<${Dialog} title="Save the statements" onClose=${onClose}><form onSubmit=${submit}>
-    <label class="field"><span>Name</span><input required autofocus value=${name} onInput=${e => { put(e.target.value); fail(null) }} /></label>
+    <label class="field"><span>Name</span><input required autofocus value=${name} onInput=${e => {
+      put(e.target.value)
+      fail(null)
+    }} /></label>
     <${ErrorBox} error=${error} /><footer><${Button} onClick=${onClose}>Close</><${Button} kind="primary" type="submit">Save</></footer></form></>`
 }

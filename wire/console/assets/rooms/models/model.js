@@ -17,7 +17,10 @@ export function trainingQuery(statement) {
     if (m[0] === '(' || m[0] === '[') depth++
     else if (m[0] === ')' || m[0] === ']') depth--
     else if (/^as$/i.test(m[0]) && depth === 0) {
-      const rest = statement.slice(m.index + 2).trim().replace(/;\s*$/, '')
+      const rest = statement
+        .slice(m.index + 2)
+        .trim()
+        .replace(/;\s*$/, '')
       if (/^(\(|select|with|from|table|values)/i.test(rest)) return rest
     }
   }
@@ -31,17 +34,37 @@ export function useModel(name, version) {
   useEffect(() => {
     const abort = new AbortController()
     const read = async () => {
-      const versions = records(await run(own + "SELECT * FROM ml.model_versions WHERE schema || '.' || name = $1 ORDER BY version", [name], { signal: abort.signal }))
+      const versions = records(
+        await run(own("SELECT * FROM ml.model_versions WHERE schema || '.' || name = $1 ORDER BY version"), [name], { signal: abort.signal }),
+      )
       const m = versions.find(v => v.version === version) ?? versions.find(v => v.is_default === 't') ?? versions[versions.length - 1]
       if (!m) return { versions }
       for (const v of versions) Object.assign(v, { metrics: json(v.metrics), options: json(v.options), features: array(v.features) })
-      const rows = records(await run(`${own}SELECT property, value FROM ml.describe_model(${literal(sqlName(m))}, ${m.version})`, null, { signal: abort.signal }))
+      const rows = records(
+        await run(own(`SELECT property, value FROM ml.describe_model(${literal(sqlName(m))}, ${m.version})`), null, { signal: abort.signal }),
+      )
       const about = Object.fromEntries(rows.map(r => [r.property, r.value]))
-      const typed = list => m => [m, (new RegExp(`(?:^|, )"?${m.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"? ((?:[^,(]|\\([^)]*\\))+)`).exec(list ?? '') ?? [])[1] ?? 'text']
+      const typed = list => m => [
+        m,
+        (new RegExp(`(?:^|, )"?${m.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"? ((?:[^,(]|\\([^)]*\\))+)`).exec(list ?? '') ?? [])[1] ?? 'text',
+      ]
       const targets = (m.target ?? '').split(', ').filter(Boolean)
-      return { versions, m, about, features: m.features.map(typed(about.features)), target: targets[0], targets, targetType: targets[0] && typed(about.target)(targets[0])[1], classes: about.classes?.split(', ') ?? [], query: trainingQuery(m.statement) }
+      return {
+        versions,
+        m,
+        about,
+        features: m.features.map(typed(about.features)),
+        target: targets[0],
+        targets,
+        targetType: targets[0] && typed(about.target)(targets[0])[1],
+        classes: about.classes?.split(', ') ?? [],
+        query: trainingQuery(m.statement),
+      }
     }
-    read().then(s => put({ ...s, ready: true }), error => abort.signal.aborted || put({ error, ready: true }))
+    read().then(
+      s => put({ ...s, ready: true }),
+      error => abort.signal.aborted || put({ error, ready: true }),
+    )
     return () => abort.abort()
   }, [name, version, n])
   return { ...state, again: () => again(n => n + 1) }

@@ -7,11 +7,17 @@ import { Bars } from '../../core/chart.js'
 import { duration, isNumber, number } from '../../core/format.js'
 import { at, sqlName } from './model.js'
 
-const value = (text, type) => (text === undefined || text === null || text === '' ? `NULL::${type}` : isNumber(type) && Number.isFinite(+text) ? String(text) + (/^-?\d+$/.test(text) && /double|real|numeric/.test(type) ? `::${type}` : '') : `${literal(text)}::${type}`)
+const value = (text, type) =>
+  text === undefined || text === null || text === ''
+    ? `NULL::${type}`
+    : isNumber(type) && Number.isFinite(+text)
+      ? String(text) + (/^-?\d+$/.test(text) && /double|real|numeric/.test(type) ? `::${type}` : '')
+      : `${literal(text)}::${type}`
 const args = (s, given) => s.features.map(([n, t]) => `${ident(n)} => ${value(given[n], t)}`).join(', ')
 
 export const statement = (s, given) => {
-  const a = args(s, given), m = at(s.m)
+  const a = args(s, given),
+    m = at(s.m)
   const more = s.m.task === 'classification' && s.targets.length < 2 ? `,\n       predict_proba(${m}, ${a}) AS probability` : ''
   return `SELECT predict(${m}, ${a}) AS prediction${more}`
 }
@@ -42,9 +48,13 @@ export function Predict({ s }) {
   const [answer, show] = useState(null)
   const [error, fail] = useState(null)
   const language = location.value.query.language ?? 'SQL'
-  useEffect(() => { // a row to begin with
+  useEffect(() => {
+    // a row to begin with
     if (!s.query) return
-    select(`SELECT ${s.features.map(([n]) => ident(n)).join(', ')} FROM (${s.query}) r LIMIT 1`).then(rows => rows[0] && put(g => ({ ...rows[0], ...g })), () => {})
+    select(`SELECT ${s.features.map(([n]) => ident(n)).join(', ')} FROM (${s.query}) r LIMIT 1`).then(
+      rows => rows[0] && put(g => ({ ...rows[0], ...g })),
+      () => {},
+    )
   }, [s.m.version])
   if (/lstm/.test(s.m.algorithm) || s.about['option window']) {
     return html`<${Panel} title="Predict"><${Empty} sql=${`SELECT * FROM ml.predict(${at(s.m)}, (${s.query ?? 'SELECT …'}))`}>A model of sequences scores windows of rows; a row alone has no prediction.</></>`
@@ -62,18 +72,41 @@ export function Predict({ s }) {
     }
   }
   const p = answer?.row?.[1]
-  const probabilities = p === undefined || p === null ? null : p[0] === '{' ? p.slice(1, -1).split(',').map((v, i) => [s.classes[i] ?? String(i), +v]) : [[s.classes[0], 1 - p], [s.classes[1], +p]]
+  const probabilities =
+    p === undefined || p === null
+      ? null
+      : p[0] === '{'
+        ? p
+            .slice(1, -1)
+            .split(',')
+            .map((v, i) => [s.classes[i] ?? String(i), +v])
+        : [
+            [s.classes[0], 1 - p],
+            [s.classes[1], +p],
+          ]
   const programs = { SQL: sql, Python: python(s, given), Go: golang(s, given) }
   return html`<div class="columns">
-    <${Panel} title="One row"><form onSubmit=${submit}><div class="fields">${s.features.map(([n, t]) => html`<label class="field" key=${n}><span title=${`${n} ${t}`}>${n} <small>${t}</small></span>
-        ${t === 'boolean' ? html`<select value=${given[n] ?? ''} onChange=${e => put({ ...given, [n]: e.target.value })}><option value="">NULL</option><option value="t">true</option><option value="f">false</option></select>`
-          : html`<input name=${n} value=${given[n] ?? ''} placeholder="NULL" inputmode=${isNumber(t) ? 'decimal' : null} onInput=${e => put({ ...given, [n]: e.target.value })} />`}</label>`)}</div>
+    <${Panel} title="One row"><form onSubmit=${submit}><div class="fields">${s.features.map(
+      ([n, t]) => html`<label class="field" key=${n}><span title=${`${n} ${t}`}>${n} <small>${t}</small></span>
+        ${
+          t === 'boolean'
+            ? html`<select value=${given[n] ?? ''} onChange=${e => put({ ...given, [n]: e.target.value })}><option value="">NULL</option><option value="t">true</option><option value="f">false</option></select>`
+            : html`<input name=${n} value=${given[n] ?? ''} placeholder="NULL" inputmode=${isNumber(t) ? 'decimal' : null} onInput=${e => put({ ...given, [n]: e.target.value })} />`
+        }</label>`,
+    )}</div>
       <${Button} kind="primary" type="submit">Predict</></form></>
     <${Panel} title="Prediction"><${ErrorBox} error=${error} />
-      ${answer ? html`<dl class="stats"><${Stat} name=${s.target ?? 'prediction'}><span data-prediction>${s.m.task === 'regression' ? number(answer.row[0], 6) : answer.row[0]}</span></></dl>
-        ${probabilities && html`<${Bars} items=${probabilities} format=${v => number(v, 4)} label="Probabilities" />`}<p class="soft">in ${duration(answer.seconds)}</p>` : !error && html`<${Empty}>Fill in a row, and ask.</>`}</>
+      ${
+        answer
+          ? html`<dl class="stats"><${Stat} name=${s.target ?? 'prediction'}><span data-prediction>${s.m.task === 'regression' ? number(answer.row[0], 6) : answer.row[0]}</span></></dl>
+        ${probabilities && html`<${Bars} items=${probabilities} format=${v => number(v, 4)} label="Probabilities" />`}<p class="soft">in ${duration(answer.seconds)}</p>`
+          : !error && html`<${Empty}>Fill in a row, and ask.</>`
+      }</>
   </div>
   <${Panel} title="From elsewhere" tools=${Object.keys(programs).map(l => html`<${Button} kind=${l === language ? 'chosen' : 'quiet'} aria-pressed=${l === language} onClick=${() => set({ language: l === 'SQL' ? null : l })}>${l}</>`)}>
-    ${language === 'SQL' ? html`<${Statement} sql=${sql} /><h3>A whole table</h3><${Statement} sql=${`SELECT * FROM ml.predict(${literal(sqlName(s.m))}, (${s.query ?? 'SELECT …'}))`} />`
-      : html`<div class="statement"><pre tabindex="0"><code>${programs[language]}</code></pre><div class="tools"><${Copy} text=${programs[language]} /></div></div>`}</>`
+    ${
+      language === 'SQL'
+        ? html`<${Statement} sql=${sql} /><h3>A whole table</h3><${Statement} sql=${`SELECT * FROM ml.predict(${literal(sqlName(s.m))}, (${s.query ?? 'SELECT …'}))`} />`
+        : html`<div class="statement"><pre tabindex="0"><code>${programs[language]}</code></pre><div class="tools"><${Copy} text=${programs[language]} /></div></div>`
+    }</>`
 }
