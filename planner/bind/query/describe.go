@@ -9,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -121,21 +120,19 @@ func summarizeText(b *scope.Binder, q *scope.Query) string {
 		col := fmt.Sprintf("c%d", i)
 		names = append(names, col)
 		number, back, ordered := "", "%s::text", col
-		var category byte = 'X'
-		if !b.IsEnum(c.Type.OID) {
-			category = fn.Category(c.Type.OID)
-		}
-		switch {
-		case category == 'N' && c.Type.OID != types.MoneyOID:
+		switch c.Type.OID {
+		case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
 			number = col + "::float8"
-		case c.Type.OID == types.DateOID, c.Type.OID == types.TimestampOID, c.Type.OID == types.TimestamptzOID: // by their seconds
+		case types.DateOID, types.TimestampOID, types.TimestamptzOID: // by their seconds
 			number = "extract(epoch FROM " + col + ")::float8"
-			if back = "to_timestamp(%s)::text"; c.Type.OID != types.TimestamptzOID {
-				back = "(to_timestamp(%s) AT TIME ZONE 'UTC')::text"
+			if back = "to_timestamp(nullif(%s, 'NaN'))::text"; c.Type.OID != types.TimestamptzOID {
+				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::text"
 			}
-		case category == 'N', category == 'D', category == 'T', category == 'S', b.IsEnum(c.Type.OID):
+		case types.TextOID, types.VarcharOID, types.BpcharOID, types.TimeOID, types.TimetzOID, types.IntervalOID, types.OIDOID:
 		default: // no order, or one that few aggregates know
-			ordered = col + "::text"
+			if !b.IsEnum(c.Type.OID) {
+				ordered = col + "::text"
+			}
 		}
 		row := []string{lex.QuoteLiteral(c.Name), typeText(c.Type), "min(" + ordered + ")::text", "max(" + ordered + ")::text", "approx_count_distinct(" + ordered + ")",
 			null, null, null, null, null, "count(" + col + ")"}
@@ -144,7 +141,7 @@ func summarizeText(b *scope.Binder, q *scope.Query) string {
 				row[6] = "stddev_samp(" + number + ")::text"
 			}
 			if c.Type.OID == types.DateOID {
-				back = "(to_timestamp(%s) AT TIME ZONE 'UTC')::date::text"
+				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::date::text"
 			}
 			for k, p := range []string{"0.25", "0.5", "0.75"} {
 				row[7+k] = fmt.Sprintf(back, "percentile_cont("+p+") WITHIN GROUP (ORDER BY "+number+")")
