@@ -93,6 +93,8 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	switch name {
 	case "count":
 		return &count{star: len(args) == 0}
+	case "approx_count_distinct":
+		return newApproxDistinct(args[0])
 	case "sum":
 		return newSum(args[0], ret)
 	case "avg":

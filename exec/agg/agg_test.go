@@ -30,7 +30,7 @@ func (s spec) name() string { return s.call.Fn.Name }
 func specs(t *testing.T) []spec {
 	var out []spec
 	for _, f := range fn.All() {
-		if f.Kind != fn.Aggregate {
+		if f.Kind != fn.Aggregate || f.Name == "approx_count_distinct" { // an estimate, see approx_test.go
 			continue
 		}
 		variants := [][]types.Type{{}}

@@ -168,7 +168,7 @@ func (d *Decoder) begin() error {
 		return nil
 	}
 	d.line++
-	rec, err := d.readRecord()
+	rec, err := d.nextRecord()
 	if err == io.EOF {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (d *Decoder) record() (bool, error) {
 		return ok, err
 	}
 	d.line++
-	rec, err := d.readRecord()
+	rec, err := d.nextRecord()
 	if err == io.EOF {
 		d.line--
 		return false, nil
@@ -324,6 +324,16 @@ func (d *Decoder) drain() error {
 	d.marked = true
 	_, err := io.Copy(io.Discard, d.r)
 	return err
+}
+
+// nextRecord is readRecord, but for empty lines where these are no records.
+func (d *Decoder) nextRecord() ([]byte, error) {
+	rec, err := d.readRecord()
+	for d.opts.Blank && len(d.cols) > 1 && len(rec) == 0 && err == nil {
+		d.line++
+		rec, err = d.readRecord()
+	}
+	return rec, err
 }
 
 // readRecord returns the next line without its end; in CSV a quoted field may

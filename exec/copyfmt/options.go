@@ -41,6 +41,7 @@ type Options struct {
 	File         ParquetOptions
 	Ends         LineEnd // of what is read
 	Skip         int     // lines before the header that are not looked at
+	Blank        bool    // empty lines are no records, of several columns
 	Packing      string  // of a file that is not Parquet: one of Packings; "" for what its name says
 	// Charset is that of the bytes, nil for UTF8; it is the client's unless Encoded, by ENCODING.
 	Charset *charset.Charset

@@ -39,6 +39,11 @@ func TestCSVOptions(t *testing.T) {
 		{"shift jis", "w,n\n\x83\x5c\x82\xa0,1\n", "w text, n bigint", "ソあ|1", []plan.Arg{arg("encoding", "SJIS")}},
 		{"synonyms", "a;b\n1;NA\n", "a bigint, b text", "1|∅", []plan.Arg{arg("sep", ";"), arg("null", "NA")}},
 		{"errors", "id,v\n1,10\n2,20,more\n3\n4,40\n5,50\n6,60\n7,70\n8,80\n9,90\n10,100\n11,110\n", "id bigint, v bigint", "1|10\n4|40\n5|50\n6|60\n7|70\n8|80\n9|90\n10|100\n11|110", []plan.Arg{arg("ignore_errors", true)}},
+		{"blank lines", "\na,b\n\n1,x\r\n\r\n2,\n\n", "a bigint, b text", "1|x\n2|∅", nil},
+		{"blank lines of one column", "a\n1\n\n2\n", "a bigint", "1\n∅\n2", nil},
+		{"blanks", "a,b\n 1 , x \n2,y\n", "a bigint, b text", "1| x \n2|y", nil},
+		{"apostrophes", "a,b\n1,'x,y'\n2,'it''s'\n", "a bigint, b text", "1|x,y\n2|it's", nil},
+		{"apostrophes in text", "a,b\n1,it's\n2,\"x,y\"\n", "a bigint, b text", "1|it's\n2|x,y", nil},
 		{"no rows left", "id,v\n1\n", "id integer, v integer", "", []plan.Arg{arg("ignore_errors", true), arg("columns", "id int, v int"), arg("header", true)}},
 	} {
 		p := src(t, s, "read_csv", append([]plan.Arg{arg("", file1(t, "x.csv", c.text))}, c.args...))

@@ -1,5 +1,5 @@
 // Package source makes the rows of the table functions that read files or make
-// data: read_csv, read_json, read_parquet, make_classification,
+// data: read_csv, read_csv_rejects, sniff_csv, read_json, read_parquet, make_classification,
 // make_regression, make_blobs, timeseries, random_matrix, and reshape, transpose
 // and slice of it, which are views: matrix.go.
 //

@@ -18,6 +18,9 @@ type guess struct {
 
 func (g *guess) see(s string) {
 	g.n++
+	if trimmed := strings.TrimSpace(s); trimmed != "" {
+		s = trimmed // as types' input does
+	}
 	if !g.notBool {
 		switch strings.ToLower(s) {
 		case "true", "false":

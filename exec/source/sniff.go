@@ -65,10 +65,16 @@ func sniff(f file, a *args) (*sniffed, error) {
 	if sn.opts.Ends = copyfmt.EndAny; sn.opts.FirstEnd(text, !whole) == copyfmt.EndCR {
 		sn.opts.Ends = copyfmt.EndCR
 	}
-	sn.opts.Skip = skip
+	sn.opts.Skip, sn.opts.Blank = skip, true
 	text = afterLines(text, sn.opts)
-	if _, ok := a.get("delim"); !ok {
-		sn.opts.Delimiter = sn.guessDelimiter(text, whole, a.bool("ignore_errors", false))
+	_, delim := a.get("delim")
+	_, quote := a.get("quote")
+	some := a.bool("ignore_errors", false)
+	if !delim {
+		sn.opts.Delimiter, _ = sn.guessDelimiter(text, whole, some)
+	}
+	if !delim && !quote && bytes.IndexByte(text, '\'') >= 0 {
+		sn.guessQuote(text, whole, some)
 	}
 	recs := split(text, sn.opts, whole, limit)
 	sn.width = 50
@@ -283,7 +289,9 @@ func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
 			cur = append(cur, field{string(buf), quoted})
 			buf, quoted = buf[:0], false
 			if c == end {
-				out = append(out, record{cur, i + 1})
+				if !o.Blank || len(cur) > 1 || cur[0].text != "" || cur[0].quoted {
+					out = append(out, record{cur, i + 1})
+				}
 				cur = nil
 			}
 		default:
@@ -299,9 +307,9 @@ func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
 // guessDelimiter takes the one that cuts the first records into the same number of fields, the most of
 // them; the comma where none does. With some, a fifth of the records may differ. What numbers are written
 // with is not tried.
-func (sn *sniffed) guessDelimiter(text []byte, whole, some bool) byte {
+func (sn *sniffed) guessDelimiter(text []byte, whole, some bool) (best byte, most int) {
 	o := sn.opts
-	best, most := o.Delimiter, 1
+	best, most = o.Delimiter, 1
 	if best == sn.values.decimal || best == sn.values.thousands {
 		best = ';' // as it is where commas are in numbers
 	}
@@ -321,7 +329,20 @@ func (sn *sniffed) guessDelimiter(text []byte, whole, some bool) byte {
 			best, most = d, len(recs[0].fields)
 		}
 	}
-	return best
+	return best, most
+}
+
+// guessQuote takes the apostrophe for the quote where no delimiter cuts the records alike, and one does so.
+func (sn *sniffed) guessQuote(text []byte, whole, some bool) {
+	if _, n := sn.guessDelimiter(text, whole, some); n > 1 || sn.opts.Quote != '"' || sn.opts.Escape != '"' {
+		return
+	}
+	was := sn.opts
+	sn.opts.Quote, sn.opts.Escape = '\'', '\''
+	d, n := sn.guessDelimiter(text, whole, some)
+	if sn.opts.Delimiter = d; n == 1 {
+		sn.opts = was
+	}
 }
 
 // looksLikeHeader takes a first record of words for names. Where some are empty or occur twice there

@@ -71,7 +71,7 @@ func TestStage(t *testing.T) {
 				for _, st := range s.Stages {
 					n := 0
 					walk(st.Root, func(plan.Node) {
-						o.Actuals[stage.Key{Stage: st.ID, Node: n}] = stage.NodeStats{Rows: int64(100 - n), Batches: 1, Time: time.Duration(n+1) * time.Millisecond,
+						o.Actuals[stage.Key{Stage: st.ID, Node: n}] = stage.NodeStats{Rows: int64(100 - n), Batches: 1, Threads: 1 + n%2, Time: time.Duration(n+1) * time.Millisecond,
 							Memory: int64(n) << 14, Spilled: int64(n%2) << 20, Tasks: 1}
 						n++
 					})

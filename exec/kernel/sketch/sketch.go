@@ -20,6 +20,9 @@ func (s *Sketch) Add(h uint64) {
 	}
 }
 
+// AddHash adds a hash whose top bits may depend on few of the value's.
+func (s *Sketch) AddHash(h uint64) { s.Add(mix(h)) }
+
 // nearby is the largest range of numbers for which each number is added only once, by marking it in
 // an array of bytes that fits in the L1 cache.
 const nearby = 16 << 10
@@ -86,6 +89,34 @@ func (s *Sketch) AddConsecutive(first, n int64, width int) {
 		}
 		s.Add(mix(v))
 	}
+}
+
+// Bytes is the size of a sketch, and encoded the number of bytes that Append appends.
+const (
+	Bytes   = 8 * 1024
+	encoded = 1024
+)
+
+// Append appends the registers, a byte each.
+func (s *Sketch) Append(dst []byte) []byte {
+	for _, r := range s.reg {
+		dst = append(dst, byte(bits.LeadingZeros64(^r)))
+	}
+	return dst
+}
+
+// Merge adds what was added to an appended sketch; false for other bytes.
+func (s *Sketch) Merge(b []byte) bool {
+	if len(b) != encoded {
+		return false
+	}
+	for i, n := range b {
+		if n > 64 {
+			return false
+		}
+		s.reg[i] |= ^(^uint64(0) >> n)
+	}
+	return true
 }
 
 // Estimate estimates how many different hashes were added (Flajolet et al. 2007).

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -105,46 +104,59 @@ func keyText(r *catalog.Relation, num int16) string {
 }
 
 // summarizeText is the query of SUMMARIZE over the columns of a query, which the caller puts in the
-// place of (SELECT 1) AS q.
+// place of (SELECT 1) AS q. Its aggregates are one row, whose values for all columns are elements of an
+// array for each column of the result:
+//
+//	SELECT names[i], least[i], … FROM (SELECT ARRAY[min(c0)::text, …] AS least, … FROM query) × 1 … n
 func summarizeText(b *scope.Binder, q *scope.Query) string {
-	var names, sums, rows []string
+	const null = "NULL::text"
+	var names []string
+	parts := []*struct {
+		name  string
+		elems []string
+	}{{name: "column_name"}, {name: "column_type"}, {name: "min"}, {name: "max"}, {name: "approx_unique"}, {name: "avg"}, {name: "std"}, {name: "q25"}, {name: "q50"},
+		{name: "q75"}, {name: "given"}}
 	for i, c := range q.Out {
 		col := fmt.Sprintf("c%d", i)
 		names = append(names, col)
-		number, ordered := "NULL", col
-		var category byte = 'X'
-		if !b.IsEnum(c.Type.OID) {
-			category = fn.Category(c.Type.OID)
-		}
-		switch {
-		case category == 'N' && c.Type.OID != types.MoneyOID:
+		number, back, ordered := "", "%s::text", col
+		switch c.Type.OID {
+		case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
 			number = col + "::float8"
-		case category == 'N', category == 'D', category == 'T', category == 'S', b.IsEnum(c.Type.OID):
-		default: // no order, or one that few aggregates know
-			ordered = col + "::text"
-		}
-		sum := func(as, text string) string {
-			sums = append(sums, fmt.Sprintf("(%s) AS %s%d", text, as, i))
-			return fmt.Sprintf("s.%s%d", as, i)
-		}
-		row := []string{fmt.Sprint(i), lex.QuoteLiteral(c.Name), typeText(c.Type), sum("least", "min("+ordered+")::text"), sum("most", "max("+ordered+")::text"),
-			sum("different", "count(DISTINCT "+ordered+")")}
-		switch {
-		case number != "NULL":
-			quantiles := sum("quantile", "percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY "+number+")::text[]")
-			row = append(row, sum("mean", "avg("+number+")::text"), sum("deviation", "stddev_samp("+number+")::text"), quantiles+"[1]", quantiles+"[2]", quantiles+"[3]")
-		case category == 'D' || category == 'T':
-			row = append(row, "NULL::text", "NULL::text")
-			for k, p := range []string{"0.25", "0.5", "0.75"} {
-				row = append(row, sum(fmt.Sprintf("quantile%c_", 'a'+k), "percentile_disc("+p+") WITHIN GROUP (ORDER BY "+col+")::text"))
+		case types.DateOID, types.TimestampOID, types.TimestamptzOID: // by their seconds
+			number = "extract(epoch FROM " + col + ")::float8"
+			if back = "to_timestamp(nullif(%s, 'NaN'))::text"; c.Type.OID != types.TimestamptzOID {
+				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::text"
 			}
-		default:
-			row = append(row, "NULL::text", "NULL::text", "NULL::text", "NULL::text", "NULL::text")
+		case types.TextOID, types.VarcharOID, types.BpcharOID, types.TimeOID, types.TimetzOID, types.IntervalOID, types.OIDOID:
+		default: // no order, or one that few aggregates know
+			if !b.IsEnum(c.Type.OID) {
+				ordered = col + "::text"
+			}
 		}
-		row = append(row, "s.n", fmt.Sprintf("(100 * (s.n - %s)::numeric / nullif(s.n, 0))::numeric(9,2)", sum("given", "count("+col+")")))
-		rows = append(rows, "("+strings.Join(row, ", ")+")")
+		row := []string{lex.QuoteLiteral(c.Name), typeText(c.Type), "min(" + ordered + ")::text", "max(" + ordered + ")::text", "approx_count_distinct(" + ordered + ")",
+			null, null, null, null, null, "count(" + col + ")"}
+		if number != "" {
+			if row[5] = fmt.Sprintf(back, "avg("+number+")"); back == "%s::text" {
+				row[6] = "stddev_samp(" + number + ")::text"
+			}
+			if c.Type.OID == types.DateOID {
+				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::date::text"
+			}
+			for k, p := range []string{"0.25", "0.5", "0.75"} {
+				row[7+k] = fmt.Sprintf(back, "percentile_cont("+p+") WITHIN GROUP (ORDER BY "+number+")")
+			}
+		}
+		for k, e := range row {
+			parts[k].elems = append(parts[k].elems, e)
+		}
 	}
-	const cols = "column_name, column_type, min, max, approx_unique, avg, std, q25, q50, q75, count, null_percentage"
-	return "SELECT " + cols + " FROM (SELECT count(*) AS n, " + strings.Join(sums, ", ") + " FROM (SELECT 1) AS q(" + strings.Join(names, ", ") +
-		")) AS s, LATERAL (VALUES " + strings.Join(rows, ", ") + ") AS d(i, " + cols + ") ORDER BY i"
+	var arrays, cols []string
+	for _, p := range parts {
+		arrays = append(arrays, "ARRAY["+strings.Join(p.elems, ", ")+"] AS "+p.name)
+		cols = append(cols, "s."+p.name+"[i] AS "+p.name)
+	}
+	cols[len(cols)-1] = "s.n AS count, (100 * (s.n - s.given[i])::numeric / nullif(s.n, 0))::numeric(9,2) AS null_percentage"
+	return fmt.Sprintf("SELECT %s FROM (SELECT count(*) AS n, %s FROM (SELECT 1) AS q(%s)) AS s, generate_series(1, %d) AS i ORDER BY i",
+		strings.Join(cols, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), len(names))
 }
