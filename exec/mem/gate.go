@@ -15,10 +15,10 @@ type Gate struct {
 }
 
 // Enter calls take, which reserves what is needed, and repeats it while that may help. If it
-// succeeds Leave must be called once. A goroutine must not enter twice.
+// succeeds Leave must be called once, also where what follows panics. A goroutine must not enter twice.
 func (g *Gate) Enter(take func() error) error {
 	g.Join()
-	err := take()
+	err := g.try(take)
 	if err == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (g *Gate) Enter(take func() error) error {
 	defer g.alone.Unlock()
 	for {
 		left, others := g.Join()
-		if err = take(); err == nil {
+		if err = g.try(take); err == nil {
 			return nil
 		}
 		g.mu.Lock()
@@ -42,6 +42,28 @@ func (g *Gate) Enter(take func() error) error {
 			return err
 		}
 	}
+}
+
+// try calls take for one that is inside, and leaves if it panics: the others would wait for ever.
+func (g *Gate) try(take func() error) error {
+	panics := true
+	defer func() {
+		if panics {
+			g.Leave()
+		}
+	}()
+	err := take()
+	panics = false
+	return err
+}
+
+// Hold enters, calls work and leaves.
+func (g *Gate) Hold(take, work func() error) error {
+	if err := g.Enter(take); err != nil {
+		return err
+	}
+	defer g.Leave()
+	return work()
 }
 
 // Join is Enter for a goroutine that already has what it needs. It returns how many have left and

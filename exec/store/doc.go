@@ -19,7 +19,8 @@
 //
 // A chunk's checksum is verified when it is touched and was not lately; a mismatch, like a fault
 // under the mapping (batch.Guard), is a *CorruptError, which the store repairs with a replica's
-// file where it has a Remote, and which is XX001 where it has not.
+// file where it has a Remote, and which is XX001 where it has not. Whoever has read rows asks whether
+// files were written to meanwhile (Pin.Intact).
 //
 // A scan whose filter fixes a key of its table looks it up in hash indexes of the segments, in
 // memory, which the store makes for segments that are searched often (Pin.KeySplits). So does a

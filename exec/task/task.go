@@ -30,6 +30,7 @@ type Task struct {
 	mu   sync.Mutex
 	err  error // the first of a thread
 	left atomic.Int32
+	some bool // Next has returned rows
 
 	short *inlineThread // a task without goroutines; nil for others
 	// threads are what each has done; read when all are done.
@@ -174,12 +175,15 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, pgerr.Internal("stage %d has no reader", t.stage.ID)
 	}
 	b, err := t.next(ctx)
-	if err == io.EOF { // and the reader has used all rows before it
+	// At the end the reader has used all rows. What is wrong before the first costs no error: the plan can be
+	// run again. A short task has its only rows at once.
+	if err == io.EOF || err == nil && !t.some && t.short == nil {
 		if err := t.intact(); err != nil {
 			t.fail(err)
 			return nil, err
 		}
 	}
+	t.some = t.some || err == nil
 	return b, err
 }
 

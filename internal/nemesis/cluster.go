@@ -33,6 +33,8 @@ type cluster struct {
 	log    *os.File                         // of the errors that clients received
 	// spoilt counts temporary files that were damaged.
 	spoilt atomic.Int64
+	// flipped: this round damages segments, so that a statement which has sent rows, or writes, may fail.
+	flipped atomic.Bool
 }
 
 // node is a member, whether it runs or not.

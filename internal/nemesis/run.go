@@ -232,6 +232,7 @@ func (r *run) round(ctx context.Context, c *cluster, work []workload, round int,
 			t.turn()
 		}
 	}
+	c.flipped.Store(p.damages())
 	c.afflict(ctx, p)
 	if len(p) == 0 {
 		wait(ctx, 300*time.Millisecond)

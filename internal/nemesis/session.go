@@ -113,7 +113,7 @@ func (s *session) judge(err error, committing bool) outcome {
 		return refused
 	}
 	s.t.code(pe.Code)
-	if strings.HasPrefix(pe.Code, "XX") && !(s.damage && pe.Code == "XX001") {
+	if s.broken(pe) {
 		s.c.report("%s: %s: %s %s", s.name, pe.Code, pe.Message, pe.Detail)
 	}
 	if pe.Severity == "FATAL" {
@@ -123,6 +123,12 @@ func (s *session) judge(err error, committing bool) outcome {
 		return unknown
 	}
 	return refused
+}
+
+// broken reports whether an error is one that no client may get: an internal one, or damage that nobody
+// has done.
+func (s *session) broken(pe *pgconn.PgError) bool {
+	return strings.HasPrefix(pe.Code, "XX") && !(pe.Code == "XX001" && (s.damage || s.c.flipped.Load()))
 }
 
 // exec runs a statement as its own transaction.
@@ -186,7 +192,7 @@ func (s *session) read(ctx context.Context, sql string, args ...any) (out [][]an
 	for {
 		out, err = s.try(ctx, sql, args...)
 		var pe *pgconn.PgError
-		if err == nil || ctx.Err() != nil || errors.As(err, &pe) && strings.HasPrefix(pe.Code, "XX") {
+		if err == nil || ctx.Err() != nil || errors.As(err, &pe) && s.broken(pe) {
 			return out, err
 		}
 		s.judge(err, false)

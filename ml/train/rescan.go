@@ -224,15 +224,13 @@ func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
 			b, err = w.encode(spec, w.flow.task, part, nil, i)
 			return err
 		}
-		if err := w.gate.Enter(encode); err != nil {
-			return err
-		}
-		err := w.checkTargets(b)
-		if err == nil {
-			err = w.flow.out.add(part, b, i)
-		}
-		w.blocks.Unreserve(b.Bytes())
-		w.gate.Leave()
+		err := w.gate.Hold(encode, func() error {
+			defer w.blocks.Unreserve(b.Bytes())
+			if err := w.checkTargets(b); err != nil {
+				return err
+			}
+			return w.flow.out.add(part, b, i)
+		})
 		if err != nil {
 			return err
 		}
@@ -522,10 +520,9 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 			l, err = store.MakeLeaf(ctx, from, to)
 			return err
 		}
-		if err := w.gate.Enter(open); err != nil {
+		if err := w.gate.Hold(open, func() error { return nil }); err != nil {
 			return nil, err
 		}
-		w.gate.Leave()
 		if w.job.windows != nil {
 			return w.encodeSeries(leaf, l, t)
 		}

@@ -100,10 +100,9 @@ func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encode
 			rows, windows, err = l.Windows(s.weight.Add) // it has not called Add if it had no memory
 			return err
 		}
-		if err := w.gate.Enter(look); err != nil {
+		if err := w.gate.Hold(look, func() error { return nil }); err != nil {
 			return nil, err
 		}
-		w.gate.Leave()
 		if rows != l.Rows { // a partition was longer in the first reading
 			return nil, ErrOtherRows
 		}

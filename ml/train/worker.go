@@ -451,7 +451,7 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *d
 		}
 		return err
 	}
-	err := w.gate.Enter(func() error {
+	return w.gate.Hold(func() error {
 		err := open()
 		if err != nil && ctx.Err() == nil {
 			if err = w.MakeRoom(); err == nil {
@@ -459,13 +459,10 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *d
 			}
 		}
 		return err
+	}, func() error {
+		defer v.Close()
+		return f(l, v)
 	})
-	if err != nil {
-		return err
-	}
-	defer w.gate.Leave()
-	defer v.Close()
-	return f(l, v)
 }
 
 // encodeRows encodes the leaves' blocks.
