@@ -35,6 +35,7 @@ type Config struct {
 	Limits   func() Limits
 	Temp     string // directory for temporary files
 	Data     string // the node's own
+	Reload   func() // of the node's configuration
 	Trainer  training.Trainer
 	Blobs    training.Blobs
 	Members  interface {
@@ -99,7 +100,7 @@ func New(cfg Config) *Engine {
 		e.queries.KeepPlans()
 	}
 	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Locks: cfg.Locks,
-		Temp: cfg.Temp, Data: cfg.Data, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
+		Temp: cfg.Temp, Data: cfg.Data, Reload: cfg.Reload, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})
 	return e

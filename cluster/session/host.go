@@ -70,6 +70,7 @@ func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	h.session = x.Context.Session(st)
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
 	h.session.StatementStart, h.session.ServerStart = time.Now(), s.registry.started
+	h.session.Reload = s.registry.cfg.Reload
 	if s.tx != nil {
 		h.session.XID = int64(s.tx.ID)
 	}

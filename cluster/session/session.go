@@ -36,6 +36,7 @@ type Config struct {
 	Locks    *advisory.Locks
 	Temp     string // directory for temporary files
 	Data     string // the node's directory, which superusers are told
+	Reload   func() // reads the node's configuration again; may be nil
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
 	Log    *slog.Logger

@@ -64,6 +64,8 @@ type Session struct {
 	Temp types.OID
 	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
 	StatementStart, ServerStart time.Time
+	// Reload has the node read its configuration file again; nil where it has none.
+	Reload func()
 }
 
 // Scorer applies a model: cols are its features in order, n rows each. It returns a column for each
