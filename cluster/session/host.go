@@ -58,6 +58,13 @@ func (s *Session) contextOf(params []types.Datum, of []types.Type) *query.Contex
 	return s.known().context.At(at, &host{s: s}, params, of)
 }
 
+// Reload implements function.Reloader.
+func (h *host) Reload() {
+	if f := h.s.registry.cfg.Reload; f != nil {
+		f()
+	}
+}
+
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s
@@ -70,7 +77,6 @@ func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	h.session = x.Context.Session(st)
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
 	h.session.StatementStart, h.session.ServerStart = time.Now(), s.registry.started
-	h.session.Reload = s.registry.cfg.Reload
 	if s.tx != nil {
 		h.session.XID = int64(s.tx.ID)
 	}

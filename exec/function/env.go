@@ -50,6 +50,9 @@ type Host interface {
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
+// Reloader is a Host whose node can read its configuration again (pg_reload_conf).
+type Reloader interface{ Reload() }
+
 // Session describes the session of a statement.
 type Session struct {
 	User, SessionUser types.OID
@@ -64,8 +67,6 @@ type Session struct {
 	Temp types.OID
 	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
 	StatementStart, ServerStart time.Time
-	// Reload has the node read its configuration file again; nil where it has none.
-	Reload func()
 }
 
 // Scorer applies a model: cols are its features in order, n rows each. It returns a column for each

@@ -168,8 +168,8 @@ func addSystem(t function.Table) {
 		if !h.Catalog().Super(h.Session().User) {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function pg_reload_conf")
 		}
-		if reload := h.Session().Reload; reload != nil {
-			reload()
+		if r, ok := h.(function.Reloader); ok {
+			r.Reload()
 		}
 		return true, nil
 	}))
