@@ -36,6 +36,7 @@ type Config struct {
 	Limits   func() Limits
 	Temp     string // directory for temporary files
 	Data     string // the node's own
+	Reload   func() // of the node's configuration
 	Trainer  training.Trainer
 	Blobs    training.Blobs
 	// Elsewhere sends a signal to a session of another node; Observe keeps what the node has seen.
@@ -104,7 +105,7 @@ func New(cfg Config) *Engine {
 		e.queries.KeepPlans()
 	}
 	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Locks: cfg.Locks,
-		Elsewhere: cfg.Elsewhere, Forget: cfg.Forget, Observe: cfg.Observe, Temp: cfg.Temp, Data: cfg.Data, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
+		Elsewhere: cfg.Elsewhere, Forget: cfg.Forget, Observe: cfg.Observe, Temp: cfg.Temp, Data: cfg.Data, Reload: cfg.Reload, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})
 	return e

@@ -57,6 +57,8 @@ type Options struct {
 	// TLS returns the current configuration of connections between nodes; nil for plain
 	// ones, which cmd allows on loopback or with --insecure.
 	TLS func() *tls.Config
+	// Reload begins to read the configuration file again, for pg_reload_conf(); nil where there is none.
+	Reload func()
 	// PG and HTTP are the node's other addresses, and Version that of its program, for cluster.nodes.
 	PG, HTTP, Version string
 	// Password returns the SCRAM verifier of a password.
@@ -203,7 +205,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data,
+		Meta: raftMeta{n.raft}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})

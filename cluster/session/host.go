@@ -58,6 +58,13 @@ func (s *Session) contextOf(params []types.Datum, of []types.Type) *query.Contex
 	return s.known().context.At(at, &host{s: s}, params, of)
 }
 
+// Reload implements function.Reloader.
+func (h *host) Reload() {
+	if f := h.s.registry.cfg.Reload; f != nil {
+		f()
+	}
+}
+
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s

@@ -37,6 +37,7 @@ type Config struct {
 	Locks    *advisory.Locks
 	Temp     string // directory for temporary files
 	Data     string // the node's directory, which superusers are told
+	Reload   func() // reads the node's configuration again; may be nil
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
 	// Elsewhere sends a signal to a session of another node on behalf of a role; it reports whether

@@ -96,6 +96,16 @@ func TestTrust(t *testing.T) {
 	want("ann", "secret", "ann")
 	want("ann", "wrong", "28P01")
 	want("ben", "", "28000") // no rule matches
+	// pg_reload_conf() does what the signal does.
+	write("threads: 2\nhba:\n  - {database: all, user: all, address: loopback, method: trust}\n")
+	do(t, c, "SELECT pg_reload_conf()")
+	for deadline := time.Now().Add(time.Minute); login(t, p, "ben", "") != "ben"; {
+		if time.Now().After(deadline) {
+			t.Fatal("pg_reload_conf() reads nothing")
+		}
+	}
+	reload("threads: 2\nhba:\n  - {database: all, user: tributary, address: loopback, method: trust}\n  - {type: host, database: [tributary, other], user: +staff, address: 127.0.0.0/8, method: scram-sha-256}\n",
+		func() bool { return login(t, p, "ben", "") == "28000" })
 	// Rules that cannot be parsed leave the earlier ones in force.
 	reload("threads: 2\nhba:\n  - {database: all, user: all, address: nowhere, method: trust}\n", func() bool { return true })
 	want("ben", "", "28000")

@@ -154,6 +154,13 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	hup := make(chan os.Signal, 1)
+	o.Reload = func() { // pg_reload_conf()
+		select {
+		case hup <- syscall.SIGHUP:
+		default: // it is about to be read
+		}
+	}
 	s, err := startServer(ctx, o, given.listenPG, given.listenHTTP, given.insecure, access)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end while it waited for its cluster
@@ -164,7 +171,6 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	tell(o.Log, "READY=1")

@@ -50,6 +50,9 @@ type Host interface {
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
+// Reloader is a Host whose node can read its configuration again (pg_reload_conf).
+type Reloader interface{ Reload() }
+
 // Session describes the session of a statement.
 type Session struct {
 	User, SessionUser types.OID

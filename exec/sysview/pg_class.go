@@ -157,7 +157,7 @@ func pgAttribute(v *view, put put) error {
 			taken := map[string]bool{}
 			cols = nil
 			for i := range r.Index.Columns {
-				cols = append(cols, catalog.Column{Name: indexColumn(t, r.Index, i, taken), Num: int16(i + 1), Type: keyType(t, r.Index, i)})
+				cols = append(cols, catalog.Column{Name: indexColumn(t, r.Index, i, taken), Num: int16(i + 1), Type: storedType(r.Index.Method, keyType(t, r.Index, i))})
 			}
 			for _, n := range r.Index.Include {
 				if c := t.ColumnNum(n); c != nil {
@@ -172,6 +172,19 @@ func pgAttribute(v *view, put put) error {
 		}
 	}
 	return nil
+}
+
+// storedType is what PostgreSQL's indexes of a method keep of a key where that is not the key itself.
+func storedType(method string, key types.Type) types.Type {
+	switch elem, isArray := key.Elem(); {
+	case method == "gin" && isArray:
+		return elem
+	case method == "gin" && key.OID == types.JSONBOID:
+		return types.Text
+	case method == "btree" && key.OID == types.NameOID:
+		return types.Type{OID: types.CstringOID, Mod: -1}
+	}
+	return key
 }
 
 // eachDefault calls f for the columns with a default or a generation expression.

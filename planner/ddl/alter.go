@@ -290,13 +290,14 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 		return err
 	}
 	cascade := c.Behavior == ast.DropCascade
+	of := fmt.Sprintf("column %s of %s", col.Name, p.described(rel))
 	var views []*catalog.Relation
 	for _, x := range p.st.Relations() {
 		if (x.Kind == catalog.KindView || x.Kind == catalog.KindMatView) && slices.Contains(x.DependsOn, catalog.Dep{OID: rel.OID, Column: col.Num}) {
 			if !cascade {
-				return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s %s depends on column %s of table %s", kindName(x.Kind), x.Name, col.Name, rel.Name))
+				return dependent(of, p.described(x)+" depends on "+of)
 			}
-			views, a.cascaded = append(views, x), append(a.cascaded, kindName(x.Kind)+" "+x.Name)
+			views, a.cascaded = append(views, x), append(a.cascaded, p.described(x))
 		}
 	}
 	made, err := a.generatedFrom(col)
@@ -305,9 +306,9 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 	}
 	for _, g := range made {
 		if !cascade {
-			return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g, rel.Name, col.Name, rel.Name))
+			return dependent(of, fmt.Sprintf("column %s of %s depends on %s", g, p.described(rel), of))
 		}
-		a.cascaded = append(a.cascaded, fmt.Sprintf("column %s of table %s", g, rel.Name))
+		a.cascaded = append(a.cascaded, fmt.Sprintf("column %s of %s", g, p.described(rel)))
 		if err := a.dropColumn(&ast.AlterTableCmd{Name: g, Behavior: c.Behavior}); err != nil {
 			return err
 		}
@@ -319,7 +320,7 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 	}
 	refs := p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) })
 	if len(refs) > 0 && !cascade {
-		return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s depends on column %s of table %s", refs[0], col.Name, rel.Name))
+		return dependent(of, p.describedKey(refs[0])+" depends on "+of)
 	}
 	a.freed = append(a.freed, refs...)
 	// Constraints and indexes over the column go with it.
@@ -332,7 +333,6 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 		}
 		return true
 	})
-	of := fmt.Sprintf("column %s of table %s", col.Name, rel.Name)
 	delete(a.using, col.Num)
 	col.Dropped = true
 	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
@@ -539,7 +539,7 @@ func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
 			} else {
 				by = refs[0]
 			}
-			return dependent(fmt.Sprintf("constraint %s on table %s", k.Name, rel.Name), fmt.Sprintf("%s depends on index %s", by, k.Name))
+			return dependent(fmt.Sprintf("constraint %s on %s", k.Name, a.p.described(rel)), fmt.Sprintf("%s depends on index %s", a.p.describedKey(by), k.Name))
 		}
 		a.freed = append(a.freed, refs...)
 		a.drops = append(a.drops, k.Index)
@@ -623,7 +623,7 @@ func (a *alteration) finish() error {
 		return err
 	}
 	for _, ref := range a.freed {
-		a.cascaded = append(a.cascaded, ref.String())
+		a.cascaded = append(a.cascaded, p.describedKey(ref))
 	}
 	p.cascadeNotice(a.cascaded)
 	if err := p.dropReferences(a.freed); err != nil {

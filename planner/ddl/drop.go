@@ -162,9 +162,9 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 				continue
 			}
 			if slices.ContainsFunc(x.DependsOn, func(d catalog.Dep) bool { return d.OID == order[i].OID }) {
-				desc := kindName(x.Kind) + " " + x.Name
+				desc := p.described(x)
 				if !cascade {
-					return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, desc+" depends on "+kindName(order[i].Kind)+" "+order[i].Name)
+					return dependent(p.described(roots[0]), desc+" depends on "+p.described(order[i]))
 				}
 				if !explicit[x.OID] {
 					cascaded = append(cascaded, desc)
@@ -189,9 +189,9 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 				continue
 			}
 			if !cascade {
-				return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, ref.String()+" depends on "+kindName(r.Kind)+" "+r.Name)
+				return dependent(p.described(roots[0]), p.describedKey(ref)+" depends on "+p.described(r))
 			}
-			cascaded = append(cascaded, ref.String())
+			cascaded = append(cascaded, p.describedKey(ref))
 			freed = append(freed, ref)
 		}
 	}
@@ -206,7 +206,7 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		}
 	}
 	// A sequence that some default names goes only with the default.
-	of := kindName(roots[0].Kind) + " " + roots[0].Name
+	of := p.described(roots[0])
 	for _, t := range p.st.Relations() {
 		if drop[t.OID] || !namesSequence(t, drop) {
 			continue
@@ -263,9 +263,9 @@ func (p *planner) clearDefaults(t *catalog.Relation, gone map[types.OID]bool, of
 			return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", seq.Name, c.Name, t.Name).
 				WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
 		}
-		desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
+		desc := fmt.Sprintf("default value for column %s of %s", c.Name, p.described(t))
 		if !cascade {
-			return nil, dependent(of, desc+" depends on sequence "+seq.Name)
+			return nil, dependent(of, desc+" depends on "+p.described(seq))
 		}
 		cascaded = append(cascaded, desc)
 		c.Default, c.Sequence = "", 0
@@ -318,17 +318,17 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 				if r.Kind == catalog.KindIndex || r.Kind == catalog.KindSequence && r.Seq.OwnedTable != 0 {
 					continue
 				}
-				listed = append(listed, kindName(r.Kind)+" "+name+"."+r.Name)
+				listed = append(listed, p.described(r))
 			}
 		}
 		for _, m := range p.st.Models() {
 			if m.Schema == sc.OID {
-				listed = append(listed, "model "+m.Name)
+				listed = append(listed, "model "+p.nameIn(m.Schema, m.Name))
 			}
 		}
 		for _, e := range p.st.Enums() {
 			if e.Schema == sc.OID {
-				listed = append(listed, "type "+e.Name)
+				listed = append(listed, "type "+p.nameOfType(e))
 			}
 		}
 		if len(listed) > 0 && !cascade {
@@ -344,6 +344,15 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 		if len(tables) > 0 {
 			if err := p.dropRelations(tables, true); err != nil {
 				return err
+			}
+		}
+		for _, e := range p.st.Enums() {
+			if e.Schema == sc.OID {
+				gone, err := p.dropUses(e, true)
+				if err != nil {
+					return err
+				}
+				listed = append(listed, gone...)
 			}
 		}
 		p.res.Notices = p.res.Notices[:was]

@@ -269,8 +269,8 @@ type reference struct {
 	key   *catalog.Constraint
 }
 
-func (r reference) String() string {
-	return fmt.Sprintf("constraint %s on table %s", r.key.Name, r.child.Name)
+func (p *planner) describedKey(r reference) string {
+	return fmt.Sprintf("constraint %s on %s", r.key.Name, p.described(r.child))
 }
 
 // references lists the foreign keys of other tables to a table that match.

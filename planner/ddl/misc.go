@@ -231,12 +231,20 @@ func (p *planner) usableType(n *ast.TypeName) (types.Type, error) {
 
 // nameOfType is a type's name as messages have it: with its schema, where that is
 // not on the search path.
-func (p *planner) nameOfType(e *catalog.EnumType) string {
-	sc := p.st.Schema(e.Schema)
-	if sc == nil || slices.Contains(p.env.Bind.SearchPath, sc.Name) {
-		return e.Name
+func (p *planner) nameOfType(e *catalog.EnumType) string { return p.nameIn(e.Schema, e.Name) }
+
+// nameIn qualifies a name where the search path does not lead to it.
+func (p *planner) nameIn(schema types.OID, name string) string {
+	sc := p.st.Schema(schema)
+	if sc == nil || schema == p.env.Bind.TempSchema || schema == p.res.TempSchema || sc.Name == "pg_catalog" || slices.Contains(p.env.Bind.SearchPath, sc.Name) {
+		return name
 	}
-	return sc.Name + "." + e.Name
+	return sc.Name + "." + name
+}
+
+// described names a relation as dependencies are told.
+func (p *planner) described(r *catalog.Relation) string {
+	return kindName(r.Kind) + " " + p.nameIn(r.Schema, r.Name)
 }
 
 // mayMakeSchemas fails with 42501 unless a role may make schemas.
@@ -324,23 +332,11 @@ func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
 				return err
 			}
 		}
-		for _, r := range p.st.Relations() {
-			for _, c := range r.Live() {
-				if c.Type.OID == e.OID || c.Type.OID == e.ArrayOID {
-					if !cascade || r.Kind != catalog.KindTable {
-						return dependent("type "+e.Name, "column "+c.Name+" of table "+r.Name+" depends on type "+e.Name)
-					}
-					a := &alteration{p: p, old: r, t: &tableBuilder{p: p, rel: r.Clone(), schema: p.st.Schema(r.Schema), alter: true}}
-					if err := a.dropColumn(&ast.AlterTableCmd{Name: c.Name, Behavior: ast.DropCascade}); err != nil {
-						return err
-					}
-					if err := a.finish(); err != nil {
-						return err
-					}
-					r = p.st.RelationByOID(r.OID)
-				}
-			}
+		gone, err := p.dropUses(e, cascade)
+		if err != nil {
+			return err
 		}
+		p.cascadeNotice(gone)
 		if err := p.add(&catalog.DropEnum{OID: e.OID}); err != nil {
 			return err
 		}
@@ -359,4 +355,41 @@ func (p *planner) createExtension(n *ast.CreateExtensionStmt) error {
 	}
 	p.notice("extension %q already exists, skipping", n.Extname)
 	return nil
+}
+
+// dropUses drops the columns of a type, and then the views that still have one, and describes them.
+func (p *planner) dropUses(e *catalog.EnumType, cascade bool) (gone []string, err error) {
+	was := len(p.res.Notices)
+	for _, tables := range []bool{true, false} {
+		for _, r := range p.st.Relations() {
+			for r = p.st.RelationByOID(r.OID); r != nil && (r.Kind == catalog.KindTable) == tables; r = p.st.RelationByOID(r.OID) {
+				cols := r.Live()
+				i := slices.IndexFunc(cols, func(c catalog.Column) bool { return c.Type.OID == e.OID || c.Type.OID == e.ArrayOID })
+				if i < 0 {
+					break
+				}
+				desc := "column " + cols[i].Name + " of " + p.described(r)
+				if !cascade {
+					return nil, dependent("type "+p.nameOfType(e), desc+" depends on type "+p.nameOfType(e))
+				}
+				if !tables {
+					gone = append(gone, p.described(r))
+					if err := p.dropRelations([]*catalog.Relation{r}, true); err != nil {
+						return nil, err
+					}
+					continue
+				}
+				a := &alteration{p: p, old: r, t: &tableBuilder{p: p, rel: r.Clone(), schema: p.st.Schema(r.Schema), alter: true}}
+				if err := a.dropColumn(&ast.AlterTableCmd{Name: cols[i].Name, Behavior: ast.DropCascade}); err != nil {
+					return nil, err
+				}
+				gone = append(append(gone, desc), a.cascaded...)
+				if err := a.finish(); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	p.res.Notices = p.res.Notices[:was] // what they drop is told with the type
+	return gone, nil
 }

@@ -168,6 +168,9 @@ func addSystem(t function.Table) {
 		if !h.Catalog().Super(h.Session().User) {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function pg_reload_conf")
 		}
+		if r, ok := h.(function.Reloader); ok {
+			r.Reload()
+		}
 		return true, nil
 	}))
 	t.Put("pg_trigger_depth()", fixedAnswer(int64(0)))
