@@ -296,7 +296,7 @@ func TestTrafficOfNodes(t *testing.T) {
 	if got := c.must("select count(*) from cluster.statement_history where exchanged_bytes > 1000 and query like 'select count(*) from (select%'"); got[0] != "1" {
 		t.Errorf("exchanged: %q", got)
 	}
-	c.must("select count(*) from t x, t y where x.a < 200 and (x.a + y.a) % 7 = 3")
+	c.must("select count(*) from t x, t y where x.a < 20 and (x.a + y.a) % 7 = 3")
 	of = " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from t x, t y%'"
 	if got := c.must("select count(*) > 0, bool_and(x.started_at < ended_at), max(x.rows) > 0, min(bytes) >= 0 from cluster.task_history x" + of); got[0] != "t|t|t|t" {
 		t.Errorf("tasks: %q", got)
