@@ -147,6 +147,7 @@ func (h *viewHost) NodeRows(relation string, cols []int16) ([][]types.Datum, err
 type answer[T any] struct {
 	reply T
 	err   error
+	down  bool // it was not asked
 }
 
 // askAll calls all other nodes at once and returns their ids, ascending, and what they answered. One
@@ -164,7 +165,7 @@ func askAll[T any](ctx context.Context, n *Node, call func(ctx context.Context, 
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		if alive, _ := n.raft.Liveness(id); !alive {
-			out[i].err = pgerr.New(pgerr.CannotConnectNow, "it is down")
+			out[i].down, out[i].err = true, pgerr.New(pgerr.CannotConnectNow, "it is down")
 			continue
 		}
 		wg.Go(func() { out[i].reply, out[i].err = call(ctx, id) })
@@ -183,13 +184,16 @@ func (n *Node) nameOf(id uint64) string {
 
 // signal implements coord.Config.Elsewhere.
 func (n *Node) signal(s session.Signal) (found bool, err error) {
-	_, answers := askAll(context.Background(), n, func(ctx context.Context, id uint64) (bool, error) {
+	ids, answers := askAll(context.Background(), n, func(ctx context.Context, id uint64) (bool, error) {
 		return rpc.Call[bool](ctx, n.raft.Peers(), id, callSignal, s)
 	})
-	for _, a := range answers {
+	for i, a := range answers {
 		found = found || a.reply
-		if pgerr.Is(a.err, pgerr.InsufficientPrivilege) {
+		switch {
+		case pgerr.Is(a.err, pgerr.InsufficientPrivilege):
 			err = a.err
+		case a.err != nil && !a.down && err == nil:
+			err = pgerr.Wrap(pgerr.CannotConnectNow, a.err, "node %s did not answer", n.nameOf(ids[i]))
 		}
 	}
 	if found {

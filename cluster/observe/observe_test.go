@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +87,29 @@ func TestRing(t *testing.T) {
 		t.Error(len(n.Logs.All()))
 	}
 	a.Close()
+}
+
+// What sessions count is collected while they count on, and nothing is lost.
+func TestCollectedMeanwhile(t *testing.T) {
+	n := New(nil)
+	const each, sessions = 500, 4
+	var wg sync.WaitGroup
+	for range sessions {
+		s := n.Session()
+		wg.Go(func() {
+			for range each {
+				s.Ended(&Statement{Fingerprint: 7}, func(int) string { return "select" })
+			}
+			s.Close()
+		})
+	}
+	for range 200 {
+		n.Gather()
+	}
+	wg.Wait()
+	if all := n.Calls.All(); len(all) != 1 || all[0].Exec.N != each*sessions {
+		t.Error(all)
+	}
 }
 
 func TestCallsAreBounded(t *testing.T) {

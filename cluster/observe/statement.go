@@ -130,16 +130,13 @@ func (s *Session) Ended(st *Statement, normal func(most int) string) {
 // collect moves what the session has counted to the node.
 func (s *Session) collect() {
 	s.mu.Lock()
-	ended, calls, load, latency := s.ended, s.calls, s.load, s.latency
+	ended, load, latency := s.ended, s.load, s.latency
+	calls := slices.Collect(maps.Values(s.calls))
+	clear(s.calls)
 	s.ended, s.bytes, s.load, s.latency = nil, 0, Load{}, nil
-	if len(calls) > 0 {
-		s.calls = map[callKey]*Call{}
-	}
 	s.mu.Unlock()
 	s.of.History.Add(ended...)
-	if len(calls) > 0 {
-		s.of.Calls.merge(slices.Collect(maps.Values(calls)))
-	}
+	s.of.Calls.merge(calls)
 	s.of.mu.Lock()
 	s.of.load.add(load, latency)
 	s.of.mu.Unlock()
