@@ -25,7 +25,13 @@ func (s *session) editor(ctx context.Context) *source {
 	rl.Completer = func(line []rune, at int) readline.Completions {
 		return s.completions(ctx, string(line), len(string(line[:at])))
 	}
-	rl.SyntaxHighlighter = func(line []rune) string { return s.room(prompt, string(line)) + highlight(string(line)) }
+	rl.SyntaxHighlighter = func(line []rune) string {
+		text := string(line)
+		if os.Getenv("NO_COLOR") != "" {
+			return s.room(prompt, text) + text
+		}
+		return s.room(prompt, text) + highlight(text)
+	}
 	var held []string // further lines of what was read
 	or := func(read func(string) (string, error)) func(string) (string, error) {
 		return func(p string) (string, error) {
