@@ -59,7 +59,7 @@ select i % 3 as k from generate_series(1, 9) i;
 \chart histogram k 3
 \chart bar nothing
 select 'a' \chart
-show tables;
+show databases;
 .schema v1
 select 1 as a, 'x'::varchar(5) as b, now() as c \gdesc
 create table t1 (a int) \gdesc
