@@ -64,6 +64,7 @@ func configure(rl *readline.Shell) {
 	for name, value := range map[string]any{
 		// As in psql and bash, Tab adds what all candidates begin with and shows them; the next ones choose.
 		"menu-complete-display-prefix": true,
+		"usage-hint-always":            true, // how many candidates are not shown
 		// é is a letter, not Meta-i.
 		"convert-meta": false,
 		// Asking the terminal where the cursor is loses keys that arrive together with its answer; see room.
