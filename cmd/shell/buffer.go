@@ -124,6 +124,32 @@ func gsetCommand(s *session, ctx context.Context, sp *splitter, a *arguments) er
 	return nil
 }
 
+// describeResult is \gdesc: the columns of a statement's result with their types.
+func describeResult(s *session, ctx context.Context, sp *splitter, _ *arguments) error {
+	sql, err := s.statement(sp)
+	if err != nil {
+		return err
+	}
+	s.sql = sql
+	prepared, err := s.conn.PgConn().Prepare(ctx, "", sql, nil)
+	if err != nil {
+		return err
+	}
+	if len(prepared.Fields) == 0 {
+		fmt.Fprintln(s.io.Out, "The command has no result, or the result has no columns.")
+		return nil
+	}
+	var types []string
+	for i, f := range prepared.Fields {
+		types = append(types, fmt.Sprintf("(%d, %s, pg_catalog.format_type(%d, %d))", i, literal(f.Name), f.DataTypeOID, f.TypeModifier))
+	}
+	heads, rows, err := s.query(ctx, `SELECT name AS "Column", type AS "Type" FROM (VALUES `+strings.Join(types, ", ")+`) AS c(n, name, type) ORDER BY n`)
+	if err != nil {
+		return err
+	}
+	return s.print("", heads, rows, nil)
+}
+
 func gexecCommand(s *session, ctx context.Context, sp *splitter, _ *arguments) error {
 	sql, err := s.statement(sp)
 	if err != nil {

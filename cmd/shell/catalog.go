@@ -29,9 +29,13 @@ func init() {
 		"z":  listing("Access privileges", privilegesSQL),
 		"l":  listing("databases", databasesSQL),
 	} {
-		for _, plus := range []string{"", "+"} {
-			catalogCommands[name+plus] = func(s *session, ctx context.Context, _ *splitter, a *arguments) error {
-				return f(s, ctx, word(a, ""), plus == "+")
+		for _, more := range []string{"", "+", "S", "S+"} {
+			catalogCommands[name+more] = func(s *session, ctx context.Context, _ *splitter, a *arguments) error {
+				text := word(a, "")
+				if text == "" && strings.Contains(more, "S") {
+					text = "*.*" // the system's too
+				}
+				return f(s, ctx, text, strings.Contains(more, "+"))
 			}
 		}
 	}
@@ -251,8 +255,8 @@ func (s *session) printRows(f format, cols []column, rows [][]*string) error {
 }
 
 func describeCommand(s *session, ctx context.Context, text string, plus bool) error {
-	if text == "" {
-		return s.list(ctx, relationsSQL("'r','p','v','m','S','f'", pattern{}, plus), "List of relations", "relations", "")
+	if text == "" || text == "*.*" {
+		return s.list(ctx, relationsSQL("'r','p','v','m','S','f'", parsePattern(text), plus), "List of relations", "relations", "")
 	}
 	_, found, err := s.query(ctx, `SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE `+parsePattern(text).where("n.nspname", "c.relname", "pg_catalog.pg_table_is_visible(c.oid)")+` ORDER BY 2, 3`)

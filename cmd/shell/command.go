@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ Statements (what has been typed, or else the last one)
   \g [FILE or |COMMAND]  run it, with its result into a file or a command
   \gx                    run it with one line for each cell
   \gset [PREFIX]         run it and keep the row's values as variables
+  \gdesc                 name the columns of its result, without running it
   \gexec                 run it, then run every value of its result as a statement
   \chart [bar|line|histogram] [X [Y ...]]
                          draw it in the terminal; alone: the last result
@@ -41,12 +43,12 @@ Statements (what has been typed, or else the last one)
   \p  \r  \w FILE        print it, forget it, write it to a file
 
 Files
-  \i FILE                run the statements of a file
+  \i FILE                run the statements of a file; \ir: beside the one that runs
   \o [FILE or |COMMAND]  write results there; alone: to the terminal again
   \copy ...              COPY with a file, a program, stdin or stdout of this machine
   \echo  \qecho  \warn   print words to the terminal, the output, the errors
 
-Catalog (a NAME may have * and ?, and a schema)
+Catalog (a NAME may have * and ?, and a schema; S lists the system's too)
   \d[+] [NAME]           list relations, or describe one
   \dt \dv \di \ds [NAME] list tables, views, indexes, sequences; with + their size
   \dm [NAME]             list models
@@ -92,6 +94,7 @@ func init() {
 		"g":            goCommand,
 		"gx":           goExpandedCommand,
 		"gset":         gsetCommand,
+		"gdesc":        describeResult,
 		"gexec":        gexecCommand,
 		"if":           ifCommand,
 		"elif":         elifCommand,
@@ -119,6 +122,7 @@ func init() {
 		"w":       writeCommand,
 		"i":       includeCommand,
 		"include": includeCommand,
+		"ir":      includeRelative,
 		"o":       outCommand,
 		"copy":    copyCommand,
 		"echo":    func(s *session, _ context.Context, _ *splitter, a *arguments) error { return s.say(a, s.io.Out) },
@@ -374,6 +378,19 @@ func includeCommand(s *session, ctx context.Context, _ *splitter, a *arguments) 
 	path, ok := a.next()
 	if !ok {
 		return errors.New(`\i needs a file name`)
+	}
+	s.file(ctx, path)
+	return nil
+}
+
+// includeRelative is \ir: a file whose path is from that of the script that runs.
+func includeRelative(s *session, ctx context.Context, _ *splitter, a *arguments) error {
+	path, ok := a.next()
+	if !ok {
+		return errors.New(`\ir needs a file name`)
+	}
+	if !filepath.IsAbs(path) && s.in.name != "" {
+		path = filepath.Join(filepath.Dir(s.in.name), path)
 	}
 	s.file(ctx, path)
 	return nil

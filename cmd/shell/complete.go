@@ -192,12 +192,25 @@ func fit(list []candidate, columns, rows int) []candidate {
 	if columns == 0 || len(list) <= most {
 		return list
 	}
-	for _, c := range list[most-1:] { // one that differs from the first as early as possible
-		if !strings.HasPrefix(c.text, list[0].text[:1]) {
+	all := shared(list)
+	for _, c := range list[most-1:] {
+		if !strings.HasPrefix(c.text, list[0].text[:min(all+1, len(list[0].text))]) {
 			return append(slices.Clone(list[:most-1]), c)
 		}
 	}
 	return list[:most]
+}
+
+// shared is how long the text is that all candidates begin with, in bytes.
+func shared(list []candidate) int {
+	n := len(list[0].text)
+	for _, c := range list {
+		n = min(n, len(c.text))
+		for c.text[:n] != list[0].text[:n] {
+			n--
+		}
+	}
+	return n
 }
 
 func filter(list []candidate, typed string) (out []candidate) {

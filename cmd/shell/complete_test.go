@@ -121,6 +121,10 @@ func TestFit(t *testing.T) {
 	if got := fit(list[:5], 80, 10); len(got) != 5 {
 		t.Error(got)
 	}
+	// Without the y all begin with an x, and what is shown must not begin with xa.
+	if got := fit(list[:150], 80, 10); shared(got) != 1 {
+		t.Error(got)
+	}
 	// Short names without an explanation stand beside each other.
 	for i := range list {
 		list[i].about = ""

@@ -25,7 +25,13 @@ func (s *session) editor(ctx context.Context) *source {
 	rl.Completer = func(line []rune, at int) readline.Completions {
 		return s.completions(ctx, string(line), len(string(line[:at])))
 	}
-	rl.SyntaxHighlighter = func(line []rune) string { return s.room(prompt, string(line)) + highlight(string(line)) }
+	rl.SyntaxHighlighter = func(line []rune) string {
+		text := string(line)
+		if os.Getenv("NO_COLOR") != "" {
+			return s.room(prompt, text) + text
+		}
+		return s.room(prompt, text) + highlight(text)
+	}
 	var held []string // further lines of what was read
 	or := func(read func(string) (string, error)) func(string) (string, error) {
 		return func(p string) (string, error) {
@@ -58,6 +64,7 @@ func configure(rl *readline.Shell) {
 	for name, value := range map[string]any{
 		// As in psql and bash, Tab adds what all candidates begin with and shows them; the next ones choose.
 		"menu-complete-display-prefix": true,
+		"usage-hint-always":            true, // how many candidates are not shown
 		// é is a letter, not Meta-i.
 		"convert-meta": false,
 		// Asking the terminal where the cursor is loses keys that arrive together with its answer; see room.

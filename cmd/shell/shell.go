@@ -159,7 +159,7 @@ func run(ctx context.Context, args []string, std IO, start StartEngine, query bo
 		}
 	case query:
 		code = s.script(ctx, fromReader(std.In, ""))
-	case s.terminal && std.Process:
+	case s.terminal && std.Process && capable():
 		code = s.script(ctx, s.editor(ctx))
 	default:
 		in := fromReader(std.In, "")

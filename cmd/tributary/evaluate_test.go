@@ -64,6 +64,12 @@ func TestFirstCommands(t *testing.T) {
 		t.Error(errs.String())
 	}
 
+	// Nobody else can connect to the engine: it has no address.
+	out.Reset()
+	if err := shell.Query(t.Context(), append(args, "-At", "select pg_address, http_address from cluster.nodes"), shell.IO{In: strings.NewReader(""), Out: &out, Err: &errs}, localEngine); err != nil || out.String() != "|\n" {
+		t.Errorf("%v: %q\n%s", err, out.String(), errs.String())
+	}
+
 	// What was made in a directory is there for the next.
 	out.Reset()
 	if err := shell.Query(t.Context(), append(args, "-At", "select count(*) from people"), shell.IO{In: strings.NewReader(""), Out: &out, Err: &errs}, localEngine); err != nil || out.String() != "2\n" {
@@ -109,7 +115,7 @@ func TestShellCommands(t *testing.T) {
 	if err := shell.Main(t.Context(), []string{"-a", "-X", "--memory", "512MiB"}, shell.IO{In: strings.NewReader(string(script)), Out: &out, Err: &out}, localEngine); err != nil {
 		t.Fatal(err, out.String())
 	}
-	want, err := os.ReadFile("testdata/shell/commands.out")
+	want, err := os.ReadFile("testdata/shell/commands.txt")
 	if err != nil || out.String() != string(want) {
 		t.Errorf("%v\n%s", err, out.String())
 	}

@@ -59,6 +59,10 @@ select i % 3 as k from generate_series(1, 9) i;
 \chart histogram k 3
 \chart bar nothing
 select 'a' \chart
-show tables;
+show databases;
 .schema v1
+select 1 as a, 'x'::varchar(5) as b, now() as c \gdesc
+create table t1 (a int) \gdesc
+\dtS pg_cla*
+\ir nowhere.sql
 \if true
