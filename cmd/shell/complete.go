@@ -163,7 +163,7 @@ func (s *session) completions(ctx context.Context, text string, at int) readline
 	list, typed := s.candidates(ctx, text[:at], text[at:])
 	list = filter(list, typed)
 	columns, rows := s.io.Size()
-	shown := fit(list, columns, rows/2)
+	shown := fit(list, columns, max(rows-6, rows/2)) // with room for the statement
 	described := []string{}
 	for _, c := range shown {
 		described = append(described, c.text, cut(c.about, max(columns/2, 20)))
