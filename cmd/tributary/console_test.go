@@ -292,6 +292,9 @@ func TestConsole(t *testing.T) {
 	t.Run("open", func(t *testing.T) {
 		// Over loopback a role without a password needs none.
 		o := newBrowser(t, url)
+		if code, body := o.ask("GET", "/api/session", nil); code != 401 || !strings.Contains(body, `"passwordless":true`) {
+			t.Errorf("%d %s", code, body)
+		}
 		if code, body := o.login("", ""); code != 200 || !strings.Contains(body, `"user":"tributary","super":true`) {
 			t.Fatalf("%d %s", code, body)
 		}
@@ -300,6 +303,10 @@ func TestConsole(t *testing.T) {
 		}
 		if code, _ := o.ask("GET", "/api/session", nil); code != 401 {
 			t.Errorf("after the logout: %d", code)
+		}
+		exec("alter role tributary password 'p'")
+		if code, body := o.ask("GET", "/api/session", nil); code != 401 || !strings.Contains(body, `"passwordless":false`) {
+			t.Errorf("with a password: %d %s", code, body)
 		}
 	})
 }

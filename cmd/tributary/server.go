@@ -70,7 +70,10 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	}
 	// The statements of others and the profiles are for superusers.
 	d := metrics{s.node}
-	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName, Log: o.Log}); err != nil {
+	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName,
+		Open: func() bool {
+			return len(s.access.Rules()) == 0 && d.n.Catalog().RoleByName(catalog.BootstrapRole).Password == ""
+		}, Log: o.Log}); err != nil {
 		return nil, err
 	}
 	web := http.Options{Source: d, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}

@@ -27,7 +27,9 @@ type Options struct {
 	// Role is who logs in where nobody is asked for a name: where the node lets that role in
 	// without a password.
 	Role, Database string
-	Log            *slog.Logger
+	// Open, where set, reports whether that role needs no password now over loopback.
+	Open func() bool
+	Log  *slog.Logger
 }
 
 // Console serves the console. It is an http.Handler; Close ends its connections.

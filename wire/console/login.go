@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -246,13 +247,15 @@ func (c *Console) with(next func(http.ResponseWriter, *http.Request, *login)) ht
 	}
 }
 
-// session says who is logged in.
+// session says who is logged in, and if nobody is, whether a name and a password are needed at all.
 func (c *Console) session(w http.ResponseWriter, r *http.Request) {
 	if in := c.of(r); in != nil {
 		answer(w, http.StatusOK, c.who(in))
 		return
 	}
-	refuse(w, http.StatusUnauthorized, "not logged in")
+	from := originOf(r, nil).Remote.(*net.TCPAddr)
+	answer(w, http.StatusUnauthorized, map[string]any{"error": map[string]string{"message": "not logged in"},
+		"passwordless": c.o.Open != nil && from.IP.IsLoopback() && c.o.Open()})
 }
 
 // login checks a role's password as for every client, by opening a connection. Without a name it

@@ -35,6 +35,7 @@ export async function whoAmI() {
   const response = await fetch('/api/session')
   const answer = await response.json().catch(() => ({}))
   passwordless.value = !!answer.passwordless
+  if (!response.ok && answer.passwordless && !sessionStorage.getItem('left')) return login('', '')
   session.value = response.ok ? answer : null
 }
 
@@ -45,6 +46,7 @@ export async function login(user, password) {
 }
 
 export async function logout() {
+  sessionStorage.setItem('left', '1') // who logs out is asked for a name, also where none is needed
   await post('/api/logout', {})
   session.value = null
 }
