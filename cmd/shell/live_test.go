@@ -62,7 +62,7 @@ func TestCurves(t *testing.T) {
 
 // TestHabits: what other shells know gets a hint, and statements do not.
 func TestHabits(t *testing.T) {
-	for in, want := range map[string]string{".tables": `\dt`, "SHOW  TABLES": `\dt`, ".nothing x": `\?`, "describe t": `\d NAME`, "select 1": "", "shower": "", "user": ""} {
+	for in, want := range map[string]string{".tables": `\dt`, "SHOW  DATABASES": `\l`, ".nothing x": `\?`, "describe t": `\d NAME`, "select 1": "", "shower": "", "user": ""} {
 		if got := instead(in); got != want {
 			t.Errorf("%s: %q", in, got)
 		}
