@@ -30,7 +30,7 @@ var evaluated = []struct{ typed, want string }{
 	{`\conninfo`, "You are connected to database"},
 	{`\?`, `\gset [PREFIX]`},
 	{`help`, `\q, quit, exit`},
-	{`\h select`, "[ FROM item [, ...] ]"},
+	{`\h select`, "[FROM item [, …]]"},
 	{`quit`, ""},
 }
 
