@@ -130,7 +130,11 @@ func (p *terminal) see(want string) string {
 // exit waits for the program's end and returns its code.
 func (p *terminal) exit() int {
 	p.t.Helper()
-	<-p.ended
+	select {
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		p.t.Fatal("the shell does not end")
+	}
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -139,7 +143,6 @@ const up, ctrlC, ctrlD, ctrlR, tab = "\x1b[A", "\x03", "\x04", "\x12", "\t"
 
 // typedFirst are what an evaluator of psql, duckdb or pgcli types first, with what must then appear.
 var typedFirst = []struct{ keys, see string }{
-	{"", "tributary=# "},
 	{"help\r", `\q, quit, exit`},
 	{"\\dt\r", "Did not find any tables."},
 	{"create table people as\rselect i as id, 'name ' || i as name\rfrom generate_series(1, 3) i;\r", "SELECT 3\n"},
@@ -178,9 +181,14 @@ func TestTerminal(t *testing.T) {
 	args := []string{"sql", "--data", filepath.Join(dir, "data"), "--memory", "512MiB"}
 	p := startTerminal(t, env, args...)
 	for _, s := range typedFirst {
+		// Between two statements the terminal is the kernel's, which has its own ideas of Ctrl-R and Ctrl-D.
+		if s.keys != "" && s.keys != ctrlC {
+			p.see("tributary=# ")
+		}
 		p.press(s.keys)
 		p.see(s.see)
 	}
+	p.see("tributary=# ")
 	p.press(ctrlD)
 	if code := p.exit(); code != 0 {
 		t.Errorf("Ctrl-D: code %d", code)
@@ -193,6 +201,7 @@ func TestTerminal(t *testing.T) {
 		p.press(end)
 		if strings.HasPrefix(end, up) {
 			p.see("    44\n(1 row)\n")
+			p.see("tributary=# ")
 			p.press(ctrlD)
 		}
 		if code := p.exit(); code != 0 {
@@ -214,6 +223,7 @@ func TestTerminal(t *testing.T) {
 	p.see("tributary=# ")
 	p.press("\\echo it is :who\r")
 	p.see("it is Ann\n")
+	p.see("tributary=# ")
 	p.press(ctrlD)
 	p.exit()
 }
@@ -247,6 +257,7 @@ func TestTerminalPassword(t *testing.T) {
 	p.see("Password for user nobody: ")
 	p.press("any\r")
 	p.see("Previous connection kept")
+	p.see("tributary=# ")
 	p.press(ctrlD)
 	if code := p.exit(); code != 0 {
 		t.Errorf("code %d", code)
