@@ -20,7 +20,6 @@ async function open(options = {}) {
     if (m.type() === 'error' && !/401/.test(m.text())) failures.push(`${page.url()}: ${m.text()}`)
   })
   await page.goto(base + '/')
-  await page.click('.login button[type=submit]')
   await page.waitForSelector('nav.side', { state: 'attached' })
   return page
 }

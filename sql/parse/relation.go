@@ -161,6 +161,8 @@ func (s *source) relations(lo, hi int) (found map[int]relation, err error) {
 					found[i] = relation{call: word}
 					*at = level{"from", true}
 				}
+			case word == "values" && expects: // what follows are rows
+				at.word = ""
 			case word == "select", word == "update":
 				at.word = "select"
 			case word == "delete", word == "merge":
