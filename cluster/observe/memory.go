@@ -23,7 +23,7 @@ func (m *memory) charge(pool *mem.Pool) {
 func (m *memory) take(n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.acct == nil || m.acct.Try(n)
+	return m.acct == nil || m.acct.TryFree(n)
 }
 
 func (m *memory) give(n int64) {

@@ -248,3 +248,25 @@ func TestLogHandler(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// In a node that is full what is new is not kept. It was asked for for ever: the only idle memory was the ring's own,
+// which it could not give while it asked.
+func TestRingInFullNode(t *testing.T) {
+	pool := mem.NewPool("n", 64<<20)
+	n := New(pool)
+	text := strings.Repeat("x", 2000)
+	n.Logs.Add(&Log{Message: text})
+	a := pool.Account("a", false)
+	defer a.Close()
+	for a.TryFree(64 << 10) {
+	}
+	for range 100 {
+		n.Logs.Add(&Log{Message: text})
+	}
+	if all := n.Logs.All(); len(all) == 0 || len(all) == 101 {
+		t.Error(len(all))
+	}
+	if !a.Try(64 << 10) {
+		t.Error("the ring does not give way")
+	}
+}

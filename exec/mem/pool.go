@@ -349,11 +349,17 @@ func (a *Account) Refused(err error) bool {
 
 // Try reserves n more bytes if they are free, without anyone giving way. It is for what its caller
 // can do without.
-func (a *Account) Try(n int64) bool {
+func (a *Account) Try(n int64) bool { return a.try(n, a.pool.take) }
+
+// TryFree is Try without freeing idle memory, for those who hold some: it could be their own, which they
+// cannot free while they ask.
+func (a *Account) TryFree(n int64) bool { return a.try(n, a.pool.takeAt) }
+
+func (a *Account) try(n int64, take func(int64) *Pool) bool {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
 		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
-		if a.pool.doomed() != nil || a.pool.take(more) != nil {
+		if a.pool.doomed() != nil || take(more) != nil {
 			return false
 		}
 		a.reserved.Add(more)
