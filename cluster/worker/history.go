@@ -21,14 +21,16 @@ func (c *Config) noted(statement string, s *plan.Stage, t *task.Task) {
 	var list []*observe.Task
 	rows := int64(0)
 	for _, x := range t.Threads() {
-		rows += x.Rows
+		if rows += x.Rows; x.End.Sub(x.Start) >= shortTask {
+			list = append(list, &observe.Task{Statement: statement, Stage: int(s.ID), Kind: kindOf(s.Root), Start: x.Start, End: x.End, Rows: x.Rows})
+		}
+	}
+	if list == nil {
+		return // most statements: they share no lock
 	}
 	sent, _ := t.Sent() // by all threads together
-	for _, x := range t.Threads() {
-		if x.End.Sub(x.Start) >= shortTask {
-			list = append(list, &observe.Task{Statement: statement, Stage: int(s.ID), Kind: kindOf(s.Root), Start: x.Start, End: x.End, Rows: x.Rows,
-				Bytes: int64(float64(sent[0]) * float64(x.Rows) / float64(max(rows, 1)))})
-		}
+	for _, x := range list {
+		x.Bytes = int64(float64(sent[0]) * float64(x.Rows) / float64(max(rows, 1)))
 	}
 	c.Observe.Tasks.Add(list...)
 }

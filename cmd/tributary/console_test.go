@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/tributarydb/tributary/cluster/node"
 )
 
 // browser is a client of the console: a cookie jar, and the token that the page keeps.
@@ -109,15 +106,7 @@ func (b *browser) query(body map[string]any) string {
 // TestConsole logs in to the console as a browser does, and works there.
 func TestConsole(t *testing.T) {
 	ctx := context.Background()
-	s, err := startServer(ctx, node.Options{Data: t.TempDir(), ListenCluster: "127.0.0.1:0", Memory: 1 << 30, Threads: 2, Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0", "127.0.0.1:0", false, new(access))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.close(time.Second); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := testServer(t)
 	c, err := pgx.Connect(ctx, "postgres://tributary@"+s.pg.Addr().String()+"/tributary?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)

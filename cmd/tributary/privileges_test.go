@@ -104,6 +104,21 @@ var securables = []securable{
 			"alter default privileges grant select on tables to stranger", "alter default privileges for role owner grant select on tables to stranger"}},
 }
 
+// testServer is a node in this process with its listeners, until the test ends.
+func testServer(t *testing.T) *server {
+	t.Helper()
+	s, err := startServer(context.Background(), node.Options{Data: t.TempDir(), ListenCluster: "127.0.0.1:0", Memory: 1 << 30, Threads: 2, Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0", "127.0.0.1:0", false, new(access))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 // players are the roles that try each statement. "public" is the role stranger, with the privilege
 // granted to PUBLIC.
 var players = []string{"super", "owner", "ownermember", "grantee", "member", "noinherit", "maker", "stranger", "public"}
@@ -125,16 +140,7 @@ func TestPrivileges(t *testing.T) {
 	ctx := context.Background()
 	dsn := *postgres
 	if dsn == "" {
-		s, err := startServer(ctx, node.Options{Data: t.TempDir(), ListenCluster: "127.0.0.1:0", Memory: 1 << 30, Threads: 2, Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0", "127.0.0.1:0", false, new(access))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := s.close(time.Second); err != nil {
-				t.Error(err)
-			}
-		}()
-		dsn = "postgres://tributary@" + s.pg.Addr().String() + "/tributary?sslmode=disable"
+		dsn = "postgres://tributary@" + testServer(t).pg.Addr().String() + "/tributary?sslmode=disable"
 	}
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {

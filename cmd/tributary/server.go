@@ -73,7 +73,8 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName,
 		Open: func() bool {
 			return len(s.access.Rules()) == 0 && d.n.Catalog().RoleByName(catalog.BootstrapRole).Password == ""
-		}, Log: o.Log}); err != nil {
+		},
+		Account: func() pg.Account { return s.node.Account("console") }, Log: o.Log}); err != nil {
 		return nil, err
 	}
 	web := http.Options{Source: d, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}

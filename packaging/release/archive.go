@@ -118,10 +118,9 @@ func (r *release) chart() error {
 	return r.write(fmt.Sprintf("tributary-chart-%s.tgz", r.version), out.Bytes(), 0o644)
 }
 
-// tarOf writes the files of a tree below a prefix, in the order of their names.
-func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
-	w := tar.NewWriter(to)
-	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+// eachFile calls f with the files of a tree in the order of their names.
+func eachFile(tree fs.FS, f func(path string, text []byte) error) error {
+	return fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -129,6 +128,14 @@ func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
 		if err != nil {
 			return err
 		}
+		return f(path, text)
+	})
+}
+
+// tarOf writes the files of a tree below a prefix.
+func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
+	w := tar.NewWriter(to)
+	err := eachFile(tree, func(path string, text []byte) error {
 		mode := int64(0o644)
 		if filepath.Base(path) == "tributary" {
 			mode = 0o755
@@ -136,7 +143,7 @@ func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
 		if err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(prefix+"/"+path, "/"), Mode: mode, Size: int64(len(text)), ModTime: when, Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
-		_, err = w.Write(text)
+		_, err := w.Write(text)
 		return err
 	})
 	return errors.Join(err, w.Close())
@@ -145,14 +152,7 @@ func tarOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
 // zipOf writes the same as a zip.
 func zipOf(to io.Writer, tree fs.FS, prefix string, when time.Time) error {
 	w := zip.NewWriter(to)
-	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(tree, path)
-		if err != nil {
-			return err
-		}
+	err := eachFile(tree, func(path string, text []byte) error {
 		f, err := w.CreateHeader(&zip.FileHeader{Name: prefix + "/" + path, Method: zip.Deflate, Modified: when})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/wire/pg"
 )
@@ -30,6 +32,8 @@ type Options struct {
 	// Open, where set, reports whether that role needs no password now over loopback.
 	Open func() bool
 	Log  *slog.Logger
+	// Account makes an account for the texts of a request, and for an answer that is kept.
+	Account func() pg.Account
 }
 
 // Console serves the console. It is an http.Handler; Close ends its connections.
@@ -53,6 +57,11 @@ func New(o Options) (*Console, error) {
 	}
 	config.Database, config.RuntimeParams, config.Fallbacks, config.ValidateConnect = o.Database, nil, nil, nil
 	config.ConnectTimeout = connectTime
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		f := pgproto3.NewFrontend(r, w)
+		f.SetMaxBodyLen(maxRow)
+		return f
+	}
 	c := &Console{o: o, config: config, mux: http.NewServeMux()}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.logins.by, c.hub.by = map[token]*login{}, map[string]*watch{}
@@ -76,8 +85,8 @@ func New(o Options) (*Console, error) {
 // Close ends all logins and their connections.
 func (c *Console) Close() {
 	c.stop()
-	c.wg.Wait()
 	c.logins.clear()
+	c.wg.Wait()
 }
 
 // ServeHTTP implements http.Handler.
@@ -106,6 +115,9 @@ func sameOrigin(r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host == r.Host
 }
+
+// maxRow is how long a row may be: it is read whole, and no page can show more.
+const maxRow = 16 << 20
 
 // connectTime bounds opening a connection: a failed login is answered late on purpose.
 const connectTime = 30 * time.Second

@@ -56,6 +56,7 @@ type feed struct {
 	arg     []*string
 	due     time.Time
 	last    []byte // the event
+	acct    pg.Account
 	viewers []*viewer
 }
 
@@ -177,7 +178,7 @@ func (c *Console) watch(v *viewer, feeds []*feed) {
 		if there := wt.feeds[f.name]; there != nil {
 			f = there
 		} else {
-			wt.feeds[f.name] = f
+			wt.feeds[f.name], f.acct = f, c.o.Account()
 		}
 		f.viewers = append(f.viewers, v)
 		if f.last != nil {
@@ -198,6 +199,7 @@ func (c *Console) unwatch(v *viewer) {
 	for name, f := range wt.feeds {
 		f.viewers = slices.DeleteFunc(f.viewers, func(o *viewer) bool { return o == v })
 		if len(f.viewers) == 0 {
+			f.acct.Close()
 			delete(wt.feeds, name)
 		}
 	}
@@ -249,8 +251,11 @@ func (c *Console) runWatch(ctx context.Context, wt *watch) {
 		event := c.read(ctx, &conn, f, v)
 		c.hub.mu.Lock()
 		f.due = time.Now().Add(f.every)
-		if !bytes.Equal(event, f.last) {
-			f.last = event
+		if !bytes.Equal(event, f.last) && len(f.viewers) > 0 {
+			f.acct.Shrink(int64(len(f.last)))
+			if f.last = event; f.acct.Grow(int64(len(event))) != nil {
+				f.last = nil // it is not kept for those who come later
+			}
 			for _, v := range f.viewers {
 				v.put(f.name, event)
 			}

@@ -39,6 +39,7 @@ type login struct {
 	pass       pg.Pass
 	ctx        context.Context // ends with the login
 	end        context.CancelFunc
+	wg         *sync.WaitGroup // the console's, of what closes its connections
 
 	mu      sync.Mutex
 	used    time.Time
@@ -148,7 +149,7 @@ func (in *login) close() {
 	in.tabs = nil
 	in.mu.Unlock()
 	for _, t := range tabs {
-		go t.close() // waits for its statement, which the end of in.ctx has cancelled
+		in.wg.Go(t.close) // waits for its statement, which the end of in.ctx has cancelled
 	}
 }
 
@@ -158,7 +159,7 @@ func (in *login) closeIdle(now time.Time) {
 	for id, t := range in.tabs {
 		if now.Sub(t.used) > tabIdle {
 			delete(in.tabs, id)
-			go t.close()
+			in.wg.Go(t.close)
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (in *login) tab(id string) (*tab, error) {
 					oldest = id
 				}
 			}
-			go in.tabs[oldest].close()
+			in.wg.Go(in.tabs[oldest].close)
 			delete(in.tabs, oldest)
 		}
 		t = &tab{}
@@ -269,7 +270,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	if as.User == "" {
 		as.User = c.o.Role
 	}
-	in := &login{role: as.User, csrf: random(), running: map[string]context.CancelFunc{}, used: time.Now()}
+	in := &login{role: as.User, csrf: random(), wg: &c.wg, running: map[string]context.CancelFunc{}, used: time.Now()}
 	conn, err := c.connect(r.Context(), r, as.User, as.Password, &in.pass, nil)
 	if err != nil {
 		answer(w, http.StatusUnauthorized, map[string]any{"error": problem(err)})

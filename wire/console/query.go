@@ -35,13 +35,24 @@ type request struct {
 	Limit  int    // of rows a statement; 0: all
 }
 
-func decode(w http.ResponseWriter, r *http.Request) (request, bool) {
-	var q request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuery)).Decode(&q); err != nil {
-		refuse(w, http.StatusBadRequest, "a statement is expected: "+err.Error())
-		return q, false
+// decode reads a request, whose texts are charged until done is called.
+func (c *Console) decode(w http.ResponseWriter, r *http.Request) (q request, done func(), ok bool) {
+	size := r.ContentLength
+	if size < 0 || size > maxQuery {
+		size = maxQuery
 	}
-	return q, true
+	acct := c.o.Account()
+	if err := acct.Grow(2*size + lineAt); err != nil { // as it is sent, as it is read, and a line of the answer
+		acct.Close()
+		answer(w, http.StatusServiceUnavailable, map[string]any{"error": problem(err)})
+		return q, nil, false
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuery)).Decode(&q); err != nil {
+		acct.Close()
+		refuse(w, http.StatusBadRequest, "a statement is expected: "+err.Error())
+		return q, nil, false
+	}
+	return q, acct.Close, true
 }
 
 // run calls do with a connection of the login, under a context that ends with the request, with
@@ -98,10 +109,11 @@ func (c *Console) run(r *http.Request, in *login, q request, notice func(*pgconn
 //	{"notice":…}                              whenever there is one
 //	{"error":…}                               last, if one failed
 func (c *Console) query(w http.ResponseWriter, r *http.Request, in *login) {
-	q, ok := decode(w, r)
+	q, done, ok := c.decode(w, r)
 	if !ok {
 		return
 	}
+	defer done()
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := newLines(w)
 	defer out.close()
@@ -203,10 +215,11 @@ func columns(fields []pgconn.FieldDescription) []column {
 
 // cancel cancels a query of the login by its id.
 func (c *Console) cancel(w http.ResponseWriter, r *http.Request, in *login) {
-	q, ok := decode(w, r)
+	q, done, ok := c.decode(w, r)
 	if !ok {
 		return
 	}
+	defer done()
 	in.mu.Lock()
 	stop := in.running[q.ID]
 	in.mu.Unlock()
@@ -219,10 +232,11 @@ func (c *Console) cancel(w http.ResponseWriter, r *http.Request, in *login) {
 // download sends the bytes of a COPY … TO STDOUT: files of csv and Parquet. What goes wrong before the
 // first byte is an answer with its error; later it ends the answer short.
 func (c *Console) download(w http.ResponseWriter, r *http.Request, in *login) {
-	q, ok := decode(w, r)
+	q, done, ok := c.decode(w, r)
 	if !ok {
 		return
 	}
+	defer done()
 	out := &body{w: w, rc: http.NewResponseController(w)}
 	err := c.run(r, in, q, nil, func(ctx context.Context, conn *pgconn.PgConn) error {
 		_, err := conn.CopyTo(ctx, out, q.SQL)
