@@ -165,7 +165,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 	ctx, stop := context.WithCancelCause(ctx)
 	flows, closeFlows := c.flows(ctx, staged)
 	var root *task.Task
-	var all []*task.Task
+	var all, waited []*task.Task
 	var waits sync.WaitGroup
 	for i := len(staged.Stages) - 1; i >= 0; i-- {
 		s := &staged.Stages[i]
@@ -185,12 +185,15 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 				root = tk
 				continue // its reader returns the error
 			}
-			waits.Go(func() {
-				if err := wait(ctx, tk); err != nil {
-					stop(err)
-				}
-			})
+			waited = append(waited, tk)
 		}
+	}
+	for _, tk := range waited { // once all have started: a failure stops them
+		waits.Go(func() {
+			if err := wait(ctx, tk); err != nil {
+				stop(err)
+			}
+		})
 	}
 	return root, func() {
 		stop(context.Canceled)
